@@ -1,0 +1,48 @@
+#include "base/error.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage,
+                          const char *field, uint64_t element, uint64_t offset,
+                          const char *format, ...)
+{
+    if (!err)
+        return status;
+    err->status = status;
+    err->stage = stage;
+    err->element = element;
+    err->offset = offset;
+    snprintf(err->field, sizeof err->field, "%s", field ? field : "");
+    va_list args;
+    va_start(args, format);
+    vsnprintf(err->text, sizeof err->text, format, args);
+    va_end(args);
+    return status;
+}
+
+const char *pprofdelta_status_text(pprofdelta_status status)
+{
+    static const char *const text[] = {
+        [PPROFDELTA_OK] = "done",
+        [PPROFDELTA_E_MEMORY] = "out of memory",
+        [PPROFDELTA_E_LIMIT] = "too large",
+        [PPROFDELTA_E_INFLATE] = "damaged compressed data",
+        [PPROFDELTA_E_WIRE] = "not well-formed protobuf",
+        [PPROFDELTA_E_PROFILE] = "not a valid profile",
+        [PPROFDELTA_E_MISMATCH] = "the profiles do not belong together",
+        [PPROFDELTA_E_STAMPED] = "the input is a delta already",
+        [PPROFDELTA_E_RESET] = "a counter went backwards",
+        [PPROFDELTA_E_VERIFY] = "the sums do not add up",
+        [PPROFDELTA_E_SINK] = "the output could not be written",
+        [PPROFDELTA_E_USAGE] = "wrong use of the library",
+    };
+    if ((size_t)status >= sizeof text / sizeof *text)
+        return "unknown status";
+    return text[status];
+}
+
+const char *pprofdelta_version(void)
+{
+    return PPROFDELTA_VERSION;
+}

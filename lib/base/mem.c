@@ -1,0 +1,83 @@
+#include "base/mem.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static void *libc_resize(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    return realloc(ptr, size);
+}
+
+static void libc_release(void *cookie, void *ptr)
+{
+    (void)cookie;
+    free(ptr);
+}
+
+void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit)
+{
+    static const pprofdelta_allocator libc = {libc_resize, libc_release, NULL};
+    *mem = (pd_mem){.allocator = allocator ? *allocator : libc, .limit = limit};
+}
+
+static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
+                                pprofdelta_error *err)
+{
+    size_t bytes;
+    uint64_t held = (uint64_t)*cap * size;
+    if (__builtin_mul_overflow(want, size, &bytes) || bytes > PTRDIFF_MAX ||
+        bytes - held > mem->limit - mem->used)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "this takes more than the %llu bytes that max-memory allows",
+                       (unsigned long long)mem->limit);
+    /* ptr points at the caller's typed pointer: copied, not cast, to stay within aliasing rules. */
+    void *old;
+    memcpy(&old, ptr, sizeof old);
+    void *moved = mem->allocator.resize(mem->allocator.cookie, old, bytes);
+    if (!moved)
+        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "no memory for %zu bytes more", bytes);
+    memcpy(ptr, &moved, sizeof moved);
+    *cap = want;
+    mem->used += bytes - held;
+    if (mem->used > mem->peak)
+        mem->peak = mem->used;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                                 pprofdelta_error *err)
+{
+    if (need <= *cap)
+        return PPROFDELTA_OK;
+    return resize(mem, ptr, cap, need, size, err);
+}
+
+pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                              pprofdelta_error *err)
+{
+    if (need <= *cap)
+        return PPROFDELTA_OK;
+    size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
+    if (want < need)
+        want = need;
+    /* Near the limit the generous step may not fit where the needed one does. */
+    if (want > need && (uint64_t)(want - *cap) > (mem->limit - mem->used) / size)
+        want = need;
+    return resize(mem, ptr, cap, want, size, err);
+}
+
+void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
+{
+    void *old;
+    memcpy(&old, ptr, sizeof old);
+    if (!old)
+        return;
+    mem->allocator.release(mem->allocator.cookie, old);
+    mem->used -= (uint64_t)*cap * size;
+    *cap = 0;
+    old = NULL;
+    memcpy(ptr, &old, sizeof old);
+}

@@ -1,0 +1,59 @@
+/* Memory: the caller's allocator with a running total held against a limit.
+ *
+ * Every array of the library grows through pd_mem_grow: the capacity changes only after the
+ * allocation succeeded, sizes are multiplied checked, and the total tells when max_memory is passed. */
+#ifndef PD_BASE_MEM_H
+#define PD_BASE_MEM_H
+
+#include "base/error.h"
+
+typedef struct pd_mem {
+    pprofdelta_allocator allocator;
+    uint64_t used;  /* bytes held now */
+    uint64_t peak;  /* most bytes ever held */
+    uint64_t limit; /* used never passes it */
+} pd_mem;
+
+void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
+
+/* Makes *ptr (NULL or from here, holding *cap elements) hold at least `need` elements of `size`
+ * bytes, growing geometrically. New space is not cleared. On failure both stay as they were. */
+pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                              pprofdelta_error *err);
+
+/* The same, but to exactly `need` elements where it has to grow. */
+pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
+                                 pprofdelta_error *err);
+
+/* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */
+void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
+
+/* A run of bytes that belongs to somebody else. */
+typedef struct pd_bytes {
+    const uint8_t *ptr;
+    size_t len;
+} pd_bytes;
+
+/* A run of bytes that grows. Zero it to begin; its memory belongs to the pd_mem it grew in. */
+typedef struct pd_buffer {
+    uint8_t *ptr;
+    size_t len, cap;
+} pd_buffer;
+
+/* Makes room for `more` bytes behind len. */
+static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, size_t more,
+                                               pprofdelta_error *err)
+{
+    if (__builtin_expect(more <= buffer->cap - buffer->len, 1))
+        return PPROFDELTA_OK;
+    size_t need = buffer->len + more < more ? SIZE_MAX : buffer->len + more;
+    return pd_mem_grow(mem, &buffer->ptr, &buffer->cap, need, 1, err);
+}
+
+static inline void pd_buffer_release(pd_mem *mem, pd_buffer *buffer)
+{
+    pd_mem_release(mem, &buffer->ptr, &buffer->cap, 1);
+    buffer->len = 0;
+}
+
+#endif

@@ -1,0 +1,24 @@
+/* From the bytes of a profile to the caller's sink, as one gzip member, one zstd frame or plain. */
+#ifndef PD_CODEC_DEFLATE_H
+#define PD_CODEC_DEFLATE_H
+
+#include "base/mem.h"
+
+typedef struct pd_deflater {
+    pprofdelta_compression compression;
+    int level;     /* 1..9, or 0 for the default */
+    void *gzip;    /* struct libdeflate_compressor, made when first needed and kept */
+    void *zstd;    /* ZSTD_CCtx, likewise */
+    pd_buffer out; /* the compressed bytes; capacity kept */
+} pd_deflater; /* zero it, set compression and level, to begin */
+
+void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem);
+
+/* Compresses in[0..len) whole and only then hands it to the sink, in one call (plain input is
+ * handed on as it is). *written is the number of bytes given to the sink; set on success only.
+ * A sink that refuses is PPROFDELTA_E_SINK, stage "write". Equal input gives equal bytes: the gzip
+ * header carries no time and no name. */
+pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+                             const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err);
+
+#endif

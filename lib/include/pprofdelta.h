@@ -1,0 +1,268 @@
+/* pprofdelta: what did this program do between two looks at it?
+ *
+ * Go, C and C++ services expose heap, mutex and block profiles that count from the start of the
+ * process and only grow. A context of this library remembers what one target had counted when it
+ * was last looked at, and turns the next look into the small profile of the time between:
+ *
+ *     pprofdelta *pd;
+ *     pprofdelta_new(NULL, NULL, &pd, &err);
+ *     for (each scrape) {
+ *         if (pprofdelta_window(pd, bytes, len, &sink, NULL, &err) == PPROFDELTA_OK && uploaded)
+ *             pprofdelta_commit(pd);      // remembered: the next window starts here
+ *         else
+ *             pprofdelta_abandon(pd);     // forgotten: the next window covers this one too
+ *     }
+ *     pprofdelta_free(pd);
+ *
+ * What a delta is, rule by rule, is told in libpprofdelta(3).
+ *
+ * Rules of the house
+ *   - Every function that can fail returns a status, PPROFDELTA_OK = 0. Results come through
+ *     out-parameters, which a failure leaves untouched.
+ *   - Inputs are const and borrowed until the call returns. What a context hands out (the names in
+ *     a report) belongs to the context and lasts until the next call on it.
+ *   - The library never prints, exits, asserts on input or keeps global state. Two contexts may be
+ *     used from two threads at once; one context may not.
+ *   - Nothing is remembered until pprofdelta_commit: after any failure the context stands as before.
+ *   - In the steady state (same samples, no growth) a window allocates nothing.
+ */
+#ifndef PPROFDELTA_H
+#define PPROFDELTA_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(PPROFDELTA_STATIC)
+#define PPROFDELTA_API
+#elif defined(__GNUC__)
+#define PPROFDELTA_API __attribute__((visibility("default")))
+#else
+#define PPROFDELTA_API
+#endif
+
+#define PPROFDELTA_VERSION "0.1.0"
+
+/* ---------------------------------------------------------------------------------------------
+ * Status and error
+ * ------------------------------------------------------------------------------------------ */
+
+typedef enum pprofdelta_status {
+    PPROFDELTA_OK = 0,
+    PPROFDELTA_E_MEMORY,   /* the allocator returned NULL */
+    PPROFDELTA_E_LIMIT,    /* more memory than options.max_memory, or more of something than we count */
+    PPROFDELTA_E_INFLATE,  /* compressed input is damaged, cut off, or followed by other bytes */
+    PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
+    PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
+    PPROFDELTA_E_MISMATCH, /* valid, but no delta can be made: types differ, swapped, no counter */
+    PPROFDELTA_E_STAMPED,  /* the input is itself a delta (see PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_E_RESET,    /* a counter went backwards and options.on_reset is FAIL */
+    PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
+    PPROFDELTA_E_SINK,     /* the sink refused the output */
+    PPROFDELTA_E_USAGE     /* an argument or a call out of order */
+} pprofdelta_status;
+
+/* A few words for a status, for callers that kept no error struct. Never NULL. */
+PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
+
+/* PPROFDELTA_VERSION of the library that is running. */
+PPROFDELTA_API const char *pprofdelta_version(void);
+
+#define PPROFDELTA_NOWHERE UINT64_MAX
+
+/* What went wrong and where. The caller owns it and may pass NULL where it does not care; each
+ * call that fails fills it in whole, a call that succeeds leaves it alone. */
+typedef struct pprofdelta_error {
+    pprofdelta_status status;
+    const char *stage; /* static: "options", "memory", "inflate", "wire", "profile", "delta", "write" */
+    char field[64];    /* "sample.location_id", or empty */
+    uint64_t element;  /* which of the repeated field, counting from 0; or PPROFDELTA_NOWHERE */
+    uint64_t offset;   /* byte: of the compressed input in stage "inflate", of the inflated one in
+                          the later stages; or PPROFDELTA_NOWHERE */
+    char text[1024];   /* a sentence without the position: "no location has the id 99" */
+} pprofdelta_error;
+
+/* ---------------------------------------------------------------------------------------------
+ * What the caller supplies
+ * ------------------------------------------------------------------------------------------ */
+
+/* Memory. resize(cookie, NULL, n) allocates, resize(cookie, p, n) moves; it returns NULL when it
+ * cannot and leaves p as it was. n is never 0. release(cookie, NULL) is never called. The
+ * compression libraries' own contexts do not come from here: they are made once, by malloc. */
+typedef struct pprofdelta_allocator {
+    void *(*resize)(void *cookie, void *ptr, size_t size);
+    void (*release)(void *cookie, void *ptr);
+    void *cookie;
+} pprofdelta_allocator;
+
+/* Output. Returns 0, or anything else to refuse, which ends the call with PPROFDELTA_E_SINK. It is
+ * first called when everything has been checked and computed. */
+typedef struct pprofdelta_sink {
+    int (*write)(void *cookie, const void *data, size_t len);
+    void *cookie;
+} pprofdelta_sink;
+
+/* What to do when a counter went backwards or the target restarted. */
+typedef enum pprofdelta_on_reset {
+    PPROFDELTA_ON_RESET_AUTO = 0, /* a restart counts from zero, a lone decrease is clamped */
+    PPROFDELTA_ON_RESET_RESTART,  /* every decrease is a restart */
+    PPROFDELTA_ON_RESET_CLAMP,    /* no decrease is a restart */
+    PPROFDELTA_ON_RESET_NEGATIVE, /* emit it, vanished samples too; needs pprofdelta_base */
+    PPROFDELTA_ON_RESET_FAIL      /* PPROFDELTA_E_RESET */
+} pprofdelta_on_reset;
+
+/* What the first window of an empty context is. */
+typedef enum pprofdelta_first {
+    PPROFDELTA_FIRST_FULL = 0, /* everything since the process began */
+    PPROFDELTA_FIRST_ZERO      /* nothing, as if the profile had not changed */
+} pprofdelta_first;
+
+typedef enum pprofdelta_compression {
+    PPROFDELTA_GZIP = 0,
+    PPROFDELTA_ZSTD,
+    PPROFDELTA_PLAIN
+} pprofdelta_compression;
+
+enum {                                    /* options.flags */
+    PPROFDELTA_NO_STAMP = 1u << 0,        /* leave out the comment that marks a delta */
+    PPROFDELTA_ACCEPT_STAMPED = 1u << 1,  /* take a delta as an input all the same */
+    PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
+    PPROFDELTA_DEFAULT_COUNTER = 1u << 3  /* a default type that is a gauge becomes its counter */
+};
+
+#define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
+#define PPROFDELTA_MAX_TYPES 64
+
+/* Begin with PPROFDELTA_OPTIONS_INIT; later versions add members at the end and tell by `size`
+ * what the caller knew. Zero is the default of every member. The strings and arrays are copied. */
+typedef struct pprofdelta_options {
+    size_t size;                       /* sizeof(pprofdelta_options) */
+    unsigned flags;                    /* PPROFDELTA_NO_STAMP and so on */
+    pprofdelta_on_reset on_reset;
+    pprofdelta_first first;
+    pprofdelta_compression compression;
+    int level;                         /* 1..9; 0: the default, chosen for speed */
+    uint64_t max_memory;               /* bytes that the context may hold, inflated input included;
+                                          0: PPROFDELTA_DEFAULT_MAX_MEMORY */
+    const char *const *counters;       /* more counters, "type" or "type/unit" */
+    size_t counters_len;
+    const char *const *gauges;         /* types that are gauges whatever their name says */
+    size_t gauges_len;
+} pprofdelta_options;
+
+#define PPROFDELTA_OPTIONS_INIT {sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, \
+                                 PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0}
+
+/* ---------------------------------------------------------------------------------------------
+ * What the library tells
+ * ------------------------------------------------------------------------------------------ */
+
+/* A sum of 64-bit values in two's complement, wide enough never to wrap. */
+typedef struct pprofdelta_sum {
+    uint64_t lo;
+    int64_t hi;
+} pprofdelta_sum;
+
+/* Writes the sum in decimal and returns buf. */
+PPROFDELTA_API char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48]);
+
+typedef struct pprofdelta_type_report {
+    const char *type, *unit; /* NUL-terminated; a NUL inside the name ends it early */
+    int is_counter;
+    /* prev: what the ledger held. cur: the input. delta: the output. clamped: how far counters were
+     * behind the ledger. vanished: what the ledger holds of samples that cur does not have. For a
+     * counter prev + delta - clamped - vanished = cur, always. For a gauge only cur and delta. */
+    pprofdelta_sum prev, cur, delta, clamped, vanished;
+} pprofdelta_type_report;
+
+/* Why a window was taken as a restart of the target. */
+typedef enum pprofdelta_restart {
+    PPROFDELTA_RESTART_NONE = 0,
+    PPROFDELTA_RESTART_STARTED,  /* the target began after prev was taken (set_started) */
+    PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping */
+    PPROFDELTA_RESTART_MASS,     /* half of a counter, or more, went away */
+    PPROFDELTA_RESTART_ANY       /* a decrease, with PPROFDELTA_ON_RESET_RESTART */
+} pprofdelta_restart;
+
+typedef struct pprofdelta_report {
+    uint64_t samples_in;       /* sample records in cur */
+    uint64_t samples_out;      /* sample records written */
+    uint64_t matched;          /* distinct samples of cur that the ledger knew */
+    uint64_t fresh;            /* distinct samples of cur that it did not know */
+    uint64_t vanished;         /* ledger entries that cur does not have */
+    uint64_t clamped;          /* distinct samples with a counter behind the ledger */
+    uint64_t duplicates;       /* records of cur that were added to an earlier equal one */
+    uint64_t by_address;       /* locations of cur that are known by their address */
+    uint64_t by_lines;         /* ... and by their lines */
+    uint64_t unknown_fields;   /* fields of cur that profile.proto does not have: skipped */
+    int had_base;              /* 0: the context was empty, see options.first */
+    pprofdelta_restart restart;
+    int64_t from_nanos;        /* prev's time; 0 where unknown */
+    int64_t to_nanos;          /* cur's time */
+    uint64_t sequence;         /* 1 for the first window of a context */
+    uint64_t output_len;       /* bytes given to the sink */
+    const pprofdelta_type_report *types; /* in cur's order */
+    size_t types_len;
+} pprofdelta_report;
+
+/* What pprofdelta_check saw in a valid profile. */
+typedef struct pprofdelta_census {
+    const char *format; /* static: "gzip", "zstd" or "plain" */
+    uint64_t inflated_len;
+    uint64_t types, samples, mappings, locations, functions, strings;
+    uint64_t by_address, by_lines;
+    uint64_t unknown_fields;
+    int64_t time_nanos, duration_nanos;
+    int is_stamped;     /* a delta that pprofdelta wrote */
+} pprofdelta_census;
+
+/* ---------------------------------------------------------------------------------------------
+ * The context: one target, one consumer
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct pprofdelta pprofdelta;
+
+/* Makes an empty context. options and allocator may be NULL for the defaults. */
+PPROFDELTA_API pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
+                                                const pprofdelta_allocator *allocator,
+                                                pprofdelta **out, pprofdelta_error *err);
+
+/* Gives everything back. NULL is fine. */
+PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
+
+/* Tells when the target process began, in nanoseconds since 1970 (0: not known). A start after the
+ * time of the last profile is a restart for certain. Holds until it is set again. */
+PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
+
+/* Makes this profile what the context remembers, whatever it held before: prev, in a delta of two.
+ * Committed at once. Fails like pprofdelta_window, and then the context stands as before. */
+PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
+                                                 pprofdelta_error *err);
+
+/* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
+ * writes it to the sink. report may be NULL. After PPROFDELTA_OK the window is pending until
+ * pprofdelta_commit or pprofdelta_abandon; another window or base while one is pending is
+ * PPROFDELTA_E_USAGE. After any other status nothing is pending and nothing has changed. */
+PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
+                                                   const pprofdelta_sink *sink,
+                                                   pprofdelta_report *report,
+                                                   pprofdelta_error *err);
+
+/* The pending window has arrived: remember it. Cannot fail; without a pending window, does nothing. */
+PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
+
+/* The pending window was lost: the next one covers its time too. */
+PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
+
+/* Is this a valid profile? Checks everything that pprofdelta_window checks of one profile. census
+ * may be NULL. Leaves what the context remembers alone. */
+PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
+                                                  pprofdelta_census *census, pprofdelta_error *err);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
