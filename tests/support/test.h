@@ -1,0 +1,84 @@
+/* The smallest test harness that says what failed and where.
+ *
+ *     TEST(empty_input_is_refused)
+ *     {
+ *         CHECK(status == PPROFDELTA_E_PROFILE);
+ *         CHECK_MSG(len == want, "seed %u: %zu, not %zu", seed, len, want);
+ *     }
+ *
+ *     TEST_MAIN(CASE(empty_input_is_refused), CASE(another_one))
+ *
+ * A failed check reports and the test goes on; REQUIRE ends the test. A test without a check that
+ * ran counts as failed. An argument on the command line runs the tests whose name contains it. The
+ * last line of output is "N passed, N failed", which `./dev test` adds up. */
+#ifndef PD_TESTS_TEST_H
+#define PD_TESTS_TEST_H
+
+#include <stdio.h>
+#include <string.h>
+
+typedef void test_function(void);
+typedef struct test_case {
+    const char *name;
+    test_function *run;
+} test_case;
+
+static unsigned long test_checks, test_failures;
+
+#define TEST(name) static void name(void)
+
+#define CHECK_MSG(condition, ...)                                                                  \
+    do {                                                                                           \
+        test_checks++;                                                                             \
+        if (!(condition)) {                                                                        \
+            if (test_failures++ < 20) {                                                            \
+                printf("  %s:%d: %s: ", __FILE__, __LINE__, #condition);                           \
+                printf(__VA_ARGS__);                                                               \
+                printf("\n");                                                                      \
+            }                                                                                      \
+        }                                                                                          \
+    } while (0)
+#define CHECK(condition) CHECK_MSG(condition, "does not hold")
+#define CHECK_STR(got, want)                                                                       \
+    CHECK_MSG(strcmp((got), (want)) == 0, "\"%s\" is not \"%s\"", (got), (want))
+#define REQUIRE(condition)                                                                         \
+    do {                                                                                           \
+        unsigned long before_ = test_failures;                                                     \
+        CHECK(condition);                                                                          \
+        if (test_failures != before_)                                                              \
+            return;                                                                                \
+    } while (0)
+
+static inline int test_run(const test_case *cases, size_t len, int argc, char **argv)
+{
+    unsigned long passed = 0, failed = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (argc > 1 && !strstr(cases[i].name, argv[1]))
+            continue;
+        test_checks = test_failures = 0;
+        cases[i].run();
+        int ok = test_failures == 0 && test_checks > 0;
+        printf("%s %s", ok ? "ok" : "FAILED", cases[i].name);
+        if (!test_checks)
+            printf(" (checked nothing)");
+        else if (!ok)
+            printf(" (%lu of %lu checks)", test_failures, test_checks);
+        printf("\n");
+        fflush(stdout);
+        ok ? passed++ : failed++;
+    }
+    printf("%lu passed, %lu failed\n", passed, failed);
+    return failed != 0 || passed == 0;
+}
+
+/* One CASE(name) per test, listed by hand so that a forgotten one is an unused
+ * static function, which the compiler reports. */
+#define CASE(name) {#name, name}
+#define TEST_MAIN(...)                                                                             \
+    int main(int argc, char **argv)                                                                \
+    {                                                                                              \
+        static const test_case cases[] = {__VA_ARGS__};                                            \
+        return test_run(cases, sizeof cases / sizeof *cases, argc, argv);                          \
+    }
+
+#endif
