@@ -4,8 +4,8 @@
 #include <stdio.h>
 
 pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage,
-                          const char *field, uint64_t element, uint64_t offset,
-                          const char *format, ...)
+                          const char *field, uint64_t element, uint64_t offset, const char *format,
+                          ...)
 {
     if (!err)
         return status;

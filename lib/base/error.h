@@ -7,9 +7,8 @@
 /* Fills *err (which may be NULL) and returns status, so that a failing function reads
  * `return pd_fail(...)`. stage must be static; field may be NULL; element and offset may be
  * PPROFDELTA_NOWHERE. Cold by intent: nothing on a good path calls it. */
-__attribute__((cold, format(printf, 7, 8)))
-pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage,
-                          const char *field, uint64_t element, uint64_t offset,
-                          const char *format, ...);
+__attribute__((cold, format(printf, 7, 8))) pprofdelta_status
+pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
+        uint64_t element, uint64_t offset, const char *format, ...);
 
 #endif

@@ -1,7 +1,8 @@
 /* Memory: the caller's allocator with a running total held against a limit.
  *
  * Every array of the library grows through pd_mem_grow: the capacity changes only after the
- * allocation succeeded, sizes are multiplied checked, and the total tells when max_memory is passed. */
+ * allocation succeeded, sizes are multiplied checked, and the total tells when max_memory is
+ * passed. */
 #ifndef PD_BASE_MEM_H
 #define PD_BASE_MEM_H
 

@@ -29,7 +29,7 @@ static inline pprofdelta_sum pd_sum_plus(pprofdelta_sum a, pprofdelta_sum b)
 
 static inline pprofdelta_sum pd_sum_negated(pprofdelta_sum a)
 {
-    pprofdelta_sum r = {~a.lo + 1, (int64_t)~(uint64_t)a.hi};
+    pprofdelta_sum r = {~a.lo + 1, (int64_t) ~(uint64_t)a.hi};
     r.hi += r.lo == 0;
     return r;
 }

@@ -10,8 +10,9 @@ typedef struct pd_deflater {
     void *gzip;    /* struct libdeflate_compressor, made when first needed and kept */
     void *zstd;    /* ZSTD_CCtx, likewise */
     pd_buffer out; /* the compressed bytes; capacity kept */
-} pd_deflater; /* zero it, set compression and level, to begin */
+} pd_deflater;     /* zero it, set compression and level for good, to begin */
 
+/* mem is the one that all calls were made with. */
 void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem);
 
 /* Compresses in[0..len) whole and only then hands it to the sink, in one call (plain input is

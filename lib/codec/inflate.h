@@ -18,20 +18,41 @@ const char *pd_format_name(pd_format format);
 typedef struct pd_inflater {
     void *gzip; /* struct libdeflate_decompressor, made when first needed and kept */
     void *zstd; /* ZSTD_DCtx, likewise */
-} pd_inflater; /* zero it to begin */
+} pd_inflater;  /* zero it to begin */
 
 void pd_inflater_fini(pd_inflater *inflater);
 
 /* Inflates in[0..len). *out is the input itself where it is plain, else it lies in *into, whose
  * capacity is kept from call to call and never grows past what mem's limit allows. *out is set on
- * success only. Errors have stage "inflate" and the offset in the compressed bytes. */
+ * success only; what *into held before is lost either way. Errors about the input have stage
+ * "inflate" and the offset in the compressed bytes: of what is wrong, or len where the input is cut
+ * off. */
 pprofdelta_status pd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                              pd_buffer *into, pd_bytes *out, pprofdelta_error *err);
 
-/* The two containers, each in its own file; both append to *into, which starts empty. */
+/* The two containers, each in its own file; both append to *into, which starts empty. The input
+ * begins with the magic number of the format. */
 pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   pd_buffer *into, pprofdelta_error *err);
 pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   pd_buffer *into, pprofdelta_error *err);
+
+/* What all that they refuse has in common. */
+#define PD_REFUSE(err, offset, ...)                                                                \
+    pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
+
+/* How both make room for output whose size is at best a claim. `announced` is the length that *into
+ * would reach by that claim, or 0 where there is none.
+ *
+ * first_room is for the first attempt at `packed` compressed bytes: it believes a claim as far as
+ * profiles compress and asks for no more than the limit has left, so it never fails for a lie.
+ *
+ * more_room is for the attempt after one that ran out of room, which has shown that the input
+ * expands well: it believes the claim, or doubles. PPROFDELTA_E_LIMIT, at `offset`, when that is
+ * not to be had. */
+pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
+                                        size_t packed, pprofdelta_error *err);
+pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
+                                       size_t offset, pprofdelta_error *err);
 
 #endif

@@ -23,7 +23,7 @@
  *     a report) belongs to the context and lasts until the next call on it.
  *   - The library never prints, exits, asserts on input or keeps global state. Two contexts may be
  *     used from two threads at once; one context may not.
- *   - Nothing is remembered until pprofdelta_commit: after any failure the context stands as before.
+ *   - Nothing is remembered until pprofdelta_commit: a failure leaves the context as it was.
  *   - In the steady state (same samples, no growth) a window allocates nothing.
  */
 #ifndef PPROFDELTA_H
@@ -53,7 +53,7 @@ extern "C" {
 typedef enum pprofdelta_status {
     PPROFDELTA_OK = 0,
     PPROFDELTA_E_MEMORY,   /* the allocator returned NULL */
-    PPROFDELTA_E_LIMIT,    /* more memory than options.max_memory, or more of something than we count */
+    PPROFDELTA_E_LIMIT,    /* more than options.max_memory allows, or than can be counted */
     PPROFDELTA_E_INFLATE,  /* compressed input is damaged, cut off, or followed by other bytes */
     PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
     PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
@@ -77,11 +77,12 @@ PPROFDELTA_API const char *pprofdelta_version(void);
  * call that fails fills it in whole, a call that succeeds leaves it alone. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
-    const char *stage; /* static: "options", "memory", "inflate", "wire", "profile", "delta", "write" */
+    const char *stage; /* static: options, memory, inflate, wire, profile, delta or write */
     char field[64];    /* "sample.location_id", or empty */
-    uint64_t element;  /* which of the repeated field, counting from 0; or PPROFDELTA_NOWHERE */
+    uint64_t element;  /* which element of the first part of field, counting from 0 (12 is
+                         sample[12].location_id); or PPROFDELTA_NOWHERE */
     uint64_t offset;   /* byte: of the compressed input in stage "inflate", of the inflated one in
-                          the later stages; or PPROFDELTA_NOWHERE */
+                         the later stages; or PPROFDELTA_NOWHERE */
     char text[1024];   /* a sentence without the position: "no location has the id 99" */
 } pprofdelta_error;
 
@@ -126,35 +127,39 @@ typedef enum pprofdelta_compression {
     PPROFDELTA_PLAIN
 } pprofdelta_compression;
 
-enum {                                    /* options.flags */
-    PPROFDELTA_NO_STAMP = 1u << 0,        /* leave out the comment that marks a delta */
-    PPROFDELTA_ACCEPT_STAMPED = 1u << 1,  /* take a delta as an input all the same */
-    PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
-    PPROFDELTA_DEFAULT_COUNTER = 1u << 3  /* a default type that is a gauge becomes its counter */
+/* options.flags */
+enum {
+    PPROFDELTA_NO_STAMP = 1u << 0,       /* leave out the comment that marks a delta */
+    PPROFDELTA_ACCEPT_STAMPED = 1u << 1, /* take a delta as an input all the same */
+    PPROFDELTA_VERIFY = 1u << 2,         /* check the conservation law before any output */
+    PPROFDELTA_DEFAULT_COUNTER = 1u << 3 /* a default type that is a gauge becomes its counter */
 };
 
 #define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
-#define PPROFDELTA_MAX_TYPES 64
+#define PPROFDELTA_MAX_TYPES          64
 
 /* Begin with PPROFDELTA_OPTIONS_INIT; later versions add members at the end and tell by `size`
  * what the caller knew. Zero is the default of every member. The strings and arrays are copied. */
 typedef struct pprofdelta_options {
-    size_t size;                       /* sizeof(pprofdelta_options) */
-    unsigned flags;                    /* PPROFDELTA_NO_STAMP and so on */
+    size_t size;    /* sizeof(pprofdelta_options) */
+    unsigned flags; /* PPROFDELTA_NO_STAMP and so on */
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pprofdelta_compression compression;
-    int level;                         /* 1..9; 0: the default, chosen for speed */
-    uint64_t max_memory;               /* bytes that the context may hold, inflated input included;
-                                          0: PPROFDELTA_DEFAULT_MAX_MEMORY */
-    const char *const *counters;       /* more counters, "type" or "type/unit" */
+    int level;                   /* 1..9; 0: the default, chosen for speed */
+    uint64_t max_memory;         /* bytes that the context may hold, inflated input included;
+                                    0: PPROFDELTA_DEFAULT_MAX_MEMORY */
+    const char *const *counters; /* more counters, "type" or "type/unit" */
     size_t counters_len;
-    const char *const *gauges;         /* types that are gauges whatever their name says */
+    const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
 } pprofdelta_options;
 
-#define PPROFDELTA_OPTIONS_INIT {sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, \
-                                 PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0}
+#define PPROFDELTA_OPTIONS_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0                                                \
+    }
 
 /* ---------------------------------------------------------------------------------------------
  * What the library tells
@@ -188,22 +193,22 @@ typedef enum pprofdelta_restart {
 } pprofdelta_restart;
 
 typedef struct pprofdelta_report {
-    uint64_t samples_in;       /* sample records in cur */
-    uint64_t samples_out;      /* sample records written */
-    uint64_t matched;          /* distinct samples of cur that the ledger knew */
-    uint64_t fresh;            /* distinct samples of cur that it did not know */
-    uint64_t vanished;         /* ledger entries that cur does not have */
-    uint64_t clamped;          /* distinct samples with a counter behind the ledger */
-    uint64_t duplicates;       /* records of cur that were added to an earlier equal one */
-    uint64_t by_address;       /* locations of cur that are known by their address */
-    uint64_t by_lines;         /* ... and by their lines */
-    uint64_t unknown_fields;   /* fields of cur that profile.proto does not have: skipped */
-    int had_base;              /* 0: the context was empty, see options.first */
+    uint64_t samples_in;     /* sample records in cur */
+    uint64_t samples_out;    /* sample records written */
+    uint64_t matched;        /* distinct samples of cur that the ledger knew */
+    uint64_t fresh;          /* distinct samples of cur that it did not know */
+    uint64_t vanished;       /* ledger entries that cur does not have */
+    uint64_t clamped;        /* distinct samples with a counter behind the ledger */
+    uint64_t duplicates;     /* records of cur that were added to an earlier equal one */
+    uint64_t by_address;     /* locations of cur that are known by their address */
+    uint64_t by_lines;       /* ... and by their lines */
+    uint64_t unknown_fields; /* fields of cur that profile.proto does not have: skipped */
+    int had_base;            /* 0: the context was empty, see options.first */
     pprofdelta_restart restart;
-    int64_t from_nanos;        /* prev's time; 0 where unknown */
-    int64_t to_nanos;          /* cur's time */
-    uint64_t sequence;         /* 1 for the first window of a context */
-    uint64_t output_len;       /* bytes given to the sink */
+    int64_t from_nanos;                  /* prev's time; 0 where unknown */
+    int64_t to_nanos;                    /* cur's time */
+    uint64_t sequence;                   /* 1 for the first window of a context */
+    uint64_t output_len;                 /* bytes given to the sink */
     const pprofdelta_type_report *types; /* in cur's order */
     size_t types_len;
 } pprofdelta_report;
@@ -216,7 +221,7 @@ typedef struct pprofdelta_census {
     uint64_t by_address, by_lines;
     uint64_t unknown_fields;
     int64_t time_nanos, duration_nanos;
-    int is_stamped;     /* a delta that pprofdelta wrote */
+    int is_stamped; /* a delta that pprofdelta wrote */
 } pprofdelta_census;
 
 /* ---------------------------------------------------------------------------------------------
@@ -251,7 +256,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *b
                                                    pprofdelta_report *report,
                                                    pprofdelta_error *err);
 
-/* The pending window has arrived: remember it. Cannot fail; without a pending window, does nothing. */
+/* The pending window has arrived: remember it. Cannot fail; without a pending window, does nothing.
+ */
 PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
 /* The pending window was lost: the next one covers its time too. */
@@ -261,6 +267,12 @@ PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
  * may be NULL. Leaves what the context remembers alone. */
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
+
+/* Takes a file's container off: gzip (any number of members), zstd or plain. *out belongs to the
+ * context (or is `bytes` itself where they are plain) and lasts until the next call on it. */
+PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
+                                                    const uint8_t **out, size_t *out_len,
+                                                    pprofdelta_error *err);
 
 #ifdef __cplusplus
 }

@@ -1,0 +1,49 @@
+/* 128-bit identities and the arithmetic that makes them.
+ *
+ * Whatever must be told apart (a sample, a location, a string) is known by 128 bits of XXH3 over
+ * its content. Two different things share an identity with a probability nobody needs to plan for,
+ * so equality of keys is taken for equality. */
+#ifndef PD_BASE_KEY_H
+#define PD_BASE_KEY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#define XXH_INLINE_ALL
+#include <xxhash.h>
+
+typedef struct pd_key {
+    uint64_t lo, hi;
+} pd_key;
+
+static inline bool pd_key_equal(pd_key a, pd_key b)
+{
+    return ((a.lo ^ b.lo) | (a.hi ^ b.hi)) == 0;
+}
+
+/* The number in the byte order that is hashed on every machine. */
+static inline uint64_t pd_le64(uint64_t value)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap64(value);
+#else
+    return value;
+#endif
+}
+
+static inline pd_key pd_key_of_bytes(const void *ptr, size_t len, uint64_t seed)
+{
+    XXH128_hash_t h = XXH3_128bits_withSeed(ptr, len, seed);
+    return (pd_key){h.low64, h.high64};
+}
+
+/* The identity of a few numbers: a struct written as an array. */
+static inline pd_key pd_key_of_words(uint64_t *words, size_t len, uint64_t seed)
+{
+    for (size_t i = 0; i < len; i++)
+        words[i] = pd_le64(words[i]);
+    return pd_key_of_bytes(words, len * sizeof *words, seed);
+}
+
+#endif

@@ -1,0 +1,98 @@
+#include "base/keymap.h"
+
+#include <string.h>
+
+static size_t home(const pd_keymap *map, pd_key key)
+{
+    return (size_t)key.lo & (map->slots_cap - 1);
+}
+
+static size_t next(const pd_keymap *map, size_t slot)
+{
+    return (slot + 1) & (map->slots_cap - 1);
+}
+
+/* The slot that holds the key, or the free one where it would go. */
+static size_t probe(const pd_keymap *map, pd_key key)
+{
+    size_t slot = home(map, key);
+    while (map->slots[slot] && !pd_key_equal(map->keys[map->slots[slot] - 1], key))
+        slot = next(map, slot);
+    return slot;
+}
+
+void pd_keymap_reindex(pd_keymap *map)
+{
+    if (!map->slots_cap)
+        return;
+    memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
+    for (size_t i = 0; i < map->len; i++) {
+        size_t slot = home(map, map->keys[i]);
+        while (map->slots[slot]) /* the keys differ: any free slot on the way will do */
+            slot = next(map, slot);
+        map->slots[slot] = (uint32_t)i + 1;
+    }
+}
+
+pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pprofdelta_error *err)
+{
+    if (need <= map->cap)
+        return PPROFDELTA_OK;
+    if (need > PD_KEYMAP_MAX)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "more than %u distinct elements", PD_KEYMAP_MAX);
+    size_t slots_need = 32;
+    while (slots_need < need * 2)
+        slots_need *= 2;
+    /* Slots first: cap, which tells how much room there is, is the keys'. */
+    if (slots_need > map->slots_cap) {
+        pprofdelta_status status =
+            pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err);
+        if (status)
+            return status;
+        pd_keymap_reindex(map);
+    }
+    return pd_mem_reserve(mem, &map->keys, &map->cap, need, sizeof *map->keys, err);
+}
+
+uint32_t pd_keymap_find(const pd_keymap *map, pd_key key)
+{
+    if (!map->len)
+        return PD_KEYMAP_NONE;
+    return map->slots[probe(map, key)] - 1; /* a free slot holds 0: PD_KEYMAP_NONE */
+}
+
+uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
+{
+    size_t slot = probe(map, key);
+    if (!map->slots[slot]) {
+        map->keys[map->len++] = key;
+        map->slots[slot] = (uint32_t)map->len;
+    }
+    return map->slots[slot] - 1;
+}
+
+void pd_keymap_truncate(pd_keymap *map, size_t len)
+{
+    if (map->len == len)
+        return;
+    if (map->len - len > map->slots_cap / 8) {
+        map->len = len;
+        pd_keymap_reindex(map);
+        return;
+    }
+    /* Newest first: every key was put into the first free slot of its run while all older ones
+     * stood, so emptying the slots in the opposite order leaves no hole in a run. */
+    while (map->len > len) {
+        size_t slot = probe(map, map->keys[map->len - 1]);
+        map->slots[slot] = 0;
+        map->len--;
+    }
+}
+
+void pd_keymap_release(pd_keymap *map, pd_mem *mem)
+{
+    pd_mem_release(mem, &map->keys, &map->cap, sizeof *map->keys);
+    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
+    map->len = 0;
+}

@@ -1,0 +1,66 @@
+/* A set of keys that numbers them 0, 1, 2 ... in the order they came.
+ *
+ *     keys    [ k0 | k1 | k2 | k3 | ... ]            dense, 16 bytes each, in order of arrival
+ *     slots   [ .  | 3  | .  | 1  | 4 | . | 2 | . ]  open addressing: number + 1, 0 is free
+ *
+ * What belongs to a key lies in arrays of the owner, beside it by number: counters in the ledger,
+ * output ids in the writer. Dense keys make three things cheap that matter here. A guess ("the one
+ * after the last") costs one compare and no probe. Taking back the newest keys is a truncation.
+ * And dropping some is a pass over an array. */
+#ifndef PD_BASE_KEYMAP_H
+#define PD_BASE_KEYMAP_H
+
+#include "base/key.h"
+#include "base/mem.h"
+
+#define PD_KEYMAP_NONE UINT32_MAX
+#define PD_KEYMAP_MAX  (UINT32_MAX / 2) /* keys: as many as fill the largest table half */
+
+typedef struct pd_keymap {
+    pd_key *keys;
+    uint32_t *slots;
+    size_t len, cap;
+    size_t slots_cap; /* 0 or a power of two, at least twice len */
+} pd_keymap;          /* zero it to begin */
+
+/* Makes room for `need` keys in all, so that adding up to there cannot fail. */
+pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need,
+                                    pprofdelta_error *err);
+
+/* The number of the key, or PD_KEYMAP_NONE. */
+uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
+
+/* The number of the key, which is added where it is new (then the number is the old len). There
+ * must be room for it: see pd_keymap_room. */
+uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
+
+/* The same, trying `guess` first. */
+static inline uint32_t pd_keymap_add_guessed(pd_keymap *map, pd_key key, uint32_t guess)
+{
+    if (__builtin_expect(guess < map->len && pd_key_equal(map->keys[guess], key), 1))
+        return guess;
+    return pd_keymap_add(map, key);
+}
+
+/* Room for one more. */
+static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pprofdelta_error *err)
+{
+    if (__builtin_expect(map->len < map->cap, 1))
+        return PPROFDELTA_OK;
+    return pd_keymap_reserve(map, mem, map->len + map->len / 2 + 16, err);
+}
+
+/* Takes back the newest keys down to `len` of them. */
+void pd_keymap_truncate(pd_keymap *map, size_t len);
+
+/* Makes the slots fit again after the owner moved or dropped keys in place and set len. */
+void pd_keymap_reindex(pd_keymap *map);
+
+static inline void pd_keymap_clear(pd_keymap *map)
+{
+    pd_keymap_truncate(map, 0);
+}
+
+void pd_keymap_release(pd_keymap *map, pd_mem *mem);
+
+#endif

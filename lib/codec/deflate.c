@@ -1,0 +1,88 @@
+/* The compressors. Each compresses a whole buffer into one that its own bound has sized, so that
+ * there is no loop and no second attempt; compressor and buffer are kept for the next window. */
+#include "codec/deflate.h"
+
+#include <libdeflate.h>
+#include <zstd.h>
+
+/* Chosen for speed, on heap profiles: gzip's 3 takes 1.4 to 1.8 times as long as its 1 and saves 3
+ * to 13 percent; zstd's 3 takes hardly longer than its 1 on an output as small as a delta and saves
+ * 4 to 7, from its 5 on it takes twice as long. */
+enum { GZIP_DEFAULT_LEVEL = 1, ZSTD_DEFAULT_LEVEL = 3 };
+
+void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem)
+{
+    libdeflate_free_compressor(deflater->gzip);
+    ZSTD_freeCCtx(deflater->zstd);
+    pd_buffer_release(mem, &deflater->out);
+    deflater->gzip = deflater->zstd = NULL;
+}
+
+static pprofdelta_status fail(const char *what, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+static pprofdelta_status to_gzip(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+                                 pprofdelta_error *err)
+{
+    int level = deflater->level ? deflater->level : GZIP_DEFAULT_LEVEL;
+    if (!deflater->gzip && !(deflater->gzip = libdeflate_alloc_compressor(level)))
+        return fail("no memory for a gzip compressor", err);
+    pd_buffer *out = &deflater->out;
+    size_t bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
+    pprofdelta_status status = pd_mem_grow(mem, &out->ptr, &out->cap, bound, 1, err);
+    if (status != PPROFDELTA_OK)
+        return status;
+    out->len = libdeflate_gzip_compress(deflater->gzip, in, len, out->ptr, out->cap);
+    return out->len ? PPROFDELTA_OK : fail("the gzip compressor has not enough room", err);
+}
+
+static ZSTD_CCtx *new_zstd(int level)
+{
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    if (zstd && (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
+                 ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))) {
+        ZSTD_freeCCtx(zstd);
+        return NULL;
+    }
+    return zstd;
+}
+
+static pprofdelta_status to_zstd(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+                                 pprofdelta_error *err)
+{
+    int level = deflater->level ? deflater->level : ZSTD_DEFAULT_LEVEL;
+    if (!deflater->zstd && !(deflater->zstd = new_zstd(level)))
+        return fail("no memory for a zstd compressor", err);
+    pd_buffer *out = &deflater->out;
+    pprofdelta_status status =
+        pd_mem_grow(mem, &out->ptr, &out->cap, ZSTD_compressBound(len), 1, err);
+    if (status != PPROFDELTA_OK)
+        return status;
+    size_t made = ZSTD_compress2(deflater->zstd, out->ptr, out->cap, in, len);
+    if (ZSTD_isError(made))
+        return fail(ZSTD_getErrorName(made), err);
+    out->len = made;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+                             const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
+{
+    pd_bytes out = {in, len};
+    if (deflater->compression != PPROFDELTA_PLAIN) {
+        pprofdelta_status status = deflater->compression == PPROFDELTA_GZIP
+                                       ? to_gzip(deflater, mem, in, len, err)
+                                       : to_zstd(deflater, mem, in, len, err);
+        if (status != PPROFDELTA_OK)
+            return status;
+        out = (pd_bytes){deflater->out.ptr, deflater->out.len};
+    }
+    if (sink->write(sink->cookie, out.ptr, out.len) != 0)
+        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+    *written = out.len;
+    return PPROFDELTA_OK;
+}

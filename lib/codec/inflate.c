@@ -1,0 +1,107 @@
+/* The front of the inflaters: which format is it, who inflates it, and how much room the output
+ * gets.
+ *
+ * Both libraries underneath are at their fastest when they fill one buffer in one call, but neither
+ * can go on where it ran out of room: the buffer grows and the member or frame is inflated again.
+ * Doubling keeps all the attempts together below twice the last one, and since every attempt fills
+ * the room of the one before, a hostile claim of size costs its author as many real bytes. */
+#include "codec/inflate.h"
+
+#include <libdeflate.h>
+#include <stdbool.h>
+#include <zstd.h>
+
+/* Profiles shrink 3 to 10 times. A claim within TRUSTED_RATIO is allocated at once. */
+enum { USUAL_RATIO = 4, TRUSTED_RATIO = 32, LEAST_ROOM = 4096 };
+
+static bool is_gzip(const uint8_t *in, size_t len)
+{
+    return len >= 2 && in[0] == 0x1f && in[1] == 0x8b;
+}
+
+/* A frame, or one that carries no content and is to be skipped. Neither can begin a profile: the
+ * bytes are fields of profile.proto with a wire type that they do not have. */
+static bool is_zstd(const uint8_t *in, size_t len)
+{
+    if (len < 4)
+        return false;
+    uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+    return magic == ZSTD_MAGICNUMBER ||
+           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+}
+
+pd_format pd_format_of(const uint8_t *in, size_t len)
+{
+    if (is_gzip(in, len))
+        return PD_FORMAT_GZIP;
+    return is_zstd(in, len) ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
+}
+
+const char *pd_format_name(pd_format format)
+{
+    static const char *const name[] = {
+        [PD_FORMAT_PLAIN] = "plain", [PD_FORMAT_GZIP] = "gzip", [PD_FORMAT_ZSTD] = "zstd"};
+    return name[format];
+}
+
+void pd_inflater_fini(pd_inflater *inflater)
+{
+    libdeflate_free_decompressor(inflater->gzip);
+    ZSTD_freeDCtx(inflater->zstd);
+    *inflater = (pd_inflater){0};
+}
+
+pprofdelta_status pd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
+                             pd_buffer *into, pd_bytes *out, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_format format = pd_format_of(in, len);
+    into->len = 0;
+    if (format == PD_FORMAT_GZIP)
+        status = pd_gzip_inflate(inflater, mem, in, len, into, err);
+    else if (format == PD_FORMAT_ZSTD)
+        status = pd_zstd_inflate(inflater, mem, in, len, into, err);
+    if (status == PPROFDELTA_OK)
+        *out = format == PD_FORMAT_PLAIN ? (pd_bytes){in, len} : (pd_bytes){into->ptr, into->len};
+    return status;
+}
+
+/* The capacity that *into may grow to. */
+static uint64_t reach(const pd_mem *mem, const pd_buffer *into)
+{
+    uint64_t most = mem->limit - mem->used;
+    return most < PTRDIFF_MAX - into->cap ? into->cap + most : PTRDIFF_MAX;
+}
+
+static uint64_t smaller(uint64_t a, uint64_t b)
+{
+    return a < b ? a : b;
+}
+
+static uint64_t larger(uint64_t a, uint64_t b)
+{
+    return a > b ? a : b;
+}
+
+pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
+                                        size_t packed, pprofdelta_error *err)
+{
+    uint64_t claim = announced > into->len ? announced - into->len : (uint64_t)packed * USUAL_RATIO;
+    uint64_t room = smaller(claim, (uint64_t)packed * TRUSTED_RATIO);
+    uint64_t need = larger(smaller(into->len + room, reach(mem, into)), 1);
+    return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)need, 1, err);
+}
+
+pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
+                                       size_t offset, pprofdelta_error *err)
+{
+    uint64_t most = reach(mem, into);
+    if (announced > most || into->cap >= most)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                       "the input %s to more than the %llu bytes of max-memory leave room for; "
+                       "if it is to be trusted, allow more with --max-memory",
+                       announced > most ? "says that it inflates" : "inflates",
+                       (unsigned long long)mem->limit);
+    uint64_t want = larger(larger((uint64_t)into->cap * 2, announced), LEAST_ROOM);
+    return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)smaller(want, most), 1, err);
+}

@@ -1,0 +1,87 @@
+/* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else.
+ *
+ * The library measures a frame by its block headers alone before it is inflated. So a file that is
+ * cut off is told from one that is damaged, and one frame at a time goes into one buffer in one
+ * call, which needs no window beside it. It checks a frame's checksum and content size itself. */
+#include "codec/inflate.h"
+
+#include <zstd.h>
+#include <zstd_errors.h>
+
+/* The most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB. */
+enum { MAX_RATIO = (128 << 10) / 4 };
+
+static pprofdelta_status no_memory(pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "no memory for a zstd decompressor");
+}
+
+/* What the library says of a frame in code, in our words where they are better. */
+static pprofdelta_status refuse_frame(size_t code, size_t pos, size_t len, pprofdelta_error *err)
+{
+    switch (ZSTD_getErrorCode(code)) {
+    case ZSTD_error_memory_allocation:
+        return no_memory(err);
+    case ZSTD_error_srcSize_wrong:
+        return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
+    case ZSTD_error_checksum_wrong:
+        return PD_REFUSE(err, pos, "the zstd frame's content does not have the checksum it says");
+    case ZSTD_error_dictionary_wrong:
+        return PD_REFUSE(err, pos, "the zstd frame needs a dictionary");
+    default:
+        return PD_REFUSE(err, pos, "the zstd frame is damaged: %s", ZSTD_getErrorName(code));
+    }
+}
+
+/* Inflates the frame in[pos..pos + size), whole by its block headers, behind what *into holds. */
+static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t *in, size_t pos,
+                                    size_t size, pd_buffer *into, pprofdelta_error *err)
+{
+    uint64_t most = (uint64_t)size * MAX_RATIO;
+    uint64_t content = ZSTD_getFrameContentSize(in + pos, size), announced = 0;
+    if (content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR) {
+        if (content > most)
+            return PD_REFUSE(err, pos,
+                             "the zstd frame is too short for the %llu bytes it announces",
+                             (unsigned long long)content);
+        most = content;
+        announced = into->len + content;
+    }
+    pprofdelta_status status = pd_inflate_first_room(mem, into, announced, size, err);
+    while (status == PPROFDELTA_OK) {
+        size_t room = into->cap - into->len;
+        size_t made = ZSTD_decompressDCtx(zstd, into->ptr + into->len, room, in + pos, size);
+        if (!ZSTD_isError(made)) {
+            into->len += made;
+            return PPROFDELTA_OK;
+        }
+        /* More than a frame can hold is damage that the library did not see as such. */
+        if (ZSTD_getErrorCode(made) != ZSTD_error_dstSize_tooSmall || room >= most)
+            return refuse_frame(made, pos, pos + size, err);
+        status = pd_inflate_more_room(mem, into, announced, pos, err);
+    }
+    return status;
+}
+
+pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
+                                  pd_buffer *into, pprofdelta_error *err)
+{
+    if (!inflater->zstd && !(inflater->zstd = ZSTD_createDCtx()))
+        return no_memory(err);
+    size_t pos = 0;
+    do {
+        size_t size = ZSTD_findFrameCompressedSize(in + pos, len - pos);
+        if (ZSTD_isError(size))
+            return refuse_frame(size, pos, len, err);
+        pprofdelta_status status = read_frame(inflater->zstd, mem, in, pos, size, into, err);
+        if (status != PPROFDELTA_OK)
+            return status;
+        pos += size;
+    } while (pd_format_of(in + pos, len - pos) == PD_FORMAT_ZSTD);
+
+    if (pos < len)
+        return PD_REFUSE(err, pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
+                         len - pos, in[pos]);
+    return PPROFDELTA_OK;
+}

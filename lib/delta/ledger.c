@@ -1,0 +1,101 @@
+#include "delta/ledger.h"
+
+#include <string.h>
+
+void pd_ledger_clear(pd_ledger *ledger, size_t counters)
+{
+    pd_keymap_clear(&ledger->keys);
+    ledger->counters = counters;
+    ledger->committed = 0;
+    ledger->window = 0;
+}
+
+pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
+                                    pprofdelta_error *err)
+{
+    size_t values;
+    if (__builtin_mul_overflow(need, ledger->counters, &values))
+        values = SIZE_MAX;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
+    if (!status)
+        status =
+            pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err);
+    if (!status)
+        status = pd_keymap_reserve(&ledger->keys, mem, need, err);
+    return status;
+}
+
+void pd_ledger_rollback(pd_ledger *ledger)
+{
+    pd_keymap_truncate(&ledger->keys, ledger->committed);
+}
+
+/* How many entries were last seen before this window. */
+static size_t count_before(const pd_ledger *ledger, uint32_t window)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ledger->keys.len; i++)
+        count += ledger->seen[i] < window;
+    return count;
+}
+
+/* The largest window number before which at most `most` entries were last seen: all of these can
+ * go, and the ones of that very window as far as the number still allows. */
+static uint32_t last_to_drop(const pd_ledger *ledger, size_t most)
+{
+    uint32_t low = 0, high = ledger->window;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2 + 1;
+        if (count_before(ledger, middle) <= most)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Drops the entries seen before `window` and the first `also` of those seen in it. */
+static void drop(pd_ledger *ledger, uint32_t window, size_t also)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ledger->keys.len; i++) {
+        if (ledger->seen[i] < window)
+            continue;
+        if (also && ledger->seen[i] == window) {
+            also--;
+            continue;
+        }
+        if (kept != i) {
+            ledger->keys.keys[kept] = ledger->keys.keys[i];
+            ledger->seen[kept] = ledger->seen[i];
+            memcpy(pd_ledger_base(ledger, kept), pd_ledger_base(ledger, i),
+                   ledger->counters * sizeof *ledger->base);
+        }
+        kept++;
+    }
+    ledger->keys.len = kept;
+    pd_keymap_reindex(&ledger->keys);
+}
+
+void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen)
+{
+    ledger->window = window;
+    size_t unseen = ledger->keys.len - living;
+    if (unseen && forget_unseen) {
+        drop(ledger, window, 0);
+    } else if (unseen > living) {
+        size_t excess = unseen - living;
+        uint32_t last = last_to_drop(ledger, excess);
+        drop(ledger, last, excess - count_before(ledger, last));
+    }
+    ledger->committed = ledger->keys.len;
+}
+
+void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
+{
+    pd_keymap_release(&ledger->keys, mem);
+    pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
+    pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
+    *ledger = (pd_ledger){0};
+}

@@ -1,0 +1,54 @@
+/* The ledger: what each sample had counted when it was last seen.
+ *
+ *     keys   [ k0 | k1 | k2 ... ]             who: pd_keymap numbers them
+ *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    its counters, `counters` to an entry
+ *     seen   [ w | w | w ... ]                the number of the window that last had it
+ *
+ * The first `committed` entries are remembered; those behind them were met in the window that is
+ * under way and are taken back when it is abandoned. An entry that a window does not have stays, at
+ * its last counters, because a capped profile may bring it back; when those outnumber the living,
+ * the ones unseen for longest go. */
+#ifndef PD_DELTA_LEDGER_H
+#define PD_DELTA_LEDGER_H
+
+#include "base/keymap.h"
+
+typedef struct pd_ledger {
+    pd_keymap keys;
+    int64_t *base;
+    uint32_t *seen;
+    size_t base_cap, seen_cap; /* in values and in entries; keys.cap rules */
+    size_t counters;
+    size_t committed;
+    uint32_t window; /* number of the last committed window; 0: nothing is remembered */
+} pd_ledger;         /* zero it and set counters to begin */
+
+/* Forgets everything; from now on an entry has so many counters. */
+void pd_ledger_clear(pd_ledger *ledger, size_t counters);
+
+/* Makes room for `need` entries in all. */
+pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
+                                    pprofdelta_error *err);
+
+static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
+{
+    return ledger->base + entry * ledger->counters;
+}
+
+/* Was in the last committed window? */
+static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
+{
+    return entry < ledger->committed && ledger->seen[entry] == ledger->window;
+}
+
+/* Takes back what is not committed. */
+void pd_ledger_rollback(pd_ledger *ledger);
+
+/* Makes `window` the last committed one, after the caller has set base and seen of the `living`
+ * entries that it has. The others are dropped with forget_unseen, else only the longest unseen of
+ * them, while they outnumber the living. */
+void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen);
+
+void pd_ledger_release(pd_ledger *ledger, pd_mem *mem);
+
+#endif

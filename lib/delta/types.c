@@ -1,0 +1,190 @@
+#include "delta/types.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static bool equals(pd_bytes s, const char *text, size_t len)
+{
+    return s.len == len && (!len || memcmp(s.ptr, text, len) == 0);
+}
+
+/* Does "type" or "type/unit" name it? A type whose own name has a slash is named by its whole. */
+static bool rule_names(const char *rule, const pd_type_name *name)
+{
+    size_t len = strlen(rule);
+    if (equals(name->type, rule, len))
+        return true;
+    const char *slash = strrchr(rule, '/');
+    return slash && equals(name->type, rule, (size_t)(slash - rule)) &&
+           equals(name->unit, slash + 1, strlen(slash + 1));
+}
+
+/* Type names for a message: "a/b, c/d", ending in "..." where they do not fit. */
+typedef struct listing {
+    char text[400];
+    size_t len;
+} listing;
+
+static void list_name(listing *l, pd_bytes type, pd_bytes unit)
+{
+    size_t room = sizeof l->text - l->len;
+    int type_len = (int)(type.len < sizeof l->text ? type.len : sizeof l->text);
+    int unit_len = (int)(unit.len < sizeof l->text ? unit.len : sizeof l->text);
+    int wrote = snprintf(l->text + l->len, room, "%s%.*s/%.*s", l->len ? ", " : "", type_len,
+                         type_len ? (const char *)type.ptr : "", unit_len,
+                         unit_len ? (const char *)unit.ptr : "");
+    if (wrote > 0 && (size_t)wrote < room - 3) {
+        l->len += (size_t)wrote;
+    } else if (room > 3) {
+        strcpy(l->text + l->len, "...");
+        l->len = sizeof l->text - 1; /* full: nothing more */
+    }
+}
+
+static listing list_names(const pd_type_name *names, size_t len)
+{
+    listing l = {{0}, 0};
+    for (size_t i = 0; i < len; i++)
+        list_name(&l, names[i].type, names[i].unit);
+    return l;
+}
+
+pprofdelta_status pd_type_rules_add(pd_buffer *rules, pd_mem *mem, const char *rule,
+                                    pprofdelta_error *err)
+{
+    size_t len = strlen(rule) + 1;
+    pprofdelta_status status = pd_buffer_room(mem, rules, len, err);
+    if (status)
+        return status;
+    memcpy(rules->ptr + rules->len, rule, len);
+    rules->len += len;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_buffer *rules,
+                                     bool is_counter, pprofdelta_error *err)
+{
+    for (size_t at = 0; at < rules->len;) {
+        const char *rule = (const char *)rules->ptr + at;
+        bool found = false;
+        for (size_t i = 0; i < len; i++) {
+            if (rule_names(rule, &names[i])) {
+                names[i].is_counter = is_counter;
+                found = true;
+            }
+        }
+        if (!found)
+            return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                           PPROFDELTA_NOWHERE, "no value type is named \"%.200s\"; there are: %s",
+                           rule, list_names(names, len).text);
+        at += strlen(rule) + 1;
+    }
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
+                                    pprofdelta_error *err)
+{
+    static const char *const counters[] = {"alloc_objects/count", "alloc_space/bytes",
+                                           "contentions/count", "delay/nanoseconds"};
+    for (size_t i = 0; i < len; i++) {
+        names[i].is_counter = false;
+        for (size_t j = 0; j < sizeof counters / sizeof *counters; j++)
+            names[i].is_counter |= rule_names(counters[j], &names[i]);
+    }
+    pprofdelta_status status = apply_rules(names, len, &rules->counters, true, err);
+    if (!status)
+        status = apply_rules(names, len, &rules->gauges, false, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < len; i++)
+        if (names[i].is_counter)
+            return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "none of its value types is known as a counter, so there is nothing to "
+                   "subtract; there are: %s",
+                   list_names(names, len).text);
+}
+
+static pprofdelta_status keep_name(pd_schema *schema, pd_mem *mem, pd_bytes name, size_t *at,
+                                   size_t *len, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_buffer_room(mem, &schema->text, name.len + 1, err);
+    if (status)
+        return status;
+    *at = schema->text.len;
+    *len = name.len;
+    if (name.len)
+        memcpy(schema->text.ptr + schema->text.len, name.ptr, name.len);
+    schema->text.ptr[schema->text.len + name.len] = 0;
+    schema->text.len += name.len + 1;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_name *names,
+                                size_t len, pprofdelta_error *err)
+{
+    schema->len = schema->counters = schema->text.len = 0;
+    for (int counters = 1; counters >= 0; counters--) {
+        for (size_t i = 0; i < len; i++) {
+            if (names[i].is_counter != (counters == 1))
+                continue;
+            size_t slot = schema->len;
+            pprofdelta_status status =
+                keep_name(schema, mem, names[i].type, &schema->names[slot].type,
+                          &schema->names[slot].type_len, err);
+            if (!status)
+                status = keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
+                                   &schema->names[slot].unit_len, err);
+            if (status)
+                return status;
+            schema->len++;
+            schema->counters += counters == 1;
+        }
+    }
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
+                                      size_t len, pprofdelta_error *err)
+{
+    listing before = {{0}, 0};
+    for (size_t i = 0; i < schema->len; i++) {
+        const uint8_t *text = schema->text.ptr;
+        list_name(&before, (pd_bytes){text + schema->names[i].type, schema->names[i].type_len},
+                  (pd_bytes){text + schema->names[i].unit, schema->names[i].unit_len});
+    }
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "the value types differ: prev has %s; cur has %s",
+                   before.text, list_names(names, len).text);
+}
+
+pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
+                                  pd_columns *columns, pprofdelta_error *err)
+{
+    bool taken[PPROFDELTA_MAX_TYPES] = {false};
+    if (len != schema->len)
+        return types_differ(schema, names, len, err);
+    const char *text = (const char *)schema->text.ptr;
+    for (size_t i = 0; i < len; i++) {
+        size_t slot = 0;
+        while (slot < len && (taken[slot] ||
+                              !equals(names[i].type, text + schema->names[slot].type,
+                                      schema->names[slot].type_len) ||
+                              !equals(names[i].unit, text + schema->names[slot].unit,
+                                      schema->names[slot].unit_len)))
+            slot++;
+        if (slot == len)
+            return types_differ(schema, names, len, err);
+        taken[slot] = true;
+        columns->slot[i] = (uint8_t)slot;
+    }
+    columns->len = len;
+    return PPROFDELTA_OK;
+}
+
+void pd_schema_release(pd_schema *schema, pd_mem *mem)
+{
+    pd_buffer_release(mem, &schema->text);
+}

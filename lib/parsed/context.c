@@ -1,0 +1,150 @@
+/* The life of a context, and the calls that look at a profile without remembering it. */
+#include "parsed/context.h"
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
+                                      pprofdelta_error *err)
+{
+    *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+    if (!given)
+        return PPROFDELTA_OK;
+    if (given->size != sizeof *given)
+        return refuse(err, "options.size is not that of this version's pprofdelta_options");
+    *out = *given;
+    const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED | PPROFDELTA_VERIFY |
+                           PPROFDELTA_DEFAULT_COUNTER;
+    if (out->flags & ~known)
+        return refuse(err, "options.flags has a bit that this version does not know");
+    if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
+        return refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
+    if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
+        return refuse(err, "options.first is not one of pprofdelta_first");
+    if ((unsigned)out->compression > PPROFDELTA_PLAIN)
+        return refuse(err, "options.compression is not one of pprofdelta_compression");
+    if (out->level < 0 || out->level > 9)
+        return refuse(err, "options.level is not from 0 to 9");
+    if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
+        return refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,
+                                   size_t len, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (size_t i = 0; i < len && !status; i++)
+        status = pd_type_rules_add(rules, &pd->mem, names[i], err);
+    return status;
+}
+
+pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, pprofdelta **out,
+                                 pprofdelta_error *err)
+{
+    pprofdelta_options o;
+    pprofdelta_status status = read_options(options, &o, err);
+    if (status)
+        return status;
+    pd_mem mem;
+    pd_mem_init(&mem, allocator, o.max_memory ? o.max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta *pd = NULL;
+    size_t cap = 0;
+    status = pd_mem_reserve(&mem, &pd, &cap, 1, sizeof *pd, err);
+    if (status)
+        return status;
+    memset(pd, 0, sizeof *pd);
+    pd->mem = mem;
+    pd->flags = o.flags;
+    pd->on_reset = o.on_reset;
+    pd->first = o.first;
+    pd->deflater.compression = o.compression;
+    pd->deflater.level = o.level;
+    pd_stack_numbers_init(&pd->numbers);
+    status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
+    if (!status)
+        status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
+    if (status) {
+        pprofdelta_free(pd);
+        return status;
+    }
+    *out = pd;
+    return PPROFDELTA_OK;
+}
+
+void pprofdelta_free(pprofdelta *pd)
+{
+    if (!pd)
+        return;
+    pd_mem *mem = &pd->mem;
+    pd_buffer_release(mem, &pd->rules.counters);
+    pd_buffer_release(mem, &pd->rules.gauges);
+    pd_ledger_release(&pd->ledger, mem);
+    pd_ledger_release(&pd->spare, mem);
+    pd_schema_release(&pd->schema, mem);
+    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->last.build_id);
+    pd_buffer_release(mem, &pd->next.build_id);
+    pd_inflater_fini(&pd->inflater);
+    pd_deflater_fini(&pd->deflater, mem);
+    pd_look_release(&pd->cur, mem);
+    pd_look_release(&pd->prev, mem);
+    pd_compact_release(&pd->compact, mem);
+    pd_tables_release(&pd->proof, mem);
+    pd_mem last = *mem;
+    size_t cap = 1;
+    pd_mem_release(&last, &pd, &cap, sizeof *pd);
+}
+
+void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
+{
+    pd->started_nanos = started_nanos;
+}
+
+pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
+                                   pprofdelta_census *census, pprofdelta_error *err)
+{
+    pd_look *look = &pd->cur;
+    pprofdelta_status status = pd_look_parse(pd, look, bytes, len, false, err);
+    if (status)
+        return status;
+    pd_tables *t = &look->tables;
+    pd_columns columns = {.len = t->types_len};
+    status = pd_samples_read(t, &pd->numbers, &columns, NULL, &pd->mem, err);
+    if (status || !census)
+        return status;
+    *census = (pprofdelta_census){
+        .format = pd_format_name(pd_format_of(bytes, len)),
+        .inflated_len = t->bytes.len,
+        .types = t->types_len,
+        .samples = t->samples,
+        .mappings = t->mappings_len,
+        .locations = t->locations_len,
+        .functions = t->functions_len,
+        .strings = t->strings_len,
+        .by_address = t->by_address,
+        .by_lines = t->by_lines,
+        .unknown_fields = t->unknown_fields,
+        .time_nanos = t->header.time_nanos,
+        .duration_nanos = t->header.duration_nanos,
+        .is_stamped = t->is_stamped,
+    };
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
+                                     const uint8_t **out, size_t *out_len, pprofdelta_error *err)
+{
+    pd_bytes raw;
+    pprofdelta_status status =
+        pd_inflate(&pd->inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
+    if (status)
+        return status;
+    *out = raw.ptr;
+    *out_len = raw.len;
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,96 @@
+/* The parsed-profile door: what a context of the public API holds.
+ *
+ *     bytes -> inflate -> tables -> samples -> window -> verdict -> subtraction -> compact ->
+ * deflate
+ *              \_________ look.c _________/              \_______ delta.c, output.c _______/
+ *
+ * A look is one profile on its way through; the ledger is what stays from window to window. */
+#ifndef PD_PARSED_CONTEXT_H
+#define PD_PARSED_CONTEXT_H
+
+#include "codec/deflate.h"
+#include "codec/inflate.h"
+#include "delta/reset.h"
+#include "delta/subtract.h"
+#include "delta/types.h"
+#include "profile/samples.h"
+#include "profile/transfer.h"
+
+typedef struct pd_look {
+    pd_buffer inflated;
+    pd_tables tables;
+    pd_window window;
+    pd_transfer transfer;
+    pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
+    pd_columns columns;
+} pd_look;
+
+/* What is known of the profile that the ledger was filled from. */
+typedef struct pd_remembered {
+    int64_t time_nanos;
+    pd_buffer build_id; /* of the main mapping; empty where it has none */
+} pd_remembered;
+
+struct pprofdelta {
+    pd_mem mem;
+    /* What the caller chose. */
+    unsigned flags;
+    pprofdelta_on_reset on_reset;
+    pprofdelta_first first;
+    pd_type_rules rules;
+    int64_t started_nanos;
+    /* What is remembered. */
+    pd_ledger ledger;
+    pd_schema schema;
+    pd_remembered last;
+    uint64_t sequence; /* of the last committed window */
+    bool has_base;     /* the ledger holds a profile, perhaps one without samples */
+    bool is_from_base; /* ... given by pprofdelta_base, and no window committed since */
+    /* The window under way. */
+    bool is_pending;
+    pd_commit how;
+    pd_remembered next;
+    /* Machinery, kept for its capacity. */
+    pd_stack_numbers numbers;
+    pd_inflater inflater;
+    pd_deflater deflater;
+    pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
+    pd_ledger spare;   /* where a base is built before it takes the ledger's place */
+    pd_schema spare_schema;
+    pd_compact compact;
+    pd_tables proof; /* the output read back, for VERIFY */
+    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
+};
+
+/* look.c: inflates and parses, and names the columns. With keep_bytes the look does not borrow the
+ * caller's bytes even where they are plain. */
+pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
+                                bool keep_bytes, pprofdelta_error *err);
+
+/* Refuses stamped profiles and finds the counters. */
+pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
+
+/* Keeps what is to be remembered beside the ledger. */
+pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remembered *out,
+                                   pprofdelta_error *err);
+
+void pd_look_release(pd_look *look, pd_mem *mem);
+
+/* output.c: what the delta says of itself. */
+typedef struct pd_story {
+    pd_subtraction how;
+    pprofdelta_restart restart;
+    int64_t from_nanos, to_nanos, duration_nanos;
+    uint64_t sequence;
+} pd_story;
+
+/* Subtracts and writes pd->cur into the compact writer, adding up the tally. *out is the raw
+ * profile, owned by pd->compact. */
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+                                  pd_bytes *out, pprofdelta_error *err);
+
+/* Holds the tally against the bytes that came in and the bytes that are to go out. */
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_bytes out,
+                                   pprofdelta_error *err);
+
+#endif

@@ -1,0 +1,275 @@
+/* base, window, commit, abandon: the course of a delta, and what each stage leaves behind.
+ *
+ * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile carries the new
+ * samples of the window behind its committed entries; a failure takes them back. A base is built in
+ * a spare ledger, which takes the other's place when it is whole. */
+#include "parsed/context.h"
+
+#include <inttypes.h>
+
+static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
+{
+    if (!pd->is_pending)
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+}
+
+static void swap_memory(void *a, void *b, void *scratch, size_t size)
+{
+    memcpy(scratch, a, size);
+    memcpy(a, b, size);
+    memcpy(b, scratch, size);
+}
+
+#define SWAP(type, a, b)                                                                           \
+    do {                                                                                           \
+        type scratch_;                                                                             \
+        swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                       \
+    } while (0)
+
+/* Reads the look into its window on the spare ledger; prev's gauges are of no interest. */
+static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_schema_set(&pd->spare_schema, &pd->mem, look->names, look->tables.types_len, err);
+    if (!status)
+        status = pd_schema_match(&pd->spare_schema, look->names, look->tables.types_len,
+                                 &look->columns, err);
+    if (status)
+        return status;
+    size_t counters = pd->spare_schema.counters;
+    pd_ledger_clear(&pd->spare, counters);
+    status =
+        pd_window_begin(&look->window, &pd->mem, &pd->spare, counters, look->tables.samples, err);
+    if (!status)
+        status = pd_samples_read(&look->tables, &pd->numbers, &look->columns, &look->window,
+                                 &pd->mem, err);
+    if (status)
+        pd_window_abandon(&look->window);
+    return status;
+}
+
+pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
+                                  pprofdelta_error *err)
+{
+    bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    pprofdelta_status status = refuse_pending(pd, err);
+    if (!status)
+        status = pd_look_parse(pd, &pd->cur, bytes, len, needs_stacks, err);
+    if (!status)
+        status = pd_look_classify(pd, &pd->cur, err);
+    if (!status)
+        status = pd_look_remember(pd, &pd->cur, &pd->next, err);
+    if (!status)
+        status = fill_spare(pd, &pd->cur, err);
+    if (status)
+        return status;
+    pd_window_commit(&pd->cur.window, PD_COMMIT_REPLACE);
+    if (needs_stacks)
+        SWAP(pd_look, pd->cur, pd->prev);
+    SWAP(pd_ledger, pd->ledger, pd->spare);
+    SWAP(pd_schema, pd->schema, pd->spare_schema);
+    SWAP(pd_remembered, pd->last, pd->next);
+    pd->sequence = 0;
+    pd->has_base = pd->is_from_base = true;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
+{
+    int64_t prev = pd->last.time_nanos, cur = pd->cur.tables.header.time_nanos;
+    if (!pd->has_base || !prev || !cur || cur >= prev)
+        return PPROFDELTA_OK;
+    return pd_fail(
+        err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        "cur is older than prev (%" PRId64 " is before %" PRId64 "): swapped?", cur, prev);
+}
+
+/* Everything up to a window that is filled but not judged. */
+static pprofdelta_status fill_window(pprofdelta *pd, const void *bytes, size_t len,
+                                     pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_look_parse(pd, cur, bytes, len, false, err);
+    if (!status)
+        status = pd_look_classify(pd, cur, err);
+    size_t types = cur->tables.types_len;
+    if (!status && !pd->has_base) {
+        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
+        if (!status)
+            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+    }
+    if (!status)
+        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
+    if (!status)
+        status = check_order(pd, err);
+    if (!status)
+        status = pd_look_remember(pd, cur, &pd->next, err);
+    if (!status)
+        status =
+            pd_window_begin(&cur->window, &pd->mem, &pd->ledger, types, cur->tables.samples, err);
+    if (!status)
+        status =
+            pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, &cur->window, &pd->mem, err);
+    return status;
+}
+
+static bool build_id_changed(const pprofdelta *pd)
+{
+    const pd_buffer *last = &pd->last.build_id, *next = &pd->next.build_id;
+    return last->len && next->len &&
+           (last->len != next->len || memcmp(last->ptr, next->ptr, last->len) != 0);
+}
+
+static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
+{
+    static const char *const why[] = {
+        [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
+        [PPROFDELTA_RESTART_STARTED] = "the target was started after prev was taken",
+        [PPROFDELTA_RESTART_BUILD_ID] = "the main mapping has another build id",
+        [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
+        [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
+    };
+    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", why[verdict.restart]);
+}
+
+/* Decides what the window is and how it will be remembered. */
+static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+{
+    const pd_header *cur = &pd->cur.tables.header;
+    *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
+                        .to_nanos = cur->time_nanos,
+                        .sequence = pd->is_from_base ? 0 : pd->sequence + 1};
+    pd->how = PD_COMMIT_KEEP;
+    if (!pd->has_base) {
+        story->how = pd->first == PPROFDELTA_FIRST_ZERO ? PD_SUBTRACT_ALL : PD_SUBTRACT_NOTHING;
+        story->duration_nanos = cur->duration_nanos;
+        pd->how = PD_COMMIT_REPLACE;
+        return PPROFDELTA_OK;
+    }
+    story->from_nanos = pd->last.time_nanos;
+    if (story->from_nanos && story->to_nanos)
+        story->duration_nanos = (int64_t)((uint64_t)story->to_nanos - (uint64_t)story->from_nanos);
+    pd_reset_facts facts = {.on_reset = pd->on_reset,
+                            .started_nanos = pd->started_nanos,
+                            .prev_time_nanos = pd->last.time_nanos,
+                            .build_id_changed = build_id_changed(pd)};
+    pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
+    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
+    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
+        return refuse_reset(verdict, err);
+    story->restart = verdict.restart;
+    if (verdict.restart)
+        story->how = PD_SUBTRACT_NOTHING;
+    else if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
+        story->how = PD_SUBTRACT_NEGATIVE;
+    if (story->how != PD_SUBTRACT_CLAMP)
+        pd->how = PD_COMMIT_REPLACE;
+    return PPROFDELTA_OK;
+}
+
+static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally,
+                        uint64_t written, pprofdelta_report *report)
+{
+    const pd_look *cur = &pd->cur;
+    for (size_t i = 0; i < cur->columns.len; i++) {
+        size_t slot = cur->columns.slot[i];
+        const pd_type_sums *sums = &tally->types[slot];
+        const char *text = (const char *)pd->schema.text.ptr;
+        pd->types[i] = (pprofdelta_type_report){
+            .type = text + pd->schema.names[slot].type,
+            .unit = text + pd->schema.names[slot].unit,
+            .is_counter = slot < pd->schema.counters,
+            .prev = sums->prev,
+            .cur = sums->cur,
+            .delta = sums->delta,
+            .clamped = sums->clamped,
+            .vanished = sums->vanished,
+        };
+    }
+    *report = (pprofdelta_report){
+        .samples_in = cur->tables.samples,
+        .samples_out = pd->compact.samples,
+        .matched = tally->matched,
+        .fresh = tally->fresh,
+        .vanished = tally->vanished,
+        .clamped = tally->clamped,
+        .duplicates = cur->window.duplicates,
+        .by_address = cur->tables.by_address,
+        .by_lines = cur->tables.by_lines,
+        .unknown_fields = cur->tables.unknown_fields,
+        .had_base = pd->has_base,
+        .restart = story->restart,
+        .from_nanos = story->from_nanos,
+        .to_nanos = story->to_nanos,
+        .sequence = pd->sequence + 1,
+        .output_len = written,
+        .types = pd->types,
+        .types_len = cur->columns.len,
+    };
+}
+
+/* Everything from a filled window to the sink. */
+static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sink,
+                                      pprofdelta_report *report, pprofdelta_error *err)
+{
+    pd_story story;
+    pd_tally tally;
+    pd_bytes out;
+    uint64_t written;
+    pprofdelta_status status = judge(pd, &story, err);
+    if (!status)
+        status = pd_output_write(pd, &story, &tally, &out, err);
+    if (!status && (pd->flags & PPROFDELTA_VERIFY))
+        status = pd_output_verify(pd, &tally, out, err);
+    if (!status)
+        status = pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
+    if (!status && report)
+        fill_report(pd, &story, &tally, written, report);
+    return status;
+}
+
+pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
+                                    const pprofdelta_sink *sink, pprofdelta_report *report,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_status status = refuse_pending(pd, err);
+    if (status)
+        return status;
+    if (!sink || !sink->write)
+        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "there is no sink to write to");
+    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
+        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "negative deltas are made of two profiles: pprofdelta_base comes first");
+    status = fill_window(pd, bytes, len, err);
+    if (!status)
+        status = write_window(pd, sink, report, err);
+    if (status)
+        pd_window_abandon(&pd->cur.window);
+    else
+        pd->is_pending = true;
+    return status;
+}
+
+void pprofdelta_commit(pprofdelta *pd)
+{
+    if (!pd->is_pending)
+        return;
+    pd_window_commit(&pd->cur.window, pd->how);
+    SWAP(pd_remembered, pd->last, pd->next);
+    pd->sequence++;
+    pd->has_base = true;
+    pd->is_from_base = pd->is_pending = false;
+}
+
+void pprofdelta_abandon(pprofdelta *pd)
+{
+    if (!pd->is_pending)
+        return;
+    pd_window_abandon(&pd->cur.window);
+    pd->is_pending = false;
+}

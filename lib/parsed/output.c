@@ -1,0 +1,202 @@
+/* From a judged window to the bytes of a profile, and the proof that they add up. */
+#include "parsed/context.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void write_types(pprofdelta *pd)
+{
+    pd_transfer *transfer = &pd->cur.transfer;
+    const pd_tables *t = &pd->cur.tables;
+    for (size_t i = 0; i < t->types_len; i++) {
+        uint32_t type = pd_transfer_string(transfer, t->types[i].type);
+        uint32_t unit = pd_transfer_string(transfer, t->types[i].unit);
+        pd_compact_type(&pd->compact, type, unit);
+    }
+}
+
+/* From a row's order to that of cur's columns. */
+static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
+{
+    for (size_t i = 0; i < columns->len; i++)
+        out[i] = row[columns->slot[i]];
+}
+
+static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
+{
+    pd_look *cur = &pd->cur;
+    int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pd_subtract_begin(&cur->window, how, tally);
+    for (size_t row = 0; row < cur->window.len; row++) {
+        if (!pd_subtract_row(&cur->window, row, how, tally, row_values))
+            continue;
+        arrange(&cur->columns, row_values, values);
+        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
+    }
+}
+
+/* What only google/pprof's way shows: samples that cur does not have, in prev's order. A base was
+ * just made, so entry n of the ledger is row n of prev's window. */
+static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofdelta_error *err)
+{
+    pd_look *prev = &pd->prev;
+    int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pprofdelta_status status =
+        pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
+    if (status)
+        return status;
+    for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
+        if (pd_window_row_of(&pd->cur.window, entry) != PD_ROW_NONE ||
+            !pd_subtract_vanished(&pd->cur.window, entry, tally, row_values))
+            continue;
+        arrange(&pd->cur.columns, row_values, values);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values,
+                           pd->cur.columns.len);
+    }
+    return PPROFDELTA_OK;
+}
+
+static void write_stamp(pprofdelta *pd, const pd_story *story)
+{
+    static const char *const restarts[] = {
+        [PPROFDELTA_RESTART_NONE] = "",
+        [PPROFDELTA_RESTART_STARTED] = " restart=started",
+        [PPROFDELTA_RESTART_BUILD_ID] = " restart=build-id",
+        [PPROFDELTA_RESTART_MASS] = " restart=mass",
+        [PPROFDELTA_RESTART_ANY] = " restart=any",
+    };
+    char text[160], sequence[32] = "";
+    if (story->sequence)
+        snprintf(sequence, sizeof sequence, " seq=%" PRIu64, story->sequence);
+    int len = snprintf(text, sizeof text, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s",
+                       story->from_nanos, story->to_nanos, sequence, restarts[story->restart]);
+    uint32_t string =
+        pd_compact_string(&pd->compact, (pd_bytes){(const uint8_t *)text, (size_t)len});
+    pd_compact_comment(&pd->compact, string);
+}
+
+static void write_comments(pprofdelta *pd, const pd_story *story)
+{
+    const pd_tables *t = &pd->cur.tables;
+    for (size_t i = 0; i < t->comments_len; i++)
+        if (!pd_is_stamp(t->strings[t->comments[i]])) /* an older window's */
+            pd_compact_comment(&pd->compact, pd_transfer_string(&pd->cur.transfer, t->comments[i]));
+    if (!(pd->flags & PPROFDELTA_NO_STAMP))
+        write_stamp(pd, story);
+}
+
+static bool equal(pd_bytes a, pd_bytes b)
+{
+    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Is `counter` to `gauge` what alloc_space is to inuse_space? */
+static bool is_sibling(pd_bytes counter, pd_bytes gauge)
+{
+    const size_t prefix = sizeof "inuse_" - 1; /* "alloc_" is as long */
+    return counter.len == gauge.len && gauge.len > prefix &&
+           memcmp(gauge.ptr, "inuse_", prefix) == 0 && memcmp(counter.ptr, "alloc_", prefix) == 0 &&
+           memcmp(counter.ptr + prefix, gauge.ptr + prefix, gauge.len - prefix) == 0;
+}
+
+/* The counter that takes a gauge's place as default type: its sibling by name, else the first of
+ * the same unit. Where there is none, or it is no gauge, the default stays. */
+static uint32_t counter_for(const pd_look *look, uint32_t default_type)
+{
+    const pd_tables *t = &look->tables;
+    pd_bytes name = t->strings[default_type];
+    const pd_type_name *gauge = NULL;
+    for (size_t i = 0; i < t->types_len && !gauge; i++)
+        if (equal(look->names[i].type, name))
+            gauge = &look->names[i];
+    if (!gauge || gauge->is_counter)
+        return default_type;
+    size_t same_unit = t->types_len;
+    for (size_t i = 0; i < t->types_len; i++) {
+        if (!look->names[i].is_counter)
+            continue;
+        if (is_sibling(look->names[i].type, gauge->type))
+            return t->types[i].type;
+        if (same_unit == t->types_len && equal(look->names[i].unit, gauge->unit))
+            same_unit = i;
+    }
+    return same_unit < t->types_len ? t->types[same_unit].type : default_type;
+}
+
+static pd_compact_header make_header(pprofdelta *pd, const pd_story *story)
+{
+    pd_transfer *transfer = &pd->cur.transfer;
+    const pd_header *h = &pd->cur.tables.header;
+    uint32_t default_type = h->default_sample_type;
+    if (pd->flags & PPROFDELTA_DEFAULT_COUNTER)
+        default_type = counter_for(&pd->cur, default_type);
+    return (pd_compact_header){
+        .has_period_type = h->has_period_type,
+        .period_type = pd_transfer_string(transfer, h->period_type.type),
+        .period_unit = pd_transfer_string(transfer, h->period_type.unit),
+        .period = h->period,
+        .time_nanos = story->to_nanos,
+        .duration_nanos = story->duration_nanos,
+        .drop_frames = pd_transfer_string(transfer, h->drop_frames),
+        .keep_frames = pd_transfer_string(transfer, h->keep_frames),
+        .default_sample_type = pd_transfer_string(transfer, default_type),
+        .doc_url = pd_transfer_string(transfer, h->doc_url),
+    };
+}
+
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+                                  pd_bytes *out, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pd_compact_begin(&pd->compact, &pd->mem, err);
+    pprofdelta_status status =
+        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    if (status)
+        return status;
+    write_types(pd);
+    if (cur->tables.mappings_len)
+        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
+    write_samples(pd, story->how, tally);
+    if (story->how == PD_SUBTRACT_NEGATIVE)
+        status = write_vanished(pd, tally, err);
+    if (status)
+        return status;
+    write_comments(pd, story);
+    pd_compact_header header = make_header(pd, story);
+    return pd_compact_finish(&pd->compact, &header, out);
+}
+
+static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
+                                       pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "the sums of %s do not add up: %s; this is a bug",
+                   (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
+}
+
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_bytes out,
+                                   pprofdelta_error *err)
+{
+    const pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_tables_parse(&pd->proof, &pd->mem, out, err);
+    if (!status)
+        status = pd_samples_read(&pd->proof, &pd->numbers, &cur->columns, NULL, &pd->mem, err);
+    if (status)
+        return status;
+    pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    pd_samples_sum(&cur->tables, in);
+    pd_samples_sum(&pd->proof, written);
+    for (size_t i = 0; i < cur->columns.len; i++) {
+        size_t slot = cur->columns.slot[i];
+        if (in[i].lo != tally->types[slot].cur.lo)
+            return does_not_hold(pd, slot, "what was read is not what was counted", err);
+        if (written[i].lo != tally->types[slot].delta.lo)
+            return does_not_hold(pd, slot, "what was written is not what was counted", err);
+    }
+    int broken = pd_tally_check(tally, pd->schema.counters);
+    if (broken >= 0)
+        return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur",
+                             err);
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,201 @@
+#include "profile/compact.h"
+
+#include "profile/fields.h"
+
+void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
+{
+    c->writer = (pd_writer){.mem = mem, .err = err};
+    for (size_t i = 0; i < sizeof c->buffers / sizeof *c->buffers; i++)
+        c->buffers[i].len = 0;
+    pd_keymap_clear(&c->strings);
+    pd_keymap_clear(&c->mappings);
+    pd_keymap_clear(&c->functions);
+    pd_keymap_clear(&c->locations);
+    c->samples = 0;
+    pd_compact_string(c, (pd_bytes){0});
+}
+
+/* The number of the key in the set, and whether it was added just now. */
+static uint32_t intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new)
+{
+    *is_new = false;
+    if (!c->writer.status)
+        c->writer.status = pd_keymap_room(map, c->writer.mem, c->writer.err);
+    if (c->writer.status)
+        return 0;
+    size_t before = map->len;
+    uint32_t index = pd_keymap_add(map, key);
+    *is_new = map->len > before;
+    return index;
+}
+
+uint32_t pd_compact_string(pd_compact *c, pd_bytes string)
+{
+    bool is_new;
+    uint32_t index = intern(c, &c->strings, pd_key_of_bytes(string.ptr, string.len, 0), &is_new);
+    if (is_new)
+        pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr,
+                       string.len);
+    return index;
+}
+
+void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
+{
+    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_TYPE, type);
+    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_UNIT, unit);
+    pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
+}
+
+uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapping *m,
+                                uint64_t *start)
+{
+    bool is_new;
+    uint32_t id = intern(c, &c->mappings, key, &is_new) + 1;
+    if (is_new) {
+        c->writer.status = pd_mem_grow(c->writer.mem, &c->mapping_starts, &c->mapping_starts_cap,
+                                       id, sizeof *c->mapping_starts, c->writer.err);
+        if (c->writer.status)
+            return 0;
+        c->mapping_starts[id - 1] = m->start;
+        pd_writer *w = &c->writer;
+        pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
+        pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, m->start);
+        pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit);
+        pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
+        pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
+        pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
+        for (uint32_t bit = 0; bit < 4; bit++)
+            pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
+        pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
+    }
+    if (c->writer.status)
+        return 0;
+    *start = c->mapping_starts[id - 1];
+    return id;
+}
+
+uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_name,
+                                 uint32_t filename, int64_t start_line)
+{
+    bool is_new;
+    uint64_t words[] = {name, system_name, filename, (uint64_t)start_line};
+    uint32_t id = intern(c, &c->functions, pd_key_of_words(words, 4, 0), &is_new) + 1;
+    if (is_new) {
+        pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_ID, id);
+        pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_NAME, name);
+        pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_SYSTEM_NAME, system_name);
+        pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_FILENAME, filename);
+        pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_START_LINE, (uint64_t)start_line);
+        pd_write_part(&c->writer, &c->function_bytes, PD_PROFILE_FUNCTION, &c->scratch);
+    }
+    return id;
+}
+
+uint32_t pd_compact_find_location(const pd_compact *c, pd_key ident)
+{
+    return pd_keymap_find(&c->locations, ident) + 1; /* PD_KEYMAP_NONE + 1 is 0 */
+}
+
+void pd_compact_add_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
+{
+    pd_buffer *part = &c->scratch;
+    pd_write_varint(&c->writer, part, PD_LINE_FUNCTION_ID, function);
+    pd_write_varint(&c->writer, part, PD_LINE_LINE, (uint64_t)line);
+    pd_write_varint(&c->writer, part, PD_LINE_COLUMN, (uint64_t)column);
+    pd_write_part(&c->writer, &c->lines, PD_LOCATION_LINE, part);
+}
+
+uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, uint64_t address,
+                                 bool is_folded)
+{
+    bool is_new;
+    uint32_t id = intern(c, &c->locations, ident, &is_new) + 1;
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_LOCATION_ID, id);
+    pd_write_varint(w, &c->scratch, PD_LOCATION_MAPPING_ID, mapping);
+    pd_write_varint(w, &c->scratch, PD_LOCATION_ADDRESS, address);
+    pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
+    c->lines.len = 0;
+    pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
+    pd_write_part(w, &c->location_bytes, PD_PROFILE_LOCATION, &c->scratch);
+    return id;
+}
+
+void pd_compact_sample_location(pd_compact *c, uint32_t location)
+{
+    uint8_t *p = pd_write_room(&c->writer, &c->stack, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(&c->stack, pd_varint_encode(p, location));
+}
+
+void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t num,
+                             uint32_t num_unit)
+{
+    pd_write_varint(&c->writer, &c->scratch, PD_LABEL_KEY, key);
+    pd_write_varint(&c->writer, &c->scratch, PD_LABEL_STR, str);
+    pd_write_varint(&c->writer, &c->scratch, PD_LABEL_NUM, (uint64_t)num);
+    pd_write_varint(&c->writer, &c->scratch, PD_LABEL_NUM_UNIT, num_unit);
+    pd_write_part(&c->writer, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
+}
+
+void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
+{
+    pd_writer *w = &c->writer;
+    if (c->stack.len)
+        pd_write_part(w, &c->scratch, PD_SAMPLE_LOCATION_ID, &c->stack);
+    for (size_t i = 0; i < len; i++) {
+        uint8_t *p = pd_write_room(w, &c->values, PD_VARINT_MAX);
+        if (!p)
+            return;
+        pd_write_done(&c->values, pd_varint_encode(p, (uint64_t)values[i]));
+    }
+    pd_write_part(w, &c->scratch, PD_SAMPLE_VALUE, &c->values);
+    pd_write_raw(w, &c->scratch, c->labels.ptr, c->labels.len);
+    c->labels.len = 0;
+    pd_write_part(w, &c->out, PD_PROFILE_SAMPLE, &c->scratch);
+    c->samples++;
+}
+
+void pd_compact_comment(pd_compact *c, uint32_t string)
+{
+    uint8_t *p = pd_write_room(&c->writer, &c->comments, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(&c->comments, pd_varint_encode(p, string));
+}
+
+pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
+{
+    pd_writer *w = &c->writer;
+    pd_write_raw(w, &c->out, c->mapping_bytes.ptr, c->mapping_bytes.len);
+    pd_write_raw(w, &c->out, c->location_bytes.ptr, c->location_bytes.len);
+    pd_write_raw(w, &c->out, c->function_bytes.ptr, c->function_bytes.len);
+    pd_write_raw(w, &c->out, c->string_bytes.ptr, c->string_bytes.len);
+    pd_write_varint(w, &c->out, PD_PROFILE_DROP_FRAMES, h->drop_frames);
+    pd_write_varint(w, &c->out, PD_PROFILE_KEEP_FRAMES, h->keep_frames);
+    pd_write_varint(w, &c->out, PD_PROFILE_TIME_NANOS, (uint64_t)h->time_nanos);
+    pd_write_varint(w, &c->out, PD_PROFILE_DURATION_NANOS, (uint64_t)h->duration_nanos);
+    if (h->has_period_type) {
+        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_TYPE, h->period_type);
+        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_UNIT, h->period_unit);
+        pd_write_part(w, &c->out, PD_PROFILE_PERIOD_TYPE, &c->scratch);
+    }
+    pd_write_varint(w, &c->out, PD_PROFILE_PERIOD, (uint64_t)h->period);
+    if (c->comments.len)
+        pd_write_part(w, &c->out, PD_PROFILE_COMMENT, &c->comments);
+    pd_write_varint(w, &c->out, PD_PROFILE_DEFAULT_SAMPLE_TYPE, h->default_sample_type);
+    pd_write_varint(w, &c->out, PD_PROFILE_DOC_URL, h->doc_url);
+    if (!w->status)
+        *out = (pd_bytes){c->out.ptr, c->out.len};
+    return w->status;
+}
+
+void pd_compact_release(pd_compact *c, pd_mem *mem)
+{
+    for (size_t i = 0; i < sizeof c->buffers / sizeof *c->buffers; i++)
+        pd_buffer_release(mem, &c->buffers[i]);
+    pd_keymap_release(&c->strings, mem);
+    pd_keymap_release(&c->mappings, mem);
+    pd_keymap_release(&c->functions, mem);
+    pd_keymap_release(&c->locations, mem);
+    pd_mem_release(mem, &c->mapping_starts, &c->mapping_starts_cap, sizeof *c->mapping_starts);
+}

@@ -1,0 +1,94 @@
+/* The compact writer: samples in, a dense profile out.
+ *
+ * Whoever has samples (a parsed profile, two of them, raw records, a live heap) hands over strings,
+ * functions, mappings and locations as it meets them in samples that are written, and gets the ids
+ * to use. Each is interned by content, so nothing is written twice whatever number of sources there
+ * are, and nothing is written that no sample uses. Ids count from 1 in order of first use (strings
+ * from 0, the empty one): equal input gives equal bytes.
+ *
+ *     out       sample_type... sample...        grows as samples come; the rest is appended at the
+ * end mappings, locations, functions            one buffer each strings
+ *
+ * Trouble is sticky; the functions then return 0 or do nothing, and pd_compact_finish tells. */
+#ifndef PD_PROFILE_COMPACT_H
+#define PD_PROFILE_COMPACT_H
+
+#include "base/keymap.h"
+#include "wire/writer.h"
+
+typedef struct pd_compact {
+    pd_writer writer;
+    /* Together: buffers[] names the lot for those that begin and release. */
+    union {
+        struct {
+            pd_buffer out, mapping_bytes, location_bytes, function_bytes, string_bytes;
+            pd_buffer comments;              /* packed indices */
+            pd_buffer scratch;               /* the message being put together */
+            pd_buffer lines;                 /* of the location, as fields */
+            pd_buffer stack, values, labels; /* of the sample: packed ids and values, fields */
+        };
+        pd_buffer buffers[11];
+    };
+    pd_keymap strings, mappings, functions, locations;
+    uint64_t *mapping_starts; /* memory_start of each mapping, as written */
+    size_t mapping_starts_cap;
+    uint64_t samples;
+} pd_compact; /* zero it to begin */
+
+/* Begins a profile, keeping capacity from the last one. err is borrowed until pd_compact_finish. */
+void pd_compact_begin(pd_compact *compact, pd_mem *mem, pprofdelta_error *err);
+
+/* The output index of the string. */
+uint32_t pd_compact_string(pd_compact *compact, pd_bytes string);
+
+/* All types come before the first sample. type and unit are output strings, as are all string
+ * fields below. */
+void pd_compact_type(pd_compact *compact, uint32_t type, uint32_t unit);
+
+typedef struct pd_compact_mapping {
+    uint64_t start, limit, file_offset;
+    uint32_t filename, build_id;
+    uint32_t has; /* as in pd_mapping */
+} pd_compact_mapping;
+
+/* The output id of the mapping. `key` is what makes it the same as another: see
+ * transfer.c. *start becomes the address at which the written mapping begins, to
+ * which addresses are to be moved: another than its own where an equal one came first. */
+uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping,
+                                uint64_t *start);
+
+uint32_t pd_compact_add_function(pd_compact *compact, uint32_t name, uint32_t system_name,
+                                 uint32_t filename, int64_t start_line);
+
+/* The output id of the location with this identity, or 0 where it is not there yet. */
+uint32_t pd_compact_find_location(const pd_compact *compact, pd_key ident);
+
+/* Adds one that is not there: the lines first, in order, then the location. mapping and function
+ * are output ids, 0 for none. */
+void pd_compact_add_line(pd_compact *compact, uint32_t function, int64_t line, int64_t column);
+uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t mapping,
+                                 uint64_t address, bool is_folded);
+
+/* A sample: its locations (output ids, leaf first) and labels, then its values. */
+void pd_compact_sample_location(pd_compact *compact, uint32_t location);
+void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
+                             uint32_t num_unit);
+void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
+
+typedef struct pd_compact_header {
+    bool has_period_type;
+    uint32_t period_type, period_unit;
+    int64_t period, time_nanos, duration_nanos;
+    uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
+} pd_compact_header;
+
+/* Comments, in order, before pd_compact_finish. */
+void pd_compact_comment(pd_compact *compact, uint32_t string);
+
+/* Puts everything together. *out belongs to the writer and lasts until the next begin. */
+pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
+                                    pd_bytes *out);
+
+void pd_compact_release(pd_compact *compact, pd_mem *mem);
+
+#endif

@@ -1,0 +1,188 @@
+#include "profile/seal.h"
+
+#include <inttypes.h>
+
+typedef struct sealing {
+    pd_tables *tables;
+    pprofdelta_error *err;
+    pprofdelta_status status; /* sticky */
+} sealing;
+
+static void check_string(sealing *s, uint32_t index, const char *field, uint64_t element,
+                         uint64_t off)
+{
+    if (__builtin_expect(index < s->tables->strings_len, 1) || s->status)
+        return;
+    s->status =
+        pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, element, off,
+                "string index %" PRIu32 " is outside the string table, which has %zu entries",
+                index, s->tables->strings_len);
+}
+
+static void check_strings(sealing *s)
+{
+    const pd_tables *t = s->tables;
+    const pd_header *h = &t->header;
+    for (size_t i = 0; i < t->types_len; i++) {
+        check_string(s, t->types[i].type, "sample_type.type", i, t->types[i].off);
+        check_string(s, t->types[i].unit, "sample_type.unit", i, t->types[i].off);
+    }
+    for (size_t i = 0; i < t->mappings_len; i++) {
+        check_string(s, t->mappings[i].filename, "mapping.filename", i, t->mappings[i].off);
+        check_string(s, t->mappings[i].build_id, "mapping.build_id", i, t->mappings[i].off);
+    }
+    for (size_t i = 0; i < t->functions_len; i++) {
+        const pd_function *f = &t->functions[i];
+        check_string(s, f->name, "function.name", i, f->off);
+        check_string(s, f->system_name, "function.system_name", i, f->off);
+        check_string(s, f->filename, "function.filename", i, f->off);
+    }
+    for (size_t i = 0; i < t->comments_len; i++)
+        check_string(s, t->comments[i], "comment", i, h->strings_off);
+    uint64_t nth = PPROFDELTA_NOWHERE;
+    check_string(s, h->period_type.type, "period_type.type", nth, h->period_type.off);
+    check_string(s, h->period_type.unit, "period_type.unit", nth, h->period_type.off);
+    check_string(s, h->drop_frames, "drop_frames", nth, h->strings_off);
+    check_string(s, h->keep_frames, "keep_frames", nth, h->strings_off);
+    check_string(s, h->default_sample_type, "default_sample_type", nth, h->strings_off);
+    check_string(s, h->doc_url, "doc_url", nth, h->strings_off);
+}
+
+static void check_first_string(sealing *s)
+{
+    const pd_tables *t = s->tables;
+    if (!t->bytes.len)
+        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                            PPROFDELTA_NOWHERE, "there is nothing in it: 0 bytes");
+    else if (!t->strings_len)
+        s->status =
+            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE, "it has no string table: not a pprof profile, or cut off");
+    else if (t->strings[0].len)
+        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
+                            (uint64_t)(t->strings[0].ptr - t->bytes.ptr),
+                            "the first string is not the empty one");
+    else if (!t->types_len)
+        s->status =
+            pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type", PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE, "it has no sample types: not a pprof profile, or cut off");
+    else if (t->types_len > PPROFDELTA_MAX_TYPES)
+        s->status = pd_fail(s->err, PPROFDELTA_E_LIMIT, "profile", "sample_type",
+                            PPROFDELTA_MAX_TYPES, t->types[PPROFDELTA_MAX_TYPES].off,
+                            "%zu sample types; at most %d are supported", t->types_len,
+                            PPROFDELTA_MAX_TYPES);
+}
+
+/* Where the element `index` of the table that `map` numbers stands. */
+static uint64_t offset_of(const pd_tables *t, const pd_idmap *map, uint32_t index)
+{
+    if (map == &t->mapping_map)
+        return t->mappings[index].off;
+    if (map == &t->function_map)
+        return t->functions[index].off;
+    return t->locations[index].off;
+}
+
+static void seal_ids(sealing *s, pd_mem *mem, pd_idmap *map, const char *field)
+{
+    if (s->status)
+        return;
+    uint32_t bad;
+    s->status = pd_idmap_seal(map, mem, &bad, s->err);
+    if (s->status || bad == PD_IDMAP_NONE)
+        return;
+    s->status =
+        pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, bad, offset_of(s->tables, map, bad),
+                "the id %" PRIu64 " %s", pd_idmap_id(map, bad),
+                pd_idmap_id(map, bad) ? "is an earlier element's already"
+                                      : "is not allowed: it means none");
+}
+
+/* Replaces the id at *ref by its index. 0 is PD_NONE. */
+static void resolve(sealing *s, uint64_t *ref, const pd_idmap *map, const char *field,
+                    uint64_t element, uint64_t off)
+{
+    uint64_t id = *ref;
+    uint32_t index = id ? pd_idmap_find(map, id) : PD_NONE;
+    if (__builtin_expect(id && index == PD_IDMAP_NONE, 0) && !s->status)
+        s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, element, off,
+                            "no %s has the id %" PRIu64,
+                            map == &s->tables->mapping_map ? "mapping" : "function", id);
+    *ref = index;
+}
+
+static void resolve_references(sealing *s)
+{
+    pd_tables *t = s->tables;
+    for (size_t i = 0; i < t->locations_len; i++) {
+        pd_location *location = &t->locations[i];
+        resolve(s, &location->mapping, &t->mapping_map, "location.mapping_id", i, location->off);
+        pd_line *line = t->lines + location->lines_first;
+        for (uint32_t j = 0; j < location->lines_len; j++)
+            resolve(s, &line[j].function, &t->function_map, "location.line.function_id", i,
+                    location->off);
+    }
+}
+
+static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
+{
+    pd_key key = pd_location_key_lines_begin(location->is_folded);
+    const pd_line *line = t->lines + location->lines_first;
+    for (uint32_t i = 0; i < location->lines_len; i++, line++) {
+        pd_key function = {0, 0};
+        if (line->function != PD_NONE) {
+            const pd_function *f = &t->functions[line->function];
+            function = pd_function_key(t->strings[f->name], t->strings[f->system_name],
+                                       t->strings[f->filename], f->start_line);
+        }
+        key = pd_location_key_line(key, function, line->line, line->column);
+    }
+    return key;
+}
+
+static pprofdelta_status identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len,
+                                sizeof *t->idents, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < t->mappings_len; i++) {
+        const pd_mapping *m = &t->mappings[i];
+        t->places[i] = pd_place_of_mapping(m->start, m->file_offset, t->strings[m->filename],
+                                           t->strings[m->build_id]);
+    }
+    for (size_t i = 0; i < t->locations_len; i++) {
+        const pd_location *location = &t->locations[i];
+        if (!location->address && location->lines_len) {
+            t->idents[i] = key_of_lines(t, location);
+            t->by_lines++;
+            continue;
+        }
+        pd_place place =
+            location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
+        t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
+        t->by_address++;
+    }
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err)
+{
+    sealing s = {.tables = tables, .err = err};
+    check_first_string(&s);
+    if (!s.status)
+        check_strings(&s);
+    seal_ids(&s, mem, &tables->mapping_map, "mapping.id");
+    seal_ids(&s, mem, &tables->function_map, "function.id");
+    seal_ids(&s, mem, &tables->location_map, "location.id");
+    if (!s.status)
+        resolve_references(&s);
+    if (s.status)
+        return s.status;
+    for (size_t i = 0; i < tables->comments_len; i++)
+        tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i]]);
+    return identify(tables, mem, err);
+}

@@ -1,0 +1,10 @@
+/* Between the two passes: everything that could not be checked while reading is checked, ids become
+ * indices, and every location gets its identity. */
+#ifndef PD_PROFILE_SEAL_H
+#define PD_PROFILE_SEAL_H
+
+#include "profile/tables.h"
+
+pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+
+#endif

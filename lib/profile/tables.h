@@ -1,0 +1,114 @@
+/* A profile without its samples: the first of two passes over the wire.
+ *
+ * The tables may stand before, behind or between the samples (Go writes a location just before the
+ * first sample that uses it, and the strings last), so nothing can be resolved while reading. The
+ * first pass therefore decodes every table, once, into dense arrays in the order they came, and
+ * only counts the samples. Sealing then resolves ids to indices, checks every reference, and
+ * computes the identity of each location. The second pass (samples.h) meets nothing but finished
+ * arrays.
+ *
+ *     strings    [ptr,len] ...            into the profile's bytes
+ *     functions  [name,system,file,start] ...
+ *     lines      [function,line,column] ...          of all locations, one after the other
+ *     locations  [mapping,address,first line,lines] ...
+ *     idents     [128 bits] ...                      of each location: see identity.h
+ *
+ * Strings, and nothing else, point into the bytes that were parsed: these must outlive the tables.
+ */
+#ifndef PD_PROFILE_TABLES_H
+#define PD_PROFILE_TABLES_H
+
+#include <string.h>
+
+#include "profile/identity.h"
+#include "profile/idmap.h"
+
+#define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
+
+typedef struct pd_value_type {
+    uint32_t type, unit; /* strings */
+    uint64_t off;
+} pd_value_type;
+
+typedef struct pd_mapping {
+    uint64_t start, limit, file_offset;
+    uint32_t filename, build_id;
+    uint32_t has; /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
+    uint64_t off; /* of its message, as in all that follow: for error messages */
+} pd_mapping;
+
+typedef struct pd_function {
+    uint32_t name, system_name, filename;
+    int64_t start_line;
+    uint64_t off;
+} pd_function;
+
+typedef struct pd_line {
+    uint64_t function; /* its id; after sealing its index, or PD_NONE */
+    int64_t line, column;
+} pd_line;
+
+typedef struct pd_location {
+    uint64_t mapping; /* its id; after sealing its index, or PD_NONE */
+    uint64_t address;
+    uint64_t off;
+    size_t lines_first;
+    uint32_t lines_len;
+    bool is_folded;
+} pd_location;
+
+/* The scalars around the tables. String fields hold an index, checked when sealed. */
+typedef struct pd_header {
+    pd_value_type period_type;
+    bool has_period_type;
+    int64_t period, time_nanos, duration_nanos;
+    uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
+    uint64_t strings_off; /* where the last of the string fields stood */
+} pd_header;
+
+typedef struct pd_tables {
+    pd_header header;
+    pd_value_type *types;
+    uint32_t *comments;
+    pd_bytes *strings;
+    pd_mapping *mappings;
+    pd_function *functions;
+    pd_line *lines;
+    pd_location *locations;
+    pd_key *idents;   /* of the locations: see identity.h */
+    pd_place *places; /* of the mappings: likewise */
+    size_t types_len, comments_len, strings_len, mappings_len, functions_len, lines_len,
+        locations_len;
+    size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
+        locations_cap, idents_cap, places_cap;
+    pd_idmap mapping_map, function_map, location_map;
+    pd_bytes bytes;                /* the profile */
+    size_t samples;                /* sample records in it */
+    size_t samples_off;            /* where the first of them begins */
+    uint64_t unknown_fields;       /* so far: the second pass adds those inside samples */
+    uint64_t by_address, by_lines; /* locations */
+    bool is_stamped;               /* a comment says that this is a delta of ours */
+} pd_tables;                       /* zero it to begin */
+
+/* Parses and seals. The tables borrow `bytes`. After a failure they hold nothing of use, but can be
+ * parsed into again. Keeps capacity from profile to profile. */
+pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
+                                  pprofdelta_error *err);
+
+void pd_tables_release(pd_tables *tables, pd_mem *mem);
+
+static inline pd_bytes pd_tables_string(const pd_tables *tables, uint32_t index)
+{
+    return tables->strings[index];
+}
+
+/* The comment that marks a delta begins with this. */
+#define PD_STAMP_PREFIX "pprofdelta: delta"
+
+static inline bool pd_is_stamp(pd_bytes comment)
+{
+    return comment.len >= sizeof PD_STAMP_PREFIX - 1 &&
+           memcmp(comment.ptr, PD_STAMP_PREFIX, sizeof PD_STAMP_PREFIX - 1) == 0;
+}
+
+#endif

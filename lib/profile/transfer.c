@@ -1,0 +1,171 @@
+#include "profile/transfer.h"
+
+#include "profile/fields.h"
+
+static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
+                               pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_mem_reserve(mem, memo, cap, len, sizeof **memo, err);
+    if (!status && len)
+        memset(*memo, 0, len * sizeof **memo);
+    return status;
+}
+
+pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
+                                    pd_compact *compact, pprofdelta_error *err)
+{
+    t->tables = tables;
+    t->compact = compact;
+    pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
+    if (!status)
+        status = clear(mem, &t->functions, &t->functions_cap, tables->functions_len, err);
+    if (!status)
+        status = clear(mem, &t->mappings, &t->mappings_cap, tables->mappings_len, err);
+    if (!status)
+        status = clear(mem, &t->locations, &t->locations_cap, tables->locations_len, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &t->starts, &t->starts_cap, tables->mappings_len,
+                                sizeof *t->starts, err);
+    return status;
+}
+
+uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
+{
+    if (!t->strings[index])
+        t->strings[index] = pd_compact_string(t->compact, t->tables->strings[index]) + 1;
+    return t->strings[index] - 1;
+}
+
+/* Two mappings are one where the file, the offset and the length agree; without a file, where they
+ * lie at the same place. */
+static pd_key mapping_key(const pd_mapping *m, pd_place place)
+{
+    bool has_file = (place.file.lo | place.file.hi) != 0;
+    uint64_t words[] = {place.file.lo,
+                        place.file.hi,
+                        m->file_offset,
+                        m->limit - m->start,
+                        has_file,
+                        has_file ? 0 : m->start,
+                        has_file ? 0 : m->filename};
+    return pd_key_of_words(words, 7, 0);
+}
+
+uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
+{
+    if (t->mappings[index])
+        return t->mappings[index];
+    const pd_mapping *m = &t->tables->mappings[index];
+    pd_compact_mapping out = {
+        .start = m->start,
+        .limit = m->limit,
+        .file_offset = m->file_offset,
+        .filename = pd_transfer_string(t, m->filename),
+        .build_id = pd_transfer_string(t, m->build_id),
+        .has = m->has,
+    };
+    return t->mappings[index] = pd_compact_add_mapping(
+               t->compact, mapping_key(m, t->tables->places[index]), &out, &t->starts[index]);
+}
+
+static uint32_t transfer_function(pd_transfer *t, uint32_t index)
+{
+    if (t->functions[index])
+        return t->functions[index];
+    const pd_function *f = &t->tables->functions[index];
+    uint32_t name = pd_transfer_string(t, f->name);
+    uint32_t system_name = pd_transfer_string(t, f->system_name);
+    uint32_t filename = pd_transfer_string(t, f->filename);
+    return t->functions[index] =
+               pd_compact_add_function(t->compact, name, system_name, filename, f->start_line);
+}
+
+static uint32_t add_location(pd_transfer *t, uint32_t index)
+{
+    const pd_location *location = &t->tables->locations[index];
+    const pd_line *line = t->tables->lines + location->lines_first;
+    for (uint32_t i = 0; i < location->lines_len; i++, line++) {
+        uint32_t function =
+            line->function == PD_NONE ? 0 : transfer_function(t, (uint32_t)line->function);
+        pd_compact_add_line(t->compact, function, line->line, line->column);
+    }
+    uint32_t mapping = 0;
+    uint64_t address = location->address;
+    if (location->mapping != PD_NONE) {
+        uint32_t m = (uint32_t)location->mapping;
+        mapping = pd_transfer_mapping(t, m);
+        if (mapping && address)
+            address += t->starts[m] - t->tables->mappings[m].start;
+    }
+    return pd_compact_add_location(t->compact, t->tables->idents[index], mapping, address,
+                                   location->is_folded);
+}
+
+static void transfer_location(pd_transfer *t, uint64_t id)
+{
+    uint32_t index = pd_idmap_find(&t->tables->location_map, id);
+    uint32_t *memo = &t->locations[index];
+    if (!*memo)
+        *memo = pd_compact_find_location(t->compact, t->tables->idents[index]);
+    if (!*memo)
+        *memo = add_location(t, index);
+    pd_compact_sample_location(t->compact, *memo);
+}
+
+static void transfer_label(pd_transfer *t, pd_reader r)
+{
+    uint32_t key = 0, str = 0, num_unit = 0;
+    int64_t num = 0;
+    pd_field f;
+    while (pd_reader_next(&r, &f)) {
+        switch (f.number) {
+        case PD_LABEL_KEY:
+            key = (uint32_t)f.value;
+            break;
+        case PD_LABEL_STR:
+            str = (uint32_t)f.value;
+            break;
+        case PD_LABEL_NUM:
+            num = (int64_t)f.value;
+            break;
+        case PD_LABEL_NUM_UNIT:
+            num_unit = (uint32_t)f.value;
+            break;
+        default:
+            break; /* counted when it was read */
+        }
+    }
+    key = pd_transfer_string(t, key);
+    str = pd_transfer_string(t, str);
+    num_unit = pd_transfer_string(t, num_unit);
+    pd_compact_sample_label(t->compact, key, str, num, num_unit);
+}
+
+void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)
+{
+    pd_bytes bytes = t->tables->bytes;
+    pd_reader top = pd_reader_of(bytes.ptr + origin, bytes.len - (size_t)origin);
+    pd_field record, f;
+    if (!pd_reader_next(&top, &record))
+        return;
+    while (pd_reader_next(&record.body, &f)) {
+        uint64_t id;
+        if (f.number == PD_SAMPLE_LABEL)
+            transfer_label(t, f.body);
+        else if (f.number == PD_SAMPLE_LOCATION_ID && f.wire == PD_WIRE_VARINT)
+            transfer_location(t, f.value);
+        else if (f.number == PD_SAMPLE_LOCATION_ID)
+            while (pd_reader_varint(&f.body, &id))
+                transfer_location(t, id);
+    }
+    pd_compact_sample_end(t->compact, values, len);
+}
+
+void pd_transfer_release(pd_transfer *t, pd_mem *mem)
+{
+    pd_mem_release(mem, &t->strings, &t->strings_cap, sizeof *t->strings);
+    pd_mem_release(mem, &t->functions, &t->functions_cap, sizeof *t->functions);
+    pd_mem_release(mem, &t->mappings, &t->mappings_cap, sizeof *t->mappings);
+    pd_mem_release(mem, &t->locations, &t->locations_cap, sizeof *t->locations);
+    pd_mem_release(mem, &t->starts, &t->starts_cap, sizeof *t->starts);
+}

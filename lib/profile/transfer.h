@@ -1,0 +1,36 @@
+/* From a parsed profile into the compact writer.
+ *
+ * A sample that is written is decoded once more, and what it refers to (locations, their lines and
+ * functions, mappings, strings) goes over with it the first time it is met. What has gone over is
+ * remembered per index, so that the writer's hashing is asked once for each. Two transfers may feed
+ * one writer: equal things meet there, and an address moves with its mapping where the other
+ * profile saw that mapping somewhere else. */
+#ifndef PD_PROFILE_TRANSFER_H
+#define PD_PROFILE_TRANSFER_H
+
+#include "profile/compact.h"
+#include "profile/tables.h"
+
+typedef struct pd_transfer {
+    const pd_tables *tables;
+    pd_compact *compact;
+    /* By index in the tables, the output id: of strings plus one, so that 0 is "not yet". */
+    uint32_t *strings, *functions, *mappings, *locations;
+    uint64_t *starts; /* memory_start of the mapping as written; where mappings[i] is set */
+    size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
+} pd_transfer; /* zero it to begin */
+
+/* Begins to carry from these sealed tables to a writer that has begun; both are borrowed. */
+pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
+                                    pd_compact *compact, pprofdelta_error *err);
+
+uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
+uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);
+
+/* Writes the sample whose record begins at the offset `origin` of the profile, with these values in
+ * the output's order of columns. The body was checked when it was read. */
+void pd_transfer_sample(pd_transfer *transfer, uint64_t origin, const int64_t *values, size_t len);
+
+void pd_transfer_release(pd_transfer *transfer, pd_mem *mem);
+
+#endif

@@ -1,0 +1,78 @@
+#include "wire/reader.h"
+
+const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint64_t *value)
+{
+    uint64_t result = 0;
+    for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
+        uint64_t byte = *p++;
+        if (shift == 63 && byte > 1)
+            return NULL; /* the tenth byte has one bit left to give */
+        result |= (byte & 0x7f) << shift;
+        if (byte < 0x80) {
+            *value = result;
+            return p;
+        }
+    }
+    return NULL;
+}
+
+static bool stuck(pd_reader *reader, const char *trouble)
+{
+    reader->trouble = trouble;
+    return false;
+}
+
+static uint64_t little_endian(const uint8_t *p, size_t len)
+{
+    uint64_t value = 0;
+    while (len--)
+        value = value << 8 | p[len];
+    return value;
+}
+
+bool pd_reader_next(pd_reader *reader, pd_field *field)
+{
+    const uint8_t *p = reader->at, *end = reader->end;
+    if (p == end)
+        return false;
+    uint64_t tag;
+    p = pd_varint_decode(p, end, &tag);
+    if (!p)
+        return stuck(reader, "a field's tag is cut off or longer than 64 bits");
+    if (tag > UINT32_MAX || tag < 8)
+        return stuck(reader, "a field number is zero or larger than protobuf has");
+    field->start = reader->at;
+    field->number = (uint32_t)tag >> 3;
+    field->wire = (uint32_t)tag & 7;
+    switch (field->wire) {
+    case PD_WIRE_VARINT:
+        p = pd_varint_decode(p, end, &field->value);
+        if (!p)
+            return stuck(reader, "a varint is cut off or longer than 64 bits");
+        break;
+    case PD_WIRE_BYTES: {
+        uint64_t len;
+        p = pd_varint_decode(p, end, &len);
+        if (!p)
+            return stuck(reader, "a length is cut off or longer than 64 bits");
+        if (len > (uint64_t)(end - p))
+            return stuck(reader, "a field is longer than what is left of its message: cut off?");
+        field->body = pd_reader_of(p, (size_t)len);
+        p += len;
+        break;
+    }
+    case PD_WIRE_FIXED64:
+    case PD_WIRE_FIXED32: {
+        size_t len = field->wire == PD_WIRE_FIXED64 ? 8 : 4;
+        if ((size_t)(end - p) < len)
+            return stuck(reader, "a fixed-size field is cut off");
+        field->value = little_endian(p, len);
+        p += len;
+        break;
+    }
+    default:
+        return stuck(reader, "a wire type that no profile has (a group, or damage)");
+    }
+    reader->at = p;
+    return true;
+}

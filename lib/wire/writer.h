@@ -1,0 +1,85 @@
+/* Protobuf fields, appended to a buffer.
+ *
+ * Trouble (no memory) is sticky, as in the reader: writing code reads straight and asks once.
+ * Fields with the default value are left out, as proto3 has it, unless the function says otherwise.
+ */
+#ifndef PD_WIRE_WRITER_H
+#define PD_WIRE_WRITER_H
+
+#include "base/mem.h"
+#include "wire/reader.h"
+
+#include <string.h>
+
+typedef struct pd_writer {
+    pd_mem *mem;
+    pprofdelta_error *err;
+    pprofdelta_status status; /* sticky */
+} pd_writer;
+
+/* Room for `more` bytes behind buffer->len: where they go, or NULL when there is trouble. */
+static inline uint8_t *pd_write_room(pd_writer *writer, pd_buffer *buffer, size_t more)
+{
+    if (!writer->status)
+        writer->status = pd_buffer_room(writer->mem, buffer, more, writer->err);
+    return writer->status ? NULL : buffer->ptr + buffer->len;
+}
+
+static inline void pd_write_done(pd_buffer *buffer, const uint8_t *end)
+{
+    buffer->len = (size_t)(end - buffer->ptr);
+}
+
+/* A varint field, even where value is 0. */
+static inline void pd_write_varint_always(pd_writer *writer, pd_buffer *buffer, uint32_t number,
+                                          uint64_t value)
+{
+    uint8_t *p = pd_write_room(writer, buffer, 5 + PD_VARINT_MAX);
+    if (!p)
+        return;
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_VARINT);
+    pd_write_done(buffer, pd_varint_encode(p, value));
+}
+
+static inline void pd_write_varint(pd_writer *writer, pd_buffer *buffer, uint32_t number,
+                                   uint64_t value)
+{
+    if (value)
+        pd_write_varint_always(writer, buffer, number, value);
+}
+
+/* A length-delimited field, even where it is empty. */
+static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t number,
+                                  const uint8_t *ptr, size_t len)
+{
+    size_t most = len > SIZE_MAX - 16 ? SIZE_MAX : len + 5 + PD_VARINT_MAX;
+    uint8_t *p = pd_write_room(writer, buffer, most);
+    if (!p)
+        return;
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
+    p = pd_varint_encode(p, len);
+    if (len)
+        memcpy(p, ptr, len);
+    pd_write_done(buffer, p + len);
+}
+
+/* What stands in `part`, as a length-delimited field; part is emptied for the next one. */
+static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t number,
+                                 pd_buffer *part)
+{
+    pd_write_bytes(writer, buffer, number, part->ptr, part->len);
+    part->len = 0;
+}
+
+/* Bytes as they are. */
+static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
+                                size_t len)
+{
+    uint8_t *p = pd_write_room(writer, buffer, len);
+    if (!p || !len)
+        return;
+    memcpy(p, ptr, len);
+    pd_write_done(buffer, p + len);
+}
+
+#endif
