@@ -3,8 +3,8 @@
  *
  * Both libraries underneath are at their fastest when they fill one buffer in one call, but neither
  * can go on where it ran out of room: the buffer grows and the member or frame is inflated again.
- * Doubling keeps all the attempts together below twice the last one, and since every attempt fills
- * the room of the one before, a hostile claim of size costs its author as many real bytes. */
+ * Doubling keeps all the attempts together below twice the last one. A claim about the size saves
+ * attempts; it is believed only as far as the input is likely to, or has been seen to, expand. */
 #include "codec/inflate.h"
 
 #include <libdeflate.h>
@@ -19,8 +19,8 @@ static bool is_gzip(const uint8_t *in, size_t len)
     return len >= 2 && in[0] == 0x1f && in[1] == 0x8b;
 }
 
-/* A frame, or one that carries no content and is to be skipped. Neither can begin a profile: the
- * bytes are fields of profile.proto with a wire type that they do not have. */
+/* A frame, or one that carries no content and is to be skipped. Neither can begin a profile: among
+ * the bytes is a field of profile.proto with a wire type that it does not have. */
 static bool is_zstd(const uint8_t *in, size_t len)
 {
     if (len < 4)

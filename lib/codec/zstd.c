@@ -18,15 +18,15 @@ static pprofdelta_status no_memory(pprofdelta_error *err)
 }
 
 /* What the library says of a frame in code, in our words where they are better. */
-static pprofdelta_status refuse_frame(size_t code, size_t pos, size_t len, pprofdelta_error *err)
+static pprofdelta_status refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
 {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation:
         return no_memory(err);
-    case ZSTD_error_srcSize_wrong:
-        return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
     case ZSTD_error_checksum_wrong:
         return PD_REFUSE(err, pos, "the zstd frame's content does not have the checksum it says");
+    case ZSTD_error_dstSize_tooSmall:
+        return PD_REFUSE(err, pos, "the zstd frame inflates to more than it can hold");
     case ZSTD_error_dictionary_wrong:
         return PD_REFUSE(err, pos, "the zstd frame needs a dictionary");
     default:
@@ -58,7 +58,7 @@ static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t 
         }
         /* More than a frame can hold is damage that the library did not see as such. */
         if (ZSTD_getErrorCode(made) != ZSTD_error_dstSize_tooSmall || room >= most)
-            return refuse_frame(made, pos, pos + size, err);
+            return refuse_frame(made, pos, err);
         status = pd_inflate_more_room(mem, into, announced, pos, err);
     }
     return status;
@@ -72,8 +72,10 @@ pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint
     size_t pos = 0;
     do {
         size_t size = ZSTD_findFrameCompressedSize(in + pos, len - pos);
+        if (ZSTD_getErrorCode(size) == ZSTD_error_srcSize_wrong)
+            return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
         if (ZSTD_isError(size))
-            return refuse_frame(size, pos, len, err);
+            return refuse_frame(size, pos, err);
         pprofdelta_status status = read_frame(inflater->zstd, mem, in, pos, size, into, err);
         if (status != PPROFDELTA_OK)
             return status;

@@ -6,7 +6,7 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 {
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
-    ledger->committed = 0;
+    ledger->committed = ledger->living = 0;
     ledger->window = 0;
 }
 
@@ -81,6 +81,7 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
 void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen)
 {
     ledger->window = window;
+    ledger->living = living;
     size_t unseen = ledger->keys.len - living;
     if (unseen && forget_unseen) {
         drop(ledger, window, 0);

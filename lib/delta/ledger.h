@@ -20,6 +20,7 @@ typedef struct pd_ledger {
     size_t base_cap, seen_cap; /* in values and in entries; keys.cap rules */
     size_t counters;
     size_t committed;
+    size_t living;   /* entries that the last committed window had */
     uint32_t window; /* number of the last committed window; 0: nothing is remembered */
 } pd_ledger;         /* zero it and set counters to begin */
 

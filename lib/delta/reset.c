@@ -18,19 +18,26 @@ static void weigh(mass *m, int64_t base, bool has_row, int64_t value)
         pd_sum_add_unsigned(&m->lost, (uint64_t)base - (uint64_t)value);
 }
 
-static bool has_decrease(const pd_window *w)
+/* What a look over the rows tells. In most windows it is all that is needed. */
+typedef struct glance {
+    bool has_decrease;
+    size_t living; /* rows that the last window had too */
+} glance;
+
+static glance look_over(const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
+    glance g = {false, 0};
     for (size_t row = 0; row < w->len; row++) {
         if (w->entry[row] >= ledger->committed)
             continue;
+        g.living += ledger->seen[w->entry[row]] == ledger->window;
         const int64_t *base = pd_ledger_base(ledger, w->entry[row]);
         const int64_t *values = pd_window_values(w, row);
         for (size_t i = 0; i < ledger->counters; i++)
-            if (values[i] < base[i])
-                return true;
+            g.has_decrease |= values[i] < base[i];
     }
-    return false;
+    return g;
 }
 
 /* Has any counter lost at least half of what it had in the last window? */
@@ -61,7 +68,9 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     pd_verdict verdict = {PPROFDELTA_RESTART_NONE, false};
     if (!w->ledger->window)
         return verdict;
-    verdict.has_decrease = has_decrease(w);
+    glance g = look_over(w);
+    verdict.has_decrease = g.has_decrease;
+    bool is_whole = !g.has_decrease && g.living == w->ledger->living; /* nothing is gone */
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
@@ -69,7 +78,7 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     else if (facts->build_id_changed)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
-    else if (lost_half(w))
+    else if (!is_whole && lost_half(w))
         verdict.restart = PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
         verdict.restart = PPROFDELTA_RESTART_ANY;

@@ -1,11 +1,7 @@
-/* The subtraction: a filled and judged window, row by row, becomes the rows of the output.
- *
- * Beside the differences it keeps the sums that a report shows and that the conservation law is
- * checked by: for every counter prev + delta - clamped - vanished = cur. */
+/* The subtraction: a filled and judged window, row by row, becomes the rows of the output. */
 #ifndef PD_DELTA_SUBTRACT_H
 #define PD_DELTA_SUBTRACT_H
 
-#include "base/sum.h"
 #include "delta/window.h"
 
 typedef enum pd_subtraction {
@@ -15,28 +11,28 @@ typedef enum pd_subtraction {
     PD_SUBTRACT_ALL       /* the ledger counts as equal: no counters, only gauges */
 } pd_subtraction;
 
-typedef struct pd_type_sums {
-    pprofdelta_sum prev, cur, delta, clamped, vanished;
-} pd_type_sums;
-
-typedef struct pd_tally {
-    uint64_t matched, fresh, vanished, clamped;
-    pd_type_sums types[PPROFDELTA_MAX_TYPES]; /* in the row's order */
-} pd_tally;
-
-/* Sums up what the ledger held, and of that what the window does not have. Once, before the rows.
- */
-void pd_subtract_begin(const pd_window *window, pd_subtraction how, pd_tally *tally);
-
 /* The output's values of this row, in the row's order. True where any of them is not zero. */
-bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, pd_tally *tally,
-                     int64_t *out);
+bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, int64_t *out);
+
+/* Is there nothing of this row in the output, whatever the mode but PD_SUBTRACT_NOTHING? True for
+ * most rows of most profiles: no counter moved and no gauge stands. It may say false of a row of
+ * which nothing comes, never the other way. */
+static inline bool pd_subtract_is_still(const pd_window *w, size_t row)
+{
+    size_t entry = w->entry[row], counters = w->ledger->counters;
+    const int64_t *values = pd_window_values(w, row), *base = pd_ledger_base(w->ledger, entry);
+    int64_t any = 0;
+    if (entry >= w->ledger->committed)
+        return false;
+    for (size_t i = 0; i < counters; i++)
+        any |= values[i] ^ base[i];
+    for (size_t i = counters; i < w->stride; i++)
+        any |= values[i];
+    return any == 0;
+}
 
 /* The same for an entry that the window does not have, emitted as vanished: its counters negated,
  * its gauges zero. */
-bool pd_subtract_vanished(const pd_window *window, uint32_t entry, pd_tally *tally, int64_t *out);
-
-/* The first type (its place in the row) for which the law does not hold, or -1. */
-int pd_tally_check(const pd_tally *tally, size_t counters);
+bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out);
 
 #endif

@@ -11,7 +11,7 @@
 #include "codec/deflate.h"
 #include "codec/inflate.h"
 #include "delta/reset.h"
-#include "delta/subtract.h"
+#include "delta/tally.h"
 #include "delta/types.h"
 #include "profile/samples.h"
 #include "profile/transfer.h"
@@ -84,8 +84,8 @@ typedef struct pd_story {
     uint64_t sequence;
 } pd_story;
 
-/* Subtracts and writes pd->cur into the compact writer, adding up the tally. *out is the raw
- * profile, owned by pd->compact. */
+/* Subtracts and writes pd->cur into the compact writer, and keeps the books in *tally unless that
+ * is NULL. *out is the raw profile, owned by pd->compact. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pd_bytes *out, pprofdelta_error *err);
 

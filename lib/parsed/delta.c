@@ -219,9 +219,10 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     pd_tally tally;
     pd_bytes out;
     uint64_t written;
+    bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
     if (!status)
-        status = pd_output_write(pd, &story, &tally, &out, err);
+        status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, out, err);
     if (!status)

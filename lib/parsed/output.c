@@ -22,14 +22,18 @@ static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
         out[i] = row[columns->slot[i]];
 }
 
+/* tally may be NULL here and below: nobody asked. */
 static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
 {
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pd_subtract_begin(&cur->window, how, tally);
     for (size_t row = 0; row < cur->window.len; row++) {
-        if (!pd_subtract_row(&cur->window, row, how, tally, row_values))
+        if (how != PD_SUBTRACT_NOTHING && pd_subtract_is_still(&cur->window, row))
             continue;
+        if (!pd_subtract_row(&cur->window, row, how, row_values))
+            continue;
+        if (tally)
+            pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
     }
@@ -39,19 +43,21 @@ static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
  * just made, so entry n of the ledger is row n of prev's window. */
 static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofdelta_error *err)
 {
-    pd_look *prev = &pd->prev;
+    pd_look *cur = &pd->cur, *prev = &pd->prev;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status =
         pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
     if (status)
         return status;
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
-        if (pd_window_row_of(&pd->cur.window, entry) != PD_ROW_NONE ||
-            !pd_subtract_vanished(&pd->cur.window, entry, tally, row_values))
+        if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
+            !pd_subtract_vanished(&cur->window, entry, row_values))
             continue;
-        arrange(&pd->cur.columns, row_values, values);
+        if (tally)
+            pd_tally_output(tally, row_values, cur->columns.len);
+        arrange(&cur->columns, row_values, values);
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values,
-                           pd->cur.columns.len);
+                           cur->columns.len);
     }
     return PPROFDELTA_OK;
 }
@@ -153,6 +159,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
         return status;
+    if (tally)
+        pd_tally_begin(tally, &cur->window, story->how);
     write_types(pd);
     if (cur->tables.mappings_len)
         pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */

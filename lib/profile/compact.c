@@ -121,13 +121,6 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     return id;
 }
 
-void pd_compact_sample_location(pd_compact *c, uint32_t location)
-{
-    uint8_t *p = pd_write_room(&c->writer, &c->stack, PD_VARINT_MAX);
-    if (p)
-        pd_write_done(&c->stack, pd_varint_encode(p, location));
-}
-
 void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit)
 {

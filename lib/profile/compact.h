@@ -70,7 +70,12 @@ uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t map
                                  uint64_t address, bool is_folded);
 
 /* A sample: its locations (output ids, leaf first) and labels, then its values. */
-void pd_compact_sample_location(pd_compact *compact, uint32_t location);
+static inline void pd_compact_sample_location(pd_compact *compact, uint32_t location)
+{
+    uint8_t *p = pd_write_room(&compact->writer, &compact->stack, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(&compact->stack, pd_varint_encode(p, location));
+}
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);

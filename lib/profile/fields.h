@@ -60,4 +60,7 @@ enum {
     PD_FUNCTION_START_LINE = 5
 };
 
+/* The tag byte of a sample: its field number, length-delimited. */
+enum { PD_TAG_SAMPLE = PD_PROFILE_SAMPLE << 3 | 2 };
+
 #endif

@@ -1,15 +1,13 @@
 /* The second pass: every sample of a profile, decoded once, into a window.
  *
- * This is where the time goes, so it is one loop with nothing in it but the decoding of ids and
- * values, the stack hash and the window's add. It checks what only samples can get wrong: ids
- * without a location, too many or too few values, labels with strings that are not there. */
+ * This is where the time goes, so it is one loop with nothing in it but decoding, hashing and the
+ * window's add. It checks what only samples can get wrong: ids without a location, too many or too
+ * few values, labels with strings that are not there. */
 #ifndef PD_PROFILE_SAMPLES_H
 #define PD_PROFILE_SAMPLES_H
 
-#include "delta/types.h"
 #include "delta/window.h"
-#include "profile/stack.h"
-#include "profile/tables.h"
+#include "profile/sample.h"
 
 /* Adds every sample of the sealed tables to the window, whose rows hold columns->slot's order. The
  * origin of a row is the offset of its first record's tag: what pd_transfer_sample takes. window

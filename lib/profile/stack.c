@@ -7,24 +7,23 @@ void pd_stack_numbers_init(pd_stack_numbers *numbers)
     for (uint64_t i = 0; i < PD_STACK_BLOCK; i++) {
         uint64_t word = i;
         pd_key random = pd_key_of_words(&word, 1, SEED_NUMBERS);
-        numbers->lo[i] = random.lo;
-        numbers->hi[i] = random.hi;
+        numbers->at[i] = (pd_key){random.lo | 1, random.hi | 1};
     }
 }
 
 void pd_stack_hash_fold(pd_stack_hash *hash)
 {
-    uint64_t words[] = {hash->lo.lo, hash->lo.hi, hash->hi.lo, hash->hi.hi};
-    pd_key folded = pd_key_of_words(words, 4, SEED_FOLD);
-    hash->lo = (pd_wide){folded.lo, 0};
-    hash->hi = (pd_wide){folded.hi, 0};
+    uint64_t words[] = {hash->lo, hash->hi};
+    pd_key folded = pd_key_of_words(words, 2, SEED_FOLD);
+    hash->lo = folded.lo;
+    hash->hi = folded.hi;
 }
 
 pd_key pd_stack_hash_key(const pd_stack_hash *hash)
 {
-    uint64_t words[] = {hash->lo.lo, hash->lo.hi,     hash->hi.lo,     hash->hi.hi,
-                        hash->depth, hash->labels.lo, hash->labels.hi, hash->labels_len};
-    return pd_key_of_words(words, 8, SEED_SAMPLE);
+    uint64_t counts = (uint64_t)hash->depth << 32 ^ hash->labels_len;
+    uint64_t words[] = {hash->lo, hash->hi, hash->labels.lo + counts, hash->labels.hi};
+    return pd_key_of_words(words, 4, SEED_SAMPLE);
 }
 
 pd_key pd_label_names_key(pd_bytes key, pd_bytes str, pd_bytes num_unit)

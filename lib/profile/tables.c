@@ -23,7 +23,7 @@ static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t siz
 static void read_value_type(pd_parse *p, pd_value_type *out, pd_reader r, const char *name)
 {
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_VALUE_TYPE_TYPE:
             out->type = pd_parse_string(p, name, &f);
@@ -47,7 +47,7 @@ static void read_mapping(pd_parse *p, pd_tables *t, const pd_field *field)
     *mapping = (pd_mapping){.off = pd_parse_offset(p, field->start)};
     uint64_t id = 0;
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_MAPPING_ID:
             id = pd_parse_number(p, "mapping.id", &f);
@@ -94,7 +94,7 @@ static void read_function(pd_parse *p, pd_tables *t, const pd_field *field)
     *function = (pd_function){.off = pd_parse_offset(p, field->start)};
     uint64_t id = 0;
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_FUNCTION_ID:
             id = pd_parse_number(p, "function.id", &f);
@@ -128,7 +128,7 @@ static void read_line(pd_parse *p, pd_tables *t, const pd_field *field)
         return;
     *line = (pd_line){0};
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_LINE_FUNCTION_ID:
             line->function = pd_parse_number(p, "location.line.function_id", &f);
@@ -155,7 +155,7 @@ static void read_location(pd_parse *p, pd_tables *t, const pd_field *field)
     *location = (pd_location){.off = pd_parse_offset(p, field->start), .lines_first = t->lines_len};
     uint64_t id = 0;
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_LOCATION_ID:
             id = pd_parse_number(p, "location.id", &f);
@@ -272,18 +272,23 @@ static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
     read_value_type(p, type, r, "sample_type");
 }
 
-static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
+/* Counts a sample and those that follow it at once, as they mostly do. */
+static void count_samples(pd_parse *p, pd_tables *t, const pd_field *field, pd_reader *top)
 {
+    const uint8_t *start;
+    pd_reader body;
     pd_parse_body(p, "sample", field);
     if (!t->samples++)
         t->samples_off = (size_t)pd_parse_offset(p, field->start);
+    while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body))
+        t->samples++;
 }
 
 static void read_top_level(pd_parse *p, pd_tables *t)
 {
     pd_reader r = pd_reader_of(t->bytes.ptr, t->bytes.len);
     pd_field f;
-    while (!p->status && pd_reader_next(&r, &f)) {
+    while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_PROFILE_SAMPLE_TYPE:
             p->element = t->types_len;
@@ -291,7 +296,7 @@ static void read_top_level(pd_parse *p, pd_tables *t)
             break;
         case PD_PROFILE_SAMPLE:
             p->element = t->samples;
-            count_sample(p, t, &f);
+            count_samples(p, t, &f, &r);
             break;
         case PD_PROFILE_MAPPING:
             p->element = t->mappings_len;

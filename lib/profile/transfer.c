@@ -101,15 +101,27 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
                                    location->is_folded);
 }
 
-static void transfer_location(pd_transfer *t, uint64_t id)
+static uint32_t transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
     uint32_t *memo = &t->locations[index];
-    if (!*memo)
+    if (__builtin_expect(!*memo, 0))
         *memo = pd_compact_find_location(t->compact, t->tables->idents[index]);
-    if (!*memo)
+    if (__builtin_expect(!*memo, 0))
         *memo = add_location(t, index);
-    pd_compact_sample_location(t->compact, *memo);
+    return *memo;
+}
+
+static void transfer_stack(pd_transfer *t, const pd_field *f)
+{
+    if (f->wire == PD_WIRE_VARINT) {
+        pd_compact_sample_location(t->compact, transfer_location(t, f->value));
+        return;
+    }
+    pd_reader body = f->body;
+    uint64_t id;
+    while (pd_reader_varint(&body, &id))
+        pd_compact_sample_location(t->compact, transfer_location(t, id));
 }
 
 static void transfer_label(pd_transfer *t, pd_reader r)
@@ -117,7 +129,7 @@ static void transfer_label(pd_transfer *t, pd_reader r)
     uint32_t key = 0, str = 0, num_unit = 0;
     int64_t num = 0;
     pd_field f;
-    while (pd_reader_next(&r, &f)) {
+    while (pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_LABEL_KEY:
             key = (uint32_t)f.value;
@@ -148,15 +160,11 @@ void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, 
     pd_field record, f;
     if (!pd_reader_next(&top, &record))
         return;
-    while (pd_reader_next(&record.body, &f)) {
-        uint64_t id;
+    while (pd_reader_next_quick(&record.body, &f)) {
         if (f.number == PD_SAMPLE_LABEL)
             transfer_label(t, f.body);
-        else if (f.number == PD_SAMPLE_LOCATION_ID && f.wire == PD_WIRE_VARINT)
-            transfer_location(t, f.value);
         else if (f.number == PD_SAMPLE_LOCATION_ID)
-            while (pd_reader_varint(&f.body, &id))
-                transfer_location(t, id);
+            transfer_stack(t, &f);
     }
     pd_compact_sample_end(t->compact, values, len);
 }

@@ -38,6 +38,59 @@ static inline pd_reader pd_reader_of(const uint8_t *ptr, size_t len)
 /* Reads the next field. False at the end of the message and on trouble. */
 bool pd_reader_next(pd_reader *reader, pd_field *field);
 
+/* The same with the common case in line, for the loops that matter: a tag of one byte, a varint of
+ * up to two bytes or a body whose length has as many. */
+static inline bool pd_reader_next_quick(pd_reader *reader, pd_field *field)
+{
+    const uint8_t *p = reader->at, *end = reader->end;
+    if (__builtin_expect(end - p < 3, 0))
+        return pd_reader_next(reader, field);
+    uint32_t tag = p[0];
+    uint64_t value = p[1];
+    p += 2;
+    if (value >= 0x80) {
+        value += ((uint64_t)*p << 7) - 0x80;
+        if (__builtin_expect(*p++ >= 0x80, 0))
+            return pd_reader_next(reader, field);
+    }
+    bool has_body = (tag & 7) == PD_WIRE_BYTES;
+    if (__builtin_expect(tag - 8 >= 0x78 || (tag & 5) || (has_body && value > (size_t)(end - p)), 0))
+        return pd_reader_next(reader, field);
+    field->start = reader->at;
+    field->number = tag >> 3;
+    field->wire = tag & 7;
+    field->value = value;
+    if (has_body) {
+        field->body = (pd_reader){p, p + value, NULL};
+        p += value;
+    }
+    reader->at = p;
+    return true;
+}
+
+/* Reads the next field where it is the expected one: a body behind a tag of one byte, its length of
+ * one or two. False, and nothing read, where it is not: then pd_reader_next tells what it is. */
+static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_t **start,
+                                    pd_reader *body)
+{
+    const uint8_t *p = reader->at, *end = reader->end;
+    if (__builtin_expect(end - p < 3 || *p != tag, 0))
+        return false;
+    size_t len = p[1];
+    p += 2;
+    if (len >= 0x80) {
+        if (*p >= 0x80)
+            return false;
+        len += ((size_t)*p++ << 7) - 0x80;
+    }
+    if (__builtin_expect(len > (size_t)(end - p), 0))
+        return false;
+    *start = reader->at;
+    *body = (pd_reader){p, p + len, NULL};
+    reader->at = p + len;
+    return true;
+}
+
 /* Reads a bare varint: an element of a packed field. False at the end and on trouble. */
 static inline bool pd_reader_varint(pd_reader *reader, uint64_t *value)
 {

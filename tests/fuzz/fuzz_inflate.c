@@ -1,0 +1,105 @@
+/* Any bytes at all: they inflate within the limit or are refused with a reason, and what they
+ * inflate to comes back from every format. */
+#include "codec/deflate.h"
+#include "codec/inflate.h"
+#include "codec/walk.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define LIMIT (UINT64_C(16) << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static void require(int condition)
+{
+    if (!condition)
+        abort();
+}
+
+static void check_error(pprofdelta_status status, const pprofdelta_error *err, size_t size)
+{
+    require(status == PPROFDELTA_E_INFLATE || status == PPROFDELTA_E_LIMIT);
+    require(err->status == status && err->text[0]);
+    require(strcmp(err->stage, "inflate") == 0 && err->offset <= size);
+}
+
+/* The sink: inflates what it is given once more and compares. */
+typedef struct expectation {
+    pd_bytes content;
+    pprofdelta_compression compression;
+} expectation;
+
+static int inflate_and_compare(void *cookie, const void *data, size_t len)
+{
+    const expectation *want = cookie;
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, 2 * LIMIT);
+    pd_inflater inflater = {0};
+    pd_buffer into = {0};
+    pd_bytes got = {data, len};
+    if (want->compression != PPROFDELTA_PLAIN)
+        require(pd_inflate(&inflater, &mem, data, len, &into, &got, NULL) == PPROFDELTA_OK);
+    require(got.len == want->content.len);
+    require(got.len == 0 || memcmp(got.ptr, want->content.ptr, got.len) == 0);
+    pd_buffer_release(&mem, &into);
+    pd_inflater_fini(&inflater);
+    return 0;
+}
+
+static void round_trip(pd_bytes content)
+{
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, 4 * LIMIT);
+    expectation want = {content, (pprofdelta_compression)(content.len ? content.ptr[0] % 3 : 0)};
+    pd_deflater deflater = {.compression = want.compression};
+    pprofdelta_sink sink = {inflate_and_compare, &want};
+    uint64_t written;
+    require(pd_deflate(&deflater, &mem, content.ptr, content.len, &sink, &written, NULL) ==
+            PPROFDELTA_OK);
+    pd_deflater_fini(&deflater, &mem);
+    require(mem.used == 0);
+}
+
+/* The walk that words the errors may be stricter than libdeflate, never more lenient. */
+static void walk(const uint8_t *data, size_t size)
+{
+    static uint8_t room[1 << 20];
+    pd_walk walk = pd_deflate_walk(data, size);
+    require(walk.at <= size && (walk.end == PD_WALK_DAMAGED) == (walk.why != NULL));
+    if (walk.end != PD_WALK_WHOLE)
+        return;
+    struct libdeflate_decompressor *gzip = libdeflate_alloc_decompressor();
+    size_t used = 0, made;
+    enum libdeflate_result result =
+        libdeflate_deflate_decompress_ex(gzip, data, size, room, sizeof room, &used, &made);
+    require(result == LIBDEFLATE_INSUFFICIENT_SPACE ||
+            (result == LIBDEFLATE_SUCCESS && used == walk.at));
+    libdeflate_free_decompressor(gzip);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    enum { SHORTEST_GZIP_HEADER = 10 };
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, LIMIT);
+    pd_inflater inflater = {0};
+    pd_buffer into = {0};
+    pd_bytes out = {0};
+    pprofdelta_error err = {0};
+    pprofdelta_status status = pd_inflate(&inflater, &mem, data, size, &into, &out, &err);
+    require(mem.peak <= LIMIT);
+    if (status == PPROFDELTA_OK) {
+        round_trip(out);
+    } else {
+        require(!out.ptr);
+        check_error(status, &err, size);
+    }
+    if (size > SHORTEST_GZIP_HEADER)
+        walk(data + SHORTEST_GZIP_HEADER, size - SHORTEST_GZIP_HEADER);
+    pd_buffer_release(&mem, &into);
+    pd_inflater_fini(&inflater);
+    require(mem.used == 0);
+    return 0;
+}
