@@ -9,7 +9,8 @@ bool pd_subtract_row(const pd_window *w, size_t row, pd_subtraction how, int64_t
     int64_t any = 0;
     for (size_t i = 0; i < counters; i++) {
         int64_t difference = values[i];
-        if (how == PD_SUBTRACT_ALL || (is_known && how == PD_SUBTRACT_CLAMP && difference < base[i]))
+        if (how == PD_SUBTRACT_ALL ||
+            (is_known && how == PD_SUBTRACT_CLAMP && difference < base[i]))
             difference = 0;
         else if (is_known)
             difference = (int64_t)((uint64_t)difference - (uint64_t)base[i]);

@@ -56,8 +56,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
         if (tally)
             pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
-        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values,
-                           cur->columns.len);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;
 }
@@ -67,9 +66,9 @@ static void write_stamp(pprofdelta *pd, const pd_story *story)
     static const char *const restarts[] = {
         [PPROFDELTA_RESTART_NONE] = "",
         [PPROFDELTA_RESTART_STARTED] = " restart=started",
-        [PPROFDELTA_RESTART_BUILD_ID] = " restart=build-id",
+        [PPROFDELTA_RESTART_BUILD_ID] = " restart=build_id",
         [PPROFDELTA_RESTART_MASS] = " restart=mass",
-        [PPROFDELTA_RESTART_ANY] = " restart=any",
+        [PPROFDELTA_RESTART_ANY] = " restart=decrease",
     };
     char text[160], sequence[32] = "";
     if (story->sequence)

@@ -131,21 +131,45 @@ void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t 
     pd_write_part(&c->writer, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
 }
 
+pd_encoded pd_encode_id(uint32_t id)
+{
+    pd_encoded encoded = {{0}, 0};
+    encoded.len = (uint8_t)(pd_varint_encode(encoded.bytes, id) - encoded.bytes);
+    return encoded;
+}
+
+static uint8_t *put_bytes(uint8_t *p, const uint8_t *ptr, size_t len)
+{
+    if (len)
+        memcpy(p, ptr, len);
+    return p + len;
+}
+
+static uint8_t *put_run(uint8_t *p, uint32_t number, const uint8_t *ptr, size_t len)
+{
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
+    return put_bytes(pd_varint_encode(p, len), ptr, len);
+}
+
 void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
 {
-    pd_writer *w = &c->writer;
-    if (c->stack.len)
-        pd_write_part(w, &c->scratch, PD_SAMPLE_LOCATION_ID, &c->stack);
-    for (size_t i = 0; i < len; i++) {
-        uint8_t *p = pd_write_room(w, &c->values, PD_VARINT_MAX);
-        if (!p)
-            return;
-        pd_write_done(&c->values, pd_varint_encode(p, (uint64_t)values[i]));
-    }
-    pd_write_part(w, &c->scratch, PD_SAMPLE_VALUE, &c->values);
-    pd_write_raw(w, &c->scratch, c->labels.ptr, c->labels.len);
-    c->labels.len = 0;
-    pd_write_part(w, &c->out, PD_PROFILE_SAMPLE, &c->scratch);
+    uint8_t packed[PPROFDELTA_MAX_TYPES * PD_VARINT_MAX], *end = packed;
+    for (size_t i = 0; i < len; i++)
+        end = pd_varint_encode(end, (uint64_t)values[i]);
+    size_t values_len = (size_t)(end - packed), stack_len = c->stack.len;
+    size_t body = 1 + pd_varint_size(values_len) + values_len + c->labels.len;
+    if (stack_len)
+        body += 1 + pd_varint_size(stack_len) + stack_len;
+    uint8_t *p = pd_write_room(&c->writer, &c->out, body + 1 + PD_VARINT_MAX);
+    if (!p)
+        return;
+    p = pd_varint_encode(p, PD_TAG_SAMPLE);
+    p = pd_varint_encode(p, body);
+    if (stack_len)
+        p = put_run(p, PD_SAMPLE_LOCATION_ID, c->stack.ptr, stack_len);
+    p = put_run(p, PD_SAMPLE_VALUE, packed, values_len);
+    pd_write_done(&c->out, put_bytes(p, c->labels.ptr, c->labels.len));
+    c->stack.len = c->labels.len = 0;
     c->samples++;
 }
 

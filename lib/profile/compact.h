@@ -22,12 +22,12 @@ typedef struct pd_compact {
     union {
         struct {
             pd_buffer out, mapping_bytes, location_bytes, function_bytes, string_bytes;
-            pd_buffer comments;              /* packed indices */
-            pd_buffer scratch;               /* the message being put together */
-            pd_buffer lines;                 /* of the location, as fields */
-            pd_buffer stack, values, labels; /* of the sample: packed ids and values, fields */
+            pd_buffer comments;      /* packed indices */
+            pd_buffer scratch;       /* the message being put together */
+            pd_buffer lines;         /* of the location, as fields */
+            pd_buffer stack, labels; /* of the sample: packed ids, fields */
         };
-        pd_buffer buffers[11];
+        pd_buffer buffers[10];
     };
     pd_keymap strings, mappings, functions, locations;
     uint64_t *mapping_starts; /* memory_start of each mapping, as written */
@@ -69,13 +69,28 @@ void pd_compact_add_line(pd_compact *compact, uint32_t function, int64_t line, i
 uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t mapping,
                                  uint64_t address, bool is_folded);
 
-/* A sample: its locations (output ids, leaf first) and labels, then its values. */
-static inline void pd_compact_sample_location(pd_compact *compact, uint32_t location)
+/* An output id as it is written, so that it is encoded once and copied often. */
+typedef struct pd_encoded {
+    uint8_t bytes[7];
+    uint8_t len; /* 0: no id */
+} pd_encoded;
+
+pd_encoded pd_encode_id(uint32_t id);
+
+/* A sample: its locations, leaf first, and labels, then its values. Room for locations is made for
+ * many at once: false where there is none. */
+static inline bool pd_compact_sample_room(pd_compact *compact, size_t locations)
 {
-    uint8_t *p = pd_write_room(&compact->writer, &compact->stack, PD_VARINT_MAX);
-    if (p)
-        pd_write_done(&compact->stack, pd_varint_encode(p, location));
+    return pd_write_room(&compact->writer, &compact->stack,
+                         locations > SIZE_MAX / 8 ? SIZE_MAX : locations * sizeof(pd_encoded));
 }
+
+static inline void pd_compact_sample_location(pd_compact *compact, pd_encoded location)
+{
+    memcpy(compact->stack.ptr + compact->stack.len, &location, sizeof location);
+    compact->stack.len += location.len;
+}
+
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);

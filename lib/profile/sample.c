@@ -6,22 +6,19 @@
 static void fail_location(pd_sample_reader *r, const uint8_t *at, uint64_t id)
 {
     if (!r->parse.status)
-        r->parse.status = pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile",
-                                  "sample.location_id", r->parse.element,
-                                  pd_parse_offset(&r->parse, at),
-                                  "no location has the id %" PRIu64, id);
+        r->parse.status = pd_fail(
+            r->parse.err, PPROFDELTA_E_PROFILE, "profile", "sample.location_id", r->parse.element,
+            pd_parse_offset(&r->parse, at), "no location has the id %" PRIu64, id);
 }
 
 static void fail_values(pd_sample_reader *r, const uint8_t *at, size_t len)
 {
     size_t types = r->columns->len;
     if (!r->parse.status)
-        r->parse.status =
-            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", "sample.value",
-                    r->parse.element, pd_parse_offset(&r->parse, at),
-                    "%s%zu value%s where the profile has %zu sample type%s",
-                    len > types ? "at least " : "", len, len == 1 ? "" : "s", types,
-                    types == 1 ? "" : "s");
+        r->parse.status = pd_fail(
+            r->parse.err, PPROFDELTA_E_PROFILE, "profile", "sample.value", r->parse.element,
+            pd_parse_offset(&r->parse, at), "%s%zu value%s where the profile has %zu sample type%s",
+            len > types ? "at least " : "", len, len == 1 ? "" : "s", types, types == 1 ? "" : "s");
 }
 
 static void add_location(pd_sample_reader *r, pd_sample *s, const uint8_t *at, uint64_t id)

@@ -46,9 +46,8 @@ static inline pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t ke
                                            uint32_t num_unit)
 {
     pd_names_seen *seen = &reader->seen[(key + 3 * str + 7 * num_unit) % PD_NAMES_SEEN];
-    if (__builtin_expect(!seen->is_set || seen->key != key || seen->str != str ||
-                             seen->num_unit != num_unit,
-                         0))
+    if (__builtin_expect(
+            !seen->is_set || seen->key != key || seen->str != str || seen->num_unit != num_unit, 0))
         pd_sample_label_names_miss(reader, seen, key, str, num_unit);
     return seen->names;
 }

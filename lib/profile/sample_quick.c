@@ -2,12 +2,13 @@
  *
  * One pass over the record, all state in registers. What makes it quick, each worth its place by
  * measurement (tests/bench):
- *   - an id is one load, one bounds check, and two multiply-adds into the stack's sums; ids of one
- *     byte are taken eight at a time, those of two are decoded in line;
+ *   - an id is two multiply-adds into the stack's sums; ids of one byte are taken eight at a time;
  *   - values are decoded without a branch on their length, which nobody can predict: all bytes of
  *     up to eight are loaded at once and their seven-bit groups closed up;
  *   - a label's names are hashed once for each different set of them. */
 #include "profile/sample.h"
+
+#define HIGHS UINT64_C(0x8080808080808080) /* of each byte: another one follows */
 
 static inline uint64_t load64(const uint8_t *p)
 {
@@ -37,7 +38,7 @@ static inline uint32_t close_up_four(uint32_t word)
 static inline const uint8_t *decode(const uint8_t *p, uint64_t *value)
 {
     uint64_t word = load64(p);
-    uint64_t stops = ~word & UINT64_C(0x8080808080808080);
+    uint64_t stops = ~word & HIGHS;
     uint32_t early = (uint32_t)stops;
     if (__builtin_expect(early != 0, 1)) {
         *value = close_up_four((uint32_t)word & (early ^ (early - 1))); /* with its last byte */
@@ -49,92 +50,70 @@ static inline const uint8_t *decode(const uint8_t *p, uint64_t *value)
     return p + ((unsigned)__builtin_ctzll(stops) >> 3) + 1;
 }
 
-/* Adds the locations whose ids are the first `len` bytes of `word`. */
-static inline void add_bytes(const pd_key *idents, const pd_key *number, uint64_t word, int len,
-                             uint64_t *lo, uint64_t *hi)
+/* The sums of a stack while they are being added up. */
+typedef struct sums {
+    const pd_key *idents;
+    const pd_key *number; /* of the next position */
+    uint64_t lo, hi;
+} sums;
+
+static inline void add(sums *s, size_t index)
 {
-    for (int i = 0; i < len; i++, word >>= 8) {
-        const pd_key *ident = &idents[(word & 0xff) - 1];
-        *lo += ident->lo * number[i].lo;
-        *hi += ident->hi * number[i].hi;
-    }
+    s->lo += s->idents[index].lo * s->number->lo;
+    s->hi += s->idents[index].hi * s->number->hi;
+    s->number++;
+}
+
+/* Adds the locations whose ids are the first `len` bytes of `word`. */
+static inline void add_bytes(sums *s, uint64_t word, int len)
+{
+    for (int i = 0; i < len; i++, word >>= 8)
+        add(s, (word & 0xff) - 1);
 }
 
 /* Are all bytes of `word` from 1 to 127? A zero byte borrows, a large one shows by itself. */
-static inline bool are_small_ids(uint64_t word)
+static inline bool are_bytes(uint64_t word)
 {
-    const uint64_t highs = UINT64_C(0x8080808080808080);
-    return (((word - UINT64_C(0x0101010101010101)) | word) & highs) == 0;
+    return (((word - UINT64_C(0x0101010101010101)) | word) & HIGHS) == 0;
+}
+
+/* Adds one location, whose id is of any length. NULL where it cannot be decoded or is not there. */
+static inline const uint8_t *add_one(sums *s, const pd_idmap *map, const uint8_t *p)
+{
+    uint64_t id = *p++;
+    if (id >= 0x80) {
+        id += ((uint64_t)*p << 7) - 0x80;
+        if (*p++ >= 0x80 && !(p = decode(p - 2, &id)))
+            return NULL;
+    }
+    uint32_t index = pd_idmap_find(map, id);
+    if (__builtin_expect(index == PD_IDMAP_NONE, 0))
+        return NULL;
+    add(s, index);
+    return p;
 }
 
 /* A packed run of location ids, the whole stack. */
 static inline bool read_stack(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
                               pd_stack_hash *stack)
 {
-    const pd_key *idents = r->tables->idents, *number = r->numbers->at;
-    size_t sequential = r->tables->location_map.sequential;
-    uint64_t lo = 0, hi = 0;
+    const pd_idmap *map = &r->tables->location_map;
+    sums s = {r->tables->idents, r->numbers->at, 0, 0};
     if (end - p >= PD_STACK_BLOCK || stack->depth) /* an id has a byte at least */
         return false;
-    if (sequential >= 127) {
-        for (; end - p >= 8 && are_small_ids(load64(p)); p += 8, number += 8)
-            add_bytes(idents, number, load64(p), 8, &lo, &hi);
-        if (end - p >= 4 && are_small_ids((uint32_t)load64(p) | UINT64_C(0x0101010100000000))) {
-            add_bytes(idents, number, load64(p), 4, &lo, &hi);
-            p += 4;
-            number += 4;
-        }
-    }
-    while (p < end) {
-        uint64_t id = *p++;
-        if (id >= 0x80) {
-            id += ((uint64_t)*p << 7) - 0x80;
-            if (__builtin_expect(*p++ >= 0x80, 0)) {
-                p = decode(p - 2, &id);
-                if (!p)
-                    return false;
-            }
-        }
-        size_t index = id - 1;
-        if (__builtin_expect(index >= sequential, 0)) {
-            index = pd_idmap_find_other(&r->tables->location_map, id);
-            if (index == PD_IDMAP_NONE)
-                return false;
-        }
-        lo += idents[index].lo * number->lo;
-        hi += idents[index].hi * number->hi;
-        number++;
-    }
-    stack->lo = lo;
-    stack->hi = hi;
-    stack->depth = (size_t)(number - r->numbers->at);
+    if (map->sequential >= 127)
+        for (; end - p >= 8 && are_bytes(load64(p)); p += 8)
+            add_bytes(&s, load64(p), 8);
+    while (p < end)
+        if (!(p = add_one(&s, map, p)))
+            return false;
+    stack->lo = s.lo;
+    stack->hi = s.hi;
+    stack->depth = (size_t)(s.number - r->numbers->at);
     return p == end;
 }
 
-/* A packed run of values, all of them, in at most eight bytes. They lie in one register: what comes
- * after a value does not wait until its length is known to be decoded. */
-static inline bool read_short_values(const pd_columns *columns, uint64_t word, size_t len,
-                                     int64_t *values)
-{
-    const uint64_t highs = UINT64_C(0x8080808080808080);
-    if (len == 0)
-        return false;
-    word &= UINT64_MAX >> (64 - 8 * len);
-    uint64_t stops = ~word & highs >> (64 - 8 * len);
-    unsigned begin = 0;
-    for (size_t i = 0; i < columns->len; i++) {
-        if (!stops)
-            return false;
-        uint64_t upto = stops ^ (stops - 1);
-        values[columns->slot[i]] = (int64_t)close_up((word & upto) >> begin);
-        word &= ~upto;
-        begin = (unsigned)__builtin_ctzll(stops) + 1;
-        stops &= stops - 1;
-    }
-    return !stops && !word;
-}
-
-/* The same of any length. */
+/* A packed run of values, all of them. */
 static inline bool read_values(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
                                pd_sample *s)
 {
@@ -142,8 +121,6 @@ static inline bool read_values(const pd_sample_reader *r, const uint8_t *p, cons
     if (s->values_len)
         return false;
     s->values_len = columns->len;
-    if (end - p <= 8)
-        return read_short_values(columns, load64(p), (size_t)(end - p), s->values);
     for (size_t i = 0; i < columns->len; i++) {
         uint64_t value;
         if (p >= end || !(p = decode(p, &value)))
@@ -153,12 +130,25 @@ static inline bool read_values(const pd_sample_reader *r, const uint8_t *p, cons
     return p == end;
 }
 
-/* A label: four varints, each at most once in any order. */
-static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
-                              pd_stack_hash *stack)
+enum { TAG_KEY = 0x08, TAG_STR = 0x10, TAG_NUM = 0x18, TAG_NUM_UNIT = 0x20 }; /* of a label */
+
+/* The label of Go's heap profiles, a key below 128 and a number, in one register. */
+static inline bool read_short_label(uint64_t word, size_t len, uint64_t *key, uint64_t *num)
 {
-    enum { TAG_KEY = 0x08, TAG_STR = 0x10, TAG_NUM = 0x18, TAG_NUM_UNIT = 0x20 };
-    uint64_t field[4] = {0};
+    if (len < 4 || len > 8 || (word & 0xff80ff) != (TAG_KEY | TAG_NUM << 16))
+        return false;
+    uint64_t value = word >> 24, last = UINT64_C(0x80) << (8 * len - 32);
+    uint64_t within = last | (last - 1);
+    if ((~value & HIGHS & within) != last)
+        return false;
+    *key = word >> 8 & 0x7f;
+    *num = close_up(value & within);
+    return true;
+}
+
+/* Any label: varints only. */
+static inline bool read_fields(const uint8_t *p, const uint8_t *end, uint64_t field[4])
+{
     while (end - p >= 2) {
         unsigned tag = *p++;
         uint64_t value = *p++;
@@ -168,11 +158,21 @@ static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8
             return false;
         field[(tag >> 3) - 1] = value;
     }
+    return p == end;
+}
+
+static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
+                              pd_stack_hash *stack)
+{
+    uint64_t field[4] = {0}; /* key, str, num, num_unit */
     size_t strings = r->tables->strings_len;
-    if (p != end || field[0] >= strings || field[1] >= strings || field[3] >= strings)
+    if (!read_short_label(load64(p), (size_t)(end - p), &field[0], &field[2]) &&
+        !read_fields(p, end, field))
         return false;
-    pd_key names = pd_sample_label_names(r, (uint32_t)field[0], (uint32_t)field[1],
-                                         (uint32_t)field[3]);
+    if (field[0] >= strings || field[1] >= strings || field[3] >= strings)
+        return false;
+    pd_key names =
+        pd_sample_label_names(r, (uint32_t)field[0], (uint32_t)field[1], (uint32_t)field[3]);
     pd_stack_hash_label(stack, pd_label_key(names, (int64_t)field[2]));
     return true;
 }

@@ -117,18 +117,17 @@ static void resolve_references(sealing *s)
     for (size_t i = 0; i < t->locations_len; i++) {
         pd_location *location = &t->locations[i];
         resolve(s, &location->mapping, &t->mapping_map, "location.mapping_id", i, location->off);
-        pd_line *line = t->lines + location->lines_first;
-        for (uint32_t j = 0; j < location->lines_len; j++)
-            resolve(s, &line[j].function, &t->function_map, "location.line.function_id", i,
-                    location->off);
+        for (size_t j = 0; j < location->lines_len; j++)
+            resolve(s, &t->lines[location->lines_first + j].function, &t->function_map,
+                    "location.line.function_id", i, location->off);
     }
 }
 
 static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
 {
     pd_key key = pd_location_key_lines_begin(location->is_folded);
-    const pd_line *line = t->lines + location->lines_first;
-    for (uint32_t i = 0; i < location->lines_len; i++, line++) {
+    for (size_t i = 0; i < location->lines_len; i++) {
+        const pd_line *line = &t->lines[location->lines_first + i];
         pd_key function = {0, 0};
         if (line->function != PD_NONE) {
             const pd_function *f = &t->functions[line->function];

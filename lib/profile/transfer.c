@@ -11,6 +11,16 @@ static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t
     return status;
 }
 
+static pprofdelta_status clear_locations(pd_transfer *t, pd_mem *mem, pprofdelta_error *err)
+{
+    size_t len = t->tables->locations_len;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &t->locations, &t->locations_cap, len, sizeof *t->locations, err);
+    if (!status && len)
+        memset(t->locations, 0, len * sizeof *t->locations);
+    return status;
+}
+
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err)
 {
@@ -22,7 +32,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
     if (!status)
         status = clear(mem, &t->mappings, &t->mappings_cap, tables->mappings_len, err);
     if (!status)
-        status = clear(mem, &t->locations, &t->locations_cap, tables->locations_len, err);
+        status = clear_locations(t, mem, err);
     if (!status)
         status = pd_mem_reserve(mem, &t->starts, &t->starts_cap, tables->mappings_len,
                                 sizeof *t->starts, err);
@@ -83,8 +93,8 @@ static uint32_t transfer_function(pd_transfer *t, uint32_t index)
 static uint32_t add_location(pd_transfer *t, uint32_t index)
 {
     const pd_location *location = &t->tables->locations[index];
-    const pd_line *line = t->tables->lines + location->lines_first;
-    for (uint32_t i = 0; i < location->lines_len; i++, line++) {
+    for (size_t i = 0; i < location->lines_len; i++) {
+        const pd_line *line = &t->tables->lines[location->lines_first + i];
         uint32_t function =
             line->function == PD_NONE ? 0 : transfer_function(t, (uint32_t)line->function);
         pd_compact_add_line(t->compact, function, line->line, line->column);
@@ -101,27 +111,30 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
                                    location->is_folded);
 }
 
-static uint32_t transfer_location(pd_transfer *t, uint64_t id)
+static __attribute__((noinline)) void meet_location(pd_transfer *t, uint32_t index)
+{
+    uint32_t id = pd_compact_find_location(t->compact, t->tables->idents[index]);
+    t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
+}
+
+static inline void transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
-    uint32_t *memo = &t->locations[index];
-    if (__builtin_expect(!*memo, 0))
-        *memo = pd_compact_find_location(t->compact, t->tables->idents[index]);
-    if (__builtin_expect(!*memo, 0))
-        *memo = add_location(t, index);
-    return *memo;
+    if (__builtin_expect(!t->locations[index].len, 0))
+        meet_location(t, index);
+    pd_compact_sample_location(t->compact, t->locations[index]);
 }
 
 static void transfer_stack(pd_transfer *t, const pd_field *f)
 {
-    if (f->wire == PD_WIRE_VARINT) {
-        pd_compact_sample_location(t->compact, transfer_location(t, f->value));
-        return;
-    }
     pd_reader body = f->body;
     uint64_t id;
-    while (pd_reader_varint(&body, &id))
-        pd_compact_sample_location(t->compact, transfer_location(t, id));
+    if (f->wire == PD_WIRE_VARINT && pd_compact_sample_room(t->compact, 1))
+        transfer_location(t, f->value);
+    else if (f->wire == PD_WIRE_BYTES &&
+             pd_compact_sample_room(t->compact, (size_t)(body.end - body.at)))
+        while (pd_reader_varint(&body, &id))
+            transfer_location(t, id);
 }
 
 static void transfer_label(pd_transfer *t, pd_reader r)

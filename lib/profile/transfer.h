@@ -15,7 +15,8 @@ typedef struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
     /* By index in the tables, the output id: of strings plus one, so that 0 is "not yet". */
-    uint32_t *strings, *functions, *mappings, *locations;
+    uint32_t *strings, *functions, *mappings;
+    pd_encoded *locations;
     uint64_t *starts; /* memory_start of the mapping as written; where mappings[i] is set */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
 } pd_transfer; /* zero it to begin */

@@ -54,7 +54,8 @@ static inline bool pd_reader_next_quick(pd_reader *reader, pd_field *field)
             return pd_reader_next(reader, field);
     }
     bool has_body = (tag & 7) == PD_WIRE_BYTES;
-    if (__builtin_expect(tag - 8 >= 0x78 || (tag & 5) || (has_body && value > (size_t)(end - p)), 0))
+    if (__builtin_expect(tag - 8 >= 0x78 || (tag & 5) || (has_body && value > (size_t)(end - p)),
+                         0))
         return pd_reader_next(reader, field);
     field->start = reader->at;
     field->number = tag >> 3;
