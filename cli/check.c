@@ -1,0 +1,150 @@
+/* pprofdelta check FILE...: is each a valid profile, and if not, where.
+ *
+ * One line a file: the good ones on stdout with what they hold, the bad ones on stderr with the
+ * place. A bad one does not keep the others from being looked at. */
+#include "arguments.h"
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "output.h"
+#include "pprofdelta.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
+    "Says of each FILE (- is stdin) if it is a valid profile, or where it is not.\n"
+    "\n"
+    "      --max-memory=SIZE  bytes to use at most, or 512M, 8G (the default)\n"
+    "  -q, --quiet            print nothing for a valid profile\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit status: 0 all are valid, 1 one is not, 2 usage\n";
+
+enum { OPT_MAX_MEMORY = CLI_LONG };
+
+static const struct option table[] = {
+    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+typedef struct check_options {
+    const char **files;
+    size_t files_len;
+    unsigned long long max_memory;
+    bool quiet;
+    bool help;
+} check_options;
+
+static int parse(check_options *options, int argc, char **argv)
+{
+    cli_arguments arguments = {argc, argv, "qh", table, false};
+    bool has_stdin = false;
+    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
+        switch (option) {
+        case CLI_OPERAND:
+            if (cli_input_is_stdin(optarg) && has_stdin)
+                return cli_usage("-: stdin can be read only once");
+            has_stdin |= cli_input_is_stdin(optarg);
+            options->files[options->files_len++] = optarg;
+            break;
+        case OPT_MAX_MEMORY:
+            if (!cli_size_parse(optarg, &options->max_memory))
+                return cli_bad_value("--max-memory", optarg, cli_size_allowed);
+            break;
+        case 'q':
+            options->quiet = true;
+            break;
+        case 'h':
+            options->help = true;
+            return CLI_DONE;
+        default:
+            return CLI_USAGE;
+        }
+    }
+    return options->files_len ? CLI_DONE
+                              : cli_usage("a profile is missing: pprofdelta check FILE...");
+}
+
+static void put_count(uint64_t count, const char *noun)
+{
+    printf(", %" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+static void put_census(const char *name, const pprofdelta_census *census)
+{
+    cli_text_put(stdout, name, CLI_TEXT_SHOWN);
+    printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
+    put_count(census->types, "type");
+    put_count(census->samples, "sample");
+    put_count(census->mappings, "mapping");
+    put_count(census->locations, "location");
+    put_count(census->functions, "function");
+    put_count(census->strings, "string");
+    if (census->unknown_fields)
+        put_count(census->unknown_fields, "unknown field");
+    printf("%s\n", census->is_stamped ? ", a delta" : "");
+}
+
+static int check_file(pprofdelta *context, const check_options *options, const char *path)
+{
+    cli_input input;
+    pprofdelta_census census;
+    pprofdelta_error err;
+    int code = cli_input_read(&input, path, options->max_memory);
+    if (!code) {
+        if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
+            code = cli_library_error(input.name, &err);
+        else if (!options->quiet)
+            put_census(input.name, &census);
+    }
+    cli_input_free(&input);
+    return code;
+}
+
+/* The worst of all exit codes is the first that is not 0: a usage error that only shows when a file
+ * is read (stdin is a terminal) is one for the whole run. */
+static int check_files(const check_options *options)
+{
+    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_error err;
+    pprofdelta *context = NULL;
+    library.max_memory = options->max_memory;
+    if (pprofdelta_new(&library, NULL, &context, &err))
+        return cli_library_error("options", &err);
+    int worst = CLI_DONE;
+    for (size_t i = 0; i < options->files_len; i++) {
+        int code = check_file(context, options, options->files[i]);
+        if (!worst)
+            worst = code;
+    }
+    pprofdelta_free(context);
+    int printed = cli_output_end_text();
+    return printed ? printed : worst;
+}
+
+int cli_check(int argc, char **argv)
+{
+    check_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+    options.files = calloc((size_t)argc, sizeof *options.files);
+    if (!options.files) {
+        cli_error("%s", strerror(ENOMEM));
+        return CLI_FAILED;
+    }
+    int code = parse(&options, argc, argv);
+    if (!code && options.help) {
+        fputs(help, stdout);
+        code = cli_output_end_text();
+    } else if (!code) {
+        code = check_files(&options);
+    }
+    free(options.files);
+    return code;
+}

@@ -1,0 +1,23 @@
+/* What every verb shares: its exit codes, its entry point, and the help that main.c prints.
+ *
+ * A verb is one file with one function that takes its own argument vector (argv[0] is the verb's
+ * name) and returns the exit code. A new verb is a new file and a row in main.c. */
+#ifndef CLI_H
+#define CLI_H
+
+enum {
+    CLI_DONE = 0,
+    CLI_FAILED = 1, /* the input or the system */
+    CLI_USAGE = 2,  /* the command line */
+    CLI_RESET = 3   /* a reset with --on-reset=fail */
+};
+
+int cli_delta(int argc, char **argv);
+int cli_show(int argc, char **argv);
+int cli_check(int argc, char **argv);
+
+/* Print to stdout; the exit code says whether that went well. */
+int cli_help(void);
+int cli_version(void);
+
+#endif

@@ -1,0 +1,78 @@
+/* pprofdelta PREV CUR: the delta of two files.
+ *
+ * Both are read before anything is computed, everything is computed before anything is written, and
+ * what is written takes OUT's place only when it is complete. */
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+#include "report.h"
+
+/* Everything that a run holds, zeroed first, so that one place can give it all back. */
+typedef struct run {
+    cli_options options;
+    cli_input prev, cur;
+    cli_output output;
+    pprofdelta *context;
+} run;
+
+static int read_inputs(run *r)
+{
+    uint64_t limit = r->options.library.max_memory;
+    int code = cli_input_read(&r->prev, r->options.prev, limit);
+    return code ? code : cli_input_read(&r->cur, r->options.cur, limit);
+}
+
+static int new_context(run *r)
+{
+    pprofdelta_error err;
+    if (pprofdelta_new(&r->options.library, NULL, &r->context, &err) == PPROFDELTA_OK)
+        return CLI_DONE;
+    if (err.status == PPROFDELTA_E_USAGE)
+        return cli_usage("%s", err.text);
+    return cli_library_error("options", &err);
+}
+
+static int compute(run *r, pprofdelta_report *report)
+{
+    pprofdelta_error err;
+    pprofdelta_sink sink = cli_output_sink(&r->output);
+    pprofdelta_set_started(r->context, r->options.started_nanos);
+    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
+        return cli_library_error(r->prev.name, &err);
+    pprofdelta_status status =
+        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
+    if (status == PPROFDELTA_E_SINK && r->output.failure)
+        return r->output.failure; /* told when it happened */
+    return status ? cli_pair_error(r->prev.name, r->cur.name, &err) : CLI_DONE;
+}
+
+static int perform(run *r, int argc, char **argv)
+{
+    pprofdelta_report report;
+    int code = cli_options_parse(&r->options, argc, argv);
+    if (code || r->options.print)
+        return code ? code : r->options.print();
+    if ((code = cli_output_prepare(&r->output, r->options.output)))
+        return code;
+    if ((code = read_inputs(r)) || (code = new_context(r)) || (code = compute(r, &report)))
+        return code;
+    if ((code = cli_output_finish(&r->output)))
+        return code;
+    pprofdelta_commit(r->context);
+    cli_report_notes(&r->options, &report, r->prev.name, r->cur.name);
+    return cli_report_print(&r->options, &report);
+}
+
+int cli_delta(int argc, char **argv)
+{
+    run r = {.output = {.fd = -1}};
+    int code = perform(&r, argc, argv);
+    pprofdelta_free(r.context);
+    cli_output_close(&r.output);
+    cli_input_free(&r.prev);
+    cli_input_free(&r.cur);
+    cli_options_free(&r.options);
+    return code;
+}

@@ -1,0 +1,89 @@
+/* An input file, read whole: see input.h. */
+#include "input.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { FIRST_ROOM = 64 * 1024 };
+
+bool cli_input_is_stdin(const char *path)
+{
+    return !strcmp(path, "-");
+}
+
+static int too_large(const cli_input *in, uint64_t limit)
+{
+    cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
+    cli_hint("--max-memory=SIZE raises the limit");
+    return CLI_FAILED;
+}
+
+/* Where to begin: a byte more than a regular file has, so that one read meets its end. */
+static size_t first_room(int fd)
+{
+    struct stat st;
+    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
+        return FIRST_ROOM;
+    return (uint64_t)st.st_size < SIZE_MAX ? (size_t)st.st_size + 1 : FIRST_ROOM;
+}
+
+/* Reads to the end of fd. One byte past the limit is asked for, to tell a file of exactly that
+ * size from a larger one. */
+static int read_all(cli_input *in, int fd, uint64_t limit)
+{
+    size_t most = limit < SIZE_MAX ? (size_t)limit + 1 : SIZE_MAX;
+    size_t room = 0, want = first_room(fd);
+    for (;;) {
+        if (in->len > limit)
+            return too_large(in, limit);
+        if (in->len == room) {
+            if (want > most)
+                want = most;
+            uint8_t *grown = realloc(in->bytes, want);
+            if (!grown)
+                return cli_system_error(in->name, "read", ENOMEM);
+            in->bytes = grown;
+            room = want;
+            want = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
+        }
+        ssize_t got = read(fd, in->bytes + in->len, room - in->len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0)
+            return cli_system_error(in->name, "read", errno);
+        if (got == 0)
+            return CLI_DONE;
+        in->len += (size_t)got;
+    }
+}
+
+int cli_input_read(cli_input *in, const char *path, uint64_t limit)
+{
+    *in = (cli_input){.name = path};
+    if (cli_input_is_stdin(path)) {
+        in->name = "(stdin)";
+        if (isatty(STDIN_FILENO))
+            return cli_usage("(stdin): is a terminal; a profile comes from a file or a pipe");
+        return read_all(in, STDIN_FILENO, limit);
+    }
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return cli_system_error(path, "open", errno);
+    int code = read_all(in, fd, limit);
+    close(fd); /* read to its end: there is nothing left to lose */
+    return code;
+}
+
+void cli_input_free(cli_input *in)
+{
+    free(in->bytes);
+    *in = (cli_input){0};
+}

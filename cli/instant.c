@@ -1,0 +1,182 @@
+/* Times of day, to and from text: see instant.h.
+ *
+ * Days are counted in the proleptic Gregorian calendar with years that begin in March, so that the
+ * leap day is the last of its year and a month's first day is a linear function of its number. */
+#include "instant.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+#define NANOS INT64_C(1000000000)
+
+enum { DAYS_400 = 146097, DAYS_TO_1970 = 719468 }; /* days in 400 years; 1 March 0 to 1970 */
+
+static int64_t days_of(int year, int month, int day)
+{
+    int march = (month + 9) % 12;
+    int64_t y = year - (month <= 2);
+    int64_t era = (y >= 0 ? y : y - 399) / 400;
+    int64_t in_era = y - era * 400;
+    int64_t day_of_year = (153 * march + 2) / 5 + day - 1;
+    return era * DAYS_400 + in_era * 365 + in_era / 4 - in_era / 100 + day_of_year - DAYS_TO_1970;
+}
+
+static void date_of(int64_t days, int *year, int *month, int *day)
+{
+    days += DAYS_TO_1970;
+    int64_t era = (days >= 0 ? days : days - (DAYS_400 - 1)) / DAYS_400;
+    int64_t in_era = days - era * DAYS_400;
+    int64_t y = (in_era - in_era / 1460 + in_era / 36524 - in_era / (DAYS_400 - 1)) / 365;
+    int64_t day_of_year = in_era - (365 * y + y / 4 - y / 100);
+    int64_t march = (5 * day_of_year + 2) / 153;
+    *day = (int)(day_of_year - (153 * march + 2) / 5 + 1);
+    *month = (int)(march < 10 ? march + 3 : march - 9);
+    *year = (int)(y + era * 400 + (*month <= 2));
+}
+
+/* Exactly `digits` digits. */
+static bool number(const char **p, int digits, int *value)
+{
+    *value = 0;
+    for (int i = 0; i < digits; i++, ++*p) {
+        if (**p < '0' || **p > '9')
+            return false;
+        *value = *value * 10 + (**p - '0');
+    }
+    return true;
+}
+
+static bool letter(const char **p, char lower, char upper)
+{
+    if (**p != lower && **p != upper)
+        return false;
+    ++*p;
+    return true;
+}
+
+/* An optional fraction: ".5" is 500000000. */
+static bool fraction(const char **p, int64_t *nanos)
+{
+    *nanos = 0;
+    if (**p != '.')
+        return true;
+    ++*p;
+    int64_t unit = NANOS;
+    if (**p < '0' || **p > '9')
+        return false;
+    for (; **p >= '0' && **p <= '9'; ++*p) {
+        unit /= 10;
+        *nanos += unit * (**p - '0');
+    }
+    return true;
+}
+
+/* "Z", "+01:00", "-08:30": seconds east. */
+static bool zone(const char **p, int *east)
+{
+    *east = 0;
+    if (letter(p, 'z', 'Z'))
+        return true;
+    bool west = **p == '-';
+    int hours, minutes;
+    if (!letter(p, '+', '-') || !number(p, 2, &hours) || !letter(p, ':', ':') ||
+        !number(p, 2, &minutes) || hours > 23 || minutes > 59)
+        return false;
+    *east = (hours * 60 + minutes) * (west ? -60 : 60);
+    return true;
+}
+
+static int days_in(int year, int month)
+{
+    static const int days[] = {31, 28, 31, 30, 31, 30, 31, 31, 30, 31, 30, 31};
+    bool leap = year % 4 == 0 && (year % 100 != 0 || year % 400 == 0);
+    return month == 2 && leap ? 29 : days[month - 1];
+}
+
+static bool calendar(const char **p, int64_t *seconds, int64_t *nanos)
+{
+    int year, month, day, hour, minute, second, east;
+    if (!number(p, 4, &year) || !letter(p, '-', '-') || !number(p, 2, &month) ||
+        !letter(p, '-', '-') || !number(p, 2, &day))
+        return false;
+    if (month < 1 || month > 12 || day < 1 || day > days_in(year, month))
+        return false;
+    if (!letter(p, 't', 'T') && !letter(p, ' ', ' '))
+        return false;
+    if (!number(p, 2, &hour) || !letter(p, ':', ':') || !number(p, 2, &minute) ||
+        !letter(p, ':', ':') || !number(p, 2, &second))
+        return false;
+    if (hour > 23 || minute > 59 || second > 60) /* 60: a leap second */
+        return false;
+    if (!fraction(p, nanos) || !zone(p, &east))
+        return false;
+    int of_day = (hour * 60 + minute) * 60 + second;
+    *seconds = days_of(year, month, day) * 86400 + of_day - east;
+    return true;
+}
+
+static bool unix_time(const char **p, int64_t *seconds, int64_t *nanos)
+{
+    const char *first = *p;
+    *seconds = 0;
+    for (; **p >= '0' && **p <= '9'; ++*p) {
+        *seconds = *seconds * 10 + (**p - '0');
+        if (*seconds > INT64_MAX / NANOS)
+            return false;
+    }
+    return *p != first && fraction(p, nanos);
+}
+
+bool cli_instant_parse(const char *text, int64_t *nanos)
+{
+    const char *p = text;
+    int64_t seconds, rest, total;
+    if (!(letter(&p, '@', '@') ? unix_time(&p, &seconds, &rest) : calendar(&p, &seconds, &rest)))
+        return false;
+    if (*p || __builtin_mul_overflow(seconds, NANOS, &total) ||
+        __builtin_add_overflow(total, rest, &total))
+        return false;
+    *nanos = total;
+    return true;
+}
+
+/* The fraction of a second behind a number, without its closing zeros. */
+static int put_fraction(char *to, size_t room, int64_t nanos)
+{
+    if (!nanos)
+        return snprintf(to, room, "%s", "");
+    int digits = 9;
+    for (; nanos % 10 == 0; digits--)
+        nanos /= 10;
+    return snprintf(to, room, ".%0*" PRId64, digits, nanos);
+}
+
+char *cli_instant_format(int64_t nanos, char buf[48])
+{
+    int64_t seconds = nanos / NANOS, rest = nanos % NANOS;
+    if (rest < 0) {
+        rest += NANOS;
+        seconds--;
+    }
+    int64_t days = seconds / 86400, of_day = seconds % 86400;
+    if (of_day < 0) {
+        of_day += 86400;
+        days--;
+    }
+    int year, month, day, s = (int)of_day;
+    date_of(days, &year, &month, &day);
+    int at = snprintf(buf, 48, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day, s / 3600,
+                      s / 60 % 60, s % 60);
+    at += put_fraction(buf + at, 48 - (size_t)at, rest);
+    snprintf(buf + at, 48 - (size_t)at, "Z");
+    return buf;
+}
+
+char *cli_span_format(int64_t nanos, char buf[48])
+{
+    uint64_t size = nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos;
+    int at = snprintf(buf, 48, "%s%" PRIu64, nanos < 0 ? "-" : "", size / (uint64_t)NANOS);
+    at += put_fraction(buf + at, 48 - (size_t)at, (int64_t)(size % (uint64_t)NANOS));
+    snprintf(buf + at, 48 - (size_t)at, " s");
+    return buf;
+}

@@ -1,0 +1,19 @@
+/* Times of day, to and from text, by arithmetic alone: no locale and no TZ has a say. */
+#ifndef CLI_INSTANT_H
+#define CLI_INSTANT_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+/* Reads an RFC 3339 time (2026-11-21T08:00:00Z, a fraction, an offset like +01:00) or @SECONDS
+ * since 1970, into nanoseconds since 1970. Digits behind the ninth of a fraction are dropped. False
+ * for everything else and for what 64 bits do not hold; *nanos is then untouched. */
+bool cli_instant_parse(const char *text, int64_t *nanos);
+
+/* "2026-11-21T08:00:00Z", with as much of a fraction as there is. Returns buf. */
+char *cli_instant_format(int64_t nanos, char buf[48]);
+
+/* "59.96 s": a span, exactly. Returns buf. */
+char *cli_span_format(int64_t nanos, char buf[48]);
+
+#endif

@@ -1,0 +1,91 @@
+/* The command: picks the verb and makes the process safe for it to run in.
+ *
+ * Two files without a verb are the delta, the most frequent use; everything else is named by the
+ * first argument. A file that is called like a verb is written ./show. */
+#include "cli.h"
+#include "message.h"
+#include "output.h"
+#include "pprofdelta.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const struct {
+    const char *name;
+    int (*run)(int argc, char **argv);
+} verbs[] = {
+    {"show", cli_show},
+    {"check", cli_check},
+};
+
+static const char help[] =
+    "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
+    "       pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
+    "       pprofdelta check FILE...      valid or not, and where not\n"
+    "PREV, CUR and FILE are pprof profiles (gzip, zstd or plain); - is stdin.\n"
+    "\n"
+    "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
+    "  -c, --counter TYPE[/UNIT]  subtract this sample type too\n"
+    "  -g, --gauge TYPE[/UNIT]    keep this sample type as it is in CUR\n"
+    "      --on-reset=HOW         where a counter fell: auto (the default), restart,\n"
+    "                             clamp, negative or fail\n"
+    "      --started=TIME         when the program began: an RFC 3339 time, @SECONDS\n"
+    "      --default-type[=HOW]   default type: the gauge's counter, or keep\n"
+    "      --compress=HOW         gzip, zstd or none\n"
+    "  -1 ... -9                  compress fast ... compress well\n"
+    "      --report[=FORM]        counts and sums to stderr, as text or json\n"
+    "      --verify               check that the sums add up before writing\n"
+    "      --no-stamp             leave out the comment that marks a delta\n"
+    "      --force                take a delta as an input all the same\n"
+    "      --max-memory=SIZE      bytes to use at most, or 512M, 8G (the default)\n"
+    "  -q, --quiet                no notes on stderr\n"
+    "  -h, --help, --version\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 usage, 3 a reset with --on-reset=fail\n";
+
+int cli_help(void)
+{
+    fputs(help, stdout);
+    return cli_output_end_text();
+}
+
+int cli_version(void)
+{
+    printf("pprofdelta %s\n", pprofdelta_version());
+    return cli_output_end_text();
+}
+
+/* A process may be started with stdin, stdout or stderr closed, and then the next file that it
+ * opens takes the place: a message would end up in somebody's profile. Each closed one is held by
+ * a descriptor that refuses the transfers it is for. */
+static int hold_standard_streams(void)
+{
+    for (int fd = 0; fd <= 2; fd++) {
+        if (fcntl(fd, F_GETFD) != -1 || errno != EBADF)
+            continue;
+        int got = open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+        if (got < 0)
+            got = open("/", O_RDONLY | O_DIRECTORY);
+        if (got != fd)
+            return -1;
+    }
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    if (hold_standard_streams())
+        return CLI_FAILED;
+    /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
+    signal(SIGPIPE, SIG_IGN);
+    signal(SIGXFSZ, SIG_IGN);
+    if (argc > 1)
+        for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
+            if (!strcmp(argv[1], verbs[i].name))
+                return verbs[i].run(argc - 1, argv + 1);
+    return cli_delta(argc, argv);
+}

@@ -1,0 +1,195 @@
+/* What the command says on stderr: see message.h. */
+#include "message.h"
+
+#include "cli.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+#define PREFIX "pprofdelta: "
+#define INDENT "            "
+#define WIDTH  80
+
+/* One message while it is put together: cut, never overrun, when names are absurdly long. */
+typedef struct line {
+    char bytes[32768];
+    size_t len;
+} line;
+
+static void add(line *to, const char *bytes, size_t len)
+{
+    size_t room = sizeof to->bytes - to->len;
+    if (len > room)
+        len = room;
+    memcpy(to->bytes + to->len, bytes, len);
+    to->len += len;
+}
+
+static void add_shown(line *to, const char *text)
+{
+    size_t len = strlen(text);
+    for (size_t at = 0; at < len;) {
+        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
+        add(to, glyph.bytes, glyph.len);
+        at += glyph.taken;
+    }
+}
+
+/* Closes the line, in the last byte of the room if need be. */
+static void add_newline(line *to)
+{
+    if (to->len == sizeof to->bytes)
+        to->len--;
+    add(to, "\n", 1);
+}
+
+int cli_message_raw(const char *bytes, size_t len)
+{
+    fflush(stdout); /* what was printed before comes first, also where both go to one file */
+    while (len) {
+        ssize_t done = write(STDERR_FILENO, bytes, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0)
+            return -1;
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return 0;
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    char text[16384];
+    line out = {.len = 0};
+    vsnprintf(text, sizeof text, format, args);
+    add(&out, PREFIX, strlen(PREFIX));
+    add(&out, kind, strlen(kind));
+    add_shown(&out, text);
+    add_newline(&out);
+    cli_message_raw(out.bytes, out.len);
+}
+
+void cli_error(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("", format, args);
+    va_end(args);
+}
+
+void cli_note(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("note: ", format, args);
+    va_end(args);
+}
+
+void cli_hint(const char *format, ...)
+{
+    va_list args;
+    va_start(args, format);
+    say("hint: ", format, args);
+    va_end(args);
+}
+
+/* Breaks text at spaces so that no line passes WIDTH where it has a space to break at; the lines
+ * that follow stand under the text. */
+static void add_wrapped(line *out, const char *text)
+{
+    size_t indent = strlen(PREFIX), room = WIDTH - 1 - indent;
+    for (const char *rest = text; *rest;) {
+        size_t len = strlen(rest), cut = len;
+        if (len > room) {
+            for (cut = room; cut && rest[cut] != ' ';)
+                cut--;
+            if (!cut)
+                cut = strcspn(rest, " ");
+        }
+        add(out, rest == text ? PREFIX : INDENT, indent);
+        add(out, rest, cut);
+        add_newline(out);
+        rest += cut + (rest[cut] == ' ');
+    }
+}
+
+int cli_usage(const char *format, ...)
+{
+    static const char pointer[] = PREFIX "try pprofdelta --help\n";
+    char text[1024];
+    va_list args;
+    va_start(args, format);
+    vsnprintf(text, sizeof text, format, args);
+    va_end(args);
+    line shown = {.len = 0}, out = {.len = 0};
+    add_shown(&shown, text);
+    shown.bytes[shown.len] = 0; /* 4 bytes for each of the 1024 at most: there is room */
+    add_wrapped(&out, shown.bytes);
+    add(&out, pointer, strlen(pointer));
+    cli_message_raw(out.bytes, out.len);
+    return CLI_USAGE;
+}
+
+int cli_system_error(const char *name, const char *verb, int error)
+{
+    cli_error("%s: cannot %s: %s", name, verb, strerror(error));
+    return CLI_FAILED;
+}
+
+/* The next step, where one is known. */
+static void hint(const pprofdelta_error *err)
+{
+    switch (err->status) {
+    case PPROFDELTA_E_STAMPED:
+        cli_hint("--force takes a delta as an input all the same");
+        break;
+    case PPROFDELTA_E_LIMIT:
+        cli_hint("--max-memory=SIZE raises the limit");
+        break;
+    case PPROFDELTA_E_MISMATCH:
+        if (strstr(err->field, "time_nanos"))
+            cli_hint("the older profile comes first: pprofdelta PREV CUR");
+        else if (strstr(err->text, "as a counter"))
+            cli_hint("-c TYPE names a sample type that only grows");
+        break;
+    case PPROFDELTA_E_RESET:
+        cli_hint("--on-reset=fail refuses this; nothing was written");
+        break;
+    default:
+        break;
+    }
+}
+
+int cli_library_error(const char *name, const pprofdelta_error *err)
+{
+    char where[128] = "", at[80] = "";
+    int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
+    if (err->field[0] && err->element != PPROFDELTA_NOWHERE)
+        snprintf(where, sizeof where, "%.*s[%" PRIu64 "]%s: ", first, err->field, err->element,
+                 err->field + first);
+    else if (err->field[0])
+        snprintf(where, sizeof where, "%s: ", err->field);
+    if (err->offset != PPROFDELTA_NOWHERE)
+        snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
+                 strcmp(err->stage, "inflate") ? "inflated profile" : "compressed file");
+    cli_error("%s: %s%s%s", name, where, err->text, at);
+    hint(err);
+    return err->status == PPROFDELTA_E_RESET   ? CLI_RESET
+           : err->status == PPROFDELTA_E_USAGE ? CLI_USAGE
+                                               : CLI_FAILED;
+}
+
+int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err)
+{
+    char both[2 * 4096 + 8];
+    if (err->status != PPROFDELTA_E_MISMATCH)
+        return cli_library_error(cur, err);
+    snprintf(both, sizeof both, "%s and %s", prev, cur);
+    return cli_library_error(both, err);
+}

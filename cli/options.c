@@ -1,0 +1,256 @@
+/* The command line of the delta: see options.h.
+ *
+ * Every option is one row of the table and one case of the switch; a case that needs more than a
+ * line has a function of its own above. */
+#include "options.h"
+
+#include "arguments.h"
+#include "cli.h"
+#include "input.h"
+#include "instant.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum {
+    OPT_ON_RESET = CLI_LONG,
+    OPT_STARTED,
+    OPT_DEFAULT_TYPE,
+    OPT_COMPRESS,
+    OPT_REPORT,
+    OPT_VERIFY,
+    OPT_NO_STAMP,
+    OPT_FORCE,
+    OPT_MAX_MEMORY,
+    OPT_VERSION
+};
+
+static const char letters[] = "o:c:g:qh0123456789";
+
+static const struct option table[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"counter", required_argument, NULL, 'c'},
+    {"gauge", required_argument, NULL, 'g'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {"on-reset", required_argument, NULL, OPT_ON_RESET},
+    {"started", required_argument, NULL, OPT_STARTED},
+    {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
+    {"compress", required_argument, NULL, OPT_COMPRESS},
+    {"report", optional_argument, NULL, OPT_REPORT},
+    {"verify", no_argument, NULL, OPT_VERIFY},
+    {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
+    {"force", no_argument, NULL, OPT_FORCE},
+    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"version", no_argument, NULL, OPT_VERSION},
+    {NULL, 0, NULL, 0},
+};
+
+static int set_output(cli_options *options, const char *value)
+{
+    if (!*value)
+        return cli_bad_value("--output", value, "the name of a file, or - for stdout");
+    options->output = value;
+    return CLI_DONE;
+}
+
+static int add_type(const char *option, const char **types, size_t *len, const char *value)
+{
+    if (!*value || *value == '/')
+        return cli_bad_value(option, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
+    types[(*len)++] = value;
+    return CLI_DONE;
+}
+
+static int set_on_reset(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"auto", "restart", "clamp", "negative", "fail", NULL};
+    static const pprofdelta_on_reset values[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
+        PPROFDELTA_ON_RESET_NEGATIVE, PPROFDELTA_ON_RESET_FAIL};
+    int chosen = cli_choose(value, names);
+    if (chosen < 0)
+        return cli_bad_value("--on-reset", value, "auto, restart, clamp, negative or fail");
+    options->library.on_reset = values[chosen];
+    return CLI_DONE;
+}
+
+static int set_compression(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"gzip", "zstd", "none", NULL};
+    static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
+                                                    PPROFDELTA_PLAIN};
+    int chosen = cli_choose(value, names);
+    if (chosen < 0)
+        return cli_bad_value("--compress", value, "gzip, zstd or none");
+    options->library.compression = values[chosen];
+    return CLI_DONE;
+}
+
+static int set_report(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"text", "json", NULL};
+    int chosen = value ? cli_choose(value, names) : 0;
+    if (chosen < 0)
+        return cli_bad_value("--report", value, "text or json");
+    options->report = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
+    return CLI_DONE;
+}
+
+static int set_default_type(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"counter", "keep", NULL};
+    int chosen = value ? cli_choose(value, names) : 0;
+    if (chosen < 0)
+        return cli_bad_value("--default-type", value, "counter or keep");
+    if (chosen)
+        options->library.flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
+    else
+        options->library.flags |= PPROFDELTA_DEFAULT_COUNTER;
+    return CLI_DONE;
+}
+
+/* 0 means "not known" to the library, and nothing that still runs began before 1970. */
+static int set_started(cli_options *options, const char *value)
+{
+    int64_t nanos;
+    if (!cli_instant_parse(value, &nanos) || nanos <= 0)
+        return cli_bad_value("--started", value,
+                             "a time after 1970 with its zone, like 2026-11-21T08:00:00Z, or "
+                             "@SECONDS");
+    options->started_nanos = nanos;
+    return CLI_DONE;
+}
+
+static int set_max_memory(cli_options *options, const char *value)
+{
+    unsigned long long size;
+    if (!cli_size_parse(value, &size))
+        return cli_bad_value("--max-memory", value, cli_size_allowed);
+    options->library.max_memory = size;
+    return CLI_DONE;
+}
+
+/* "-6". getopt would read "-12" as "-1 -2", which nobody means. */
+static int set_level(cli_options *options, char **argv, int token, int digit)
+{
+    const char *text = argv[token];
+    bool has_more = text[1] == digit && text[2] >= '0' && text[2] <= '9';
+    if (digit == '0' || has_more)
+        return cli_usage("%.32s: the level of compression is -1 to -9", text);
+    options->library.level = digit - '0';
+    return CLI_DONE;
+}
+
+static int set_print(cli_options *options, int (*print)(void))
+{
+    options->print = print;
+    return CLI_DONE;
+}
+
+static int set_flag(cli_options *options, unsigned flag)
+{
+    options->library.flags |= flag;
+    return CLI_DONE;
+}
+
+static int add_operand(cli_options *options, const char *value)
+{
+    if (!*value)
+        return cli_usage("the name of a profile is empty");
+    if (options->cur)
+        return cli_usage("%.60s: is one operand too many; a delta is of two profiles", value);
+    if (!options->prev)
+        options->prev = value;
+    else
+        options->cur = value;
+    return CLI_DONE;
+}
+
+static int apply(cli_options *options, int option, char **argv, int token)
+{
+    pprofdelta_options *library = &options->library;
+    switch (option) {
+    case CLI_OPERAND:
+        return add_operand(options, optarg);
+    case 'o':
+        return set_output(options, optarg);
+    case 'c':
+        return add_type("--counter", options->counters, &library->counters_len, optarg);
+    case 'g':
+        return add_type("--gauge", options->gauges, &library->gauges_len, optarg);
+    case 'q':
+        options->quiet = true;
+        return CLI_DONE;
+    case 'h':
+        return set_print(options, cli_help);
+    case OPT_VERSION:
+        return set_print(options, cli_version);
+    case OPT_ON_RESET:
+        return set_on_reset(options, optarg);
+    case OPT_STARTED:
+        return set_started(options, optarg);
+    case OPT_DEFAULT_TYPE:
+        return set_default_type(options, optarg);
+    case OPT_COMPRESS:
+        return set_compression(options, optarg);
+    case OPT_REPORT:
+        return set_report(options, optarg);
+    case OPT_VERIFY:
+        return set_flag(options, PPROFDELTA_VERIFY);
+    case OPT_NO_STAMP:
+        return set_flag(options, PPROFDELTA_NO_STAMP);
+    case OPT_FORCE:
+        return set_flag(options, PPROFDELTA_ACCEPT_STAMPED);
+    case OPT_MAX_MEMORY:
+        return set_max_memory(options, optarg);
+    default: /* a digit; CLI_WRONG has been told */
+        return option == CLI_WRONG ? CLI_USAGE : set_level(options, argv, token, option);
+    }
+}
+
+static int check_operands(const cli_options *options)
+{
+    if (!options->prev)
+        return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
+    if (!options->cur)
+        return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
+    if (cli_input_is_stdin(options->prev) && cli_input_is_stdin(options->cur))
+        return cli_usage("-: stdin can be read only once");
+    return CLI_DONE;
+}
+
+int cli_options_parse(cli_options *options, int argc, char **argv)
+{
+    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+    options->counters = calloc((size_t)argc + 1, sizeof *options->counters);
+    options->gauges = calloc((size_t)argc + 1, sizeof *options->gauges);
+    if (!options->counters || !options->gauges) {
+        cli_error("%s", strerror(ENOMEM));
+        return CLI_FAILED;
+    }
+    cli_arguments arguments = {argc, argv, letters, table, false};
+    for (;;) {
+        int token = optind;
+        int option = cli_arguments_next(&arguments);
+        if (option == CLI_END)
+            break;
+        int code = apply(options, option, argv, token);
+        if (code || options->print)
+            return code;
+    }
+    options->library.counters = options->counters;
+    options->library.gauges = options->gauges;
+    if (!options->library.max_memory)
+        options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    return check_operands(options);
+}
+
+void cli_options_free(cli_options *options)
+{
+    free(options->counters);
+    free(options->gauges);
+    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+}

@@ -1,0 +1,28 @@
+/* The command line of the delta, read into the library's options. */
+#ifndef CLI_OPTIONS_H
+#define CLI_OPTIONS_H
+
+#include "pprofdelta.h"
+
+#include <stdbool.h>
+
+typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
+
+typedef struct cli_options {
+    const char *prev, *cur;
+    const char *output; /* NULL: stdout */
+    pprofdelta_options library;
+    const char **counters, **gauges; /* what library points at; room for one an argument */
+    int64_t started_nanos;           /* 0: not known */
+    cli_report_form report;
+    bool quiet;
+    int (*print)(void); /* --help or --version was asked for: do this alone; else NULL */
+} cli_options;
+
+/* Reads argv into *options, which is to be freed whatever is returned. Prints what is wrong;
+ * returns an exit code. */
+int cli_options_parse(cli_options *options, int argc, char **argv);
+
+void cli_options_free(cli_options *options);
+
+#endif

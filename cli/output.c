@@ -1,0 +1,185 @@
+/* Where the bytes go: see output.h. */
+#include "output.h"
+
+#include "cli.h"
+#include "message.h"
+#include "temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char stdout_name[] = "(stdout)";
+
+/* stdout has other names, and replacing the file behind one would throw away what `>>` keeps. */
+static int names_stdout(const char *path)
+{
+    return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") ||
+           !strcmp(path, "/dev/fd/1") || !strcmp(path, "/proc/self/fd/1");
+}
+
+static int refuse_terminal(const char *name)
+{
+    return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT, or a pipe", name);
+}
+
+/* Follows one symbolic link: what it holds, seen from the directory that it lies in. NULL with
+ * errno EINVAL where path is no link. */
+static char *link_target(const char *path)
+{
+    char held[PATH_MAX];
+    ssize_t len = readlink(path, held, sizeof held);
+    if (len < 0)
+        return NULL;
+    if ((size_t)len == sizeof held) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    const char *slash = held[0] == '/' ? NULL : strrchr(path, '/');
+    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
+    char *target = malloc(dir + (size_t)len + 1);
+    if (!target) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(target, path, dir);
+    memcpy(target + dir, held, (size_t)len);
+    target[dir + (size_t)len] = 0;
+    return target;
+}
+
+/* The file at the end of a chain of links, which need not exist yet. NULL with errno set. */
+static char *follow_links(const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char *at = strdup(path);
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        char *next = link_target(at);
+        if (!next && (errno == EINVAL || errno == ENOENT))
+            return at;
+        int error = errno;
+        free(at);
+        errno = error;
+        at = next;
+    }
+    if (at) {
+        free(at);
+        errno = ELOOP;
+    }
+    return NULL;
+}
+
+int cli_output_prepare(cli_output *out, const char *path)
+{
+    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1};
+    if (names_stdout(path)) {
+        out->fd = STDOUT_FILENO;
+        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
+    }
+    out->name = path;
+    struct stat st;
+    int missing = stat(path, &st);
+    if (missing && errno != ENOENT)
+        return cli_system_error(path, "write", errno);
+    if (!missing && S_ISDIR(st.st_mode))
+        return cli_system_error(path, "write", EISDIR);
+    if (!missing && S_ISSOCK(st.st_mode)) {
+        cli_error("%s: cannot write: it is a socket", path);
+        return CLI_FAILED;
+    }
+    if (!missing && !S_ISREG(st.st_mode)) {
+        out->kind = CLI_OUTPUT_DIRECT;
+        return CLI_DONE;
+    }
+    out->kind = CLI_OUTPUT_REPLACE;
+    out->target = follow_links(path);
+    return out->target ? CLI_DONE : cli_system_error(path, "write", errno);
+}
+
+/* Opens before the first byte. Returns 0, or -1 with out->failure set. */
+static int open_output(cli_output *out)
+{
+    if (out->kind == CLI_OUTPUT_REPLACE) {
+        out->temporary = cli_temporary_create(out->target, &out->fd);
+        if (!out->temporary)
+            out->failure = cli_system_error(out->name, "make a temporary file beside it", errno);
+    } else {
+        out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (out->fd < 0)
+            out->failure = cli_system_error(out->name, "open", errno);
+        else if (isatty(out->fd))
+            out->failure = refuse_terminal(out->name);
+    }
+    return out->failure ? -1 : 0;
+}
+
+static int write_all(void *cookie, const void *data, size_t len)
+{
+    cli_output *out = cookie;
+    const char *bytes = data;
+    if (out->failure || (out->fd < 0 && open_output(out)))
+        return -1;
+    while (len) {
+        ssize_t done = write(out->fd, bytes, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            out->failure = cli_system_error(out->name, "write", done ? errno : EIO);
+            return -1;
+        }
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return 0;
+}
+
+pprofdelta_sink cli_output_sink(cli_output *out)
+{
+    return (pprofdelta_sink){.write = write_all, .cookie = out};
+}
+
+int cli_output_finish(cli_output *out)
+{
+    if (out->failure || (out->fd < 0 && open_output(out)))
+        return out->failure;
+    int fd = out->fd;
+    out->fd = -1;
+    if (close(fd)) /* some file systems tell only here that the bytes did not arrive */
+        return out->failure = cli_system_error(out->name, "write", errno);
+    if (!out->temporary)
+        return CLI_DONE;
+    char *temporary = out->temporary;
+    out->temporary = NULL;
+    if (cli_temporary_replace(temporary, out->target))
+        return out->failure = cli_system_error(out->name, "replace", errno);
+    return CLI_DONE;
+}
+
+void cli_output_close(cli_output *out)
+{
+    if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
+        close(out->fd);
+    if (out->temporary)
+        cli_temporary_remove(out->temporary);
+    free(out->target);
+    *out = (cli_output){.fd = -1};
+}
+
+int cli_output_end_text(void)
+{
+    int failed = ferror(stdout); /* earlier: nobody knows why any more */
+    errno = 0;
+    int closed = fclose(stdout);
+    if (closed && errno)
+        return cli_system_error(stdout_name, "write", errno);
+    if (closed || failed) {
+        cli_error("%s: cannot write", stdout_name);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}

@@ -1,0 +1,47 @@
+/* Where the bytes go: stdout, or OUT, which is replaced whole or not at all.
+ *
+ *   stdout, a pipe,   written directly
+ *   a device
+ *   a regular file    OUT's directory: .pprofdelta-XXXXXX --written, closed--> rename --> OUT
+ *   or nothing yet    (a symbolic link is followed first, so that the link stays and leads to it)
+ *
+ * Nothing is opened before the first byte: until then the run may still fail, and a failure leaves
+ * no trace, not even an empty write to a pipe. A run that fails later, or is ended by a signal,
+ * takes its temporary file with it. */
+#ifndef CLI_OUTPUT_H
+#define CLI_OUTPUT_H
+
+#include "pprofdelta.h"
+
+typedef enum cli_output_kind {
+    CLI_OUTPUT_STDOUT,
+    CLI_OUTPUT_DIRECT,
+    CLI_OUTPUT_REPLACE
+} cli_output_kind;
+
+typedef struct cli_output {
+    cli_output_kind kind;
+    const char *name; /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;     /* REPLACE: OUT with its symbolic links followed */
+    char *temporary;  /* REPLACE: the file beside it, once that exists */
+    int fd;           /* -1 before the first byte */
+    int failure;      /* the exit code of a failure that was told, else 0 */
+} cli_output;
+
+/* Looks where OUT leads (NULL or "-": stdout) and refuses what cannot be an output. Prints why;
+ * returns an exit code. *out is to be closed whatever is returned. */
+int cli_output_prepare(cli_output *out, const char *path);
+
+/* The library's way in. A failure is printed at once and kept in out->failure. */
+pprofdelta_sink cli_output_sink(cli_output *out);
+
+/* Everything was written: closes, checks and puts OUT in its place. Returns an exit code. */
+int cli_output_finish(cli_output *out);
+
+/* Gives everything back; without a finish before, OUT is as it was. */
+void cli_output_close(cli_output *out);
+
+/* The same for what was printed to stdout as text: flushes, closes and checks it. */
+int cli_output_end_text(void);
+
+#endif

@@ -1,0 +1,244 @@
+/* What a delta did, told on stderr: see report.h.
+ *
+ * A report is put together in memory and written at once, after the output is in its place. The
+ * text is a table for people; the JSON is one object on one line with exact integers, for programs.
+ */
+#include "report.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "message.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of the types' table, in this order in both forms. */
+enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
+static const char *const sum_names[SUMS] = {"prev", "cur", "delta", "clamped", "vanished"};
+
+static pprofdelta_sum sum_of(const pprofdelta_type_report *type, int which)
+{
+    const pprofdelta_sum sums[SUMS] = {type->prev, type->cur, type->delta, type->clamped,
+                                       type->vanished};
+    return sums[which];
+}
+
+static const char *restart_name(pprofdelta_restart restart)
+{
+    switch (restart) {
+    case PPROFDELTA_RESTART_NONE:
+        break;
+    case PPROFDELTA_RESTART_STARTED:
+        return "started";
+    case PPROFDELTA_RESTART_BUILD_ID:
+        return "build_id";
+    case PPROFDELTA_RESTART_MASS:
+        return "mass";
+    case PPROFDELTA_RESTART_ANY:
+        return "decrease";
+    }
+    return NULL;
+}
+
+static const char *restart_reason(pprofdelta_restart restart)
+{
+    switch (restart) {
+    case PPROFDELTA_RESTART_NONE:
+        break;
+    case PPROFDELTA_RESTART_STARTED:
+        return "the program began after the first profile was taken";
+    case PPROFDELTA_RESTART_BUILD_ID:
+        return "the main binary has another build id";
+    case PPROFDELTA_RESTART_MASS:
+        return "at least half of what a counter had counted is gone";
+    case PPROFDELTA_RESTART_ANY:
+        return "a counter went backwards";
+    }
+    return "";
+}
+
+/* cur's time minus prev's, 0 where one of them is not known, at most what 64 bits hold. */
+static int64_t duration_of(const pprofdelta_report *report)
+{
+    int64_t duration;
+    if (!report->from_nanos || !report->to_nanos)
+        return 0;
+    if (__builtin_sub_overflow(report->to_nanos, report->from_nanos, &duration))
+        return INT64_MAX;
+    return duration;
+}
+
+void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
+                      const char *prev_name, const char *cur_name)
+{
+    /* A program that reads the JSON finds all of this in it, and nothing but JSON on stderr. */
+    if (options->quiet || options->report == CLI_REPORT_JSON)
+        return;
+    if (report->restart != PPROFDELTA_RESTART_NONE)
+        cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
+                 restart_reason(report->restart));
+    if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                            options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
+        cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
+                 report->clamped, report->clamped == 1 ? "sample" : "samples", prev_name,
+                 report->clamped == 1 ? "was" : "were");
+}
+
+static void put_time(FILE *out, int64_t nanos)
+{
+    char text[48];
+    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
+}
+
+static void text_head(FILE *out, const pprofdelta_report *report)
+{
+    char span[48];
+    int64_t duration = duration_of(report);
+    fputs("window    ", out);
+    put_time(out, report->from_nanos);
+    fputs(" to ", out);
+    put_time(out, report->to_nanos);
+    fprintf(out, " (%s)\n", duration ? cli_span_format(duration, span) : "duration unknown");
+    if (report->restart == PPROFDELTA_RESTART_NONE)
+        fputs("restart   no\n", out);
+    else
+        fprintf(out, "restart   yes: %s\n", restart_reason(report->restart));
+    fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
+            report->samples_out);
+    fprintf(out,
+            "          %" PRIu64 " matched, %" PRIu64 " new, %" PRIu64 " vanished, %" PRIu64
+            " clamped, %" PRIu64 " duplicate\n",
+            report->matched, report->fresh, report->vanished, report->clamped, report->duplicates);
+    fprintf(out, "identity  %" PRIu64 " locations by address, %" PRIu64 " by lines\n",
+            report->by_address, report->by_lines);
+    if (report->unknown_fields)
+        fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
+    fprintf(out, "output    %" PRIu64 " bytes, number %" PRIu64 "\n\n", report->output_len,
+            report->sequence);
+}
+
+/* One cell: "-" for what a gauge does not have. */
+static const char *cell(const pprofdelta_type_report *type, int which, char buf[48])
+{
+    if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
+        return strcpy(buf, "-");
+    return pprofdelta_sum_format(sum_of(type, which), buf);
+}
+
+static bool is_shown(const pprofdelta_report *report, int which)
+{
+    if (which <= SUM_DELTA)
+        return true;
+    for (size_t i = 0; i < report->types_len; i++) {
+        pprofdelta_sum sum = sum_of(&report->types[i], which);
+        if (sum.lo || sum.hi)
+            return true;
+    }
+    return false;
+}
+
+static int column_width(const pprofdelta_report *report, int which)
+{
+    char text[48];
+    size_t width = strlen(sum_names[which]);
+    for (size_t i = 0; i < report->types_len; i++) {
+        size_t len = strlen(cell(&report->types[i], which, text));
+        if (len > width)
+            width = len;
+    }
+    return (int)width;
+}
+
+static void text_types(FILE *out, const pprofdelta_report *report)
+{
+    int width[SUMS];
+    for (int c = 0; c < SUMS; c++) {
+        width[c] = is_shown(report, c) ? column_width(report, c) : 0;
+        if (width[c])
+            fprintf(out, "%*s  ", width[c], sum_names[c]);
+    }
+    fputs("type\n", out);
+    for (size_t i = 0; i < report->types_len; i++) {
+        const pprofdelta_type_report *type = &report->types[i];
+        char text[48];
+        for (int c = 0; c < SUMS; c++)
+            if (width[c])
+                fprintf(out, "%*s  ", width[c], cell(type, c, text));
+        cli_text_put(out, type->type, CLI_TEXT_SHOWN);
+        putc('/', out);
+        cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
+        fputs(type->is_counter ? "\n" : " (gauge)\n", out);
+    }
+}
+
+static void json_types(FILE *out, const pprofdelta_report *report)
+{
+    fputs("\"types\": [", out);
+    for (size_t i = 0; i < report->types_len; i++) {
+        const pprofdelta_type_report *type = &report->types[i];
+        char text[48];
+        fputs(i ? ", {\"type\": " : "{\"type\": ", out);
+        cli_text_put(out, type->type, CLI_TEXT_JSON);
+        fputs(", \"unit\": ", out);
+        cli_text_put(out, type->unit, CLI_TEXT_JSON);
+        fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
+        for (int c = 0; c < SUMS; c++)
+            fprintf(out, ", \"%s\": %s", sum_names[c],
+                    pprofdelta_sum_format(sum_of(type, c), text));
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
+static void json_whole(FILE *out, const pprofdelta_report *report)
+{
+    const char *reason = restart_name(report->restart);
+    fprintf(out,
+            "{\"samples\": {\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"matched\": %" PRIu64
+            ", \"new\": %" PRIu64 ", \"vanished\": %" PRIu64 ", \"clamped\": %" PRIu64
+            ", \"duplicate\": %" PRIu64 "}, ",
+            report->samples_in, report->samples_out, report->matched, report->fresh,
+            report->vanished, report->clamped, report->duplicates);
+    fprintf(out, "\"identity\": {\"address\": %" PRIu64 ", \"lines\": %" PRIu64 "}, ",
+            report->by_address, report->by_lines);
+    fprintf(out, "\"restart\": {\"detected\": %s, \"reason\": %s%s%s}, ", reason ? "true" : "false",
+            reason ? "\"" : "", reason ? reason : "null", reason ? "\"" : "");
+    fprintf(out,
+            "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
+            ", \"duration_nanos\": %" PRId64 "}, ",
+            report->from_nanos, report->to_nanos, duration_of(report));
+    fprintf(out,
+            "\"sequence\": %" PRIu64 ", \"unknown_fields\": %" PRIu64 ", \"output_bytes\": %" PRIu64
+            ", ",
+            report->sequence, report->unknown_fields, report->output_len);
+    json_types(out, report);
+    fputs("}\n", out);
+}
+
+int cli_report_print(const cli_options *options, const pprofdelta_report *report)
+{
+    char *bytes = NULL;
+    size_t len = 0;
+    if (options->report == CLI_REPORT_NONE)
+        return CLI_DONE;
+    FILE *out = open_memstream(&bytes, &len);
+    if (!out)
+        return cli_system_error("--report", "print", errno);
+    if (options->report == CLI_REPORT_JSON) {
+        json_whole(out, report);
+    } else {
+        text_head(out, report);
+        text_types(out, report);
+    }
+    int lost = ferror(out);
+    lost |= fclose(out);
+    int code = lost                          ? cli_system_error("--report", "print", ENOMEM)
+               : cli_message_raw(bytes, len) ? CLI_FAILED
+                                             : CLI_DONE;
+    free(bytes);
+    return code;
+}

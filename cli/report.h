@@ -1,0 +1,14 @@
+/* What a delta did, told on stderr: the notes that are always said, and --report. */
+#ifndef CLI_REPORT_H
+#define CLI_REPORT_H
+
+#include "options.h"
+
+/* Says that the target restarted or that samples were clamped, where that is so. */
+void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
+                      const char *prev_name, const char *cur_name);
+
+/* Prints the report in the form that was asked for, in one write. Returns an exit code. */
+int cli_report_print(const cli_options *options, const pprofdelta_report *report);
+
+#endif

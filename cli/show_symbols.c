@@ -1,0 +1,152 @@
+/* Which names stand at a location: see show.h.
+ *
+ * A location with lines is one frame a line, inlined calls included. One without is its address in
+ * its mapping: "libc.so.6+0x27a10". Names are numbered by sorting them, so that equal functions of
+ * different ids fall together and the numbers compare as the names do. */
+#include "show.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MADE_ROOM = 96 }; /* for one name made from an address */
+
+static const char *function_name(const cli_profile *profile, const Pd__View__Function *function)
+{
+    const char *name = cli_profile_string(profile, function->name);
+    if (!*name)
+        name = cli_profile_string(profile, function->system_name);
+    return *name ? name : "(no name)";
+}
+
+/* "libc.so.6+0x27a10": the file's last part, and the address as the file numbers its bytes. */
+static void make_name(char to[MADE_ROOM], const cli_profile *profile,
+                      const Pd__View__Location *location)
+{
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    const char *file = mapping ? cli_profile_string(profile, mapping->filename) : "";
+    const char *slash = strrchr(file, '/');
+    if (slash && slash[1])
+        file = slash + 1;
+    if (!location->address)
+        snprintf(to, MADE_ROOM, "(unknown)");
+    else if (!mapping || !*file)
+        snprintf(to, MADE_ROOM, "0x%" PRIx64, location->address);
+    else
+        snprintf(to, MADE_ROOM, "%.64s+0x%" PRIx64, file,
+                 location->address - mapping->memory_start + mapping->file_offset);
+}
+
+static size_t frames_at(const Pd__View__Location *location)
+{
+    return location->n_line ? location->n_line : 1;
+}
+
+/* A frame before its name has a number. */
+typedef struct named {
+    const char *name;
+    size_t frame;
+} named;
+
+static int by_name(const void *a, const void *b)
+{
+    const named *x = a, *y = b;
+    int order = strcmp(x->name, y->name);
+    return order ? order : (x->frame > y->frame) - (x->frame < y->frame);
+}
+
+/* Sorts the frames by name and gives equal names one number. */
+static void number(cli_symbols *symbols, named *frames, size_t len)
+{
+    qsort(frames, len, sizeof *frames, by_name);
+    for (size_t i = 0; i < len; i++) {
+        if (!i || strcmp(frames[i].name, frames[i - 1].name) != 0)
+            symbols->names[symbols->len++] = frames[i].name;
+        symbols->frames[frames[i].frame] = (uint32_t)(symbols->len - 1);
+    }
+}
+
+static void name_frames(cli_symbols *symbols, const cli_profile *profile, named *frames)
+{
+    const Pd__View__Profile *view = profile->view;
+    char *made = symbols->made;
+    for (size_t i = 0; i < view->n_location; i++) {
+        const Pd__View__Location *location = view->location[i];
+        for (size_t j = 0; j < frames_at(location); j++) {
+            size_t at = symbols->first[i] + j;
+            const Pd__View__Function *function =
+                location->n_line ? cli_profile_function(profile, location->line[j]->function_id)
+                                 : NULL;
+            frames[at].frame = at;
+            if (function) {
+                frames[at].name = function_name(profile, function);
+            } else {
+                make_name(made, profile, location);
+                frames[at].name = made;
+                made += MADE_ROOM;
+            }
+        }
+    }
+}
+
+/* How many frames there are, and how many of them have no function. */
+static size_t count(cli_symbols *symbols, const cli_profile *profile, size_t *nameless)
+{
+    const Pd__View__Profile *view = profile->view;
+    size_t len = 0;
+    for (size_t i = 0; i < view->n_location; i++) {
+        const Pd__View__Location *location = view->location[i];
+        symbols->first[i] = len;
+        len += frames_at(location);
+        *nameless += !location->n_line;
+        for (size_t j = 0; j < location->n_line; j++)
+            *nameless += !location->line[j]->function_id;
+    }
+    symbols->first[view->n_location] = len;
+    return len;
+}
+
+/* Allocates everything; *frames is for the caller to free. */
+static bool reserve(cli_symbols *symbols, const cli_profile *profile, named **frames, size_t *len)
+{
+    size_t nameless = 0;
+    symbols->first = calloc(profile->view->n_location + 1, sizeof *symbols->first);
+    if (!symbols->first)
+        return false;
+    *len = count(symbols, profile, &nameless);
+    symbols->names = calloc(*len + 1, sizeof *symbols->names);
+    symbols->frames = calloc(*len + 1, sizeof *symbols->frames);
+    symbols->made = calloc(nameless + 1, MADE_ROOM);
+    *frames = calloc(*len + 1, sizeof **frames);
+    return symbols->names && symbols->frames && symbols->made && *frames && *len <= UINT32_MAX;
+}
+
+int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile)
+{
+    named *frames = NULL;
+    size_t len = 0;
+    int code = CLI_DONE;
+    *symbols = (cli_symbols){0};
+    if (reserve(symbols, profile, &frames, &len)) {
+        name_frames(symbols, profile, frames);
+        number(symbols, frames, len);
+    } else {
+        code = cli_system_error(profile->input.name, "show", ENOMEM);
+    }
+    free(frames);
+    return code;
+}
+
+void cli_symbols_free(cli_symbols *symbols)
+{
+    free(symbols->names);
+    free(symbols->frames);
+    free(symbols->first);
+    free(symbols->made);
+    *symbols = (cli_symbols){0};
+}

@@ -1,0 +1,144 @@
+/* Names made safe to print: see text.h. */
+#include "text.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+
+/* The length of the well-formed UTF-8 sequence that text begins with, 0 if it is none. Overlong
+ * forms, surrogates and what lies past U+10FFFF are not well-formed. */
+static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
+{
+    static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
+    if (text[0] < 0x80) {
+        *code = text[0];
+        return 1;
+    }
+    size_t need = text[0] < 0xc2   ? 0
+                  : text[0] < 0xe0 ? 2
+                  : text[0] < 0xf0 ? 3
+                  : text[0] < 0xf5 ? 4
+                                   : 0;
+    if (!need || need > len)
+        return 0;
+    uint32_t value = text[0] & (0x7fu >> need);
+    for (size_t i = 1; i < need; i++) {
+        if ((text[i] & 0xc0) != 0x80)
+            return 0;
+        value = value << 6 | (text[i] & 0x3f);
+    }
+    if (value < least[need] || value > 0x10ffff || (value >= 0xd800 && value <= 0xdfff))
+        return 0;
+    *code = value;
+    return need;
+}
+
+/* Characters that steer a terminal or the reading order instead of being seen. */
+static bool steers(uint32_t code)
+{
+    return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
+           (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
+}
+
+/* Every byte that was taken, as \xNN. */
+static void escape_bytes(cli_glyph *glyph, const unsigned char *text)
+{
+    static const char hex[] = "0123456789abcdef";
+    glyph->len = 0;
+    for (size_t i = 0; i < glyph->taken; i++) {
+        char *to = glyph->bytes + glyph->len;
+        to[0] = '\\';
+        to[1] = 'x';
+        to[2] = hex[text[i] >> 4];
+        to[3] = hex[text[i] & 15];
+        glyph->len += 4;
+    }
+}
+
+static void set(cli_glyph *glyph, const char *bytes)
+{
+    glyph->len = strlen(bytes);
+    memcpy(glyph->bytes, bytes, glyph->len);
+}
+
+cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
+{
+    const unsigned char *bytes = (const unsigned char *)text;
+    cli_glyph glyph = {.taken = 1};
+    uint32_t code = 0;
+    size_t known = decode(bytes, len, &code);
+    if (known)
+        glyph.taken = known;
+    if (!known && form == CLI_TEXT_JSON) {
+        set(&glyph, "\\ufffd");
+    } else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\')) {
+        set(&glyph, code == '"' ? "\\\"" : "\\\\");
+    } else if (known && steers(code) && form == CLI_TEXT_JSON) {
+        char escaped[8];
+        snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)code & 0xffff);
+        set(&glyph, escaped);
+    } else if (!known || steers(code)) {
+        escape_bytes(&glyph, bytes);
+    } else {
+        glyph.len = known;
+        memcpy(glyph.bytes, text, known);
+        glyph.columns = 1;
+        return glyph;
+    }
+    glyph.columns = glyph.len;
+    return glyph;
+}
+
+static void put_range(FILE *out, const char *text, size_t len, cli_text_form form)
+{
+    for (size_t at = 0; at < len;) {
+        cli_glyph glyph = cli_text_next(text + at, len - at, form);
+        fwrite(glyph.bytes, 1, glyph.len, out);
+        at += glyph.taken;
+    }
+}
+
+void cli_text_put(FILE *out, const char *text, cli_text_form form)
+{
+    if (form != CLI_TEXT_SHOWN)
+        putc('"', out);
+    put_range(out, text, strlen(text), form);
+    if (form != CLI_TEXT_SHOWN)
+        putc('"', out);
+}
+
+size_t cli_text_columns(const char *text)
+{
+    size_t len = strlen(text), columns = 0;
+    for (size_t at = 0; at < len;) {
+        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
+        columns += glyph.columns;
+        at += glyph.taken;
+    }
+    return columns;
+}
+
+void cli_text_put_cut(FILE *out, const char *text, size_t columns)
+{
+    static const char gap[] = "...";
+    size_t len = strlen(text), whole = cli_text_columns(text);
+    if (whole <= columns) {
+        put_range(out, text, len, CLI_TEXT_SHOWN);
+        return;
+    }
+    size_t room = columns > sizeof gap - 1 ? columns - (sizeof gap - 1) : 0;
+    size_t head = room / 3, tail = room - head;
+    bool gapped = false;
+    for (size_t at = 0, column = 0; at < len;) {
+        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
+        bool in_head = !gapped && column + glyph.columns <= head;
+        if (in_head || column >= whole - tail) {
+            fwrite(glyph.bytes, 1, glyph.len, out);
+        } else if (!gapped) {
+            fputs(gap, out);
+            gapped = true;
+        }
+        column += glyph.columns;
+        at += glyph.taken;
+    }
+}

@@ -1,0 +1,128 @@
+"""pprofdelta check: good files on stdout, bad ones on stderr with their place."""
+
+import os
+
+from pb import gz, profile
+from samples import cur, pair, prev
+
+GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
+
+
+def test_a_valid_file(t):
+    t.write("a.pb", cur())
+    t.write("b.pb.gz", gz(cur()))
+    result = t.succeeds("check", "a.pb", "b.pb.gz")
+    lines = result.text.splitlines()
+    t.check(lines[0].startswith("a.pb: " + GOOD.format("plain", len(cur()))), lines[0])
+    t.check(lines[1].startswith("b.pb.gz: " + GOOD.format("gzip", len(cur()))), lines[1])
+    t.check(lines[0].endswith(" strings"), lines[0])
+    t.equal((len(lines), result.err), (2, ""))
+
+
+def test_one_and_many(t):
+    t.write("a", profile([(("f",), [1])], types=["x/count"]))
+    result = t.succeeds("check", "a")
+    t.contains(result.text, "1 type, 1 sample, 1 mapping, 1 location, 1 function, ")
+
+
+def test_stdin(t):
+    result = t.succeeds("check", "-", stdin=gz(cur()))
+    t.check(result.text.startswith("(stdin): ok: gzip"), result.text)
+    result = t.fails(1, "check", "-", stdin=b"\xff")
+    t.contains(result.err, "pprofdelta: (stdin): ")
+
+
+def test_a_bad_file_does_not_stop_the_others(t):
+    t.write("good", cur())
+    t.write("bad", cur() + b"\x0a")
+    t.write("crc", gz(cur())[:-8] + b"\0\0\0\0" + gz(cur())[-4:])
+    result = t.fails(1, "check", "good", "bad", "nowhere", "crc", "good")
+    t.equal([line.split(":")[0] for line in result.text.splitlines()], ["good", "good"])
+    errors = [line for line in result.err.splitlines() if "hint" not in line]
+    t.equal([line.split(": ")[1] for line in errors], ["bad", "nowhere", "crc"])
+    t.contains(errors[0], "(at byte ", " of the inflated profile)")
+    t.contains(errors[1], "cannot open: No such file or directory")
+    t.contains(errors[2], "(at byte ", " of the compressed file)")
+
+
+def test_lines_come_in_order_in_one_file(t):
+    t.write("good", cur())
+    t.write("bad", b"\xff")
+    with open(t.path("log"), "wb") as log:
+        t.run("check", "good", "bad", "good", "bad", stdout=log, stderr=log, manners=False)
+    order = ["bad" if b"pprofdelta: " in line else "good" for line in t.load("log").splitlines()]
+    t.equal(order, ["good", "bad", "good", "bad"])
+
+
+def test_the_place_of_a_mistake(t):
+    """A sample that names location 999: which sample, and at which byte of the profile."""
+    whole = cur()
+    t.write("bad", whole + b"\x12\x05\x0a\x03\xe7\x07\x01")
+    result = t.fails(1, "check", "bad")
+    t.contains(result.err, "pprofdelta: bad: sample[3]")
+    t.check("999" in result.err or "value" in result.err, result.err)
+
+
+def test_every_cut_is_found_or_whole(t):
+    whole = cur()
+    names = []
+    for length in range(0, len(whole), 7):
+        names.append(t.write(f"cut{length}", whole[:length]))
+    result = t.run("check", *names)
+    t.equal(result.code, 1)
+    said = len(result.text.splitlines()) + len(result.err.splitlines())
+    t.equal(said, len(names), "one line a file")
+
+
+def test_quiet(t):
+    t.write("good", cur())
+    t.write("bad", b"\xff")
+    result = t.succeeds("check", "-q", "good", "good")
+    t.equal((result.out, result.err), (b"", ""))
+    result = t.fails(1, "check", "good", "bad", "--quiet")
+    t.equal(result.out, b"")
+    t.contains(result.err, "pprofdelta: bad: ")
+
+
+def test_a_delta_is_valid_and_said_to_be_one(t):
+    before, after = pair(t)
+    t.write("d", t.succeeds(before, after).out)
+    result = t.succeeds("check", "d")
+    t.check(result.text.endswith(", a delta\n"), result.text)
+    t.write("d", t.succeeds(before, after, "--no-stamp").out)
+    t.lacks(t.succeeds("check", "d").text, "delta\n")
+
+
+def test_unknown_fields_are_counted(t):
+    t.write("a", cur(extra=b"\xa8\x06\x01"))
+    t.contains(t.succeeds("check", "a").text, "1 unknown field")
+
+
+def test_memory_limit(t):
+    t.write("a", cur())
+    t.write("b", b"\0" * (1 << 20 | 1))
+    t.succeeds("check", "--max-memory=16M", "a")
+    result = t.fails(1, "check", "--max-memory=1M", "b", "a")
+    t.contains(result.err, "b: is larger than the limit of 1048576 bytes", "hint: --max-memory")
+    t.contains(result.text, "a: ok")
+
+
+def test_names_are_shown_safely(t):
+    name = "a\x1b[1m\nb"
+    t.write(name, cur())
+    result = t.succeeds("check", name)
+    t.check(result.text.startswith("a\\x1b[1m\\x0ab: ok"), result.text)
+
+
+def test_a_name_like_an_option(t):
+    t.write("-q", cur())
+    t.contains(t.succeeds("check", "--", "-q").text, "-q: ok")
+    t.contains(t.succeeds("check", "./-q").text, "./-q: ok")
+
+
+def test_folders_are_no_profiles(t):
+    os.mkdir(t.path("folder"))
+    t.write("good", prev())
+    result = t.fails(1, "check", "folder", "good")
+    t.contains(result.err, "folder: cannot read: Is a directory")
+    t.contains(result.text, "good: ok")

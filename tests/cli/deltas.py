@@ -1,0 +1,175 @@
+"""What comes out: the delta itself and everything that travels with it."""
+
+from pb import HEAP, Stack, gz, profile, read
+from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, pair, prev, two
+
+
+def test_counters_are_subtracted_and_gauges_kept(t):
+    before, after = pair(t)
+    d = read(t.succeeds(before, after).out)
+    t.equal(d.values(), DELTA)
+    t.equal(d.types, HEAP)
+    t.equal([stack[0] for stack, _, _ in d.samples], ["work", "idle", "new"])
+
+
+def test_the_window(t):
+    before, after = pair(t)
+    d = read(t.succeeds(before, after).out)
+    t.equal((d.time, d.duration), (T1, 60 * SECOND))
+
+
+def test_unknown_times_have_no_duration(t):
+    for early, late in ((0, T1), (0, 0)):
+        t.write("prev", profile(PREV, time=early))
+        t.write("cur", profile(CUR, time=late))
+        d = read(t.succeeds("prev", "cur").out)
+        t.equal((d.time, d.duration), (late, 0))
+
+
+def test_what_travels_with_cur(t):
+    t.write("prev", prev(comments=["of prev"], period=1, period_type="x/y"))
+    t.write("cur", cur(comments=["one", "two"], period=524288, period_type="space/bytes",
+                       doc_url="https://example.com/doc", default="inuse_space"))
+    d = read(t.succeeds("prev", "cur", "--no-stamp").out)
+    t.equal(d.comments, ["one", "two"])
+    t.equal((d.period, d.period_type), (524288, "space/bytes"))
+    t.equal((d.doc_url, d.default), ("https://example.com/doc", "inuse_space"))
+
+
+def test_default_type(t):
+    t.write("prev", prev(default="inuse_space"))
+    t.write("cur", cur(default="inuse_space"))
+    for args, want in (((), "inuse_space"), (("--default-type=keep",), "inuse_space"),
+                       (("--default-type",), "alloc_space"),
+                       (("--default-type=counter",), "alloc_space"),
+                       (("--default-type", "--default-type=keep"), "inuse_space")):
+        t.equal(read(t.succeeds("prev", "cur", *args).out).default, want, str(args))
+
+
+def test_unchanged_gauges_only(t):
+    before, _ = pair(t)
+    d = read(t.succeeds(before, before).out)
+    t.equal(d.values(), {"work;main": [0, 0, 1, 100], "idle;main": [0, 0, 5, 500]})
+
+
+def test_nothing_at_all(t):
+    before, after = two(t, [(("f",), [1, 1])], [(("f",), [1, 1])])
+    d = read(t.succeeds(before, after).out)
+    t.equal(d.samples, [])
+    t.equal(d.types, HEAP[:2])
+
+
+def test_equal_stacks_are_added_up(t):
+    before, after = two(t, [(("f",), [1, 10]), (("f",), [2, 20])],
+                        [(("f",), [3, 30]), (("f",), [4, 40]), (("f",), [1, 1])])
+    t.equal(read(t.succeeds(before, after).out).samples, [(("f",), {}, [5, 41])])
+
+
+def test_labels_tell_samples_apart(t):
+    a, b = Stack("f", labels={"k": "a", "n": 1}), Stack("f", labels={"n": 1, "k": "b"})
+    turned = Stack("f", labels={"n": 1, "k": "a"})
+    before, after = two(t, [(a, [1, 10]), (b, [5, 50])], [(turned, [3, 30]), (b, [5, 50])])
+    t.equal(read(t.succeeds(before, after).out).samples, [(("f",), {"k": "a", "n": 1}, [2, 20])])
+
+
+def test_stacks_without_addresses(t):
+    t.write("prev", prev(addresses=False))
+    t.write("cur", cur(addresses=False))
+    t.equal(read(t.succeeds("prev", "cur").out).values(), DELTA)
+
+
+def test_columns_in_another_order(t):
+    t.write("prev", profile([(s, v[::-1]) for s, v in PREV], types=HEAP[::-1], time=T0))
+    t.write("cur", cur())
+    d = read(t.succeeds("prev", "cur").out)
+    t.equal((d.types, d.values()), (HEAP, DELTA))
+
+
+def test_counters_by_name(t):
+    kinds = ["faults/count", "inuse_space/bytes"]
+    before, after = two(t, [(("f",), [3, 7])], [(("f",), [9, 8])], types=kinds)
+    for args in (("-c", "faults"), ("--counter=faults/count",), ("--counter", "faults")):
+        t.equal(read(t.succeeds(before, after, *args).out).samples, [(("f",), {}, [6, 8])])
+    for args in (("-c", "faults", "-c", "inuse_space"),
+                 ("--counter=faults", "--counter=inuse_space/bytes")):
+        t.equal(read(t.succeeds(before, after, *args).out).samples, [(("f",), {}, [6, 1])])
+
+
+def test_no_counter_at_all(t):
+    before, after = two(t, [(("f",), [3])], [(("f",), [9])], types=["faults/count"])
+    result = t.fails(1, before, after)
+    t.contains(result.err, "faults/count", "hint: -c TYPE")
+
+
+def test_a_counter_that_is_not_there(t):
+    before, after = pair(t)
+    for option in ("-c", "-g"):
+        result = t.fails(1, before, after, option, "nonsense")
+        t.contains(result.err, "nonsense", *HEAP)
+
+
+def test_gauges_by_name(t):
+    before, after = pair(t)
+    for args in (("-g", "alloc_space"), ("--gauge=alloc_space/bytes",)):
+        d = read(t.succeeds(before, after, *args).out)
+        t.equal(d.values()["work;main"], [5, 1600, 2, 250])
+
+
+def test_every_type_a_gauge(t):
+    before, after = pair(t)
+    t.fails(1, before, after, "-g", "alloc_space", "-g", "alloc_objects")
+
+
+def test_types_that_differ_are_both_said(t):
+    t.write("prev", prev())
+    t.write("cur", profile([], types=["contentions/count", "delay/nanoseconds"], time=T1))
+    result = t.fails(1, "prev", "cur")
+    t.contains(result.err, "pprofdelta: prev and cur: ", "contentions/count", "delay/nanoseconds",
+               *HEAP)
+
+
+def test_swapped(t):
+    before, after = pair(t)
+    result = t.fails(1, after, before)
+    t.contains(result.err, "cur.pb.gz and prev.pb.gz: ", "swapped?",
+               "hint: the older profile comes first: pprofdelta PREV CUR")
+
+
+def test_the_stamp(t):
+    before, after = pair(t)
+    t.write("d", t.succeeds(before, after).out)
+    stamp = [c for c in read(t.load("d")).comments if c.startswith("pprofdelta: delta")]
+    t.equal(len(stamp), 1)
+    for args in ((before, "d"), ("d", after)):
+        result = t.fails(1, *args)
+        t.contains(result.err, "pprofdelta: d: ", "hint: --force")
+        t.succeeds(*args, "--force", "-q")
+
+
+def test_no_stamp(t):
+    before, after = pair(t)
+    t.write("d", t.succeeds(before, after, "--no-stamp").out)
+    t.equal(read(t.load("d")).comments, [])
+    t.succeeds(before, "d", "-q")
+
+
+def test_verify(t):
+    before, after = pair(t)
+    t.equal(t.succeeds(before, after, "--verify").out, t.succeeds(before, after).out)
+
+
+def test_damage_is_placed(t):
+    before, _ = pair(t)
+    good = cur()
+    t.write("wire", good + b"\x0a")
+    result = t.fails(1, before, "wire")
+    t.contains(result.err, "pprofdelta: wire: ", "(at byte ", " of the inflated profile)")
+    t.write("crc", gz(good)[:-8] + b"\1\2\3\4" + gz(good)[-4:])
+    result = t.fails(1, before, "crc")
+    t.contains(result.err, "pprofdelta: crc: ", "(at byte ", " of the compressed file)")
+    bad = profile(CUR, time=T1, extra=b"\x12\x04\x0a\x02\xe7\x07")  # location 999
+    t.write("dangling", gz(bad))
+    result = t.fails(1, before, "dangling")
+    t.contains(result.err, "pprofdelta: dangling: sample[3]", "999", "(at byte ")
+    result = t.fails(1, "dangling", "cur.pb.gz")
+    t.contains(result.err, "pprofdelta: dangling: sample[3]", "999", "(at byte ")

@@ -1,0 +1,158 @@
+"""What a test of the command gets: a folder of its own, a way to run the command, and checks.
+
+A test is a function test_NAME(t). A failed check is noted and the test goes on; a test in which no
+check ran has failed. What the command says is held to its manners on every run: see `manners`.
+"""
+
+import os
+import shutil
+import subprocess
+import tempfile
+import traceback
+
+TIMEOUT = 120  # for a command that hangs; nothing here measures time
+
+
+class Skip(Exception):
+    pass
+
+
+class Result:
+    def __init__(self, code, out, err):
+        self.code, self.out, self.err_bytes = code, out, err
+        self.err = err.decode("utf-8", "replace")
+
+    @property
+    def text(self):
+        return self.out.decode("utf-8", "replace")
+
+
+class Test:
+    def __init__(self, binary, name):
+        self.binary, self.name = binary, name
+        self.checks, self.failures = 0, []
+        self.dir = tempfile.mkdtemp(prefix="pprofdelta-test-")
+
+    # ---- files -------------------------------------------------------------------------------------
+
+    def path(self, name):
+        return os.path.join(self.dir, name)
+
+    def write(self, name, data):
+        with open(self.path(name), "wb") as file:
+            file.write(data)
+        return self.path(name)
+
+    def load(self, name):
+        with open(self.path(name), "rb") as file:
+            return file.read()
+
+    def litter(self):
+        """Temporary files that were left behind, anywhere below the test's folder."""
+        return [name for _, dirs, files in os.walk(self.dir) for name in files + dirs
+                if name.startswith(".pprofdelta")]
+
+    # ---- running -----------------------------------------------------------------------------------
+
+    def run(self, *args, stdin=b"", env=None, manners=True, **popen):
+        """Runs the command in the test's folder. env adds to the environment."""
+        full_env = {**os.environ, **env} if env else None
+        given = {"stdin": subprocess.PIPE} if isinstance(stdin, bytes) else {"stdin": stdin}
+        popen.setdefault("stdout", subprocess.PIPE)
+        popen.setdefault("stderr", subprocess.PIPE)
+        with subprocess.Popen([self.binary, *args], cwd=self.dir, env=full_env, **given,
+                              **popen) as process:
+            try:
+                out, err = process.communicate(stdin if isinstance(stdin, bytes) else None,
+                                               timeout=TIMEOUT)
+            except subprocess.TimeoutExpired:
+                process.kill()
+                process.communicate()
+                raise
+        result = Result(process.returncode, out or b"", err or b"")
+        if manners:
+            self.manners(args, result)
+        return result
+
+    def manners(self, args, result):
+        """Holds for every run: it ends by itself, and every message says who speaks."""
+        self.check(result.code >= 0, f"{args}: killed by signal {-result.code}: {result.err}")
+        self.check(result.code in (0, 1, 2, 3), f"{args}: exit code {result.code}")
+        for line in result.err.splitlines():
+            self.check(line.startswith(("pprofdelta: ", " " * 12)), f"{args}: said {line!r}")
+        if result.code:
+            self.check(result.err.startswith("pprofdelta: "), f"{args}: failed without a word")
+        if result.code == 2:
+            self.check(result.err.endswith("pprofdelta: try pprofdelta --help\n"),
+                       f"{args}: does not point to --help: {result.err}")
+            self.check(len(result.err.splitlines()) <= 3, f"{args}: says too much: {result.err}")
+            self.check(result.out == b"", f"{args}: printed, though it was refused")
+
+    # ---- checking ----------------------------------------------------------------------------------
+
+    def check(self, condition, message):
+        self.checks += 1
+        if not condition:
+            frames = [f for f in traceback.extract_stack()[:-1] if "harness" not in f.filename]
+            place = frames[-1] if frames else None
+            where = f"{os.path.basename(place.filename)}:{place.lineno}: " if place else ""
+            self.failures.append(where + message)
+        return condition
+
+    def equal(self, got, want, what=""):
+        return self.check(got == want, f"{what + ': ' if what else ''}{got!r} is not {want!r}")
+
+    def contains(self, text, *parts):
+        for part in parts:
+            self.check(part in text, f"{part!r} is not in {text!r}")
+
+    def lacks(self, text, *parts):
+        for part in parts:
+            self.check(part not in text, f"{part!r} is in {text!r}")
+
+    def succeeds(self, *args, **kwargs):
+        result = self.run(*args, **kwargs)
+        self.check(result.code == 0, f"{args}: exit code {result.code}: {result.err}")
+        return result
+
+    def fails(self, code, *args, **kwargs):
+        result = self.run(*args, **kwargs)
+        self.check(result.code == code, f"{args}: exit code {result.code}, not {code}: {result.err}")
+        return result
+
+    def skip(self, why):
+        raise Skip(why)
+
+    def close(self):
+        for folder, dirs, _ in os.walk(self.dir):
+            for name in dirs:
+                os.chmod(os.path.join(folder, name), 0o700)
+        shutil.rmtree(self.dir, ignore_errors=True)
+
+
+def run_tests(binary, modules, only=""):
+    passed = failed = 0
+    for module in modules:
+        theme = module.__name__
+        for name, function in list(vars(module).items()):
+            if not name.startswith("test_") or only not in f"{theme}.{name[5:]}":
+                continue
+            t = Test(binary, name)
+            try:
+                function(t)
+                if not t.checks:
+                    t.failures.append("checked nothing")
+            except Skip as why:
+                print(f"skipped {theme}.{name[5:]}: {why}")
+                continue
+            except Exception:  # a test that breaks is a test that failed
+                t.failures.append("".join(traceback.format_exc(limit=-3)))
+            finally:
+                t.close()
+            print("FAILED" if t.failures else "ok", f"{theme}.{name[5:]}", flush=True)
+            for failure in t.failures[:10]:
+                print("  " + failure.replace("\n", "\n  "))
+            passed += not t.failures
+            failed += bool(t.failures)
+    print(f"{passed} passed, {failed} failed")
+    return 1 if failed or not passed else 0

@@ -1,0 +1,149 @@
+"""Where profiles come from: files, pipes, stdin, and what is not one."""
+
+import os
+import pty
+import shutil
+import subprocess
+import threading
+
+from pb import gz, profile, read
+from samples import DELTA, T0, cur, large, pair, prev
+
+
+def same_delta(t, result):
+    if t.equal(result.code, 0, result.err):
+        t.equal(read(result.out).values(), DELTA)
+
+
+def test_every_container(t):
+    forms = {"plain": (prev(), cur()), "gzip": (gz(prev()), gz(cur()))}
+    half = len(prev()) // 2
+    forms["members"] = (gz(prev()[:half]) + gz(prev()[half:]), gz(cur()) + gz(b""))
+    if shutil.which("zstd"):
+        forms["zstd"] = tuple(
+            subprocess.run(["zstd", "-qc"], input=data, stdout=subprocess.PIPE, check=True).stdout
+            for data in (prev(), cur()))
+    for before in forms.values():
+        for after in forms.values():
+            t.write("prev", before[0])
+            t.write("cur", after[1])
+            same_delta(t, t.run("prev", "cur"))
+
+
+def test_stdin_as_either(t):
+    before, after = pair(t)
+    same_delta(t, t.run("-", after, stdin=gz(prev())))
+    same_delta(t, t.run(before, "-", stdin=gz(cur())))
+    same_delta(t, t.run(before, "-", stdin=cur()))
+    with open(t.path(after), "rb") as file:
+        same_delta(t, t.run(before, "-", stdin=file))
+
+
+def test_stdin_is_read_from_where_it_stands(t):
+    before, _ = pair(t)
+    t.write("both", b"skipped" + gz(cur()))
+    with open(t.path("both"), "rb", buffering=0) as file:
+        file.seek(len(b"skipped"))
+        same_delta(t, t.run(before, "-", stdin=file))
+
+
+def test_pipes_by_name(t):
+    pair(t)
+    for name, data in (("one", prev()), ("two", cur())):
+        os.mkfifo(t.path(name))
+        threading.Thread(target=t.write, args=(name, data), daemon=True).start()
+    same_delta(t, t.run("one", "two"))
+
+
+def test_large_input_from_a_pipe(t):
+    t.write("prev", profile([], time=T0))
+    data = profile(large(3_000_000), time=T0)
+    result = t.succeeds("prev", "-", "--compress=none", stdin=data)
+    t.equal(len(read(result.out).samples[0][1]["payload"]), 3_000_000)
+
+
+def test_a_dash_file_by_its_path(t):
+    before, after = pair(t)
+    t.write("-", t.load(before))
+    same_delta(t, t.run("./-", after))
+
+
+def test_missing_and_unreadable(t):
+    before, after = pair(t)
+    os.mkdir(t.path("folder"))
+    for args, name, why in ((("nowhere", after), "nowhere", "No such file or directory"),
+                            ((before, "nowhere"), "nowhere", "No such file or directory"),
+                            (("folder", after), "folder", "Is a directory"),
+                            ((before, after + "/x"), after + "/x", "Not a directory")):
+        result = t.fails(1, *args)
+        t.check(result.err.startswith(f"pprofdelta: {name}: cannot "), result.err)
+        t.contains(result.err, why)
+        t.equal(result.out, b"")
+
+
+def test_closed_stdin(t):
+    before, after = pair(t)
+
+    def close_stdin():
+        os.close(0)
+
+    same_delta(t, t.run(before, after, stdin=None, preexec_fn=close_stdin))
+    result = t.fails(1, before, "-", stdin=None, preexec_fn=close_stdin)
+    t.contains(result.err, "(stdin): cannot read")
+
+
+def test_terminal_as_stdin(t):
+    before, _ = pair(t)
+    master, slave = pty.openpty()
+    result = t.fails(2, before, "-", stdin=slave)
+    t.contains(result.err, "(stdin)", "terminal")
+    t.fails(2, "check", "-", stdin=slave)
+    os.close(slave)
+    os.close(master)
+
+
+def test_names_are_said_safely(t):
+    result = t.fails(1, "no\nsuch\x1b[1m", "file")
+    t.contains(result.err, "no\\x0asuch\\x1b[1m: cannot open")
+    t.equal(len(result.err.splitlines()), 1)
+
+
+def test_empty_input(t):
+    before, after = pair(t)
+    t.write("empty", b"")
+    result = t.run(before, "empty")
+    t.equal(result.code, 1)
+    t.contains(result.err, "pprofdelta: empty: ")
+    result = t.run("empty", after)
+    t.equal(result.code, 1)
+    t.contains(result.err, "pprofdelta: empty: ")
+
+
+def test_memory_limit_of_a_bomb(t):
+    before, _ = pair(t)
+    t.write("bomb", gz(profile(large(50_000_000), time=T0 + 1)))
+    t.check(len(t.load("bomb")) < 100_000, "the bomb is small")
+    result = t.fails(1, before, "bomb", "--max-memory=8M")
+    t.contains(result.err, "pprofdelta: bomb: ", "hint: --max-memory=SIZE")
+    t.equal(result.out, b"")
+    t.succeeds(before, "bomb", "--max-memory=1G", "-o", "/dev/null")
+    for verb in ("check", "show"):
+        result = t.fails(1, verb, "--max-memory=8M", "bomb")
+        t.contains(result.err, "pprofdelta: bomb: ", "hint: --max-memory=SIZE")
+        t.equal(result.out, b"")
+
+
+def test_memory_limit_of_the_file_itself(t):
+    before, after = pair(t)
+    t.write("huge", b"\0" * 2_000_000)
+    for args in ((before, "huge"), ("huge", after)):
+        result = t.fails(1, *args, "--max-memory=1M")
+        t.contains(result.err, "huge: is larger than the limit of 1048576 bytes", "--max-memory")
+    result = t.fails(1, before, "-", "--max-memory=1M", stdin=b"\0" * 2_000_000)
+    t.contains(result.err, "(stdin): is larger than the limit")
+
+
+def test_endless_input_ends(t):
+    before, _ = pair(t)
+    result = t.fails(1, before, "/dev/zero", "--max-memory=4M")
+    t.contains(result.err, "/dev/zero: is larger than the limit")

@@ -1,0 +1,367 @@
+"""Where the delta goes: stdout, files, links, pipes, devices; and that a failure leaves no trace."""
+
+import os
+import pty
+import resource
+import socket
+import stat
+import subprocess
+import threading
+
+from pb import gz, profile, read
+from samples import DELTA, T0, cur, large, pair
+
+OLD = b"what was there before"
+
+
+def is_delta(t, data, what=""):
+    t.equal(read(data).values(), DELTA, what)
+
+
+def untouched(t, name="out"):
+    t.equal(t.load(name), OLD, "the old output")
+    t.equal(t.litter(), [], "left behind")
+
+
+def mode_of(path):
+    return stat.S_IMODE(os.stat(path).st_mode)
+
+
+def test_stdout_is_the_default(t):
+    before, after = pair(t)
+    for args in ((), ("-o", "-"), ("--output=-",), ("-o", "/dev/stdout")):
+        is_delta(t, t.succeeds(before, after, *args).out)
+    t.equal(t.litter(), [])
+
+
+def test_stdout_file_is_written_where_it_stands(t):
+    before, after = pair(t)
+    for args in ((), ("-o", "/dev/stdout"), ("-o", "/dev/fd/1")):
+        with open(t.path("log"), "wb") as log:
+            log.write(b"header")
+            log.flush()
+            t.succeeds(before, after, *args, stdout=log)
+        t.equal(t.load("log")[:6], b"header")
+        is_delta(t, t.load("log")[6:])
+
+
+def test_a_new_file(t):
+    before, after = pair(t)
+    for mask, mode in ((0o022, 0o644), (0o077, 0o600), (0, 0o666)):
+        result = t.succeeds(before, after, "-o", "new", preexec_fn=lambda m=mask: os.umask(m) and None)
+        t.equal(result.out, b"")
+        is_delta(t, t.load("new"))
+        t.equal(mode_of(t.path("new")), mode, f"umask {mask:o}")
+        os.unlink(t.path("new"))
+    t.equal(t.litter(), [])
+
+
+def test_a_path_with_folders(t):
+    before, after = pair(t)
+    os.mkdir(t.path("a"))
+    t.succeeds(before, after, "-o", "a/b.pb.gz")
+    is_delta(t, t.load("a/b.pb.gz"))
+    t.succeeds(before, after, "-o", t.path("a/c.pb.gz"))
+    is_delta(t, t.load("a/c.pb.gz"))
+    long_name = "n" * 255
+    t.succeeds(before, after, "-o", long_name)
+    is_delta(t, t.load(long_name))
+
+
+def test_an_old_file_is_replaced_with_its_mode(t):
+    before, after = pair(t)
+    for mode in (0o600, 0o640, 0o666, 0o755):
+        t.write("out", OLD)
+        os.chmod(t.path("out"), mode)
+        os.link(t.path("out"), t.path("second name"))
+        t.succeeds(before, after, "-o", "out", preexec_fn=lambda: os.umask(0o077) and None)
+        is_delta(t, t.load("out"))
+        t.equal(mode_of(t.path("out")), mode)
+        t.equal(t.load("second name"), OLD, "replaced, not written into")
+        os.unlink(t.path("second name"))
+    t.equal(t.litter(), [])
+
+
+def test_a_replaced_file_keeps_its_owner(t):
+    if os.geteuid() != 0:
+        t.skip("only root gives files away")
+    before, after = pair(t)
+    t.write("out", OLD)
+    os.chown(t.path("out"), 12345, 23456)
+    os.chmod(t.path("out"), 0o640)
+    t.succeeds(before, after, "-o", "out")
+    is_delta(t, t.load("out"))
+    found = os.stat(t.path("out"))
+    t.equal((found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)), (12345, 23456, 0o640))
+
+
+def test_output_over_an_input(t):
+    before, after = pair(t)
+    t.succeeds(before, after, "-o", after)
+    is_delta(t, t.load(after))
+    before, after = pair(t)
+    t.succeeds(before, after, "-o", before)
+    is_delta(t, t.load(before))
+
+
+def test_links_lead_to_their_targets(t):
+    before, after = pair(t)
+    os.makedirs(t.path("real/deep"))
+    t.write("real/out", OLD)
+    os.symlink("real/out", t.path("relative"))
+    os.symlink(t.path("relative"), t.path("chain"))
+    os.symlink("../out", t.path("real/deep/up"))
+    for link in ("relative", "chain", "real/deep/up"):
+        t.write("real/out", OLD)
+        t.succeeds(before, after, "-o", link)
+        is_delta(t, t.load("real/out"), link)
+        t.check(os.path.islink(t.path(link)), f"{link} is still a link")
+    t.equal(t.litter(), [])
+
+
+def test_a_link_to_nothing_yet(t):
+    before, after = pair(t)
+    os.mkdir(t.path("real"))
+    os.symlink("real/new", t.path("link"))
+    t.succeeds(before, after, "-o", "link")
+    is_delta(t, t.load("real/new"))
+    t.check(os.path.islink(t.path("link")), "still a link")
+
+
+def test_links_that_lead_nowhere(t):
+    before, after = pair(t)
+    os.symlink("loop", t.path("loop"))
+    os.symlink("missing/folder/out", t.path("far"))
+    t.fails(1, before, after, "-o", "loop")
+    t.fails(1, before, after, "-o", "far")
+    t.equal(t.litter(), [])
+
+
+def test_a_link_to_a_device(t):
+    before, after = pair(t)
+    os.symlink("/dev/null", t.path("hole"))
+    t.succeeds(before, after, "-o", "hole")
+    t.check(os.path.islink(t.path("hole")), "still a link")
+
+
+def test_folders_and_sockets_are_refused(t):
+    before, after = pair(t)
+    os.mkdir(t.path("folder"))
+    os.symlink("folder", t.path("link"))
+    for name in ("folder", "link", "folder/", "."):
+        result = t.fails(1, before, after, "-o", name)
+        t.contains(result.err, f"pprofdelta: {name}: cannot write: Is a directory")
+    with socket.socket(socket.AF_UNIX) as s:
+        here = os.getcwd()
+        os.chdir(t.dir)
+        s.bind("socket")
+        os.chdir(here)
+        result = t.fails(1, before, after, "-o", "socket")
+        t.contains(result.err, "pprofdelta: socket: cannot write: it is a socket")
+
+
+def test_missing_folder(t):
+    before, after = pair(t)
+    result = t.fails(1, before, after, "-o", "nowhere/out")
+    t.contains(result.err, "pprofdelta: nowhere/out: cannot", "No such file or directory")
+    result = t.fails(1, before, after, "-o", before + "/out")
+    t.contains(result.err, "Not a directory")
+
+
+def test_read_only_folder(t):
+    before, after = pair(t)
+    os.mkdir(t.path("locked"))
+    t.write("locked/out", OLD)
+    os.chmod(t.path("locked"), 0o555)
+    nobody = {}
+    if os.geteuid() == 0:
+        os.chmod(t.dir, 0o755)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        try:
+            if t.run("--version", manners=False, **nobody).code:
+                t.skip("nobody may not run the command here")
+        except (PermissionError, OSError):
+            t.skip("nobody may not run the command here")
+    for name in ("locked/new", "locked/out"):
+        result = t.fails(1, before, after, "-o", name, **nobody)
+        t.contains(result.err, f"pprofdelta: {name}: cannot", "Permission denied")
+    untouched(t, "locked/out")
+
+
+def test_devices(t):
+    before, after = pair(t)
+    t.succeeds(before, after, "-o", "/dev/null")
+    t.check(stat.S_ISCHR(os.stat("/dev/null").st_mode), "/dev/null is still a device")
+    if os.path.exists("/dev/full"):
+        result = t.fails(1, before, after, "-o", "/dev/full")
+        t.contains(result.err, "pprofdelta: /dev/full: cannot write: No space left on device")
+
+
+def test_full_stdout(t):
+    if not os.path.exists("/dev/full"):
+        t.skip("there is no /dev/full")
+    before, after = pair(t)
+    for args in ((before, after), ("--help",), ("--version",), ("show", after),
+                 ("show", "--raw", after), ("show", "--json", after), ("show", "--folded", after),
+                 ("check", after), ("show", "--help"), ("check", "--help")):
+        with open("/dev/full", "wb") as full:
+            result = t.fails(1, *args, stdout=full)
+        t.contains(result.err, "pprofdelta: (stdout): cannot write: No space left on device")
+
+
+def test_closed_stdout(t):
+    before, after = pair(t)
+    for args in ((before, after), ("--help",), ("check", after), ("show", after)):
+        result = t.fails(1, *args, stdout=None, preexec_fn=lambda: os.close(1))
+        t.contains(result.err, "(stdout): cannot write")
+
+
+def test_closed_stdout_does_not_matter_with_a_file(t):
+    before, after = pair(t)
+
+    def close_all():
+        for fd in (0, 1, 2):
+            os.close(fd)
+
+    t.succeeds(before, after, "-o", "out", "--report", stdout=None, preexec_fn=lambda: os.close(1),
+               manners=False)
+    is_delta(t, t.load("out"))
+    result = t.run(before, after, "-o", "out", stdin=None, stdout=None, stderr=None,
+                   preexec_fn=close_all)
+    t.equal(result.code, 0)
+    is_delta(t, t.load("out"))
+
+
+def test_messages_stay_out_of_the_output_when_stderr_is_closed(t):
+    before, after = pair(t, build_id="one")
+    t.write("cur.pb.gz", gz(cur(build_id="two")))  # says a note
+    t.run(before, after, "-o", "out", stderr=None, preexec_fn=lambda: os.close(2))
+    t.equal(read(t.load("out")).values()["work;main"], [15, 1600, 2, 250])
+    t.fails(1, before, "nowhere", "-o", "out", stderr=None, preexec_fn=lambda: os.close(2),
+            manners=False)
+
+
+def test_broken_pipe(t):
+    before, after = pair(t)
+    for args in ((before, after), ("--help",), ("show", after), ("check", after)):
+        reader, writer = os.pipe()
+        os.close(reader)
+        result = t.fails(1, *args, stdout=writer)
+        os.close(writer)
+        t.contains(result.err, "pprofdelta: (stdout): cannot write: Broken pipe")
+
+
+def test_a_pipe_by_name(t):
+    before, after = pair(t)
+    os.mkfifo(t.path("fifo"))
+    got = []
+    reader = threading.Thread(target=lambda: got.append(t.load("fifo")), daemon=True)
+    reader.start()
+    t.succeeds(before, after, "-o", "fifo")
+    reader.join(60)
+    is_delta(t, got[0])
+    t.check(stat.S_ISFIFO(os.stat(t.path("fifo")).st_mode), "still a pipe")
+
+
+def test_a_failure_does_not_open_the_pipe(t):
+    """Nobody reads it: opening would block for ever."""
+    pair(t)
+    os.mkfifo(t.path("fifo"))
+    t.write("bad", b"\xff\xff")
+    t.fails(1, "prev.pb.gz", "bad", "-o", "fifo")
+
+
+def test_no_binary_to_a_terminal(t):
+    before, after = pair(t)
+    master, slave = pty.openpty()
+    for args in ((), ("-o", "-"), ("--compress=none",), ("-o", os.ttyname(slave))):
+        result = t.fails(2, before, after, *args, stdout=slave)
+        t.contains(" ".join(result.err.split()), "is a terminal", "-o OUT")
+    result = t.fails(2, before, "nowhere", stdout=slave)
+    t.contains(result.err, "terminal")
+    t.succeeds(before, after, "-o", "out", stdout=slave)
+    is_delta(t, t.load("out"))
+    os.close(slave)
+    os.set_blocking(master, False)
+    try:
+        t.equal(os.read(master, 100), b"")
+    except OSError:
+        pass
+    os.close(master)
+
+
+def test_every_failure_leaves_the_old_output(t):
+    before, after = pair(t)
+    good = gz(cur())
+    t.write("out", OLD)
+    t.write("bad", b"\xff\xff")
+    t.write("cut", good[:-3])
+    t.write("more", good + b"more")
+    t.write("crc", good[:-8] + b"\0\0\0\0" + good[-4:])
+    t.write("types", gz(profile([], types=["cpu/nanoseconds"], time=T0)))
+    t.write("less", gz(profile([(("work", "main"), [1, 100, 1, 100])], time=T0 + 1)))
+    t.write("stamped", t.succeeds(before, after).out)
+    for code, args in ((1, (before, "nowhere")), (1, ("nowhere", after)), (1, (before, "bad")),
+                       (1, ("bad", after)), (1, (before, "cut")), (1, (before, "more")),
+                       (1, (before, "crc")), (1, (before, "types")), (1, (after, before)),
+                       (1, (before, "stamped")), (1, ("stamped", after)),
+                       (3, (before, "less", "--on-reset=fail")),
+                       (1, (before, after, "--max-memory=100")),
+                       (2, (before, after, "--compress=no")), (2, (before,))):
+        t.fails(code, *args, "-o", "out")
+        untouched(t)
+        t.fails(code, *args, "-o", "fresh")
+        t.check(not os.path.exists(t.path("fresh")), f"{args} left a file")
+
+
+def test_a_write_that_fails_half_way(t):
+    before = t.write("prev", profile([], time=T0))
+    after = t.write("cur", profile(large(1_000_000), time=T0 + 1))
+    t.write("out", OLD)
+
+    def small_files_only():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (100_000, 100_000))
+
+    result = t.fails(1, before, after, "-o", "out", "--compress=none", preexec_fn=small_files_only)
+    t.contains(result.err, "pprofdelta: out: cannot write: File too large")
+    untouched(t)
+
+
+def test_equal_inputs_give_equal_bytes(t):
+    before, after = pair(t)
+    for args in ((), ("--compress=zstd",), ("--compress=none",), ("-9",)):
+        first = t.succeeds(before, after, *args).out
+        t.equal(t.succeeds(before, after, *args).out, first)
+        t.equal(t.succeeds(before, "-", *args, stdin=cur()).out, first, "another container")
+
+
+def test_compression(t):
+    before, after = pair(t)
+    for args, magic in (((), b"\x1f\x8b"), (("--compress=gzip",), b"\x1f\x8b"),
+                        (("--compress=zstd",), b"\x28\xb5\x2f\xfd"), (("--compress=none",), b"\x0a")):
+        data = t.succeeds(before, after, *args).out
+        t.equal(data[:len(magic)], magic, str(args))
+        if magic[0] != 0x28:
+            is_delta(t, data)
+    try:
+        is_delta(t, t.succeeds(before, after, "--compress=zstd").out)
+    except FileNotFoundError:
+        pass  # no zstd command to read it with
+
+
+def test_gzip_reads_the_output(t):
+    before, after = pair(t)
+    data = t.succeeds(before, after).out
+    done = subprocess.run(["gzip", "-dc"], input=data, stdout=subprocess.PIPE, check=True)
+    t.equal(done.stdout, t.succeeds(before, after, "--compress=none").out)
+
+
+def test_levels_compress_more(t):
+    data = profile([((f"function{i * 7919 % 1000}", "main"), [i, i, i, i]) for i in range(2000)],
+                   time=T0 + 1)
+    t.write("prev", profile([], time=T0))
+    t.write("cur", data)
+    for form in ("gzip", "zstd"):
+        low = t.succeeds("prev", "cur", "-1", f"--compress={form}").out
+        high = t.succeeds("prev", "cur", "-9", f"--compress={form}").out
+        t.check(len(high) < len(low), f"{form}: {len(high)} is not less than {len(low)}")

@@ -1,0 +1,225 @@
+"""Small pprof profiles: written field by field, and read back, by code of our own.
+
+`profile(...)` makes the bytes of one, `read(...)` gives back what one says with every id and index
+resolved. Neither knows anything of the library under test.
+"""
+
+import gzip
+import struct
+import subprocess
+
+HEAP = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
+
+
+# ---- writing ---------------------------------------------------------------------------------------
+
+def varint(value):
+    value &= (1 << 64) - 1
+    out = bytearray()
+    while value > 0x7F:
+        out.append(value & 0x7F | 0x80)
+        value >>= 7
+    out.append(value)
+    return bytes(out)
+
+
+def number(field, value):
+    return varint(field << 3) + varint(value) if value else b""
+
+
+def chunk(field, data):
+    return varint(field << 3 | 2) + varint(len(data)) + data
+
+
+def packed(field, values):
+    return chunk(field, b"".join(varint(v) for v in values)) if values else b""
+
+
+class Strings:
+    def __init__(self):
+        self.index = {b"": 0}
+
+    def __call__(self, text):
+        data = text if isinstance(text, bytes) else text.encode()
+        return self.index.setdefault(data, len(self.index))
+
+    def bytes(self):
+        return b"".join(chunk(6, s) for s in self.index)
+
+
+def types_of(names):
+    return [tuple(name.split("/")) for name in names]
+
+
+class Stack(tuple):
+    """Function names, leaf first, with labels: Stack("f", "main", labels={"key": "value"})."""
+
+    def __new__(cls, *names, labels=None):
+        stack = super().__new__(cls, names)
+        stack.labels = labels or {}
+        return stack
+
+
+def profile(samples, types=None, time=0, duration=0, addresses=True, build_id="", filename="app",
+            default="", comments=(), doc_url="", period=0, period_type=None, extra=b""):
+    """samples: a list of (stack, values); a stack is a tuple of function names, leaf first. With
+    addresses, every function has one of its own; without, its line is all that is known."""
+    s = Strings()
+    functions = {}
+    out = b""
+    for kind, unit in types_of(types or HEAP):
+        out += chunk(1, number(1, s(kind)) + number(2, s(unit)))
+    for stack, values in samples:
+        ids = [functions.setdefault(name, len(functions) + 1) for name in stack]
+        body = packed(1, ids) + packed(2, values)
+        for key, value in getattr(stack, "labels", {}).items():
+            if isinstance(value, int):
+                body += chunk(3, number(1, s(key)) + number(3, value) + number(4, s("bytes")))
+            else:
+                body += chunk(3, number(1, s(key)) + number(2, s(value)))
+        out += chunk(2, body)
+    out += chunk(3, number(1, 1) + number(2, 0x400000) + number(3, 0x900000) +
+                 number(5, s(filename)) + number(6, s(build_id)) + number(7, 1))
+    for name, at in functions.items():
+        address = number(3, address_of(name)) if addresses else b""
+        out += chunk(4, number(1, at) + number(2, 1) + address +
+                     chunk(4, number(1, at) + number(2, 10 + at)))
+        out += chunk(5, number(1, at) + number(2, s(name)) + number(3, s(name)) +
+                     number(4, s("app.go")))
+    tail = number(9, time) + number(10, duration)
+    if period_type:
+        kind, unit = period_type.split("/")
+        tail += chunk(11, number(1, s(kind)) + number(2, s(unit)))
+    tail += number(12, period) + packed(13, [s(c) for c in comments])
+    tail += number(14, s(default)) + number(15, s(doc_url))
+    return out + s.bytes() + tail + extra
+
+
+def address_of(name):
+    """The same function lies at the same address in every profile."""
+    value = 0
+    for byte in name.encode() if isinstance(name, str) else name:
+        value = (value * 131 + byte) % 0x4FFFF1
+    return 0x400000 + value + 1
+
+
+def gz(data):
+    return gzip.compress(data, mtime=0)
+
+
+# ---- reading ---------------------------------------------------------------------------------------
+
+def inflate(data):
+    if data[:2] == b"\x1f\x8b":
+        return gzip.decompress(data)
+    if data[:4] == b"\x28\xb5\x2f\xfd":
+        return subprocess.run(["zstd", "-dcq"], input=data, stdout=subprocess.PIPE,
+                              check=True).stdout
+    return data
+
+
+def fields(data):
+    """Yields (number, value): an int for a varint, bytes for a chunk."""
+    at = 0
+
+    def read_varint():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte = data[at]
+            at += 1
+            value |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                return value
+
+    while at < len(data):
+        tag = read_varint()
+        if tag & 7 == 0:
+            yield tag >> 3, read_varint()
+        elif tag & 7 == 2:
+            length = read_varint()
+            assert at + length <= len(data), "cut off"
+            yield tag >> 3, data[at:at + length]
+            at += length
+        elif tag & 7 == 1:
+            yield tag >> 3, struct.unpack_from("<Q", data, at)[0]
+            at += 8
+        else:
+            raise AssertionError(f"wire type {tag & 7}")
+
+
+def signed(value):
+    return value - (1 << 64) if value >> 63 else value
+
+
+def numbers(value):
+    """A repeated integer field: packed or one of many."""
+    if isinstance(value, int):
+        return [value]
+    out, at = [], 0
+    while at < len(value):
+        result = shift = 0
+        while True:
+            byte = value[at]
+            at += 1
+            result |= (byte & 0x7F) << shift
+            shift += 7
+            if byte < 0x80:
+                break
+        out.append(result)
+    return out
+
+
+class Read:
+    """What a profile says. samples: a list of (stack, labels, values) in the file's order."""
+
+    def __init__(self, data):
+        top = {}
+        for field, value in fields(inflate(data)):
+            top.setdefault(field, []).append(value)
+        self.strings = [s.decode("utf-8", "surrogateescape") for s in top.get(6, [])]
+        self.types = [self._pair(t) for t in top.get(1, [])]
+        self.time = signed(top.get(9, [0])[-1])
+        self.duration = signed(top.get(10, [0])[-1])
+        self.period = signed(top.get(12, [0])[-1])
+        self.period_type = self._pair(top[11][-1]) if 11 in top else "/"
+        self.comments = [self.strings[i] for v in top.get(13, []) for i in numbers(v)]
+        self.default = self.strings[top.get(14, [0])[-1]]
+        self.doc_url = self.strings[top.get(15, [0])[-1]]
+        names = {}
+        for data_of in top.get(5, []):
+            f = dict(fields(data_of))
+            names[f[1]] = self.strings[f.get(2, 0)]
+        frames = {}
+        for data_of in top.get(4, []):
+            one = list(fields(data_of))
+            lines = [dict(fields(v)) for n, v in one if n == 4]
+            frames[dict(one)[1]] = [names[line[1]] for line in lines]
+        self.mappings = len(top.get(3, []))
+        self.samples = [self._sample(sample, frames) for sample in top.get(2, [])]
+
+    def _pair(self, data):
+        f = dict(fields(data))
+        return self.strings[f.get(1, 0)] + "/" + self.strings[f.get(2, 0)]
+
+    def _sample(self, data, frames):
+        stack, values, labels = [], [], {}
+        for field, value in fields(data):
+            if field == 1:
+                stack += [name for i in numbers(value) for name in frames[i]]
+            elif field == 2:
+                values += [signed(v) for v in numbers(value)]
+            else:
+                f = dict(fields(value))
+                text = self.strings[f[2]] if 2 in f else signed(f.get(3, 0))
+                labels[self.strings[f[1]]] = text
+        return tuple(stack), labels, values
+
+    def values(self):
+        """{"leaf;...;root": values}, for profiles without repeated stacks."""
+        return {";".join(stack): values for stack, _, values in self.samples}
+
+
+def read(data):
+    return Read(data)

@@ -1,0 +1,200 @@
+"""--report: the numbers, exactly, for people and for programs."""
+
+import json
+import os
+
+from pb import Stack, gz, profile
+from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
+
+KEYS = ["samples", "identity", "restart", "window", "sequence", "unknown_fields", "output_bytes",
+        "types"]
+
+
+def report(t, *args, **kwargs):
+    result = t.succeeds(*args, "--report=json", manners=False, **kwargs)
+    t.equal(len(result.err.splitlines()), 1, "one line")
+    got = json.loads(result.err)
+    t.equal(list(got), KEYS)
+    return got, result
+
+
+def test_json_of_the_usual_pair(t):
+    before, after = pair(t)
+    got, result = report(t, before, after)
+    t.equal(got["samples"], {"in": 3, "out": 3, "matched": 2, "new": 1, "vanished": 0, "clamped": 0,
+                             "duplicate": 0})
+    t.equal(got["identity"], {"address": 4, "lines": 0})
+    t.equal(got["restart"], {"detected": False, "reason": None})
+    t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
+    t.equal(got["sequence"], 1)
+    t.equal(got["unknown_fields"], 0)
+    t.equal(got["output_bytes"], len(result.out))
+    t.equal(got["types"][0], {"type": "alloc_objects", "unit": "count", "kind": "counter",
+                              "prev": 15, "cur": 21, "delta": 6, "clamped": 0, "vanished": 0})
+    t.equal(got["types"][1], {"type": "alloc_space", "unit": "bytes", "kind": "counter",
+                              "prev": 1500, "cur": 2108, "delta": 608, "clamped": 0, "vanished": 0})
+    for at, name, total in ((2, "inuse_objects", 8), (3, "inuse_space", 758)):
+        kind = got["types"][at]
+        t.equal((kind["type"], kind["kind"], kind["cur"], kind["delta"]),
+                (name, "gauge", total, total))
+
+
+def test_json_of_everything_at_once(t):
+    """Matched, new, vanished, clamped and repeated samples, and the law that ties the sums."""
+    before = [(("a",), [100, 1000]), (("b",), [10, 100]), (("gone",), [7, 70]), (("z",), [0, 0])]
+    after = [(("a",), [60, 700]), (("a",), [50, 500]), (("b",), [8, 110]), (("new",), [4, 40]),
+             (("z",), [0, 0])]
+    got, _ = report(t, *two(t, before, after), "--verify")
+    t.equal({k: got["samples"][k] for k in ("in", "out", "new", "clamped", "duplicate")},
+            {"in": 5, "out": 3, "new": 1, "clamped": 1, "duplicate": 1})
+    objects, space = got["types"]
+    t.equal([objects[k] for k in ("prev", "cur", "delta", "clamped", "vanished")],
+            [117, 122, 14, 2, 7])
+    t.equal([space[k] for k in ("prev", "cur", "delta", "clamped", "vanished")],
+            [1170, 1350, 250, 0, 70])
+    for kind in got["types"]:
+        t.equal(kind["prev"] + kind["delta"] - kind["clamped"] - kind["vanished"], kind["cur"])
+
+
+def test_json_of_a_restart(t):
+    def reason(*args):
+        got, _ = report(t, *args)
+        t.check(got["restart"]["detected"] is True, str(got["restart"]))
+        return got["restart"]["reason"]
+
+    t.equal(reason(*pair(t), f"--started=@{T0 // SECOND + 1}"), "started")
+    t.equal(reason(*two(t, [(("a",), [100, 1000])], [(("a",), [1, 10])])), "mass")
+    t.equal(reason(*two(t, [(("a",), [100, 1000])], [(("a",), [99, 1000])]), "--on-reset=restart"),
+            "decrease")
+    t.write("prev", prev(build_id="one"))
+    t.write("cur", cur(build_id="two"))
+    t.equal(reason("prev", "cur"), "build_id")
+
+
+def test_json_stands_alone_on_stderr(t):
+    """The notes are in it: a program that reads stderr finds JSON and nothing else."""
+    got, _ = report(t, *two(t, [(("a",), [100, 1000])], [(("a",), [90, 1000])]))
+    t.equal(got["samples"]["clamped"], 1)
+
+
+def test_json_identity_by_lines(t):
+    t.write("prev", prev(addresses=False))
+    t.write("cur", cur(addresses=False))
+    got, _ = report(t, "prev", "cur")
+    t.equal(got["identity"], {"address": 0, "lines": 4})
+
+
+def test_json_unknown_fields(t):
+    t.write("prev", prev())
+    t.write("cur", cur(extra=b"\xa8\x06\x01\xb2\x06\x02hi"))  # field 101: 1, field 102: "hi"
+    got, _ = report(t, "prev", "cur")
+    t.equal(got["unknown_fields"], 2)
+
+
+def test_json_of_unknown_times(t):
+    t.write("prev", profile([(("f",), [1, 1])], types=COUNTERS))
+    t.write("cur", profile([(("f",), [2, 2])], types=COUNTERS, time=T1))
+    got, _ = report(t, "prev", "cur")
+    t.equal(got["window"], {"from_nanos": 0, "to_nanos": T1, "duration_nanos": 0})
+
+
+def test_json_numbers_are_exact(t):
+    most = 2**63 - 1
+    before = [(("a",), [most, 1]), (("b",), [most - 5, 1])]
+    after = [(("a",), [most, 1]), (("b",), [most, 1]), (("c",), [most, 1])]
+    got, _ = report(t, *two(t, before, after))
+    t.equal([got["types"][0][k] for k in ("prev", "cur", "delta")],
+            [2 * most - 5, 3 * most, most + 5])
+
+
+def test_json_names_are_escaped(t):
+    kinds = [b'say "hi"\\\n\x01/caf\xc3\xa9', b"alloc_space/\xff\xc3"]
+    s = profile([], types=["A/B", "alloc_space/C"], time=T0)
+    name = kinds[0].split(b"/")[0]
+    odd = s.replace(b"2\x01A", b"2" + bytes([len(name)]) + name)
+    odd = odd.replace(b"2\x01B", b"2\x05caf\xc3\xa9").replace(b"2\x01C", b"2\x02\xff\xc3")
+    t.write("odd", odd)
+    result = t.run("odd", "odd", "-c", "alloc_space", "--report=json", manners=False)
+    if result.code:  # refusing such strings is fine too, if it is said
+        t.check(result.err.startswith("pprofdelta: odd: "), result.err)
+        return
+    names = json.loads(result.err)["types"]
+    t.equal((names[0]["type"], names[0]["unit"]), ('say "hi"\\\n\x01', "café"))
+    t.equal(names[1]["unit"], "\ufffd\ufffd")
+    t.lacks(result.err.rstrip("\n"), "\n", "\x01")
+
+
+def test_text(t):
+    before, after = pair(t)
+    result = t.succeeds(before, after, "--report", manners=False)
+    t.equal(result.err, f"""\
+window    2023-11-14T22:13:20Z to 2023-11-14T22:14:20Z (60 s)
+restart   no
+samples   3 in, 3 out
+          2 matched, 1 new, 0 vanished, 0 clamped, 0 duplicate
+identity  4 locations by address, 0 by lines
+output    {len(result.out)} bytes, number 1
+
+prev   cur  delta  type
+  15    21      6  alloc_objects/count
+1500  2108    608  alloc_space/bytes
+   -     8      8  inuse_objects/count (gauge)
+   -   758    758  inuse_space/bytes (gauge)
+""")
+    t.equal(t.succeeds(before, after, "--report=text", manners=False).err, result.err)
+
+
+def test_text_of_everything_at_once(t):
+    before = [(("a",), [100, 1000]), (("b",), [10, 100]), (("gone",), [7, 70])]
+    after = [(("a",), [110, 1200]), (("b",), [8, 110])]
+    result = t.succeeds(*two(t, before, after), "--report", manners=False)
+    t.contains(result.err, """
+prev   cur  delta  clamped  vanished  type
+ 117   118     10        2         7  alloc_objects/count
+1170  1310    210        0        70  alloc_space/bytes
+""", "note: cur.pb.gz: 1 sample went backwards")
+
+
+def test_text_of_a_restart(t):
+    t.write("prev", prev(build_id="one"))
+    t.write("cur", cur(build_id="two"))
+    result = t.succeeds("prev", "cur", "--report", manners=False)
+    t.contains(result.err, "restart   yes: the main binary has another build id\n")
+
+
+def test_text_is_safe_for_terminals(t):
+    t.write("odd", profile([], types=["a\x1b[31m/b", "alloc_space/bytes"], time=T0))
+    result = t.succeeds("odd", "odd", "--report", manners=False)
+    t.contains(result.err, "a\\x1b[31m/b")
+    t.lacks(result.err, "\x1b")
+
+
+def test_quiet_still_reports(t):
+    before, after = two(t, [(("a",), [100, 1000])], [(("a",), [1, 10])])
+    result = t.succeeds(before, after, "-q", "--report", manners=False)
+    t.check(result.err.startswith("window "), result.err)
+
+
+def test_a_report_that_cannot_be_printed_is_a_failure(t):
+    if not os.path.exists("/dev/full"):
+        t.skip("there is no /dev/full")
+    before, after = pair(t)
+    for form in ("--report", "--report=json"):
+        with open("/dev/full", "wb") as full:
+            t.equal(t.run(before, after, form, stderr=full, manners=False).code, 1)
+
+
+def test_no_report_of_a_failure(t):
+    before, _ = pair(t)
+    result = t.fails(1, before, "nowhere", "--report=json")
+    t.lacks(result.err, "{")
+
+
+def test_labels_and_duplicates(t):
+    one, other = Stack("f", labels={"k": "a"}), Stack("f", labels={"k": "b"})
+    t.write("prev", gz(profile([(one, [1, 1])], types=COUNTERS, time=T0)))
+    t.write("cur", gz(profile([(one, [2, 2]), (other, [1, 1]), (one, [1, 1])], types=COUNTERS,
+                              time=T1)))
+    got, _ = report(t, "prev", "cur")
+    t.equal((got["samples"]["matched"], got["samples"]["new"], got["samples"]["duplicate"]),
+            (1, 1, 1))

@@ -1,0 +1,298 @@
+"""pprofdelta show: the table and the three other forms."""
+
+import fcntl
+import json
+import os
+import pty
+import struct
+import subprocess
+import termios
+
+from pb import HEAP, Stack, Strings, chunk, gz, number, packed, profile
+from samples import CUR, SECOND, T1, cur, pair
+
+
+def terminal(t, columns, *args):
+    """What the command prints to a terminal of that width."""
+    master, slave = pty.openpty()
+    fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
+    process = subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL, stdout=slave,
+                               stderr=slave)
+    os.close(slave)
+    data = b""
+    while True:
+        try:
+            part = os.read(master, 65536)
+        except OSError:
+            break
+        if not part:
+            break
+        data += part
+    os.close(master)
+    t.equal(process.wait(), 0)
+    return data.decode().replace("\r\n", "\n")
+
+
+def test_the_table(t):
+    t.write("cur.pb.gz", gz(cur(duration=60 * SECOND, comments=["a comment"])))
+    result = t.succeeds("show", "cur.pb.gz")
+    t.equal(result.text, """\
+file      cur.pb.gz (gzip, 3 samples)
+time      2023-11-14T22:14:20Z
+duration  60 s
+comment   a comment
+total     alloc_objects/count  21
+          alloc_space/bytes    2.06KiB
+          inuse_objects/count  8
+          inuse_space/bytes    758B
+
+4 functions, by alloc_objects
+  alloc    alloc    inuse  inuse    alloc
+objects    space  objects  space  objects
+   flat     flat     flat   flat      cum  function
+     15  1.56KiB        2   250B       15  work
+      5     500B        5   500B        5  idle
+      1       8B        1     8B        1  new
+      0       0B        0     0B       21  main
+""")
+
+
+def test_one_type(t):
+    t.write("cur", cur())
+    for name in ("alloc_space", "alloc_space/bytes"):
+        result = t.succeeds("show", "cur", "--type", name)
+        t.contains(result.text, """
+4 functions, by alloc_space
+   flat  flat%      cum    cum%  function
+1.56KiB  75.9%  1.56KiB   75.9%  work
+   500B  23.7%     500B   23.7%  idle
+     8B   0.4%       8B    0.4%  new
+     0B   0.0%  2.06KiB  100.0%  main
+""")
+
+
+def test_the_default_type_sorts(t):
+    t.write("cur", cur(default="inuse_space"))
+    result = t.succeeds("show", "cur")
+    t.contains(result.text, "by inuse_space")
+    rows = [line.split()[-1] for line in result.text.splitlines()[-4:]]
+    t.equal(rows, ["idle", "work", "new", "main"])
+
+
+def test_a_type_that_is_not_there(t):
+    t.write("cur", cur())
+    result = t.fails(2, "show", "cur", "--type=nonsense")
+    t.contains(" ".join(result.err.split()), "--type=nonsense", "alloc_objects or alloc_space or")
+    t.fails(2, "show", "cur", "--folded", "--type=alloc_space/count")
+
+
+def test_top(t):
+    samples = [((f"f{i:03}", "main"), [i, i, i, i]) for i in range(1, 201)]
+    t.write("many", profile(samples, time=T1))
+    for args, rows in (((), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
+        text = t.succeeds("show", "many", *args).text
+        lines = text.splitlines()
+        names = [line.split()[-1] for line in lines if line.split()[-1:] and
+                 (line.split()[-1].startswith("f0") or line.split()[-1].startswith("f1") or
+                  line.split()[-1] in ("f200", "main"))]
+        t.equal(len(names), rows, str(args))
+        t.equal(names[0], "f200")
+        if rows < 201:
+            t.contains(text, f"the first {rows} of 201 functions")
+
+
+def test_unknown_time_and_duration(t):
+    t.write("a", profile(CUR))
+    t.contains(t.succeeds("show", "a").text, "time      unknown\n", "duration  unknown\n")
+
+
+def test_recursion_counts_once(t):
+    t.write("a", profile([(("f", "g", "f", "main"), [2, 2, 0, 0])]))
+    text = t.succeeds("show", "a", "--type=alloc_objects").text
+    t.contains(text, "   2  100.0%    2  100.0%  f\n", "   0    0.0%    2  100.0%  g\n")
+
+
+def test_sums_do_not_wrap(t):
+    most = 2**63 - 1
+    t.write("a", profile([((name, "main"), [most, most, 0, 0]) for name in "abc"]))
+    text = t.succeeds("show", "a").text
+    t.contains(text, f"alloc_objects/count  {3 * most}", "24.0EiB")
+    t.contains(t.succeeds("show", "a", "--json").text, f'"total": {3 * most}')
+    t.equal(t.succeeds("show", "--folded", "a").text.splitlines()[0], f"main;a {most}")
+
+
+def test_negative_values(t):
+    t.write("a", profile([(("down", "main"), [-7, -2048, 0, 0]), (("up", "main"), [1, 1, 0, 0])]))
+    text = t.succeeds("show", "a").text
+    t.contains(text, "-2.00KiB")
+    t.check(text.index("  down\n") < text.index("  up\n"), "the larger change comes first")
+    t.contains(t.succeeds("show", "--folded", "a").text, "main;down -7\n")
+
+
+def test_a_stamped_delta(t):
+    before, after = pair(t)
+    t.write("d", t.succeeds(before, after).out)
+    text = t.succeeds("show", "d").text
+    t.contains(text, "d (gzip, 3 samples, a delta)\n", "comment   pprofdelta: delta", "60 s")
+
+
+def test_names_without_symbols(t):
+    t.write("a", profile([(("", "main"), [1, 1, 1, 1])], filename="/opt/app"))
+    t.contains(t.succeeds("show", "a").text, "(no name)")
+    s = Strings()
+    data = chunk(1, number(1, s("samples")) + number(2, s("count")))
+    data += chunk(2, packed(1, [1]) + packed(2, [5])) + chunk(2, packed(1, [2]) + packed(2, [6]))
+    data += chunk(3, number(1, 1) + number(2, 0x400000) + number(3, 0x500000) +
+                  number(4, 0x1000) + number(5, s("/usr/lib/libx.so")))
+    data += chunk(4, number(1, 1) + number(2, 1) + number(3, 0x400123))
+    data += chunk(4, number(1, 2) + number(3, 0xabc))
+    t.write("b", data + s.bytes())
+    text = t.succeeds("show", "b").text
+    t.contains(text, "libx.so+0x1123\n", "0xabc\n")
+    t.equal(t.succeeds("show", "b", "--folded").text, "0xabc 6\nlibx.so+0x1123 5\n")
+
+
+def test_long_names_lose_their_middle(t):
+    name = "github.com/example/" + "x" * 100 + "/package.(*Type).Method"
+    t.write("a", profile([((name, "main"), [1, 1, 1, 1])]))
+    text = t.succeeds("show", "a").text
+    table = text.splitlines()[-2:]
+    t.check(all(len(line) <= 80 for line in text.splitlines()), text)
+    t.contains(table[0], "github", "...", "(*Type).Method")
+    t.equal(len(table[0]), 80)
+    for columns in (60, 100, 140):
+        lines = terminal(t, columns, "show", "a").splitlines()
+        t.equal(max(len(line) for line in lines[8:]), columns)
+    t.contains(terminal(t, 220, "show", "a"), name + "\n")
+
+
+def test_many_types_that_do_not_fit(t):
+    kinds = [f"kind_number{i}/count" for i in range(12)]
+    t.write("a", profile([(("f", "main"), [10**9 + i for i in range(12)])], types=kinds,
+                         default="kind_number11"))
+    text = t.succeeds("show", "a").text
+    t.check(all(len(line) <= 80 for line in text.splitlines()[16:-1]), text)
+    t.contains(text, "no room for ", ": use --type\n", "by kind_number11")
+    t.contains(text.splitlines()[-3], str(10**9 + 11))
+
+
+def test_names_are_shown_safely(t):
+    evil = "evil\x1b]0;title\x07\nname\u202e\x9b".encode() + b"\xff"
+    t.write("a", profile([((evil, "main"), [1, 1, 1, 1])], comments=["\x1b[2Jcleared"]))
+    for form in ((), ("--folded",), ("--raw",)):
+        result = t.succeeds("show", "a", *form)
+        t.lacks(result.text, "\x1b", "\x07", "\u202e", "\x9b")
+        t.check(b"\xff" not in result.out, "a stray byte got through")
+    t.lacks(terminal(t, 200, "show", "a"), "\x1b", "\x07")
+    t.contains(t.succeeds("show", "--folded", "a").text, "evil\\x1b]0:title\\x07\\x0aname")
+
+
+def test_folded(t):
+    t.write("cur", cur())
+    t.equal(t.succeeds("show", "--folded", "cur").text, "main;idle 5\nmain;new 1\nmain;work 15\n")
+    t.equal(t.succeeds("show", "--folded", "--type=inuse_space", "cur").text,
+            "main;idle 500\nmain;new 8\nmain;work 250\n")
+    t.equal(t.succeeds("show", "--folded", "-", stdin=cur(default="inuse_objects")).text,
+            "main;idle 5\nmain;new 1\nmain;work 2\n")
+
+
+def test_folded_adds_up_what_reads_the_same(t):
+    samples = [(Stack("f", "main", labels={"k": "a"}), [1, 1, 1, 1]),
+               (Stack("f", "main", labels={"k": "b"}), [2, 2, 2, 2]),
+               (("zero", "main"), [0, 0, 0, 0]), (("f",), [4, 4, 4, 4]), ((), [8, 8, 8, 8])]
+    t.write("a", profile(samples))
+    t.equal(t.succeeds("show", "--folded", "a").text, "(no stack) 8\nf 4\nmain;f 3\n")
+
+
+def test_folded_keeps_its_form(t):
+    t.write("a", profile([(("a;b c", "main"), [1, 1, 1, 1])]))
+    t.equal(t.succeeds("show", "--folded", "a").text, "main;a:b c 1\n")
+
+
+def test_raw(t):
+    labelled = Stack("f", labels={"k": 'v"\n', "n": 7})
+    t.write("a", profile([(labelled, [1, -2])], types=["x/count", "y/bytes"], time=5, duration=6,
+                         comments=["c"], doc_url="u", default="x", period=3, period_type="p/q",
+                         build_id="id"))
+    address = t.succeeds("show", "--raw", "a").text.split("locations:\n  1: ")[1].split()[0]
+    t.equal(t.succeeds("show", "--raw", "a").text, f"""\
+time_nanos: 5
+duration_nanos: 6
+period_type: "p" "q"
+period: 3
+default_sample_type: "x"
+drop_frames: ""
+keep_frames: ""
+doc_url: "u"
+comment: "c"
+sample types:
+  "x" "count"
+  "y" "bytes"
+samples:
+  1 -2: 1
+    label "k" = "v\\"\\x0a"
+    label "n" = 7 "bytes"
+locations:
+  1: {address} mapping 1
+    function 1 line 11 column 0 "f"
+mappings:
+  1: 0x400000 0x900000 0x0 "app" "id" functions
+functions:
+  1: "f" "f" "app.go" 0
+""")
+
+
+def test_json(t):
+    labelled = Stack("f", "main", labels={"k": 'v"\n', "n": 7})
+    t.write("a", gz(profile([(labelled, [1, -2]), ((), [2**63 - 1, 3])],
+                            types=["x/count", "y/bytes"], time=T1, duration=6, comments=["c"],
+                            doc_url="u", default="x", period=3, period_type="p/q")))
+    got = json.loads(t.succeeds("show", "--json", "a").text)
+    samples = got.pop("samples")
+    size = got.pop("inflated_bytes")
+    t.check(size > 100, str(size))
+    t.equal(got, {
+        "file": "a", "format": "gzip", "is_delta": False, "time": "2023-11-14T22:14:20Z",
+        "time_nanos": T1, "duration_nanos": 6, "period_type": {"type": "p", "unit": "q"},
+        "period": 3, "default_sample_type": "x", "drop_frames": "", "keep_frames": "",
+        "doc_url": "u", "comments": ["c"],
+        "types": [{"type": "x", "unit": "count", "total": 2**63},
+                  {"type": "y", "unit": "bytes", "total": 1}]})
+    t.equal(samples[0]["values"], [1, -2])
+    t.equal([frame["function"] for frame in samples[0]["stack"]], ["f", "main"])
+    t.equal(samples[0]["stack"][0]["mapping"], "app")
+    t.equal(samples[0]["labels"], [{"key": "k", "str": 'v"\n'},
+                                   {"key": "n", "num": 7, "unit": "bytes"}])
+    t.equal(samples[1], {"values": [2**63 - 1, 3], "stack": [], "labels": []})
+
+
+def test_json_of_odd_bytes(t):
+    t.write("a", profile([((b"\xff\xc3\x28\xed\xa0\x80\xf4\x90\x80\x80\xc0\xaf", "main"),
+                           [1, 1, 1, 1])], comments=["tab\tnul-free \x7f é 漢 😀"]))
+    got = json.loads(t.succeeds("show", "--json", "a").out)
+    t.equal(got["samples"][0]["stack"][0]["function"],
+            "\ufffd\ufffd(\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd\ufffd")
+    t.equal(got["comments"], ["tab\tnul-free \x7f é 漢 😀"])
+
+
+def test_empty_profiles(t):
+    t.write("a", profile([], time=T1))
+    text = t.succeeds("show", "a").text
+    t.contains(text, "0 functions", "alloc_space/bytes    0B")
+    t.equal(t.succeeds("show", "--folded", "a").text, "")
+    t.equal(json.loads(t.succeeds("show", "--json", "a").text)["samples"], [])
+
+
+def test_bad_profiles_are_placed(t):
+    t.write("bad", cur() + b"\x0a")
+    for form in ((), ("--raw",), ("--json",), ("--folded",)):
+        result = t.fails(1, "show", "bad", *form)
+        t.contains(result.err, "pprofdelta: bad: ", "(at byte ")
+        t.equal(result.out, b"")
+
+
+def test_all_types_are_there(t):
+    t.write("cur", cur())
+    for kind in HEAP:
+        t.succeeds("show", "cur", "--type", kind)
+        t.succeeds("show", "cur", "--folded", "--type", kind)

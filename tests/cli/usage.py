@@ -1,0 +1,188 @@
+"""The command line itself: what is refused, with which words, and what is taken."""
+
+import os
+import re
+
+from samples import DELTA, pair
+from pb import read
+
+# Every way to get it wrong, with something that the message must say.
+WRONG = [
+    ([], "two profiles are missing"),
+    (["prev.pb.gz"], "the second profile is missing"),
+    (["prev.pb.gz", "cur.pb.gz", "third.pb.gz"], "third.pb.gz"),
+    (["prev.pb.gz", ""], "empty"),
+    (["-", "-"], "stdin can be read only once"),
+    (["--nonsense", "prev.pb.gz", "cur.pb.gz"], "--nonsense"),
+    (["--nonsense=value"], "--nonsense"),
+    (["-z", "prev.pb.gz", "cur.pb.gz"], "-z"),
+    (["-qz", "--force"], "-z"),
+    (["--force", "-zq"], "-z"),
+    (["--force=yes", "prev.pb.gz", "cur.pb.gz"], "--force takes no value"),
+    (["--ver"], "--ver could be several options"),
+    (["prev.pb.gz", "cur.pb.gz", "-o"], "-o needs a value"),
+    (["prev.pb.gz", "cur.pb.gz", "--output"], "--output needs a value"),
+    (["prev.pb.gz", "cur.pb.gz", "--output="], "--output="),
+    (["prev.pb.gz", "cur.pb.gz", "-o", ""], "the name of a file"),
+    (["--on-reset=sometimes"], "--on-reset=sometimes", "auto, restart, clamp, negative or fail"),
+    (["--on-reset", "AUTO"], "--on-reset=AUTO"),
+    (["--on-reset="], "--on-reset="),
+    (["--compress=lzma"], "--compress=lzma", "gzip, zstd or none"),
+    (["--report=xml"], "--report=xml", "text or json"),
+    (["--report="], "--report="),
+    (["--default-type=gauge"], "--default-type=gauge", "counter or keep"),
+    (["--max-memory=lots"], "--max-memory=lots", "a number of bytes above 0"),
+    (["--max-memory=0"], "--max-memory=0"),
+    (["--max-memory=-1"], "--max-memory=-1"),
+    (["--max-memory=+1"], "--max-memory=+1"),
+    (["--max-memory= 1"], "--max-memory"),
+    (["--max-memory=1.5G"], "--max-memory=1.5G"),
+    (["--max-memory=1MB"], "--max-memory=1MB"),
+    (["--max-memory=1P"], "--max-memory=1P"),
+    (["--max-memory=1Mi"], "--max-memory=1Mi"),
+    (["--max-memory=0x10"], "--max-memory=0x10"),
+    (["--max-memory=18446744073709551616"], "--max-memory=18446744073709551616"),
+    (["--max-memory=16777216T"], "--max-memory=16777216T"),
+    (["--max-memory="], "--max-memory="),
+    (["--started=yesterday"], "--started=yesterday", "2026-11-21T08:00:00Z", "@SECONDS"),
+    (["-c", ""], "--counter=", "TYPE or TYPE/UNIT"),
+    (["-c", "/bytes"], "--counter=/bytes"),
+    (["-g", "/bytes"], "--gauge=/bytes"),
+    (["-0", "prev.pb.gz", "cur.pb.gz"], "-0", "-1 to -9"),
+    (["-12", "prev.pb.gz", "cur.pb.gz"], "-12", "-1 to -9"),
+    (["--on-reset=" + "x" * 3000], "xxx..."),
+    (["--" + "y" * 3000], "--yyy"),
+    (["--compress=\x1b[31mred"], "\\x1b[31mred"),
+    (["show"], "pprofdelta show FILE"),
+    (["show", "a", "b"], "b"),
+    (["show", "--top=0", "a"], "--top=0", "1 or more"),
+    (["show", "--top=-3", "a"], "--top=-3"),
+    (["show", "--top=ten", "a"], "--top=ten"),
+    (["show", "--top=99999999999999999999", "a"], "--top=99999999999999999999"),
+    (["show", "--top=", "a"], "--top="),
+    (["show", "--raw", "--json", "a"], "exclude each other"),
+    (["show", "--folded", "--raw", "a"], "exclude each other"),
+    (["show", "--folded", "--top=3", "a"], "--top"),
+    (["show", "--raw", "--type=x", "a"], "--type"),
+    (["show", "--max-memory=no", "a"], "--max-memory=no"),
+    (["show", "--bogus", "a"], "--bogus"),
+    (["show", "--type"], "--type needs a value"),
+    (["check"], "pprofdelta check FILE..."),
+    (["check", "-", "-"], "stdin can be read only once"),
+    (["check", "--bogus", "a"], "--bogus"),
+    (["check", "--max-memory=no", "a"], "--max-memory=no"),
+]
+
+
+def test_every_wrong_line_is_refused_and_explained(t):
+    for args, *parts in WRONG:
+        result = t.fails(2, *args)
+        t.contains(re.sub(r"\s+", " ", result.err), *parts)
+
+
+def test_usage_messages_fit_eighty_columns(t):
+    for args, *_ in WRONG:
+        result = t.run(*args)
+        for line in result.err.splitlines():
+            t.check(len(line) <= 80, f"{args}: {len(line)} columns: {line}")
+
+
+def test_help_fits_a_screen(t):
+    result = t.succeeds("--help")
+    lines = result.text.splitlines()
+    t.check(len(lines) <= 24, f"{len(lines)} lines")
+    t.check(all(len(line) < 80 for line in lines), "wider than 79 columns")
+    t.equal(result.err, "")
+    t.equal(t.succeeds("-h").out, result.out)
+    for option in ("-o", "-c", "-g", "--on-reset", "--compress", "-1", "-9", "--report", "--verify",
+                   "--max-memory", "-q", "--force", "--no-stamp", "--started", "--default-type",
+                   "-h", "--version", "show", "check", "--top", "--type", "--raw", "--folded",
+                   "--json"):
+        t.contains(result.text, option)
+
+
+def test_verbs_have_help(t):
+    for verb in ("show", "check"):
+        result = t.succeeds(verb, "--help")
+        t.contains(result.text, f"usage: pprofdelta {verb}")
+        t.check(all(len(line) < 80 for line in result.text.splitlines()), "wider than 79 columns")
+        t.equal(t.succeeds(verb, "-h").out, result.out)
+
+
+def test_the_man_page_knows_every_option(t):
+    page = os.path.join(os.path.dirname(__file__), "../../man/pprofdelta.1")
+    with open(page, encoding="utf-8") as file:
+        text = file.read().replace("\\-", "-").replace(" ", "")
+    for args in ((), ("show",), ("check",)):
+        options = re.findall(r"--[a-z][a-z-]+", t.succeeds(*args, "--help").text)
+        t.check(len(options) > 2, "found no options")
+        for option in options:
+            t.check(option in text, f"{option} is not in the man page")
+
+
+def test_version(t):
+    result = t.succeeds("--version")
+    t.check(re.fullmatch(r"pprofdelta \d+\.\d+\.\d+\n", result.text), result.text)
+    t.equal(result.err, "")
+
+
+def test_help_needs_nothing_else(t):
+    t.succeeds("--help", "nowhere.pb", "--nonsense")
+    t.succeeds("nowhere.pb", "--version")
+
+
+def delta_of(t, *args, **kwargs):
+    result = t.succeeds(*args, **kwargs)
+    if result.code == 0:
+        t.equal(read(result.out).values(), DELTA, str(args))
+
+
+def test_options_go_anywhere(t):
+    prev, cur = pair(t)
+    delta_of(t, prev, "--verify", cur, "-q")
+    delta_of(t, prev, cur, "--compress", "none", "-9")
+    delta_of(t, "-q1", prev, cur)
+    delta_of(t, prev, cur, "--report=json", manners=False)
+    delta_of(t, prev, "-q", cur, env={"POSIXLY_CORRECT": "1"})
+
+
+def test_double_dash_ends_options(t):
+    prev, cur = pair(t)
+    t.write("-q", t.load(prev))
+    t.write("--force", t.load(cur))
+    delta_of(t, "--", "-q", "--force")
+    delta_of(t, "--verify", "--", "-q", "./--force")
+    delta_of(t, "-q", "--", prev, cur)
+    t.fails(2, prev, cur, "--", "-q")
+
+
+def test_verbs_are_names_of_files_elsewhere(t):
+    prev, cur = pair(t)
+    t.write("show", t.load(prev))
+    t.write("check", t.load(cur))
+    delta_of(t, "./show", "check")
+    delta_of(t, "--", "show", "check")
+
+
+def test_good_values_are_taken(t):
+    prev, cur = pair(t)
+    for option in ("--on-reset=auto", "--on-reset=restart", "--on-reset=clamp",
+                   "--on-reset=negative", "--on-reset=fail", "--compress=gzip", "--compress=zstd",
+                   "--compress=none", "--verify", "--no-stamp", "--force", "--default-type",
+                   "--default-type=counter", "--default-type=keep", "-q", "--quiet",
+                   "--counter=alloc_space", "--counter=alloc_space/bytes",
+                   "--gauge=inuse_space", "--gauge=inuse_space/bytes", "--started=@1",
+                   "--max-memory=64M", "--max-memory=65536k", "--max-memory=65536K",
+                   "--max-memory=65536KiB", "--max-memory=64MiB", "--max-memory=1G",
+                   "--max-memory=1T", "--max-memory=67108864", "-1", "-2", "-3", "-4", "-5", "-6",
+                   "-7", "-8", "-9"):
+        if option == "--compress=zstd":
+            t.succeeds(option, prev, cur)
+        else:
+            delta_of(t, option, prev, cur)
+
+
+def test_abbreviated_options(t):
+    prev, cur = pair(t)
+    delta_of(t, prev, cur, "--no")
+    delta_of(t, prev, cur, "--comp=none")
