@@ -34,18 +34,17 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
  * must be room for it: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 
-/* The same, trying `guess` first. */
-static inline uint32_t pd_keymap_add_guessed(pd_keymap *map, pd_key key, uint32_t guess)
+/* Is the key's number this one? A right guess costs a compare and no probe. */
+static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)
 {
-    if (__builtin_expect(guess < map->len && pd_key_equal(map->keys[guess], key), 1))
-        return guess;
-    return pd_keymap_add(map, key);
+    return guess < map->len && pd_key_equal(map->keys[guess], key);
 }
 
-/* Room for one more. */
-static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pprofdelta_error *err)
+/* Room for this key, if it is not there already. */
+static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pd_key key,
+                                               pprofdelta_error *err)
 {
-    if (__builtin_expect(map->len < map->cap, 1))
+    if (__builtin_expect(map->len < map->cap, 1) || pd_keymap_find(map, key) != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
     return pd_keymap_reserve(map, mem, map->len + map->len / 2 + 16, err);
 }

@@ -1,5 +1,5 @@
 /* Restart or noise? A process that restarted counts from zero, and per sample that looks like any
- * other decrease. The evidence is over the whole window: see libpprofdelta(3), "Resets". */
+ * other decrease. The evidence is over the whole window: see pprofdelta(1), RESETS. */
 #ifndef PD_DELTA_RESET_H
 #define PD_DELTA_RESET_H
 

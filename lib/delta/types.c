@@ -1,6 +1,5 @@
 #include "delta/types.h"
 
-#include <stdio.h>
 #include <string.h>
 
 static bool equals(pd_bytes s, const char *text, size_t len)
@@ -23,27 +22,37 @@ static bool rule_names(const char *rule, const pd_type_name *name)
 typedef struct listing {
     char text[400];
     size_t len;
+    bool is_full;
 } listing;
+
+static void list_text(listing *l, const void *text, size_t len)
+{
+    const size_t most = sizeof l->text - sizeof "...";
+    if (l->is_full)
+        return;
+    if (len > most - l->len) {
+        l->is_full = true;
+        memcpy(l->text + l->len, "...", sizeof "...");
+        return;
+    }
+    if (len)
+        memcpy(l->text + l->len, text, len);
+    l->len += len;
+    l->text[l->len] = 0;
+}
 
 static void list_name(listing *l, pd_bytes type, pd_bytes unit)
 {
-    size_t room = sizeof l->text - l->len;
-    int type_len = (int)(type.len < sizeof l->text ? type.len : sizeof l->text);
-    int unit_len = (int)(unit.len < sizeof l->text ? unit.len : sizeof l->text);
-    int wrote = snprintf(l->text + l->len, room, "%s%.*s/%.*s", l->len ? ", " : "", type_len,
-                         type_len ? (const char *)type.ptr : "", unit_len,
-                         unit_len ? (const char *)unit.ptr : "");
-    if (wrote > 0 && (size_t)wrote < room - 3) {
-        l->len += (size_t)wrote;
-    } else if (room > 3) {
-        strcpy(l->text + l->len, "...");
-        l->len = sizeof l->text - 1; /* full: nothing more */
-    }
+    if (l->len)
+        list_text(l, ", ", 2);
+    list_text(l, type.ptr, type.len);
+    list_text(l, "/", 1);
+    list_text(l, unit.ptr, unit.len);
 }
 
 static listing list_names(const pd_type_name *names, size_t len)
 {
-    listing l = {{0}, 0};
+    listing l = {.len = 0};
     for (size_t i = 0; i < len; i++)
         list_name(&l, names[i].type, names[i].unit);
     return l;
@@ -149,7 +158,7 @@ pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_na
 static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
                                       size_t len, pprofdelta_error *err)
 {
-    listing before = {{0}, 0};
+    listing before = {.len = 0};
     for (size_t i = 0; i < schema->len; i++) {
         const uint8_t *text = schema->text.ptr;
         list_name(&before, (pd_bytes){text + schema->names[i].type, schema->names[i].type_len},

@@ -14,7 +14,7 @@
  *     }
  *     pprofdelta_free(pd);
  *
- * What a delta is, rule by rule, is told in libpprofdelta(3).
+ * What a delta is, rule by rule, is told in pprofdelta(1).
  *
  * Rules of the house
  *   - Every function that can fail returns a status, PPROFDELTA_OK = 0. Results come through

@@ -20,7 +20,7 @@ static uint32_t intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new)
 {
     *is_new = false;
     if (!c->writer.status)
-        c->writer.status = pd_keymap_room(map, c->writer.mem, c->writer.err);
+        c->writer.status = pd_keymap_room(map, c->writer.mem, key, c->writer.err);
     if (c->writer.status)
         return 0;
     size_t before = map->len;

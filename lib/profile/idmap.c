@@ -2,11 +2,9 @@
 
 #include <string.h>
 
-/* Hashed with a seed that whoever wrote the profile cannot know (where the map happens to lie), so
- * that ids cannot be chosen to fall into one slot. Nothing that is written depends on it. */
 static pd_key spread(const pd_idmap *map, uint64_t id)
 {
-    return (pd_key){XXH3_64bits_withSeed(&id, sizeof id, (uintptr_t)map), id};
+    return (pd_key){XXH3_64bits_withSeed(&id, sizeof id, map->seed), id};
 }
 
 void pd_idmap_clear(pd_idmap *map)
@@ -62,6 +60,7 @@ static pprofdelta_status seal_sparse(pd_idmap *map, pd_mem *mem, uint32_t *bad,
                                      pprofdelta_error *err)
 {
     size_t len = map->len - map->sequential;
+    map->seed = (uintptr_t)map;
     pprofdelta_status status = pd_keymap_reserve(&map->sparse, mem, len, err);
     if (status)
         return status;

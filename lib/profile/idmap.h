@@ -18,7 +18,10 @@ typedef struct pd_idmap {
     size_t others_cap;
     uint32_t *dense; /* after sealing: index + 1 by id; used where dense_len > 0 */
     size_t dense_len, dense_cap;
-    pd_keymap sparse; /* after sealing: {id, 0} -> position in others; used where dense_len == 0 */
+    pd_keymap sparse; /* after sealing: {hash, id} -> position in others; where dense_len == 0 */
+    uint64_t seed;    /* of that hash. Whoever wrote the profile cannot know it (it is where the
+                         map happened to lie), so ids cannot be chosen to fall into one slot.
+                         Nothing that is written depends on it. */
 } pd_idmap;           /* zero it to begin */
 
 void pd_idmap_clear(pd_idmap *map);

@@ -47,8 +47,8 @@ uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
 }
 
 /* Two mappings are one where the file, the offset and the length agree; without a file, where they
- * lie at the same place. */
-static pd_key mapping_key(const pd_mapping *m, pd_place place)
+ * lie at the same place under the same name (an output string: equal names, equal numbers). */
+static pd_key mapping_key(const pd_compact_mapping *m, pd_place place)
 {
     bool has_file = (place.file.lo | place.file.hi) != 0;
     uint64_t words[] = {place.file.lo,
@@ -75,7 +75,7 @@ uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
         .has = m->has,
     };
     return t->mappings[index] = pd_compact_add_mapping(
-               t->compact, mapping_key(m, t->tables->places[index]), &out, &t->starts[index]);
+               t->compact, mapping_key(&out, t->tables->places[index]), &out, &t->starts[index]);
 }
 
 static uint32_t transfer_function(pd_transfer *t, uint32_t index)

@@ -1,0 +1,48 @@
+/* Runs a command and prints what it cost: "NANOSECONDS PEAK_KIB" on standard output.
+ *
+ *     measure COMMAND [ARGUMENT...]       its output goes to /dev/null
+ *
+ * The time is from before the start of the process to after its end. A process begins its life with
+ * the peak memory of the one that started it, so a large driver cannot ask the kernel for the peak
+ * of a small child: this program is small. Exits with the command's status. */
+#include <fcntl.h>
+#include <inttypes.h>
+#include <spawn.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <time.h>
+
+extern char **environ;
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+int main(int argc, char **argv)
+{
+    posix_spawn_file_actions_t files;
+    pid_t child;
+    int status;
+    struct rusage usage;
+    if (argc < 2) {
+        fputs("usage: measure COMMAND [ARGUMENT...]\n", stderr);
+        return 2;
+    }
+    if (posix_spawn_file_actions_init(&files) ||
+        posix_spawn_file_actions_addopen(&files, 1, "/dev/null", O_WRONLY, 0))
+        return 1;
+    int64_t start = now();
+    if (posix_spawnp(&child, argv[1], &files, NULL, argv + 1, environ) ||
+        wait4(child, &status, 0, &usage) != child) {
+        fprintf(stderr, "measure: %s cannot be run\n", argv[1]);
+        return 1;
+    }
+    printf("%" PRId64 " %ld\n", now() - start, usage.ru_maxrss);
+    posix_spawn_file_actions_destroy(&files);
+    return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
+}

@@ -1,0 +1,190 @@
+/* Grows a program, its call tree and its samples by chance; the same seed gives the same process.
+ *
+ * A new sample branches off an old one: some frames above the old leaf the path takes another turn
+ * and goes down to about the depth it left. That makes stacks that share their outer frames and
+ * differ in the inner ones, few sites in many stacks, as in the heap profiles of real servers.
+ * Mostly the old sample is a recent one: what is allocated for the first time by one request stands
+ * together. */
+#include "process.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+enum { SITES_OF_FUNCTION = 6, DEPTH_LEAST = 12, DEPTH_SPREAD = 20, BRANCH_ABOVE = 6, RECENT = 50 };
+#define ADDRESS_FIRST UINT64_C(0x401000)
+#define SAMPLING_RATE 524288
+
+static const uint32_t block_sizes[] = {16,  24,  32,  48,  64,   80,   96,   112,  128,   192,
+                                       256, 384, 512, 768, 1024, 2048, 4096, 8192, 16384, 65536};
+
+static void *array(size_t len, size_t size)
+{
+    void *ptr = calloc(len ? len : 1, size);
+    if (!ptr) {
+        fputs("generate: out of memory\n", stderr);
+        exit(1);
+    }
+    return ptr;
+}
+
+static uint32_t below(process *p, uint32_t limit)
+{
+    return (uint32_t)rng_below(&p->rng, limit);
+}
+
+/* Small numbers more often than large ones. */
+static uint32_t below_skewed(process *p, uint32_t limit)
+{
+    uint32_t a = below(p, limit), b = below(p, limit);
+    return a < b ? a : b;
+}
+
+/* ---- the program ----------------------------------------------------------------------------- */
+
+static void write_program(process *p, uint32_t functions)
+{
+    p->functions = array(functions, sizeof *p->functions);
+    p->sites = array((size_t)functions * SITES_OF_FUNCTION, sizeof *p->sites);
+    p->functions_len = functions;
+    uint64_t address = ADDRESS_FIRST;
+    for (uint32_t f = 0; f < functions; f++) {
+        function *fn = &p->functions[f];
+        *fn = (function){.first_site = p->sites_len,
+                         .sites_len = 1 + below(p, SITES_OF_FUNCTION),
+                         .package = f / 25,
+                         .type = f / 5,
+                         .start_line = 10 + below(p, 900)};
+        for (uint32_t i = 0; i < fn->sites_len; i++) {
+            address += 16 + below(p, 400);
+            p->sites[p->sites_len++] = (site){.function = f,
+                                              .callee = below_skewed(p, functions),
+                                              .inlined = PROCESS_NONE,
+                                              .line = fn->start_line + 3 * i + below(p, 3),
+                                              .address = address};
+            if (below(p, 100) < 15)
+                p->sites[p->sites_len - 1].inlined = below(p, functions);
+        }
+    }
+}
+
+/* ---- the call tree --------------------------------------------------------------------------- */
+
+static uint32_t *child_slot(process *p, uint32_t parent, uint32_t call)
+{
+    rng hash = {(uint64_t)parent << 32 | call};
+    for (uint32_t i = (uint32_t)rng_next(&hash);; i++) {
+        uint32_t *slot = &p->children[i & p->children_mask];
+        if (*slot == PROCESS_NONE ||
+            (p->nodes[*slot].parent == parent && p->nodes[*slot].site == call))
+            return slot;
+    }
+}
+
+/* Where the call at a site leads from the parent: a node that is there, or a new one. */
+static uint32_t go_down(process *p, uint32_t parent, uint32_t call)
+{
+    uint32_t *slot = child_slot(p, parent, call);
+    if (*slot == PROCESS_NONE) {
+        uint32_t depth = parent == PROCESS_NONE ? 1 : p->nodes[parent].depth + 1;
+        p->nodes[p->nodes_len] = (node){.parent = parent, .site = call, .depth = depth};
+        *slot = p->nodes_len++;
+    }
+    return *slot;
+}
+
+static uint32_t next_site(process *p, uint32_t from)
+{
+    uint32_t callee = from == PROCESS_NONE ? below(p, 8) : p->sites[p->nodes[from].site].callee;
+    const function *f = &p->functions[callee];
+    return f->first_site + below_skewed(p, f->sites_len);
+}
+
+static uint32_t branch_from(process *p)
+{
+    uint32_t recent = p->samples_len < RECENT ? p->samples_len : RECENT;
+    return below(p, 10) ? p->samples_len - 1 - below(p, recent) : below(p, p->samples_len);
+}
+
+/* A node that is no leaf yet, on a path that branches off that of another sample. */
+static uint32_t grow_leaf(process *p)
+{
+    for (;;) {
+        uint32_t at = PROCESS_NONE;
+        uint32_t depth = DEPTH_LEAST + below(p, DEPTH_SPREAD);
+        if (p->samples_len && below(p, 100) < 95) {
+            at = p->samples[branch_from(p)].leaf;
+            depth = p->nodes[at].depth - 1 + below(p, 3);
+            depth = depth < DEPTH_LEAST ? DEPTH_LEAST : depth;
+            for (uint32_t up = 1 + below_skewed(p, BRANCH_ABOVE); up && at != PROCESS_NONE; up--)
+                at = p->nodes[at].parent;
+        }
+        do
+            at = go_down(p, at, next_site(p, at));
+        while (p->nodes[at].depth < depth);
+        /* Each try adds nodes; so many were made room for. */
+        if (!p->nodes[at].is_leaf)
+            return at;
+        if (p->nodes_len + 2 * (DEPTH_LEAST + DEPTH_SPREAD) > p->nodes_cap) {
+            fputs("generate: the call tree is full\n", stderr);
+            exit(1);
+        }
+    }
+}
+
+/* ---- the samples ----------------------------------------------------------------------------- */
+
+/* Go samples an allocation every SAMPLING_RATE bytes and scales up the few that it saw. */
+static void allocate(process *p, sample *s)
+{
+    int64_t scale = 1 + SAMPLING_RATE / s->block_size;
+    int64_t seen = 1 + rng_magnitude(&p->rng, 6) * (below(p, 4) == 0);
+    s->values[OBJECTS] += seen * scale;
+    s->values[SPACE] += seen * scale * s->block_size;
+    s->values[INUSE_OBJECTS] = below(p, 8) == 0 ? scale * (1 + below(p, (uint32_t)seen)) : 0;
+    s->values[INUSE_SPACE] = s->values[INUSE_OBJECTS] * s->block_size;
+}
+
+static void add_sample(process *p)
+{
+    uint32_t leaf = grow_leaf(p);
+    sample *s = &p->samples[p->samples_len++];
+    p->nodes[leaf].is_leaf = true;
+    *s = (sample){.leaf = leaf,
+                  .block_size = block_sizes[below(p, sizeof block_sizes / sizeof *block_sizes)]};
+    allocate(p, s);
+}
+
+void process_start(process *p, uint64_t seed, uint32_t samples, uint32_t samples_most)
+{
+    *p = (process){.rng = {seed}};
+    p->samples_cap = samples_most;
+    p->nodes_cap = 8 * samples_most + 1000;
+    p->children_mask = 1;
+    while (p->children_mask < 2 * p->nodes_cap)
+        p->children_mask = p->children_mask << 1 | 1;
+    p->samples = array(p->samples_cap, sizeof *p->samples);
+    p->nodes = array(p->nodes_cap, sizeof *p->nodes);
+    p->children = array((size_t)p->children_mask + 1, sizeof *p->children);
+    for (uint32_t i = 0; i <= p->children_mask; i++)
+        p->children[i] = PROCESS_NONE;
+    write_program(p, 500 + samples / 100);
+    while (p->samples_len < samples)
+        add_sample(p);
+}
+
+void process_run(process *p, uint32_t changed, uint32_t fresh)
+{
+    while (changed--)
+        allocate(p, &p->samples[below(p, p->samples_len)]);
+    while (fresh-- && p->samples_len < p->samples_cap)
+        add_sample(p);
+}
+
+void process_end(process *p)
+{
+    free(p->functions);
+    free(p->sites);
+    free(p->nodes);
+    free(p->samples);
+    free(p->children);
+}

@@ -1,0 +1,120 @@
+/* Times the windows of a context that has settled, from plain bytes to plain bytes, in memory.
+ *
+ *     steady PREV CUR ROUNDS      plain profiles; prints the nanoseconds of each window on a line
+ *
+ * Before each window the context is shown prev again, outside the clock, so that every window is
+ * the real one from prev to cur. A first line, behind #, tells how many samples a window has and
+ * how many bytes come out. The clock covers the function `window` and nothing else; callgrind collects
+ * there too. */
+#include <pprofdelta.h>
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct bytes {
+    uint8_t *ptr;
+    size_t len, cap;
+} bytes;
+
+static int read_file(const char *path, bytes *out)
+{
+    FILE *file = fopen(path, "rb");
+    long len = -1;
+    if (file && fseek(file, 0, SEEK_END) == 0)
+        len = ftell(file);
+    if (len >= 0) {
+        rewind(file);
+        out->len = out->cap = (size_t)len;
+        out->ptr = malloc(out->cap + 1);
+    }
+    int ok = out->ptr && fread(out->ptr, 1, out->len, file) == out->len;
+    if (!ok)
+        perror(path);
+    if (file)
+        fclose(file);
+    return ok ? 0 : -1;
+}
+
+/* A sink into memory, as an agent would have it; it keeps its capacity from round to round. */
+static int collect(void *cookie, const void *data, size_t len)
+{
+    bytes *out = cookie;
+    if (len > out->cap - out->len) {
+        size_t cap = 2 * (out->len + len);
+        uint8_t *ptr = realloc(out->ptr, cap);
+        if (!ptr)
+            return -1;
+        out->ptr = ptr;
+        out->cap = cap;
+    }
+    memcpy(out->ptr + out->len, data, len);
+    out->len += len;
+    return 0;
+}
+
+__attribute__((noinline)) static pprofdelta_status window(pprofdelta *pd, const bytes *cur,
+                                                          bytes *out, pprofdelta_report *report,
+                                                          pprofdelta_error *err)
+{
+    pprofdelta_sink sink = {collect, out};
+    out->len = 0;
+    pprofdelta_status status = pprofdelta_window(pd, cur->ptr, cur->len, &sink, report, err);
+    if (status == PPROFDELTA_OK)
+        pprofdelta_commit(pd);
+    return status;
+}
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static pprofdelta_status rounds(pprofdelta *pd, const bytes *prev, const bytes *cur, long count,
+                                bytes *out, pprofdelta_error *err)
+{
+    pprofdelta_report report;
+    for (long i = 0; i < count; i++) {
+        pprofdelta_status status = pprofdelta_base(pd, prev->ptr, prev->len, err);
+        if (status)
+            return status;
+        int64_t start = now();
+        status = window(pd, cur, out, &report, err);
+        int64_t end = now();
+        if (status)
+            return status;
+        if (i == 0)
+            printf("# %" PRIu64 " samples, %zu bytes out\n", report.samples_in, out->len);
+        printf("%" PRId64 "\n", end - start);
+    }
+    return PPROFDELTA_OK;
+}
+
+int main(int argc, char **argv)
+{
+    bytes prev = {NULL, 0, 0}, cur = {NULL, 0, 0}, out = {NULL, 0, 0};
+    long count = argc == 4 ? strtol(argv[3], NULL, 10) : 0;
+    if (count <= 0) {
+        fputs("usage: steady PREV CUR ROUNDS\n", stderr);
+        return 2;
+    }
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta *pd = NULL;
+    pprofdelta_error err;
+    int failed = read_file(argv[1], &prev) || read_file(argv[2], &cur);
+    if (!failed &&
+        (pprofdelta_new(&options, NULL, &pd, &err) || rounds(pd, &prev, &cur, count, &out, &err))) {
+        fprintf(stderr, "steady: %s\n", err.text);
+        failed = 1;
+    }
+    pprofdelta_free(pd);
+    free(prev.ptr);
+    free(cur.ptr);
+    free(out.ptr);
+    return failed;
+}

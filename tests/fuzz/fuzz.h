@@ -1,0 +1,63 @@
+/* What the fuzz targets of whole profiles share: a broken promise ends the run and says which. */
+#ifndef PD_TESTS_FUZZ_H
+#define PD_TESTS_FUZZ_H
+
+#include "pprofdelta.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define FUZZ_MAX_MEMORY (UINT64_C(64) << 20)
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+#define require(condition)                                                                         \
+    do {                                                                                           \
+        if (!(condition)) {                                                                        \
+            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                \
+            abort();                                                                               \
+        }                                                                                          \
+    } while (0)
+
+/* An error struct that no failure leaves like this. */
+static inline pprofdelta_error fuzz_unfilled(void)
+{
+    pprofdelta_error err;
+    memset(&err, 0x5a, sizeof err);
+    return err;
+}
+
+/* A success leaves the struct alone. */
+static inline void fuzz_require_untouched(const pprofdelta_error *err)
+{
+    const unsigned char *byte = (const unsigned char *)err;
+    for (size_t i = 0; i < sizeof *err; i++)
+        require(byte[i] == 0x5a);
+}
+
+static inline int fuzz_is_stage(const char *stage)
+{
+    static const char *const stages[] = {"options", "memory", "inflate", "wire",
+                                         "profile", "delta",  "write"};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (!strcmp(stage, stages[i]))
+            return 1;
+    return 0;
+}
+
+/* A failure fills all of it in, and points into the input: `len` bytes as they came, `inflated_len`
+ * where they could be inflated. */
+static inline void fuzz_require_filled(const pprofdelta_error *err, pprofdelta_status status,
+                                       size_t len, size_t inflated_len)
+{
+    require(err->status == status);
+    require(fuzz_is_stage(err->stage));
+    require(memchr(err->field, 0, sizeof err->field));
+    require(memchr(err->text, 0, sizeof err->text) && err->text[0]);
+    require(err->element == PPROFDELTA_NOWHERE || (err->field[0] && err->element < inflated_len));
+    size_t most = strcmp(err->stage, "inflate") ? inflated_len : len;
+    require(err->offset == PPROFDELTA_NOWHERE || err->offset <= most);
+}
+
+#endif

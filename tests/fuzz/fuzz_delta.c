@@ -1,0 +1,485 @@
+/* Two profiles and what is done with them (pair.h): whatever they hold, the promises of
+ * pprofdelta.h and the arithmetic of a delta stand.
+ *
+ *   - the conservation law holds for every counter, and the counts of a report add up
+ *   - what is written is a valid profile, stamped where it should be, and already compact: it is
+ *     not smaller as an input, and what it becomes then stays, byte for byte, what it is
+ *   - a profile against itself has no counters; nor has a second look at what was just remembered
+ *   - a window that was abandoned, or that failed for whatever reason (bad bytes, a sink that
+ *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
+ *     bytes and, where it had succeeded before, allocates nothing
+ *   - every failure fills in the error struct, and everything is given back */
+#include "fuzz.h"
+#include "pair.h"
+
+#include "base/sum.h"
+#include "profile/fields.h"
+#include "wire/reader.h"
+
+/* ---- an allocator that counts, and fails when it is told to ------------------------------------ */
+
+typedef struct heap {
+    uint64_t held;  /* blocks */
+    uint64_t calls; /* of resize */
+    uint64_t fail;  /* the call that fails, from 1; 0: none */
+} heap;
+
+static void *heap_resize(void *cookie, void *ptr, size_t size)
+{
+    heap *h = cookie;
+    require(size);
+    if (++h->calls == h->fail)
+        return NULL;
+    void *moved = realloc(ptr, size);
+    require(moved);
+    h->held += !ptr;
+    return moved;
+}
+
+static void heap_release(void *cookie, void *ptr)
+{
+    heap *h = cookie;
+    require(ptr && h->held);
+    h->held--;
+    free(ptr);
+}
+
+/* ---- what an input asks for -------------------------------------------------------------------- */
+
+/* Types that the rules name: there is no delta where a profile lacks one. */
+static const char *const some_counters[] = {"inuse_space/bytes", "inuse_objects", "samples/count",
+                                            "cpu/nanoseconds"};
+static const char *const some_gauges[] = {"alloc_space", "alloc_objects/count", "contentions",
+                                          "delay/nanoseconds"};
+
+static pprofdelta_options options_of(const uint8_t *header)
+{
+    pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
+    o.on_reset = (pprofdelta_on_reset)(header[PAIR_HOW] % 5);
+    o.compression = (header[PAIR_HOW] >> 3 & 7) < 6
+                        ? PPROFDELTA_PLAIN
+                        : (pprofdelta_compression)(header[PAIR_HOW] & 1);
+    o.level = header[PAIR_HOW] >> 6;
+    o.flags = PPROFDELTA_VERIFY | (header[PAIR_WHAT] & 11u);
+    o.first = (pprofdelta_first)(header[PAIR_WHAT] >> 4 & 1);
+    o.max_memory = FUZZ_MAX_MEMORY;
+    o.counters = some_counters + (header[PAIR_WHO] & 3);
+    o.counters_len = header[PAIR_WHO] >> 2 & 1;
+    o.gauges = some_gauges + (header[PAIR_WHO] >> 3 & 3);
+    o.gauges_len = header[PAIR_WHO] >> 5 & 1;
+    return o;
+}
+
+static pprofdelta *new_context(const pprofdelta_options *options, heap *h)
+{
+    pprofdelta_allocator allocator = {heap_resize, heap_release, h};
+    pprofdelta *context = NULL;
+    require(pprofdelta_new(options, &allocator, &context, NULL) == PPROFDELTA_OK);
+    return context;
+}
+
+static void free_context(pprofdelta *context, const heap *h)
+{
+    pprofdelta_free(context);
+    require(!h->held);
+}
+
+static size_t inflated_len(const uint8_t *bytes, size_t len)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    pprofdelta *context = NULL;
+    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+    const uint8_t *out;
+    size_t out_len = 1;
+    pprofdelta_inflate(context, bytes, len, &out, &out_len, NULL);
+    pprofdelta_free(context);
+    return out_len;
+}
+
+/* ---- one call of the library, with the promises of every call held against it ------------------- */
+
+typedef struct delta {
+    pprofdelta_status status;
+    uint8_t *bytes; /* what the sink got */
+    size_t len;
+    pprofdelta_report report;
+    uint64_t allocations; /* that the call made */
+    bool refuse;          /* the sink shall */
+} delta;
+
+static int write_delta(void *cookie, const void *data, size_t len)
+{
+    delta *d = cookie;
+    if (d->refuse)
+        return 1;
+    d->bytes = realloc(d->bytes, d->len + len + 1);
+    require(d->bytes);
+    memcpy(d->bytes + d->len, data, len);
+    d->len += len;
+    return 0;
+}
+
+static void require_error(const pprofdelta_error *err, pprofdelta_status status, pd_bytes in)
+{
+    require(status != PPROFDELTA_E_VERIFY);
+    if (status == PPROFDELTA_OK)
+        fuzz_require_untouched(err);
+    else
+        fuzz_require_filled(err, status, in.len, inflated_len(in.ptr, in.len));
+}
+
+static pprofdelta_status base(pprofdelta *context, pd_bytes in)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_base(context, in.ptr, in.len, &err);
+    require_error(&err, status, in);
+    return status;
+}
+
+static void window(pprofdelta *context, heap *h, pd_bytes in, delta *d)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_sink sink = {write_delta, d};
+    uint64_t calls = h->calls;
+    d->len = 0;
+    d->status = pprofdelta_window(context, in.ptr, in.len, &sink, &d->report, &err);
+    d->allocations = h->calls - calls;
+    require_error(&err, d->status, in);
+    require(d->status == PPROFDELTA_OK || d->len == 0);
+}
+
+static void require_same(const delta *a, const delta *b)
+{
+    require(a->status == b->status && a->len == b->len);
+    require(!a->len || !memcmp(a->bytes, b->bytes, a->len));
+}
+
+/* ---- the profiles' values, read apart from the library's sums ----------------------------------- */
+
+typedef struct reading {
+    pprofdelta_sum sums[PPROFDELTA_MAX_TYPES];
+    uint64_t samples;
+    bool is_small; /* every value is from 0 to 2^40: no sum of them wraps in 64 bits */
+} reading;
+
+static void read_value(reading *r, size_t *column, uint64_t value)
+{
+    require(*column < PPROFDELTA_MAX_TYPES);
+    r->is_small &= value <= UINT64_C(1) << 40;
+    pd_sum_add(&r->sums[(*column)++], (int64_t)value);
+}
+
+static void read_sample(reading *r, pd_reader body)
+{
+    pd_field f;
+    size_t column = 0;
+    uint64_t value;
+    while (pd_reader_next(&body, &f)) {
+        if (f.number != PD_SAMPLE_VALUE)
+            continue;
+        if (f.wire == PD_WIRE_VARINT)
+            read_value(r, &column, f.value);
+        else
+            while (pd_reader_varint(&f.body, &value))
+                read_value(r, &column, value);
+    }
+    r->samples++;
+}
+
+/* Of a profile that the library accepted. */
+static reading read_profile(pd_bytes in)
+{
+    reading r = {.is_small = true};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    pprofdelta *context = NULL;
+    const uint8_t *bytes;
+    size_t len;
+    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+    require(pprofdelta_inflate(context, in.ptr, in.len, &bytes, &len, NULL) == PPROFDELTA_OK);
+    pd_reader top = pd_reader_of(bytes, len);
+    pd_field f;
+    while (pd_reader_next(&top, &f))
+        if (f.number == PD_PROFILE_SAMPLE)
+            read_sample(&r, f.body);
+    pprofdelta_free(context);
+    return r;
+}
+
+/* ---- the promises ------------------------------------------------------------------------------ */
+
+typedef struct trial {
+    pair in;
+    pprofdelta_options options;
+    bool has_base;      /* prev could be remembered */
+    bool is_small;      /* see reading; of both profiles */
+    const delta *first; /* the delta that all others are held against */
+} trial;
+
+static bool is_zero(pprofdelta_sum sum)
+{
+    return !sum.lo && !sum.hi;
+}
+
+static void require_no_counters(const pprofdelta_report *report)
+{
+    for (size_t i = 0; i < report->types_len; i++)
+        require(!report->types[i].is_counter || is_zero(report->types[i].delta));
+}
+
+/* prev + delta - clamped - vanished = cur: in 64 bits always, in all of them where nothing wraps. */
+static void require_law(const pprofdelta_type_report *type, bool is_small)
+{
+    pprofdelta_sum left = pd_sum_plus(type->prev, type->delta);
+    pprofdelta_sum right = pd_sum_plus(pd_sum_plus(type->cur, type->clamped), type->vanished);
+    require(left.lo == right.lo && (!is_small || left.hi == right.hi));
+}
+
+static void require_report(const trial *t, const delta *d)
+{
+    const pprofdelta_report *r = &d->report;
+    reading cur = read_profile(t->in.cur), out = read_profile((pd_bytes){d->bytes, d->len});
+    bool is_negative = t->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    bool never_restarts = is_negative || t->options.on_reset == PPROFDELTA_ON_RESET_CLAMP;
+    require(!r->had_base == !t->has_base && r->sequence == 1 && r->output_len == d->len);
+    require(r->samples_in == cur.samples && r->samples_out == out.samples);
+    require(r->matched + r->fresh + r->duplicates == r->samples_in);
+    require(r->samples_out <= r->matched + r->fresh + (is_negative ? r->vanished : 0));
+    require(r->clamped <= r->matched);
+    require(t->has_base || r->restart == PPROFDELTA_RESTART_NONE);
+    require(!never_restarts || r->restart == PPROFDELTA_RESTART_NONE);
+    for (size_t i = 0; i < r->types_len; i++) {
+        const pprofdelta_type_report *type = &r->types[i];
+        require(type->cur.lo == cur.sums[i].lo && type->delta.lo == out.sums[i].lo);
+        if (type->is_counter)
+            require_law(type, t->is_small);
+        else
+            require(pd_sum_equal(type->cur, type->delta));
+        require(!t->is_small || is_negative || type->delta.hi >= 0);
+    }
+}
+
+/* Valid, stamped, and refused as an input because of that. */
+static void require_valid_output(const trial *t, const delta *d)
+{
+    static const char *const formats[] = {"gzip", "zstd", "plain"};
+    bool is_stamped = !(t->options.flags & PPROFDELTA_NO_STAMP);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    heap h = {0};
+    pprofdelta *context = new_context(&options, &h);
+    pprofdelta_census census;
+    require(!pprofdelta_check(context, d->bytes, d->len, &census, NULL));
+    require(!strcmp(census.format, formats[t->options.compression]));
+    require(!census.is_stamped == !is_stamped);
+    require(census.types == d->report.types_len && census.samples == d->report.samples_out);
+    require(census.time_nanos == d->report.to_nanos && !census.unknown_fields);
+    if (is_stamped)
+        require(pprofdelta_base(context, d->bytes, d->len, NULL) == PPROFDELTA_E_STAMPED);
+    free_context(context, &h);
+}
+
+/* Neither has anything that the other lacks, but for the stamp. */
+static void require_same_size(pprofdelta *context, const delta *a, const delta *b)
+{
+    pprofdelta_census one, other;
+    require(!pprofdelta_check(context, a->bytes, a->len, &one, NULL));
+    require(!pprofdelta_check(context, b->bytes, b->len, &other, NULL));
+    require(one.samples == other.samples && one.mappings == other.mappings);
+    require(one.locations == other.locations && one.functions == other.functions);
+    require(one.strings - !!one.is_stamped == other.strings && !other.is_stamped);
+}
+
+/* The delta is as compact as it can be. Taken as a profile of everything since the process began it
+ * is written with strings in another order where the input had labels before locations, and after
+ * that in no other. */
+static void require_fixed_point(const trial *t, const delta *d)
+{
+    pprofdelta_options options = t->options;
+    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED | PPROFDELTA_VERIFY;
+    options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+    options.first = PPROFDELTA_FIRST_FULL;
+    heap h = {0};
+    pprofdelta *context = new_context(&options, &h);
+    delta once = {0}, twice = {0};
+    window(context, &h, (pd_bytes){d->bytes, d->len}, &once);
+    require(once.status == PPROFDELTA_OK);
+    require(!once.report.duplicates && once.report.samples_out == d->report.samples_out);
+    pprofdelta_abandon(context);
+    require_same_size(context, d, &once);
+    window(context, &h, (pd_bytes){once.bytes, once.len}, &twice);
+    require_same(&once, &twice);
+    free(once.bytes);
+    free(twice.bytes);
+    free_context(context, &h);
+}
+
+/* A second look at the same: no counter has moved, and nothing is allocated for it. */
+static void require_steady(const trial *t, pprofdelta *context, heap *h)
+{
+    delta again = {0};
+    pprofdelta_abandon(context);
+    window(context, h, t->in.cur, &again);
+    require_same(t->first, &again);
+    require(!again.allocations);
+    pprofdelta_commit(context);
+    window(context, h, t->in.cur, &again);
+    if (t->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE) {
+        require(again.status == PPROFDELTA_E_USAGE);
+    } else if (t->options.on_reset == PPROFDELTA_ON_RESET_FAIL) {
+        require(again.status == PPROFDELTA_OK || again.status == PPROFDELTA_E_RESET);
+    } else {
+        bool is_restart = again.report.restart == PPROFDELTA_RESTART_STARTED;
+        require(again.status == PPROFDELTA_OK && again.report.sequence == 2);
+        if ((t->is_small && !is_restart) || t->options.on_reset == PPROFDELTA_ON_RESET_CLAMP)
+            require_no_counters(&again.report);
+    }
+    free(again.bytes);
+}
+
+/* cur against itself. */
+static void require_no_difference(const trial *t)
+{
+    heap h = {0};
+    delta d = {0};
+    pprofdelta *context = new_context(&t->options, &h);
+    require(base(context, t->in.cur) == PPROFDELTA_OK);
+    window(context, &h, t->in.cur, &d);
+    require(d.status == PPROFDELTA_OK && d.report.restart == PPROFDELTA_RESTART_NONE);
+    require(!d.report.fresh && !d.report.vanished && !d.report.clamped);
+    require_no_counters(&d.report);
+    free(d.bytes);
+    free_context(context, &h);
+}
+
+static void set_started(const trial *t, pprofdelta *context)
+{
+    static const int64_t starts[] = {0, 1, -1, INT64_MAX, 1700000000000000000};
+    uint8_t old = t->in.header[PAIR_OLD];
+    if (old & 8)
+        pprofdelta_set_started(context, starts[(old & 7) % 5]);
+}
+
+/* A window with something wrong in it. Where it comes out right all the same, it is abandoned. */
+static void spoil(const trial *t, pprofdelta *context, heap *h)
+{
+    size_t len = t->in.cur.len, at = len ? len * t->in.header[PAIR_AT] / 256 : 0;
+    delta d = {.refuse = t->in.header[PAIR_BAD] % 5 == 0};
+    uint8_t *copy = calloc(len + 1, 1);
+    require(copy);
+    if (len)
+        memcpy(copy, t->in.cur.ptr, len);
+    pd_bytes in = {copy, len};
+    switch (t->in.header[PAIR_BAD] % 5) {
+    case 1:
+        in.len = at;
+        break;
+    case 2:
+        copy[at] ^= (uint8_t)(1 << (t->in.header[PAIR_BAD] >> 5));
+        break;
+    case 3:
+        in = t->in.prev;
+        break;
+    case 4:
+        h->fail = h->calls + 1 + t->in.header[PAIR_AT];
+        break;
+    default:
+        break;
+    }
+    window(context, h, in, &d);
+    require(!d.refuse || d.status != PPROFDELTA_OK);
+    h->fail = 0;
+    pprofdelta_abandon(context);
+    free(d.bytes);
+    free(copy);
+}
+
+/* The nth allocation fails. Who carries on after that gets what he would have got. */
+static void starve(const trial *t)
+{
+    const uint8_t *nth = t->in.header + PAIR_NTH;
+    heap h = {.fail = (nth[0] | (uint64_t)nth[1] << 8) % 512 + 1};
+    pprofdelta_allocator allocator = {heap_resize, heap_release, &h};
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta *context = NULL;
+    if (pprofdelta_new(&t->options, &allocator, &context, &err)) {
+        require(!context && !h.held);
+        fuzz_require_filled(&err, PPROFDELTA_E_MEMORY, 0, 1);
+        context = new_context(&t->options, &h);
+    }
+    set_started(t, context);
+    delta d = {0};
+    if (base(context, t->in.prev) == PPROFDELTA_E_MEMORY)
+        require(t->has_base == (base(context, t->in.prev) == PPROFDELTA_OK));
+    window(context, &h, t->in.cur, &d);
+    if (d.status == PPROFDELTA_E_MEMORY)
+        window(context, &h, t->in.cur, &d);
+    require_same(t->first, &d);
+    free(d.bytes);
+    free_context(context, &h);
+}
+
+/* Little memory is a reason to refuse, never to give another answer. */
+static void squeeze(const trial *t)
+{
+    pprofdelta_options options = t->options;
+    options.max_memory = UINT64_C(1) << (12 + t->in.header[PAIR_AT] % 10);
+    heap h = {0};
+    pprofdelta_allocator allocator = {heap_resize, heap_release, &h};
+    pprofdelta *context = NULL;
+    if (pprofdelta_new(&options, &allocator, &context, NULL) != PPROFDELTA_OK) {
+        require(!h.held);
+        return;
+    }
+    set_started(t, context);
+    delta d = {0};
+    pprofdelta_status status = base(context, t->in.prev);
+    require(status == PPROFDELTA_E_LIMIT || t->has_base == (status == PPROFDELTA_OK));
+    window(context, &h, t->in.cur, &d);
+    if (d.status != PPROFDELTA_E_LIMIT && status != PPROFDELTA_E_LIMIT)
+        require_same(t->first, &d);
+    free(d.bytes);
+    free_context(context, &h);
+}
+
+/* All of it, on the pair's own context. */
+static void try_all(trial *t)
+{
+    heap h = {0};
+    delta d = {0}, after = {0};
+    pprofdelta *context = new_context(&t->options, &h);
+    set_started(t, context);
+    t->first = &d;
+    t->has_base = base(context, t->in.prev) == PPROFDELTA_OK;
+    window(context, &h, t->in.cur, &d);
+    starve(t);
+    squeeze(t);
+    if (d.status == PPROFDELTA_OK) {
+        t->is_small =
+            read_profile(t->in.cur).is_small && (!t->has_base || read_profile(t->in.prev).is_small);
+        require_report(t, &d);
+        require_valid_output(t, &d);
+        require_fixed_point(t, &d);
+        pprofdelta_abandon(context);
+        if (t->options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE || t->has_base)
+            require_no_difference(t);
+    }
+    spoil(t, context, &h);
+    window(context, &h, t->in.cur, &after);
+    require_same(&d, &after);
+    if (d.status == PPROFDELTA_OK)
+        require_steady(t, context, &h);
+    free(d.bytes);
+    free(after.bytes);
+    free_context(context, &h);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    trial t = {0};
+    if (!pair_split(data, size, &t.in))
+        return 0;
+    t.options = options_of(data);
+    try_all(&t);
+    return 0;
+}

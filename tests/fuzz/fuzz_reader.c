@@ -1,0 +1,361 @@
+/* Any bytes as a profile: they are refused with a reason that can be followed, or they are a valid
+ * profile, also in the eyes of a reader of another make.
+ *
+ * Each input is looked at twice, by a context that is new and has options of every kind, and by one
+ * that has seen all the inputs before: neither may change the verdict. What is accepted goes
+ * through protobuf-c's message view, which must find the same elements, and every reference is
+ * followed there the slow and obvious way. (What protobuf-c does not take is left out: it knows no
+ * tag longer than five bytes.) And every sample is read both ways, the quick and the careful. */
+#include "fuzz.h"
+
+#include "profile.pb-c.h"
+#include "profile/sample.h"
+
+#include <stdbool.h>
+
+/* ---- following every reference in the view ---------------------------------------------------- */
+
+typedef Pd__View__Profile view;
+
+static void require_string(const view *v, int64_t index)
+{
+    require(index >= 0 && (uint64_t)index < v->n_string_table);
+}
+
+static void require_type(const view *v, const Pd__View__ValueType *type)
+{
+    require_string(v, type->type);
+    require_string(v, type->unit);
+}
+
+/* An id that is looked up among others; ids are sorted once, so that large inputs stay cheap. */
+typedef struct id_set {
+    uint64_t *ids;
+    size_t len;
+} id_set;
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x, y;
+    memcpy(&x, a, sizeof x);
+    memcpy(&y, b, sizeof y);
+    return (x > y) - (x < y);
+}
+
+static id_set new_ids(size_t len)
+{
+    id_set set = {calloc(len + 1, sizeof *set.ids), len};
+    require(set.ids);
+    return set;
+}
+
+static void require_unique(id_set set)
+{
+    qsort(set.ids, set.len, sizeof *set.ids, compare_ids);
+    for (size_t i = 0; i < set.len; i++)
+        require(set.ids[i] && (!i || set.ids[i] != set.ids[i - 1]));
+}
+
+static void require_id(id_set set, uint64_t id)
+{
+    require(bsearch(&id, set.ids, set.len, sizeof *set.ids, compare_ids));
+}
+
+static id_set mapping_ids(const view *v)
+{
+    id_set set = new_ids(v->n_mapping);
+    for (size_t i = 0; i < v->n_mapping; i++) {
+        set.ids[i] = v->mapping[i]->id;
+        require_string(v, v->mapping[i]->filename);
+        require_string(v, v->mapping[i]->build_id);
+    }
+    require_unique(set);
+    return set;
+}
+
+static id_set function_ids(const view *v)
+{
+    id_set set = new_ids(v->n_function);
+    for (size_t i = 0; i < v->n_function; i++) {
+        set.ids[i] = v->function[i]->id;
+        require_string(v, v->function[i]->name);
+        require_string(v, v->function[i]->system_name);
+        require_string(v, v->function[i]->filename);
+    }
+    require_unique(set);
+    return set;
+}
+
+static id_set location_ids(const view *v, id_set mappings, id_set functions)
+{
+    id_set set = new_ids(v->n_location);
+    for (size_t i = 0; i < v->n_location; i++) {
+        const Pd__View__Location *location = v->location[i];
+        set.ids[i] = location->id;
+        if (location->mapping_id)
+            require_id(mappings, location->mapping_id);
+        for (size_t j = 0; j < location->n_line; j++)
+            if (location->line[j]->function_id)
+                require_id(functions, location->line[j]->function_id);
+    }
+    require_unique(set);
+    return set;
+}
+
+static void require_sample(const view *v, const Pd__View__Sample *sample, id_set locations)
+{
+    require(sample->n_value == v->n_sample_type);
+    for (size_t i = 0; i < sample->n_location_id; i++)
+        require_id(locations, sample->location_id[i]);
+    for (size_t i = 0; i < sample->n_label; i++) {
+        require_string(v, sample->label[i]->key);
+        require_string(v, sample->label[i]->str);
+        require_string(v, sample->label[i]->num_unit);
+    }
+}
+
+static void require_header(const view *v)
+{
+    require(v->n_string_table && !v->string_table[0][0]);
+    require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
+    for (size_t i = 0; i < v->n_sample_type; i++)
+        require_type(v, v->sample_type[i]);
+    if (v->period_type)
+        require_type(v, v->period_type);
+    for (size_t i = 0; i < v->n_comment; i++)
+        require_string(v, v->comment[i]);
+    require_string(v, v->drop_frames);
+    require_string(v, v->keep_frames);
+    require_string(v, v->default_sample_type);
+    require_string(v, v->doc_url);
+}
+
+static void require_valid(const view *v)
+{
+    require_header(v);
+    id_set mappings = mapping_ids(v), functions = function_ids(v);
+    id_set locations = location_ids(v, mappings, functions);
+    for (size_t i = 0; i < v->n_sample; i++)
+        require_sample(v, v->sample[i], locations);
+    free(mappings.ids);
+    free(functions.ids);
+    free(locations.ids);
+}
+
+/* ---- the census, counted again ---------------------------------------------------------------- */
+
+static uint64_t unknown_in_sample(const Pd__View__Sample *sample)
+{
+    uint64_t count = sample->base.n_unknown_fields;
+    for (size_t i = 0; i < sample->n_label; i++)
+        count += sample->label[i]->base.n_unknown_fields;
+    return count;
+}
+
+static uint64_t unknown_in_location(const Pd__View__Location *location)
+{
+    uint64_t count = location->base.n_unknown_fields;
+    for (size_t i = 0; i < location->n_line; i++)
+        count += location->line[i]->base.n_unknown_fields;
+    return count;
+}
+
+static uint64_t unknown_fields(const view *v)
+{
+    uint64_t count = v->base.n_unknown_fields;
+    if (v->period_type)
+        count += v->period_type->base.n_unknown_fields;
+    for (size_t i = 0; i < v->n_sample_type; i++)
+        count += v->sample_type[i]->base.n_unknown_fields;
+    for (size_t i = 0; i < v->n_sample; i++)
+        count += unknown_in_sample(v->sample[i]);
+    for (size_t i = 0; i < v->n_mapping; i++)
+        count += v->mapping[i]->base.n_unknown_fields;
+    for (size_t i = 0; i < v->n_location; i++)
+        count += unknown_in_location(v->location[i]);
+    for (size_t i = 0; i < v->n_function; i++)
+        count += v->function[i]->base.n_unknown_fields;
+    return count;
+}
+
+static bool is_stamped(const view *v)
+{
+    static const char stamp[] = "pprofdelta: delta";
+    for (size_t i = 0; i < v->n_comment; i++)
+        if (!strncmp(v->string_table[v->comment[i]], stamp, sizeof stamp - 1))
+            return true;
+    return false;
+}
+
+static void require_census(const view *v, const pprofdelta_census *census)
+{
+    uint64_t by_lines = 0;
+    for (size_t i = 0; i < v->n_location; i++)
+        by_lines += !v->location[i]->address && v->location[i]->n_line;
+    require(census->types == v->n_sample_type);
+    require(census->samples == v->n_sample);
+    require(census->mappings == v->n_mapping);
+    require(census->locations == v->n_location);
+    require(census->functions == v->n_function);
+    require(census->strings == v->n_string_table);
+    require(census->by_lines == by_lines);
+    require(census->by_address == v->n_location - by_lines);
+    /* A period_type that is there twice is merged, and protobuf-c keeps the last one's unknowns. */
+    require(census->unknown_fields >= unknown_fields(v));
+    require(census->unknown_fields == unknown_fields(v) || v->period_type);
+    require(census->time_nanos == v->time_nanos);
+    require(census->duration_nanos == v->duration_nanos);
+    require(!census->is_stamped == !is_stamped(v));
+}
+
+static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_census *census)
+{
+    view *v = pd__view__profile__unpack(NULL, len, bytes);
+    if (!v)
+        return;
+    require_valid(v);
+    require_census(v, census);
+    pd__view__profile__free_unpacked(v, NULL);
+}
+
+/* ---- the quick way and the careful way --------------------------------------------------------- */
+
+/* Where the careful way finds something wrong, or a field that it does not know, the quick way
+ * must have declined; else both see the same sample. */
+static void require_same_sample(pd_sample_reader *careful, pd_sample_reader *quick, pd_reader body)
+{
+    pd_sample one, other;
+    careful->parse.status = PPROFDELTA_OK;
+    careful->parse.unknown_fields = 0;
+    pd_sample_read(careful, body, &one);
+    if (!pd_sample_read_quick(quick, body, &other))
+        return;
+    require(!careful->parse.status && !careful->parse.unknown_fields);
+    require(pd_key_equal(pd_stack_hash_key(&one.stack), pd_stack_hash_key(&other.stack)));
+    require(one.values_len == other.values_len);
+    require(!memcmp(one.values, other.values, one.values_len * sizeof *one.values));
+}
+
+static void require_same_samples(const pd_tables *tables, const pd_stack_numbers *numbers)
+{
+    pd_columns columns = {.len = tables->types_len};
+    for (size_t i = 0; i < columns.len; i++)
+        columns.slot[i] = (uint8_t)(columns.len - 1 - i);
+    pd_sample_reader careful = {.parse = {.zero = tables->bytes.ptr},
+                                .tables = tables,
+                                .numbers = numbers,
+                                .columns = &columns};
+    pd_sample_reader quick = careful;
+    pd_reader top = pd_reader_of(tables->bytes.ptr, tables->bytes.len);
+    pd_field f;
+    while (pd_reader_next(&top, &f))
+        if (f.number == PD_PROFILE_SAMPLE)
+            require_same_sample(&careful, &quick, f.body);
+}
+
+/* Of any profile whose tables are sound, even if its samples are not. */
+static void require_both_ways(const uint8_t *bytes, size_t len)
+{
+    enum { SLACK = 8 }; /* the quick way may look so far past the end */
+    static pd_stack_numbers numbers;
+    pd_stack_numbers_init(&numbers);
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
+    uint8_t *copy = calloc(len + SLACK, 1);
+    require(copy);
+    if (len)
+        memcpy(copy, bytes, len);
+    pd_tables tables = {0};
+    if (!pd_tables_parse(&tables, &mem, (pd_bytes){copy, len}, NULL))
+        require_same_samples(&tables, &numbers);
+    pd_tables_release(&tables, &mem);
+    require(!mem.used);
+    free(copy);
+}
+
+/* ---- the target ------------------------------------------------------------------------------- */
+
+/* Options of every kind, chosen by the bytes, so that the input stays a file like any other. None
+ * of them takes part in a check. */
+static pprofdelta *new_context(const uint8_t *data, size_t size)
+{
+    static const char *const counters[] = {"no_such_type", "samples/count"}, *const gauges[] = {
+                                                                                 "x"};
+    uint32_t hash = 2166136261u;
+    for (size_t i = 0; i < size; i++)
+        hash = (hash ^ data[i]) * 16777619u;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = hash >> 8 & 15;
+    options.on_reset = (pprofdelta_on_reset)((hash >> 12) % 5);
+    options.first = (pprofdelta_first)(hash >> 16 & 1);
+    options.compression = (pprofdelta_compression)((hash >> 17) % 3);
+    options.level = (int)(hash >> 20) % 10;
+    options.counters = counters;
+    options.counters_len = (hash >> 24) % 3;
+    options.gauges = gauges;
+    options.gauges_len = hash >> 27 & 1;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    pprofdelta *context = NULL;
+    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+    return context;
+}
+
+static pprofdelta *old_context(void)
+{
+    static pprofdelta *context;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    if (!context)
+        require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+    return context;
+}
+
+static void check_refusal(pprofdelta_status status, const pprofdelta_error *err, size_t size,
+                          bool inflates, size_t inflated_len)
+{
+    bool is_inflate = !strcmp(err->stage, "inflate");
+    require(status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_INFLATE ||
+            status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE);
+    require(is_inflate == !inflates || status == PPROFDELTA_E_LIMIT);
+    fuzz_require_filled(err, status, size, inflates ? inflated_len : 1);
+    require(status != PPROFDELTA_E_WIRE || !strcmp(err->stage, "wire"));
+    require(status != PPROFDELTA_E_PROFILE || !strcmp(err->stage, "profile"));
+}
+
+/* The same bytes, looked at by a context that has a past. */
+static void check_again(const uint8_t *data, size_t size, pprofdelta_status status,
+                        const pprofdelta_error *err)
+{
+    pprofdelta_error again = fuzz_unfilled();
+    pprofdelta_status second = pprofdelta_check(old_context(), data, size, NULL, &again);
+    /* What it kept from larger inputs counts against its limit. */
+    if (status == PPROFDELTA_E_LIMIT || second == PPROFDELTA_E_LIMIT)
+        return;
+    require(second == status);
+    if (status)
+        require(again.offset == err->offset && again.element == err->element &&
+                !strcmp(again.field, err->field) && !strcmp(again.text, err->text));
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    pprofdelta *context = new_context(data, size);
+    pprofdelta_census census;
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_check(context, data, size, &census, &err);
+    const uint8_t *inflated = NULL;
+    size_t inflated_len = 0;
+    bool inflates = !pprofdelta_inflate(context, data, size, &inflated, &inflated_len, NULL);
+    if (status) {
+        check_refusal(status, &err, size, inflates, inflated_len);
+    } else {
+        fuzz_require_untouched(&err);
+        require(inflates && census.inflated_len == inflated_len);
+        require_view(inflated, inflated_len, &census);
+    }
+    if (inflates)
+        require_both_ways(inflated, inflated_len);
+    check_again(data, size, status, &err);
+    pprofdelta_free(context);
+    return 0;
+}

@@ -1,0 +1,97 @@
+/* Runs a fuzz target over files: the corpus in the ordinary tests, a finding under a debugger.
+ *
+ *     fuzz_pair_replay FILE|DIRECTORY...     directories are walked whole
+ *
+ * Every input is a copy of its very size on the heap, so that a sanitizer or valgrind sees a read
+ * past the end. The empty input is always tried. A target that dies takes this program along, which
+ * is the failure that the test sees; the last words are the name of the file. */
+#include <ftw.h>
+#include <signal.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
+
+static unsigned long passed, failed;
+static char running[4096] = "nothing yet\n";
+
+static const int deadly[] = {SIGSEGV, SIGBUS, SIGFPE, SIGILL, SIGABRT, SIGTERM};
+#define DEADLY_LEN (sizeof deadly / sizeof *deadly)
+static struct sigaction before[DEADLY_LEN];
+
+/* Names the input, then gives the signal back to who had it before us, so that a sanitizer can
+ * report: a faulting instruction runs again when we return, abort() raises again by itself. */
+static void last_words(int signal_number)
+{
+    static const char intro[] = "died on ";
+    ssize_t ignored = write(STDERR_FILENO, intro, sizeof intro - 1);
+    ignored += write(STDERR_FILENO, running, strlen(running));
+    (void)ignored;
+    for (size_t i = 0; i < DEADLY_LEN; i++)
+        if (deadly[i] == signal_number)
+            sigaction(signal_number, &before[i], NULL);
+    if (signal_number == SIGTERM)
+        raise(signal_number);
+}
+
+static void prepare_last_words(void)
+{
+    struct sigaction action = {.sa_handler = last_words};
+    for (size_t i = 0; i < DEADLY_LEN; i++)
+        sigaction(deadly[i], &action, &before[i]);
+}
+
+static void run_input(const char *name, const uint8_t *data, size_t len)
+{
+    snprintf(running, sizeof running, "%s\n", name);
+    LLVMFuzzerTestOneInput(data, len);
+    passed++;
+}
+
+static void refuse(const char *name, const char *why)
+{
+    printf("FAILED %s: %s\n", name, why);
+    failed++;
+}
+
+static void run_file(const char *name, size_t len)
+{
+    FILE *file = fopen(name, "rb");
+    uint8_t *data = malloc(len ? len : 1);
+    if (!file || !data || fread(data, 1, len, file) != len)
+        refuse(name, "cannot be read");
+    else
+        run_input(name, data, len);
+    free(data);
+    if (file)
+        fclose(file);
+}
+
+static int visit(const char *name, const struct stat *info, int kind, struct FTW *place)
+{
+    (void)place;
+    if (kind == FTW_F && S_ISREG(info->st_mode))
+        run_file(name, (size_t)info->st_size);
+    return 0;
+}
+
+int main(int argc, char **argv)
+{
+    prepare_last_words();
+    uint8_t *nothing = malloc(1);
+    if (nothing)
+        run_input("the empty input", nothing, 0);
+    free(nothing);
+    for (int i = 1; i < argc; i++) {
+        unsigned long before_this = passed + failed;
+        if (nftw(argv[i], visit, 16, FTW_PHYS) != 0)
+            refuse(argv[i], "cannot be walked");
+        else if (passed + failed == before_this)
+            refuse(argv[i], "no file there");
+    }
+    printf("%lu passed, %lu failed\n", passed, failed);
+    return failed != 0;
+}

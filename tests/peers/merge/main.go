@@ -1,0 +1,103 @@
+// Merge is the delta of a careful user of google/pprof's profile package: the counters of the
+// earlier profile are negated, its gauges taken out, and the two merged.
+//
+//	merge PREV CUR OUT         gzip or plain in, gzip out
+//	merge -rounds N PREV CUR   prints the nanoseconds of N windows, plain to plain, in memory
+//
+// The user of the second form keeps the last profile parsed, so a round parses one profile only.
+package main
+
+import (
+	"bytes"
+	"flag"
+	"fmt"
+	"io"
+	"os"
+
+	"github.com/google/pprof/profile"
+
+	"pprofdelta/tests/peers/files"
+)
+
+// ratios are -1 for what only grows and 0 for the rest.
+func ratios(types []*profile.ValueType) []float64 {
+	counters := map[string]bool{
+		"alloc_objects": true, "alloc_space": true, "contentions": true, "delay": true,
+	}
+	all := make([]float64, len(types))
+	for i, t := range types {
+		if counters[t.Type] {
+			all[i] = -1
+		}
+	}
+	return all
+}
+
+// delta uses prev up.
+func delta(prev, cur *profile.Profile) (*profile.Profile, error) {
+	if err := prev.ScaleN(ratios(prev.SampleType)); err != nil {
+		return nil, err
+	}
+	return profile.Merge([]*profile.Profile{prev, cur})
+}
+
+func once(prevBytes, curBytes []byte, out string) error {
+	prev, err := profile.ParseData(prevBytes)
+	if err != nil {
+		return err
+	}
+	cur, err := profile.ParseData(curBytes)
+	if err != nil {
+		return err
+	}
+	difference, err := delta(prev, cur)
+	if err != nil {
+		return err
+	}
+	return files.WriteGzip(out, func(w io.Writer) error { return difference.WriteUncompressed(w) })
+}
+
+func timed(rounds int, prevBytes, curBytes []byte) error {
+	var prev *profile.Profile
+	var out bytes.Buffer
+	prepare := func() (err error) {
+		prev, err = profile.ParseData(prevBytes)
+		return err
+	}
+	window := func() error {
+		cur, err := profile.ParseData(curBytes)
+		if err != nil {
+			return err
+		}
+		difference, err := delta(prev, cur)
+		if err != nil {
+			return err
+		}
+		out.Reset()
+		return difference.WriteUncompressed(&out)
+	}
+	return files.Time(rounds, prepare, window)
+}
+
+func main() {
+	rounds := flag.Int("rounds", 0, "time so many windows in memory")
+	flag.Parse()
+	files.Main(func() error {
+		if flag.NArg() != 3 && !(*rounds > 0 && flag.NArg() == 2) {
+			fmt.Fprintln(os.Stderr, "usage: merge [-rounds N] PREV CUR [OUT]")
+			os.Exit(2)
+		}
+		prev, err := files.Read(flag.Arg(0))
+		if err != nil {
+			return err
+		}
+		cur, err := files.Read(flag.Arg(1))
+		if err != nil {
+			return err
+		}
+		if *rounds > 0 {
+			return timed(*rounds, prev, cur)
+		}
+		return once(prev, cur, flag.Arg(2))
+	})
+}

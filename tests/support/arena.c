@@ -1,0 +1,130 @@
+#include "arena.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct arena_block {
+    struct arena_block *before;
+    size_t len, cap;
+    _Alignas(max_align_t) uint8_t data[];
+} arena_block;
+
+enum { BLOCK_SIZE = 64 << 10, ALIGNMENT = _Alignof(max_align_t) };
+
+static arena_block *block_new(size_t size)
+{
+    arena_block *block = calloc(1, sizeof *block + size);
+    if (!block) {
+        fprintf(stderr, "a test ran out of memory\n");
+        abort();
+    }
+    block->cap = size;
+    return block;
+}
+
+void *arena_alloc(arena *a, size_t size)
+{
+    size = (size + ALIGNMENT) / ALIGNMENT * ALIGNMENT;
+    arena_block *last = a->last;
+    if (!last || size > last->cap - last->len) {
+        last = block_new(size > BLOCK_SIZE ? size : BLOCK_SIZE);
+        last->before = a->last;
+        a->last = last;
+    }
+    void *ptr = last->data + last->len;
+    last->len += size;
+    return ptr;
+}
+
+void arena_free(arena *a)
+{
+    while (a->last) {
+        arena_block *before = a->last->before;
+        free(a->last);
+        a->last = before;
+    }
+}
+
+char *arena_text(arena *a, const char *text)
+{
+    size_t size = strlen(text) + 1;
+    return memcpy(arena_alloc(a, size), text, size);
+}
+
+char *arena_format(arena *a, const char *format, ...)
+{
+    va_list args, again;
+    va_start(args, format);
+    va_copy(again, args);
+    int len = vsnprintf(NULL, 0, format, args);
+    char *text = arena_alloc(a, (size_t)len + 1);
+    vsnprintf(text, (size_t)len + 1, format, again);
+    va_end(again);
+    va_end(args);
+    return text;
+}
+
+void arena_room(arena *a, void *array, size_t len, size_t *cap, size_t size)
+{
+    if (len < *cap)
+        return;
+    size_t room = *cap ? *cap * 2 : 8;
+    void *old, *moved = arena_alloc(a, room * size);
+    memcpy(&old, array, sizeof old);
+    if (len)
+        memcpy(moved, old, len * size);
+    memcpy(array, &moved, sizeof moved);
+    *cap = room;
+}
+
+buf buf_begin(arena *a)
+{
+    return (buf){.arena = a};
+}
+
+static void buf_room(buf *b, size_t more)
+{
+    if (more < b->cap - b->len)
+        return;
+    size_t cap = b->cap * 2 > b->len + more + 1 ? b->cap * 2 : b->len + more + 32;
+    uint8_t *moved = arena_alloc(b->arena, cap);
+    if (b->len)
+        memcpy(moved, b->ptr, b->len);
+    b->ptr = moved;
+    b->cap = cap;
+}
+
+void buf_add(buf *b, const void *data, size_t len)
+{
+    buf_room(b, len);
+    if (len)
+        memcpy(b->ptr + b->len, data, len);
+    b->len += len;
+    b->ptr[b->len] = 0;
+}
+
+void buf_text(buf *b, const char *text)
+{
+    buf_add(b, text, strlen(text));
+}
+
+void buf_format(buf *b, const char *format, ...)
+{
+    char piece[256];
+    va_list args;
+    va_start(args, format);
+    int len = vsnprintf(piece, sizeof piece, format, args);
+    va_end(args);
+    if (len < 0 || (size_t)len >= sizeof piece) {
+        fprintf(stderr, "buf_format is for short pieces: %s\n", format);
+        abort();
+    }
+    buf_add(b, piece, (size_t)len);
+}
+
+const char *buf_string(const buf *b)
+{
+    return b->ptr ? (const char *)b->ptr : "";
+}

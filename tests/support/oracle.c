@@ -1,0 +1,267 @@
+#include "oracle_work.h"
+
+#include <string.h>
+
+/* ---------------------------------------------------------------------------------------------
+ * Types
+ * ------------------------------------------------------------------------------------------ */
+
+static bool option_names(const char *option, const expected_type *type)
+{
+    size_t len = strlen(type->type);
+    if (strcmp(option, type->type) == 0)
+        return true;
+    return strncmp(option, type->type, len) == 0 && option[len] == '/' &&
+           strcmp(option + len + 1, type->unit) == 0;
+}
+
+/* Sets the types that the options name; false: one of them names none. */
+static bool apply_options(work *w, const char *const *options, size_t len, bool is_counter)
+{
+    bool all = true;
+    for (size_t i = 0; i < len; i++) {
+        bool found = false;
+        for (size_t t = 0; t < w->types_len; t++)
+            if (option_names(options[i], &w->types[t])) {
+                w->types[t].is_counter = is_counter;
+                found = true;
+            }
+        all = all && found;
+    }
+    return all;
+}
+
+/* false: an option that names nothing, or no counter at all. */
+static bool make_types(work *w)
+{
+    static const expected_type usual[] = {{.type = "alloc_objects", .unit = "count"},
+                                          {.type = "alloc_space", .unit = "bytes"},
+                                          {.type = "contentions", .unit = "count"},
+                                          {.type = "delay", .unit = "nanoseconds"}};
+    const Pd__View__Profile *p = w->cur.view;
+    w->types_len = p->n_sample_type;
+    w->types = ARENA_ARRAY(w->arena, expected_type, w->types_len);
+    for (size_t i = 0; i < w->types_len; i++) {
+        expected_type *t = &w->types[i];
+        t->type = reading_string(&w->cur, p->sample_type[i]->type);
+        t->unit = reading_string(&w->cur, p->sample_type[i]->unit);
+        for (size_t n = 0; n < sizeof usual / sizeof *usual; n++)
+            if (strcmp(t->type, usual[n].type) == 0 && strcmp(t->unit, usual[n].unit) == 0)
+                t->is_counter = true;
+    }
+    const pprofdelta_options *o = w->o->options;
+    bool good = apply_options(w, o->counters, o->counters_len, true);
+    good = apply_options(w, o->gauges, o->gauges_len, false) && good;
+    bool any = false;
+    for (size_t i = 0; i < w->types_len; i++)
+        any = any || w->types[i].is_counter;
+    return good && any;
+}
+
+/* The k-th column of a name goes with the k-th of that name in the ledger. false: none left. */
+static bool match_columns(work *w)
+{
+    const ledger *l = &w->o->held;
+    w->columns = ARENA_ARRAY(w->arena, size_t, w->types_len);
+    bool *taken = ARENA_ARRAY(w->arena, bool, l->types_len);
+    if (l->types_len != w->types_len)
+        return false;
+    for (size_t i = 0; i < w->types_len; i++) {
+        const char *name = work_type_name(w->arena, &w->types[i]);
+        size_t n = 0;
+        while (n < l->types_len && (taken[n] || strcmp(l->types[n], name) != 0))
+            n++;
+        if (n == l->types_len)
+            return false;
+        taken[n] = true;
+        w->columns[i] = n;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Can there be a delta?
+ * ------------------------------------------------------------------------------------------ */
+
+static bool is_stamped(const reading *r)
+{
+    for (size_t i = 0; i < r->view->n_comment; i++)
+        if (reading_is_stamp(r, i))
+            return true;
+    return false;
+}
+
+/* Reads cur, and checks all that base and window both check. */
+static status_set open_profile(work *w, const void *bytes, size_t len)
+{
+    pprofdelta_status status = reading_make(w->arena, bytes, len, &w->cur);
+    if (status == PPROFDELTA_E_WIRE)
+        return STATUS(PPROFDELTA_E_WIRE) | STATUS(PPROFDELTA_E_PROFILE);
+    if (status == PPROFDELTA_E_PROFILE) /* and perhaps more than that; nobody says what is first */
+        return STATUS(PPROFDELTA_E_WIRE) | STATUS(PPROFDELTA_E_PROFILE) |
+               STATUS(PPROFDELTA_E_MISMATCH) | STATUS(PPROFDELTA_E_STAMPED);
+    if (status != PPROFDELTA_OK)
+        return STATUS(status);
+    status_set wrong = 0;
+    if (is_stamped(&w->cur) && !(w->o->options->flags & PPROFDELTA_ACCEPT_STAMPED))
+        wrong |= STATUS(PPROFDELTA_E_STAMPED);
+    if (!make_types(w))
+        wrong |= STATUS(PPROFDELTA_E_MISMATCH);
+    if (!w->types_len) /* not a profile, or one that counts nothing */
+        wrong |= STATUS(PPROFDELTA_E_PROFILE);
+    return wrong;
+}
+
+/* Is cur a later look at what the ledger remembers? */
+static bool fits_ledger(work *w)
+{
+    int64_t before = w->o->held.time_nanos, now = w->cur.view->time_nanos;
+    bool swapped = before && now && now < before;
+    return match_columns(w) && !swapped;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Restarts
+ * ------------------------------------------------------------------------------------------ */
+
+static bool any_fell(const work *w)
+{
+    for (size_t i = 0; i < w->cur.samples_len; i++)
+        for (size_t t = 0; w->matches[i] && t < w->types_len; t++)
+            if (w->types[t].is_counter &&
+                w->cur.samples[i].values[t] < w->matches[i]->base[w->columns[t]])
+                return true;
+    return false;
+}
+
+/* Did half of this counter go away? Only entries of the last window count, and positive bases. */
+static bool mass_fell(const work *w, size_t t)
+{
+    const ledger *l = &w->o->held;
+    wide had = 0, lost = 0;
+    for (size_t i = 0; i < l->len; i++) {
+        int64_t base = l->entries[i].base[w->columns[t]];
+        if (l->entries[i].seen != l->window || base <= 0)
+            continue;
+        had += base;
+        if (w->is_gone[i])
+            lost += base;
+    }
+    for (size_t i = 0; i < w->cur.samples_len; i++) {
+        const ledger_entry *e = w->matches[i];
+        int64_t cur = w->cur.samples[i].values[t];
+        if (e && e->seen == l->window && e->base[w->columns[t]] > 0 && cur < e->base[w->columns[t]])
+            lost += (wide)e->base[w->columns[t]] - cur;
+    }
+    return had > 0 && 2 * lost >= had;
+}
+
+static pprofdelta_restart find_restart(const work *w)
+{
+    const oracle *o = w->o;
+    pprofdelta_on_reset mode = o->options->on_reset;
+    if (!o->has_base || mode == PPROFDELTA_ON_RESET_CLAMP || mode == PPROFDELTA_ON_RESET_NEGATIVE)
+        return PPROFDELTA_RESTART_NONE;
+    if (o->held.time_nanos && o->started_nanos > o->held.time_nanos)
+        return PPROFDELTA_RESTART_STARTED;
+    const char *before = o->held.build_id, *now = reading_main_build_id(&w->cur);
+    if (*before && *now && strcmp(before, now) != 0)
+        return PPROFDELTA_RESTART_BUILD_ID;
+    for (size_t t = 0; t < w->types_len; t++)
+        if (w->types[t].is_counter && mass_fell(w, t))
+            return PPROFDELTA_RESTART_MASS;
+    if (mode == PPROFDELTA_ON_RESET_RESTART && any_fell(w))
+        return PPROFDELTA_RESTART_ANY;
+    return PPROFDELTA_RESTART_NONE;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The calls
+ * ------------------------------------------------------------------------------------------ */
+
+void oracle_init(oracle *o, const pprofdelta_options *options)
+{
+    static const pprofdelta_options usual = PPROFDELTA_OPTIONS_INIT;
+    *o = (oracle){.options = options ? options : &usual};
+}
+
+void oracle_free(oracle *o)
+{
+    arena_free(&o->held.arena);
+    arena_free(&o->pending.arena);
+    arena_free(&o->base_arena);
+    arena_free(&o->window_arena);
+}
+
+void oracle_set_started(oracle *o, int64_t started_nanos)
+{
+    o->started_nanos = started_nanos;
+}
+
+status_set oracle_base(oracle *o, const void *bytes, size_t len)
+{
+    if (o->is_pending)
+        return STATUS(PPROFDELTA_E_USAGE);
+    arena a = {0};
+    work w = {.o = o, .arena = &a};
+    status_set wrong = open_profile(&w, bytes, len);
+    if (wrong) {
+        arena_free(&a);
+        return wrong;
+    }
+    ledger now = ledger_of_cur(&w, NULL);
+    arena_free(&o->held.arena);
+    arena_free(&o->base_arena);
+    o->held = now;
+    o->base_arena = a;
+    o->base = w.cur;
+    o->base.arena = &o->base_arena;
+    o->has_base = o->is_fresh_base = true;
+    o->committed = 0;
+    return STATUS(PPROFDELTA_OK);
+}
+
+status_set oracle_window(oracle *o, const void *bytes, size_t len, const expectation **out)
+{
+    if (o->is_pending)
+        return STATUS(PPROFDELTA_E_USAGE);
+    arena_free(&o->window_arena);
+    work w = {.o = o, .arena = &o->window_arena};
+    status_set wrong = open_profile(&w, bytes, len);
+    if (o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !o->is_fresh_base)
+        wrong |= STATUS(PPROFDELTA_E_USAGE);
+    if (w.cur.view && o->has_base && !fits_ledger(&w))
+        wrong |= STATUS(PPROFDELTA_E_MISMATCH);
+    if (wrong)
+        return wrong;
+    ledger_match(&w);
+    w.restart = find_restart(&w);
+    if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
+        return STATUS(PPROFDELTA_E_RESET);
+    w.result = arena_alloc(w.arena, sizeof *w.result);
+    work_write_down(&w);
+    bool afresh = !o->has_base || w.restart || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    o->pending = afresh ? ledger_of_cur(&w, &o->held) : ledger_carried_on(&w);
+    o->is_pending = true;
+    *out = w.result;
+    return STATUS(PPROFDELTA_OK);
+}
+
+void oracle_commit(oracle *o)
+{
+    if (!o->is_pending)
+        return;
+    arena_free(&o->held.arena);
+    o->held = o->pending;
+    o->pending = (ledger){0};
+    o->is_pending = o->is_fresh_base = false;
+    o->has_base = true;
+    o->committed++;
+}
+
+void oracle_abandon(oracle *o)
+{
+    arena_free(&o->pending.arena);
+    o->pending = (ledger){0};
+    o->is_pending = false;
+}

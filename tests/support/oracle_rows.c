@@ -1,0 +1,253 @@
+/* What the oracle expects to be written: rows, header, mappings and the report. */
+#include "oracle_work.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool is_nonzero(const int64_t *values, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (values[i])
+            return true;
+    return false;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Rows
+ * ------------------------------------------------------------------------------------------ */
+
+/* The places of cur, then those of prev, each with the number of its kind: equal identity, equal
+ * kind. What is written for a kind is the place that was used first. */
+typedef struct place {
+    const reading_location *location;
+    size_t kind;
+} place;
+
+static int compare_places(const void *a, const void *b)
+{
+    return strcmp((*(place *const *)a)->location->identity,
+                  (*(place *const *)b)->location->identity);
+}
+
+static void make_places(work *w, const reading *prev)
+{
+    size_t own = w->cur.view->n_location, others = prev ? prev->view->n_location : 0;
+    place *places = w->places = ARENA_ARRAY(w->arena, place, own + others);
+    place **sorted = ARENA_ARRAY(w->arena, place *, own + others);
+    for (size_t i = 0; i < own + others; i++) {
+        places[i].location = i < own ? &w->cur.locations[i] : &prev->locations[i - own];
+        sorted[i] = &places[i];
+    }
+    if (own + others)
+        qsort(sorted, own + others, sizeof *sorted, compare_places);
+    for (size_t i = 1; i < own + others; i++)
+        sorted[i]->kind = sorted[i - 1]->kind + (compare_places(&sorted[i - 1], &sorted[i]) != 0);
+    w->written = ARENA_ARRAY(w->arena, const char *, own + others);
+}
+
+/* Adds a row, unless it is all zero. first: where the places of its profile begin. */
+static void add_row(work *w, const reading_sample *s, size_t first, int64_t *values)
+{
+    if (!is_nonzero(values, w->types_len))
+        return;
+    buf stack = buf_begin(w->arena);
+    for (size_t i = 0; i < s->depth; i++) {
+        const place *p = &w->places[first + s->stack[i]];
+        if (!w->written[p->kind])
+            w->written[p->kind] = p->location->text;
+        buf_text(&stack, w->written[p->kind]);
+        buf_text(&stack, "\n");
+    }
+    w->rows[w->rows_len++] = (expected_row){buf_string(&stack), s->labels, values};
+    for (size_t t = 0; t < w->types_len; t++)
+        w->types[t].delta += values[t];
+}
+
+/* One counter of one sample of cur. base is NULL where the ledger does not count. */
+static int64_t subtract(work *w, expected_type *type, int64_t cur, const int64_t *base,
+                        bool *was_clamped)
+{
+    pprofdelta_on_reset mode = w->o->options->on_reset;
+    if (!w->o->has_base && w->o->options->first == PPROFDELTA_FIRST_ZERO)
+        return 0;
+    if (!base)
+        return cur;
+    if (cur < *base && mode != PPROFDELTA_ON_RESET_NEGATIVE) {
+        type->clamped += (wide)*base - cur;
+        *was_clamped = true;
+        return 0;
+    }
+    return (int64_t)((uint64_t)cur - (uint64_t)*base);
+}
+
+static void add_cur_rows(work *w)
+{
+    pprofdelta_report *report = &w->result->report;
+    for (size_t i = 0; i < w->cur.samples_len; i++) {
+        const reading_sample *s = &w->cur.samples[i];
+        const ledger_entry *match = w->restart ? NULL : w->matches[i];
+        int64_t *values = ARENA_ARRAY(w->arena, int64_t, w->types_len);
+        bool was_clamped = false;
+        for (size_t t = 0; t < w->types_len; t++) {
+            expected_type *type = &w->types[t];
+            type->cur += s->values[t];
+            const int64_t *base = match ? &match->base[w->columns[t]] : NULL;
+            values[t] = type->is_counter ? subtract(w, type, s->values[t], base, &was_clamped)
+                                         : s->values[t];
+        }
+        add_row(w, s, 0, values);
+        match ? report->matched++ : report->fresh++;
+        report->clamped += was_clamped;
+    }
+}
+
+static void count_ledger(work *w)
+{
+    const ledger *l = &w->o->held;
+    for (size_t i = 0; i < l->len; i++) {
+        w->result->report.vanished += w->is_gone[i];
+        for (size_t t = 0; t < w->types_len; t++) {
+            expected_type *type = &w->types[t];
+            int64_t base = type->is_counter ? l->entries[i].base[w->columns[t]] : 0;
+            type->prev += base;
+            if (w->is_gone[i])
+                type->vanished += base;
+        }
+    }
+}
+
+/* What prev had and cur has not, taken away. Its counters were added up as vanished already; here
+ * they come out as part of the delta instead. */
+static void add_vanished_rows(work *w)
+{
+    const reading *prev = &w->o->base;
+    for (size_t t = 0; t < w->types_len; t++)
+        w->types[t].vanished = 0;
+    for (size_t i = 0; i < prev->samples_len; i++) {
+        const reading_sample *s = &prev->samples[i];
+        if (!w->is_gone[ledger_find(&w->o->held, s->key) - w->o->held.entries])
+            continue;
+        int64_t *values = ARENA_ARRAY(w->arena, int64_t, w->types_len);
+        for (size_t t = 0; t < w->types_len; t++)
+            if (w->types[t].is_counter)
+                values[t] = (int64_t)(0 - (uint64_t)s->values[w->columns[t]]);
+        add_row(w, s, w->cur.view->n_location, values);
+    }
+}
+
+static void make_rows(work *w)
+{
+    bool negative = w->o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    const reading *prev = negative ? &w->o->base : NULL;
+    make_places(w, prev);
+    w->rows =
+        ARENA_ARRAY(w->arena, expected_row, w->cur.samples_len + (prev ? prev->samples_len : 0));
+    add_cur_rows(w);
+    if (w->o->has_base && !w->restart)
+        count_ledger(w);
+    if (prev)
+        add_vanished_rows(w);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The header
+ * ------------------------------------------------------------------------------------------ */
+
+static bool has_counter(const work *w, const char *type)
+{
+    for (size_t i = 0; i < w->types_len; i++)
+        if (w->types[i].is_counter && strcmp(w->types[i].type, type) == 0)
+            return true;
+    return false;
+}
+
+/* NULL where the same name stands for a counter and for a gauge. */
+static const char *default_type(const work *w)
+{
+    const char *name = reading_string(&w->cur, w->cur.view->default_sample_type);
+    const expected_type *gauge = NULL;
+    for (size_t i = w->types_len; i--;)
+        if (!w->types[i].is_counter && strcmp(w->types[i].type, name) == 0)
+            gauge = &w->types[i];
+    if (!(w->o->options->flags & PPROFDELTA_DEFAULT_COUNTER) || !gauge)
+        return name;
+    if (has_counter(w, name))
+        return NULL;
+    if (strncmp(name, "inuse_", 6) == 0) {
+        const char *sibling = arena_format(w->arena, "alloc_%s", name + 6);
+        if (has_counter(w, sibling))
+            return sibling;
+    }
+    for (size_t i = 0; i < w->types_len; i++)
+        if (w->types[i].is_counter && strcmp(w->types[i].unit, gauge->unit) == 0)
+            return w->types[i].type;
+    return name;
+}
+
+static void make_header(work *w)
+{
+    expectation *x = w->result;
+    Pd__View__Profile *p = w->cur.view;
+    x->comments = ARENA_ARRAY(w->arena, const char *, p->n_comment);
+    for (size_t i = 0; i < p->n_comment; i++)
+        if (!reading_is_stamp(&w->cur, i))
+            x->comments[x->comments_len++] = reading_string(&w->cur, p->comment[i]);
+    x->is_stamped = !(w->o->options->flags & PPROFDELTA_NO_STAMP);
+    x->default_type = default_type(w);
+    int64_t before = w->o->held.time_nanos;
+    if (w->o->has_base)
+        p->duration_nanos = before && p->time_nanos ? p->time_nanos - before : 0;
+    x->header = reading_header(&w->cur);
+}
+
+/* Cur's mappings, and those of prev that cur does not have in another place. */
+static void make_mappings(work *w)
+{
+    expectation *x = w->result;
+    const reading *prev =
+        w->o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE ? &w->o->base : NULL;
+    size_t own = w->cur.view->n_mapping, others = prev ? prev->view->n_mapping : 0;
+    x->mappings = ARENA_ARRAY(w->arena, const char *, own + others);
+    for (size_t i = 0; i < own; i++)
+        x->mappings[x->mappings_len++] = w->cur.mappings[i].text;
+    for (size_t i = 0; i < others; i++) {
+        bool moved = false;
+        for (size_t n = 0; n < own; n++)
+            moved = moved || strcmp(w->cur.mappings[n].part, prev->mappings[i].part) == 0;
+        if (!moved)
+            x->mappings[x->mappings_len++] = prev->mappings[i].text;
+    }
+    x->main_mapping = own ? w->cur.mappings[0].text : NULL;
+}
+
+static void make_report(work *w)
+{
+    pprofdelta_report *report = &w->result->report;
+    report->samples_in = w->cur.records;
+    report->samples_out = w->rows_len;
+    report->duplicates = w->cur.records - w->cur.samples_len;
+    for (size_t i = 0; i < w->cur.view->n_location; i++) {
+        const Pd__View__Location *l = w->cur.view->location[i];
+        !l->address && l->n_line ? report->by_lines++ : report->by_address++;
+    }
+    report->unknown_fields = w->cur.unknown_fields;
+    report->had_base = w->o->has_base;
+    report->restart = w->restart;
+    report->from_nanos = w->o->held.time_nanos;
+    report->to_nanos = w->cur.view->time_nanos;
+    report->sequence = w->o->committed + 1;
+}
+
+void work_write_down(work *w)
+{
+    expectation *x = w->result;
+    make_rows(w);
+    make_mappings(w);
+    make_report(w);
+    make_header(w);
+    x->types = w->types;
+    x->types_len = w->types_len;
+    x->rows = w->rows;
+    x->rows_len = w->rows_len;
+    x->law_only = !w->o->has_base;
+}

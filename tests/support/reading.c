@@ -1,0 +1,468 @@
+#include "reading.h"
+
+#include "pack.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---------------------------------------------------------------------------------------------
+ * Is it a valid profile?
+ * ------------------------------------------------------------------------------------------ */
+
+static int compare_ids(const void *a, const void *b)
+{
+    uint64_t x = *(const uint64_t *)a, y = *(const uint64_t *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* An id and where in its table it stands. The id comes first, for compare_ids. */
+typedef struct id_place {
+    uint64_t id;
+    size_t place;
+} id_place;
+
+typedef struct id_table {
+    id_place *items;
+    size_t len;
+} id_table;
+
+/* false: an id is zero or there twice. */
+static bool sort_ids(id_table *t)
+{
+    if (t->len)
+        qsort(t->items, t->len, sizeof *t->items, compare_ids);
+    for (size_t i = 0; i < t->len; i++)
+        if (!t->items[i].id || (i && t->items[i].id == t->items[i - 1].id))
+            return false;
+    return true;
+}
+
+#define MAKE_IDS(a, t, elements, count)                                                            \
+    do {                                                                                           \
+        (t)->items = ARENA_ARRAY((a), id_place, (count));                                          \
+        (t)->len = (count);                                                                        \
+        for (size_t i_ = 0; i_ < (count); i_++)                                                    \
+            (t)->items[i_] = (id_place){(elements)[i_]->id, i_};                                   \
+    } while (0)
+
+static size_t find_id(const id_table *t, uint64_t id)
+{
+    if (!t->len)
+        return NOWHERE;
+    const id_place *found = bsearch(&id, t->items, t->len, sizeof *t->items, compare_ids);
+    return found ? found->place : NOWHERE;
+}
+
+typedef struct ids {
+    id_table mappings, functions, locations;
+} ids;
+
+static bool make_ids(arena *a, const Pd__View__Profile *p, ids *out)
+{
+    MAKE_IDS(a, &out->mappings, p->mapping, p->n_mapping);
+    MAKE_IDS(a, &out->functions, p->function, p->n_function);
+    MAKE_IDS(a, &out->locations, p->location, p->n_location);
+    return sort_ids(&out->mappings) && sort_ids(&out->functions) && sort_ids(&out->locations);
+}
+
+static bool is_string(const Pd__View__Profile *p, int64_t index)
+{
+    return index >= 0 && (uint64_t)index < p->n_string_table;
+}
+
+static bool header_is_valid(const Pd__View__Profile *p)
+{
+    if (!p->n_string_table || *p->string_table[0])
+        return false;
+    bool good = is_string(p, p->drop_frames) && is_string(p, p->keep_frames) &&
+                is_string(p, p->default_sample_type) && is_string(p, p->doc_url);
+    for (size_t i = 0; i < p->n_comment; i++)
+        good = good && is_string(p, p->comment[i]);
+    for (size_t i = 0; i < p->n_sample_type; i++)
+        good =
+            good && is_string(p, p->sample_type[i]->type) && is_string(p, p->sample_type[i]->unit);
+    return good && (!p->period_type ||
+                    (is_string(p, p->period_type->type) && is_string(p, p->period_type->unit)));
+}
+
+static bool tables_are_valid(const Pd__View__Profile *p, const ids *known)
+{
+    bool good = true;
+    for (size_t i = 0; i < p->n_mapping; i++)
+        good =
+            good && is_string(p, p->mapping[i]->filename) && is_string(p, p->mapping[i]->build_id);
+    for (size_t i = 0; i < p->n_function; i++)
+        good = good && is_string(p, p->function[i]->name) &&
+               is_string(p, p->function[i]->system_name) && is_string(p, p->function[i]->filename);
+    for (size_t i = 0; i < p->n_location; i++) {
+        const Pd__View__Location *l = p->location[i];
+        good = good && (!l->mapping_id || find_id(&known->mappings, l->mapping_id) != NOWHERE);
+        for (size_t n = 0; n < l->n_line; n++)
+            good = good && (!l->line[n]->function_id ||
+                            find_id(&known->functions, l->line[n]->function_id) != NOWHERE);
+    }
+    return good;
+}
+
+static bool samples_are_valid(const Pd__View__Profile *p, const ids *known)
+{
+    for (size_t i = 0; i < p->n_sample; i++) {
+        const Pd__View__Sample *s = p->sample[i];
+        if (s->n_value != p->n_sample_type)
+            return false;
+        for (size_t n = 0; n < s->n_location_id; n++)
+            if (find_id(&known->locations, s->location_id[n]) == NOWHERE)
+                return false;
+        for (size_t n = 0; n < s->n_label; n++)
+            if (!is_string(p, s->label[n]->key) || !is_string(p, s->label[n]->str) ||
+                !is_string(p, s->label[n]->num_unit))
+                return false;
+    }
+    return true;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * What is what
+ * ------------------------------------------------------------------------------------------ */
+
+const char *reading_string(const reading *r, int64_t index)
+{
+    return r->view->string_table[index];
+}
+
+void reading_quote(buf *b, const char *text)
+{
+    buf_format(b, "%zu:", strlen(text));
+    buf_text(b, text);
+}
+
+static void quote_index(const reading *r, buf *b, int64_t index)
+{
+    reading_quote(b, reading_string(r, index));
+}
+
+static const char *mapping_name(const reading *r, const Pd__View__Mapping *m)
+{
+    const char *build_id = reading_string(r, m->build_id);
+    const char *file = reading_string(r, m->filename);
+    buf b = buf_begin(r->arena);
+    if (*build_id) {
+        buf_text(&b, "build ");
+        reading_quote(&b, build_id);
+        return buf_string(&b);
+    }
+    bool special = *file == '[' && strcmp(file, "[vdso]") != 0 && strcmp(file, "[vsyscall]") != 0;
+    if (!*file || special || strcmp(file, "//anon") == 0)
+        return NULL;
+    buf_text(&b, "file ");
+    reading_quote(&b, file);
+    return buf_string(&b);
+}
+
+static const char *mapping_text(const reading *r, const Pd__View__Mapping *m)
+{
+    buf b = buf_begin(r->arena);
+    buf_format(&b, "%" PRIx64 "-%" PRIx64 "@%" PRIx64 " %d%d%d%d ", m->memory_start,
+               m->memory_limit, m->file_offset, m->has_functions, m->has_filenames,
+               m->has_line_numbers, m->has_inline_frames);
+    quote_index(r, &b, m->filename);
+    quote_index(r, &b, m->build_id);
+    return buf_string(&b);
+}
+
+static void name_mapping(reading *r, size_t place)
+{
+    reading_mapping *m = &r->mappings[place];
+    const Pd__View__Mapping *v = m->view = r->view->mapping[place];
+    m->name = mapping_name(r, v);
+    m->part = m->text = mapping_text(r, v);
+    if (m->name)
+        m->part = arena_format(r->arena, "%s %" PRIx64 "@%" PRIx64, m->name,
+                               v->memory_limit - v->memory_start, v->file_offset);
+}
+
+static const char *lines_text(const reading *r, const ids *known, const Pd__View__Location *l)
+{
+    buf b = buf_begin(r->arena);
+    for (size_t i = 0; i < l->n_line; i++) {
+        const Pd__View__Line *line = l->line[i];
+        if (!line->function_id) {
+            buf_text(&b, "(?)");
+        } else {
+            size_t place = find_id(&known->functions, line->function_id);
+            const Pd__View__Function *f = r->view->function[place];
+            buf_text(&b, "(");
+            quote_index(r, &b, f->name);
+            quote_index(r, &b, f->system_name);
+            quote_index(r, &b, f->filename);
+            buf_format(&b, "%" PRId64 ")", f->start_line);
+        }
+        buf_format(&b, "%" PRId64 ":%" PRId64 " ", line->line, line->column);
+    }
+    return buf_string(&b);
+}
+
+static void name_location(reading *r, const ids *known, size_t place)
+{
+    reading_location *l = &r->locations[place];
+    const Pd__View__Location *v = l->view = r->view->location[place];
+    l->mapping = v->mapping_id ? find_id(&known->mappings, v->mapping_id) : NOWHERE;
+    const reading_mapping *m = l->mapping == NOWHERE ? NULL : &r->mappings[l->mapping];
+    const char *name = m ? m->name : NULL;
+    const char *lines = lines_text(r, known, v);
+    buf b = buf_begin(r->arena);
+    buf_text(&b, v->is_folded ? "folded " : "");
+    if (!v->address && v->n_line) {
+        buf_text(&b, lines);
+    } else {
+        uint64_t address = v->address;
+        if (address && name)
+            address = address - m->view->memory_start + m->view->file_offset;
+        buf_text(&b, name ? name : "nowhere");
+        buf_format(&b, v->address ? "+%" PRIx64 : " bare", address);
+    }
+    l->identity = buf_string(&b);
+    buf t = buf_begin(r->arena);
+    buf_text(&t, l->identity);
+    buf_text(&t, " in ");
+    buf_text(&t, !m ? "none" : name ? name : reading_string(r, m->view->filename));
+    buf_text(&t, " is ");
+    buf_text(&t, lines);
+    l->text = buf_string(&t);
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(const char *const *)a, *(const char *const *)b);
+}
+
+static const char *join_sorted(arena *a, const char **texts, size_t len, const char *between)
+{
+    if (len)
+        qsort(texts, len, sizeof *texts, compare_texts);
+    buf b = buf_begin(a);
+    for (size_t i = 0; i < len; i++) {
+        buf_text(&b, texts[i]);
+        buf_text(&b, between);
+    }
+    return buf_string(&b);
+}
+
+static const char *labels_text(const reading *r, const Pd__View__Sample *s)
+{
+    const char **texts = ARENA_ARRAY(r->arena, const char *, s->n_label);
+    for (size_t i = 0; i < s->n_label; i++) {
+        const Pd__View__Label *label = s->label[i];
+        buf b = buf_begin(r->arena);
+        quote_index(r, &b, label->key);
+        quote_index(r, &b, label->str);
+        buf_format(&b, "%" PRId64 " ", label->num);
+        quote_index(r, &b, label->num_unit);
+        texts[i] = buf_string(&b);
+    }
+    return join_sorted(r->arena, texts, s->n_label, ";");
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Equal samples are added up
+ * ------------------------------------------------------------------------------------------ */
+
+static void name_sample(reading *r, const ids *known, const Pd__View__Sample *v, reading_sample *s)
+{
+    s->depth = v->n_location_id;
+    s->stack = ARENA_ARRAY(r->arena, size_t, s->depth);
+    s->labels = labels_text(r, v);
+    s->values = v->value;
+    buf key = buf_begin(r->arena);
+    for (size_t i = 0; i < s->depth; i++) {
+        s->stack[i] = find_id(&known->locations, v->location_id[i]);
+        buf_text(&key, r->locations[s->stack[i]].identity);
+        buf_text(&key, "\n");
+    }
+    buf_text(&key, "with ");
+    buf_text(&key, s->labels);
+    s->key = buf_string(&key);
+}
+
+/* Records of one key stand together after this, the first to appear at their head: all of them lie
+ * in one array, so that their addresses tell their order. */
+static int compare_records(const void *a, const void *b)
+{
+    const reading_sample *x = *(reading_sample *const *)a, *y = *(reading_sample *const *)b;
+    int order = strcmp(x->key, y->key);
+    return order ? order : x < y ? -1 : x > y;
+}
+
+static void add_up(reading *r, reading_sample *records, size_t len)
+{
+    size_t types = r->view->n_sample_type;
+    reading_sample **sorted = ARENA_ARRAY(r->arena, reading_sample *, len);
+    bool *is_first = ARENA_ARRAY(r->arena, bool, len);
+    for (size_t i = 0; i < len; i++)
+        sorted[i] = &records[i];
+    if (len)
+        qsort(sorted, len, sizeof *sorted, compare_records);
+    reading_sample *first = NULL;
+    for (size_t i = 0; i < len; i++) {
+        if (!first || strcmp(first->key, sorted[i]->key) != 0) {
+            first = sorted[i];
+            is_first[first - records] = true;
+            continue;
+        }
+        for (size_t t = 0; t < types; t++)
+            first->values[t] =
+                (int64_t)((uint64_t)first->values[t] + (uint64_t)sorted[i]->values[t]);
+    }
+    r->records = len;
+    r->samples = records;
+    for (size_t i = 0; i < len; i++)
+        if (is_first[i])
+            r->samples[r->samples_len++] = records[i];
+}
+
+static uint64_t count_unknown(const Pd__View__Profile *p)
+{
+    uint64_t sum = p->base.n_unknown_fields;
+    for (size_t i = 0; i < p->n_sample_type; i++)
+        sum += p->sample_type[i]->base.n_unknown_fields;
+    for (size_t i = 0; i < p->n_sample; i++) {
+        sum += p->sample[i]->base.n_unknown_fields;
+        for (size_t n = 0; n < p->sample[i]->n_label; n++)
+            sum += p->sample[i]->label[n]->base.n_unknown_fields;
+    }
+    for (size_t i = 0; i < p->n_mapping; i++)
+        sum += p->mapping[i]->base.n_unknown_fields;
+    for (size_t i = 0; i < p->n_location; i++) {
+        sum += p->location[i]->base.n_unknown_fields;
+        for (size_t n = 0; n < p->location[i]->n_line; n++)
+            sum += p->location[i]->line[n]->base.n_unknown_fields;
+    }
+    for (size_t i = 0; i < p->n_function; i++)
+        sum += p->function[i]->base.n_unknown_fields;
+    return sum + (p->period_type ? p->period_type->base.n_unknown_fields : 0);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The whole
+ * ------------------------------------------------------------------------------------------ */
+
+static void *view_alloc(void *cookie, size_t size)
+{
+    return arena_alloc(cookie, size);
+}
+
+static void view_free(void *cookie, void *ptr)
+{
+    (void)cookie, (void)ptr; /* the arena gives it back */
+}
+
+pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading *out)
+{
+    buf plain;
+    if (!unpack(a, bytes, len, &plain))
+        return PPROFDELTA_E_INFLATE;
+    ProtobufCAllocator allocator = {view_alloc, view_free, a};
+    reading r = {.arena = a};
+    r.view = pd__view__profile__unpack(&allocator, plain.len, plain.ptr);
+    if (!r.view)
+        return PPROFDELTA_E_WIRE;
+    ids known;
+    if (!header_is_valid(r.view) || !make_ids(a, r.view, &known) ||
+        !tables_are_valid(r.view, &known) || !samples_are_valid(r.view, &known))
+        return PPROFDELTA_E_PROFILE;
+    r.mappings = ARENA_ARRAY(a, reading_mapping, r.view->n_mapping);
+    for (size_t i = 0; i < r.view->n_mapping; i++)
+        name_mapping(&r, i);
+    r.locations = ARENA_ARRAY(a, reading_location, r.view->n_location);
+    for (size_t i = 0; i < r.view->n_location; i++)
+        name_location(&r, &known, i);
+    reading_sample *records = ARENA_ARRAY(a, reading_sample, r.view->n_sample);
+    for (size_t i = 0; i < r.view->n_sample; i++)
+        name_sample(&r, &known, r.view->sample[i], &records[i]);
+    add_up(&r, records, r.view->n_sample);
+    r.unknown_fields = count_unknown(r.view);
+    *out = r;
+    return PPROFDELTA_OK;
+}
+
+bool reading_is_stamp(const reading *r, size_t comment)
+{
+    return strncmp(reading_string(r, r->view->comment[comment]), STAMP, strlen(STAMP)) == 0;
+}
+
+const char *reading_main_build_id(const reading *r)
+{
+    return r->view->n_mapping ? reading_string(r, r->view->mapping[0]->build_id) : "";
+}
+
+const char *reading_header(const reading *r)
+{
+    const Pd__View__Profile *p = r->view;
+    buf b = buf_begin(r->arena);
+    buf_text(&b, "drop ");
+    quote_index(r, &b, p->drop_frames);
+    buf_text(&b, " keep ");
+    quote_index(r, &b, p->keep_frames);
+    buf_text(&b, " doc ");
+    quote_index(r, &b, p->doc_url);
+    buf_text(&b, " period ");
+    quote_index(r, &b, p->period_type ? p->period_type->type : 0);
+    quote_index(r, &b, p->period_type ? p->period_type->unit : 0);
+    buf_format(&b, " %" PRId64 " time %" PRId64 " duration %" PRId64, p->period, p->time_nanos,
+               p->duration_nanos);
+    return buf_string(&b);
+}
+
+/* The columns in order of type and unit; equal ones as they stand. */
+static size_t *sort_columns(const reading *r, const char **names)
+{
+    size_t len = r->view->n_sample_type;
+    size_t *order = ARENA_ARRAY(r->arena, size_t, len);
+    for (size_t i = 0; i < len; i++) {
+        buf b = buf_begin(r->arena);
+        quote_index(r, &b, r->view->sample_type[i]->type);
+        quote_index(r, &b, r->view->sample_type[i]->unit);
+        names[i] = buf_string(&b);
+        size_t at = i;
+        for (; at && strcmp(names[order[at - 1]], names[i]) > 0; at--)
+            order[at] = order[at - 1];
+        order[at] = i;
+    }
+    return order;
+}
+
+const char *reading_all(const reading *r, bool loosely)
+{
+    const Pd__View__Profile *p = r->view;
+    const char **names = ARENA_ARRAY(r->arena, const char *, p->n_sample_type);
+    size_t *columns = sort_columns(r, names);
+    const char **rows = ARENA_ARRAY(r->arena, const char *, r->samples_len);
+    for (size_t i = 0; i < r->samples_len; i++) {
+        const reading_sample *s = &r->samples[i];
+        buf b = buf_begin(r->arena);
+        if (!loosely)
+            buf_format(&b, "%09zu ", i);
+        for (size_t n = 0; n < s->depth; n++) {
+            const reading_location *l = &r->locations[s->stack[n]];
+            buf_text(&b, loosely ? l->identity : l->text);
+            buf_text(&b, "\n  ");
+        }
+        buf_text(&b, s->labels);
+        for (size_t n = 0; n < p->n_sample_type; n++)
+            buf_format(&b, " %" PRId64, s->values[columns[n]]);
+        rows[i] = buf_string(&b);
+    }
+    buf b = buf_begin(r->arena);
+    buf_text(&b, reading_header(r));
+    buf_text(&b, " default ");
+    quote_index(r, &b, p->default_sample_type);
+    for (size_t i = 0; i < p->n_comment; i++)
+        quote_index(r, &b, p->comment[i]);
+    for (size_t i = 0; i < p->n_sample_type; i++)
+        buf_text(&b, names[columns[i]]);
+    buf_text(&b, p->n_mapping ? r->mappings[0].text : "");
+    buf_text(&b, "\n");
+    buf_text(&b, join_sorted(r->arena, rows, r->samples_len, "\n"));
+    return buf_string(&b);
+}

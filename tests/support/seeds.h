@@ -1,0 +1,37 @@
+/* Which seeds a property test runs.
+ *
+ * PD_TEST_SEEDS is how many there are in all, for a quick look or a long night; each test takes its
+ * share of them. PD_TEST_SEED is one seed to run alone, as a failure reports it. */
+#ifndef PD_TESTS_SEEDS_H
+#define PD_TESTS_SEEDS_H
+
+#include "test.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+
+enum { USUAL_SEEDS = 4000 };
+
+typedef struct seed_range {
+    uint64_t from, to;
+} seed_range;
+
+static inline seed_range seeds(unsigned percent)
+{
+    const char *one = getenv("PD_TEST_SEED"), *many = getenv("PD_TEST_SEEDS");
+    if (one) {
+        uint64_t seed = strtoull(one, NULL, 0);
+        return (seed_range){seed, seed + 1};
+    }
+    uint64_t all = many ? strtoull(many, NULL, 0) : USUAL_SEEDS;
+    return (seed_range){0, all * percent / 100 + 1};
+}
+
+#define EACH_SEED(seed, percent)                                                                   \
+    (seed_range range_ = seeds(percent); range_.from < range_.to;                                  \
+     range_.from++) for (uint64_t seed = range_.from, once_ = 1; once_; once_ = 0)
+
+/* wrong is NULL where all is well, else what is not. Evaluated more than once. */
+#define AGREE(seed, wrong) CHECK_MSG(!(wrong), "seed %" PRIu64 ": %s", (seed), (wrong))
+
+#endif

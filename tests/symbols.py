@@ -1,0 +1,47 @@
+#!/usr/bin/env python3
+"""What the libraries show to a linker, held against the public header.
+
+    symbols.py pprofdelta.h libpprofdelta.so libpd_private.a
+
+The shared library exports every function that the header declares, and nothing else. The archive
+that is linked into programs may show more, but only under our prefixes: nothing that could collide.
+"""
+
+import re
+import subprocess
+import sys
+
+
+def symbols(library, *options):
+    listing = subprocess.run(["nm", "--defined-only", "--format=posix", *options, library],
+                             check=True, capture_output=True, text=True).stdout
+    rows = [line.split() for line in listing.splitlines() if " " in line]
+    return {row[0].split("@")[0] for row in rows if row[1] != "A"}  # A: the version's own name
+
+
+def declared(header):
+    with open(header, encoding="utf-8") as file:
+        text = re.sub(r"/\*.*?\*/|^#.*?$", "", file.read(), flags=re.DOTALL | re.MULTILINE)
+    return set(re.findall(r"PPROFDELTA_API\b[^;(]*?(\w+)\s*\(", text))
+
+
+def main(header, shared, archive):
+    api = declared(header)
+    exported = symbols(shared, "--dynamic")
+    loose = {name for name in symbols(archive, "--extern-only")
+             if not name.startswith(("pprofdelta_", "pd_"))}
+    checks = [
+        ("the header declares functions", not api, "none found"),
+        ("nothing leaks from the shared library", exported - api, exported - api),
+        ("the shared library has all of the header", api - exported, api - exported),
+        ("the archive keeps to its prefixes", loose, loose),
+    ]
+    for name, failed, why in checks:
+        print(f"FAILED {name}: {why}" if failed else f"ok {name}")
+    failures = sum(1 for _, failed, _ in checks if failed)
+    print(f"{len(checks) - failures} passed, {failures} failed")
+    return failures != 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(*sys.argv[1:]))

@@ -1,0 +1,510 @@
+/* What a delta is, held against the oracle and against laws that need no oracle: thousands of
+ * made-up processes, looked at again and again. A failure names its seed; PD_TEST_SEED=n runs it
+ * alone. Failing memory, sinks and input have their own file, faults_test.c. */
+#include "build.h"
+#include "gen.h"
+#include "run.h"
+#include "seeds.h"
+#include "serial.h"
+
+/* One made-up process, what is known about its types, and chance for everything else. */
+typedef struct stage {
+    gen g;
+    rng rng;
+    arena arena;
+    pprofdelta_options options;
+} stage;
+
+static void stage_begin(stage *s, uint64_t seed)
+{
+    *s = (stage){.rng = {seed * 2 + 1}};
+    gen_init(&s->g, seed);
+    s->options = draw_options(&s->rng, &s->g);
+}
+
+static void stage_end(stage *s)
+{
+    gen_free(&s->g);
+    arena_free(&s->arena);
+}
+
+/* The process as it is now, in a style that is drawn each time. */
+static buf look(stage *s)
+{
+    serial_style style = serial_draw(&s->rng);
+    return serial_write(&s->arena, &s->g.m, &style);
+}
+
+/* As look, but samples and columns stand as in the model. */
+static buf look_in_order(stage *s)
+{
+    serial_style style = serial_draw(&s->rng);
+    style.shuffle_samples = style.shuffle_columns = false;
+    return serial_write(&s->arena, &s->g.m, &style);
+}
+
+/* The delta of two looks from a context of their own; empty where there is none. */
+static buf delta_of(arena *a, const pprofdelta_options *options, buf prev, buf cur)
+{
+    pprofdelta *pd;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    if (pprofdelta_new(options, NULL, &pd, NULL) != PPROFDELTA_OK)
+        return c.bytes;
+    if (pprofdelta_base(pd, prev.ptr, prev.len, NULL) == PPROFDELTA_OK)
+        pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
+    pprofdelta_free(pd);
+    return c.bytes;
+}
+
+static const reading_sample *find_sample(const reading *r, const char *key)
+{
+    for (size_t i = 0; i < r->samples_len; i++)
+        if (strcmp(r->samples[i].key, key) == 0)
+            return &r->samples[i];
+    return NULL;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Against the oracle
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(pairs_are_as_the_oracle_says)
+{
+    for
+        EACH_SEED(seed, 25)
+        {
+            stage s;
+            stage_begin(&s, seed);
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            pprofdelta_status status;
+            const char *wrong = twin_base(&t, look(&s), &status);
+            AGREE(seed, wrong);
+            gen_evolve(&s.g, GEN_ANYTHING);
+            wrong = twin_window(&t, look(&s), &status);
+            AGREE(seed, wrong);
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+/* Now and then the options name what the profile does not have. */
+static void spoil_options(stage *s, const char *names[2])
+{
+    names[0] = s->g.m.types[0].type;
+    names[1] = "no_such_type";
+    if (rng_chance(&s->rng, 2)) {
+        s->options.counters = names;
+        s->options.counters_len = 2;
+    } else if (rng_chance(&s->rng, 1)) {
+        s->options.gauges = names + 1;
+        s->options.gauges_len = 1;
+    }
+}
+
+static void tell_start(stage *s, twin *t)
+{
+    size_t dice = rng_below(&s->rng, 10);
+    if (dice < 3)
+        twin_set_started(t, s->g.started_nanos);
+    else if (dice == 3)
+        twin_set_started(t, 0);
+}
+
+/* One look, fed to both as a base or as a window that is then remembered or lost. Returns what is
+ * wrong, which ends the sequence: the two do not stand for the same any more. */
+static const char *step(stage *s, twin *t)
+{
+    pprofdelta_status status;
+    if (rng_chance(&s->rng, s->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE ? 60 : 8))
+        return twin_base(t, look(s), &status);
+    tell_start(s, t);
+    const char *wrong = twin_window(t, look(s), &status);
+    if (wrong || status != PPROFDELTA_OK)
+        return wrong;
+    buf written = buf_begin(&s->arena);
+    buf_add(&written, t->output.ptr, t->output.len);
+    if (rng_chance(&s->rng, 70))
+        twin_commit(t);
+    else
+        twin_abandon(t);
+    if (!rng_chance(&s->rng, 5))
+        return NULL;
+    wrong = twin_window(t, written, &status); /* a delta is a profile: refused if it is stamped */
+    if (status == PPROFDELTA_OK)
+        twin_abandon(t);
+    return wrong;
+}
+
+TEST(sequences_are_as_the_oracle_says)
+{
+    for
+        EACH_SEED(seed, 30)
+        {
+            stage s;
+            stage_begin(&s, seed + 100000);
+            const char *names[2];
+            spoil_options(&s, names);
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            const char *wrong = NULL;
+            for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
+                wrong = step(&s, &t);
+                AGREE(seed, wrong);
+                gen_evolve(&s.g, GEN_ANYTHING);
+            }
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+/* A long life with a ledger that has to let go of what went away. */
+TEST(long_sequences_are_as_the_oracle_says)
+{
+    for
+        EACH_SEED(seed, 1)
+        {
+            stage s;
+            stage_begin(&s, seed + 200000);
+            s.options.on_reset = seed % 2 ? PPROFDELTA_ON_RESET_CLAMP : PPROFDELTA_ON_RESET_AUTO;
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            const char *wrong = NULL;
+            for (size_t windows = 60; windows && !wrong; windows--) {
+                pprofdelta_status status;
+                wrong = twin_window(&t, look_in_order(&s), &status);
+                AGREE(seed, wrong);
+                if (rng_chance(&s.rng, 85))
+                    twin_commit(&t);
+                else
+                    twin_abandon(&t);
+                gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
+            }
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Laws
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(a_profile_against_itself_counts_nothing)
+{
+    for
+        EACH_SEED(seed, 8)
+        {
+            stage s;
+            stage_begin(&s, seed + 300000);
+            buf first = look_in_order(&s), again = look_in_order(&s);
+            buf out = delta_of(&s.arena, &s.options, first, again);
+            reading r;
+            if (gen_counts(&s.g)) {
+                CHECK_MSG(reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK,
+                          "seed %" PRIu64, seed);
+                for (size_t i = 0; out.len && i < r.samples_len; i++)
+                    for (size_t t = 0; t < s.g.m.types_len; t++)
+                        CHECK_MSG(!s.g.is_counter[t] || !r.samples[i].values[t], "seed %" PRIu64,
+                                  seed);
+            }
+            stage_end(&s);
+        }
+}
+
+/* One sample of cur: is it what prev had, and the delta on top? */
+static bool adds_up(const stage *s, const reading_sample *cur, const reading_sample *prev,
+                    const reading_sample *delta)
+{
+    for (size_t t = 0; t < s->g.m.types_len; t++) {
+        uint64_t sum = delta ? (uint64_t)delta->values[t] : 0;
+        if (s->g.is_counter[t] && prev)
+            sum += (uint64_t)prev->values[t];
+        if ((uint64_t)cur->values[t] != sum)
+            return false;
+    }
+    return true;
+}
+
+TEST(prev_and_delta_add_up_to_cur)
+{
+    for
+        EACH_SEED(seed, 8)
+        {
+            stage s;
+            stage_begin(&s, seed + 400000);
+            s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+            buf first = look_in_order(&s);
+            gen_evolve(&s.g, GEN_RENAME | GEN_MOVE | GEN_REORDER | GEN_HEADER);
+            buf second = look_in_order(&s);
+            buf out = delta_of(&s.arena, &s.options, first, second);
+            reading a, b, d;
+            bool readable = reading_make(&s.arena, first.ptr, first.len, &a) == PPROFDELTA_OK &&
+                            reading_make(&s.arena, second.ptr, second.len, &b) == PPROFDELTA_OK &&
+                            reading_make(&s.arena, out.ptr, out.len, &d) == PPROFDELTA_OK;
+            CHECK_MSG(readable || !gen_counts(&s.g), "seed %" PRIu64, seed);
+            for (size_t i = 0; readable && i < b.samples_len; i++) {
+                const reading_sample *cur = &b.samples[i];
+                CHECK_MSG(adds_up(&s, cur, find_sample(&a, cur->key), find_sample(&d, cur->key)),
+                          "seed %" PRIu64 ", sample %zu", seed, i);
+            }
+            for (size_t i = 0; readable && i < d.samples_len; i++)
+                CHECK_MSG(find_sample(&b, d.samples[i].key), "seed %" PRIu64 ", row %zu", seed, i);
+            stage_end(&s);
+        }
+}
+
+/* Two ways to write the same two looks. loosely: samples stand in another order, too. */
+static void check_styles(uint64_t seed, bool loosely)
+{
+    stage s;
+    stage_begin(&s, seed);
+    s.options.flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER; /* may go by the columns' order */
+    const char *said[2];
+    buf looks[2][2];
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < 2; i++) {
+            serial_style style = serial_draw(&s.rng);
+            style.shuffle_samples = loosely && rng_chance(&s.rng, 70);
+            looks[l][i] = serial_write(&s.arena, &s.g.m, &style);
+        }
+        gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        buf out = delta_of(&s.arena, &s.options, looks[0][i], looks[1][i]);
+        reading r;
+        if (reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK)
+            said[i] = reading_all(&r, loosely);
+        else
+            said[i] = "refused";
+    }
+    CHECK_MSG(strcmp(said[0], said[1]) == 0, "seed %" PRIu64 ":\n%s\nand\n%s", seed, said[0],
+              said[1]);
+    stage_end(&s);
+}
+
+TEST(how_a_profile_is_written_does_not_matter)
+{
+    for
+        EACH_SEED(seed, 8)
+    check_styles(seed + 500000, false);
+}
+
+TEST(the_order_of_samples_matters_to_nothing_but_the_order)
+{
+    for
+        EACH_SEED(seed, 8)
+    check_styles(seed + 600000, true);
+}
+
+TEST(equal_input_gives_equal_bytes)
+{
+    for
+        EACH_SEED(seed, 4)
+        {
+            stage s;
+            stage_begin(&s, seed + 700000);
+            buf first = look(&s);
+            gen_evolve(&s.g, GEN_ANYTHING);
+            buf second = look(&s);
+            buf a = delta_of(&s.arena, &s.options, first, second);
+            buf b = delta_of(&s.arena, &s.options, first, second);
+            CHECK_MSG(a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0),
+                      "seed %" PRIu64, seed);
+            stage_end(&s);
+        }
+}
+
+TEST(the_window_after_a_lost_one_covers_both)
+{
+    for
+        EACH_SEED(seed, 4)
+        {
+            stage s;
+            stage_begin(&s, seed + 800000);
+            if (s.options.on_reset == PPROFDELTA_ON_RESET_FAIL)
+                s.options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+            buf looks[3];
+            for (size_t i = 0; i < 3; i++) {
+                looks[i] = look(&s);
+                gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
+            }
+            buf whole = delta_of(&s.arena, &s.options, looks[0], looks[2]);
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            pprofdelta_status base, lost, status;
+            twin_base(&t, looks[0], &base);
+            twin_window(&t, looks[1], &lost);
+            twin_abandon(&t);
+            const char *wrong = twin_window(&t, looks[2], &status);
+            AGREE(seed, wrong);
+            CHECK_MSG(base || lost ||
+                          (!status && t.output.len == whole.len &&
+                           memcmp(t.output.ptr, whole.ptr, whole.len) == 0),
+                      "seed %" PRIu64, seed);
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+/* What each sample was reported to have counted, and the most it ever said it had. */
+typedef struct account {
+    const char *key;
+    wide *sum;
+    int64_t *most;
+} account;
+
+typedef struct accounts {
+    account *items;
+    size_t len, cap;
+} accounts;
+
+static account *find_account(stage *s, accounts *all, const char *key)
+{
+    for (size_t i = 0; i < all->len; i++)
+        if (strcmp(all->items[i].key, key) == 0)
+            return &all->items[i];
+    size_t types = s->g.m.types_len;
+    account added = {arena_text(&s->arena, key), ARENA_ARRAY(&s->arena, wide, types),
+                     ARENA_ARRAY(&s->arena, int64_t, types)};
+    for (size_t t = 0; t < types; t++)
+        added.most[t] = INT64_MIN;
+    ARENA_PUSH(&s->arena, all->items, all->len, all->cap, added);
+    return &all->items[all->len - 1];
+}
+
+static void book(stage *s, accounts *all, const reading *cur, const reading *delta)
+{
+    size_t types = s->g.m.types_len;
+    for (size_t i = 0; i < cur->samples_len; i++) {
+        account *a = find_account(s, all, cur->samples[i].key);
+        for (size_t t = 0; t < types; t++)
+            if (cur->samples[i].values[t] > a->most[t])
+                a->most[t] = cur->samples[i].values[t];
+    }
+    for (size_t i = 0; i < delta->samples_len; i++) {
+        account *a = find_account(s, all, delta->samples[i].key);
+        for (size_t t = 0; t < types; t++)
+            a->sum[t] += delta->samples[i].values[t];
+    }
+}
+
+static void check_accounts(const stage *s, const accounts *all, uint64_t seed)
+{
+    for (size_t i = 0; i < all->len; i++)
+        for (size_t t = 0; t < s->g.m.types_len; t++)
+            CHECK_MSG(!s->g.is_counter[t] || all->items[i].sum[t] == all->items[i].most[t],
+                      "seed %" PRIu64 ": %s: column %zu", seed, all->items[i].key, t);
+}
+
+TEST(windows_sum_to_what_was_counted)
+{
+    for
+        EACH_SEED(seed, 3)
+        {
+            stage s;
+            stage_begin(&s, seed + 900000);
+            s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+            s.options.first = PPROFDELTA_FIRST_FULL;
+            accounts all = {0};
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
+                buf now = look_in_order(&s);
+                pprofdelta_status status;
+                reading cur, delta;
+                const char *wrong = twin_window(&t, now, &status);
+                AGREE(seed, wrong);
+                if (status || reading_make(&s.arena, now.ptr, now.len, &cur) ||
+                    reading_make(&s.arena, t.output.ptr, t.output.len, &delta))
+                    break;
+                twin_commit(&t);
+                book(&s, &all, &cur, &delta);
+                if (all.len > 2 * cur.samples_len)
+                    break; /* from here on the ledger forgets */
+                check_accounts(&s, &all, seed);
+                gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
+            }
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The calls
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(a_pending_window_lets_no_other_in)
+{
+    build b = {0};
+    build_types(&b, "contentions/count delay/nanoseconds");
+    model_sample *sample = build_sample(&b, "leaf main", "1 1000");
+    buf one = build_bytes(&b);
+    sample->values[0] = 3;
+    buf two = build_bytes(&b);
+    twin t;
+    twin_begin(&t, NULL, NULL);
+    pprofdelta_status first, second, base, third;
+    const char *wrong = twin_window(&t, one, &first);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(first == PPROFDELTA_OK);
+    wrong = twin_window(&t, two, &second);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(second == PPROFDELTA_E_USAGE);
+    wrong = twin_base(&t, two, &base);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(base == PPROFDELTA_E_USAGE);
+    twin_commit(&t); /* of the first one */
+    wrong = twin_window(&t, two, &third);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(third == PPROFDELTA_OK && t.report.sequence == 2);
+    twin_end(&t);
+    build_free(&b);
+}
+
+TEST(a_census_counts_and_changes_nothing)
+{
+    for
+        EACH_SEED(seed, 3)
+        {
+            stage s;
+            stage_begin(&s, seed + 950000);
+            twin t;
+            twin_begin(&t, &s.options, NULL);
+            pprofdelta_status status;
+            twin_base(&t, look(&s), &status);
+            gen_evolve(&s.g, GEN_ANYTHING);
+            buf bytes = look(&s);
+            reading r;
+            pprofdelta_census census;
+            pprofdelta_error err = {0};
+            status = pprofdelta_check(t.pd, bytes.ptr, bytes.len, &census, &err);
+            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
+            if (status == PPROFDELTA_OK &&
+                reading_make(&s.arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK) {
+                const Pd__View__Profile *p = r.view;
+                CHECK_MSG(
+                    census.types == p->n_sample_type && census.samples == p->n_sample &&
+                        census.mappings == p->n_mapping && census.locations == p->n_location &&
+                        census.functions == p->n_function && census.strings == p->n_string_table &&
+                        census.by_address + census.by_lines == p->n_location &&
+                        census.unknown_fields == r.unknown_fields &&
+                        census.time_nanos == p->time_nanos &&
+                        census.duration_nanos == p->duration_nanos && !census.is_stamped,
+                    "seed %" PRIu64, seed);
+            }
+            const char *wrong = twin_window(&t, bytes, &status);
+            AGREE(seed, wrong);
+            twin_end(&t);
+            stage_end(&s);
+        }
+}
+
+TEST_MAIN(CASE(pairs_are_as_the_oracle_says), CASE(sequences_are_as_the_oracle_says),
+          CASE(long_sequences_are_as_the_oracle_says),
+          CASE(a_profile_against_itself_counts_nothing), CASE(prev_and_delta_add_up_to_cur),
+          CASE(how_a_profile_is_written_does_not_matter),
+          CASE(the_order_of_samples_matters_to_nothing_but_the_order),
+          CASE(equal_input_gives_equal_bytes), CASE(the_window_after_a_lost_one_covers_both),
+          CASE(windows_sum_to_what_was_counted), CASE(a_pending_window_lets_no_other_in),
+          CASE(a_census_counts_and_changes_nothing))

@@ -1,0 +1,471 @@
+/* What a failure leaves behind: nothing. Memory that runs out, sinks that refuse and input that is
+ * cut off or damaged, each at every place it can happen; and after each the context is asked for the
+ * next window, which the oracle knows. And what memory a context takes when nothing fails. */
+#include "build.h"
+#include "gen.h"
+#include "pack.h"
+#include "run.h"
+#include "seeds.h"
+#include "serial.h"
+
+/* Four looks at one process, and options that let every one of them through. */
+typedef struct film {
+    gen g;
+    rng rng;
+    arena arena;
+    pprofdelta_options options;
+    buf looks[4];
+} film;
+
+/* long_varints is a serial_style's. false: this seed's process counts nothing; skip it. */
+static bool film_begin(film *f, uint64_t seed, serial_pack pack, unsigned long_varints)
+{
+    *f = (film){.rng = {seed * 2 + 1}};
+    gen_init(&f->g, seed);
+    f->options = draw_options(&f->rng, &f->g);
+    f->options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+    for (size_t i = 0; i < 4; i++) {
+        serial_style style = serial_draw(&f->rng);
+        style.pack = pack;
+        style.long_varints = long_varints;
+        f->looks[i] = serial_write(&f->arena, &f->g.m, &style);
+        gen_evolve(&f->g, GEN_ANYTHING & ~GEN_CLOCK);
+    }
+    return gen_counts(&f->g);
+}
+
+static void film_end(film *f)
+{
+    gen_free(&f->g);
+    arena_free(&f->arena);
+}
+
+/* Feeds a profile to the library alone, into a sink that keeps nothing. */
+static pprofdelta_status try_window(pprofdelta *pd, buf profile, size_t *written)
+{
+    arena a = {0};
+    collector c = {.bytes = buf_begin(&a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_status status = pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, NULL);
+    *written = c.calls;
+    arena_free(&a);
+    return status;
+}
+
+/* The next window, which only comes out right if the context stands as before. */
+static void check_whole(twin *t, buf profile, uint64_t seed)
+{
+    pprofdelta_status status;
+    const char *wrong = twin_window(t, profile, &status);
+    AGREE(seed, wrong);
+    CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": status %d", seed, status);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Input
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(every_prefix_fails_cleanly_or_is_whole)
+{
+    for
+        EACH_SEED(seed, 1)
+        {
+            film f;
+            if (film_begin(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
+                twin t;
+                twin_begin(&t, &f.options, NULL);
+                pprofdelta_status status;
+                const char *wrong = twin_base(&t, f.looks[0], &status);
+                AGREE(seed, wrong);
+                for (size_t len = 0; len < f.looks[1].len; len++) {
+                    wrong = twin_window(&t, (buf){.ptr = f.looks[1].ptr, .len = len}, &status);
+                    CHECK_MSG(!wrong, "seed %" PRIu64 ", %zu bytes: %s", seed, len, wrong);
+                    if (status == PPROFDELTA_OK)
+                        twin_abandon(&t);
+                }
+                check_whole(&t, f.looks[1], seed);
+                twin_end(&t);
+            }
+            film_end(&f);
+        }
+}
+
+TEST(every_prefix_of_a_packed_profile_fails)
+{
+    for
+        EACH_SEED(seed, 1)
+        {
+            film f;
+            if (film_begin(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) &&
+                f.looks[1].len < 3000) {
+                twin t;
+                twin_begin(&t, &f.options, NULL);
+                pprofdelta_status status;
+                twin_base(&t, f.looks[0], &status);
+                /* One member only: behind a whole one, a profile may as well end. */
+                buf plain, packed;
+                unpack(&f.arena, f.looks[1].ptr, f.looks[1].len, &plain);
+                packed = seed % 2 ? pack_gzip(&f.arena, plain, 1) : pack_zstd(&f.arena, plain, 1);
+                for (size_t len = 0; len < packed.len; len++) {
+                    size_t written;
+                    status = try_window(t.pd, (buf){.ptr = packed.ptr, .len = len}, &written);
+                    CHECK_MSG(status != PPROFDELTA_OK && !written, "seed %" PRIu64 ", %zu bytes",
+                              seed, len);
+                }
+                check_whole(&t, packed, seed);
+                twin_end(&t);
+            }
+            film_end(&f);
+        }
+}
+
+/* Bytes changed, cut out, or put in twice. */
+static buf damage(film *f, buf whole)
+{
+    rng *r = &f->rng;
+    buf out = buf_begin(&f->arena);
+    buf_add(&out, whole.ptr, whole.len);
+    size_t at = rng_below(r, out.len), len = rng_below(r, out.len - at + 1) % 40;
+    switch (rng_below(r, 3)) {
+    case 0:
+        for (size_t n = 1 + rng_below(r, 3); n && out.len; n--)
+            out.ptr[rng_below(r, out.len)] ^= (uint8_t)(1 << rng_below(r, 8));
+        break;
+    case 1:
+        out.len = at;
+        buf_add(&out, whole.ptr + at + len, whole.len - at - len);
+        break;
+    default:
+        out.len = at;
+        buf_add(&out, whole.ptr + at, len);
+        buf_add(&out, whole.ptr + at, whole.len - at);
+        break;
+    }
+    return out;
+}
+
+/* Damage that happens to leave a valid profile is taken: but then it is valid to the oracle, too.
+ * (Not the other way round: in protobuf-c a string ends at a NUL. And no varints with bytes to spare
+ * here: it refuses tags and lengths of more than five, where others differ.) */
+static void check_damaged(twin *t, buf damaged, uint64_t seed)
+{
+    size_t written;
+    pprofdelta_status status = try_window(t->pd, damaged, &written);
+    CHECK_MSG(status == PPROFDELTA_OK || !written, "seed %" PRIu64, seed);
+    if (status != PPROFDELTA_OK)
+        return;
+    pprofdelta_abandon(t->pd);
+    const expectation *x;
+    status_set set = oracle_window(&t->oracle, damaged.ptr, damaged.len, &x);
+    oracle_abandon(&t->oracle);
+    CHECK_MSG(set == STATUS(PPROFDELTA_OK), "seed %" PRIu64 ": accepted, not %#x", seed, set);
+}
+
+TEST(damaged_input_between_windows_costs_no_window)
+{
+    for
+        EACH_SEED(seed, 10)
+        {
+            film f;
+            if (film_begin(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
+                twin t;
+                twin_begin(&t, &f.options, NULL);
+                for (size_t i = 0; i < 3; i++) {
+                    for (size_t n = rng_below(&f.rng, 8); n; n--)
+                        check_damaged(&t, damage(&f, f.looks[i]), seed);
+                    check_whole(&t, f.looks[i], seed);
+                    twin_commit(&t);
+                }
+                /* A base that fails leaves the old one. */
+                pprofdelta_base(t.pd, "\x0a", 1, NULL);
+                check_whole(&t, f.looks[3], seed);
+                twin_end(&t);
+            }
+            film_end(&f);
+        }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The sink
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(a_sink_that_refuses_costs_no_window)
+{
+    for
+        EACH_SEED(seed, 2)
+        {
+            film f;
+            if (film_begin(&f, seed + 2000, PACK_PLAIN, 10)) {
+                twin t;
+                twin_begin(&t, &f.options, NULL);
+                check_whole(&t, f.looks[0], seed);
+                twin_commit(&t);
+                pprofdelta_status status = PPROFDELTA_E_SINK;
+                for (size_t nth = 1; status != PPROFDELTA_OK; nth++) {
+                    collector c = {.bytes = buf_begin(&f.arena), .fail_at = nth};
+                    pprofdelta_sink sink = collector_sink(&c);
+                    pprofdelta_error err = {0};
+                    status =
+                        pprofdelta_window(t.pd, f.looks[1].ptr, f.looks[1].len, &sink, NULL, &err);
+                    bool told = status == PPROFDELTA_E_SINK && err.status == PPROFDELTA_E_SINK;
+                    CHECK_MSG(told == (c.calls >= nth), "seed %" PRIu64 ", write %zu", seed, nth);
+                    REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
+                }
+                pprofdelta_abandon(t.pd);
+                check_whole(&t, f.looks[2], seed);
+                twin_end(&t);
+            }
+            film_end(&f);
+        }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------ */
+
+typedef pprofdelta_status attempt(twin *t, buf profile);
+
+static pprofdelta_status attempt_window(twin *t, buf profile)
+{
+    size_t written;
+    pprofdelta_status status = try_window(t->pd, profile, &written);
+    CHECK(status == PPROFDELTA_OK || !written);
+    if (status == PPROFDELTA_OK)
+        pprofdelta_abandon(t->pd);
+    return status;
+}
+
+static pprofdelta_status attempt_base(twin *t, buf profile)
+{
+    return pprofdelta_base(t->pd, profile.ptr, profile.len, NULL);
+}
+
+/* Lets allocation number nth fail (alone, or with all that follow) while look 2 is fed to a context
+ * that knows looks 0 and 1; then asks for the window up to look 3. Was any allocation refused? */
+static bool fail_nth(film *f, size_t nth, bool alone, attempt *feed, uint64_t seed)
+{
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    twin t;
+    twin_begin(&t, &f->options, &allocator);
+    check_whole(&t, f->looks[0], seed);
+    twin_commit(&t);
+    check_whole(&t, f->looks[1], seed);
+    twin_commit(&t);
+    memory.fail_at = memory.calls + nth;
+    memory.is_alone = alone;
+    pprofdelta_status status = feed(&t, f->looks[2]);
+    memory.fail_at = 0;
+    bool refused = memory.refused > 0;
+    CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK),
+              "seed %" PRIu64 ", allocation %zu: status %d", seed, nth, status);
+    if (refused) {
+        check_whole(&t, f->looks[2], seed);
+        memory.fail_at = 1;
+        memory.is_alone = false;
+        twin_commit(&t); /* needs no memory */
+        memory.fail_at = 0;
+        check_whole(&t, f->looks[3], seed);
+    }
+    twin_end(&t);
+    CHECK_MSG(memory.live == 0, "seed %" PRIu64 ": %zu bytes left", seed, memory.live);
+    return refused;
+}
+
+static void fail_each(attempt *feed, uint64_t first)
+{
+    for
+        EACH_SEED(seed, 1)
+        {
+            film f;
+            if (film_begin(&f, seed + first, (serial_pack)(seed % 3), 10)) {
+                size_t nth = 1;
+                while (nth < 1000 && fail_nth(&f, nth, seed % 2, feed, seed))
+                    nth++;
+                CHECK_MSG(nth < 1000, "seed %" PRIu64 ": a thousand allocations", seed);
+            }
+            film_end(&f);
+        }
+}
+
+TEST(every_failed_allocation_of_a_window_costs_no_window)
+{
+    fail_each(attempt_window, 3000);
+}
+
+TEST(every_failed_allocation_of_a_base_leaves_the_old_one)
+{
+    fail_each(attempt_base, 4000);
+}
+
+TEST(every_failed_allocation_of_a_new_context_is_told)
+{
+    static const char *const counters[] = {"requests", "inuse_space/bytes"};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.counters = options.gauges = counters;
+    options.counters_len = options.gauges_len = 2;
+    bool refused = true;
+    for (size_t nth = 1; refused; nth++) {
+        tracker memory = {.fail_at = nth};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta *untouched = (pprofdelta *)&memory, *pd = untouched;
+        pprofdelta_status status = pprofdelta_new(&options, &allocator, &pd, NULL);
+        refused = memory.refused > 0;
+        CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK), "allocation %zu", nth);
+        CHECK_MSG((pd == untouched) == refused, "allocation %zu", nth);
+        if (!refused)
+            pprofdelta_free(pd);
+        CHECK_MSG(memory.live == 0, "allocation %zu", nth);
+    }
+}
+
+/* Every counter goes on by what its sample always adds: values grow, numbers of bytes do not. */
+static void tick(gen *g)
+{
+    for (size_t i = 0; i < g->m.samples_len; i++)
+        for (size_t t = 0; t < g->m.types_len; t++)
+            if (g->is_counter[t])
+                g->m.samples[i]->values[t] += (int64_t)i + 1;
+    g->m.time_nanos += 1000;
+}
+
+/* Two ways of numbering that take turns, as Go numbers anew every time. The first windows, of which
+ * the very first may be empty, warm up: with a long comment, so that no later one is the longest. */
+TEST(the_steady_state_allocates_nothing)
+{
+    for
+        EACH_SEED(seed, 2)
+        {
+            film f;
+            bool counts = film_begin(&f, seed + 5000, PACK_PLAIN, 0);
+            tracker memory = {0};
+            pprofdelta_allocator allocator = tracker_allocator(&memory);
+            pprofdelta *pd;
+            REQUIRE(pprofdelta_new(&f.options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+            char *comment = memset(arena_alloc(&f.arena, 4097), '#', 4096);
+            f.g.m.comments = (const char *[]){comment};
+            size_t warm = 0;
+            for (size_t window = 1; window <= 8 && counts; window++) {
+                serial_style style = {.seed = window % 2,
+                                      .ids = (serial_ids)(seed % 4),
+                                      .tables = (serial_tables)(seed % 3),
+                                      .packing = (emit_packing)(seed % 2),
+                                      .pack = (serial_pack)(seed % 3),
+                                      .shuffle_tables = true,
+                                      .shuffle_labels = true};
+                f.g.m.comments_len = window <= WARM_UP;
+                buf now = serial_write(&f.arena, &f.g.m, &style);
+                size_t written;
+                pprofdelta_status status = try_window(pd, now, &written);
+                CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64, seed);
+                if (window == WARM_UP + 3)
+                    pprofdelta_abandon(pd);
+                else
+                    pprofdelta_commit(pd);
+                if (window == WARM_UP)
+                    warm = memory.calls;
+                CHECK_MSG(window <= WARM_UP || memory.calls == warm,
+                          "seed %" PRIu64 ", window %zu: %zu allocations", seed, window,
+                          memory.calls - warm);
+                tick(&f.g);
+            }
+            pprofdelta_free(pd);
+            CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
+            film_end(&f);
+        }
+}
+
+/* From far too little to plenty: refused or right, and never more than was granted. */
+TEST(max_memory_is_kept)
+{
+    size_t refused = 0, done = 0;
+    for
+        EACH_SEED(seed, 1)
+        {
+            film f;
+            bool counts = film_begin(&f, seed + 6000, (serial_pack)(seed % 3), 10);
+            for (uint64_t limit = 1024; counts && limit < UINT64_C(1) << 26; limit += limit / 3) {
+                tracker memory = {0};
+                pprofdelta_allocator allocator = tracker_allocator(&memory);
+                pprofdelta *pd;
+                f.options.max_memory = limit;
+                pprofdelta_status status = pprofdelta_new(&f.options, &allocator, &pd, NULL);
+                CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT, "status %d",
+                          status);
+                for (size_t i = 0; i < 3 && status == PPROFDELTA_OK; i++) {
+                    size_t written;
+                    status = try_window(pd, f.looks[i], &written);
+                    CHECK_MSG(status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && !written),
+                              "seed %" PRIu64 ": status %d", seed, status);
+                    pprofdelta_commit(pd);
+                }
+                status ? refused++ : done++;
+                if (status == PPROFDELTA_OK || memory.live)
+                    pprofdelta_free(pd);
+                CHECK_MSG(memory.peak <= limit, "seed %" PRIu64 ": %zu bytes of %" PRIu64, seed,
+                          memory.peak, limit);
+                CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
+            }
+            film_end(&f);
+        }
+    CHECK(refused > 0 && done > 0);
+}
+
+TEST(a_limit_that_was_hit_leaves_the_context_as_before)
+{
+    build small = {0};
+    build_types(&small, "contentions/count delay/nanoseconds");
+    model_sample *sample = build_sample(&small, "leaf main", "1 1000");
+    buf one = build_bytes(&small);
+    sample->values[0] = 5;
+    buf two = build_bytes(&small);
+    for (int n = 0; n < 20000; n++)
+        build_sample(&small, arena_format(&small.arena, "f%d main", n % 50), "7 7");
+    buf large = build_bytes(&small);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = 256 << 10;
+    options.compression = PPROFDELTA_PLAIN;
+    twin t;
+    twin_begin(&t, &options, NULL);
+    check_whole(&t, one, 0);
+    twin_commit(&t);
+    size_t written;
+    CHECK(try_window(t.pd, large, &written) == PPROFDELTA_E_LIMIT && !written);
+    CHECK(pprofdelta_base(t.pd, large.ptr, large.len, NULL) == PPROFDELTA_E_LIMIT);
+    check_whole(&t, two, 0);
+    twin_end(&t);
+    build_free(&small);
+}
+
+/* A megabyte of nothing in a thousand bytes, a thousand times over. */
+TEST(a_bomb_is_stopped_at_the_limit)
+{
+    enum { INFLATED = 64 << 20, LIMIT = 1 << 20 };
+    arena a = {0};
+    buf zeros = {.arena = &a, .ptr = arena_alloc(&a, INFLATED), .len = INFLATED};
+    const buf bombs[] = {pack_gzip(&a, zeros, 1), pack_zstd(&a, zeros, 1)};
+    for (size_t i = 0; i < 2; i++) {
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.max_memory = LIMIT;
+        pprofdelta *pd;
+        REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+        size_t written;
+        CHECK(try_window(pd, bombs[i], &written) == PPROFDELTA_E_LIMIT);
+        CHECK_MSG(memory.peak <= LIMIT, "%zu bytes", memory.peak);
+        pprofdelta_free(pd);
+    }
+    arena_free(&a);
+}
+
+TEST_MAIN(CASE(every_prefix_fails_cleanly_or_is_whole),
+          CASE(every_prefix_of_a_packed_profile_fails),
+          CASE(damaged_input_between_windows_costs_no_window),
+          CASE(a_sink_that_refuses_costs_no_window),
+          CASE(every_failed_allocation_of_a_window_costs_no_window),
+          CASE(every_failed_allocation_of_a_base_leaves_the_old_one),
+          CASE(every_failed_allocation_of_a_new_context_is_told),
+          CASE(the_steady_state_allocates_nothing), CASE(max_memory_is_kept),
+          CASE(a_limit_that_was_hit_leaves_the_context_as_before),
+          CASE(a_bomb_is_stopped_at_the_limit))

@@ -1,0 +1,245 @@
+/* The numbered set of keys against a naive one, through every order of its calls. */
+#include "../support/test.h"
+
+#include "base/keymap.h"
+#include "run.h"
+
+#define PLENTY (UINT64_C(1) << 40)
+
+/* The naive set: a list in order of arrival. */
+typedef struct naive {
+    pd_key keys[700];
+    size_t len;
+} naive;
+
+static uint32_t naive_find(const naive *n, pd_key key)
+{
+    for (size_t i = 0; i < n->len; i++)
+        if (n->keys[i].lo == key.lo && n->keys[i].hi == key.hi)
+            return (uint32_t)i;
+    return PD_KEYMAP_NONE;
+}
+
+typedef struct kit {
+    tracker tracker;
+    pd_mem mem;
+    pd_keymap map;
+    naive model;
+    rng rng;
+    pd_key pool[600];
+} kit;
+
+/* Keys as bad as they come: few different low bits, or equal halves, or all zero. */
+static pd_key draw_key(rng *r, unsigned kind)
+{
+    uint64_t lo = rng_next(r), hi = rng_next(r);
+    switch (kind) {
+    case 0:
+        return (pd_key){lo, hi};
+    case 1: /* the same home in every table */
+        return (pd_key){lo << 32, hi};
+    case 2: /* four homes side by side, in the last and the first slots */
+        return (pd_key){lo << 32 | ((lo >> 32) % 4 - 2), hi};
+    case 3: /* one half says nothing */
+        return (pd_key){7, hi % 1000};
+    default: /* the other says nothing */
+        return (pd_key){lo % 1000, 0};
+    }
+}
+
+static void begin(kit *k, uint64_t seed)
+{
+    memset(k, 0, sizeof *k);
+    pprofdelta_allocator allocator = tracker_allocator(&k->tracker);
+    pd_mem_init(&k->mem, &allocator, PLENTY);
+    k->rng.state = seed;
+    unsigned kind = (unsigned)(seed % 6);
+    for (size_t i = 0; i < sizeof k->pool / sizeof *k->pool; i++)
+        k->pool[i] = draw_key(&k->rng, kind < 5 ? kind : (unsigned)rng_below(&k->rng, 5));
+}
+
+static void end(kit *k)
+{
+    pd_keymap_release(&k->map, &k->mem);
+    CHECK(k->mem.used == 0 && k->tracker.live == 0);
+    CHECK(!k->map.keys && !k->map.slots && !k->map.len && !k->map.cap && !k->map.slots_cap);
+}
+
+/* All that the header promises of a map that holds what the model holds. */
+static bool is_as_modelled(const kit *k)
+{
+    const pd_keymap *map = &k->map;
+    size_t cap = map->slots_cap, used = 0;
+    if (map->len != k->model.len || map->len > map->cap)
+        return false;
+    if (cap && ((cap & (cap - 1)) || cap < 2 * map->len))
+        return false;
+    for (size_t i = 0; i < cap; i++)
+        used += map->slots[i] != 0;
+    if (used != map->len)
+        return false;
+    for (size_t i = 0; i < map->len; i++)
+        if (!pd_key_equal(map->keys[i], k->model.keys[i]))
+            return false;
+    for (size_t i = 0; i < sizeof k->pool / sizeof *k->pool; i++)
+        if (pd_keymap_find(map, k->pool[i]) != naive_find(&k->model, k->pool[i]))
+            return false;
+    return true;
+}
+
+static void add(kit *k, pd_key key)
+{
+    uint32_t want = naive_find(&k->model, key);
+    if (want == PD_KEYMAP_NONE) {
+        want = (uint32_t)k->model.len;
+        k->model.keys[k->model.len++] = key;
+    }
+    REQUIRE(pd_keymap_room(&k->map, &k->mem, key, NULL) == PPROFDELTA_OK);
+    uint32_t guess = rng_chance(&k->rng, 30) ? want : (uint32_t)rng_below(&k->rng, 1000);
+    uint32_t got = rng_chance(&k->rng, 50)                ? pd_keymap_add(&k->map, key)
+                   : pd_keymap_is_at(&k->map, guess, key) ? guess
+                                                          : pd_keymap_add(&k->map, key);
+    CHECK(got == want);
+}
+
+static void truncate(kit *k, size_t len)
+{
+    pd_keymap_truncate(&k->map, len);
+    k->model.len = len;
+}
+
+/* As the ledger drops entries: the others move up, then the map is told. */
+static void drop_some(kit *k)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < k->map.len; i++) {
+        if (rng_chance(&k->rng, 30))
+            continue;
+        k->map.keys[kept] = k->map.keys[i];
+        k->model.keys[kept++] = k->model.keys[i];
+    }
+    k->map.len = k->model.len = kept;
+    pd_keymap_reindex(&k->map);
+}
+
+static void step(kit *k)
+{
+    size_t len = k->model.len;
+    switch (rng_below(&k->rng, 10)) {
+    case 0: /* a few, taken out slot by slot */
+        truncate(k, len - rng_below(&k->rng, len / 20 + 2) * (len > 1));
+        break;
+    case 1:
+        truncate(k, rng_below(&k->rng, len + 1));
+        break;
+    case 2:
+        drop_some(k);
+        break;
+    case 3:
+        if (rng_chance(&k->rng, 10)) {
+            pd_keymap_clear(&k->map);
+            k->model.len = 0;
+        }
+        break;
+    case 4:
+        if (rng_chance(&k->rng, 10)) {
+            pd_keymap_release(&k->map, &k->mem);
+            k->model.len = 0;
+        }
+        break;
+    default:
+        for (size_t n = rng_below(&k->rng, 80); n; n--)
+            add(k, k->pool[rng_below(&k->rng, sizeof k->pool / sizeof *k->pool)]);
+    }
+}
+
+TEST(a_naive_set_says_the_same)
+{
+    static kit k;
+    for (uint64_t seed = 1; seed <= 120; seed++) {
+        begin(&k, seed);
+        for (int i = 0; i < 40; i++) {
+            step(&k);
+            CHECK_MSG(is_as_modelled(&k), "seed %llu, step %d", (unsigned long long)seed, i);
+        }
+        end(&k);
+    }
+}
+
+TEST(reserved_room_is_enough)
+{
+    for (size_t need = 0; need < 400; need += need / 7 + 1) {
+        static kit k;
+        begin(&k, 6 * need + 1);
+        REQUIRE(pd_keymap_reserve(&k.map, &k.mem, need, NULL) == PPROFDELTA_OK);
+        CHECK(k.map.cap >= need);
+        size_t calls = k.tracker.calls;
+        for (size_t i = 0; i < need; i++)
+            CHECK(pd_keymap_add(&k.map, k.pool[i]) < need);
+        CHECK(pd_keymap_reserve(&k.map, &k.mem, need, NULL) == PPROFDELTA_OK);
+        CHECK(k.tracker.calls == calls);
+        end(&k);
+    }
+}
+
+TEST(an_empty_map_finds_nothing)
+{
+    static kit k;
+    begin(&k, 1);
+    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == PD_KEYMAP_NONE);
+    pd_keymap_clear(&k.map);
+    pd_keymap_reindex(&k.map);
+    REQUIRE(pd_keymap_reserve(&k.map, &k.mem, 3, NULL) == PPROFDELTA_OK);
+    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == PD_KEYMAP_NONE);
+    add(&k, (pd_key){0, 0});
+    CHECK(pd_keymap_find(&k.map, (pd_key){0, 0}) == 0);
+    end(&k);
+}
+
+/* Fills a map while the nth allocation fails, tries again, and loses nothing. */
+TEST(every_allocation_may_fail)
+{
+    static kit k;
+    size_t nth = 1, refused = 1;
+    for (; refused; nth++) {
+        begin(&k, 2);
+        k.tracker.fail_at = nth;
+        refused = 0;
+        for (size_t i = 0; i < 300; i++) {
+            pd_keymap before = k.map;
+            pprofdelta_error err = {0};
+            pprofdelta_status status = pd_keymap_room(&k.map, &k.mem, k.pool[i], &err);
+            if (status) {
+                refused++;
+                CHECK(status == PPROFDELTA_E_MEMORY && err.status == status);
+                CHECK(k.map.len == before.len && k.map.cap == before.cap &&
+                      k.map.keys == before.keys);
+                CHECK_MSG(is_as_modelled(&k), "allocation %zu", nth);
+                k.tracker.fail_at = 0;
+            }
+            add(&k, k.pool[i]);
+        }
+        CHECK(is_as_modelled(&k));
+        end(&k);
+    }
+    CHECK(nth > 10);
+}
+
+TEST(more_than_can_be_numbered_is_refused)
+{
+    static kit k;
+    begin(&k, 1);
+    add(&k, (pd_key){1, 2});
+    pd_keymap before = k.map;
+    size_t calls = k.tracker.calls;
+    pprofdelta_error err = {0};
+    CHECK(pd_keymap_reserve(&k.map, &k.mem, (size_t)PD_KEYMAP_MAX + 1, &err) == PPROFDELTA_E_LIMIT);
+    CHECK(err.status == PPROFDELTA_E_LIMIT);
+    CHECK(pd_keymap_reserve(&k.map, &k.mem, SIZE_MAX, NULL) == PPROFDELTA_E_LIMIT);
+    CHECK(k.tracker.calls == calls && memcmp(&before, &k.map, sizeof before) == 0);
+    end(&k);
+}
+
+TEST_MAIN(CASE(a_naive_set_says_the_same), CASE(reserved_room_is_enough),
+          CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
+          CASE(more_than_can_be_numbered_is_refused))

@@ -1,0 +1,381 @@
+/* Varints and fields: every length, every truncation, and a naive reader that says the same of any
+ * bytes. All input lies in a block of its exact size, so that reading past it does not go unseen. */
+#include "../support/test.h"
+
+#include "rng.h"
+#include "wire/reader.h"
+
+#include <stdlib.h>
+
+/* A copy of the bytes with nothing behind it. */
+static uint8_t *exact(const uint8_t *bytes, size_t len)
+{
+    uint8_t *copy = malloc(len ? len : 1);
+    if (!copy)
+        abort();
+    if (len)
+        memcpy(copy, bytes, len);
+    return copy;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Varints
+ * ------------------------------------------------------------------------------------------ */
+
+/* Bytes that the varint at p takes, with its value; 0 where it is cut off or too long. */
+static size_t naive_varint(const uint8_t *p, size_t len, uint64_t *value)
+{
+    uint64_t sum = 0;
+    for (size_t i = 0; i < len && i < 10; i++) {
+        uint64_t group = p[i] % 128;
+        if (i == 9 && p[i] > 1)
+            return 0;
+        for (size_t n = 0; n < i; n++)
+            group *= 128;
+        sum += group;
+        if (p[i] < 128) {
+            *value = sum;
+            return i + 1;
+        }
+    }
+    return 0;
+}
+
+static size_t library_varint(const uint8_t *bytes, size_t len, uint64_t *value)
+{
+    uint8_t *copy = exact(bytes, len);
+    const uint8_t *end = pd_varint_decode(copy, copy + len, value);
+    size_t taken = end ? (size_t)(end - copy) : 0;
+    free(copy);
+    return taken;
+}
+
+static void check_round_trip(uint64_t value)
+{
+    uint8_t bytes[PD_VARINT_MAX + 2];
+    memset(bytes, 0xff, sizeof bytes);
+    size_t len = (size_t)(pd_varint_encode(bytes, value) - bytes);
+    CHECK(len >= 1 && len <= PD_VARINT_MAX && bytes[len] == 0xff);
+    CHECK_MSG(len == pd_varint_size(value), "%llx", (unsigned long long)value);
+    CHECK(len == 1 || bytes[len - 1]); /* the shortest form */
+    for (size_t more = 0; more <= 2; more++) {
+        uint64_t got = ~value;
+        CHECK(library_varint(bytes, len + more <= sizeof bytes ? len + more : len, &got) == len);
+        CHECK_MSG(got == value, "%llx is not %llx", (unsigned long long)got,
+                  (unsigned long long)value);
+    }
+    for (size_t cut = 0; cut < len; cut++) {
+        uint64_t got = 12345;
+        CHECK(library_varint(bytes, cut, &got) == 0 && got == 12345);
+    }
+}
+
+TEST(every_length_goes_there_and_back)
+{
+    for (unsigned bit = 0; bit < 64; bit++) {
+        uint64_t power = UINT64_C(1) << bit;
+        check_round_trip(power);
+        check_round_trip(power - 1);
+        check_round_trip(power + 1);
+        check_round_trip(~power);
+    }
+    rng r = {1};
+    for (int i = 0; i < 2000; i++)
+        check_round_trip(rng_next(&r) >> rng_below(&r, 64));
+}
+
+TEST(sizes_change_at_each_seventh_bit)
+{
+    CHECK(pd_varint_size(0) == 1);
+    for (unsigned bit = 0; bit < 64; bit++)
+        CHECK(pd_varint_size(UINT64_C(1) << bit) == bit / 7 + 1);
+    CHECK(pd_varint_size(UINT64_MAX) == 10);
+}
+
+TEST(all_short_varints_are_read_as_naively)
+{
+    for (unsigned bits = 0; bits < 1u << 16; bits++) {
+        uint8_t bytes[2] = {(uint8_t)bits, (uint8_t)(bits >> 8)};
+        for (size_t len = 1; len <= 2; len++) {
+            uint64_t want = 0, got = 0;
+            CHECK(library_varint(bytes, len, &got) == naive_varint(bytes, len, &want));
+            CHECK(got == want);
+        }
+    }
+}
+
+/* Zeros behind the number are allowed, as long as all fits ten bytes and 64 bits. */
+TEST(spare_bytes_are_taken_and_overlong_ones_refused)
+{
+    for (unsigned first = 0; first < 128; first += 127)
+        for (size_t len = 1; len <= 14; len++)
+            for (unsigned last = 0; last < 128; last++) {
+                uint8_t bytes[14];
+                memset(bytes, 0x80 | (int)first, sizeof bytes);
+                bytes[len - 1] = (uint8_t)last;
+                uint64_t want = 0, got = 0;
+                size_t taken = library_varint(bytes, len, &got);
+                CHECK(taken == naive_varint(bytes, len, &want) && got == want);
+                CHECK((taken != 0) == (len < 10 || (len == 10 && last <= 1)));
+            }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Fields
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct naive_field {
+    size_t start, number, wire, body, body_len, next;
+    uint64_t value;
+} naive_field;
+
+/* The field at `at`; false where there is none, which is trouble unless at == len. */
+static bool naive_next(const uint8_t *p, size_t len, size_t at, naive_field *f)
+{
+    uint64_t tag, body;
+    size_t taken = naive_varint(p + at, len - at, &tag);
+    if (!taken || tag / 8 == 0 || tag / 8 >= UINT64_C(1) << 29)
+        return false;
+    *f = (naive_field){.start = at, .number = (size_t)(tag / 8), .wire = (size_t)(tag % 8)};
+    at += taken;
+    if (f->wire == 0) {
+        taken = naive_varint(p + at, len - at, &f->value);
+        f->next = at + taken;
+        return taken != 0;
+    }
+    if (f->wire == 2) {
+        taken = naive_varint(p + at, len - at, &body);
+        if (!taken || body > len - at - taken)
+            return false;
+        f->body = at + taken;
+        f->body_len = (size_t)body;
+        f->next = f->body + f->body_len;
+        return true;
+    }
+    size_t size = f->wire == 1 ? 8 : 4;
+    if ((f->wire != 1 && f->wire != 5) || size > len - at)
+        return false;
+    for (size_t i = 0; i < size; i++)
+        f->value += (uint64_t)p[at + i] << (8 * i);
+    f->next = at + size;
+    return true;
+}
+
+typedef bool next_function(pd_reader *reader, pd_field *field);
+
+static bool next_quick(pd_reader *reader, pd_field *field)
+{
+    return pd_reader_next_quick(reader, field);
+}
+
+static next_function *const both[] = {pd_reader_next, next_quick};
+
+/* Reads the message with both, to its end or to the trouble; returns how many fields it has. */
+static size_t check_message(const uint8_t *bytes, size_t len, next_function *next)
+{
+    uint8_t *copy = exact(bytes, len);
+    pd_reader r = pd_reader_of(copy, len);
+    size_t at = 0, fields = 0;
+    naive_field want;
+    pd_field got;
+    while (at < len && naive_next(bytes, len, at, &want)) {
+        bool is_there = next(&r, &got);
+        CHECK(is_there && !r.trouble);
+        if (!is_there)
+            break;
+        CHECK(got.start == copy + want.start && got.number == want.number);
+        CHECK(got.wire == want.wire && r.at == copy + want.next);
+        if (want.wire == PD_WIRE_BYTES)
+            CHECK(got.body.at == copy + want.body && !got.body.trouble &&
+                  got.body.end == got.body.at + want.body_len);
+        else
+            CHECK(got.value == want.value);
+        at = want.next;
+        fields++;
+    }
+    for (int again = 0; again < 2; again++) { /* an end stays an end, trouble stays trouble */
+        CHECK(!next(&r, &got));
+        CHECK((r.trouble != NULL) == (at < len));
+        CHECK(r.at == copy + at && r.end == copy + len);
+    }
+    free(copy);
+    return fields;
+}
+
+static size_t put_field(rng *r, uint8_t *out, bool is_wild)
+{
+    static const unsigned wires[] = {0, 0, 2, 2, 1, 5};
+    uint64_t number = 1 + (rng_next(r) >> (35 + rng_below(r, 29)));
+    unsigned wire = wires[rng_below(r, 6)];
+    if (is_wild && rng_chance(r, 10))
+        wire = (unsigned)rng_below(r, 8);
+    if (is_wild && rng_chance(r, 5))
+        number = rng_next(r) >> rng_below(r, 64);
+    uint8_t *p = pd_varint_encode(out, number << 3 | wire);
+    size_t len = wire == 1 ? 8 : wire == 5 ? 4 : wire == 2 ? rng_below(r, 20) : 0;
+    if (wire == 2 && rng_chance(r, 10))
+        len = 120 + rng_below(r, 20);
+    if (wire == 0)
+        p = pd_varint_encode(p, rng_next(r) >> rng_below(r, 64));
+    if (wire == 2)
+        p = pd_varint_encode(p, is_wild && rng_chance(r, 5) ? rng_next(r) : len);
+    for (size_t i = 0; i < len; i++)
+        *p++ = (uint8_t)rng_next(r);
+    return (size_t)(p - out);
+}
+
+static size_t put_message(rng *r, uint8_t *out, bool is_wild, size_t fields)
+{
+    size_t len = 0;
+    for (size_t n = fields; n; n--)
+        len += put_field(r, out + len, is_wild);
+    return len;
+}
+
+enum { MESSAGE_MAX = 8 * 200 };
+
+TEST(messages_are_read_as_naively)
+{
+    for (size_t way = 0; way < 2; way++) {
+        rng r = {1};
+        for (int i = 0; i < 4000; i++) {
+            uint8_t bytes[MESSAGE_MAX];
+            size_t fields = rng_below(&r, 8);
+            size_t len = put_message(&r, bytes, false, fields);
+            CHECK(check_message(bytes, len, both[way]) == fields);
+        }
+    }
+}
+
+TEST(damaged_messages_are_read_as_naively)
+{
+    for (size_t way = 0; way < 2; way++) {
+        rng r = {2};
+        for (int i = 0; i < 20000; i++) {
+            uint8_t bytes[MESSAGE_MAX];
+            size_t len = put_message(&r, bytes, true, rng_below(&r, 8));
+            for (size_t n = rng_below(&r, 3); len && n; n--)
+                bytes[rng_below(&r, len)] = (uint8_t)rng_next(&r);
+            check_message(bytes, len - rng_below(&r, len / 4 + 1), both[way]);
+        }
+        for (int i = 0; i < 20000; i++) {
+            uint8_t bytes[12];
+            for (size_t n = 0; n < sizeof bytes; n++)
+                bytes[n] = (uint8_t)(rng_next(&r) >> rng_below(&r, 8)) & 0x9f;
+            check_message(bytes, rng_below(&r, sizeof bytes + 1), both[way]);
+        }
+    }
+}
+
+TEST(every_prefix_ends_or_is_trouble)
+{
+    for (size_t way = 0; way < 2; way++) {
+        rng r = {3};
+        for (int i = 0; i < 100; i++) {
+            uint8_t bytes[MESSAGE_MAX];
+            size_t len = put_message(&r, bytes, false, 3);
+            for (size_t cut = 0; cut <= len; cut++)
+                check_message(bytes, cut, both[way]);
+        }
+    }
+}
+
+/* Every tag of one and two bytes, with plenty behind it. */
+TEST(tags_that_no_message_has)
+{
+    for (size_t way = 0; way < 2; way++)
+        for (unsigned tag = 0; tag < 1u << 14; tag++) {
+            uint8_t bytes[16] = {0};
+            pd_varint_encode(bytes, tag);
+            pd_reader r = pd_reader_of(bytes, sizeof bytes);
+            pd_field f;
+            bool is_good = tag >= 8 && (tag % 8 <= 2 || tag % 8 == 5);
+            CHECK(both[way](&r, &f) == is_good);
+            CHECK((r.trouble == NULL) == is_good && (is_good || r.at == bytes));
+        }
+    static const uint64_t largest = (UINT64_C(1) << 29) - 1;
+    static const struct {
+        uint64_t tag;
+        bool is_good;
+    } cases[] = {{largest << 3, true},
+                 {(largest + 1) << 3, false},
+                 {UINT64_C(1) << 35 | 8, false}, /* 1, were it cut to 32 bits */
+                 {UINT64_MAX & ~UINT64_C(7), false}};
+    for (size_t way = 0; way < 2; way++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            uint8_t bytes[24] = {0};
+            pd_varint_encode(bytes, cases[i].tag);
+            pd_reader r = pd_reader_of(bytes, sizeof bytes);
+            pd_field f;
+            CHECK(both[way](&r, &f) == cases[i].is_good);
+            CHECK(!cases[i].is_good || f.number == largest);
+        }
+}
+
+/* Whatever a body holds, its reader stops where the field said; what lies behind would do fine. */
+TEST(a_submessage_cannot_read_past_its_parent)
+{
+    static const struct {
+        uint8_t body[4];
+        size_t len;
+    } cases[] = {
+        {{0x08}, 1},             /* a varint field without its value */
+        {{0x08, 0x81}, 2},       /* ... without its second byte */
+        {{0x88}, 1},             /* half a tag */
+        {{0x12}, 1},             /* a length missing */
+        {{0x12, 0x82}, 2},       /* half a length */
+        {{0x12, 0x01}, 2},       /* a body one byte short */
+        {{0x12, 0x03, 1, 2}, 4}, /* the same, with some of it there */
+        {{0x09, 1, 2, 3}, 4},    /* fixed64 */
+        {{0x0d, 1, 2, 3}, 4},    /* fixed32 */
+    };
+    for (size_t way = 0; way < 2; way++)
+        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+            uint8_t bytes[32];
+            memset(bytes, 1, sizeof bytes);
+            bytes[0] = 0x12;
+            bytes[1] = (uint8_t)cases[i].len;
+            memcpy(bytes + 2, cases[i].body, cases[i].len);
+            pd_reader parent = pd_reader_of(bytes, sizeof bytes);
+            pd_field f, inner;
+            REQUIRE(both[way](&parent, &f));
+            CHECK(f.body.end == bytes + 2 + cases[i].len);
+            CHECK_MSG(!both[way](&f.body, &inner) && f.body.trouble, "case %zu", i);
+            CHECK(f.body.at == bytes + 2);
+            CHECK(!parent.trouble && parent.at == f.body.end);
+        }
+}
+
+TEST(packed_varints_end_with_their_field)
+{
+    rng r = {4};
+    for (int i = 0; i < 2000; i++) {
+        uint8_t bytes[10 * PD_VARINT_MAX];
+        uint64_t values[10];
+        size_t ends[10], count = rng_below(&r, 10), len = 0;
+        for (size_t n = 0; n < count; n++) {
+            values[n] = rng_next(&r) >> rng_below(&r, 64);
+            len = ends[n] = (size_t)(pd_varint_encode(bytes + len, values[n]) - bytes);
+        }
+        for (size_t cut = 0; cut <= len; cut++) {
+            uint8_t *copy = exact(bytes, cut);
+            pd_reader run = pd_reader_of(copy, cut);
+            uint64_t value;
+            size_t n = 0;
+            while (pd_reader_varint(&run, &value)) {
+                CHECK(n < count && value == values[n] && run.at == copy + ends[n]);
+                n++;
+            }
+            size_t whole = n ? ends[n - 1] : 0;
+            CHECK((run.trouble == NULL) == (whole == cut) && run.at == copy + whole);
+            free(copy);
+        }
+    }
+}
+
+TEST_MAIN(CASE(every_length_goes_there_and_back), CASE(sizes_change_at_each_seventh_bit),
+          CASE(all_short_varints_are_read_as_naively),
+          CASE(spare_bytes_are_taken_and_overlong_ones_refused), CASE(messages_are_read_as_naively),
+          CASE(damaged_messages_are_read_as_naively), CASE(every_prefix_ends_or_is_trouble),
+          CASE(tags_that_no_message_has), CASE(a_submessage_cannot_read_past_its_parent),
+          CASE(packed_varints_end_with_their_field))

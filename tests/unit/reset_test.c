@@ -1,0 +1,369 @@
+/* Restart or noise? Each reason by itself, their order, and a naive judge beside all of it. */
+#include "../support/test.h"
+
+#include "delta/reset.h"
+#include "run.h"
+
+#define PLENTY (UINT64_C(1) << 40)
+
+enum { PEOPLE = 40, COUNTERS_MAX = 3, STRIDE = COUNTERS_MAX + 1 };
+
+/* One sample of one look: nobody is there more than once. */
+typedef struct sample {
+    size_t who;
+    int64_t values[STRIDE];
+} sample;
+
+typedef struct kit {
+    tracker tracker;
+    pd_mem mem;
+    pd_ledger ledger;
+    pd_window window;
+} kit;
+
+static void begin(kit *k, size_t counters)
+{
+    memset(k, 0, sizeof *k);
+    pprofdelta_allocator allocator = tracker_allocator(&k->tracker);
+    pd_mem_init(&k->mem, &allocator, PLENTY);
+    pd_ledger_clear(&k->ledger, counters);
+}
+
+static void end(kit *k)
+{
+    pd_window_release(&k->window, &k->mem);
+    pd_ledger_release(&k->ledger, &k->mem);
+    CHECK(k->mem.used == 0);
+}
+
+static void see(kit *k, const sample *samples, size_t len)
+{
+    REQUIRE(pd_window_begin(&k->window, &k->mem, &k->ledger, STRIDE, len, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i < len; i++) {
+        pd_key key = {samples[i].who * 31, samples[i].who};
+        REQUIRE(pd_window_add(&k->window, &k->mem, key, 0, samples[i].values, NULL) ==
+                PPROFDELTA_OK);
+    }
+}
+
+static void remember(kit *k, const sample *samples, size_t len)
+{
+    see(k, samples, len);
+    pd_window_commit(&k->window, PD_COMMIT_KEEP);
+}
+
+static pprofdelta_restart judge(const kit *k, pd_reset_facts facts)
+{
+    return pd_reset_judge(&k->window, &facts).restart;
+}
+
+/* Two looks with one counter, and what is made of them without further facts. */
+#define VERDICT(prev, cur) verdict((prev), sizeof(prev) / sizeof *(prev), (cur), sizeof(cur) / sizeof *(cur))
+
+static pd_verdict verdict(const sample *prev, size_t prev_len, const sample *cur, size_t cur_len)
+{
+    kit k;
+    begin(&k, 1);
+    remember(&k, prev, prev_len);
+    see(&k, cur, cur_len);
+    pd_verdict v = pd_reset_judge(&k.window, &(pd_reset_facts){0});
+    pd_window_abandon(&k.window);
+    end(&k);
+    return v;
+}
+
+TEST(growth_is_no_reset)
+{
+    static const sample prev[] = {{1, {10, 5}}, {2, {20, 5}}};
+    static const sample cur[] = {{1, {10, 1}}, {3, {1, 1}}, {2, {21, 1}}};
+    pd_verdict v = VERDICT(prev, cur);
+    CHECK(v.restart == PPROFDELTA_RESTART_NONE && !v.has_decrease);
+}
+
+/* Of 100, shrunk and vanished together: 50 is a restart, 49 is not. */
+TEST(half_is_enough_and_less_is_not)
+{
+    static const sample prev[] = {{1, {60}}, {2, {40}}};
+    static const struct {
+        sample cur[3];
+        size_t len;
+        bool is_restart, has_decrease;
+    } cases[] = {
+        {{{1, {10}}, {2, {40}}}, 2, true, true},
+        {{{1, {11}}, {2, {40}}}, 2, false, true},
+        {{{1, {59}}, {2, {40}}}, 2, false, true},
+        {{{1, {60}}}, 1, false, false},
+        {{{1, {50}}}, 1, true, true},
+        {{{1, {51}}}, 1, false, true},
+        {{{2, {40}}}, 1, true, false},
+        {{{0}}, 0, true, false},
+        {{{2, {1000}}}, 1, true, false}, /* what others gained does not make up for it */
+        {{{2, {1000}}, {1, {9}}, {3, {500}}}, 3, true, true},
+        {{{2, {40}}, {1, {60}}, {3, {500}}}, 3, false, false},
+        {{{1, {-40}}, {2, {90}}}, 2, true, true},
+        {{{1, {10}}, {2, {41}}}, 2, true, true},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pd_verdict v = verdict(prev, 2, cases[i].cur, cases[i].len);
+        CHECK_MSG(v.restart ==
+                      (cases[i].is_restart ? PPROFDELTA_RESTART_MASS : PPROFDELTA_RESTART_NONE),
+                  "case %zu: %d", i, v.restart);
+        CHECK_MSG(v.has_decrease == cases[i].has_decrease, "case %zu", i);
+    }
+}
+
+TEST(what_had_nothing_cannot_lose_half)
+{
+    static const sample zeros[] = {{1, {0}}, {2, {0}}}, ones[] = {{1, {0}}};
+    CHECK(VERDICT(zeros, ones).restart == PPROFDELTA_RESTART_NONE);
+    static const sample negative[] = {{1, {-5}}, {2, {-7}}};
+    CHECK(VERDICT(negative, ones).restart == PPROFDELTA_RESTART_NONE);
+    static const sample lower[] = {{1, {-6}}, {2, {-70}}};
+    pd_verdict v = VERDICT(negative, lower);
+    CHECK(v.restart == PPROFDELTA_RESTART_NONE && v.has_decrease);
+}
+
+TEST(one_counter_of_several_is_enough)
+{
+    static const sample prev[] = {{1, {1000, 10, 1000, 9}}, {2, {1000, 10, 1000, 9}}};
+    static const sample cur[] = {{1, {1000, 10, 1000, 0}}, {2, {1000, 0, 1000, 0}}};
+    for (size_t counters = 1; counters <= COUNTERS_MAX; counters++) {
+        kit k;
+        begin(&k, counters);
+        remember(&k, prev, 2);
+        see(&k, cur, 2);
+        pd_verdict v = pd_reset_judge(&k.window, &(pd_reset_facts){0});
+        bool is_counted = counters > 1; /* else the column that fell is a gauge's */
+        CHECK(v.restart == (is_counted ? PPROFDELTA_RESTART_MASS : PPROFDELTA_RESTART_NONE));
+        CHECK(v.has_decrease == is_counted);
+        end(&k);
+    }
+}
+
+TEST(sums_do_not_wrap)
+{
+    sample prev[8], cur[8];
+    for (size_t i = 0; i < 8; i++)
+        cur[i] = prev[i] = (sample){.who = i, .values = {INT64_MAX}};
+    CHECK(verdict(prev, 8, cur, 8).restart == PPROFDELTA_RESTART_NONE);
+    CHECK(verdict(prev, 8, cur, 5).restart == PPROFDELTA_RESTART_NONE);
+    CHECK(verdict(prev, 8, cur, 4).restart == PPROFDELTA_RESTART_MASS);
+    cur[0].values[0] = INT64_MIN; /* behind by twice what there was */
+    CHECK(verdict(prev, 8, cur, 8).restart == PPROFDELTA_RESTART_NONE);
+    cur[1].values[0] = INT64_MIN;
+    CHECK(verdict(prev, 8, cur, 8).restart == PPROFDELTA_RESTART_MASS);
+}
+
+/* Whoever was gone already when the last window was taken is not gone again. */
+TEST(older_entries_do_not_count)
+{
+    static const sample all[] = {{1, {1000}}, {2, {10}}, {3, {1}}};
+    kit k;
+    begin(&k, 1);
+    remember(&k, all, 3);
+    remember(&k, all + 1, 2);
+    REQUIRE(k.ledger.committed == 3);
+    see(&k, all + 1, 2);
+    CHECK(judge(&k, (pd_reset_facts){0}) == PPROFDELTA_RESTART_NONE);
+    see(&k, all + 1, 1);
+    CHECK(judge(&k, (pd_reset_facts){0}) == PPROFDELTA_RESTART_NONE);
+    see(&k, all + 2, 1);
+    CHECK(judge(&k, (pd_reset_facts){0}) == PPROFDELTA_RESTART_MASS);
+    static const sample back[] = {{1, {1}}, {2, {10}}, {3, {1}}};
+    see(&k, back, 3);
+    pd_verdict v = pd_reset_judge(&k.window, &(pd_reset_facts){0});
+    CHECK(v.restart == PPROFDELTA_RESTART_NONE && v.has_decrease);
+    end(&k);
+}
+
+TEST(the_first_window_is_no_restart)
+{
+    static const sample some[] = {{1, {5}}};
+    kit k;
+    begin(&k, 1);
+    see(&k, some, 1);
+    pd_reset_facts facts = {.on_reset = PPROFDELTA_ON_RESET_RESTART,
+                            .started_nanos = 9,
+                            .prev_time_nanos = 5,
+                            .build_id_changed = true};
+    CHECK(judge(&k, facts) == PPROFDELTA_RESTART_NONE);
+    end(&k);
+}
+
+/* The reasons one above the other: each is given only where none above it holds. */
+TEST(the_surest_reason_is_given)
+{
+    static const sample prev[] = {{1, {100}}, {2, {100}}};
+    static const sample curs[][2] = {
+        {{1, {100}}, {2, {100}}}, {{1, {99}}, {2, {100}}}, {{1, {0}}, {2, {100}}}};
+    static const pprofdelta_on_reset modes[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
+        PPROFDELTA_ON_RESET_NEGATIVE, PPROFDELTA_ON_RESET_FAIL};
+    kit k;
+    begin(&k, 1);
+    remember(&k, prev, 2);
+    for (size_t cur = 0; cur < 3; cur++) {
+        see(&k, curs[cur], 2);
+        for (size_t mode = 0; mode < 5; mode++)
+            for (int started = 0; started < 2; started++)
+                for (int build = 0; build < 2; build++) {
+                    pd_reset_facts facts = {.on_reset = modes[mode],
+                                            .started_nanos = started ? 1001 : 0,
+                                            .prev_time_nanos = 1000,
+                                            .build_id_changed = build != 0};
+                    bool never = modes[mode] == PPROFDELTA_ON_RESET_CLAMP ||
+                                 modes[mode] == PPROFDELTA_ON_RESET_NEGATIVE;
+                    bool any = cur && modes[mode] == PPROFDELTA_ON_RESET_RESTART;
+                    pprofdelta_restart want = never      ? PPROFDELTA_RESTART_NONE
+                                              : started  ? PPROFDELTA_RESTART_STARTED
+                                              : build    ? PPROFDELTA_RESTART_BUILD_ID
+                                              : cur == 2 ? PPROFDELTA_RESTART_MASS
+                                              : any      ? PPROFDELTA_RESTART_ANY
+                                                         : PPROFDELTA_RESTART_NONE;
+                    pd_verdict v = pd_reset_judge(&k.window, &facts);
+                    CHECK_MSG(v.restart == want, "cur %zu, mode %zu: %d", cur, mode, v.restart);
+                    CHECK(v.has_decrease == (cur > 0));
+                }
+        pd_window_abandon(&k.window);
+    }
+    end(&k);
+}
+
+TEST(a_start_counts_only_after_the_last_look)
+{
+    static const sample same[] = {{1, {5}}};
+    static const struct {
+        int64_t started, prev_time;
+        bool is_restart;
+    } cases[] = {{1001, 1000, true},       {1000, 1000, false},     {999, 1000, false},
+                 {0, 1000, false},         {1000, 0, false},        {0, 0, false},
+                 {INT64_MAX, 1000, true},  {INT64_MAX, INT64_MAX, false},
+                 {-5, -6, true},           {-6, -5, false},         {1, INT64_MIN, true}};
+    kit k;
+    begin(&k, 1);
+    remember(&k, same, 1);
+    see(&k, same, 1);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pd_reset_facts facts = {.started_nanos = cases[i].started,
+                                .prev_time_nanos = cases[i].prev_time};
+        CHECK_MSG((judge(&k, facts) == PPROFDELTA_RESTART_STARTED) == cases[i].is_restart,
+                  "case %zu", i);
+    }
+    end(&k);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The naive judge
+ * ------------------------------------------------------------------------------------------ */
+
+__extension__ typedef __int128 wide;
+
+typedef struct person {
+    int64_t base[COUNTERS_MAX];
+    bool is_known, is_living;
+} person;
+
+static int64_t draw_value(rng *r)
+{
+    if (rng_chance(r, 2))
+        return rng_chance(r, 50) ? INT64_MAX : INT64_MIN;
+    return (int64_t)rng_below(r, 12) - rng_chance(r, 10);
+}
+
+static size_t draw_look(rng *r, sample *out)
+{
+    size_t len = 0;
+    unsigned percent = 40 + (unsigned)rng_below(r, 61);
+    for (size_t who = 0; who < PEOPLE; who++) {
+        if (!rng_chance(r, percent))
+            continue;
+        out[len].who = who;
+        for (size_t i = 0; i < STRIDE; i++)
+            out[len].values[i] = draw_value(r);
+        len++;
+    }
+    return len;
+}
+
+static void note(person *people, const sample *samples, size_t len)
+{
+    for (size_t i = 0; i < PEOPLE; i++)
+        people[i].is_living = false;
+    for (size_t i = 0; i < len; i++) {
+        person *p = &people[samples[i].who];
+        for (size_t c = 0; c < COUNTERS_MAX; c++)
+            if (!p->is_known || samples[i].values[c] > p->base[c])
+                p->base[c] = samples[i].values[c];
+        p->is_known = p->is_living = true;
+    }
+}
+
+static pd_verdict judge_naively(const person *people, const sample *samples, size_t len,
+                                size_t counters)
+{
+    pd_verdict v = {PPROFDELTA_RESTART_NONE, false};
+    for (size_t c = 0; c < counters; c++) {
+        wide before = 0, lost = 0;
+        for (size_t who = 0; who < PEOPLE; who++) {
+            const person *p = &people[who];
+            const sample *s = NULL;
+            for (size_t i = 0; i < len; i++)
+                if (samples[i].who == who)
+                    s = &samples[i];
+            if (p->is_known && s && s->values[c] < p->base[c])
+                v.has_decrease = true;
+            if (!p->is_living || p->base[c] <= 0)
+                continue;
+            before += p->base[c];
+            if (!s)
+                lost += p->base[c];
+            else if (s->values[c] < p->base[c])
+                lost += (wide)p->base[c] - s->values[c];
+        }
+        if (before && 2 * lost >= before)
+            v.restart = PPROFDELTA_RESTART_MASS;
+    }
+    return v;
+}
+
+TEST(a_naive_judge_says_the_same)
+{
+    size_t restarts = 0, decreases = 0, rounds = 3000;
+    for (uint64_t seed = 1; seed <= rounds; seed++) {
+        rng r = {seed};
+        size_t counters = 1 + rng_below(&r, COUNTERS_MAX);
+        person people[PEOPLE] = {{{0}, false, false}};
+        sample samples[PEOPLE];
+        kit k;
+        begin(&k, counters);
+        for (int i = 0; i < 3; i++) {
+            size_t len = draw_look(&r, samples);
+            if (len < PEOPLE / 2) /* or the ledger would forget some */
+                continue;
+            remember(&k, samples, len);
+            note(people, samples, len);
+        }
+        size_t len = draw_look(&r, samples);
+        for (size_t i = 0; i < len; i++) /* mostly growth, or nothing would be close */
+            for (size_t c = 0; c < counters; c++)
+                if (people[samples[i].who].is_known && rng_chance(&r, 75))
+                    samples[i].values[c] = people[samples[i].who].base[c];
+        see(&k, samples, len);
+        pd_verdict got = pd_reset_judge(&k.window, &(pd_reset_facts){0});
+        pd_verdict want = judge_naively(people, samples, len, counters);
+        CHECK_MSG(got.restart == want.restart && got.has_decrease == want.has_decrease,
+                  "seed %llu: %d %d, not %d %d", (unsigned long long)seed, got.restart,
+                  got.has_decrease, want.restart, want.has_decrease);
+        restarts += want.restart != PPROFDELTA_RESTART_NONE;
+        decreases += want.has_decrease;
+        end(&k);
+    }
+    CHECK(restarts > rounds / 5 && restarts < rounds * 4 / 5);
+    CHECK(decreases > rounds / 5 && decreases < rounds);
+}
+
+TEST_MAIN(CASE(growth_is_no_reset), CASE(half_is_enough_and_less_is_not),
+          CASE(what_had_nothing_cannot_lose_half), CASE(one_counter_of_several_is_enough),
+          CASE(sums_do_not_wrap), CASE(older_entries_do_not_count),
+          CASE(the_first_window_is_no_restart), CASE(the_surest_reason_is_given),
+          CASE(a_start_counts_only_after_the_last_look), CASE(a_naive_judge_says_the_same))

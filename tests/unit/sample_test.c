@@ -1,0 +1,224 @@
+/* The quick way to read a sample held against the careful one, and the quick field reader against
+ * the plain one: over records as encoders write them, records in every legal form, and damage. */
+#include "emit.h"
+#include "profile/samples.h"
+#include "test.h"
+
+#include <stdlib.h>
+
+enum { LOCATIONS = 300, SLACK = 8 };
+
+/* Tables with locations 1..300, a few strings, and so many sample types. */
+typedef struct bench {
+    pd_mem mem;
+    pd_tables tables;
+    pd_stack_numbers numbers;
+    pd_columns columns;
+    arena arena;
+} bench;
+
+static void bench_begin(bench *b, size_t types)
+{
+    memset(b, 0, sizeof *b);
+    pd_mem_init(&b->mem, NULL, UINT64_C(1) << 30);
+    pd_stack_numbers_init(&b->numbers);
+    emitter e = {.arena = &b->arena, .packing = EMIT_PACKED};
+    message profile = message_begin(&e, 15);
+    for (size_t i = 0; i < types; i++)
+        emit_bytes(&profile, PD_PROFILE_SAMPLE_TYPE, "\x08\x01", 2);
+    for (uint64_t i = 1; i <= LOCATIONS; i++) {
+        message location = message_begin(&e, 5);
+        emit_scalar(&location, PD_LOCATION_ID, i);
+        emit_scalar(&location, PD_LOCATION_ADDRESS, i * 16);
+        emit_message(&profile, PD_PROFILE_LOCATION, &location);
+    }
+    const char *const strings[] = {"", "bytes", "thread", "main", "kib"};
+    for (size_t i = 0; i < sizeof strings / sizeof *strings; i++)
+        emit_bytes(&profile, PD_PROFILE_STRING_TABLE, strings[i], strlen(strings[i]));
+    buf bytes = message_end(&profile);
+    CHECK(pd_tables_parse(&b->tables, &b->mem, (pd_bytes){bytes.ptr, bytes.len}, NULL) == 0);
+    b->columns.len = types;
+    for (size_t i = 0; i < types; i++)
+        b->columns.slot[i] = (uint8_t)(types - 1 - i);
+}
+
+static void bench_end(bench *b)
+{
+    pd_tables_release(&b->tables, &b->mem);
+    arena_free(&b->arena);
+}
+
+static void make_label(message *sample, emitter *e, rng *r)
+{
+    message label = message_begin(e, 4);
+    bool is_number = rng_chance(r, 70);
+    emit_scalar(&label, PD_LABEL_KEY, rng_below(r, 5));
+    emit_scalar(&label, PD_LABEL_STR, is_number ? 0 : rng_below(r, 5));
+    emit_scalar(&label, PD_LABEL_NUM,
+                is_number ? (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 30 : 64) : 0);
+    emit_scalar(&label, PD_LABEL_NUM_UNIT, rng_chance(r, 10) ? rng_below(r, 5) : 0);
+    emit_message(sample, PD_SAMPLE_LABEL, &label);
+}
+
+static buf make_record(bench *b, emitter *e, rng *r)
+{
+    uint64_t ids[400], values[PPROFDELTA_MAX_TYPES];
+    size_t depth = rng_below(r, rng_chance(r, 95) ? 60 : 400);
+    bool is_small = rng_chance(r, 50);
+    for (size_t i = 0; i < depth; i++)
+        ids[i] = 1 + rng_below(r, is_small ? 127 : LOCATIONS);
+    for (size_t i = 0; i < b->columns.len; i++)
+        values[i] = (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 40 : 64);
+    message sample = message_begin(e, 3);
+    emit_repeated(&sample, PD_SAMPLE_LOCATION_ID, ids, depth);
+    emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
+    for (size_t labels = rng_below(r, 3); labels; labels--)
+        make_label(&sample, e, r);
+    return message_end(&sample);
+}
+
+/* Reads the record both ways. True where the quick way took it. */
+static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
+{
+    uint8_t *bytes = malloc(len + SLACK); /* so that the sanitizer sees a step too far */
+    if (!bytes)
+        abort();
+    if (len)
+        memcpy(bytes, record, len);
+    memset(bytes + len, 0xff, SLACK);
+    pd_sample_reader plain = {.parse.zero = bytes,
+                              .tables = &b->tables,
+                              .numbers = &b->numbers,
+                              .columns = &b->columns},
+                     quick = plain;
+    pd_sample careful, fast;
+    memset(&careful, 0, sizeof careful);
+    memset(&fast, 0, sizeof fast);
+    bool took = pd_sample_read_quick(&quick, pd_reader_of(bytes, len), &fast);
+    pd_sample_read(&plain, pd_reader_of(bytes, len), &careful);
+    CHECK_MSG(quick.parse.status == PPROFDELTA_OK, "seed %llu: it failed by itself",
+              (unsigned long long)seed);
+    if (took) {
+        CHECK_MSG(plain.parse.status == PPROFDELTA_OK, "seed %llu: took a bad record",
+                  (unsigned long long)seed);
+        CHECK_MSG(pd_key_equal(pd_stack_hash_key(&fast.stack), pd_stack_hash_key(&careful.stack)),
+                  "seed %llu: the keys differ", (unsigned long long)seed);
+        CHECK_MSG(memcmp(fast.values, careful.values, sizeof fast.values) == 0,
+                  "seed %llu: the values differ", (unsigned long long)seed);
+    }
+    CHECK_MSG(!took || quick.parse.unknown_fields == plain.parse.unknown_fields,
+              "seed %llu: unknown fields", (unsigned long long)seed);
+    free(bytes);
+    return took;
+}
+
+TEST(as_encoders_write)
+{
+    size_t taken = 0, all = 4000;
+    bench b;
+    bench_begin(&b, 4);
+    for (uint64_t seed = 0; seed < all; seed++) {
+        rng r = {seed};
+        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
+        buf record = make_record(&b, &e, &r);
+        taken += agree(&b, record.ptr, record.len, seed);
+    }
+    /* Not for it: deep stacks, values and labels of nine bytes or more. */
+    CHECK_MSG(taken > all / 2, "it took %zu of %zu", taken, all);
+    bench_end(&b);
+}
+
+TEST(in_every_legal_form)
+{
+    for (size_t types = 1; types <= PPROFDELTA_MAX_TYPES; types += 9) {
+        bench b;
+        bench_begin(&b, types);
+        for (uint64_t seed = 0; seed < 1000; seed++) {
+            rng r = {seed};
+            emitter e = {.arena = &b.arena,
+                         .rng = {seed},
+                         .shuffle_fields = true,
+                         .explicit_zeros = 30,
+                         .long_varints = 5,
+                         .unknown_fields = 10,
+                         .said_twice = 10,
+                         .packing = EMIT_ANY};
+            buf record = make_record(&b, &e, &r);
+            agree(&b, record.ptr, record.len, seed);
+        }
+        bench_end(&b);
+    }
+}
+
+TEST(damaged)
+{
+    bench b;
+    bench_begin(&b, 2);
+    for (uint64_t seed = 0; seed < 20000; seed++) {
+        rng r = {seed};
+        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
+        buf record = make_record(&b, &e, &r);
+        uint8_t *bytes = arena_alloc(&b.arena, record.len + 1);
+        memcpy(bytes, record.ptr, record.len);
+        for (size_t hits = 1 + rng_below(&r, 3); hits && record.len; hits--)
+            bytes[rng_below(&r, record.len)] = (uint8_t)rng_next(&r);
+        agree(&b, bytes, rng_chance(&r, 20) ? rng_below(&r, record.len + 1) : record.len, seed);
+    }
+    bench_end(&b);
+}
+
+TEST(quick_field_reader)
+{
+    for (uint64_t seed = 0; seed < 200000; seed++) {
+        rng r = {seed};
+        uint8_t bytes[24];
+        size_t len = rng_below(&r, sizeof bytes + 1);
+        for (size_t i = 0; i < len; i++) /* small numbers often, so that fields are well formed */
+            bytes[i] = (uint8_t)(rng_chance(&r, 70) ? rng_below(&r, 32) : rng_next(&r));
+        pd_reader plain = pd_reader_of(bytes, len), quick = plain;
+        pd_field f = {0}, g = {0};
+        bool more = true;
+        while (more) {
+            more = pd_reader_next(&plain, &f);
+            CHECK_MSG(pd_reader_next_quick(&quick, &g) == more, "seed %llu",
+                      (unsigned long long)seed);
+            CHECK(plain.at == quick.at && plain.trouble == quick.trouble);
+            if (!more)
+                break;
+            CHECK(f.start == g.start && f.number == g.number && f.wire == g.wire);
+            if (f.wire == PD_WIRE_BYTES)
+                CHECK(f.body.at == g.body.at && f.body.end == g.body.end);
+            else
+                CHECK(f.value == g.value);
+        }
+    }
+}
+
+TEST(expected_field)
+{
+    for (uint64_t seed = 0; seed < 100000; seed++) {
+        rng r = {seed};
+        uint8_t bytes[8];
+        size_t len = rng_below(&r, sizeof bytes + 1);
+        for (size_t i = 0; i < len; i++)
+            bytes[i] = (uint8_t)(rng_chance(&r, 70) ? rng_below(&r, 8) : rng_next(&r));
+        if (len && rng_chance(&r, 80))
+            bytes[0] = PD_TAG_SAMPLE;
+        pd_reader plain = pd_reader_of(bytes, len), expecting = plain;
+        pd_field f = {0};
+        const uint8_t *start = NULL;
+        pd_reader body = {0};
+        bool is_one =
+            pd_reader_next(&plain, &f) && f.number == PD_PROFILE_SAMPLE && f.wire == PD_WIRE_BYTES;
+        bool took = pd_reader_expect(&expecting, PD_TAG_SAMPLE, &start, &body);
+        CHECK_MSG(!took || is_one, "seed %llu: took another field", (unsigned long long)seed);
+        if (took)
+            CHECK(start == f.start && body.at == f.body.at && body.end == f.body.end &&
+                  expecting.at == plain.at);
+        else
+            CHECK(expecting.at == bytes);
+    }
+}
+
+TEST_MAIN(CASE(as_encoders_write), CASE(in_every_legal_form), CASE(damaged),
+          CASE(quick_field_reader), CASE(expected_field))
