@@ -91,16 +91,25 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_b
     return PPROFDELTA_OK;
 }
 
+/* The cumulative types of Go's heap, mutex and block profiles. */
+static bool is_known_counter(const pd_type_name *name)
+{
+    static const char *const known[][2] = {{"alloc_objects", "count"},
+                                           {"alloc_space", "bytes"},
+                                           {"contentions", "count"},
+                                           {"delay", "nanoseconds"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (equals(name->type, known[i][0], strlen(known[i][0])) &&
+            equals(name->unit, known[i][1], strlen(known[i][1])))
+            return true;
+    return false;
+}
+
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
                                     pprofdelta_error *err)
 {
-    static const char *const counters[] = {"alloc_objects/count", "alloc_space/bytes",
-                                           "contentions/count", "delay/nanoseconds"};
-    for (size_t i = 0; i < len; i++) {
-        names[i].is_counter = false;
-        for (size_t j = 0; j < sizeof counters / sizeof *counters; j++)
-            names[i].is_counter |= rule_names(counters[j], &names[i]);
-    }
+    for (size_t i = 0; i < len; i++)
+        names[i].is_counter = is_known_counter(&names[i]);
     pprofdelta_status status = apply_rules(names, len, &rules->counters, true, err);
     if (!status)
         status = apply_rules(names, len, &rules->gauges, false, err);
