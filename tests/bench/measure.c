@@ -13,8 +13,7 @@
 #include <sys/resource.h>
 #include <sys/wait.h>
 #include <time.h>
-
-extern char **environ;
+#include <unistd.h>
 
 static int64_t now(void)
 {

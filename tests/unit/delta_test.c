@@ -71,22 +71,21 @@ static const reading_sample *find_sample(const reading *r, const char *key)
 
 TEST(pairs_are_as_the_oracle_says)
 {
-    for
-        EACH_SEED(seed, 25)
-        {
-            stage s;
-            stage_begin(&s, seed);
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            pprofdelta_status status;
-            const char *wrong = twin_base(&t, look(&s), &status);
-            AGREE(seed, wrong);
-            gen_evolve(&s.g, GEN_ANYTHING);
-            wrong = twin_window(&t, look(&s), &status);
-            AGREE(seed, wrong);
-            twin_end(&t);
-            stage_end(&s);
-        }
+    seed_range range = seeds(25);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed);
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        pprofdelta_status status;
+        const char *wrong = twin_base(&t, look(&s), &status);
+        AGREE(seed, wrong);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        wrong = twin_window(&t, look(&s), &status);
+        AGREE(seed, wrong);
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 /* Now and then the options name what the profile does not have. */
@@ -139,51 +138,49 @@ static const char *step(stage *s, twin *t)
 
 TEST(sequences_are_as_the_oracle_says)
 {
-    for
-        EACH_SEED(seed, 30)
-        {
-            stage s;
-            stage_begin(&s, seed + 100000);
-            const char *names[2];
-            spoil_options(&s, names);
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            const char *wrong = NULL;
-            for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
-                wrong = step(&s, &t);
-                AGREE(seed, wrong);
-                gen_evolve(&s.g, GEN_ANYTHING);
-            }
-            twin_end(&t);
-            stage_end(&s);
+    seed_range range = seeds(30);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 100000);
+        const char *names[2];
+        spoil_options(&s, names);
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        const char *wrong = NULL;
+        for (size_t steps = 3 + rng_below(&s.rng, 6); steps && !wrong; steps--) {
+            wrong = step(&s, &t);
+            AGREE(seed, wrong);
+            gen_evolve(&s.g, GEN_ANYTHING);
         }
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 /* A long life with a ledger that has to let go of what went away. */
 TEST(long_sequences_are_as_the_oracle_says)
 {
-    for
-        EACH_SEED(seed, 1)
-        {
-            stage s;
-            stage_begin(&s, seed + 200000);
-            s.options.on_reset = seed % 2 ? PPROFDELTA_ON_RESET_CLAMP : PPROFDELTA_ON_RESET_AUTO;
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            const char *wrong = NULL;
-            for (size_t windows = 60; windows && !wrong; windows--) {
-                pprofdelta_status status;
-                wrong = twin_window(&t, look_in_order(&s), &status);
-                AGREE(seed, wrong);
-                if (rng_chance(&s.rng, 85))
-                    twin_commit(&t);
-                else
-                    twin_abandon(&t);
-                gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
-            }
-            twin_end(&t);
-            stage_end(&s);
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 200000);
+        s.options.on_reset = seed % 2 ? PPROFDELTA_ON_RESET_CLAMP : PPROFDELTA_ON_RESET_AUTO;
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        const char *wrong = NULL;
+        for (size_t windows = 60; windows && !wrong; windows--) {
+            pprofdelta_status status;
+            wrong = twin_window(&t, look_in_order(&s), &status);
+            AGREE(seed, wrong);
+            if (rng_chance(&s.rng, 85))
+                twin_commit(&t);
+            else
+                twin_abandon(&t);
+            gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
         }
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -192,24 +189,22 @@ TEST(long_sequences_are_as_the_oracle_says)
 
 TEST(a_profile_against_itself_counts_nothing)
 {
-    for
-        EACH_SEED(seed, 8)
-        {
-            stage s;
-            stage_begin(&s, seed + 300000);
-            buf first = look_in_order(&s), again = look_in_order(&s);
-            buf out = delta_of(&s.arena, &s.options, first, again);
-            reading r;
-            if (gen_counts(&s.g)) {
-                CHECK_MSG(reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK,
-                          "seed %" PRIu64, seed);
-                for (size_t i = 0; out.len && i < r.samples_len; i++)
-                    for (size_t t = 0; t < s.g.m.types_len; t++)
-                        CHECK_MSG(!s.g.is_counter[t] || !r.samples[i].values[t], "seed %" PRIu64,
-                                  seed);
-            }
-            stage_end(&s);
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 300000);
+        buf first = look_in_order(&s), again = look_in_order(&s);
+        buf out = delta_of(&s.arena, &s.options, first, again);
+        reading r;
+        if (gen_counts(&s.g)) {
+            CHECK_MSG(reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK,
+                      "seed %" PRIu64, seed);
+            for (size_t i = 0; out.len && i < r.samples_len; i++)
+                for (size_t t = 0; t < s.g.m.types_len; t++)
+                    CHECK_MSG(!s.g.is_counter[t] || !r.samples[i].values[t], "seed %" PRIu64, seed);
         }
+        stage_end(&s);
+    }
 }
 
 /* One sample of cur: is it what prev had, and the delta on top? */
@@ -228,30 +223,29 @@ static bool adds_up(const stage *s, const reading_sample *cur, const reading_sam
 
 TEST(prev_and_delta_add_up_to_cur)
 {
-    for
-        EACH_SEED(seed, 8)
-        {
-            stage s;
-            stage_begin(&s, seed + 400000);
-            s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-            buf first = look_in_order(&s);
-            gen_evolve(&s.g, GEN_RENAME | GEN_MOVE | GEN_REORDER | GEN_HEADER);
-            buf second = look_in_order(&s);
-            buf out = delta_of(&s.arena, &s.options, first, second);
-            reading a, b, d;
-            bool readable = reading_make(&s.arena, first.ptr, first.len, &a) == PPROFDELTA_OK &&
-                            reading_make(&s.arena, second.ptr, second.len, &b) == PPROFDELTA_OK &&
-                            reading_make(&s.arena, out.ptr, out.len, &d) == PPROFDELTA_OK;
-            CHECK_MSG(readable || !gen_counts(&s.g), "seed %" PRIu64, seed);
-            for (size_t i = 0; readable && i < b.samples_len; i++) {
-                const reading_sample *cur = &b.samples[i];
-                CHECK_MSG(adds_up(&s, cur, find_sample(&a, cur->key), find_sample(&d, cur->key)),
-                          "seed %" PRIu64 ", sample %zu", seed, i);
-            }
-            for (size_t i = 0; readable && i < d.samples_len; i++)
-                CHECK_MSG(find_sample(&b, d.samples[i].key), "seed %" PRIu64 ", row %zu", seed, i);
-            stage_end(&s);
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 400000);
+        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+        buf first = look_in_order(&s);
+        gen_evolve(&s.g, GEN_RENAME | GEN_MOVE | GEN_REORDER | GEN_HEADER);
+        buf second = look_in_order(&s);
+        buf out = delta_of(&s.arena, &s.options, first, second);
+        reading a, b, d;
+        bool readable = reading_make(&s.arena, first.ptr, first.len, &a) == PPROFDELTA_OK &&
+                        reading_make(&s.arena, second.ptr, second.len, &b) == PPROFDELTA_OK &&
+                        reading_make(&s.arena, out.ptr, out.len, &d) == PPROFDELTA_OK;
+        CHECK_MSG(readable || !gen_counts(&s.g), "seed %" PRIu64, seed);
+        for (size_t i = 0; readable && i < b.samples_len; i++) {
+            const reading_sample *cur = &b.samples[i];
+            CHECK_MSG(adds_up(&s, cur, find_sample(&a, cur->key), find_sample(&d, cur->key)),
+                      "seed %" PRIu64 ", sample %zu", seed, i);
         }
+        for (size_t i = 0; readable && i < d.samples_len; i++)
+            CHECK_MSG(find_sample(&b, d.samples[i].key), "seed %" PRIu64 ", row %zu", seed, i);
+        stage_end(&s);
+    }
 }
 
 /* Two ways to write the same two looks. loosely: samples stand in another order, too. */
@@ -285,66 +279,64 @@ static void check_styles(uint64_t seed, bool loosely)
 
 TEST(how_a_profile_is_written_does_not_matter)
 {
-    for
-        EACH_SEED(seed, 8)
-    check_styles(seed + 500000, false);
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++)
+        check_styles(seed + 500000, false);
 }
 
 TEST(the_order_of_samples_matters_to_nothing_but_the_order)
 {
-    for
-        EACH_SEED(seed, 8)
-    check_styles(seed + 600000, true);
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++)
+        check_styles(seed + 600000, true);
 }
 
 TEST(equal_input_gives_equal_bytes)
 {
-    for
-        EACH_SEED(seed, 4)
-        {
-            stage s;
-            stage_begin(&s, seed + 700000);
-            buf first = look(&s);
-            gen_evolve(&s.g, GEN_ANYTHING);
-            buf second = look(&s);
-            buf a = delta_of(&s.arena, &s.options, first, second);
-            buf b = delta_of(&s.arena, &s.options, first, second);
-            CHECK_MSG(a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0),
-                      "seed %" PRIu64, seed);
-            stage_end(&s);
-        }
+    seed_range range = seeds(4);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 700000);
+        buf first = look(&s);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        buf second = look(&s);
+        buf a = delta_of(&s.arena, &s.options, first, second);
+        buf b = delta_of(&s.arena, &s.options, first, second);
+        CHECK_MSG(a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0), "seed %" PRIu64,
+                  seed);
+        stage_end(&s);
+    }
 }
 
 TEST(the_window_after_a_lost_one_covers_both)
 {
-    for
-        EACH_SEED(seed, 4)
-        {
-            stage s;
-            stage_begin(&s, seed + 800000);
-            if (s.options.on_reset == PPROFDELTA_ON_RESET_FAIL)
-                s.options.on_reset = PPROFDELTA_ON_RESET_AUTO;
-            buf looks[3];
-            for (size_t i = 0; i < 3; i++) {
-                looks[i] = look(&s);
-                gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
-            }
-            buf whole = delta_of(&s.arena, &s.options, looks[0], looks[2]);
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            pprofdelta_status base, lost, status;
-            twin_base(&t, looks[0], &base);
-            twin_window(&t, looks[1], &lost);
-            twin_abandon(&t);
-            const char *wrong = twin_window(&t, looks[2], &status);
-            AGREE(seed, wrong);
-            CHECK_MSG(base || lost ||
-                          (!status && t.output.len == whole.len &&
-                           memcmp(t.output.ptr, whole.ptr, whole.len) == 0),
-                      "seed %" PRIu64, seed);
-            twin_end(&t);
-            stage_end(&s);
+    seed_range range = seeds(4);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 800000);
+        if (s.options.on_reset == PPROFDELTA_ON_RESET_FAIL)
+            s.options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+        buf looks[3];
+        for (size_t i = 0; i < 3; i++) {
+            looks[i] = look(&s);
+            gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
         }
+        buf whole = delta_of(&s.arena, &s.options, looks[0], looks[2]);
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        pprofdelta_status base, lost, status;
+        twin_base(&t, looks[0], &base);
+        twin_window(&t, looks[1], &lost);
+        twin_abandon(&t);
+        const char *wrong = twin_window(&t, looks[2], &status);
+        AGREE(seed, wrong);
+        CHECK_MSG(base || lost ||
+                      (!status && t.output.len == whole.len &&
+                       memcmp(t.output.ptr, whole.ptr, whole.len) == 0),
+                  "seed %" PRIu64, seed);
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 /* What each sample was reported to have counted, and the most it ever said it had. */
@@ -399,35 +391,34 @@ static void check_accounts(const stage *s, const accounts *all, uint64_t seed)
 
 TEST(windows_sum_to_what_was_counted)
 {
-    for
-        EACH_SEED(seed, 3)
-        {
-            stage s;
-            stage_begin(&s, seed + 900000);
-            s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-            s.options.first = PPROFDELTA_FIRST_FULL;
-            accounts all = {0};
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
-                buf now = look_in_order(&s);
-                pprofdelta_status status;
-                reading cur, delta;
-                const char *wrong = twin_window(&t, now, &status);
-                AGREE(seed, wrong);
-                if (status || reading_make(&s.arena, now.ptr, now.len, &cur) ||
-                    reading_make(&s.arena, t.output.ptr, t.output.len, &delta))
-                    break;
-                twin_commit(&t);
-                book(&s, &all, &cur, &delta);
-                if (all.len > 2 * cur.samples_len)
-                    break; /* from here on the ledger forgets */
-                check_accounts(&s, &all, seed);
-                gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
-            }
-            twin_end(&t);
-            stage_end(&s);
+    seed_range range = seeds(3);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 900000);
+        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+        s.options.first = PPROFDELTA_FIRST_FULL;
+        accounts all = {0};
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
+            buf now = look_in_order(&s);
+            pprofdelta_status status;
+            reading cur, delta;
+            const char *wrong = twin_window(&t, now, &status);
+            AGREE(seed, wrong);
+            if (status || reading_make(&s.arena, now.ptr, now.len, &cur) ||
+                reading_make(&s.arena, t.output.ptr, t.output.len, &delta))
+                break;
+            twin_commit(&t);
+            book(&s, &all, &cur, &delta);
+            if (all.len > 2 * cur.samples_len)
+                break; /* from here on the ledger forgets */
+            check_accounts(&s, &all, seed);
+            gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
         }
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -464,40 +455,39 @@ TEST(a_pending_window_lets_no_other_in)
 
 TEST(a_census_counts_and_changes_nothing)
 {
-    for
-        EACH_SEED(seed, 3)
-        {
-            stage s;
-            stage_begin(&s, seed + 950000);
-            twin t;
-            twin_begin(&t, &s.options, NULL);
-            pprofdelta_status status;
-            twin_base(&t, look(&s), &status);
-            gen_evolve(&s.g, GEN_ANYTHING);
-            buf bytes = look(&s);
-            reading r;
-            pprofdelta_census census;
-            pprofdelta_error err = {0};
-            status = pprofdelta_check(t.pd, bytes.ptr, bytes.len, &census, &err);
-            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-            if (status == PPROFDELTA_OK &&
-                reading_make(&s.arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK) {
-                const Pd__View__Profile *p = r.view;
-                CHECK_MSG(
-                    census.types == p->n_sample_type && census.samples == p->n_sample &&
-                        census.mappings == p->n_mapping && census.locations == p->n_location &&
-                        census.functions == p->n_function && census.strings == p->n_string_table &&
-                        census.by_address + census.by_lines == p->n_location &&
-                        census.unknown_fields == r.unknown_fields &&
-                        census.time_nanos == p->time_nanos &&
-                        census.duration_nanos == p->duration_nanos && !census.is_stamped,
-                    "seed %" PRIu64, seed);
-            }
-            const char *wrong = twin_window(&t, bytes, &status);
-            AGREE(seed, wrong);
-            twin_end(&t);
-            stage_end(&s);
+    seed_range range = seeds(3);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 950000);
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        pprofdelta_status status;
+        twin_base(&t, look(&s), &status);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        buf bytes = look(&s);
+        reading r;
+        pprofdelta_census census;
+        pprofdelta_error err = {0};
+        status = pprofdelta_check(t.pd, bytes.ptr, bytes.len, &census, &err);
+        CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
+        if (status == PPROFDELTA_OK &&
+            reading_make(&s.arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK) {
+            const Pd__View__Profile *p = r.view;
+            CHECK_MSG(census.types == p->n_sample_type && census.samples == p->n_sample &&
+                          census.mappings == p->n_mapping && census.locations == p->n_location &&
+                          census.functions == p->n_function &&
+                          census.strings == p->n_string_table &&
+                          census.by_address + census.by_lines == p->n_location &&
+                          census.unknown_fields == r.unknown_fields &&
+                          census.time_nanos == p->time_nanos &&
+                          census.duration_nanos == p->duration_nanos && !census.is_stamped,
+                      "seed %" PRIu64, seed);
         }
+        const char *wrong = twin_window(&t, bytes, &status);
+        AGREE(seed, wrong);
+        twin_end(&t);
+        stage_end(&s);
+    }
 }
 
 TEST_MAIN(CASE(pairs_are_as_the_oracle_says), CASE(sequences_are_as_the_oracle_says),

@@ -67,56 +67,53 @@ static void check_whole(twin *t, buf profile, uint64_t seed)
 
 TEST(every_prefix_fails_cleanly_or_is_whole)
 {
-    for
-        EACH_SEED(seed, 1)
-        {
-            film f;
-            if (film_begin(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
-                twin t;
-                twin_begin(&t, &f.options, NULL);
-                pprofdelta_status status;
-                const char *wrong = twin_base(&t, f.looks[0], &status);
-                AGREE(seed, wrong);
-                for (size_t len = 0; len < f.looks[1].len; len++) {
-                    wrong = twin_window(&t, (buf){.ptr = f.looks[1].ptr, .len = len}, &status);
-                    CHECK_MSG(!wrong, "seed %" PRIu64 ", %zu bytes: %s", seed, len, wrong);
-                    if (status == PPROFDELTA_OK)
-                        twin_abandon(&t);
-                }
-                check_whole(&t, f.looks[1], seed);
-                twin_end(&t);
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        if (film_begin(&f, seed, PACK_PLAIN, 10) && f.looks[1].len < 6000) {
+            twin t;
+            twin_begin(&t, &f.options, NULL);
+            pprofdelta_status status;
+            const char *wrong = twin_base(&t, f.looks[0], &status);
+            AGREE(seed, wrong);
+            for (size_t len = 0; len < f.looks[1].len; len++) {
+                wrong = twin_window(&t, (buf){.ptr = f.looks[1].ptr, .len = len}, &status);
+                CHECK_MSG(!wrong, "seed %" PRIu64 ", %zu bytes: %s", seed, len, wrong);
+                if (status == PPROFDELTA_OK)
+                    twin_abandon(&t);
             }
-            film_end(&f);
+            check_whole(&t, f.looks[1], seed);
+            twin_end(&t);
         }
+        film_end(&f);
+    }
 }
 
 TEST(every_prefix_of_a_packed_profile_fails)
 {
-    for
-        EACH_SEED(seed, 1)
-        {
-            film f;
-            if (film_begin(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) &&
-                f.looks[1].len < 3000) {
-                twin t;
-                twin_begin(&t, &f.options, NULL);
-                pprofdelta_status status;
-                twin_base(&t, f.looks[0], &status);
-                /* One member only: behind a whole one, a profile may as well end. */
-                buf plain, packed;
-                unpack(&f.arena, f.looks[1].ptr, f.looks[1].len, &plain);
-                packed = seed % 2 ? pack_gzip(&f.arena, plain, 1) : pack_zstd(&f.arena, plain, 1);
-                for (size_t len = 0; len < packed.len; len++) {
-                    size_t written;
-                    status = try_window(t.pd, (buf){.ptr = packed.ptr, .len = len}, &written);
-                    CHECK_MSG(status != PPROFDELTA_OK && !written, "seed %" PRIu64 ", %zu bytes",
-                              seed, len);
-                }
-                check_whole(&t, packed, seed);
-                twin_end(&t);
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        if (film_begin(&f, seed, seed % 2 ? PACK_GZIP : PACK_ZSTD, 10) && f.looks[1].len < 3000) {
+            twin t;
+            twin_begin(&t, &f.options, NULL);
+            pprofdelta_status status;
+            twin_base(&t, f.looks[0], &status);
+            /* One member only: behind a whole one, a profile may as well end. */
+            buf plain, packed;
+            unpack(&f.arena, f.looks[1].ptr, f.looks[1].len, &plain);
+            packed = seed % 2 ? pack_gzip(&f.arena, plain, 1) : pack_zstd(&f.arena, plain, 1);
+            for (size_t len = 0; len < packed.len; len++) {
+                size_t written;
+                status = try_window(t.pd, (buf){.ptr = packed.ptr, .len = len}, &written);
+                CHECK_MSG(status != PPROFDELTA_OK && !written, "seed %" PRIu64 ", %zu bytes", seed,
+                          len);
             }
-            film_end(&f);
+            check_whole(&t, packed, seed);
+            twin_end(&t);
         }
+        film_end(&f);
+    }
 }
 
 /* Bytes changed, cut out, or put in twice. */
@@ -163,26 +160,25 @@ static void check_damaged(twin *t, buf damaged, uint64_t seed)
 
 TEST(damaged_input_between_windows_costs_no_window)
 {
-    for
-        EACH_SEED(seed, 10)
-        {
-            film f;
-            if (film_begin(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
-                twin t;
-                twin_begin(&t, &f.options, NULL);
-                for (size_t i = 0; i < 3; i++) {
-                    for (size_t n = rng_below(&f.rng, 8); n; n--)
-                        check_damaged(&t, damage(&f, f.looks[i]), seed);
-                    check_whole(&t, f.looks[i], seed);
-                    twin_commit(&t);
-                }
-                /* A base that fails leaves the old one. */
-                pprofdelta_base(t.pd, "\x0a", 1, NULL);
-                check_whole(&t, f.looks[3], seed);
-                twin_end(&t);
+    seed_range range = seeds(10);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        if (film_begin(&f, seed + 1000, seed % 5 ? PACK_PLAIN : PACK_GZIP, 0)) {
+            twin t;
+            twin_begin(&t, &f.options, NULL);
+            for (size_t i = 0; i < 3; i++) {
+                for (size_t n = rng_below(&f.rng, 8); n; n--)
+                    check_damaged(&t, damage(&f, f.looks[i]), seed);
+                check_whole(&t, f.looks[i], seed);
+                twin_commit(&t);
             }
-            film_end(&f);
+            /* A base that fails leaves the old one. */
+            pprofdelta_base(t.pd, "\x0a", 1, NULL);
+            check_whole(&t, f.looks[3], seed);
+            twin_end(&t);
         }
+        film_end(&f);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -191,32 +187,30 @@ TEST(damaged_input_between_windows_costs_no_window)
 
 TEST(a_sink_that_refuses_costs_no_window)
 {
-    for
-        EACH_SEED(seed, 2)
-        {
-            film f;
-            if (film_begin(&f, seed + 2000, PACK_PLAIN, 10)) {
-                twin t;
-                twin_begin(&t, &f.options, NULL);
-                check_whole(&t, f.looks[0], seed);
-                twin_commit(&t);
-                pprofdelta_status status = PPROFDELTA_E_SINK;
-                for (size_t nth = 1; status != PPROFDELTA_OK; nth++) {
-                    collector c = {.bytes = buf_begin(&f.arena), .fail_at = nth};
-                    pprofdelta_sink sink = collector_sink(&c);
-                    pprofdelta_error err = {0};
-                    status =
-                        pprofdelta_window(t.pd, f.looks[1].ptr, f.looks[1].len, &sink, NULL, &err);
-                    bool told = status == PPROFDELTA_E_SINK && err.status == PPROFDELTA_E_SINK;
-                    CHECK_MSG(told == (c.calls >= nth), "seed %" PRIu64 ", write %zu", seed, nth);
-                    REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
-                }
-                pprofdelta_abandon(t.pd);
-                check_whole(&t, f.looks[2], seed);
-                twin_end(&t);
+    seed_range range = seeds(2);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        if (film_begin(&f, seed + 2000, PACK_PLAIN, 10)) {
+            twin t;
+            twin_begin(&t, &f.options, NULL);
+            check_whole(&t, f.looks[0], seed);
+            twin_commit(&t);
+            pprofdelta_status status = PPROFDELTA_E_SINK;
+            for (size_t nth = 1; status != PPROFDELTA_OK; nth++) {
+                collector c = {.bytes = buf_begin(&f.arena), .fail_at = nth};
+                pprofdelta_sink sink = collector_sink(&c);
+                pprofdelta_error err = {0};
+                status = pprofdelta_window(t.pd, f.looks[1].ptr, f.looks[1].len, &sink, NULL, &err);
+                bool told = status == PPROFDELTA_E_SINK && err.status == PPROFDELTA_E_SINK;
+                CHECK_MSG(told == (c.calls >= nth), "seed %" PRIu64 ", write %zu", seed, nth);
+                REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
             }
-            film_end(&f);
+            pprofdelta_abandon(t.pd);
+            check_whole(&t, f.looks[2], seed);
+            twin_end(&t);
         }
+        film_end(&f);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -274,18 +268,17 @@ static bool fail_nth(film *f, size_t nth, bool alone, attempt *feed, uint64_t se
 
 static void fail_each(attempt *feed, uint64_t first)
 {
-    for
-        EACH_SEED(seed, 1)
-        {
-            film f;
-            if (film_begin(&f, seed + first, (serial_pack)(seed % 3), 10)) {
-                size_t nth = 1;
-                while (nth < 1000 && fail_nth(&f, nth, seed % 2, feed, seed))
-                    nth++;
-                CHECK_MSG(nth < 1000, "seed %" PRIu64 ": a thousand allocations", seed);
-            }
-            film_end(&f);
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        if (film_begin(&f, seed + first, (serial_pack)(seed % 3), 10)) {
+            size_t nth = 1;
+            while (nth < 1000 && fail_nth(&f, nth, seed % 2, feed, seed))
+                nth++;
+            CHECK_MSG(nth < 1000, "seed %" PRIu64 ": a thousand allocations", seed);
         }
+        film_end(&f);
+    }
 }
 
 TEST(every_failed_allocation_of_a_window_costs_no_window)
@@ -333,81 +326,79 @@ static void tick(gen *g)
  * the very first may be empty, warm up: with a long comment, so that no later one is the longest. */
 TEST(the_steady_state_allocates_nothing)
 {
-    for
-        EACH_SEED(seed, 2)
-        {
-            film f;
-            bool counts = film_begin(&f, seed + 5000, PACK_PLAIN, 0);
-            tracker memory = {0};
-            pprofdelta_allocator allocator = tracker_allocator(&memory);
-            pprofdelta *pd;
-            REQUIRE(pprofdelta_new(&f.options, &allocator, &pd, NULL) == PPROFDELTA_OK);
-            char *comment = memset(arena_alloc(&f.arena, 4097), '#', 4096);
-            f.g.m.comments = (const char *[]){comment};
-            size_t warm = 0;
-            for (size_t window = 1; window <= 8 && counts; window++) {
-                serial_style style = {.seed = window % 2,
-                                      .ids = (serial_ids)(seed % 4),
-                                      .tables = (serial_tables)(seed % 3),
-                                      .packing = (emit_packing)(seed % 2),
-                                      .pack = (serial_pack)(seed % 3),
-                                      .shuffle_tables = true,
-                                      .shuffle_labels = true};
-                f.g.m.comments_len = window <= WARM_UP;
-                buf now = serial_write(&f.arena, &f.g.m, &style);
-                size_t written;
-                pprofdelta_status status = try_window(pd, now, &written);
-                CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64, seed);
-                if (window == WARM_UP + 3)
-                    pprofdelta_abandon(pd);
-                else
-                    pprofdelta_commit(pd);
-                if (window == WARM_UP)
-                    warm = memory.calls;
-                CHECK_MSG(window <= WARM_UP || memory.calls == warm,
-                          "seed %" PRIu64 ", window %zu: %zu allocations", seed, window,
-                          memory.calls - warm);
-                tick(&f.g);
-            }
-            pprofdelta_free(pd);
-            CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
-            film_end(&f);
+    enum { WARM_UP = 3 };
+    seed_range range = seeds(2);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        bool counts = film_begin(&f, seed + 5000, PACK_PLAIN, 0);
+        tracker memory = {0};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta *pd;
+        REQUIRE(pprofdelta_new(&f.options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+        char *comment = memset(arena_alloc(&f.arena, 4097), '#', 4096);
+        f.g.m.comments = (const char *[]){comment};
+        size_t warm = 0;
+        for (size_t window = 1; window <= 8 && counts; window++) {
+            serial_style style = {.seed = window % 2,
+                                  .ids = (serial_ids)(seed % 4),
+                                  .tables = (serial_tables)(seed % 3),
+                                  .packing = (emit_packing)(seed % 2),
+                                  .pack = (serial_pack)(seed % 3),
+                                  .shuffle_tables = true,
+                                  .shuffle_labels = true};
+            f.g.m.comments_len = window <= WARM_UP;
+            buf now = serial_write(&f.arena, &f.g.m, &style);
+            size_t written;
+            pprofdelta_status status = try_window(pd, now, &written);
+            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64, seed);
+            if (window == WARM_UP + 3)
+                pprofdelta_abandon(pd);
+            else
+                pprofdelta_commit(pd);
+            if (window == WARM_UP)
+                warm = memory.calls;
+            CHECK_MSG(window <= WARM_UP || memory.calls == warm,
+                      "seed %" PRIu64 ", window %zu: %zu allocations", seed, window,
+                      memory.calls - warm);
+            tick(&f.g);
         }
+        pprofdelta_free(pd);
+        CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
+        film_end(&f);
+    }
 }
 
 /* From far too little to plenty: refused or right, and never more than was granted. */
 TEST(max_memory_is_kept)
 {
     size_t refused = 0, done = 0;
-    for
-        EACH_SEED(seed, 1)
-        {
-            film f;
-            bool counts = film_begin(&f, seed + 6000, (serial_pack)(seed % 3), 10);
-            for (uint64_t limit = 1024; counts && limit < UINT64_C(1) << 26; limit += limit / 3) {
-                tracker memory = {0};
-                pprofdelta_allocator allocator = tracker_allocator(&memory);
-                pprofdelta *pd;
-                f.options.max_memory = limit;
-                pprofdelta_status status = pprofdelta_new(&f.options, &allocator, &pd, NULL);
-                CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT, "status %d",
-                          status);
-                for (size_t i = 0; i < 3 && status == PPROFDELTA_OK; i++) {
-                    size_t written;
-                    status = try_window(pd, f.looks[i], &written);
-                    CHECK_MSG(status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && !written),
-                              "seed %" PRIu64 ": status %d", seed, status);
-                    pprofdelta_commit(pd);
-                }
-                status ? refused++ : done++;
-                if (status == PPROFDELTA_OK || memory.live)
-                    pprofdelta_free(pd);
-                CHECK_MSG(memory.peak <= limit, "seed %" PRIu64 ": %zu bytes of %" PRIu64, seed,
-                          memory.peak, limit);
-                CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        film f;
+        bool counts = film_begin(&f, seed + 6000, (serial_pack)(seed % 3), 10);
+        for (uint64_t limit = 1024; counts && limit < UINT64_C(1) << 26; limit += limit / 3) {
+            tracker memory = {0};
+            pprofdelta_allocator allocator = tracker_allocator(&memory);
+            pprofdelta *pd;
+            f.options.max_memory = limit;
+            pprofdelta_status status = pprofdelta_new(&f.options, &allocator, &pd, NULL);
+            CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT, "status %d", status);
+            for (size_t i = 0; i < 3 && status == PPROFDELTA_OK; i++) {
+                size_t written;
+                status = try_window(pd, f.looks[i], &written);
+                CHECK_MSG(status == PPROFDELTA_OK || (status == PPROFDELTA_E_LIMIT && !written),
+                          "seed %" PRIu64 ": status %d", seed, status);
+                pprofdelta_commit(pd);
             }
-            film_end(&f);
+            status ? refused++ : done++;
+            if (status == PPROFDELTA_OK || memory.live)
+                pprofdelta_free(pd);
+            CHECK_MSG(memory.peak <= limit, "seed %" PRIu64 ": %zu bytes of %" PRIu64, seed,
+                      memory.peak, limit);
+            CHECK_MSG(memory.live == 0, "seed %" PRIu64, seed);
         }
+        film_end(&f);
+    }
     CHECK(refused > 0 && done > 0);
 }
 

@@ -95,11 +95,11 @@ static void add(kit *k, pd_key key)
         k->model.keys[k->model.len++] = key;
     }
     REQUIRE(pd_keymap_room(&k->map, &k->mem, key, NULL) == PPROFDELTA_OK);
-    uint32_t guess = rng_chance(&k->rng, 30) ? want : (uint32_t)rng_below(&k->rng, 1000);
-    uint32_t got = rng_chance(&k->rng, 50)                ? pd_keymap_add(&k->map, key)
-                   : pd_keymap_is_at(&k->map, guess, key) ? guess
-                                                          : pd_keymap_add(&k->map, key);
-    CHECK(got == want);
+    CHECK(pd_keymap_add(&k->map, key) == want);
+    uint32_t guess = (uint32_t)rng_below(&k->rng, k->model.len + 2);
+    CHECK(pd_keymap_is_at(&k->map, want, key));
+    CHECK(pd_keymap_is_at(&k->map, guess, key) == (guess == want));
+    CHECK(!pd_keymap_is_at(&k->map, PD_KEYMAP_NONE, key));
 }
 
 static void truncate(kit *k, size_t len)
@@ -182,6 +182,22 @@ TEST(reserved_room_is_enough)
     }
 }
 
+/* What is there already needs no room, even where there is none left. */
+TEST(room_is_made_for_new_keys_only)
+{
+    static kit k;
+    begin(&k, 6);
+    REQUIRE(pd_keymap_reserve(&k.map, &k.mem, 5, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; k.map.len < k.map.cap; i++)
+        add(&k, k.pool[i]);
+    k.tracker.fail_at = 1;
+    for (size_t i = 0; i < k.map.len; i++)
+        CHECK(pd_keymap_room(&k.map, &k.mem, k.model.keys[i], NULL) == PPROFDELTA_OK);
+    CHECK(pd_keymap_room(&k.map, &k.mem, (pd_key){1, 2}, NULL) == PPROFDELTA_E_MEMORY);
+    CHECK(is_as_modelled(&k));
+    end(&k);
+}
+
 TEST(an_empty_map_finds_nothing)
 {
     static kit k;
@@ -241,5 +257,5 @@ TEST(more_than_can_be_numbered_is_refused)
 }
 
 TEST_MAIN(CASE(a_naive_set_says_the_same), CASE(reserved_room_is_enough),
-          CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
+          CASE(room_is_made_for_new_keys_only), CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
           CASE(more_than_can_be_numbered_is_refused))

@@ -1,0 +1,129 @@
+"""Files that are no profile at all, and containers that do not hold together."""
+
+import struct
+import zlib
+
+from container import (GZIP_HEADER, RESERVED, RUN, RAW, ZSTD_MAGIC, block, gzip, gzip_bomb, stored, zstd)
+from wire import HEAP, Wire, here, profile, samples_of, types_of, wire
+
+
+def cut(content, at):
+    """Ends there, and says so there."""
+    return wire(content)[:at] + here()
+
+
+
+PAGE = (b"<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head>\n"
+        b"<body><h1>Not Found</h1></body></html>\n")
+
+
+def other_files(refuse):
+    text = 'this is text, not a pprof profile; it begins with "{}"'
+    debug = "this is the text form of a profile, which ?debug=1 asks for: fetch it without debug="
+    refuse("page.html", PAGE, text.format("<!DOCTYPE html>"))
+    refuse("page.html.gz", gzip(PAGE), text.format("<!DOCTYPE html>"))
+    refuse("error.txt", b"404 page not found\n", text.format("404 page not found"))
+    refuse("error.json", b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
+           text.format('{"error":{"code":404,"message":"there is n...'))
+    refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text.format("no profile"))
+    refuse("heap-debug-1.txt", b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n"
+           b"1: 4096 [4: 16384] @ 0x45f6c8 0x4602c5\n", debug)
+    refuse("mutex-debug-1.txt", b"--- mutex:\ncycles/second=2000000000\nsampling period=1\n", debug)
+    refuse("program.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\2\0\x3e\0",
+           "this is a program, not a profile of one")
+    refuse("perf.data", b"PERFILE2h\0\0\0\0\0\0\0",
+           "this is a recording by Linux perf, not a pprof profile")
+
+
+def broken_gzip(refuse):
+    good = profile()
+    whole = gzip(good)
+    body = len(GZIP_HEADER)
+    trailer = len(whole) - 8
+    crc = zlib.crc32(good.data)
+
+    def case(name, content, says):
+        refuse(f"gzip-{name}.pb.gz", content, says, where="compressed file")
+
+    case("cut-in-header", cut(whole, 7), "the file is cut off in the gzip header")
+    case("cut-behind-header", cut(whole, body), "the file is cut off in the deflate data")
+    case("cut-in-data", cut(whole, body + 40), "the file is cut off in the deflate data")
+    case("cut-in-trailer", cut(whole, trailer + 3), "the file is cut off in the gzip trailer")
+    case("cut-behind-data", cut(whole, trailer), "the file is cut off in the gzip trailer")
+    case("cut-in-second-member", cut(whole + whole, len(whole) + 9),
+         "the file is cut off in the gzip header")
+    case("method-7", GZIP_HEADER[:2] + here(b"\7") + whole[3:], "the gzip method is 7 and not 8, deflate")
+    case("reserved-flags", GZIP_HEADER[:3] + here(b"\xe0") + whole[4:],
+         "reserved gzip flags are set: 0xe0")
+    named = GZIP_HEADER[:3] + b"\x08" + GZIP_HEADER[4:] + b"orders.pb"  # a name without its end
+    case("name-without-end", Wire(named) + here(), "the file is cut off in the gzip header")
+    checked = GZIP_HEADER[:3] + b"\x02" + GZIP_HEADER[4:]
+    case("header-crc-wrong", gzip(good, header=wire(checked) + here(b"\x34\x12")),
+         f"the gzip header has the CRC-16 {zlib.crc32(checked) & 0xFFFF:04x} and says 1234")
+    case("crc-wrong", whole[:trailer] + here(b"\x78\x56\x34\x12") + whole[trailer + 4:],
+         f"the content has the CRC-32 {crc:08x} and the gzip trailer says 12345678")
+    case("length-wrong", whole[:trailer + 4] + here(struct.pack("<I", len(good) + 1)),
+         f"the content is {len(good)} bytes long and the gzip trailer says {len(good) + 1}")
+    damage = "the deflate data is damaged: "
+    case("block-type-3", gzip(good, body=here(b"\7") + stored(good.data)[1:]),
+         damage + "a block of a type that does not exist")
+    case("stored-length-wrong", gzip(good, body=b"\1\5\0\5" + here(b"\0") + b"hello"),
+         damage + "a stored block that contradicts itself about its length")
+    for name, rest in (("newline", b"\n"), ("zeros", bytes(512)), ("text", b"</html>\n")):
+        case(f"then-{name}", whole + here(rest),
+             f"bytes after the gzip trailer: {len(rest)}, the first 0x{rest[0]:02x}")
+    refuse("gzip-empty-file.pb.gz", GZIP_HEADER[:2] + here(), "the file is cut off in the gzip header",
+           where="compressed file")
+    refuse("gzip-of-nothing.pb.gz", gzip(b""), "there is nothing in it: 0 bytes")
+    refuse("gzip-of-cut-profile.pb.gz", gzip(types_of(HEAP) + samples_of(4)),
+           "string_table: it has no string table: not a pprof profile, or cut off")
+    refuse("gzip-of-gzip.pb.gz.gz", gzip(gzip(good)), "this is gzip data once more: compressed twice")
+    refuse("gzip-of-zstd.pb.zst.gz", gzip(zstd(good)), "this is zstd data once more: compressed twice")
+    limit = 1 << 20
+    refuse("gzip-bomb.pb.gz", GZIP_HEADER + here() + gzip_bomb(4)[body:],
+           f"the input says that it inflates to more than the {limit} bytes of max-memory leave room "
+           "for; if it is to be trusted, allow more with --max-memory", where="compressed file",
+           hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
+
+
+def broken_zstd(refuse):
+    good = profile()
+    whole = zstd(good)
+
+    def case(name, content, says):
+        refuse(f"zstd-{name}.pb.zst", content, says, where="compressed file")
+
+    case("cut-in-header", cut(whole, 5), "the file is cut off in a zstd frame")
+    case("cut-in-block", cut(whole, 60), "the file is cut off in a zstd frame")
+    case("cut-before-last-block", Wire(ZSTD_MAGIC + b"\0\x60" + block(RAW, good.data, last=False)) + here(),
+         "the file is cut off in a zstd frame")
+    case("checksum-wrong", here(zstd(good, descriptor=b"\4\x60", tail=b"\x78\x56\x34\x12")),
+         "the zstd frame's content does not have the checksum it says")
+    case("checksum-cut-off", cut(zstd(good, descriptor=b"\4\x60"), len(whole)),
+         "the file is cut off in a zstd frame")
+    damage = "the zstd frame is damaged: "
+    case("block-type-3", here(ZSTD_MAGIC + b"\0\x60" + block(RESERVED, b"")),
+         damage + "Data corruption detected")
+    case("size-wrong", here(zstd(good, descriptor=b"\x60" + struct.pack("<H", len(good) - 256 + 1))),
+         damage + "Data corruption detected")
+    large = ZSTD_MAGIC + b"\0\x60" + block(RUN, b"\0", size=1 << 20)  # 8 times what a block may hold
+    case("block-too-large", here(large),
+         "the zstd frame inflates to more than it can hold")
+    case("needs-dictionary", here(zstd(good, descriptor=b"\1\x60\x07")),
+         "the zstd frame needs a dictionary")
+    for name, rest in (("newline", b"\n"), ("gzip", gzip(good).data)):
+        case(f"then-{name}", whole + here(rest),
+             f"bytes after the last zstd frame: {len(rest)}, the first 0x{rest[0]:02x}")
+    refuse("zstd-skippable-only.pb.zst", b"\x50\x2a\x4d\x18\0\0\0\0", "there is nothing in it: 0 bytes")
+    limit = 1 << 20
+    bomb = ZSTD_MAGIC + b"\0\x60"
+    bomb += b"".join(block(RUN, b"\0", size=128 << 10, last=i == 31) for i in range(32))
+    refuse("zstd-bomb.pb.zst", here(bomb),
+           f"the input inflates to more than the {limit} bytes of max-memory leave room for; if it is "
+           "to be trusted, allow more with --max-memory", where="compressed file",
+           hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
+
+
+def make(corpus):
+    for cases in (other_files, broken_gzip, broken_zstd):
+        cases(corpus.refuse)
