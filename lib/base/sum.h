@@ -6,32 +6,27 @@
 
 #include <stdbool.h>
 
+static inline pprofdelta_sum pd_sum_plus(pprofdelta_sum a, pprofdelta_sum b)
+{
+    uint64_t lo = a.lo + b.lo, carry = lo < a.lo;
+    return (pprofdelta_sum){lo, (int64_t)((uint64_t)a.hi + (uint64_t)b.hi + carry)};
+}
+
 static inline void pd_sum_add(pprofdelta_sum *sum, int64_t value)
 {
-    uint64_t lo = sum->lo + (uint64_t)value;
-    sum->hi += (value >> 63) + (lo < sum->lo);
-    sum->lo = lo;
+    *sum = pd_sum_plus(*sum, (pprofdelta_sum){(uint64_t)value, value < 0 ? -1 : 0});
 }
 
 /* Adds a magnitude: a difference of two int64 may need all 64 bits. */
 static inline void pd_sum_add_unsigned(pprofdelta_sum *sum, uint64_t value)
 {
-    sum->lo += value;
-    sum->hi += sum->lo < value;
-}
-
-static inline pprofdelta_sum pd_sum_plus(pprofdelta_sum a, pprofdelta_sum b)
-{
-    pprofdelta_sum r = {a.lo + b.lo, (int64_t)((uint64_t)a.hi + (uint64_t)b.hi)};
-    r.hi += r.lo < a.lo;
-    return r;
+    *sum = pd_sum_plus(*sum, (pprofdelta_sum){value, 0});
 }
 
 static inline pprofdelta_sum pd_sum_negated(pprofdelta_sum a)
 {
-    pprofdelta_sum r = {~a.lo + 1, (int64_t) ~(uint64_t)a.hi};
-    r.hi += r.lo == 0;
-    return r;
+    pprofdelta_sum inverse = {~a.lo, (int64_t) ~(uint64_t)a.hi};
+    return pd_sum_plus(inverse, (pprofdelta_sum){1, 0});
 }
 
 static inline bool pd_sum_equal(pprofdelta_sum a, pprofdelta_sum b)

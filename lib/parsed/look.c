@@ -14,8 +14,7 @@ static pprofdelta_status keep(pprofdelta *pd, pd_look *look, pd_bytes *raw, ppro
     pprofdelta_status status = pd_buffer_room(&pd->mem, &look->inflated, raw->len, err);
     if (status)
         return status;
-    if (raw->len)
-        memcpy(look->inflated.ptr, raw->ptr, raw->len);
+    memcpy(look->inflated.ptr, raw->ptr, raw->len);
     look->inflated.len = raw->len;
     raw->ptr = look->inflated.ptr;
     return PPROFDELTA_OK;
@@ -30,7 +29,7 @@ pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes
     pd_bytes raw;
     pprofdelta_status status =
         pd_inflate(&pd->inflater, &pd->mem, bytes, len, &look->inflated, &raw, err);
-    if (!status && keep_bytes && raw.ptr == bytes)
+    if (!status && keep_bytes && len && raw.ptr == bytes)
         status = keep(pd, look, &raw, err);
     if (!status)
         status = pd_tables_parse(&look->tables, &pd->mem, raw, err);

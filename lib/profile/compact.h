@@ -78,7 +78,7 @@ typedef struct pd_encoded {
 pd_encoded pd_encode_id(uint32_t id);
 
 /* A sample: its locations, leaf first, and labels, then its values. Room for locations is made for
- * many at once: false where there is none. */
+ * many (at least one) at once: false where there is none. */
 static inline bool pd_compact_sample_room(pd_compact *compact, size_t locations)
 {
     return pd_write_room(&compact->writer, &compact->stack,

@@ -343,6 +343,9 @@ static void clear(pd_tables *t)
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err)
 {
+    static const uint8_t nothing[1] = {0};
+    if (!bytes.len)
+        bytes.ptr = nothing; /* so that there is something to count offsets from */
     clear(tables);
     tables->bytes = bytes;
     pd_parse parse = {.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};

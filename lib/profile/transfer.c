@@ -131,7 +131,7 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     uint64_t id;
     if (f->wire == PD_WIRE_VARINT && pd_compact_sample_room(t->compact, 1))
         transfer_location(t, f->value);
-    else if (f->wire == PD_WIRE_BYTES &&
+    else if (f->wire == PD_WIRE_BYTES && body.at < body.end &&
              pd_compact_sample_room(t->compact, (size_t)(body.end - body.at)))
         while (pd_reader_varint(&body, &id))
             transfer_location(t, id);

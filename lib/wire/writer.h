@@ -17,7 +17,8 @@ typedef struct pd_writer {
     pprofdelta_status status; /* sticky */
 } pd_writer;
 
-/* Room for `more` bytes behind buffer->len: where they go, or NULL when there is trouble. */
+/* Room for `more` bytes, at least one, behind buffer->len: where they go, or NULL when there is
+ * trouble. */
 static inline uint8_t *pd_write_room(pd_writer *writer, pd_buffer *buffer, size_t more)
 {
     if (!writer->status)
@@ -75,8 +76,8 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
 static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
                                 size_t len)
 {
-    uint8_t *p = pd_write_room(writer, buffer, len);
-    if (!p || !len)
+    uint8_t *p = len ? pd_write_room(writer, buffer, len) : NULL;
+    if (!p)
         return;
     memcpy(p, ptr, len);
     pd_write_done(buffer, p + len);

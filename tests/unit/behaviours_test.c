@@ -500,6 +500,26 @@ TEST(what_vanished_moves_with_its_mapping)
     build_free(&b);
 }
 
+/* ... even where no row of cur is in that mapping: the one that there is has not changed. */
+TEST(what_vanished_moves_with_a_mapping_that_only_it_uses)
+{
+    build a = {0}, b = {0};
+    look_at_library(&a, 0x7f0000000000, "id-2", "1 10");
+    build_sample(&a, "in_lib", "5 50");
+    look_at_library(&b, 0x7e0000000000, "id-2", "5 50");
+    b.m.samples[0]->depth = 1;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+    scene s;
+    CHECK_STR(scene_delta(&s, &options, build_bytes(&a), build_bytes(&b)), "in_lib;main -1 -10");
+    REQUIRE(s.status == PPROFDELTA_OK && s.out.view->n_mapping == 2);
+    CHECK(s.out.view->location[0]->address == 0x7e0000000100);
+    CHECK(s.out.view->mapping[1]->memory_start == 0x7e0000000000);
+    scene_end(&s);
+    build_free(&a);
+    build_free(&b);
+}
+
 int main(int argc, char **argv)
 {
     enum { REAL_PAIRS = 4 };
@@ -529,6 +549,7 @@ int main(int argc, char **argv)
         CASE(one_build_at_two_places_is_one_mapping),
         CASE(two_builds_at_one_place_are_two_mappings),
         CASE(what_vanished_moves_with_its_mapping),
+        CASE(what_vanished_moves_with_a_mapping_that_only_it_uses),
     };
     size_t skip = getenv("PD_PROFILES") ? 0 : REAL_PAIRS;
     if (skip)

@@ -1,11 +1,8 @@
 /* What a delta is, held against the oracle and against laws that need no oracle: thousands of
  * made-up processes, looked at again and again. A failure names its seed; PD_TEST_SEED=n runs it
  * alone. Failing memory, sinks and input have their own file, faults_test.c. */
-#include "build.h"
-#include "gen.h"
-#include "run.h"
+#include "scene.h"
 #include "seeds.h"
-#include "serial.h"
 
 /* One made-up process, what is known about its types, and chance for everything else. */
 typedef struct stage {
@@ -421,6 +418,30 @@ TEST(windows_sum_to_what_was_counted)
     }
 }
 
+/* As the contract has it: 100, 90, 105 gives 100, 0, 5, whichever way clamping was chosen. */
+TEST(a_decrease_is_made_up_for_before_it_counts_again)
+{
+    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO,
+                                                PPROFDELTA_ON_RESET_CLAMP};
+    for (size_t i = 0; i < 2; i++) {
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.on_reset = modes[i];
+        build b = {0};
+        build_types(&b, CONTENTION_TYPES);
+        model_sample *sample = build_sample(&b, "leaf main", "100 0");
+        scene s;
+        scene_begin(&s, &options);
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 100 0");
+        sample->values[0] = 90;
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "");
+        CHECK(s.report.clamped == 1 && s.report.types[0].clamped.lo == 10);
+        sample->values[0] = 105;
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 5 0");
+        scene_end(&s);
+        build_free(&b);
+    }
+}
+
 /* ---------------------------------------------------------------------------------------------
  * The calls
  * ------------------------------------------------------------------------------------------ */
@@ -496,5 +517,6 @@ TEST_MAIN(CASE(pairs_are_as_the_oracle_says), CASE(sequences_are_as_the_oracle_s
           CASE(how_a_profile_is_written_does_not_matter),
           CASE(the_order_of_samples_matters_to_nothing_but_the_order),
           CASE(equal_input_gives_equal_bytes), CASE(the_window_after_a_lost_one_covers_both),
-          CASE(windows_sum_to_what_was_counted), CASE(a_pending_window_lets_no_other_in),
-          CASE(a_census_counts_and_changes_nothing))
+          CASE(windows_sum_to_what_was_counted),
+          CASE(a_decrease_is_made_up_for_before_it_counts_again),
+          CASE(a_pending_window_lets_no_other_in), CASE(a_census_counts_and_changes_nothing))

@@ -1,0 +1,433 @@
+/* The public calls at their edges: what the header says of arguments, order and results. */
+#include "../support/test.h"
+
+#include "pack.h"
+#include "scene.h"
+
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------------------------------------
+ * A process of two stacks
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct process {
+    build b;
+    model_sample *leaf, *other;
+} process;
+
+static void process_begin(process *p)
+{
+    *p = (process){0};
+    build_types(&p->b, CONTENTION_TYPES);
+    model_mapping *app = build_mapping(&p->b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
+    build_place(&p->b, "leaf", app, 0x401000);
+    p->leaf = build_sample(&p->b, "leaf main", "10 1000");
+    p->other = build_sample(&p->b, "other", "100 100");
+    p->b.m.time_nanos = 1000;
+}
+
+static void process_end(process *p)
+{
+    build_free(&p->b);
+}
+
+/* A look at it, with the first counter of the leaf at `count`. */
+static buf look(process *p, int64_t count)
+{
+    p->leaf->values[0] = count;
+    p->b.m.time_nanos += 1000;
+    return build_bytes(&p->b);
+}
+
+/* Takes what it is given and counts the calls. */
+static int ignore(void *cookie, const void *data, size_t len)
+{
+    (void)data, (void)len;
+    ++*(size_t *)cookie;
+    return 0;
+}
+
+static buf cut_off(buf whole)
+{
+    whole.len--;
+    return whole;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Options and arguments
+ * ------------------------------------------------------------------------------------------ */
+
+static pprofdelta_status try_options(const pprofdelta_options *options)
+{
+    pprofdelta *pd = (pprofdelta *)(uintptr_t)options, *untouched = pd;
+    pprofdelta_error err = {0};
+    pprofdelta_status status = pprofdelta_new(options, NULL, &pd, &err);
+    CHECK((pd == untouched) == (status != PPROFDELTA_OK));
+    CHECK(status == PPROFDELTA_OK ? !err.stage : err.status == status && *err.text);
+    if (status == PPROFDELTA_OK)
+        pprofdelta_free(pd);
+    if (status == PPROFDELTA_E_USAGE)
+        CHECK_STR(err.stage, "options");
+    return status;
+}
+
+TEST(options_are_checked)
+{
+    static const char *const names[] = {"x"};
+    pprofdelta_options o[14];
+    for (size_t i = 0; i < 14; i++)
+        o[i] = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+    o[0].size = 0;
+    o[1].size--;
+    o[2].size++;
+    o[3].flags = PPROFDELTA_DEFAULT_COUNTER << 1;
+    o[4].flags = ~0u;
+    o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
+    o[6].on_reset = (pprofdelta_on_reset)-1;
+    o[7].first = (pprofdelta_first)(PPROFDELTA_FIRST_ZERO + 1);
+    o[8].compression = (pprofdelta_compression)(PPROFDELTA_PLAIN + 1);
+    o[9].compression = (pprofdelta_compression)-1;
+    o[10].level = -1;
+    o[11].level = 10;
+    o[12].counters_len = 1;
+    o[13].gauges_len = 1;
+    for (size_t i = 0; i < 14; i++)
+        CHECK_MSG(try_options(&o[i]) == PPROFDELTA_E_USAGE, "case %zu", i);
+    pprofdelta_options good = PPROFDELTA_OPTIONS_INIT;
+    good.counters = good.gauges = names;
+    CHECK(try_options(&good) == PPROFDELTA_OK);
+    good.counters_len = good.gauges_len = 1;
+    CHECK(try_options(&good) == PPROFDELTA_OK);
+    good.max_memory = 1;
+    CHECK(try_options(&good) == PPROFDELTA_E_LIMIT);
+}
+
+TEST(every_choice_is_taken)
+{
+    for (unsigned flags = 0; flags < 16; flags++)
+        for (int reset = PPROFDELTA_ON_RESET_AUTO; reset <= PPROFDELTA_ON_RESET_FAIL; reset++)
+            for (int packing = PPROFDELTA_GZIP; packing <= PPROFDELTA_PLAIN; packing++) {
+                pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
+                o.flags = flags;
+                o.on_reset = (pprofdelta_on_reset)reset;
+                o.compression = (pprofdelta_compression)packing;
+                o.first = flags % 2 ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
+                o.level = (int)(flags % 10);
+                CHECK(try_options(&o) == PPROFDELTA_OK);
+            }
+}
+
+/* The caller's strings may go once the context is there. */
+TEST(option_strings_are_copied)
+{
+    process p;
+    process_begin(&p);
+    p.b.m.types[0] = (model_type){"requests", "count"};
+    char *name = malloc(sizeof "requests"), *gauge = malloc(sizeof "delay");
+    const char **counters = malloc(sizeof *counters), **gauges = malloc(sizeof *gauges);
+    REQUIRE(name && gauge && counters && gauges);
+    strcpy(name, "requests");
+    strcpy(gauge, "delay");
+    *counters = name;
+    *gauges = gauge;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.counters = counters;
+    options.gauges = gauges;
+    options.counters_len = options.gauges_len = 1;
+    scene s;
+    scene_begin(&s, &options);
+    free(name);
+    free(gauge);
+    free(counters);
+    free(gauges);
+    CHECK_STR(scene_base(&s, look(&p, 10)), "base");
+    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 1000, other 0 100");
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(null_where_the_header_allows_it)
+{
+    pprofdelta_free(NULL);
+    process p;
+    process_begin(&p);
+    pprofdelta *pd = NULL;
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK && pd);
+    buf good = look(&p, 10);
+    size_t writes = 0;
+    pprofdelta_sink sink = {ignore, &writes}, no_write = {NULL, &writes};
+    const uint8_t *out = good.ptr;
+    size_t len = 4711;
+    CHECK(pprofdelta_check(pd, NULL, 0, NULL, NULL) == PPROFDELTA_E_PROFILE);
+    CHECK(pprofdelta_base(pd, NULL, 0, NULL) == PPROFDELTA_E_PROFILE);
+    CHECK(pprofdelta_window(pd, NULL, 0, &sink, NULL, NULL) == PPROFDELTA_E_PROFILE);
+    CHECK(pprofdelta_check(pd, NULL, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_base(pd, NULL, 1, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_window(pd, NULL, 1, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_inflate(pd, NULL, 1, &out, &len, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(out == good.ptr && len == 4711);
+    CHECK(pprofdelta_inflate(pd, NULL, 0, &out, &len, NULL) == PPROFDELTA_OK && len == 0);
+    CHECK(pprofdelta_window(pd, good.ptr, good.len, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_window(pd, good.ptr, good.len, &no_write, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(writes == 0);
+    CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(writes > 0);
+    pprofdelta_free(pd); /* with a window pending */
+    process_end(&p);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * The order of calls
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(only_one_window_may_be_pending)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, look(&p, 10));
+    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK_STR(scene_pending(&s, look(&p, 13)), "[wrong use of the library]");
+    CHECK(s.status == PPROFDELTA_E_USAGE);
+    scene_base(&s, look(&p, 13));
+    CHECK(s.status == PPROFDELTA_E_USAGE);
+    pprofdelta_commit(s.pd); /* the one at 12 stands */
+    CHECK_STR(scene_window(&s, look(&p, 17)), "leaf;main 5 0");
+    CHECK(s.report.sequence == 3);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(without_a_window_there_is_nothing_to_commit_or_abandon)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    pprofdelta_commit(s.pd);
+    pprofdelta_abandon(s.pd);
+    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    CHECK(s.report.sequence == 1 && !s.report.had_base);
+    pprofdelta_commit(s.pd);
+    pprofdelta_abandon(s.pd);
+    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK(s.report.sequence == 2 && s.report.had_base);
+    buf bad = cut_off(look(&p, 20));
+    size_t writes = 0;
+    pprofdelta_sink sink = {ignore, &writes};
+    CHECK(pprofdelta_window(s.pd, bad.ptr, bad.len, &sink, NULL, NULL) == PPROFDELTA_E_WIRE);
+    pprofdelta_commit(s.pd); /* of a window that failed */
+    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    CHECK(s.report.sequence == 3);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(an_abandoned_window_never_was)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    CHECK_STR(scene_pending(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    pprofdelta_abandon(s.pd); /* even the first */
+    CHECK_STR(scene_pending(&s, look(&p, 11)), "leaf;main 11 1000, other 100 100");
+    CHECK(s.report.sequence == 1 && !s.report.had_base);
+    pprofdelta_commit(s.pd);
+    CHECK_STR(scene_pending(&s, look(&p, 20)), "leaf;main 9 0");
+    pprofdelta_abandon(s.pd);
+    pprofdelta_commit(s.pd); /* too late */
+    CHECK_STR(scene_window(&s, look(&p, 21)), "leaf;main 10 0");
+    CHECK(s.report.sequence == 2 && s.report.from_nanos < s.report.to_nanos - 1000);
+    scene_end(&s);
+    process_end(&p);
+}
+
+/* Looking at other profiles while a window is pending takes nothing away from it. */
+TEST(check_and_inflate_come_between)
+{
+    process p, q;
+    process_begin(&p);
+    process_begin(&q);
+    build_sample(&q.b, "one two three four five", "7 7");
+    buf other = pack_gzip(&q.b.arena, look(&q, 99), 1), bad = cut_off(pack_gzip(&q.b.arena, look(&q, 20), 1));
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, pack_gzip(&p.b.arena, look(&p, 10), 1));
+    CHECK_STR(scene_pending(&s, pack_gzip(&p.b.arena, look(&p, 12), 1)), "leaf;main 2 0");
+    const uint8_t *out;
+    size_t len;
+    CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_inflate(s.pd, other.ptr, other.len, &out, &len, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_check(s.pd, bad.ptr, bad.len, NULL, NULL) == PPROFDELTA_E_INFLATE);
+    pprofdelta_commit(s.pd);
+    CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
+    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    scene_end(&s);
+    process_end(&p);
+    process_end(&q);
+}
+
+TEST(a_base_takes_the_place_of_all_before)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, look(&p, 50));
+    scene_window(&s, look(&p, 60));
+    CHECK_STR(scene_base(&s, look(&p, 10)), "base");
+    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK(s.report.sequence == 1 && s.report.had_base);
+    buf bad = cut_off(look(&p, 20));
+    CHECK(pprofdelta_base(s.pd, bad.ptr, bad.len, NULL) == PPROFDELTA_E_WIRE);
+    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    CHECK(s.report.sequence == 2);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(negative_deltas_need_a_base_each)
+{
+    process p;
+    process_begin(&p);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+    scene s;
+    scene_begin(&s, &options);
+    scene_window(&s, look(&p, 10));
+    CHECK(s.status == PPROFDELTA_E_USAGE);
+    buf bytes = look(&p, 10);
+    CHECK_STR(scene_base(&s, bytes), "base");
+    memset(bytes.ptr, 0xff, bytes.len); /* they were borrowed for the call alone */
+    p.b.m.samples_len = 1;
+    CHECK_STR(scene_pending(&s, look(&p, 7)), "leaf;main -3 0, other -100 -100");
+    pprofdelta_abandon(s.pd);
+    CHECK_STR(scene_window(&s, look(&p, 8)), "leaf;main -2 0, other -100 -100");
+    scene_window(&s, look(&p, 9));
+    CHECK(s.status == PPROFDELTA_E_USAGE);
+    CHECK_STR(scene_base(&s, look(&p, 5)), "base");
+    CHECK_STR(scene_window(&s, look(&p, 4)), "leaf;main -1 0");
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(a_start_holds_until_it_is_set_again)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, look(&p, 10));
+    int64_t now = p.b.m.time_nanos;
+    pprofdelta_set_started(s.pd, now + 1);
+    for (int i = 0; i < 2; i++) {
+        CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 12 1000, other 100 100");
+        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
+        pprofdelta_abandon(s.pd);
+    }
+    pprofdelta_set_started(s.pd, now);
+    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
+    pprofdelta_abandon(s.pd);
+    pprofdelta_set_started(s.pd, now + 1);
+    pprofdelta_set_started(s.pd, 0);
+    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(two_contexts_know_nothing_of_each_other)
+{
+    process p;
+    process_begin(&p);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY;
+    options.compression = PPROFDELTA_ZSTD;
+    scene s, t;
+    scene_begin(&s, NULL);
+    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    scene_begin(&t, &options);
+    CHECK_STR(scene_pending(&t, look(&p, 20)), "leaf;main 20 1000, other 100 100");
+    CHECK_STR(scene_pending(&s, look(&p, 30)), "leaf;main 20 0");
+    CHECK(s.out.view->n_comment == 1 && t.out.view->n_comment == 0);
+    const pprofdelta_type_report *types = s.report.types;
+    pprofdelta_commit(t.pd);
+    CHECK_STR(scene_window(&t, look(&p, 40)), "leaf;main 20 0");
+    CHECK_STR(types[0].type, "contentions"); /* lasts until the next call on its own context */
+    CHECK_STR(types[1].unit, "nanoseconds");
+    pprofdelta_abandon(s.pd);
+    scene_end(&t);
+    CHECK_STR(scene_window(&s, look(&p, 50)), "leaf;main 40 0");
+    scene_end(&s);
+    process_end(&p);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * What check and inflate tell
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(inflate_takes_any_container_off)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    buf plain = look(&p, 10);
+    buf packed[] = {pack_gzip(&p.b.arena, plain, 1), pack_gzip(&p.b.arena, plain, 3),
+                    pack_zstd(&p.b.arena, plain, 1), pack_zstd(&p.b.arena, plain, 2)};
+    const uint8_t *out = NULL;
+    size_t len = 0;
+    for (size_t i = 0; i < sizeof packed / sizeof *packed; i++) {
+        CHECK(pprofdelta_inflate(s.pd, packed[i].ptr, packed[i].len, &out, &len, NULL) ==
+              PPROFDELTA_OK);
+        CHECK_MSG(len == plain.len && memcmp(out, plain.ptr, len) == 0, "case %zu", i);
+    }
+    CHECK(pprofdelta_inflate(s.pd, plain.ptr, plain.len, &out, &len, NULL) == PPROFDELTA_OK);
+    CHECK(out == plain.ptr && len == plain.len);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(a_census_tells_what_is_there)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    p.b.m.duration_nanos = 77;
+    buf plain = look(&p, 10);
+    static const uint8_t unknown[] = {0xf8, 0x01, 0x05}; /* field 31 */
+    buf_add(&plain, unknown, sizeof unknown);
+    const struct {
+        const char *format;
+        buf bytes;
+    } cases[] = {{"plain", plain},
+                 {"gzip", pack_gzip(&p.b.arena, plain, 2)},
+                 {"zstd", pack_zstd(&p.b.arena, plain, 1)}};
+    for (size_t i = 0; i < 3; i++) {
+        pprofdelta_census c;
+        memset(&c, 0x5a, sizeof c);
+        REQUIRE(pprofdelta_check(s.pd, cases[i].bytes.ptr, cases[i].bytes.len, &c, NULL) ==
+                PPROFDELTA_OK);
+        CHECK_STR(c.format, cases[i].format);
+        CHECK(c.inflated_len == plain.len && c.types == 2 && c.samples == 2 && c.mappings == 1);
+        CHECK(c.locations == 3 && c.functions == 3 && c.by_address == 1 && c.by_lines == 2);
+        CHECK(c.strings == 11 && c.unknown_fields == 1 && c.is_stamped == 0);
+        CHECK(c.time_nanos == p.b.m.time_nanos && c.duration_nanos == 77);
+    }
+    scene_window(&s, plain);
+    pprofdelta_census c;
+    CHECK(pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &c, NULL) == PPROFDELTA_OK);
+    CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_strings_are_copied),
+          CASE(null_where_the_header_allows_it), CASE(only_one_window_may_be_pending),
+          CASE(without_a_window_there_is_nothing_to_commit_or_abandon),
+          CASE(an_abandoned_window_never_was), CASE(check_and_inflate_come_between),
+          CASE(a_base_takes_the_place_of_all_before), CASE(negative_deltas_need_a_base_each),
+          CASE(a_start_holds_until_it_is_set_again), CASE(two_contexts_know_nothing_of_each_other),
+          CASE(inflate_takes_any_container_off), CASE(a_census_tells_what_is_there))

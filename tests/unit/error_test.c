@@ -1,0 +1,279 @@
+/* How a failure is told: the words for a status, an error that is whole, results left alone. */
+#include "../support/test.h"
+
+#include "pack.h"
+#include "scene.h"
+
+/* ---------------------------------------------------------------------------------------------
+ * A process of two stacks, and one input for every way to fail
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct process {
+    build b;
+    model_sample *leaf, *other;
+} process;
+
+static void process_begin(process *p)
+{
+    *p = (process){0};
+    build_types(&p->b, CONTENTION_TYPES);
+    model_mapping *app = build_mapping(&p->b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
+    build_place(&p->b, "leaf", app, 0x401000);
+    p->leaf = build_sample(&p->b, "leaf main", "10 1000");
+    p->other = build_sample(&p->b, "other", "100 100");
+    p->b.m.time_nanos = 1000;
+}
+
+static void process_end(process *p)
+{
+    build_free(&p->b);
+}
+
+/* A look at it, with the first counter of the leaf at `count`. */
+static buf look(process *p, int64_t count)
+{
+    p->leaf->values[0] = count;
+    p->b.m.time_nanos += 1000;
+    return build_bytes(&p->b);
+}
+
+static int refuse(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return 1;
+}
+
+static int ignore(void *cookie, const void *data, size_t len)
+{
+    (void)data, (void)len;
+    ++*(size_t *)cookie;
+    return 0;
+}
+
+typedef struct failure {
+    pprofdelta_status status;
+    const char *stage;
+    pprofdelta_on_reset on_reset;
+    buf (*make)(process *p);
+    pprofdelta_sink sink; /* or all zero for one that takes everything */
+} failure;
+
+static buf make_good(process *p)
+{
+    return look(p, 20);
+}
+
+static buf make_smaller(process *p)
+{
+    return look(p, 9);
+}
+
+static buf make_cut_off(process *p)
+{
+    buf whole = look(p, 20);
+    whole.len--;
+    return whole;
+}
+
+static buf make_damaged(process *p)
+{
+    buf packed = pack_gzip(&p->b.arena, look(p, 20), 1);
+    packed.ptr[packed.len - 1] ^= 1;
+    return packed;
+}
+
+static buf make_dangling(process *p)
+{
+    static const uint8_t sample[] = {0x12, 0x06, 0x0a, 0x01, 0x63, 0x12, 0x01, 0x05};
+    buf whole = look(p, 20);
+    buf_add(&whole, sample, sizeof sample);
+    return whole;
+}
+
+static buf make_other_types(process *p)
+{
+    p->b.m.types[1].unit = "microseconds";
+    buf made = look(p, 20);
+    p->b.m.types[1].unit = "nanoseconds";
+    return made;
+}
+
+static buf make_older(process *p)
+{
+    p->b.m.time_nanos = 0; /* a look is taken a microsecond later: prev was taken after two */
+    return look(p, 20);
+}
+
+static buf make_stamped(process *p)
+{
+    build_comment(&p->b, "pprofdelta: delta from=1 to=2");
+    buf made = look(p, 20);
+    p->b.m.comments_len = 0;
+    return made;
+}
+
+static buf make_nothing(process *p)
+{
+    return buf_begin(&p->b.arena);
+}
+
+static const failure failures[] = {
+    {PPROFDELTA_E_INFLATE, "inflate", PPROFDELTA_ON_RESET_AUTO, make_damaged, {NULL, NULL}},
+    {PPROFDELTA_E_WIRE, "wire", PPROFDELTA_ON_RESET_AUTO, make_cut_off, {NULL, NULL}},
+    {PPROFDELTA_E_PROFILE, "profile", PPROFDELTA_ON_RESET_AUTO, make_dangling, {NULL, NULL}},
+    {PPROFDELTA_E_PROFILE, "profile", PPROFDELTA_ON_RESET_AUTO, make_nothing, {NULL, NULL}},
+    {PPROFDELTA_E_MISMATCH, "delta", PPROFDELTA_ON_RESET_AUTO, make_other_types, {NULL, NULL}},
+    {PPROFDELTA_E_MISMATCH, "delta", PPROFDELTA_ON_RESET_AUTO, make_older, {NULL, NULL}},
+    {PPROFDELTA_E_STAMPED, "delta", PPROFDELTA_ON_RESET_AUTO, make_stamped, {NULL, NULL}},
+    {PPROFDELTA_E_RESET, "delta", PPROFDELTA_ON_RESET_FAIL, make_smaller, {NULL, NULL}},
+    {PPROFDELTA_E_SINK, "write", PPROFDELTA_ON_RESET_AUTO, make_good, {refuse, NULL}},
+};
+enum { FAILURES = sizeof failures / sizeof *failures };
+
+/* Runs one of them against a context that knows the process at 10. */
+static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
+                                   pprofdelta_error *err)
+{
+    process p;
+    process_begin(&p);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.on_reset = f->on_reset;
+    scene s;
+    scene_begin(&s, &options);
+    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    size_t writes = 0;
+    pprofdelta_sink sink = f->sink.write ? f->sink : (pprofdelta_sink){ignore, &writes};
+    buf bad = f->make(&p);
+    pprofdelta_status status = pprofdelta_window(s.pd, bad.ptr, bad.len, &sink, report, err);
+    CHECK(writes == 0);
+    p.b.m.time_nanos = 1000000;
+    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0"); /* as if nothing had been */
+    CHECK(s.report.sequence == 2);
+    scene_end(&s);
+    process_end(&p);
+    return status;
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Statuses and errors
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(every_status_has_words_of_its_own)
+{
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_USAGE; i++) {
+        const char *text = pprofdelta_status_text((pprofdelta_status)i);
+        REQUIRE(text && *text);
+        for (int n = PPROFDELTA_OK; n < i; n++)
+            CHECK(strcmp(text, pprofdelta_status_text((pprofdelta_status)n)) != 0);
+    }
+    static const int unknown[] = {PPROFDELTA_E_USAGE + 1, -1, 1000, INT32_MAX, INT32_MIN};
+    const char *first = pprofdelta_status_text((pprofdelta_status)unknown[0]);
+    REQUIRE(first && *first);
+    for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
+        CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]), first);
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_USAGE; i++)
+        CHECK(strcmp(first, pprofdelta_status_text((pprofdelta_status)i)) != 0);
+}
+
+TEST(the_version_is_the_projects)
+{
+    CHECK_STR(pprofdelta_version(), PD_PROJECT_VERSION);
+    CHECK_STR(PPROFDELTA_VERSION, PD_PROJECT_VERSION);
+}
+
+static bool is_stage(const char *stage)
+{
+    static const char *const stages[] = {"options", "memory",  "inflate", "wire",
+                                         "profile", "delta",   "write"};
+    for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
+        if (strcmp(stage, stages[i]) == 0)
+            return true;
+    return false;
+}
+
+/* Whatever stood in the struct before, a failure leaves the same in it: all of it was written. */
+TEST(a_failure_fills_in_the_whole_error)
+{
+    for (size_t i = 0; i < FAILURES; i++) {
+        pprofdelta_error errors[2];
+        for (int n = 0; n < 2; n++) {
+            memset(&errors[n], n ? 0xff : 0x01, sizeof errors[n]);
+            CHECK_MSG(fail_with(&failures[i], NULL, &errors[n]) == failures[i].status, "case %zu",
+                      i);
+        }
+        const pprofdelta_error *a = &errors[0], *b = &errors[1];
+        CHECK(a->status == failures[i].status && b->status == a->status);
+        REQUIRE(is_stage(a->stage) && a->stage == b->stage);
+        CHECK_STR(a->stage, failures[i].stage);
+        REQUIRE(memchr(a->field, 0, sizeof a->field) && memchr(a->text, 0, sizeof a->text));
+        REQUIRE(memchr(b->field, 0, sizeof b->field) && memchr(b->text, 0, sizeof b->text));
+        CHECK_STR(a->field, b->field);
+        CHECK_STR(a->text, b->text);
+        CHECK(*a->text && a->element == b->element && a->offset == b->offset);
+    }
+}
+
+TEST(an_error_struct_is_not_needed)
+{
+    for (size_t i = 0; i < FAILURES; i++)
+        CHECK(fail_with(&failures[i], NULL, NULL) == failures[i].status);
+}
+
+TEST(success_leaves_the_error_alone)
+{
+    pprofdelta_error err, before;
+    memset(&err, 0x5a, sizeof err);
+    before = err;
+    process p;
+    process_begin(&p);
+    pprofdelta *pd = NULL;
+    size_t writes = 0;
+    pprofdelta_sink sink = {ignore, &writes};
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, &err) == PPROFDELTA_OK);
+    buf one = look(&p, 10), two = look(&p, 11);
+    const uint8_t *out;
+    size_t len;
+    CHECK(pprofdelta_base(pd, one.ptr, one.len, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_window(pd, two.ptr, two.len, &sink, NULL, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_check(pd, two.ptr, two.len, NULL, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_inflate(pd, two.ptr, two.len, &out, &len, &err) == PPROFDELTA_OK);
+    CHECK(writes > 0 && memcmp(&err, &before, sizeof err) == 0);
+    pprofdelta_free(pd);
+    process_end(&p);
+}
+
+TEST(a_failure_leaves_the_results_alone)
+{
+    for (size_t i = 0; i < FAILURES; i++) {
+        pprofdelta_report report, before;
+        memset(&report, 0x5a, sizeof report);
+        before = report;
+        CHECK(fail_with(&failures[i], &report, NULL) == failures[i].status);
+        CHECK_MSG(memcmp(&report, &before, sizeof report) == 0, "case %zu", i);
+    }
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    static buf (*const makers[])(process *) = {make_cut_off, make_damaged, make_dangling,
+                                               make_nothing};
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
+        buf bad = makers[i](&p);
+        pprofdelta_census census, before;
+        memset(&census, 0x5a, sizeof census);
+        before = census;
+        CHECK(pprofdelta_check(s.pd, bad.ptr, bad.len, &census, NULL) != PPROFDELTA_OK);
+        CHECK_MSG(memcmp(&census, &before, sizeof census) == 0, "case %zu", i);
+    }
+    buf bad = make_damaged(&p);
+    const uint8_t *out = bad.ptr;
+    size_t len = 4711;
+    CHECK(pprofdelta_inflate(s.pd, bad.ptr, bad.len, &out, &len, NULL) == PPROFDELTA_E_INFLATE);
+    CHECK(out == bad.ptr && len == 4711);
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST_MAIN(CASE(every_status_has_words_of_its_own), CASE(the_version_is_the_projects),
+          CASE(a_failure_fills_in_the_whole_error), CASE(an_error_struct_is_not_needed),
+          CASE(success_leaves_the_error_alone), CASE(a_failure_leaves_the_results_alone))
