@@ -77,18 +77,25 @@ typedef struct pd_encoded {
 
 pd_encoded pd_encode_id(uint32_t id);
 
-/* A sample: its locations, leaf first, and labels, then its values. Room for locations is made for
- * many (at least one) at once: false where there is none. */
-static inline bool pd_compact_sample_room(pd_compact *compact, size_t locations)
+/* A sample: its locations, leaf first, and labels, then its values. Locations are put one behind the
+ * other where pd_compact_stack has made room for so many (at least one; NULL where there is none),
+ * and pd_compact_stack_end is told where they end. Nothing else may be asked of the writer between
+ * the two but what adds locations. */
+static inline uint8_t *pd_compact_stack(pd_compact *compact, size_t locations)
 {
     return pd_write_room(&compact->writer, &compact->stack,
                          locations > SIZE_MAX / 8 ? SIZE_MAX : locations * sizeof(pd_encoded));
 }
 
-static inline void pd_compact_sample_location(pd_compact *compact, pd_encoded location)
+static inline uint8_t *pd_compact_stack_put(uint8_t *at, pd_encoded location)
 {
-    memcpy(compact->stack.ptr + compact->stack.len, &location, sizeof location);
-    compact->stack.len += location.len;
+    memcpy(at, &location, sizeof location);
+    return at + location.len;
+}
+
+static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)
+{
+    pd_write_done(&compact->stack, end);
 }
 
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,

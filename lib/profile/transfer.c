@@ -117,24 +117,28 @@ static __attribute__((noinline)) void meet_location(pd_transfer *t, uint32_t ind
     t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
 }
 
-static inline void transfer_location(pd_transfer *t, uint64_t id)
+static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
     if (__builtin_expect(!t->locations[index].len, 0))
         meet_location(t, index);
-    pd_compact_sample_location(t->compact, t->locations[index]);
+    return t->locations[index];
 }
 
 static void transfer_stack(pd_transfer *t, const pd_field *f)
 {
-    pd_reader body = f->body;
+    bool is_packed = f->wire == PD_WIRE_BYTES;
+    pd_reader ids = is_packed ? f->body : (pd_reader){0};
+    size_t most = is_packed ? (size_t)(ids.end - ids.at) : 1;
+    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL;
     uint64_t id;
-    if (f->wire == PD_WIRE_VARINT && pd_compact_sample_room(t->compact, 1))
-        transfer_location(t, f->value);
-    else if (f->wire == PD_WIRE_BYTES && body.at < body.end &&
-             pd_compact_sample_room(t->compact, (size_t)(body.end - body.at)))
-        while (pd_reader_varint(&body, &id))
-            transfer_location(t, id);
+    if (!out)
+        return;
+    if (!is_packed)
+        out = pd_compact_stack_put(out, transfer_location(t, f->value));
+    while (pd_reader_varint(&ids, &id))
+        out = pd_compact_stack_put(out, transfer_location(t, id));
+    pd_compact_stack_end(t->compact, out);
 }
 
 static void transfer_label(pd_transfer *t, pd_reader r)

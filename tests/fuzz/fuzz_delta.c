@@ -5,6 +5,7 @@
  *   - what is written is a valid profile, stamped where it should be, and already compact: it is
  *     not smaller as an input, and what it becomes then stays, byte for byte, what it is
  *   - a profile against itself has no counters; nor has a second look at what was just remembered
+ *   - window after window, whatever comes back, vanishes or is lost, the law holds in each
  *   - a window that was abandoned, or that failed for whatever reason (bad bytes, a sink that
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
@@ -442,6 +443,31 @@ static void squeeze(const trial *t)
     free_context(context, &h);
 }
 
+/* Window after window on one context, some of them lost: samples vanish, come back and are forgotten,
+ * and the law holds in each. */
+static void take_turns(const trial *t)
+{
+    heap h = {0};
+    delta d = {0};
+    pprofdelta *context = new_context(&t->options, &h);
+    uint8_t turns = t->in.header[PAIR_AT], is_lost = t->in.header[PAIR_BAD];
+    for (int i = 0; i < 8; i++) {
+        window(context, &h, turns >> i & 1 ? t->in.prev : t->in.cur, &d);
+        if (d.status)
+            continue;
+        require(d.report.matched + d.report.fresh + d.report.duplicates == d.report.samples_in);
+        for (size_t k = 0; k < d.report.types_len; k++)
+            if (d.report.types[k].is_counter)
+                require_law(&d.report.types[k], t->is_small);
+        if (is_lost >> i & 1)
+            pprofdelta_abandon(context);
+        else
+            pprofdelta_commit(context);
+    }
+    free(d.bytes);
+    free_context(context, &h);
+}
+
 /* All of it, on the pair's own context. */
 static void try_all(trial *t)
 {
@@ -467,8 +493,10 @@ static void try_all(trial *t)
     spoil(t, context, &h);
     window(context, &h, t->in.cur, &after);
     require_same(&d, &after);
-    if (d.status == PPROFDELTA_OK)
+    if (d.status == PPROFDELTA_OK) {
         require_steady(t, context, &h);
+        take_turns(t);
+    }
     free(d.bytes);
     free(after.bytes);
     free_context(context, &h);

@@ -300,13 +300,31 @@ static pprofdelta *new_context(const uint8_t *data, size_t size)
     return context;
 }
 
+/* 4 MiB of zeros as a zstd frame: no profile, but what it takes stays as room. */
+static void make_room(pprofdelta *context)
+{
+    enum { BLOCKS = 32, HEADER = 6, BLOCK = 4 };
+    static const uint8_t header[HEADER] = {0x28, 0xb5, 0x2f, 0xfd, 0, 0x60};
+    uint8_t frame[HEADER + BLOCKS * BLOCK];
+    memcpy(frame, header, sizeof header);
+    for (uint32_t i = 0; i < BLOCKS; i++) {
+        uint32_t block = UINT32_C(128) << 10 << 3 | 1 << 1 | (i == BLOCKS - 1); /* a run */
+        uint8_t *p = frame + HEADER + i * BLOCK;
+        for (int k = 0; k < BLOCK; k++)
+            p[k] = (uint8_t)(block >> 8 * k); /* three bytes of header, and the zero */
+    }
+    require(pprofdelta_check(context, frame, sizeof frame, NULL, NULL) == PPROFDELTA_E_WIRE);
+}
+
 static pprofdelta *old_context(void)
 {
     static pprofdelta *context;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.max_memory = FUZZ_MAX_MEMORY;
-    if (!context)
+    if (!context) {
         require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+        make_room(context);
+    }
     return context;
 }
 

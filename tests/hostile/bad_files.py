@@ -24,7 +24,7 @@ def other_files(refuse):
     refuse("page.html.gz", gzip(PAGE), text.format("<!DOCTYPE html>"))
     refuse("error.txt", b"404 page not found\n", text.format("404 page not found"))
     refuse("error.json", b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
-           text.format('{"error":{"code":404,"message":"there is n...'))
+           text.format('{"error":{"code":404,"message":"there is...'))
     refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text.format("no profile"))
     refuse("heap-debug-1.txt", b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n"
            b"1: 4096 [4: 16384] @ 0x45f6c8 0x4602c5\n", debug)

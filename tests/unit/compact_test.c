@@ -79,8 +79,9 @@ static void draw(rng *r, world *w)
                                      rng_chance(r, 50) ? 0 : draw_number(r)};
     for (size_t i = 0; i < MAPPINGS; i++)
         w->mappings[i] = (mapping){(uint64_t)draw_number(r), (uint64_t)draw_number(r),
-                                   (uint64_t)draw_number(r), draw_string(r), draw_string(r),
-                                   (uint32_t)rng_below(r, 16), rng_below(r, 3)};
+                                   (uint64_t)draw_number(r), draw_string(r),
+                                   draw_string(r),           (uint32_t)rng_below(r, 16),
+                                   rng_below(r, 3)};
     for (size_t i = 0; i < LOCATIONS; i++) {
         location *l = &w->locations[i];
         *l = (location){.mapping = rng_below(r, MAPPINGS + 1),
@@ -97,8 +98,7 @@ static void draw(rng *r, world *w)
         for (size_t n = 0; n < s->depth; n++)
             s->stack[n] = rng_below(r, LOCATIONS);
         for (size_t n = 0; n < s->labels_len; n++)
-            s->labels[n] =
-                (label){draw_string(r), draw_string(r), draw_string(r), draw_number(r)};
+            s->labels[n] = (label){draw_string(r), draw_string(r), draw_string(r), draw_number(r)};
         s->values[0] = draw_number(r);
         s->values[1] = draw_number(r);
     }
@@ -182,9 +182,12 @@ static void put_sample(kit *k, const world *w, const sample *s)
     uint32_t ids[DEEP];
     for (size_t n = 0; n < s->depth; n++)
         ids[n] = put_location(k, w, s->stack[n]);
-    if (s->depth && pd_compact_sample_room(c, s->depth))
+    uint8_t *out = s->depth ? pd_compact_stack(c, s->depth) : NULL;
+    if (out) {
         for (size_t n = 0; n < s->depth; n++)
-            pd_compact_sample_location(c, pd_encode_id(ids[n]));
+            out = pd_compact_stack_put(out, pd_encode_id(ids[n]));
+        pd_compact_stack_end(c, out);
+    }
     for (size_t n = 0; n < s->labels_len; n++) {
         const label *l = &s->labels[n];
         uint32_t key = put_string(k, l->key), str = put_string(k, l->str);
@@ -308,8 +311,8 @@ static void check_world(const Pd__View__Profile *p, const world *w)
     for (size_t i = 0; i < w->comments_len; i++)
         CHECK(is_string(p, p->comment[i], w->comments[i]));
     CHECK((p->period_type != NULL) == w->header.has_period_type);
-    CHECK(!p->period_type || (is_string(p, p->period_type->type, 9) &&
-                              is_string(p, p->period_type->unit, 9)));
+    CHECK(!p->period_type ||
+          (is_string(p, p->period_type->type, 9) && is_string(p, p->period_type->unit, 9)));
     CHECK(p->period == w->header.period && p->time_nanos == w->header.time_nanos &&
           p->duration_nanos == w->header.duration_nanos);
     CHECK(is_string(p, p->drop_frames, 4) && is_string(p, p->keep_frames, 0) &&
@@ -417,9 +420,8 @@ TEST(a_mapping_tells_where_it_was_written)
 
 TEST(ids_are_encoded_as_varints)
 {
-    static const uint32_t ids[] = {0,         1,         127,           128, 16383, 16384, 2097151,
-                                   2097152,   268435455, 268435456,     INT32_MAX,
-                                   UINT32_MAX};
+    static const uint32_t ids[] = {0,       1,       127,       128,       16383,     16384,
+                                   2097151, 2097152, 268435455, 268435456, INT32_MAX, UINT32_MAX};
     for (size_t i = 0; i < sizeof ids / sizeof *ids; i++) {
         uint8_t want[PD_VARINT_MAX];
         size_t len = (size_t)(pd_varint_encode(want, ids[i]) - want);

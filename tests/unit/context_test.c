@@ -4,8 +4,6 @@
 #include "pack.h"
 #include "scene.h"
 
-#include <stdlib.h>
-
 /* ---------------------------------------------------------------------------------------------
  * A process of two stacks
  * ------------------------------------------------------------------------------------------ */
@@ -123,23 +121,16 @@ TEST(option_strings_are_copied)
     process p;
     process_begin(&p);
     p.b.m.types[0] = (model_type){"requests", "count"};
-    char *name = malloc(sizeof "requests"), *gauge = malloc(sizeof "delay");
-    const char **counters = malloc(sizeof *counters), **gauges = malloc(sizeof *gauges);
-    REQUIRE(name && gauge && counters && gauges);
-    strcpy(name, "requests");
-    strcpy(gauge, "delay");
-    *counters = name;
-    *gauges = gauge;
+    char name[] = "requests", gauge[] = "delay";
+    const char *counters[] = {name}, *gauges[] = {gauge};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.counters = counters;
     options.gauges = gauges;
     options.counters_len = options.gauges_len = 1;
     scene s;
     scene_begin(&s, &options);
-    free(name);
-    free(gauge);
-    free(counters);
-    free(gauges);
+    name[0] = gauge[0] = 'x';
+    counters[0] = gauges[0] = NULL;
     CHECK_STR(scene_base(&s, look(&p, 10)), "base");
     CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 1000, other 0 100");
     scene_end(&s);
@@ -251,7 +242,8 @@ TEST(check_and_inflate_come_between)
     process_begin(&p);
     process_begin(&q);
     build_sample(&q.b, "one two three four five", "7 7");
-    buf other = pack_gzip(&q.b.arena, look(&q, 99), 1), bad = cut_off(pack_gzip(&q.b.arena, look(&q, 20), 1));
+    buf other = pack_gzip(&q.b.arena, look(&q, 99), 1),
+        bad = cut_off(pack_gzip(&q.b.arena, look(&q, 20), 1));
     scene s;
     scene_begin(&s, NULL);
     scene_window(&s, pack_gzip(&p.b.arena, look(&p, 10), 1));

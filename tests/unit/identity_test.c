@@ -48,8 +48,10 @@ TEST(where_the_loader_puts_a_file_does_not_matter)
 /* One segment that starts later in the file, or the same bytes mapped in two pieces. */
 TEST(the_offset_in_the_file_is_what_counts)
 {
-    CHECK(pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x402000, 0x2000, "f", "", 0x402010)));
-    CHECK(pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x700000, 0x1000, "f", "", 0x701010)));
+    CHECK(
+        pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x402000, 0x2000, "f", "", 0x402010)));
+    CHECK(
+        pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x700000, 0x1000, "f", "", 0x701010)));
     CHECK(!pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x400000, 1, "f", "", 0x402010)));
 }
 
@@ -64,8 +66,8 @@ TEST(a_build_id_comes_before_the_name)
 
 TEST(memory_without_a_file_is_known_by_its_address)
 {
-    static const char *const names[] = {"", "//anon", "[anon]", "[heap]", "[stack]", "[anon: Go heap]",
-                                        "[", "[vdso", "[vdso] "};
+    static const char *const names[] = {
+        "", "//anon", "[anon]", "[heap]", "[stack]", "[anon: Go heap]", "[", "[vdso", "[vdso] "};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pd_place place = pd_place_of_mapping(0x7000, 0x100, text(names[i]), none);
         CHECK_MSG(!place.file.lo && !place.file.hi && !place.bias, "%s", names[i]);
@@ -80,8 +82,8 @@ TEST(memory_without_a_file_is_known_by_its_address)
 
 TEST(what_exists_once_in_a_process_is_a_name)
 {
-    static const char *const names[] = {"[vdso]", "[vsyscall]", "/a", "a", "//anonymous", "anon",
-                                        "//ano"};
+    static const char *const names[] = {"[vdso]",      "[vsyscall]", "/a",   "a",
+                                        "//anonymous", "anon",       "//ano"};
     pd_key keys[sizeof names / sizeof *names + 1];
     size_t len = 0;
     for (; len < sizeof names / sizeof *names; len++) {
@@ -154,11 +156,11 @@ TEST(lines_count_in_their_order)
 {
     static const line lines[] = {{{1, 2}, 3, 4}, {{5, 6}, 7, 8}};
     static const line others[][2] = {
-        {{{1, 2}, 3, 4}, {{5, 6}, 7, 9}},  {{{1, 2}, 3, 4}, {{5, 6}, 8, 8}},
-        {{{1, 2}, 3, 4}, {{5, 7}, 7, 8}},  {{{1, 2}, 3, 4}, {{4, 6}, 7, 8}},
-        {{{1, 2}, 3, 5}, {{5, 6}, 7, 8}},  {{{1, 2}, -3, 4}, {{5, 6}, 7, 8}},
-        {{{1, 3}, 3, 4}, {{5, 6}, 7, 8}},  {{{0, 2}, 3, 4}, {{5, 6}, 7, 8}},
-        {{{5, 6}, 7, 8}, {{1, 2}, 3, 4}},  {{{1, 2}, 3, 4}, {{1, 2}, 3, 4}},
+        {{{1, 2}, 3, 4}, {{5, 6}, 7, 9}}, {{{1, 2}, 3, 4}, {{5, 6}, 8, 8}},
+        {{{1, 2}, 3, 4}, {{5, 7}, 7, 8}}, {{{1, 2}, 3, 4}, {{4, 6}, 7, 8}},
+        {{{1, 2}, 3, 5}, {{5, 6}, 7, 8}}, {{{1, 2}, -3, 4}, {{5, 6}, 7, 8}},
+        {{{1, 3}, 3, 4}, {{5, 6}, 7, 8}}, {{{0, 2}, 3, 4}, {{5, 6}, 7, 8}},
+        {{{5, 6}, 7, 8}, {{1, 2}, 3, 4}}, {{{1, 2}, 3, 4}, {{1, 2}, 3, 4}},
         {{{1, 2}, 4, 3}, {{5, 6}, 7, 8}},
     };
     enum { OTHERS = sizeof others / sizeof *others };

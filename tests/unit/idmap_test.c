@@ -160,7 +160,7 @@ TEST(a_plain_sequence_takes_no_memory)
     ids all = {.len = IDS_MAX};
     for (size_t i = 0; i < IDS_MAX; i++)
         all.items[i] = i + 1;
-    uint32_t bad;
+    uint32_t bad = 0;
     REQUIRE(fill(&k, &all, &bad, NULL) == PPROFDELTA_OK);
     rng r = {1};
     CHECK(bad == PD_IDMAP_NONE && finds_all(&k.map, &all, &r));
@@ -176,7 +176,7 @@ TEST(a_huge_id_takes_no_more_memory)
         kit k;
         begin(&k);
         ids all = {.len = 2, .items = {1, UINT64_C(1) << bit | 2}};
-        uint32_t bad;
+        uint32_t bad = 0;
         REQUIRE(fill(&k, &all, &bad, NULL) == PPROFDELTA_OK);
         rng r = {1};
         CHECK(bad == PD_IDMAP_NONE && finds_all(&k.map, &all, &r));
@@ -194,7 +194,7 @@ TEST(a_sealed_map_may_be_moved)
         begin(&k);
         rng r = {seed};
         static ids all;
-        uint32_t bad;
+        uint32_t bad = 0;
         do {
             draw(&r, (numbering)(seed % NUMBERINGS), &all);
             REQUIRE(fill(&k, &all, &bad, NULL) == PPROFDELTA_OK);

@@ -257,5 +257,5 @@ TEST(more_than_can_be_numbered_is_refused)
 }
 
 TEST_MAIN(CASE(a_naive_set_says_the_same), CASE(reserved_room_is_enough),
-          CASE(room_is_made_for_new_keys_only), CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
-          CASE(more_than_can_be_numbered_is_refused))
+          CASE(room_is_made_for_new_keys_only), CASE(an_empty_map_finds_nothing),
+          CASE(every_allocation_may_fail), CASE(more_than_can_be_numbered_is_refused))

@@ -142,7 +142,8 @@ TEST(as_many_unseen_as_living_may_stay)
         see(&k, i, 12);
     pd_ledger_commit(&k.ledger, 12, 4, false);
     CHECK(k.ledger.committed == 8);
-    for (uint64_t who = 1; who <= 10; who++) /* 6 and 7 were the first of those unseen for longest */
+    for (uint64_t who = 1; who <= 10;
+         who++) /* 6 and 7 were the first of those unseen for longest */
         CHECK((pd_keymap_find(&k.ledger.keys, key_of(who)) != PD_KEYMAP_NONE) ==
               (who != 6 && who != 7));
     end(&k);

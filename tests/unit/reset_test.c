@@ -58,7 +58,8 @@ static pprofdelta_restart judge(const kit *k, pd_reset_facts facts)
 }
 
 /* Two looks with one counter, and what is made of them without further facts. */
-#define VERDICT(prev, cur) verdict((prev), sizeof(prev) / sizeof *(prev), (cur), sizeof(cur) / sizeof *(cur))
+#define VERDICT(prev, cur)                                                                         \
+    verdict((prev), sizeof(prev) / sizeof *(prev), (cur), sizeof(cur) / sizeof *(cur))
 
 static pd_verdict verdict(const sample *prev, size_t prev_len, const sample *cur, size_t cur_len)
 {
@@ -235,10 +236,12 @@ TEST(a_start_counts_only_after_the_last_look)
     static const struct {
         int64_t started, prev_time;
         bool is_restart;
-    } cases[] = {{1001, 1000, true},       {1000, 1000, false},     {999, 1000, false},
-                 {0, 1000, false},         {1000, 0, false},        {0, 0, false},
-                 {INT64_MAX, 1000, true},  {INT64_MAX, INT64_MAX, false},
-                 {-5, -6, true},           {-6, -5, false},         {1, INT64_MIN, true}};
+    } cases[] = {{1001, 1000, true},      {1000, 1000, false},
+                 {999, 1000, false},      {0, 1000, false},
+                 {1000, 0, false},        {0, 0, false},
+                 {INT64_MAX, 1000, true}, {INT64_MAX, INT64_MAX, false},
+                 {-5, -6, true},          {-6, -5, false},
+                 {1, INT64_MIN, true}};
     kit k;
     begin(&k, 1);
     remember(&k, same, 1);

@@ -209,17 +209,10 @@ static pd_key label(const char *key, const char *str, int64_t num, const char *u
 TEST(every_part_of_a_label_counts)
 {
     pd_key keys[] = {
-        label("k", "s", 1, "u"),
-        label("l", "s", 1, "u"),
-        label("k", "t", 1, "u"),
-        label("k", "s", 2, "u"),
-        label("k", "s", -1, "u"),
-        label("k", "s", 1, "v"),
-        label("s", "k", 1, "u"),
-        label("k", "u", 1, "s"),
-        label("ks", "", 1, "u"),
-        label("", "ks", 1, "u"),
-        label("", "", 0, ""),
+        label("k", "s", 1, "u"), label("l", "s", 1, "u"),  label("k", "t", 1, "u"),
+        label("k", "s", 2, "u"), label("k", "s", -1, "u"), label("k", "s", 1, "v"),
+        label("s", "k", 1, "u"), label("k", "u", 1, "s"),  label("ks", "", 1, "u"),
+        label("", "ks", 1, "u"), label("", "", 0, ""),
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         for (size_t j = 0; j < i; j++)

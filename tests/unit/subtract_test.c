@@ -59,7 +59,8 @@ static void see(kit *k, const look *l)
 
 static int64_t draw_value(rng *r, bool is_wild)
 {
-    static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1, 0, 1, INT64_MAX - 1, INT64_MAX};
+    static const int64_t extremes[] = {INT64_MIN, INT64_MIN + 1, -1,       0,
+                                       1,         INT64_MAX - 1, INT64_MAX};
     if (is_wild && rng_chance(r, 30))
         return extremes[rng_below(r, sizeof extremes / sizeof *extremes)];
     if (is_wild)
@@ -197,8 +198,7 @@ static void book(const kit *k, pd_subtraction how, pd_tally *tally)
 
 typedef struct books {
     uint64_t matched, fresh, vanished, clamped;
-    wide prev[STRIDE_MAX], cur[STRIDE_MAX], delta[STRIDE_MAX], behind[STRIDE_MAX],
-        gone[STRIDE_MAX];
+    wide prev[STRIDE_MAX], cur[STRIDE_MAX], delta[STRIDE_MAX], behind[STRIDE_MAX], gone[STRIDE_MAX];
 } books;
 
 static void book_row_naively(pd_subtraction how, const kit *k, const int64_t *before,
@@ -262,7 +262,8 @@ TEST(the_books_are_kept_as_naively)
                 const pd_type_sums *s = &t.types[n];
                 CHECK(wide_of(s->prev) == want.prev[n] && wide_of(s->cur) == want.cur[n]);
                 CHECK(wide_of(s->delta) == want.delta[n]);
-                CHECK(wide_of(s->clamped) == want.behind[n] && wide_of(s->vanished) == want.gone[n]);
+                CHECK(wide_of(s->clamped) == want.behind[n] &&
+                      wide_of(s->vanished) == want.gone[n]);
             }
         }
         pd_window_abandon(&k.window);

@@ -7,18 +7,12 @@
 __extension__ typedef __int128 wide;
 __extension__ typedef unsigned __int128 uwide;
 
-static const int64_t extremes[] = {0,
-                                   1,
-                                   -1,
-                                   2,
-                                   9,
-                                   -10,
-                                   UINT32_MAX,
-                                   -(int64_t)UINT32_MAX - 1,
-                                   INT64_MAX,
-                                   INT64_MAX - 1,
-                                   INT64_MIN,
-                                   INT64_MIN + 1};
+static const int64_t extremes[] = {0,          1,
+                                   -1,         2,
+                                   9,          -10,
+                                   UINT32_MAX, -(int64_t)UINT32_MAX - 1,
+                                   INT64_MAX,  INT64_MAX - 1,
+                                   INT64_MIN,  INT64_MIN + 1};
 enum { EXTREMES = sizeof extremes / sizeof *extremes };
 
 static wide wide_of(pprofdelta_sum s)

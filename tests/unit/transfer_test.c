@@ -146,7 +146,7 @@ TEST(a_copy_reads_as_the_original)
         style.pack = PACK_PLAIN;
         style.repeat_records = 0; /* of two equal places the first one's lines are written */
         buf profile = serial_write(&k.arena, &g.m, &style);
-        pd_bytes out;
+        pd_bytes out = {NULL, 0};
         REQUIRE(copy(&k, profile, &out) == PPROFDELTA_OK);
         reading was = read_back(&k, (pd_bytes){profile.ptr, profile.len}), is = read_back(&k, out);
         REQUIRE(was.view && is.view);
@@ -183,7 +183,7 @@ TEST(nothing_unused_goes_along)
         REQUIRE(open_source(&k, &k.a, profile) == PPROFDELTA_OK);
         put_types(&k.a);
         put_samples(&k.a, &r, (unsigned)rng_below(&r, 101));
-        pd_bytes out;
+        pd_bytes out = {NULL, 0};
         REQUIRE(finish(&k, &k.a, &out) == PPROFDELTA_OK);
         reading is = read_back(&k, out);
         REQUIRE(is.view);
@@ -211,7 +211,7 @@ TEST(the_first_mapping_can_be_had_without_a_sample)
     model_mapping *libc = build_mapping(&b, 0x7000, 0x8000, 0, "/lib/libc", "");
     build_place(&b, "f", libc, 0x7100);
     build_sample(&b, "f", "5");
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     REQUIRE(copy(&k, build_bytes(&b), &out) == PPROFDELTA_OK);
     reading is = read_back(&k, out);
     REQUIRE(is.view && is.view->n_mapping == 2);
@@ -238,7 +238,7 @@ TEST(stacks_come_in_every_packing)
     begin(&k);
     buf bytes = buf_begin(&k.arena);
     buf_add(&bytes, profile, sizeof profile);
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     REQUIRE(copy(&k, bytes, &out) == PPROFDELTA_OK);
     reading is = read_back(&k, out);
     REQUIRE(is.view && is.view->n_sample == 2);
@@ -290,7 +290,7 @@ TEST(addresses_of_the_second_move_with_their_mapping)
     build first = {0}, second = {0};
     build_look(&first, 0x400000, 0x7000000, "x");
     build_look(&second, 0x900000, 0x7000000, "y");
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     REQUIRE(join(&k, build_bytes(&first), build_bytes(&second), &out) == PPROFDELTA_OK);
     reading is = read_back(&k, out);
     REQUIRE(is.view && is.view->n_sample == 6 && is.view->n_location == 4);
@@ -315,7 +315,7 @@ TEST(anonymous_memory_stays_where_it_is)
     build first = {0}, second = {0};
     build_look(&first, 0x400000, 0x7000000, "x");
     build_look(&second, 0x400000, 0x8000000, "x");
-    pd_bytes out;
+    pd_bytes out = {NULL, 0};
     REQUIRE(join(&k, build_bytes(&first), build_bytes(&second), &out) == PPROFDELTA_OK);
     reading is = read_back(&k, out);
     REQUIRE(is.view && is.view->n_mapping == 3 && is.view->n_location == 4);
@@ -367,7 +367,7 @@ TEST(two_profiles_meet_in_one)
             profiles[i] = serial_write(&k.arena, &g.m, &style);
             gen_evolve(&g, GEN_MOVE | GEN_VANISH | GEN_RENAME);
         }
-        pd_bytes out;
+        pd_bytes out = {NULL, 0};
         REQUIRE(join(&k, profiles[0], profiles[1], &out) == PPROFDELTA_OK);
         Pd__View__Profile *all = view_of(out.ptr, out.len);
         REQUIRE(all);
@@ -404,7 +404,7 @@ TEST(every_allocation_may_fail)
     buf one = build_bytes(&first), two = build_bytes(&second);
     kit whole;
     begin(&whole);
-    pd_bytes want;
+    pd_bytes want = {NULL, 0};
     REQUIRE(join(&whole, one, two, &want) == PPROFDELTA_OK);
     for (int alone = 0; alone < 2; alone++) {
         size_t nth = 1, refused = 1;
@@ -421,7 +421,8 @@ TEST(every_allocation_may_fail)
             CHECK(k.err.status == status && (!refused || out.len == 4711));
             k.tracker.fail_at = 0;
             REQUIRE(join(&k, one, two, &out) == PPROFDELTA_OK);
-            CHECK(out.len == want.len && memcmp(out.ptr, want.ptr, want.len) == 0);
+            CHECK(out.ptr && want.ptr && out.len == want.len &&
+                  memcmp(out.ptr, want.ptr, want.len) == 0);
             end(&k);
         }
         CHECK(nth > 30);

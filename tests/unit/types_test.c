@@ -67,14 +67,22 @@ TEST(what_is_a_counter_by_itself)
         const char *type, *unit;
         bool is_counter;
     } cases[] = {
-        {"alloc_objects", "count", true},  {"alloc_space", "bytes", true},
-        {"contentions", "count", true},    {"delay", "nanoseconds", true},
-        {"inuse_objects", "count", false}, {"inuse_space", "bytes", false},
-        {"alloc_objects", "bytes", false}, {"alloc_space", "count", false},
-        {"delay", "count", false},         {"delay", "", false},
-        {"delay", "nanosecond", false},    {"delays", "nanoseconds", false},
-        {"", "", false},                   {"cpu", "nanoseconds", false},
-        {"samples", "count", false},       {"alloc_space/bytes", "", false},
+        {"alloc_objects", "count", true},
+        {"alloc_space", "bytes", true},
+        {"contentions", "count", true},
+        {"delay", "nanoseconds", true},
+        {"inuse_objects", "count", false},
+        {"inuse_space", "bytes", false},
+        {"alloc_objects", "bytes", false},
+        {"alloc_space", "count", false},
+        {"delay", "count", false},
+        {"delay", "", false},
+        {"delay", "nanosecond", false},
+        {"delays", "nanoseconds", false},
+        {"", "", false},
+        {"cpu", "nanoseconds", false},
+        {"samples", "count", false},
+        {"alloc_space/bytes", "", false},
     };
     kit k;
     begin(&k);

@@ -266,8 +266,7 @@ TEST(a_shuffled_look_holds_the_same)
             pd_key key = a.ledger.keys.keys[a.window.entry[row]];
             uint32_t entry = pd_keymap_find(&b.ledger.keys, key);
             REQUIRE(entry != PD_KEYMAP_NONE && pd_window_row_of(&b.window, entry) != PD_ROW_NONE);
-            const int64_t *values =
-                pd_window_values(&b.window, pd_window_row_of(&b.window, entry));
+            const int64_t *values = pd_window_values(&b.window, pd_window_row_of(&b.window, entry));
             CHECK(memcmp(values, pd_window_values(&a.window, row), 2 * sizeof *values) == 0);
         }
         pd_window_abandon(&a.window);
