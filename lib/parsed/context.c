@@ -140,6 +140,8 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
                                      const uint8_t **out, size_t *out_len, pprofdelta_error *err)
 {
     pd_bytes raw;
+    if (!bytes && len)
+        return refuse(err, "bytes is NULL and len is not 0");
     pprofdelta_status status =
         pd_inflate(&pd->inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
     if (status)

@@ -1,8 +1,8 @@
 /* The parsed-profile door: what a context of the public API holds.
  *
- *     bytes -> inflate -> tables -> samples -> window -> verdict -> subtraction -> compact ->
- * deflate
- *              \_________ look.c _________/              \_______ delta.c, output.c _______/
+ *     bytes -> inflate -> tables      -> samples -> window -> verdict      (delta.c)
+ *              \___ look.c ____/
+ *           -> subtraction -> transfer -> compact  -> deflate -> sink       (output.c, delta.c)
  *
  * A look is one profile on its way through; the ledger is what stays from window to window. */
 #ifndef PD_PARSED_CONTEXT_H

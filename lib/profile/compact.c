@@ -88,7 +88,7 @@ uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_n
         pd_write_varint(&c->writer, &c->scratch, PD_FUNCTION_START_LINE, (uint64_t)start_line);
         pd_write_part(&c->writer, &c->function_bytes, PD_PROFILE_FUNCTION, &c->scratch);
     }
-    return id;
+    return c->writer.status ? 0 : id;
 }
 
 uint32_t pd_compact_find_location(const pd_compact *c, pd_key ident)
@@ -118,7 +118,7 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     c->lines.len = 0;
     pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
     pd_write_part(w, &c->location_bytes, PD_PROFILE_LOCATION, &c->scratch);
-    return id;
+    return w->status ? 0 : id;
 }
 
 void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t num,

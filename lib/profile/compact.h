@@ -6,8 +6,9 @@
  * are, and nothing is written that no sample uses. Ids count from 1 in order of first use (strings
  * from 0, the empty one): equal input gives equal bytes.
  *
- *     out       sample_type... sample...        grows as samples come; the rest is appended at the
- * end mappings, locations, functions            one buffer each strings
+ *     out                                the types, then the samples as they come
+ *     mappings, locations, functions,    a buffer each: appended to out at the end,
+ *     strings                            and the scalars behind them
  *
  * Trouble is sticky; the functions then return 0 or do nothing, and pd_compact_finish tells. */
 #ifndef PD_PROFILE_COMPACT_H

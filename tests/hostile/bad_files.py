@@ -3,7 +3,8 @@
 import struct
 import zlib
 
-from container import (GZIP_HEADER, RESERVED, RUN, RAW, ZSTD_MAGIC, block, gzip, gzip_bomb, stored, zstd)
+from container import (GZIP_HEADER, RAW, RESERVED, RUN, ZSTD_MAGIC, block, gzip, gzip_bomb, stored,
+                       zstd)
 from wire import HEAP, Wire, here, profile, samples_of, types_of, wire
 
 
@@ -12,18 +13,18 @@ def cut(content, at):
     return wire(content)[:at] + here()
 
 
-
 PAGE = (b"<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head>\n"
         b"<body><h1>Not Found</h1></body></html>\n")
 
 
 def other_files(refuse):
     text = 'this is text, not a pprof profile; it begins with "{}"'
-    debug = "this is the text form of a profile, which ?debug=1 asks for: fetch it without debug="
+    debug = "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug"
     refuse("page.html", PAGE, text.format("<!DOCTYPE html>"))
     refuse("page.html.gz", gzip(PAGE), text.format("<!DOCTYPE html>"))
     refuse("error.txt", b"404 page not found\n", text.format("404 page not found"))
-    refuse("error.json", b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
+    refuse("error.json",
+           b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
            text.format('{"error":{"code":404,"message":"there is...'))
     refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text.format("no profile"))
     refuse("heap-debug-1.txt", b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n"
@@ -52,7 +53,8 @@ def broken_gzip(refuse):
     case("cut-behind-data", cut(whole, trailer), "the file is cut off in the gzip trailer")
     case("cut-in-second-member", cut(whole + whole, len(whole) + 9),
          "the file is cut off in the gzip header")
-    case("method-7", GZIP_HEADER[:2] + here(b"\7") + whole[3:], "the gzip method is 7 and not 8, deflate")
+    case("method-7", GZIP_HEADER[:2] + here(b"\7") + whole[3:],
+         "the gzip method is 7 and not 8, deflate")
     case("reserved-flags", GZIP_HEADER[:3] + here(b"\xe0") + whole[4:],
          "reserved gzip flags are set: 0xe0")
     named = GZIP_HEADER[:3] + b"\x08" + GZIP_HEADER[4:] + b"orders.pb"  # a name without its end
@@ -72,18 +74,22 @@ def broken_gzip(refuse):
     for name, rest in (("newline", b"\n"), ("zeros", bytes(512)), ("text", b"</html>\n")):
         case(f"then-{name}", whole + here(rest),
              f"bytes after the gzip trailer: {len(rest)}, the first 0x{rest[0]:02x}")
-    refuse("gzip-empty-file.pb.gz", GZIP_HEADER[:2] + here(), "the file is cut off in the gzip header",
-           where="compressed file")
+    case("cut-behind-magic", cut(whole, 2), "the file is cut off in the gzip header")
     refuse("gzip-of-nothing.pb.gz", gzip(b""), "there is nothing in it: 0 bytes")
     refuse("gzip-of-cut-profile.pb.gz", gzip(types_of(HEAP) + samples_of(4)),
            "string_table: it has no string table: not a pprof profile, or cut off")
-    refuse("gzip-of-gzip.pb.gz.gz", gzip(gzip(good)), "this is gzip data once more: compressed twice")
-    refuse("gzip-of-zstd.pb.zst.gz", gzip(zstd(good)), "this is zstd data once more: compressed twice")
-    limit = 1 << 20
-    refuse("gzip-bomb.pb.gz", GZIP_HEADER + here() + gzip_bomb(4)[body:],
-           f"the input says that it inflates to more than the {limit} bytes of max-memory leave room "
-           "for; if it is to be trusted, allow more with --max-memory", where="compressed file",
-           hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
+    refuse("gzip-of-gzip.pb.gz.gz", gzip(gzip(good)),
+           "this is gzip data once more: compressed twice")
+    refuse("gzip-of-zstd.pb.zst.gz", gzip(zstd(good)),
+           "this is zstd data once more: compressed twice")
+    bomb, limit = gzip_bomb(4), 1 << 20
+    lying = wire(bomb)[:len(bomb) - 4].data[body:] + struct.pack("<I", 100)
+    for name, says, rest in (("bomb", "says that it inflates", wire(bomb)[body:]),
+                             ("bomb-that-lies", "inflates", lying)):
+        refuse(f"gzip-{name}.pb.gz", GZIP_HEADER + here() + rest,
+               f"the input {says} to more than the {limit} bytes of max-memory leave room for; if "
+               "it is to be trusted, allow more with --max-memory", where="compressed file",
+               hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
 
 
 def broken_zstd(refuse):
@@ -95,7 +101,8 @@ def broken_zstd(refuse):
 
     case("cut-in-header", cut(whole, 5), "the file is cut off in a zstd frame")
     case("cut-in-block", cut(whole, 60), "the file is cut off in a zstd frame")
-    case("cut-before-last-block", Wire(ZSTD_MAGIC + b"\0\x60" + block(RAW, good.data, last=False)) + here(),
+    case("cut-before-last-block",
+         Wire(ZSTD_MAGIC + b"\0\x60" + block(RAW, good.data, last=False)) + here(),
          "the file is cut off in a zstd frame")
     case("checksum-wrong", here(zstd(good, descriptor=b"\4\x60", tail=b"\x78\x56\x34\x12")),
          "the zstd frame's content does not have the checksum it says")
@@ -104,9 +111,10 @@ def broken_zstd(refuse):
     damage = "the zstd frame is damaged: "
     case("block-type-3", here(ZSTD_MAGIC + b"\0\x60" + block(RESERVED, b"")),
          damage + "Data corruption detected")
-    case("size-wrong", here(zstd(good, descriptor=b"\x60" + struct.pack("<H", len(good) - 256 + 1))),
+    other_size = b"\x60" + struct.pack("<H", len(good) - 256 + 1)
+    case("size-wrong", here(zstd(good, descriptor=other_size)),
          damage + "Data corruption detected")
-    large = ZSTD_MAGIC + b"\0\x60" + block(RUN, b"\0", size=1 << 20)  # 8 times what a block may hold
+    large = ZSTD_MAGIC + b"\0\x60" + block(RUN, b"\0", size=1 << 20)  # 8 times what may be
     case("block-too-large", here(large),
          "the zstd frame inflates to more than it can hold")
     case("needs-dictionary", here(zstd(good, descriptor=b"\1\x60\x07")),
@@ -114,13 +122,14 @@ def broken_zstd(refuse):
     for name, rest in (("newline", b"\n"), ("gzip", gzip(good).data)):
         case(f"then-{name}", whole + here(rest),
              f"bytes after the last zstd frame: {len(rest)}, the first 0x{rest[0]:02x}")
-    refuse("zstd-skippable-only.pb.zst", b"\x50\x2a\x4d\x18\0\0\0\0", "there is nothing in it: 0 bytes")
+    refuse("zstd-skippable-only.pb.zst", b"\x50\x2a\x4d\x18\0\0\0\0",
+           "there is nothing in it: 0 bytes")
     limit = 1 << 20
     bomb = ZSTD_MAGIC + b"\0\x60"
     bomb += b"".join(block(RUN, b"\0", size=128 << 10, last=i == 31) for i in range(32))
     refuse("zstd-bomb.pb.zst", here(bomb),
-           f"the input inflates to more than the {limit} bytes of max-memory leave room for; if it is "
-           "to be trusted, allow more with --max-memory", where="compressed file",
+           f"the input inflates to more than the {limit} bytes of max-memory leave room for; if it "
+           "is to be trusted, allow more with --max-memory", where="compressed file",
            hint="--max-memory=SIZE raises the limit", options=[f"--max-memory={limit}"])
 
 

@@ -13,7 +13,8 @@ def make(corpus):
     stamped = accept("stamped.pb", profile(tail=packed(13, s("pprofdelta: delta from=1 to=2"))))
     for prev, cur in ((stamped, good), (good, stamped)):
         refuse_pair(prev, cur, "comment: this is already a delta that pprofdelta wrote, not a "
-                    "cumulative profile", about=stamped, hint="--force takes a delta as an input all the same")
+                    "cumulative profile", about=stamped,
+                    hint="--force takes a delta as an input all the same")
 
     def differ(prev, cur):
         return f"sample_type: the value types differ: prev has {prev}; cur has {cur}"
@@ -22,13 +23,14 @@ def make(corpus):
     fewer, other = HEAP[:2] + HEAP[3:], HEAP[:3] + ["inuse_space/count"]
     refuse_pair(good, accept("mutex.pb", profile(types=mutex)), differ(heap, ", ".join(mutex)))
     refuse_pair("mutex.pb", good, differ(", ".join(mutex), heap))
-    refuse_pair(good, accept("types-fewer.pb", profile(types=fewer)), differ(heap, ", ".join(fewer)))
+    refuse_pair(good, accept("types-fewer.pb", profile(types=fewer)),
+                differ(heap, ", ".join(fewer)))
     refuse_pair(good, accept("types-another-unit.pb", profile(types=other)),
                 differ(heap, ", ".join(other)))
 
     def no_counter(types):
-        return ("sample_type: none of its value types is known as a counter, so there is nothing to "
-                f"subtract; there are: {', '.join(types)}")
+        return ("sample_type: none of its value types is known as a counter, so there is nothing "
+                f"to subtract; there are: {', '.join(types)}")
 
     hint = "-c TYPE names a sample type that only grows"
     for name, types in (("goroutine", ["goroutine/count"]),

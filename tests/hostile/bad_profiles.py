@@ -1,9 +1,10 @@
-"""Files that say they are profiles and are not valid ones, rule by rule: what refers to nothing, what
-is counted wrong, what is no well-formed protobuf."""
+"""Files that say they are profiles and are not valid ones, rule by rule: what refers to nothing,
+what is counted wrong, what is no well-formed protobuf."""
 
-from wire import (BYTES, FIXED32, FIXED64, GROUP, GROUP_END, HEAP, PAST, STRING_TABLE, STRINGS, VARINT,
-                  Wire, chunk, fixed32, fixed64, function, here, join, label, line, location, mapping,
-                  message, number, packed, profile, s, sample, samples_of, tag, types_of, values, varint)
+from wire import (BYTES, FIXED32, FIXED64, GROUP, GROUP_END, HEAP, PAST, STRING_TABLE, STRINGS,
+                  VARINT, Wire, chunk, fixed32, fixed64, function, here, join, label, line,
+                  location, mapping, message, number, packed, profile, s, sample, samples_of, tag,
+                  types_of, values, varint)
 
 TAG = "a field's tag is cut off or longer than 64 bits"
 LENGTH = "a length is cut off or longer than 64 bits"
@@ -16,8 +17,8 @@ FIELD_ZERO = "a field number is zero or larger than protobuf has"
 def broken_references(refuse):
     good = location(1, line(1))
     for name, id in (("unknown", 99), ("zero", 0), ("huge", 1 << 63)):
-        refuse(f"sample-location-id-{name}.pb",
-               profile(samples=samples_of(4) + sample(packed(1, 1, here(varint(id)), 2), values(4))),
+        bad = sample(packed(1, 1, here(varint(id)), 2), values(4))
+        refuse(f"sample-location-id-{name}.pb", profile(samples=samples_of(4) + bad),
                f"sample[2].location_id: no location has the id {id}")
     refuse("sample-location-id-unknown-unpacked.pb",
            profile(samples=sample(number(1, 1), here(number(1, 99)), values(4))),
@@ -51,8 +52,8 @@ def plain(content):
 
 
 def string_fields():
-    """Every field that is a string index: its name, and how to make a profile where it is `index`, with
-    `outer` around the message that it stands in and `inner` around itself."""
+    """Every field that is a string index: its name, and how to make a profile where it is `index`,
+    with `outer` around the message that it stands in and `inner` around itself."""
     def in_type(field):
         return lambda index, outer, inner: profile(
             types=outer(message(1, inner(number(field, index)))), samples=Wire())
@@ -97,6 +98,14 @@ def broken_strings(refuse):
             bad = sample(values(4), label(number(3, 1), here(number(number_of, index))))
             refuse(f"string-index-{kind}-label-{name}.pb", profile(samples=samples_of(4) + bad),
                    f"sample[2].label.{name}: {outside.format(index)}")
+    refuse("string-index-past-the-end-drop_frames-of-several.pb",
+           profile(tail=here(number(7, PAST)) + number(8, 1) + packed(13, 1) + number(15, 1)),
+           f"drop_frames: {outside.format(PAST)}, which has {PAST} entries")
+    for kind, index in (("past-the-end", PAST), ("negative", -1)):
+        known = f", which has {PAST} entries" if index == PAST else ""
+        refuse(f"string-index-{kind}-comment-of-several.pb",
+               profile(tail=packed(13, 1, 2, here(varint(index)), 3) + number(13, 1)),
+               f"comment[2]: {outside.format(index)}{known}")
     refuse("string-table-first-not-empty.pb",
            profile(strings=chunk(6, here(b"first")) + STRING_TABLE),
            "string_table[0]: the first string is not the empty one")
@@ -156,20 +165,22 @@ def broken_wire_types(refuse):
     for field, name in ((1, "location_id"), (2, "value")):
         case(f"sample-{name}", f"sample[0].{name}", FIXED64,
              profile(samples=sample(here(fixed64(field)))))
-    case("sample-label", "sample[0].label", VARINT, profile(samples=sample(values(4), here(number(3, 1)))))
+    case("sample-label", "sample[0].label", VARINT,
+         profile(samples=sample(values(4), here(number(3, 1)))))
     for field, name in ((1, "key"), (2, "str"), (3, "num"), (4, "num_unit")):
         case(f"label-{name}", f"sample[0].label.{name}", BYTES,
              profile(samples=sample(values(4), label(here(chunk(field, b"thread"))))))
     for field, name in ((1, "id"), (2, "memory_start"), (3, "memory_limit"), (4, "file_offset"),
-                        (5, "filename"), (6, "build_id"), (7, "has_functions"), (8, "has_filenames"),
-                        (9, "has_line_numbers"), (10, "has_inline_frames")):
+                        (5, "filename"), (6, "build_id"), (7, "has_functions"),
+                        (8, "has_filenames"), (9, "has_line_numbers"), (10, "has_inline_frames")):
         case(f"mapping-{name}", f"mapping[0].{name}", BYTES,
              profile(mappings=message(3, here(chunk(field, b"x")))))
-    for field, name, kind in ((1, "id", FIXED64), (2, "mapping_id", FIXED64), (3, "address", FIXED64),
-                              (5, "is_folded", BYTES)):
+    for field, name, kind in ((1, "id", FIXED64), (2, "mapping_id", FIXED64),
+                              (3, "address", FIXED64), (5, "is_folded", BYTES)):
         case(f"location-{name}", f"location[0].{name}", kind,
              profile(locations=message(4, here((fixed64 if kind == FIXED64 else chunk)(field)))))
-    case("location-line", "location[0].line", VARINT, profile(locations=message(4, here(number(4, 1)))))
+    case("location-line", "location[0].line", VARINT,
+         profile(locations=message(4, here(number(4, 1)))))
     for field, name in ((1, "function_id"), (2, "line"), (3, "column")):
         case(f"line-{name}", f"location[0].line.{name}", FIXED32,
              profile(locations=message(4, number(1, 1), message(4, here(fixed32(field))))))
@@ -186,8 +197,10 @@ OVERFLOW = b"\xff" * 9 + b"\x02"  # ten bytes, and a bit more than 64
 def broken_varints(refuse):
     for name, bad in (("of-11-bytes", LONG), ("over-64-bits", OVERFLOW)):
         refuse(f"varint-{name}-tag.pb", profile(tail=here(bad)), TAG)
-        refuse(f"varint-{name}-length.pb", profile(tail=here(tag(2, BYTES) + bad)), LENGTH)
-        refuse(f"varint-{name}-top-level.pb", profile(tail=here(tag(12, VARINT) + bad)), NUMBER)
+        refuse(f"varint-{name}-length.pb", profile(tail=here(tag(2, BYTES) + bad)),
+               f"sample[2]: {LENGTH}")
+        refuse(f"varint-{name}-top-level.pb", profile(tail=here(tag(12, VARINT) + bad)),
+               f"period: {NUMBER}")
         refuse(f"varint-{name}-sample.pb",
                profile(samples=sample(here(tag(2, VARINT) + bad))), f"sample[0]: {NUMBER}")
         refuse(f"varint-{name}-location-ids.pb",
@@ -197,7 +210,7 @@ def broken_varints(refuse):
                profile(samples=samples_of(4) + sample(packed(2, 1, here(bad), 3, 4))),
                f"sample[2].value: {NUMBER}")
         refuse(f"varint-{name}-comments.pb", profile(tail=packed(13, 1, here(bad))),
-               f"comment[0]: {NUMBER}")
+               f"comment[1]: {NUMBER}")
         refuse(f"varint-{name}-label.pb",
                profile(samples=sample(values(4), label(here(tag(3, VARINT) + bad)))),
                f"sample[0].label: {NUMBER}")
@@ -209,19 +222,23 @@ def broken_varints(refuse):
 def cut_off(refuse):
     """The file ends, or a message does, in the middle of something."""
     refuse("cut-in-tag.pb", profile(tail=here(b"\xf2")), TAG)
-    refuse("cut-in-length.pb", profile(tail=here(tag(2, BYTES) + b"\x80")), LENGTH)
-    refuse("cut-behind-tag.pb", profile(tail=here(tag(12, VARINT))), NUMBER)
-    refuse("cut-in-number.pb", profile(tail=here(tag(12, VARINT) + b"\x80")), NUMBER)
-    refuse("cut-in-fixed64.pb", profile(tail=here(fixed64(99)[:8])), "a fixed-size field is cut off")
-    refuse("cut-in-fixed32.pb", profile(tail=here(fixed32(99)[:4])), "a fixed-size field is cut off")
-    refuse("cut-in-sample.pb", types_of(HEAP) + samples_of(4) + here(sample(values(4))[:4]), BODY)
-    refuse("cut-in-strings.pb", profile(tail=here(chunk(6, b"main.handle")[:6])), BODY)
+    refuse("cut-in-length.pb", profile(tail=here(tag(2, BYTES) + b"\x80")), f"sample[2]: {LENGTH}")
+    refuse("cut-behind-tag.pb", profile(tail=here(tag(12, VARINT))), f"period: {NUMBER}")
+    refuse("cut-in-number.pb", profile(tail=here(tag(12, VARINT) + b"\x80")), f"period: {NUMBER}")
+    refuse("cut-in-fixed64.pb", profile(tail=here(fixed64(99)[:8])),
+           "a fixed-size field is cut off")
+    refuse("cut-in-fixed32.pb", profile(tail=here(fixed32(99)[:4])),
+           "a fixed-size field is cut off")
+    refuse("cut-in-sample.pb", types_of(HEAP) + samples_of(4) + here(sample(values(4))[:4]),
+           f"sample[2]: {BODY}")
+    refuse("cut-in-strings.pb", profile(tail=here(chunk(6, b"main.handle")[:6])),
+           f"string_table[{PAST}]: {BODY}")
     refuse("cut-behind-samples.pb", types_of(HEAP) + samples_of(4),
            "string_table: it has no string table: not a pprof profile, or cut off")
     refuse("cut-behind-some-strings.pb",
            profile(strings=join(chunk(6, text.encode()) for text in STRINGS[:4])).data,
-           f"sample_type[1].unit: string index {s('bytes')} is outside the string table, which has 4 "
-           f"entries (at byte {len(types_of(HEAP[:1]))} of the inflated profile)")
+           f"sample_type[1].unit: string index {s('bytes')} is outside the string table, which has "
+           f"4 entries (at byte {len(types_of(HEAP[:1]))} of the inflated profile)")
 
     refuse("beyond-parent-packed.pb", profile(samples=sample(here(tag(1, BYTES) + b"\5\1"))),
            f"sample[0]: {BODY}")
@@ -232,7 +249,7 @@ def cut_off(refuse):
            profile(locations=message(4, number(1, 1), here(tag(4, BYTES) + b"\x7f\x08\x01"))),
            f"location[0]: {BODY}")
     refuse("beyond-parent-huge.pb",
-           profile(tail=here(tag(2, BYTES) + varint((1 << 63) - 1) + b"\1")), BODY)
+           profile(tail=here(tag(2, BYTES) + varint((1 << 63) - 1) + b"\1")), f"sample[2]: {BODY}")
     refuse("beyond-parent-type.pb", profile(types=message(1, here(tag(1, BYTES) + b"\4\1"))),
            f"sample_type[0]: {BODY}")
     refuse("beyond-parent-mapping.pb", profile(mappings=message(3, here(tag(5, BYTES) + b"\4"))),
@@ -240,7 +257,8 @@ def cut_off(refuse):
     refuse("beyond-parent-function.pb", profile(functions=message(5, here(tag(2, BYTES) + b"\4"))),
            f"function[0]: {BODY}")
 
-    refuse("inside-cut-location-ids.pb", profile(samples=sample(packed(1, 1, here(b"\x80")), values(4))),
+    refuse("inside-cut-location-ids.pb",
+           profile(samples=sample(packed(1, 1, here(b"\x80")), values(4))),
            f"sample[0].location_id: {NUMBER}")
     refuse("inside-cut-values.pb", profile(samples=sample(packed(2, 1, 2, 3, here(b"\x80")))),
            f"sample[0].value: {NUMBER}")
@@ -263,7 +281,7 @@ def not_protobuf(refuse):
     refuse("field-number-zero-in-mapping.pb", profile(mappings=message(3, here(b"\0\0"))),
            f"mapping[0]: {FIELD_ZERO}")
     refuse("zeros-behind.pb", profile(tail=here(b"\0\0")), FIELD_ZERO)
-    refuse("newline-behind.pb", profile(tail=here(b"\n")), LENGTH)
+    refuse("newline-behind.pb", profile(tail=here(b"\n")), f"sample_type[4]: {LENGTH}")
     refuse("empty.pb", b"", "there is nothing in it: 0 bytes")
     refuse("zeros.pb", here(b"\0" * 64), FIELD_ZERO)
 

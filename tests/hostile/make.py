@@ -1,13 +1,13 @@
 #!/usr/bin/env python3
-"""Makes testdata/hostile: files that must be refused, one for each way to be wrong, and what must be
-said about each of them.
+"""Makes testdata/hostile: files that must be refused, one for each way to be wrong, and what must
+be said about each of them.
 
     make.py [DIRECTORY]     writes the files and expected.json; testdata/hostile by default
 
-A case is a small good profile with one part replaced by a wrong one. Where a message gives an offset,
-the case marks the bytes in question, and the offset follows from how the file was put together: the
-expectations are made without the program that is held to them. Nothing depends on the machine or the
-time, nor on a compressor.
+A case is a small good profile with one part replaced by a wrong one. Where a message gives an
+offset, the case marks the bytes in question, and the offset follows from how the file was put
+together: the expectations are made without the program that is held to them. Nothing depends on the
+machine or the time, nor on a compressor.
 
 expected.json is a list of
     {"file": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
@@ -40,7 +40,7 @@ class Corpus:
         self.expected.append({**given, "with": list(options), "exit": code, "stderr": lines})
 
     def refuse(self, name, content, says, where="inflated profile", hint=None, options=()):
-        """A file, and why it is refused. Where something is marked, the message ends in its offset."""
+        """A file, and why it is refused. Where something is marked, the message ends in where."""
         self.add(name, content)
         mark = wire(content).mark
         if mark is not None:
@@ -55,7 +55,8 @@ class Corpus:
 
     def refuse_pair(self, prev, cur, says, about=None, hint=None, options=()):
         """Two files, and why there is no delta; `about` is whom the message names, if not both."""
-        self.expect({"prev": prev, "cur": cur}, options, 1, about or f"{prev} and {cur}", says, hint)
+        about = about or f"{prev} and {cur}"
+        self.expect({"prev": prev, "cur": cur}, options, 1, about, says, hint)
 
     def write(self, folder):
         os.makedirs(folder, exist_ok=True)

@@ -1,8 +1,8 @@
 """Protobuf by hand, with a mark, and the small heap profile that every bad one is made from.
 
-What is built is a `Wire`: bytes, and where in them the marked ones begin. `here(...)` marks; whoever
-puts the parts together shifts the mark along, so that a case knows the offset of what it broke without
-counting. `profile(...)` is a good profile but for the parts that are given.
+What is built is a `Wire`: bytes, and where in them the marked ones begin. `here(...)` marks;
+whoever puts the parts together shifts the mark along, so that a case knows the offset of what it
+broke without counting. `profile(...)` is a good one but for the parts that are given.
 """
 
 
@@ -83,11 +83,11 @@ def fixed32(field):
     return Wire(tag(field, FIXED32) + b"\1" * 4)
 
 
-# ---- a small heap profile -------------------------------------------------------------------------
+# ---- a small heap profile ------------------------------------------------------------------------
 
 STRINGS = ["", "alloc_objects", "count", "alloc_space", "bytes", "inuse_objects", "inuse_space",
-           "/srv/shop/bin/orders", "5f3c9a", "main.handle", "main.load", "orders.go", "thread", "worker",
-           "heap", "contentions", "delay", "nanoseconds", "samples", "cpu", "goroutine",
+           "/srv/shop/bin/orders", "5f3c9a", "main.handle", "main.load", "orders.go", "thread",
+           "worker", "heap", "contentions", "delay", "nanoseconds", "samples", "cpu", "goroutine",
            "pprofdelta: delta from=1 to=2"]
 PAST = len(STRINGS)  # the first index that is none
 NOON = 1_700_000_000_000_000_000

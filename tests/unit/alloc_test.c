@@ -180,11 +180,17 @@ static const struct {
 
 TEST(every_allocation_may_fail)
 {
+    static const char *const counters[] = {"alloc_objects", "alloc_space/bytes"};
+    static const char *const gauges[] = {"inuse_objects"};
     for (size_t packing = 0; packing < 3; packing++)
         for (int reset = PPROFDELTA_ON_RESET_AUTO; reset <= PPROFDELTA_ON_RESET_FAIL; reset++) {
             pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
             options.on_reset = (pprofdelta_on_reset)reset;
             options.compression = packings[packing].out;
+            options.counters = counters;
+            options.counters_len = 2;
+            options.gauges = gauges;
+            options.gauges_len = 1;
             process p;
             process_begin(&p);
             buf looks[3];

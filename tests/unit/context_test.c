@@ -2,6 +2,7 @@
 #include "../support/test.h"
 
 #include "pack.h"
+#include "parsed/context.h"
 #include "scene.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -416,10 +417,62 @@ TEST(a_census_tells_what_is_there)
     process_end(&p);
 }
 
+/* ---------------------------------------------------------------------------------------------
+ * Verify: a check that can fail
+ * ------------------------------------------------------------------------------------------ */
+
+/* The books of the pending window, kept once more. */
+static pd_tally book(const pprofdelta *pd)
+{
+    pd_tally tally;
+    pd_tally_begin(&tally, &pd->cur.window, PD_SUBTRACT_CLAMP);
+    for (size_t row = 0; row < pd->cur.window.len; row++) {
+        int64_t values[PPROFDELTA_MAX_TYPES];
+        if (pd_subtract_row(&pd->cur.window, row, PD_SUBTRACT_CLAMP, values))
+            pd_tally_output(&tally, values, pd->cur.columns.len);
+    }
+    return tally;
+}
+
+TEST(verify_sees_what_does_not_add_up)
+{
+    process p;
+    process_begin(&p);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    scene s;
+    scene_begin(&s, &options);
+    scene_window(&s, look(&p, 10));
+    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
+    pd_bytes out = {s.bytes.ptr, s.bytes.len};
+    pd_tally good = book(s.pd);
+    CHECK(pd_output_verify(s.pd, &good, out, NULL) == PPROFDELTA_OK);
+    for (size_t type = 0; type < 2; type++)
+        for (size_t sum = 0; sum < 5; sum++) {
+            pd_tally bad = good;
+            pd_type_sums *t = &bad.types[type];
+            pprofdelta_sum *sums[] = {&t->prev, &t->cur, &t->delta, &t->clamped, &t->vanished};
+            pd_sum_add(sums[sum], 1);
+            pprofdelta_error err = {0};
+            CHECK(pd_output_verify(s.pd, &bad, out, &err) == PPROFDELTA_E_VERIFY);
+            CHECK(err.status == PPROFDELTA_E_VERIFY &&
+                  strstr(err.text, type ? "delay" : "contentions"));
+        }
+    pprofdelta_abandon(s.pd);
+    buf other = s.bytes;
+    CHECK_STR(scene_pending(&s, look(&p, 13)), "leaf;main 3 0");
+    good = book(s.pd);
+    out = (pd_bytes){other.ptr, other.len}; /* of the window before */
+    CHECK(pd_output_verify(s.pd, &good, out, NULL) == PPROFDELTA_E_VERIFY);
+    scene_end(&s);
+    process_end(&p);
+}
+
 TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_strings_are_copied),
           CASE(null_where_the_header_allows_it), CASE(only_one_window_may_be_pending),
           CASE(without_a_window_there_is_nothing_to_commit_or_abandon),
           CASE(an_abandoned_window_never_was), CASE(check_and_inflate_come_between),
           CASE(a_base_takes_the_place_of_all_before), CASE(negative_deltas_need_a_base_each),
           CASE(a_start_holds_until_it_is_set_again), CASE(two_contexts_know_nothing_of_each_other),
-          CASE(inflate_takes_any_container_off), CASE(a_census_tells_what_is_there))
+          CASE(inflate_takes_any_container_off), CASE(a_census_tells_what_is_there),
+          CASE(verify_sees_what_does_not_add_up))
