@@ -59,7 +59,7 @@ static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t
         return;
     p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
     p = pd_varint_encode(p, len);
-    if (len)
+    if (ptr) /* an empty buffer may have none */
         memcpy(p, ptr, len);
     pd_write_done(buffer, p + len);
 }

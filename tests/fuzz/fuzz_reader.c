@@ -309,7 +309,7 @@ static void make_room(pprofdelta *context)
     memcpy(frame, header, sizeof header);
     for (uint32_t i = 0; i < BLOCKS; i++) {
         uint32_t block = UINT32_C(128) << 10 << 3 | 1 << 1 | (i == BLOCKS - 1); /* a run */
-        uint8_t *p = frame + HEADER + i * BLOCK;
+        uint8_t *p = frame + HEADER + (size_t)i * BLOCK;
         for (int k = 0; k < BLOCK; k++)
             p[k] = (uint8_t)(block >> 8 * k); /* three bytes of header, and the zero */
     }

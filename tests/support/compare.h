@@ -8,7 +8,7 @@
 const char *compare_output(arena *a, const expectation *x, const void *bytes, size_t len);
 
 /* The same for a report. */
-const char *compare_report(arena *a, const expectation *x, const pprofdelta_report *report);
+const char *compare_report(arena *a, const expectation *x, const pprofdelta_report *got);
 
 /* Is a profile written compactly: ids dense from 1, nothing twice, nothing unused? */
 const char *compare_compact(arena *a, const reading *r);

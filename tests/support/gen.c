@@ -204,11 +204,53 @@ static void draw_lines(gen *g, model_location *l, size_t len)
                                    rng_chance(r, 70) ? 0 : rng_magnitude(r, 7)};
 }
 
+/* The same function but for one thing. */
+static model_function *draw_twin_function(gen *g, const model_function *f)
+{
+    model *m = &g->m;
+    model_function *twin = arena_alloc(&g->arena, sizeof *twin);
+    *twin = *f;
+    switch (rng_below(&g->rng, 4)) {
+    case 0:
+        twin->name = arena_format(&g->arena, "%s'", f->name);
+        break;
+    case 1:
+        twin->system_name = arena_format(&g->arena, "%s'", f->system_name);
+        break;
+    case 2:
+        twin->filename = arena_format(&g->arena, "%s'", f->filename);
+        break;
+    default:
+        twin->start_line++;
+        break;
+    }
+    ARENA_PUSH(&g->arena, m->functions, m->functions_len, m->functions_cap, twin);
+    return twin;
+}
+
+/* The same lines but for one thing in the outermost. */
+static void change_last_line(gen *g, model_location *l)
+{
+    if (!l->lines_len)
+        return;
+    model_line *lines = ARENA_ARRAY(&g->arena, model_line, l->lines_len);
+    memcpy(lines, l->lines, l->lines_len * sizeof *lines);
+    model_line *last = &lines[l->lines_len - 1];
+    size_t what = rng_below(&g->rng, 3);
+    if (what == 0 && last->function)
+        last->function = draw_twin_function(g, last->function);
+    else if (what == 1)
+        last->line++;
+    else
+        last->column++;
+    l->lines = lines;
+}
+
 /* Almost another one: the same but for one thing that may or may not tell places apart. */
 static void draw_sibling(gen *g, model_location *l)
 {
-    const model_location *other = g->m.locations[rng_below(&g->rng, g->m.locations_len)];
-    *l = *other;
+    const model *m = &g->m;
+    *l = *m->locations[rng_below(&g->rng, m->locations_len)];
     switch (rng_below(&g->rng, 5)) {
     case 0:
         l->is_folded = !l->is_folded;
@@ -217,16 +259,10 @@ static void draw_sibling(gen *g, model_location *l)
         draw_lines(g, l, 1 + rng_below(&g->rng, 2));
         break;
     case 2:
-        l->mapping =
-            g->m.mappings_len ? g->m.mappings[rng_below(&g->rng, g->m.mappings_len)] : NULL;
+        l->mapping = m->mappings_len ? m->mappings[rng_below(&g->rng, m->mappings_len)] : NULL;
         break;
     case 3:
-        if (l->lines_len) {
-            model_line *lines = ARENA_ARRAY(&g->arena, model_line, l->lines_len);
-            memcpy(lines, l->lines, l->lines_len * sizeof *lines);
-            lines[l->lines_len - 1].column++;
-            l->lines = lines;
-        }
+        change_last_line(g, l);
         break;
     default: /* quite the same, under an id of its own */
         break;
@@ -238,7 +274,7 @@ static void draw_location(gen *g)
     model *m = &g->m;
     rng *r = &g->rng;
     model_location *l = arena_alloc(&g->arena, sizeof *l);
-    if (m->locations_len && rng_chance(r, 12)) {
+    if (m->locations_len && rng_chance(r, 15)) {
         draw_sibling(g, l);
     } else {
         size_t kind = rng_below(r, 100);

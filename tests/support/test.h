@@ -73,7 +73,10 @@ static inline int test_run(const test_case *cases, size_t len, int argc, char **
 
 /* One CASE(name) per test, listed by hand so that a forgotten one is an unused
  * static function, which the compiler reports. */
-#define CASE(name) {#name, name}
+#define CASE(name)                                                                                 \
+    {                                                                                              \
+#name, name                                                                                \
+    }
 #define TEST_MAIN(...)                                                                             \
     int main(int argc, char **argv)                                                                \
     {                                                                                              \
