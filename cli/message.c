@@ -150,7 +150,8 @@ static void hint(const pprofdelta_error *err)
         cli_hint("--force takes a delta as an input all the same");
         break;
     case PPROFDELTA_E_LIMIT:
-        cli_hint("--max-memory=SIZE raises the limit");
+        if (strstr(err->text, "max-memory"))
+            cli_hint("--max-memory=SIZE raises the limit");
         break;
     case PPROFDELTA_E_MISMATCH:
         if (strstr(err->field, "time_nanos"))

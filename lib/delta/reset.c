@@ -74,7 +74,8 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
-    if (facts->prev_time_nanos && facts->started_nanos > facts->prev_time_nanos)
+    if (facts->started_nanos && facts->prev_time_nanos &&
+        facts->started_nanos > facts->prev_time_nanos)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     else if (facts->build_id_changed)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;

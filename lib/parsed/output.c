@@ -49,6 +49,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
         pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
     if (status)
         return status;
+    pd_transfer_expect_mappings(&cur->transfer);
     for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
         if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
             !pd_subtract_vanished(&cur->window, entry, row_values))
@@ -84,8 +85,9 @@ static void write_comments(pprofdelta *pd, const pd_story *story)
 {
     const pd_tables *t = &pd->cur.tables;
     for (size_t i = 0; i < t->comments_len; i++)
-        if (!pd_is_stamp(t->strings[t->comments[i]])) /* an older window's */
-            pd_compact_comment(&pd->compact, pd_transfer_string(&pd->cur.transfer, t->comments[i]));
+        if (!pd_is_stamp(t->strings[t->comments[i].index])) /* an older window's */
+            pd_compact_comment(&pd->compact,
+                               pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
         write_stamp(pd, story);
 }
@@ -132,7 +134,7 @@ static pd_compact_header make_header(pprofdelta *pd, const pd_story *story)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_header *h = &pd->cur.tables.header;
-    uint32_t default_type = h->default_sample_type;
+    uint32_t default_type = h->default_sample_type.index;
     if (pd->flags & PPROFDELTA_DEFAULT_COUNTER)
         default_type = counter_for(&pd->cur, default_type);
     return (pd_compact_header){
@@ -142,10 +144,10 @@ static pd_compact_header make_header(pprofdelta *pd, const pd_story *story)
         .period = h->period,
         .time_nanos = story->to_nanos,
         .duration_nanos = story->duration_nanos,
-        .drop_frames = pd_transfer_string(transfer, h->drop_frames),
-        .keep_frames = pd_transfer_string(transfer, h->keep_frames),
+        .drop_frames = pd_transfer_string(transfer, h->drop_frames.index),
+        .keep_frames = pd_transfer_string(transfer, h->keep_frames.index),
         .default_sample_type = pd_transfer_string(transfer, default_type),
-        .doc_url = pd_transfer_string(transfer, h->doc_url),
+        .doc_url = pd_transfer_string(transfer, h->doc_url.index),
     };
 }
 

@@ -9,6 +9,7 @@ void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
         c->buffers[i].len = 0;
     pd_keymap_clear(&c->strings);
     pd_keymap_clear(&c->mappings);
+    pd_keymap_clear(&c->expected);
     pd_keymap_clear(&c->functions);
     pd_keymap_clear(&c->locations);
     c->samples = 0;
@@ -46,32 +47,56 @@ void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
     pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
 }
 
+/* Puts a number beside the key that was just interned as number `index`. */
+static void keep_start(pd_compact *c, uint64_t **starts, size_t *cap, uint32_t index,
+                       uint64_t start)
+{
+    c->writer.status =
+        pd_mem_grow(c->writer.mem, starts, cap, (size_t)index + 1, sizeof **starts, c->writer.err);
+    if (!c->writer.status)
+        (*starts)[index] = start;
+}
+
+void pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t start)
+{
+    bool is_new;
+    uint32_t index = intern(c, &c->expected, key, &is_new);
+    if (is_new)
+        keep_start(c, &c->expected_starts, &c->expected_starts_cap, index, start);
+}
+
+uint32_t pd_compact_find_mapping(const pd_compact *c, pd_key key, uint64_t *start)
+{
+    uint32_t index = pd_keymap_find(&c->mappings, key);
+    if (index == PD_KEYMAP_NONE)
+        return 0;
+    *start = c->mapping_starts[index];
+    return index + 1;
+}
+
 uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapping *m,
                                 uint64_t *start)
 {
+    pd_writer *w = &c->writer;
+    uint32_t id = pd_compact_find_mapping(c, key, start);
+    if (id)
+        return id;
     bool is_new;
-    uint32_t id = intern(c, &c->mappings, key, &is_new) + 1;
-    if (is_new) {
-        c->writer.status = pd_mem_grow(c->writer.mem, &c->mapping_starts, &c->mapping_starts_cap,
-                                       id, sizeof *c->mapping_starts, c->writer.err);
-        if (c->writer.status)
-            return 0;
-        c->mapping_starts[id - 1] = m->start;
-        pd_writer *w = &c->writer;
-        pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
-        pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, m->start);
-        pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit);
-        pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
-        pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
-        pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
-        for (uint32_t bit = 0; bit < 4; bit++)
-            pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
-        pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
-    }
-    if (c->writer.status)
-        return 0;
-    *start = c->mapping_starts[id - 1];
-    return id;
+    uint32_t expected = pd_keymap_find(&c->expected, key);
+    id = intern(c, &c->mappings, key, &is_new) + 1;
+    *start = expected == PD_KEYMAP_NONE ? m->start : c->expected_starts[expected];
+    if (!w->status)
+        keep_start(c, &c->mapping_starts, &c->mapping_starts_cap, id - 1, *start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, *start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit - m->start + *start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
+    for (uint32_t bit = 0; bit < 4; bit++)
+        pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
+    pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
+    return w->status ? 0 : id;
 }
 
 uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_name,
@@ -212,7 +237,9 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
         pd_buffer_release(mem, &c->buffers[i]);
     pd_keymap_release(&c->strings, mem);
     pd_keymap_release(&c->mappings, mem);
+    pd_keymap_release(&c->expected, mem);
     pd_keymap_release(&c->functions, mem);
     pd_keymap_release(&c->locations, mem);
     pd_mem_release(mem, &c->mapping_starts, &c->mapping_starts_cap, sizeof *c->mapping_starts);
+    pd_mem_release(mem, &c->expected_starts, &c->expected_starts_cap, sizeof *c->expected_starts);
 }

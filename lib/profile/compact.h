@@ -31,8 +31,10 @@ typedef struct pd_compact {
         pd_buffer buffers[10];
     };
     pd_keymap strings, mappings, functions, locations;
-    uint64_t *mapping_starts; /* memory_start of each mapping, as written */
-    size_t mapping_starts_cap;
+    uint64_t *mapping_starts;  /* memory_start of each mapping, as written */
+    pd_keymap expected;        /* mappings that need not be written, and */
+    uint64_t *expected_starts; /* where they begin */
+    size_t mapping_starts_cap, expected_starts_cap;
     uint64_t samples;
 } pd_compact; /* zero it to begin */
 
@@ -52,11 +54,19 @@ typedef struct pd_compact_mapping {
     uint32_t has; /* as in pd_mapping */
 } pd_compact_mapping;
 
-/* The output id of the mapping. `key` is what makes it the same as another: see
- * transfer.c. *start becomes the address at which the written mapping begins, to
- * which addresses are to be moved: another than its own where an equal one came first. */
+/* The output id of the mapping that this key tells from others (see transfer.c), or 0 where it is
+ * not there yet. *start becomes the address at which it begins as written, to which addresses in it
+ * are to be moved. */
+uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key, uint64_t *start);
+
+/* The same, adding it where it is not there yet. Its start, as written, is the one that was expected
+ * for the key, if there was one. */
 uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping,
                                 uint64_t *start);
+
+/* Whoever adds this mapping later, it is to begin here: where the profile saw it whose addresses
+ * the output speaks. */
+void pd_compact_expect_mapping(pd_compact *compact, pd_key key, uint64_t start);
 
 uint32_t pd_compact_add_function(pd_compact *compact, uint32_t name, uint32_t system_name,
                                  uint32_t filename, int64_t start_line);

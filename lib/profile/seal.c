@@ -38,14 +38,15 @@ static void check_strings(sealing *s)
         check_string(s, f->filename, "function.filename", i, f->off);
     }
     for (size_t i = 0; i < t->comments_len; i++)
-        check_string(s, t->comments[i], "comment", i, h->strings_off);
+        check_string(s, t->comments[i].index, "comment", i, t->comments[i].off);
     uint64_t nth = PPROFDELTA_NOWHERE;
     check_string(s, h->period_type.type, "period_type.type", nth, h->period_type.off);
     check_string(s, h->period_type.unit, "period_type.unit", nth, h->period_type.off);
-    check_string(s, h->drop_frames, "drop_frames", nth, h->strings_off);
-    check_string(s, h->keep_frames, "keep_frames", nth, h->strings_off);
-    check_string(s, h->default_sample_type, "default_sample_type", nth, h->strings_off);
-    check_string(s, h->doc_url, "doc_url", nth, h->strings_off);
+    check_string(s, h->drop_frames.index, "drop_frames", nth, h->drop_frames.off);
+    check_string(s, h->keep_frames.index, "keep_frames", nth, h->keep_frames.off);
+    check_string(s, h->default_sample_type.index, "default_sample_type", nth,
+                 h->default_sample_type.off);
+    check_string(s, h->doc_url.index, "doc_url", nth, h->doc_url.off);
 }
 
 static void check_first_string(sealing *s)
@@ -182,6 +183,6 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
     if (s.status)
         return s.status;
     for (size_t i = 0; i < tables->comments_len; i++)
-        tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i]]);
+        tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
     return identify(tables, mem, err);
 }

@@ -1,6 +1,7 @@
 /* The first pass: walk the top level once and decode everything but the samples. */
 #include "profile/tables.h"
 
+#include "profile/lookalike.h"
 #include "profile/parse.h"
 #include "profile/seal.h"
 
@@ -20,22 +21,28 @@ static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t siz
     return p->status == PPROFDELTA_OK;
 }
 
-static void read_value_type(pd_parse *p, pd_value_type *out, pd_reader r, const char *name)
+/* What the parts of a value type are called where it stands. */
+typedef struct value_type_names {
+    const char *whole, *type, *unit;
+} value_type_names;
+
+static void read_value_type(pd_parse *p, pd_value_type *out, pd_reader r,
+                            const value_type_names *names)
 {
     pd_field f;
     while (!p->status && pd_reader_next_quick(&r, &f)) {
         switch (f.number) {
         case PD_VALUE_TYPE_TYPE:
-            out->type = pd_parse_string(p, name, &f);
+            out->type = pd_parse_string(p, names->type, &f);
             break;
         case PD_VALUE_TYPE_UNIT:
-            out->unit = pd_parse_string(p, name, &f);
+            out->unit = pd_parse_string(p, names->unit, &f);
             break;
         default:
             p->unknown_fields++;
         }
     }
-    pd_parse_end(p, name, &r);
+    pd_parse_end(p, names->whole, &r);
 }
 
 static void read_mapping(pd_parse *p, pd_tables *t, const pd_field *field)
@@ -71,8 +78,11 @@ static void read_mapping(pd_parse *p, pd_tables *t, const pd_field *field)
         case PD_MAPPING_HAS_FILENAMES:
         case PD_MAPPING_HAS_LINE_NUMBERS:
         case PD_MAPPING_HAS_INLINE_FRAMES: {
-            uint32_t bit = UINT32_C(1) << (f.number - PD_MAPPING_HAS_FUNCTIONS);
-            bool set = pd_parse_number(p, "mapping.has_...", &f) != 0;
+            static const char *const names[] = {"mapping.has_functions", "mapping.has_filenames",
+                                                "mapping.has_line_numbers",
+                                                "mapping.has_inline_frames"};
+            uint32_t nth = f.number - PD_MAPPING_HAS_FUNCTIONS, bit = UINT32_C(1) << nth;
+            bool set = pd_parse_number(p, names[nth], &f) != 0;
             mapping->has = set ? mapping->has | bit : mapping->has & ~bit;
             break;
         }
@@ -199,49 +209,52 @@ static void read_string(pd_parse *p, pd_tables *t, const pd_field *field)
 
 static void add_comment(pd_parse *p, pd_tables *t, const uint8_t *at, uint64_t index)
 {
-    uint32_t *comment = APPEND(p, t, comments);
-    if (!comment)
-        return;
     if (index >= UINT32_MAX)
         pd_parse_string_range(p, "comment", pd_parse_offset(p, at), (int64_t)index);
-    *comment = (uint32_t)index;
+    pd_string_ref *comment = APPEND(p, t, comments);
+    if (comment)
+        *comment = (pd_string_ref){(uint32_t)index, pd_parse_offset(p, at)};
+    p->element = t->comments_len;
 }
 
 static void read_comments(pd_parse *p, pd_tables *t, const pd_field *field)
 {
-    t->header.strings_off = pd_parse_offset(p, field->start);
     if (field->wire != PD_WIRE_BYTES) {
         add_comment(p, t, field->start, pd_parse_number(p, "comment", field));
         return;
     }
     pd_reader r = field->body;
+    const uint8_t *at = r.at;
     uint64_t index;
-    while (!p->status && pd_reader_varint(&r, &index))
-        add_comment(p, t, field->start, index);
+    for (; !p->status && pd_reader_varint(&r, &index); at = r.at)
+        add_comment(p, t, at, index);
     pd_parse_end(p, "comment", &r);
 }
 
-static void read_header_string(pd_parse *p, pd_header *header, uint32_t *out, const char *name,
-                               const pd_field *field)
+static pd_string_ref read_string_ref(pd_parse *p, const char *name, const pd_field *field)
 {
-    *out = pd_parse_string(p, name, field);
-    header->strings_off = pd_parse_offset(p, field->start);
+    return (pd_string_ref){pd_parse_string(p, name, field), pd_parse_offset(p, field->start)};
 }
+
+static const value_type_names sample_type_names = {"sample_type", "sample_type.type",
+                                                   "sample_type.unit"};
+static const value_type_names period_type_names = {"period_type", "period_type.type",
+                                                   "period_type.unit"};
 
 static void read_scalar(pd_parse *p, pd_header *h, const pd_field *f)
 {
     switch (f->number) {
     case PD_PROFILE_DROP_FRAMES:
-        read_header_string(p, h, &h->drop_frames, "drop_frames", f);
+        h->drop_frames = read_string_ref(p, "drop_frames", f);
         break;
     case PD_PROFILE_KEEP_FRAMES:
-        read_header_string(p, h, &h->keep_frames, "keep_frames", f);
+        h->keep_frames = read_string_ref(p, "keep_frames", f);
         break;
     case PD_PROFILE_DEFAULT_SAMPLE_TYPE:
-        read_header_string(p, h, &h->default_sample_type, "default_sample_type", f);
+        h->default_sample_type = read_string_ref(p, "default_sample_type", f);
         break;
     case PD_PROFILE_DOC_URL:
-        read_header_string(p, h, &h->doc_url, "doc_url", f);
+        h->doc_url = read_string_ref(p, "doc_url", f);
         break;
     case PD_PROFILE_TIME_NANOS:
         h->time_nanos = (int64_t)pd_parse_number(p, "time_nanos", f);
@@ -255,7 +268,7 @@ static void read_scalar(pd_parse *p, pd_header *h, const pd_field *f)
     case PD_PROFILE_PERIOD_TYPE:
         h->has_period_type = true;
         h->period_type.off = pd_parse_offset(p, f->start);
-        read_value_type(p, &h->period_type, pd_parse_body(p, "period_type", f), "period_type");
+        read_value_type(p, &h->period_type, pd_parse_body(p, "period_type", f), &period_type_names);
         break;
     default:
         p->unknown_fields++;
@@ -269,7 +282,7 @@ static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
     if (!type)
         return;
     *type = (pd_value_type){.off = pd_parse_offset(p, field->start)};
-    read_value_type(p, type, r, "sample_type");
+    read_value_type(p, type, r, &sample_type_names);
 }
 
 /* Counts a sample and those that follow it at once, as they mostly do. */
@@ -284,47 +297,93 @@ static void count_samples(pd_parse *p, pd_tables *t, const pd_field *field, pd_r
         t->samples++;
 }
 
+/* How many elements there are of a top-level field: the number of the next one. */
+static uint64_t elements(const pd_tables *t, uint32_t field)
+{
+    switch (field) {
+    case PD_PROFILE_SAMPLE_TYPE:
+        return t->types_len;
+    case PD_PROFILE_SAMPLE:
+        return t->samples;
+    case PD_PROFILE_MAPPING:
+        return t->mappings_len;
+    case PD_PROFILE_LOCATION:
+        return t->locations_len;
+    case PD_PROFILE_FUNCTION:
+        return t->functions_len;
+    case PD_PROFILE_STRING_TABLE:
+        return t->strings_len;
+    case PD_PROFILE_COMMENT:
+        return t->comments_len;
+    default:
+        return PPROFDELTA_NOWHERE;
+    }
+}
+
+/* The reader got stuck at the top level: names the field that it was in, if its tag can be read. */
+static void end_top_level(pd_parse *p, const pd_tables *t, const pd_reader *r)
+{
+    static const char *const names[] = {
+        [PD_PROFILE_SAMPLE_TYPE] = "sample_type",
+        [PD_PROFILE_SAMPLE] = "sample",
+        [PD_PROFILE_MAPPING] = "mapping",
+        [PD_PROFILE_LOCATION] = "location",
+        [PD_PROFILE_FUNCTION] = "function",
+        [PD_PROFILE_STRING_TABLE] = "string_table",
+        [PD_PROFILE_DROP_FRAMES] = "drop_frames",
+        [PD_PROFILE_KEEP_FRAMES] = "keep_frames",
+        [PD_PROFILE_TIME_NANOS] = "time_nanos",
+        [PD_PROFILE_DURATION_NANOS] = "duration_nanos",
+        [PD_PROFILE_PERIOD_TYPE] = "period_type",
+        [PD_PROFILE_PERIOD] = "period",
+        [PD_PROFILE_COMMENT] = "comment",
+        [PD_PROFILE_DEFAULT_SAMPLE_TYPE] = "default_sample_type",
+        [PD_PROFILE_DOC_URL] = "doc_url",
+    };
+    uint64_t tag = 0;
+    p->element = PPROFDELTA_NOWHERE;
+    if (!r->trouble || !pd_varint_decode(r->at, r->end, &tag) || (tag & 7) == 3 || (tag & 7) == 4 ||
+        (tag & 7) > PD_WIRE_FIXED32 || tag >> 3 >= sizeof names / sizeof *names) {
+        pd_parse_end(p, NULL, r);
+        return;
+    }
+    p->element = elements(t, (uint32_t)(tag >> 3));
+    pd_parse_end(p, names[tag >> 3], r);
+}
+
 static void read_top_level(pd_parse *p, pd_tables *t)
 {
     pd_reader r = pd_reader_of(t->bytes.ptr, t->bytes.len);
     pd_field f;
     while (!p->status && pd_reader_next_quick(&r, &f)) {
+        p->element = elements(t, f.number);
         switch (f.number) {
         case PD_PROFILE_SAMPLE_TYPE:
-            p->element = t->types_len;
             read_type(p, t, &f);
             break;
         case PD_PROFILE_SAMPLE:
-            p->element = t->samples;
             count_samples(p, t, &f, &r);
             break;
         case PD_PROFILE_MAPPING:
-            p->element = t->mappings_len;
             read_mapping(p, t, &f);
             break;
         case PD_PROFILE_LOCATION:
-            p->element = t->locations_len;
             read_location(p, t, &f);
             break;
         case PD_PROFILE_FUNCTION:
-            p->element = t->functions_len;
             read_function(p, t, &f);
             break;
         case PD_PROFILE_STRING_TABLE:
-            p->element = t->strings_len;
             read_string(p, t, &f);
             break;
         case PD_PROFILE_COMMENT:
-            p->element = t->comments_len;
             read_comments(p, t, &f);
             break;
         default:
-            p->element = PPROFDELTA_NOWHERE;
             read_scalar(p, &t->header, &f);
         }
     }
-    p->element = PPROFDELTA_NOWHERE;
-    pd_parse_end(p, NULL, &r);
+    end_top_level(p, t, &r);
 }
 
 static void clear(pd_tables *t)
@@ -351,9 +410,10 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
     pd_parse parse = {.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
     read_top_level(&parse, tables);
     tables->unknown_fields = parse.unknown_fields;
-    if (parse.status)
-        return parse.status;
-    return pd_tables_seal(tables, mem, err);
+    pprofdelta_status status = parse.status ? parse.status : pd_tables_seal(tables, mem, err);
+    if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
+        pd_lookalike_tell(bytes, status, err);
+    return status;
 }
 
 void pd_tables_release(pd_tables *t, pd_mem *mem)

@@ -57,19 +57,24 @@ typedef struct pd_location {
     bool is_folded;
 } pd_location;
 
-/* The scalars around the tables. String fields hold an index, checked when sealed. */
+/* A string index that stands by itself, and where. */
+typedef struct pd_string_ref {
+    uint32_t index;
+    uint64_t off;
+} pd_string_ref;
+
+/* The scalars around the tables. */
 typedef struct pd_header {
     pd_value_type period_type;
     bool has_period_type;
     int64_t period, time_nanos, duration_nanos;
-    uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
-    uint64_t strings_off; /* where the last of the string fields stood */
+    pd_string_ref drop_frames, keep_frames, default_sample_type, doc_url;
 } pd_header;
 
 typedef struct pd_tables {
     pd_header header;
     pd_value_type *types;
-    uint32_t *comments;
+    pd_string_ref *comments;
     pd_bytes *strings;
     pd_mapping *mappings;
     pd_function *functions;

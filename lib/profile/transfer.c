@@ -47,35 +47,46 @@ uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
 }
 
 /* Two mappings are one where the file, the offset and the length agree; without a file, where they
- * lie at the same place under the same name (an output string: equal names, equal numbers). */
-static pd_key mapping_key(const pd_compact_mapping *m, pd_place place)
+ * lie at the same place under the same name. */
+static pd_key mapping_key(const pd_tables *t, uint32_t index)
 {
-    bool has_file = (place.file.lo | place.file.hi) != 0;
-    uint64_t words[] = {place.file.lo,
-                        place.file.hi,
-                        m->file_offset,
-                        m->limit - m->start,
-                        has_file,
-                        has_file ? 0 : m->start,
-                        has_file ? 0 : m->filename};
-    return pd_key_of_words(words, 7, 0);
+    const pd_mapping *m = &t->mappings[index];
+    pd_key file = t->places[index].file;
+    bool has_file = (file.lo | file.hi) != 0;
+    pd_bytes name = t->strings[m->filename];
+    pd_key named = has_file ? (pd_key){0, 0} : pd_key_of_bytes(name.ptr, name.len, 0);
+    uint64_t words[] = {
+        file.lo,  file.hi, m->file_offset, m->limit - m->start, has_file, has_file ? 0 : m->start,
+        named.lo, named.hi};
+    return pd_key_of_words(words, 8, 0);
 }
 
 uint32_t pd_transfer_mapping(pd_transfer *t, uint32_t index)
 {
     if (t->mappings[index])
         return t->mappings[index];
-    const pd_mapping *m = &t->tables->mappings[index];
-    pd_compact_mapping out = {
-        .start = m->start,
-        .limit = m->limit,
-        .file_offset = m->file_offset,
-        .filename = pd_transfer_string(t, m->filename),
-        .build_id = pd_transfer_string(t, m->build_id),
-        .has = m->has,
-    };
-    return t->mappings[index] = pd_compact_add_mapping(
-               t->compact, mapping_key(&out, t->tables->places[index]), &out, &t->starts[index]);
+    pd_key key = mapping_key(t->tables, index);
+    uint32_t id = pd_compact_find_mapping(t->compact, key, &t->starts[index]);
+    if (!id) {
+        const pd_mapping *m = &t->tables->mappings[index];
+        pd_compact_mapping out = {
+            .start = m->start,
+            .limit = m->limit,
+            .file_offset = m->file_offset,
+            .filename = pd_transfer_string(t, m->filename),
+            .build_id = pd_transfer_string(t, m->build_id),
+            .has = m->has,
+        };
+        id = pd_compact_add_mapping(t->compact, key, &out, &t->starts[index]);
+    }
+    return t->mappings[index] = id;
+}
+
+void pd_transfer_expect_mappings(pd_transfer *t)
+{
+    for (uint32_t i = 0; i < t->tables->mappings_len; i++)
+        pd_compact_expect_mapping(t->compact, mapping_key(t->tables, i),
+                                  t->tables->mappings[i].start);
 }
 
 static uint32_t transfer_function(pd_transfer *t, uint32_t index)

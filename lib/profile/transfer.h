@@ -28,6 +28,10 @@ pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd
 uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
 uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);
 
+/* The addresses of the output are this profile's: mappings that another one brings begin where this
+ * one saw them, if it did, whether or not it has written them. */
+void pd_transfer_expect_mappings(pd_transfer *transfer);
+
 /* Writes the sample whose record begins at the offset `origin` of the profile, with these values in
  * the output's order of columns. The body was checked when it was read. */
 void pd_transfer_sample(pd_transfer *transfer, uint64_t origin, const int64_t *values, size_t len);

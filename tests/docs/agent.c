@@ -27,5 +27,5 @@ int main(int argc, char **argv) /* agent SCRAPE DELTA [SCRAPE DELTA]... */
     }
     if (status)
         fprintf(stderr, "%s: %s\n", err.stage, err.text);
-    return pprofdelta_free(pd), status;
+    return pprofdelta_free(pd), status != PPROFDELTA_OK;
 }

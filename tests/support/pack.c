@@ -94,7 +94,7 @@ static bool unzstd(const uint8_t *in, size_t len, buf *out)
         ZSTD_outBuffer to = {piece, sizeof piece, 0};
         left = ZSTD_decompressStream(z, &to, &from);
         buf_add(out, piece, to.pos);
-        more = from.pos < from.size || to.pos == to.size;
+        more = from.pos < from.size || (left && to.pos == to.size);
     }
     ZSTD_freeDStream(z);
     return left == 0;

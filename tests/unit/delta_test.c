@@ -442,6 +442,53 @@ TEST(a_decrease_is_made_up_for_before_it_counts_again)
     }
 }
 
+/* One deep stack, and every other that comes of it when its leaf changes places with a frame. */
+TEST(the_order_of_frames_matters_however_far_apart)
+{
+    enum { DEPTH = 700 };
+    build b = {0};
+    build_types(&b, CONTENTION_TYPES);
+    model_location *frames[DEPTH];
+    for (uint64_t d = 0; d < DEPTH; d++)
+        frames[d] = build_bare(&b, "frame", NULL, 0x1000 + d);
+    for (size_t d = 0; d < DEPTH; d++) {
+        model_sample *sample = build_sample(&b, "", "1 1");
+        sample->depth = DEPTH;
+        sample->stack = ARENA_ARRAY(&b.arena, model_location *, DEPTH);
+        memcpy(sample->stack, frames, sizeof frames);
+        sample->stack[0] = frames[d];
+        sample->stack[d] = frames[0];
+    }
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, build_bytes(&b));
+    CHECK(s.status == PPROFDELTA_OK);
+    CHECK(s.report.fresh == DEPTH && s.report.duplicates == 0);
+    scene_end(&s);
+    build_free(&b);
+}
+
+/* Equal numbers of labels, the same ones, but not equally often; and none where two are equal. */
+TEST(labels_are_a_multiset)
+{
+    static const char *const sets[] = {"aab", "abb", "aaa", "bbb", "aacc", "bbcc", "", "aa", "bb"};
+    enum { SETS = sizeof sets / sizeof *sets };
+    build b = {0};
+    build_types(&b, CONTENTION_TYPES);
+    for (size_t i = 0; i < SETS; i++) {
+        model_sample *sample = build_sample(&b, "leaf", "1 1");
+        for (const char *c = sets[i]; *c; c++)
+            build_label(&b, sample, "key", arena_format(&b.arena, "%c", *c), 0, "");
+    }
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, build_bytes(&b));
+    CHECK(s.status == PPROFDELTA_OK);
+    CHECK(s.report.fresh == SETS && s.report.duplicates == 0);
+    scene_end(&s);
+    build_free(&b);
+}
+
 /* ---------------------------------------------------------------------------------------------
  * The calls
  * ------------------------------------------------------------------------------------------ */
@@ -519,4 +566,5 @@ TEST_MAIN(CASE(pairs_are_as_the_oracle_says), CASE(sequences_are_as_the_oracle_s
           CASE(equal_input_gives_equal_bytes), CASE(the_window_after_a_lost_one_covers_both),
           CASE(windows_sum_to_what_was_counted),
           CASE(a_decrease_is_made_up_for_before_it_counts_again),
+          CASE(the_order_of_frames_matters_however_far_apart), CASE(labels_are_a_multiset),
           CASE(a_pending_window_lets_no_other_in), CASE(a_census_counts_and_changes_nothing))

@@ -92,7 +92,7 @@ static pprofdelta_status finish(kit *k, source *s, pd_bytes *out)
     const pd_header *h = &s->tables.header;
     pd_transfer *t = &s->transfer;
     for (size_t i = 0; i < s->tables.comments_len; i++)
-        pd_compact_comment(&k->compact, pd_transfer_string(t, s->tables.comments[i]));
+        pd_compact_comment(&k->compact, pd_transfer_string(t, s->tables.comments[i].index));
     pd_compact_header header = {
         .has_period_type = h->has_period_type,
         .period_type = pd_transfer_string(t, h->period_type.type),
@@ -100,10 +100,10 @@ static pprofdelta_status finish(kit *k, source *s, pd_bytes *out)
         .period = h->period,
         .time_nanos = h->time_nanos,
         .duration_nanos = h->duration_nanos,
-        .drop_frames = pd_transfer_string(t, h->drop_frames),
-        .keep_frames = pd_transfer_string(t, h->keep_frames),
-        .default_sample_type = pd_transfer_string(t, h->default_sample_type),
-        .doc_url = pd_transfer_string(t, h->doc_url),
+        .drop_frames = pd_transfer_string(t, h->drop_frames.index),
+        .keep_frames = pd_transfer_string(t, h->keep_frames.index),
+        .default_sample_type = pd_transfer_string(t, h->default_sample_type.index),
+        .doc_url = pd_transfer_string(t, h->doc_url.index),
     };
     return pd_compact_finish(&k->compact, &header, out);
 }
