@@ -50,7 +50,11 @@ static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t 
     }
     pprofdelta_status status = pd_inflate_first_room(mem, into, announced, size, err);
     while (status == PPROFDELTA_OK) {
+        /* Never more than a frame of this size can hold, whatever capacity earlier inputs left:
+         * what is refused must not depend on them. */
         size_t room = into->cap - into->len;
+        if (room > most)
+            room = (size_t)most;
         size_t made = ZSTD_decompressDCtx(zstd, into->ptr + into->len, room, in + pos, size);
         if (!ZSTD_isError(made)) {
             into->len += made;

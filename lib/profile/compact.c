@@ -47,22 +47,24 @@ void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
     pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
 }
 
-/* Puts a number beside the key that was just interned as number `index`. */
-static void keep_start(pd_compact *c, uint64_t **starts, size_t *cap, uint32_t index,
-                       uint64_t start)
+/* Interns a mapping and keeps its start beside it; the one that is there stays. The room comes first,
+ * so that no key is without its start. The answer counts from 1; 0 in trouble. */
+static uint32_t intern_start(pd_compact *c, pd_keymap *map, uint64_t **starts, size_t *cap,
+                             pd_key key, uint64_t start)
 {
-    c->writer.status =
-        pd_mem_grow(c->writer.mem, starts, cap, (size_t)index + 1, sizeof **starts, c->writer.err);
+    bool is_new;
     if (!c->writer.status)
+        c->writer.status =
+            pd_mem_grow(c->writer.mem, starts, cap, map->len + 1, sizeof **starts, c->writer.err);
+    uint32_t index = intern(c, map, key, &is_new);
+    if (is_new)
         (*starts)[index] = start;
+    return c->writer.status ? 0 : index + 1;
 }
 
 void pd_compact_expect_mapping(pd_compact *c, pd_key key, uint64_t start)
 {
-    bool is_new;
-    uint32_t index = intern(c, &c->expected, key, &is_new);
-    if (is_new)
-        keep_start(c, &c->expected_starts, &c->expected_starts_cap, index, start);
+    intern_start(c, &c->expected, &c->expected_starts, &c->expected_starts_cap, key, start);
 }
 
 uint32_t pd_compact_find_mapping(const pd_compact *c, pd_key key, uint64_t *start)
@@ -81,12 +83,9 @@ uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapp
     uint32_t id = pd_compact_find_mapping(c, key, start);
     if (id)
         return id;
-    bool is_new;
     uint32_t expected = pd_keymap_find(&c->expected, key);
-    id = intern(c, &c->mappings, key, &is_new) + 1;
     *start = expected == PD_KEYMAP_NONE ? m->start : c->expected_starts[expected];
-    if (!w->status)
-        keep_start(c, &c->mapping_starts, &c->mapping_starts_cap, id - 1, *start);
+    id = intern_start(c, &c->mappings, &c->mapping_starts, &c->mapping_starts_cap, key, *start);
     pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
     pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, *start);
     pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit - m->start + *start);
