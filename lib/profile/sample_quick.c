@@ -146,16 +146,19 @@ static inline bool read_short_label(uint64_t word, size_t len, uint64_t *key, ui
     return true;
 }
 
-/* Any label: varints only. */
+/* Any label of varints only, each field at most once: of one that is there twice the careful way
+ * checks both. */
 static inline bool read_fields(const uint8_t *p, const uint8_t *end, uint64_t field[4])
 {
+    unsigned seen = 0;
     while (end - p >= 2) {
         unsigned tag = *p++;
         uint64_t value = *p++;
         if (value >= 0x80 && !(p = decode(p - 1, &value)))
             return false;
-        if ((tag & 7) || tag - TAG_KEY > TAG_NUM_UNIT - TAG_KEY)
+        if ((tag & 7) || tag - TAG_KEY > TAG_NUM_UNIT - TAG_KEY || (seen >> (tag >> 3) & 1))
             return false;
+        seen |= 1u << (tag >> 3);
         field[(tag >> 3) - 1] = value;
     }
     return p == end;
