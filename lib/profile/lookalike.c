@@ -62,25 +62,24 @@ static size_t first_line(pd_bytes text)
     return len;
 }
 
-void pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
+pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
 {
     const uint64_t nowhere = PPROFDELTA_NOWHERE;
     const char *kind = known_kind(bytes);
-    if (kind) {
-        pd_fail(err, status, "profile", NULL, nowhere, nowhere, "%s", kind);
-        return;
-    }
+    if (kind)
+        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "%s", kind);
     if (begins_with(bytes, "\xef\xbb\xbf", 3)) /* a byte order mark */
         bytes = (pd_bytes){bytes.ptr + 3, bytes.len - 3};
     if (!is_text(bytes))
-        return;
+        return status;
     while (bytes.len && strchr(" \t\r\n", bytes.ptr[0])) {
         bytes.ptr++;
         bytes.len--;
     }
     size_t len = first_line(bytes);
-    pd_fail(err, status, "profile", NULL, nowhere, nowhere,
-            "this is text, not a pprof profile; it begins with \"%.*s%s\"", (int)len,
-            (const char *)bytes.ptr,
-            len < bytes.len && bytes.ptr[len] != '\n' && bytes.ptr[len] != '\r' ? "..." : "");
+    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
+                   "this is text, not a pprof profile; it begins with \"%.*s%s\"", (int)len,
+                   (const char *)bytes.ptr,
+                   len < bytes.len && bytes.ptr[len] != '\n' && bytes.ptr[len] != '\r' ? "..."
+                                                                                       : "");
 }

@@ -5,7 +5,9 @@
 
 #include "base/mem.h"
 
-/* If these bytes, which could not be parsed, are something well known, makes *err say so. */
-void pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err);
+/* If these bytes, which were refused with this status, are something well known, makes *err say so
+ * and returns PPROFDELTA_E_PROFILE; else leaves *err and returns the status. */
+pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status,
+                                    pprofdelta_error *err);
 
 #endif

@@ -412,7 +412,7 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
     tables->unknown_fields = parse.unknown_fields;
     pprofdelta_status status = parse.status ? parse.status : pd_tables_seal(tables, mem, err);
     if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
-        pd_lookalike_tell(bytes, status, err);
+        status = pd_lookalike_tell(bytes, status, err);
     return status;
 }
 
