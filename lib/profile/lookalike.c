@@ -5,33 +5,28 @@
 
 enum { LOOKED_AT = 512, QUOTED = 40 };
 
-static bool begins_with(pd_bytes bytes, const char *magic, size_t len)
+static bool begins_with(pd_bytes bytes, const char *magic)
 {
+    size_t len = strlen(magic);
     return bytes.len >= len && memcmp(bytes.ptr, magic, len) == 0;
 }
 
 static const char *known_kind(pd_bytes bytes)
 {
+    static const char debug[] =
+        "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug";
     static const struct {
-        const char *magic;
-        size_t len;
-        const char *says;
+        const char *magic, *says;
     } kinds[] = {
-#define KIND(magic, says) {magic, sizeof magic - 1, says}
-        KIND("\x1f\x8b", "this is gzip data once more: compressed twice"),
-        KIND("\x28\xb5\x2f\xfd", "this is zstd data once more: compressed twice"),
-        KIND("\x7f"
-             "ELF",
-             "this is a program, not a profile of one"),
-        KIND("PERFILE", "this is a recording by Linux perf, not a pprof profile"),
-        KIND("heap profile: ",
-             "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug"),
-        KIND("--- ",
-             "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug"),
-#undef KIND
+        {"\x1f\x8b", "this is gzip data once more: compressed twice"},
+        {"\x28\xb5\x2f\xfd", "this is zstd data once more: compressed twice"},
+        {"\x7f\x45LF", "this is a program, not a profile of one"},
+        {"PERFILE", "this is a recording by Linux perf, not a pprof profile"},
+        {"heap profile: ", debug},
+        {"--- ", debug},
     };
     for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (begins_with(bytes, kinds[i].magic, kinds[i].len))
+        if (begins_with(bytes, kinds[i].magic))
             return kinds[i].says;
     return NULL;
 }
@@ -68,7 +63,7 @@ pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pp
     const char *kind = known_kind(bytes);
     if (kind)
         return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "%s", kind);
-    if (begins_with(bytes, "\xef\xbb\xbf", 3)) /* a byte order mark */
+    if (begins_with(bytes, "\xef\xbb\xbf")) /* a byte order mark */
         bytes = (pd_bytes){bytes.ptr + 3, bytes.len - 3};
     if (!is_text(bytes))
         return status;

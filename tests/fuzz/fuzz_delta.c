@@ -10,12 +10,8 @@
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
  *   - every failure fills in the error struct, and everything is given back */
-#include "fuzz.h"
 #include "pair.h"
-
-#include "base/sum.h"
-#include "profile/fields.h"
-#include "wire/reader.h"
+#include "values.h"
 
 /* ---- an allocator that counts, and fails when it is told to ------------------------------------ */
 
@@ -154,58 +150,6 @@ static void require_same(const delta *a, const delta *b)
 {
     require(a->status == b->status && a->len == b->len);
     require(!a->len || !memcmp(a->bytes, b->bytes, a->len));
-}
-
-/* ---- the profiles' values, read apart from the library's sums ----------------------------------- */
-
-typedef struct reading {
-    pprofdelta_sum sums[PPROFDELTA_MAX_TYPES];
-    uint64_t samples;
-    bool is_small; /* every value is from 0 to 2^40: no sum of them wraps in 64 bits */
-} reading;
-
-static void read_value(reading *r, size_t *column, uint64_t value)
-{
-    require(*column < PPROFDELTA_MAX_TYPES);
-    r->is_small &= value <= UINT64_C(1) << 40;
-    pd_sum_add(&r->sums[(*column)++], (int64_t)value);
-}
-
-static void read_sample(reading *r, pd_reader body)
-{
-    pd_field f;
-    size_t column = 0;
-    uint64_t value;
-    while (pd_reader_next(&body, &f)) {
-        if (f.number != PD_SAMPLE_VALUE)
-            continue;
-        if (f.wire == PD_WIRE_VARINT)
-            read_value(r, &column, f.value);
-        else
-            while (pd_reader_varint(&f.body, &value))
-                read_value(r, &column, value);
-    }
-    r->samples++;
-}
-
-/* Of a profile that the library accepted. */
-static reading read_profile(pd_bytes in)
-{
-    reading r = {.is_small = true};
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = FUZZ_MAX_MEMORY;
-    pprofdelta *context = NULL;
-    const uint8_t *bytes;
-    size_t len;
-    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
-    require(pprofdelta_inflate(context, in.ptr, in.len, &bytes, &len, NULL) == PPROFDELTA_OK);
-    pd_reader top = pd_reader_of(bytes, len);
-    pd_field f;
-    while (pd_reader_next(&top, &f))
-        if (f.number == PD_PROFILE_SAMPLE)
-            read_sample(&r, f.body);
-    pprofdelta_free(context);
-    return r;
 }
 
 /* ---- the promises ------------------------------------------------------------------------------ */
