@@ -40,4 +40,22 @@ static inline bool pd_sum_at_least(pprofdelta_sum a, pprofdelta_sum b)
     return a.hi > b.hi || (a.hi == b.hi && a.lo >= b.lo);
 }
 
+/* The sum of many magnitudes, up to 2^32 of them, in two halves that do not carry into each other:
+ * a loop over an array of them has nothing to wait for. */
+typedef struct pd_long_sum {
+    uint64_t low, high; /* of the low 32 bits of each, and of the high 32 */
+} pd_long_sum;
+
+static inline void pd_long_sum_add(pd_long_sum *sum, uint64_t value)
+{
+    sum->low += value & UINT32_MAX;
+    sum->high += value >> 32;
+}
+
+static inline pprofdelta_sum pd_long_sum_get(pd_long_sum sum)
+{
+    pprofdelta_sum high = {sum.high << 32, (int64_t)(sum.high >> 32)};
+    return pd_sum_plus(high, (pprofdelta_sum){sum.low, 0});
+}
+
 #endif

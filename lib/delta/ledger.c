@@ -26,6 +26,14 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     return status;
 }
 
+void pd_ledger_settle(pd_ledger *ledger)
+{
+    ledger->window = 1;
+    ledger->committed = ledger->living = ledger->keys.len;
+    for (size_t i = 0; i < ledger->keys.len; i++)
+        ledger->seen[i] = ledger->window;
+}
+
 void pd_ledger_rollback(pd_ledger *ledger)
 {
     pd_keymap_truncate(&ledger->keys, ledger->committed);

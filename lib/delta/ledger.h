@@ -36,6 +36,27 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
+/* Adds a sample to a ledger that is being filled: a base. Equal ones add up. */
+static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
+                                              const int64_t *counters, pprofdelta_error *err)
+{
+    size_t len = ledger->keys.len;
+    if (__builtin_expect(len == ledger->keys.cap, 0)) {
+        pprofdelta_status status = pd_ledger_reserve(ledger, mem, len + len / 2 + 16, err);
+        if (status)
+            return status;
+    }
+    uint32_t entry = pd_keymap_add(&ledger->keys, key);
+    int64_t *base = pd_ledger_base(ledger, entry);
+    bool is_new = entry == len;
+    for (size_t i = 0; i < ledger->counters; i++)
+        base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)counters[i]);
+    return PPROFDELTA_OK;
+}
+
+/* What was put is the last committed window. */
+void pd_ledger_settle(pd_ledger *ledger);
+
 /* Was in the last committed window? */
 static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
 {

@@ -1,20 +1,42 @@
 #include "delta/tally.h"
 
-/* What the ledger held, and of that what the window does not have. With PD_SUBTRACT_NEGATIVE the
- * vanished leave through the output instead. */
-static void book_ledger(pd_tally *tally, const pd_window *w, pd_subtraction how)
+/* A sum of signed values, each taken as unsigned at first: then 2^64 too large if it is negative. */
+typedef struct base_sum {
+    pd_long_sum sum;
+    uint64_t negative;
+} base_sum;
+
+static void base_sum_add(base_sum *sum, uint64_t base)
+{
+    pd_long_sum_add(&sum->sum, base);
+    sum->negative += base >> 63;
+}
+
+static pprofdelta_sum base_sum_get(const base_sum *sum)
+{
+    pprofdelta_sum total = pd_long_sum_get(sum->sum);
+    total.hi = (int64_t)((uint64_t)total.hi - sum->negative);
+    return total;
+}
+
+/* What the ledger held of a counter; and of that what the window does not have, and what it has
+ * just like that, without a row. Samples that stand still are not read from the window (it does not
+ * hold them): they are as the ledger has them. */
+static void book_ledger(pd_tally *tally, const pd_window *w, size_t counter)
 {
     const pd_ledger *ledger = w->ledger;
+    base_sum all = {{0, 0}, 0}, vanished = all, still = all;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
-        const int64_t *base = pd_ledger_base(ledger, entry);
-        for (size_t i = 0; i < ledger->counters; i++)
-            pd_sum_add(&tally->types[i].prev, base[i]);
-        if (pd_window_row_of(w, (uint32_t)entry) != PD_ROW_NONE)
-            continue;
-        tally->vanished++;
-        for (size_t i = 0; i < ledger->counters && how != PD_SUBTRACT_NEGATIVE; i++)
-            pd_sum_add(&tally->types[i].vanished, base[i]);
+        uint64_t base = (uint64_t)pd_ledger_base(ledger, entry)[counter];
+        uint32_t trace = w->trace[entry];
+        base_sum_add(&all, base);
+        base_sum_add(&vanished, trace == PD_TRACE_NONE ? base : 0);
+        base_sum_add(&still, trace == PD_TRACE_STILL ? base : 0);
     }
+    pd_type_sums *sums = &tally->types[counter];
+    sums->prev = base_sum_get(&all);
+    sums->vanished = base_sum_get(&vanished);
+    sums->cur = base_sum_get(&still);
 }
 
 static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
@@ -33,12 +55,17 @@ static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
 
 void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
 {
-    *tally = (pd_tally){0};
-    size_t known = 0;
-    if (how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE) {
-        book_ledger(tally, w, how);
-        known = w->ledger->committed;
+    const pd_ledger *ledger = w->ledger;
+    *tally = (pd_tally){.matched = w->still};
+    bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
+    size_t known = has_prev ? ledger->committed : 0;
+    for (size_t i = 0; i < ledger->counters && has_prev; i++) {
+        book_ledger(tally, w, i);
+        if (how == PD_SUBTRACT_NEGATIVE) /* the vanished leave through the output */
+            tally->types[i].vanished = (pprofdelta_sum){0, 0};
     }
+    for (size_t entry = 0; entry < known; entry++)
+        tally->vanished += w->trace[entry] == PD_TRACE_NONE;
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
         for (size_t i = 0; i < w->stride; i++)

@@ -2,25 +2,51 @@
 
 #include <string.h>
 
-/* The ledger's room, and row_of with it. What row_of gains is cleared once, so that looking at it
- * is defined; what it says is still checked against the row each time. */
+/* The ledger's room, and the traces'. An entry has none until the window meets it. */
 static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
     pprofdelta_status status = pd_ledger_reserve(w->ledger, mem, need, err);
-    size_t before = w->row_of_cap;
+    size_t before = w->trace_cap;
     if (!status)
-        status = pd_mem_reserve(mem, &w->row_of, &w->row_of_cap, w->ledger->keys.cap,
-                                sizeof *w->row_of, err);
-    if (!status && w->row_of_cap > before)
-        memset(w->row_of + before, 0, (w->row_of_cap - before) * sizeof *w->row_of);
+        status = pd_mem_reserve(mem, &w->trace, &w->trace_cap, w->ledger->keys.cap,
+                                sizeof *w->trace, err);
+    if (!status && w->trace_cap > before)
+        memset(w->trace + before, PD_TRACE_NONE, (w->trace_cap - before) * sizeof *w->trace);
+    return status;
+}
+
+static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pprofdelta_error *err)
+{
+    if (need > PD_KEYMAP_MAX)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample", PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "more than %u samples", PD_KEYMAP_MAX);
+    size_t values;
+    if (__builtin_mul_overflow(need, w->stride, &values))
+        values = SIZE_MAX;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &w->entry, &w->entry_cap, need, sizeof *w->entry, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &w->origin, &w->origin_cap, need, sizeof *w->origin, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &w->values, &w->values_cap, values, sizeof *w->values, err);
+    if (!status) {
+        size_t for_values = w->stride ? w->values_cap / w->stride : SIZE_MAX;
+        w->rows_cap = w->entry_cap < w->origin_cap ? w->entry_cap : w->origin_cap;
+        w->rows_cap = w->rows_cap < for_values ? w->rows_cap : for_values;
+    }
     return status;
 }
 
 pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *err)
 {
-    size_t len = w->ledger->keys.len;
-    return reserve_entries(w, mem, len + len / 2 + 16, err);
+    size_t entries = w->ledger->keys.len, rows = w->len;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (entries == w->ledger->keys.cap)
+        status = reserve_entries(w, mem, entries + entries / 2 + 16, err);
+    if (!status && rows == w->rows_cap)
+        status = reserve_rows(w, mem, rows + rows / 2 + 16, err);
+    return status;
 }
 
 pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, size_t stride,
@@ -28,24 +54,30 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
 {
     w->ledger = ledger;
     w->stride = stride;
-    w->len = 0;
+    w->len = w->still = 0;
     w->duplicates = 0;
     w->guess = 0;
-    if (rows > PD_KEYMAP_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "delta", "sample", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "more than %u samples", PD_KEYMAP_MAX);
-    size_t values;
-    if (__builtin_mul_overflow(rows, stride, &values))
-        values = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &w->entry, &w->entry_cap, rows, sizeof *w->entry, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &w->origin, &w->origin_cap, rows, sizeof *w->origin, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &w->values, &w->values_cap, values, sizeof *w->values, err);
+    w->skips_still = w->lacks_rows = false;
+    if (w->trace_cap)
+        memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
+    pprofdelta_status status = reserve_rows(w, mem, rows, err);
     if (!status) /* an empty ledger is about to get them all; another grows as it must */
         status = reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
     return status;
+}
+
+void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
+{
+    w->duplicates++;
+    uint32_t row = pd_window_row_of(w, entry);
+    if (row == PD_ROW_STILL) {
+        for (size_t i = 0; i < w->stride; i++)
+            w->lacks_rows |= values[i] != 0;
+        return;
+    }
+    int64_t *sum = pd_window_values(w, row);
+    for (size_t i = 0; i < w->stride; i++)
+        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
 }
 
 void pd_window_commit(pd_window *w, pd_commit how)
@@ -60,17 +92,18 @@ void pd_window_commit(pd_window *w, pd_commit how)
         for (size_t i = 0; i < ledger->counters; i++)
             if (replace || values[i] > base[i])
                 base[i] = values[i];
-        ledger->seen[entry] = number;
     }
-    pd_ledger_commit(ledger, number, w->len, how == PD_COMMIT_REPLACE);
-    w->len = 0;
+    for (size_t entry = 0; entry < ledger->keys.len; entry++)
+        ledger->seen[entry] = w->trace[entry] ? number : ledger->seen[entry];
+    pd_ledger_commit(ledger, number, w->len + w->still, how == PD_COMMIT_REPLACE);
+    w->len = w->still = 0;
 }
 
 void pd_window_abandon(pd_window *w)
 {
     if (w->ledger)
         pd_ledger_rollback(w->ledger);
-    w->len = 0;
+    w->len = w->still = 0;
 }
 
 void pd_window_release(pd_window *w, pd_mem *mem)
@@ -78,6 +111,6 @@ void pd_window_release(pd_window *w, pd_mem *mem)
     pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
     pd_mem_release(mem, &w->origin, &w->origin_cap, sizeof *w->origin);
     pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
-    pd_mem_release(mem, &w->row_of, &w->row_of_cap, sizeof *w->row_of);
+    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
     *w = (pd_window){0};
 }

@@ -8,14 +8,19 @@
  *              origin[i]   where the door finds its stack again, whatever that means to the door
  *              values      [counters... | gauges...], equal samples added up
  *
- * Rows are in order of first appearance, which is the order of the output. row_of leads from an
- * entry to its row and is never cleared: it counts only where the row agrees (a sparse set). */
+ *     of entry e, trace[e]   what the window has of it: nothing, a row, or that it stands still
+ *
+ * Rows are in order of first appearance, which is the order of the output. Most samples of most
+ * profiles have done nothing since the last window and hold nothing: no counter moved, every gauge
+ * is zero. Nothing of them can come out, so where the door allows it (skips_still) they get no row,
+ * only a mark that they were there: what a window costs from here on grows with what happened. */
 #ifndef PD_DELTA_WINDOW_H
 #define PD_DELTA_WINDOW_H
 
 #include "delta/ledger.h"
 
-#define PD_ROW_NONE UINT32_MAX
+#define PD_ROW_NONE  (UINT32_MAX - 1) /* the window does not have the entry */
+#define PD_ROW_STILL UINT32_MAX       /* it has it, just as the ledger does, without gauges */
 
 typedef struct pd_window {
     pd_ledger *ledger;
@@ -23,13 +28,21 @@ typedef struct pd_window {
     uint32_t *entry;
     uint64_t *origin;
     int64_t *values;
-    uint32_t *row_of;
-    size_t len, entry_cap, origin_cap, values_cap, row_of_cap;
-    uint64_t duplicates; /* samples that were added to an earlier row */
+    uint32_t *trace;      /* PD_TRACE_*; as long as the ledger has room */
+    size_t len, rows_cap; /* rows, and how many there is room for */
+    size_t entry_cap, origin_cap, values_cap, trace_cap;
+    size_t still;        /* entries that stand still */
+    uint64_t duplicates; /* samples that were added to an earlier one */
     uint32_t guess;      /* the entry that the next sample probably is */
+    bool skips_still;    /* the door's choice: set it after pd_window_begin */
+    bool lacks_rows;     /* a sample that stood still was met again and moved: its row, which has
+                            its place in the order, is not there. The door fills anew, all rows */
 } pd_window;             /* zero it to begin */
 
-/* Begins a window on a ledger that has nothing uncommitted, with room for `rows` rows. */
+enum { PD_TRACE_NONE, PD_TRACE_STILL, PD_TRACE_ROW /* and row n is PD_TRACE_ROW + n */ };
+
+/* Begins a window on a ledger that has nothing uncommitted, with room for `rows` rows to begin
+ * with. */
 pprofdelta_status pd_window_begin(pd_window *window, pd_mem *mem, pd_ledger *ledger, size_t stride,
                                   size_t rows, pprofdelta_error *err);
 
@@ -38,23 +51,42 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
     return window->values + row * window->stride;
 }
 
-/* The row of an entry, or PD_ROW_NONE. */
+/* The row of an entry, PD_ROW_NONE or PD_ROW_STILL. */
 static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
 {
-    uint32_t row = window->row_of[entry];
-    return row < window->len && window->entry[row] == entry ? row : PD_ROW_NONE;
+    return window->trace[entry] - PD_TRACE_ROW; /* the first two wrap to the last two */
 }
 
-/* Room in the ledger for one entry more. */
+/* Room in the ledger for one entry more, and in the window for one row more. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* Adds a sample. There must be room for its row: no more samples than pd_window_begin was told. */
+/* A sample whose entry the window has already. */
+void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
+
+/* Does a sample with these values stand still? */
+static inline bool pd_window_is_still(const pd_window *w, uint32_t entry, const int64_t *values)
+{
+    const int64_t *base = pd_ledger_base(w->ledger, entry);
+    int64_t any = 0;
+    for (size_t i = 0; i < w->ledger->counters; i++)
+        any |= values[i] ^ base[i];
+    for (size_t i = w->ledger->counters; i < w->stride; i++)
+        any |= values[i];
+    return any == 0;
+}
+
+/* Adds a sample. */
 static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key key,
                                               uint64_t origin, const int64_t *values,
                                               pprofdelta_error *err)
 {
     pd_keymap *keys = &w->ledger->keys;
     uint32_t entry = w->guess;
+    if (__builtin_expect(w->len == w->rows_cap, 0)) {
+        pprofdelta_status status = pd_window_grow(w, mem, err);
+        if (status)
+            return status;
+    }
     if (__builtin_expect(!pd_keymap_is_at(keys, entry, key), 0)) {
         if (keys->len == keys->cap && pd_keymap_find(keys, key) == PD_KEYMAP_NONE) {
             pprofdelta_status status = pd_window_grow(w, mem, err);
@@ -64,17 +96,18 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
         entry = pd_keymap_add(keys, key);
     }
     w->guess = entry + 1;
-    uint32_t row = pd_window_row_of(w, entry);
-    if (__builtin_expect(row != PD_ROW_NONE, 0)) {
-        int64_t *sum = pd_window_values(w, row);
-        for (size_t i = 0; i < w->stride; i++)
-            sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
-        w->duplicates++;
+    if (__builtin_expect(w->trace[entry] != PD_TRACE_NONE, 0)) {
+        pd_window_add_again(w, entry, values);
         return PPROFDELTA_OK;
     }
-    row = (uint32_t)w->len++;
+    if (w->skips_still && entry < w->ledger->committed && pd_window_is_still(w, entry, values)) {
+        w->trace[entry] = PD_TRACE_STILL;
+        w->still++;
+        return PPROFDELTA_OK;
+    }
+    size_t row = w->len++;
     w->entry[row] = entry;
-    w->row_of[entry] = row;
+    w->trace[entry] = (uint32_t)row + PD_TRACE_ROW;
     w->origin[row] = origin;
     int64_t *out = pd_window_values(w, row);
     for (size_t i = 0; i < w->stride; i++)

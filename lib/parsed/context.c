@@ -114,7 +114,7 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
         return status;
     pd_tables *t = &look->tables;
     pd_columns columns = {.len = t->types_len};
-    status = pd_samples_read(t, &pd->numbers, &columns, NULL, &pd->mem, err);
+    status = pd_samples_read(t, &pd->numbers, &columns, (pd_sample_taker){0}, &pd->mem, err);
     if (status || !census)
         return status;
     *census = (pprofdelta_census){
@@ -128,7 +128,7 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
         .strings = t->strings_len,
         .by_address = t->by_address,
         .by_lines = t->by_lines,
-        .unknown_fields = t->unknown_fields,
+        .unknown_fields = t->unknown_fields + t->sample_unknown_fields,
         .time_nanos = t->header.time_nanos,
         .duration_nanos = t->header.duration_nanos,
         .is_stamped = t->is_stamped,

@@ -28,8 +28,10 @@ static void swap_memory(void *a, void *b, void *scratch, size_t size)
         swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                       \
     } while (0)
 
-/* Reads the look into its window on the spare ledger; prev's gauges are of no interest. */
-static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+/* Reads the look into the spare ledger; prev's gauges are of no interest. Rows are kept where the
+ * stacks will be asked for. */
+static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_rows,
+                                    pprofdelta_error *err)
 {
     pprofdelta_status status =
         pd_schema_set(&pd->spare_schema, &pd->mem, look->names, look->tables.types_len, err);
@@ -38,15 +40,20 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, pprofdelta_er
                                  &look->columns, err);
     if (status)
         return status;
-    size_t counters = pd->spare_schema.counters;
-    pd_ledger_clear(&pd->spare, counters);
-    status =
-        pd_window_begin(&look->window, &pd->mem, &pd->spare, counters, look->tables.samples, err);
+    pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
+    status = pd_ledger_reserve(&pd->spare, &pd->mem, look->tables.samples, err);
+    pd_sample_taker taker = {.ledger = &pd->spare};
+    if (!status && keeps_rows) {
+        status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+                                 look->tables.samples, err);
+        taker = (pd_sample_taker){.window = &look->window};
+    }
     if (!status)
-        status = pd_samples_read(&look->tables, &pd->numbers, &look->columns, &look->window,
-                                 &pd->mem, err);
-    if (status)
-        pd_window_abandon(&look->window);
+        status = pd_samples_read(&look->tables, &pd->numbers, &look->columns, taker, &pd->mem, err);
+    if (!status && keeps_rows)
+        pd_window_commit(&look->window, PD_COMMIT_REPLACE);
+    else if (!status)
+        pd_ledger_settle(&pd->spare);
     return status;
 }
 
@@ -62,10 +69,9 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     if (!status)
         status = pd_look_remember(pd, &pd->cur, &pd->next, err);
     if (!status)
-        status = fill_spare(pd, &pd->cur, err);
+        status = fill_spare(pd, &pd->cur, needs_stacks, err);
     if (status)
         return status;
-    pd_window_commit(&pd->cur.window, PD_COMMIT_REPLACE);
     if (needs_stacks)
         SWAP(pd_look, pd->cur, pd->prev);
     SWAP(pd_ledger, pd->ledger, pd->spare);
@@ -84,6 +90,21 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     return pd_fail(
         err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
         "cur is older than prev (%" PRId64 " is before %" PRId64 "): swapped?", cur, prev);
+}
+
+/* Reads cur's samples into its window. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    size_t samples = cur->tables.samples, rows = skips_still ? samples / 8 : samples;
+    pd_window_abandon(&cur->window);
+    pprofdelta_status status =
+        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
+    cur->window.skips_still = skips_still;
+    if (!status)
+        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
+                                 (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
+    return status;
 }
 
 /* Everything up to a window that is filled but not judged. */
@@ -108,10 +129,9 @@ static pprofdelta_status fill_window(pprofdelta *pd, const void *bytes, size_t l
         status = pd_look_remember(pd, cur, &pd->next, err);
     if (!status)
         status =
-            pd_window_begin(&cur->window, &pd->mem, &pd->ledger, types, cur->tables.samples, err);
-    if (!status)
-        status =
-            pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, &cur->window, &pd->mem, err);
+            read_samples(pd, pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE, err);
+    if (!status && cur->window.lacks_rows)
+        status = read_samples(pd, false, err);
     return status;
 }
 
@@ -199,7 +219,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .duplicates = cur->window.duplicates,
         .by_address = cur->tables.by_address,
         .by_lines = cur->tables.by_lines,
-        .unknown_fields = cur->tables.unknown_fields,
+        .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
         .had_base = pd->has_base,
         .restart = story->restart,
         .from_nanos = story->from_nanos,
@@ -221,6 +241,8 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     uint64_t written;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
+    if (!status && story.restart && pd->cur.window.still) /* these have come anew as well */
+        status = read_samples(pd, false, err);
     if (!status)
         status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))

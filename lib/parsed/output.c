@@ -28,8 +28,6 @@ static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     for (size_t row = 0; row < cur->window.len; row++) {
-        if (how != PD_SUBTRACT_NOTHING && pd_subtract_is_still(&cur->window, row))
-            continue;
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         if (tally)
@@ -189,7 +187,8 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_byt
     const pd_look *cur = &pd->cur;
     pprofdelta_status status = pd_tables_parse(&pd->proof, &pd->mem, out, err);
     if (!status)
-        status = pd_samples_read(&pd->proof, &pd->numbers, &cur->columns, NULL, &pd->mem, err);
+        status = pd_samples_read(&pd->proof, &pd->numbers, &cur->columns, (pd_sample_taker){0},
+                                 &pd->mem, err);
     if (status)
         return status;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};

@@ -2,8 +2,9 @@
  *
  * The careful way takes every encoding that protobuf allows and says exactly what is wrong. The
  * quick way takes what encoders really write (packed ids and values in one run each, every label in
- * one piece, no field that profile.proto does not have) and answers "not for me" to everything
- * else, errors included; it never fails by itself. The tests hold one against the other. */
+ * one piece, no field that profile.proto does not have) and leaves everything else, errors
+ * included, to the careful one; it never fails by itself. It comes in a form for any processor and
+ * in forms for some. The tests hold each against the careful way. */
 #ifndef PD_PROFILE_SAMPLE_H
 #define PD_PROFILE_SAMPLE_H
 
@@ -27,12 +28,21 @@ typedef struct pd_names_seen {
 
 enum { PD_NAMES_SEEN = 32 };
 
+/* A label of up to 8 bytes that was met before. */
+typedef struct pd_label_seen {
+    uint64_t word; /* its bytes, or 0 */
+    pd_key key;
+} pd_label_seen;
+
+enum { PD_LABELS_SEEN_SHIFT = 64 - 7, PD_LABELS_SEEN = 1 << 7 };
+
 typedef struct pd_sample_reader {
     pd_parse parse; /* .element is the sample's number */
     const pd_tables *tables;
     const pd_stack_numbers *numbers;
     const pd_columns *columns;
     pd_names_seen seen[PD_NAMES_SEEN];
+    pd_label_seen labels[PD_LABELS_SEEN];
 } pd_sample_reader;
 
 /* The careful way. Trouble is sticky in reader->parse. */
@@ -52,8 +62,20 @@ static inline pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t ke
     return seen->names;
 }
 
-/* The quick way. The bytes [body.at, body.end) must have 8 readable bytes behind them. False where
- * the record is not for it; *sample is then of no use. */
-bool pd_sample_read_quick(pd_sample_reader *reader, pd_reader body, pd_sample *sample);
+/* Adds the locations of a packed run of ids, the whole stack, to a hash that has none. False where
+ * one is not there, cannot be decoded, or the stack is too deep for the quick way. */
+bool pd_sample_stack(const pd_sample_reader *reader, const uint8_t *p, const uint8_t *end,
+                     pd_stack_hash *stack);
+
+/* How far behind a record the quick way may look. */
+enum { PD_QUICK_SLACK = 8 };
+
+/* Eight bytes as a number, the first the lowest. */
+static inline uint64_t pd_load64(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+    return pd_le64(word);
+}
 
 #endif

@@ -2,51 +2,60 @@
 
 #include "base/sum.h"
 
-/* How far behind a record the quick way may look. */
-enum { SLACK = 8 };
-
-/* The next sample record: where it starts and its body. */
-static inline bool next_sample(pd_reader *top, const uint8_t **start, pd_reader *body)
+bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body)
 {
-    while (!pd_reader_expect(top, PD_TAG_SAMPLE, start, body)) {
-        pd_field f;
-        if (!pd_reader_next(top, &f))
-            return false;
+    pd_field f;
+    while (pd_reader_next(top, &f))
         if (f.number == PD_PROFILE_SAMPLE) {
             *start = f.start;
             *body = f.body;
             return true;
         }
-    }
-    return true;
+    return false;
 }
 
+#if defined(__x86_64__)
+pd_sample_run *pd_sample_run_best(void)
+{
+    bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
+               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
+               __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
+    return can ? pd_sample_run_avx512 : pd_sample_run_portable;
+}
+#else
+pd_sample_run *pd_sample_run_best(void)
+{
+    return pd_sample_run_portable;
+}
+#endif
+
 pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
-                                  const pd_columns *columns, pd_window *window, pd_mem *mem,
+                                  const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err)
 {
     pd_sample_reader r = {.parse = {.mem = mem, .err = err, .zero = tables->bytes.ptr},
                           .tables = tables,
                           .numbers = numbers,
                           .columns = columns};
-    const uint8_t *end = tables->bytes.ptr + tables->bytes.len, *start;
+    pd_sample_run *run = pd_sample_run_best();
     pd_reader top = pd_reader_of(tables->bytes.ptr + tables->samples_off,
                                  tables->bytes.len - tables->samples_off);
-    pd_reader body;
-    pd_sample s;
-    for (size_t i = 0; i < tables->samples && next_sample(&top, &start, &body); i++) {
-        r.parse.element = i;
-        if (end - body.end < SLACK || !pd_sample_read_quick(&r, body, &s))
-            pd_sample_read(&r, body, &s);
-        pprofdelta_status status = r.parse.status;
-        if (window && !status)
-            status = pd_window_add(window, mem, pd_stack_hash_key(&s.stack),
-                                   pd_parse_offset(&r.parse, start), s.values, err);
-        if (__builtin_expect(status != PPROFDELTA_OK, 0))
-            return status;
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && r.parse.element < tables->samples) {
+        const uint8_t *start;
+        pd_reader body;
+        pd_sample s;
+        status = run(&r, &top, taker);
+        if (status || r.parse.element == tables->samples || !pd_sample_next(&top, &start, &body))
+            break;
+        pd_sample_read(&r, body, &s);
+        status = r.parse.status;
+        if (!status)
+            status = pd_sample_take(taker, &r.parse, pd_stack_hash_key(&s.stack), start, s.values);
+        r.parse.element++;
     }
-    tables->unknown_fields += r.parse.unknown_fields;
-    return PPROFDELTA_OK;
+    tables->sample_unknown_fields = r.parse.unknown_fields;
+    return status;
 }
 
 static void sum_values(pd_reader body, pprofdelta_sum *sums)

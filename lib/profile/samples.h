@@ -9,11 +9,48 @@
 #include "delta/window.h"
 #include "profile/sample.h"
 
-/* Adds every sample of the sealed tables to the window, whose rows hold columns->slot's order. The
- * origin of a row is the offset of its first record's tag: what pd_transfer_sample takes. window
- * may be NULL: then the samples are only checked. Unknown fields are added to the tables' count. */
+/* Whom the samples go to: one of the two, or nobody. */
+typedef struct pd_sample_taker {
+    pd_window *window;
+    pd_ledger *ledger; /* that is being filled; it takes the counters only */
+} pd_sample_taker;
+
+/* The next sample record, whatever stands before it: where it starts, and its body. */
+bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body);
+static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_reader *body)
+{
+    return pd_reader_expect(top, PD_TAG_SAMPLE, start, body) ||
+           pd_sample_next_far(top, start, body);
+}
+
+/* The quick way: reads records one after the other and hands them on, counting them in
+ * reader->parse.element, up to one that is not for it; there it leaves `top`. Fails
+ * only where the taker does. */
+typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top,
+                                        pd_sample_taker taker);
+
+static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_parse *parse,
+                                               pd_key key, const uint8_t *start,
+                                               const int64_t *values)
+{
+    if (taker.window)
+        return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start), values,
+                             parse->err);
+    if (taker.ledger)
+        return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
+    return PPROFDELTA_OK;
+}
+
+pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
+
+/* The quickest that this processor can do. */
+pd_sample_run *pd_sample_run_best(void);
+
+/* Hands every sample of the sealed tables on; a row holds columns->slot's order, and its origin is
+ * the offset of its first record's tag: what pd_transfer_sample takes. Unknown fields are counted in
+ * the tables. */
 pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
-                                  const pd_columns *columns, pd_window *window, pd_mem *mem,
+                                  const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err);
 
 /* Adds up each column over all records, by itself: what a window's sums are verified against. */

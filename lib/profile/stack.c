@@ -1,13 +1,14 @@
 #include "profile/stack.h"
 
-enum { SEED_NUMBERS = 101, SEED_FOLD, SEED_SAMPLE, SEED_LABEL };
+enum { SEED_NUMBERS = 101, SEED_FOLD, SEED_LABEL };
 
 void pd_stack_numbers_init(pd_stack_numbers *numbers)
 {
-    for (uint64_t i = 0; i < PD_STACK_BLOCK; i++) {
+    for (uint64_t i = 0; i < PD_STACK_BLOCK + PD_STACK_SPARE; i++) {
         uint64_t word = i;
         pd_key random = pd_key_of_words(&word, 1, SEED_NUMBERS);
-        numbers->at[i] = (pd_key){random.lo | 1, random.hi | 1};
+        numbers->lo[i] = random.lo | 1;
+        numbers->hi[i] = random.hi | 1;
     }
 }
 
@@ -17,13 +18,6 @@ void pd_stack_hash_fold(pd_stack_hash *hash)
     pd_key folded = pd_key_of_words(words, 2, SEED_FOLD);
     hash->lo = folded.lo;
     hash->hi = folded.hi;
-}
-
-pd_key pd_stack_hash_key(const pd_stack_hash *hash)
-{
-    uint64_t counts = (uint64_t)hash->depth << 32 ^ hash->labels_len;
-    uint64_t words[] = {hash->lo, hash->hi, hash->labels.lo + counts, hash->labels.hi};
-    return pd_key_of_words(words, 4, SEED_SAMPLE);
 }
 
 pd_key pd_label_names_key(pd_bytes key, pd_bytes str, pd_bytes num_unit)

@@ -12,8 +12,8 @@
  * hashing the gathered identities byte by byte costs three times that. Every PD_STACK_BLOCK
  * locations the sums are folded through XXH3 and the positions begin anew.
  *
- * Labels are hashed each by itself and added, so that their order does not matter. XXH3 over sums,
- * depth and labels makes the key. */
+ * Labels are hashed each by itself and added, so that their order does not matter. The key is the
+ * sum of it all, with the depth and the number of labels. */
 #ifndef PD_PROFILE_STACK_H
 #define PD_PROFILE_STACK_H
 
@@ -22,8 +22,12 @@
 
 enum { PD_STACK_BLOCK = 256 };
 
+/* A number for each half and position, and as many more as may be read without being used, where
+ * several are loaded at once. */
+enum { PD_STACK_SPARE = 16 };
+
 typedef struct pd_stack_numbers {
-    pd_key at[PD_STACK_BLOCK];
+    uint64_t lo[PD_STACK_BLOCK + PD_STACK_SPARE], hi[PD_STACK_BLOCK + PD_STACK_SPARE];
 } pd_stack_numbers;
 
 /* The same numbers every time: keys are kept in states on disk. */
@@ -43,8 +47,8 @@ static inline void pd_stack_hash_location(pd_stack_hash *hash, const pd_stack_nu
                                           pd_key ident)
 {
     size_t position = hash->depth++ % PD_STACK_BLOCK;
-    hash->lo += ident.lo * numbers->at[position].lo;
-    hash->hi += ident.hi * numbers->at[position].hi;
+    hash->lo += ident.lo * numbers->lo[position];
+    hash->hi += ident.hi * numbers->hi[position];
     if (__builtin_expect(position == PD_STACK_BLOCK - 1, 0))
         pd_stack_hash_fold(hash);
 }
@@ -56,7 +60,12 @@ static inline void pd_stack_hash_label(pd_stack_hash *hash, pd_key label)
     hash->labels_len++;
 }
 
-pd_key pd_stack_hash_key(const pd_stack_hash *hash);
+/* Sums of what is as good as random are as good as random themselves: nothing is left to mix. */
+static inline pd_key pd_stack_hash_key(const pd_stack_hash *hash)
+{
+    return (pd_key){hash->lo + hash->labels.lo + hash->depth * UINT64_C(0x9e3779b97f4a7c15),
+                    hash->hi + hash->labels.hi + hash->labels_len * UINT64_C(0xc2b2ae3d27d4eb4f)};
+}
 
 /* The identity of a label is that of its names, which are few, with its number. */
 pd_key pd_label_names_key(pd_bytes key, pd_bytes str, pd_bytes num_unit);

@@ -392,7 +392,7 @@ static void clear(pd_tables *t)
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
-    t->unknown_fields = t->by_address = t->by_lines = 0;
+    t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
     pd_idmap_clear(&t->mapping_map);
     pd_idmap_clear(&t->function_map);

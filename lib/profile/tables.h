@@ -87,13 +87,14 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;                /* the profile */
-    size_t samples;                /* sample records in it */
-    size_t samples_off;            /* where the first of them begins */
-    uint64_t unknown_fields;       /* so far: the second pass adds those inside samples */
-    uint64_t by_address, by_lines; /* locations */
-    bool is_stamped;               /* a comment says that this is a delta of ours */
-} pd_tables;                       /* zero it to begin */
+    pd_bytes bytes;                 /* the profile */
+    size_t samples;                 /* sample records in it */
+    size_t samples_off;             /* where the first of them begins */
+    uint64_t unknown_fields;        /* outside samples */
+    uint64_t sample_unknown_fields; /* inside them: the second pass counts these */
+    uint64_t by_address, by_lines;  /* locations */
+    bool is_stamped;                /* a comment says that this is a delta of ours */
+} pd_tables;                        /* zero it to begin */
 
 /* Parses and seals. The tables borrow `bytes`. After a failure they hold nothing of use, but can be
  * parsed into again. Keeps capacity from profile to profile. */

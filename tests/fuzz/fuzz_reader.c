@@ -9,7 +9,7 @@
 #include "fuzz.h"
 
 #include "profile.pb-c.h"
-#include "profile/sample.h"
+#include "profile/samples.h"
 
 #include <stdbool.h>
 
@@ -218,58 +218,77 @@ static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_cens
     pd__view__profile__free_unpacked(v, NULL);
 }
 
-/* ---- the quick way and the careful way --------------------------------------------------------- */
+/* ---- the quick ways and the careful way -------------------------------------------------------- */
 
-/* Where the careful way finds something wrong, or a field that it does not know, the quick way
- * must have declined; else both see the same sample. */
-static void require_same_sample(pd_sample_reader *careful, pd_sample_reader *quick, pd_reader body)
+typedef struct ways {
+    pd_mem mem;
+    pd_stack_numbers numbers;
+    pd_tables tables;
+    pd_columns columns;
+    pd_ledger ledger; /* where the quick ways' samples go */
+    pd_window window;
+} ways;
+
+/* Where the careful way finds something wrong, or a field that it does not know, a quick way must
+ * have declined; else both see the same sample. `end` is that of the bytes that may be read. */
+static void require_same_sample(ways *w, pd_sample_run *run, pd_sample_reader *careful,
+                                const pd_field *f, const uint8_t *end)
 {
-    pd_sample one, other;
+    pd_sample sample;
     careful->parse.status = PPROFDELTA_OK;
     careful->parse.unknown_fields = 0;
-    pd_sample_read(careful, body, &one);
-    if (!pd_sample_read_quick(quick, body, &other))
+    pd_sample_read(careful, f->body, &sample);
+    size_t types = w->columns.len;
+    pd_ledger_clear(&w->ledger, types);
+    require(!pd_window_begin(&w->window, &w->mem, &w->ledger, types, 1, NULL));
+    pd_sample_reader quick = *careful;
+    quick.parse = (pd_parse){.zero = w->tables.bytes.ptr, .mem = &w->mem};
+    const uint8_t *stop = end - f->body.end > PD_QUICK_SLACK ? f->body.end + PD_QUICK_SLACK : end;
+    pd_reader top = pd_reader_of(f->start, (size_t)(stop - f->start));
+    require(!run(&quick, &top, (pd_sample_taker){.window = &w->window}));
+    require(!quick.parse.status && quick.parse.element == w->window.len && w->window.len <= 1);
+    if (!w->window.len)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
-    require(pd_key_equal(pd_stack_hash_key(&one.stack), pd_stack_hash_key(&other.stack)));
-    require(one.values_len == other.values_len);
-    require(!memcmp(one.values, other.values, one.values_len * sizeof *one.values));
+    require(pd_key_equal(w->ledger.keys.keys[0], pd_stack_hash_key(&sample.stack)));
+    require(sample.values_len == types);
+    require(!memcmp(w->window.values, sample.values, types * sizeof *sample.values));
 }
 
-static void require_same_samples(const pd_tables *tables, const pd_stack_numbers *numbers)
+static void require_same_samples(ways *w, const uint8_t *end)
 {
-    pd_columns columns = {.len = tables->types_len};
-    for (size_t i = 0; i < columns.len; i++)
-        columns.slot[i] = (uint8_t)(columns.len - 1 - i);
-    pd_sample_reader careful = {.parse = {.zero = tables->bytes.ptr},
-                                .tables = tables,
-                                .numbers = numbers,
-                                .columns = &columns};
-    pd_sample_reader quick = careful;
-    pd_reader top = pd_reader_of(tables->bytes.ptr, tables->bytes.len);
+    w->columns.len = w->tables.types_len;
+    for (size_t i = 0; i < w->columns.len; i++)
+        w->columns.slot[i] = (uint8_t)(w->columns.len - 1 - i);
+    pd_sample_reader careful = {.parse = {.zero = w->tables.bytes.ptr},
+                                .tables = &w->tables,
+                                .numbers = &w->numbers,
+                                .columns = &w->columns};
+    pd_reader top = pd_reader_of(w->tables.bytes.ptr, w->tables.bytes.len);
     pd_field f;
     while (pd_reader_next(&top, &f))
-        if (f.number == PD_PROFILE_SAMPLE)
-            require_same_sample(&careful, &quick, f.body);
+        if (f.number == PD_PROFILE_SAMPLE) {
+            require_same_sample(w, pd_sample_run_portable, &careful, &f, end);
+            require_same_sample(w, pd_sample_run_best(), &careful, &f, end);
+        }
 }
 
 /* Of any profile whose tables are sound, even if its samples are not. */
-static void require_both_ways(const uint8_t *bytes, size_t len)
+static void require_all_ways(const uint8_t *bytes, size_t len)
 {
-    enum { SLACK = 8 }; /* the quick way may look so far past the end */
-    static pd_stack_numbers numbers;
-    pd_stack_numbers_init(&numbers);
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
-    uint8_t *copy = calloc(len + SLACK, 1);
+    static ways w;
+    pd_stack_numbers_init(&w.numbers);
+    pd_mem_init(&w.mem, NULL, FUZZ_MAX_MEMORY);
+    uint8_t *copy = calloc(len + PD_QUICK_SLACK, 1);
     require(copy);
     if (len)
         memcpy(copy, bytes, len);
-    pd_tables tables = {0};
-    if (!pd_tables_parse(&tables, &mem, (pd_bytes){copy, len}, NULL))
-        require_same_samples(&tables, &numbers);
-    pd_tables_release(&tables, &mem);
-    require(!mem.used);
+    if (!pd_tables_parse(&w.tables, &w.mem, (pd_bytes){copy, len}, NULL))
+        require_same_samples(&w, copy + len + PD_QUICK_SLACK);
+    pd_tables_release(&w.tables, &w.mem);
+    pd_window_release(&w.window, &w.mem);
+    pd_ledger_release(&w.ledger, &w.mem);
+    require(!w.mem.used);
     free(copy);
 }
 
@@ -372,7 +391,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require_view(inflated, inflated_len, &census);
     }
     if (inflates)
-        require_both_ways(inflated, inflated_len);
+        require_all_ways(inflated, inflated_len);
     check_again(data, size, status, &err);
     pprofdelta_free(context);
     return 0;

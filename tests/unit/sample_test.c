@@ -6,27 +6,31 @@
 
 #include <stdlib.h>
 
-enum { LOCATIONS = 300, SLACK = 8 };
+enum { SOME = 300, MANY = 20000 }; /* ids of up to two bytes, and of three */
 
-/* Tables with locations 1..300, a few strings, and so many sample types. */
+/* Tables with a few strings, so many sample types, and locations with the ids 1, 2, 3 ... */
 typedef struct bench {
+    size_t locations;
     pd_mem mem;
     pd_tables tables;
     pd_stack_numbers numbers;
     pd_columns columns;
+    pd_ledger ledger; /* where the quick way's samples go */
+    pd_window window;
     arena arena;
 } bench;
 
-static void bench_begin(bench *b, size_t types)
+static void bench_begin(bench *b, size_t types, size_t locations)
 {
     memset(b, 0, sizeof *b);
+    b->locations = locations;
     pd_mem_init(&b->mem, NULL, UINT64_C(1) << 30);
     pd_stack_numbers_init(&b->numbers);
     emitter e = {.arena = &b->arena, .packing = EMIT_PACKED};
     message profile = message_begin(&e, 15);
     for (size_t i = 0; i < types; i++)
         emit_bytes(&profile, PD_PROFILE_SAMPLE_TYPE, "\x08\x01", 2);
-    for (uint64_t i = 1; i <= LOCATIONS; i++) {
+    for (uint64_t i = 1; i <= locations; i++) {
         message location = message_begin(&e, 5);
         emit_scalar(&location, PD_LOCATION_ID, i);
         emit_scalar(&location, PD_LOCATION_ADDRESS, i * 16);
@@ -44,6 +48,8 @@ static void bench_begin(bench *b, size_t types)
 
 static void bench_end(bench *b)
 {
+    pd_window_release(&b->window, &b->mem);
+    pd_ledger_release(&b->ledger, &b->mem);
     pd_tables_release(&b->tables, &b->mem);
     arena_free(&b->arena);
 }
@@ -66,7 +72,7 @@ static buf make_record(bench *b, emitter *e, rng *r)
     size_t depth = rng_below(r, rng_chance(r, 95) ? 60 : 400);
     bool is_small = rng_chance(r, 50);
     for (size_t i = 0; i < depth; i++)
-        ids[i] = 1 + rng_below(r, is_small ? 127 : LOCATIONS);
+        ids[i] = 1 + rng_below(r, is_small ? 127 : b->locations);
     for (size_t i = 0; i < b->columns.len; i++)
         values[i] = (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 40 : 64);
     message sample = message_begin(e, 3);
@@ -77,46 +83,87 @@ static buf make_record(bench *b, emitter *e, rng *r)
     return message_end(&sample);
 }
 
-/* Reads the record both ways. True where the quick way took it. */
+/* A sample as a window has it. */
+typedef struct outcome {
+    bool is_taken;
+    pd_key key;
+    int64_t values[PPROFDELTA_MAX_TYPES];
+} outcome;
+
+/* Hands the record, as a profile would have it, to a quick way. */
+static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, size_t len,
+                          uint64_t seed)
+{
+    /* Allocated to the byte, so that the sanitizer sees a step too far; the slack is no sample. */
+    uint8_t head[1 + PD_VARINT_MAX] = {PD_TAG_SAMPLE};
+    size_t head_len = (size_t)(pd_varint_encode(head + 1, len) - head);
+    size_t all = head_len + len + PD_QUICK_SLACK;
+    uint8_t *bytes = malloc(all);
+    if (!bytes)
+        abort();
+    memcpy(bytes, head, head_len);
+    if (len)
+        memcpy(bytes + head_len, record, len);
+    memset(bytes + head_len + len, 0xff, PD_QUICK_SLACK);
+    pd_sample_reader r = {.parse = {.zero = bytes, .mem = &b->mem},
+                          .tables = &b->tables,
+                          .numbers = &b->numbers,
+                          .columns = &b->columns};
+    pd_ledger_clear(&b->ledger, b->columns.len);
+    CHECK(pd_window_begin(&b->window, &b->mem, &b->ledger, b->columns.len, 1, NULL) == 0);
+    pd_reader top = pd_reader_of(bytes, all);
+    pprofdelta_status status = run(&r, &top, (pd_sample_taker){.window = &b->window});
+    CHECK_MSG(!status && !r.parse.status, "seed %llu: it failed by itself",
+              (unsigned long long)seed);
+    outcome out = {.is_taken = b->window.len == 1};
+    CHECK(r.parse.element == b->window.len && !r.parse.unknown_fields);
+    CHECK(top.at == bytes + (out.is_taken ? head_len + len : 0));
+    if (out.is_taken) {
+        out.key = b->ledger.keys.keys[0];
+        memcpy(out.values, b->window.values, b->columns.len * sizeof *out.values);
+        CHECK(b->window.origin[0] == 0);
+    }
+    free(bytes);
+    return out;
+}
+
+/* Reads the record by every way there is. True where all quick ones took it. */
 static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
 {
-    uint8_t *bytes = malloc(len + SLACK); /* so that the sanitizer sees a step too far */
+    uint8_t *bytes = malloc(len ? len : 1);
     if (!bytes)
         abort();
     if (len)
         memcpy(bytes, record, len);
-    memset(bytes + len, 0xff, SLACK);
-    pd_sample_reader plain = {.parse.zero = bytes,
-                              .tables = &b->tables,
-                              .numbers = &b->numbers,
-                              .columns = &b->columns},
-                     quick = plain;
-    pd_sample careful, fast;
+    pd_sample_reader r = {
+        .parse.zero = bytes, .tables = &b->tables, .numbers = &b->numbers, .columns = &b->columns};
+    pd_sample careful;
     memset(&careful, 0, sizeof careful);
-    memset(&fast, 0, sizeof fast);
-    bool took = pd_sample_read_quick(&quick, pd_reader_of(bytes, len), &fast);
-    pd_sample_read(&plain, pd_reader_of(bytes, len), &careful);
-    CHECK_MSG(quick.parse.status == PPROFDELTA_OK, "seed %llu: it failed by itself",
-              (unsigned long long)seed);
-    if (took) {
-        CHECK_MSG(plain.parse.status == PPROFDELTA_OK, "seed %llu: took a bad record",
-                  (unsigned long long)seed);
-        CHECK_MSG(pd_key_equal(pd_stack_hash_key(&fast.stack), pd_stack_hash_key(&careful.stack)),
-                  "seed %llu: the keys differ", (unsigned long long)seed);
-        CHECK_MSG(memcmp(fast.values, careful.values, sizeof fast.values) == 0,
-                  "seed %llu: the values differ", (unsigned long long)seed);
+    pd_sample_read(&r, pd_reader_of(bytes, len), &careful);
+    pd_key key = pd_stack_hash_key(&careful.stack);
+    pd_sample_run *const ways[] = {pd_sample_run_portable, pd_sample_run_best()};
+    bool taken = true;
+    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
+        outcome out = read_quick(b, ways[i], record, len, seed);
+        taken &= out.is_taken;
+        if (!out.is_taken)
+            continue;
+        CHECK_MSG(r.parse.status == PPROFDELTA_OK && !r.parse.unknown_fields,
+                  "seed %llu, way %zu: took a bad record", (unsigned long long)seed, i);
+        CHECK_MSG(pd_key_equal(out.key, key), "seed %llu, way %zu: the keys differ",
+                  (unsigned long long)seed, i);
+        CHECK_MSG(memcmp(out.values, careful.values, b->columns.len * sizeof *out.values) == 0,
+                  "seed %llu, way %zu: the values differ", (unsigned long long)seed, i);
     }
-    CHECK_MSG(!took || quick.parse.unknown_fields == plain.parse.unknown_fields,
-              "seed %llu: unknown fields", (unsigned long long)seed);
     free(bytes);
-    return took;
+    return taken;
 }
 
-TEST(as_encoders_write)
+static void read_well_formed(size_t locations)
 {
     size_t taken = 0, all = 4000;
     bench b;
-    bench_begin(&b, 4);
+    bench_begin(&b, 4, locations);
     for (uint64_t seed = 0; seed < all; seed++) {
         rng r = {seed};
         emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
@@ -128,11 +175,18 @@ TEST(as_encoders_write)
     bench_end(&b);
 }
 
+TEST(as_encoders_write)
+{
+    read_well_formed(127);
+    read_well_formed(SOME);
+    read_well_formed(MANY);
+}
+
 TEST(in_every_legal_form)
 {
     for (size_t types = 1; types <= PPROFDELTA_MAX_TYPES; types += 9) {
         bench b;
-        bench_begin(&b, types);
+        bench_begin(&b, types, types % 2 ? SOME : MANY);
         for (uint64_t seed = 0; seed < 1000; seed++) {
             rng r = {seed};
             emitter e = {.arena = &b.arena,
@@ -150,10 +204,10 @@ TEST(in_every_legal_form)
     }
 }
 
-TEST(damaged)
+static void read_damaged(size_t locations)
 {
     bench b;
-    bench_begin(&b, 2);
+    bench_begin(&b, 2, locations);
     for (uint64_t seed = 0; seed < 20000; seed++) {
         rng r = {seed};
         emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
@@ -165,6 +219,12 @@ TEST(damaged)
         agree(&b, bytes, rng_chance(&r, 20) ? rng_below(&r, record.len + 1) : record.len, seed);
     }
     bench_end(&b);
+}
+
+TEST(damaged)
+{
+    read_damaged(SOME);
+    read_damaged(MANY);
 }
 
 TEST(quick_field_reader)

@@ -1,7 +1,8 @@
 /* A window against a naive one: rows, duplicates, and what its ledger holds when it is over. */
 #include "../support/test.h"
 
-#include "delta/window.h"
+#include "delta/reset.h"
+#include "delta/tally.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)
@@ -367,7 +368,140 @@ TEST(a_window_that_never_began_can_be_taken_back)
     end(&k);
 }
 
+/* ---------------------------------------------------------------------------------------------
+ * Samples that stand still: the window without rows for them, and its twin with all rows
+ * ------------------------------------------------------------------------------------------ */
+
+/* A process that does little from look to look: few counters move, most gauges are zero, and some
+ * samples come in two records, of which the first may be all that there was the last time. */
+static void live_on(rng *r, look *l, size_t counters)
+{
+    size_t people = l->len ? l->len : 1 + rng_below(r, PEOPLE);
+    for (size_t i = 0; i < people; i++) {
+        sample *s = &l->samples[i];
+        if (l->len == 0)
+            *s = (sample){.who = i};
+        s->origin = rng_next(r);
+        for (size_t n = 0; n < l->stride; n++)
+            if (n >= counters)
+                s->values[n] = rng_chance(r, 10) ? (int64_t)rng_below(r, 3) : 0;
+            else if (rng_chance(r, 10))
+                s->values[n] += (int64_t)rng_below(r, 5) - (rng_chance(r, 20) ? 3 : 0);
+    }
+    l->len = people;
+}
+
+/* The look as it is shown: some vanished, and some said again in a second record. */
+static void show(rng *r, const look *l, look *out)
+{
+    out->stride = l->stride;
+    out->len = 0;
+    for (size_t i = 0; i < l->len; i++)
+        if (!rng_chance(r, 5))
+            out->samples[out->len++] = l->samples[i];
+    for (size_t again = rng_below(r, 3); again && out->len; again--) {
+        sample *s = &out->samples[out->len++];
+        *s = out->samples[rng_below(r, out->len - 1)];
+        for (size_t n = 0; n < l->stride; n++)
+            s->values[n] = rng_chance(r, 70) ? 0 : 1;
+    }
+}
+
+static void same_books(const pd_window *a, const pd_window *b, size_t stride)
+{
+    pd_reset_facts facts = {.on_reset = PPROFDELTA_ON_RESET_AUTO};
+    pd_verdict x = pd_reset_judge(a, &facts), y = pd_reset_judge(b, &facts);
+    CHECK(x.restart == y.restart && x.has_decrease == y.has_decrease);
+    pd_tally one, other;
+    pd_tally_begin(&one, a, PD_SUBTRACT_CLAMP);
+    pd_tally_begin(&other, b, PD_SUBTRACT_CLAMP);
+    CHECK(one.matched == other.matched && one.fresh == other.fresh &&
+          one.vanished == other.vanished && one.clamped == other.clamped);
+    CHECK(memcmp(one.types, other.types, stride * sizeof *one.types) == 0);
+    CHECK(a->duplicates == b->duplicates);
+}
+
+/* What is left of the rows once those that give nothing are gone. */
+static void same_output(const pd_window *some, const pd_window *all, size_t stride)
+{
+    int64_t one[STRIDE_MAX], other[STRIDE_MAX];
+    size_t row = 0;
+    for (size_t i = 0; i < all->len; i++) {
+        if (!pd_subtract_row(all, i, PD_SUBTRACT_CLAMP, other))
+            continue;
+        while (row < some->len && !pd_subtract_row(some, row, PD_SUBTRACT_CLAMP, one))
+            row++;
+        REQUIRE(row < some->len);
+        CHECK(some->entry[row] == all->entry[i] && some->origin[row] == all->origin[i]);
+        CHECK(memcmp(one, other, stride * sizeof *one) == 0);
+        row++;
+    }
+    while (row < some->len)
+        CHECK(!pd_subtract_row(some, row++, PD_SUBTRACT_CLAMP, one));
+}
+
+static void same_ledgers(const pd_ledger *a, const pd_ledger *b)
+{
+    REQUIRE(a->keys.len == b->keys.len && a->living == b->living && a->committed == b->committed);
+    for (size_t i = 0; i < a->keys.len; i++)
+        CHECK(pd_key_equal(a->keys.keys[i], b->keys.keys[i]) && a->seen[i] == b->seen[i]);
+    CHECK(!a->keys.len ||
+          memcmp(a->base, b->base, a->keys.len * a->counters * sizeof *a->base) == 0);
+}
+
+static void fill_skipping(kit *k, const look *l)
+{
+    REQUIRE(pd_window_begin(&k->window, &k->mem, &k->ledger, l->stride, 0, NULL) == PPROFDELTA_OK);
+    k->window.skips_still = true;
+    for (size_t i = 0; i < l->len; i++) {
+        const sample *s = &l->samples[i];
+        REQUIRE(pd_window_add(&k->window, &k->mem, key_of(s->who), s->origin, s->values, NULL) ==
+                PPROFDELTA_OK);
+    }
+}
+
+TEST(what_stands_still_needs_no_row)
+{
+    size_t still = 0, refilled = 0;
+    for (uint64_t seed = 1; seed <= 2000; seed++) {
+        rng r = {seed};
+        size_t stride = 1 + rng_below(&r, STRIDE_MAX), counters = 1 + rng_below(&r, stride);
+        kit some, all;
+        static look life, shown;
+        begin(&some, counters);
+        begin(&all, counters);
+        life.len = 0;
+        life.stride = stride;
+        for (int window = 0; window < 5; window++) {
+            live_on(&r, &life, counters);
+            show(&r, &life, &shown);
+            fill_skipping(&some, &shown);
+            REQUIRE(fill(&all, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
+            if (some.window.lacks_rows) { /* as the door does then */
+                refilled++;
+                pd_window_abandon(&some.window);
+                REQUIRE(fill(&some, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
+            }
+            still += some.window.still;
+            CHECK(some.window.len + some.window.still == all.window.len);
+            same_books(&some.window, &all.window, stride);
+            same_output(&some.window, &all.window, stride);
+            if (rng_chance(&r, 20)) {
+                pd_window_abandon(&some.window);
+                pd_window_abandon(&all.window);
+            } else {
+                pd_window_commit(&some.window, PD_COMMIT_KEEP);
+                pd_window_commit(&all.window, PD_COMMIT_KEEP);
+            }
+            same_ledgers(&some.ledger, &all.ledger);
+        }
+        end(&some);
+        end(&all);
+    }
+    CHECK_MSG(still > 10000 && refilled > 100, "%zu stood still, %zu refilled", still, refilled);
+}
+
 TEST_MAIN(CASE(a_naive_window_has_the_same_rows), CASE(a_guess_changes_nothing),
           CASE(a_shuffled_look_holds_the_same), CASE(old_rows_are_not_mistaken_for_new_ones),
           CASE(every_allocation_may_fail), CASE(more_rows_than_can_be_are_refused),
-          CASE(a_window_that_never_began_can_be_taken_back))
+          CASE(a_window_that_never_began_can_be_taken_back), CASE(what_stands_still_needs_no_row))

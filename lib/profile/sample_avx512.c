@@ -1,0 +1,178 @@
+/* The quick way to read samples where the processor has AVX-512 with byte compression (VBMI2) and
+ * BMI2: see sample_quick.h.
+ *
+ * The ids of a stack are decoded up to 64 bytes at a time. A byte without its top bit ends an id,
+ * so the ends, compressed, are the ids' last bytes in order; the bytes before the ends, compressed
+ * by the same mask, are their last but one where they have one, and so on:
+ *
+ *     bytes   05   83 01   a9 c4 02   7f          ends     . 05  01  02  7f
+ *                                                 before     -   83  c4  -
+ *                                                 before     -   -   a9  -
+ *
+ * The identities are then gathered and multiplied eight at a time. There is no branch on the length
+ * of anything. */
+#include "profile/samples.h"
+
+#if defined(__x86_64__)
+#include <immintrin.h>
+
+#define FAST                                                                                       \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi,bmi2,lzcnt,"         \
+                          "popcnt")))
+
+#define HIGHS UINT64_C(0x8080808080808080)
+
+FAST static inline const uint8_t *take_value(const uint8_t *p, uint64_t *value)
+{
+    uint64_t word = pd_load64(p), stops = ~word & HIGHS;
+    if (__builtin_expect(!stops, 0))
+        return NULL;
+    *value = _pext_u64(word & (stops ^ (stops - 1)), ~HIGHS);
+    return p + (_tzcnt_u64(stops) >> 3) + 1;
+}
+
+/* Where two-byte ids end, none of three bytes can be good. */
+enum { TWO_BYTES = 1 << 14 };
+
+/* Up to 64 ids taken apart: the last byte of each, the one before, the one before that; 0 where
+ * there is none (a byte before the last is never 0: its top bit is set). */
+typedef struct ids {
+    __m512i last, second, third;
+    unsigned len;
+    unsigned bytes; /* that they take; the rest begins an id that does not end here */
+} ids;
+
+/* Takes the ids at p apart, as far as 64 bytes go. */
+FAST static inline bool take_apart(const uint8_t *p, size_t len, bool has_three, ids *out)
+{
+    __mmask64 here = _bzhi_u64(UINT64_MAX, (unsigned)(len < 64 ? len : 64));
+    __m512i bytes = _mm512_maskz_loadu_epi8(here, p);
+    __mmask64 goes_on = _mm512_movepi8_mask(bytes), ends = here & ~goes_on;
+    __mmask64 after1 = goes_on << 1, after2 = after1 & goes_on << 2; /* so many bytes before */
+    __mmask64 too_long = has_three ? after2 & goes_on << 3 : after2;
+    if (__builtin_expect(!ends || too_long, 0))
+        return false;
+    __m512i before1 = _mm512_maskz_loadu_epi8(here & after1, p - 1);
+    out->last = out->third = _mm512_maskz_compress_epi8(ends, bytes);
+    out->second = _mm512_maskz_compress_epi8(ends, before1);
+    if (has_three)
+        out->third =
+            _mm512_maskz_compress_epi8(ends, _mm512_maskz_loadu_epi8(here & after2, p - 2));
+    out->len = (unsigned)_mm_popcnt_u64(ends);
+    out->bytes = 64 - (unsigned)_lzcnt_u64(ends);
+    return true;
+}
+
+/* Puts seven more bits below the ids that have a byte there. */
+FAST static inline __m512i append(__m512i id, __m128i bytes)
+{
+    __m512i byte = _mm512_cvtepu8_epi32(bytes);
+    __mmask16 has = _mm512_test_epi32_mask(byte, byte);
+    return _mm512_mask_or_epi32(id, has, _mm512_slli_epi32(id, 7),
+                                _mm512_and_si512(byte, _mm512_set1_epi32(0x7f)));
+}
+
+typedef struct sums {
+    __m512i lo, hi;
+    size_t position;
+    __m512i most; /* ids go from 1 to this */
+} sums;
+
+/* Adds the eight locations of these indices, as far as the mask has them, at positions from
+ * `position` on. */
+FAST static inline void add_eight(sums *s, const pd_sample_reader *r, size_t position,
+                                  __m256i index, __mmask8 mask)
+{
+    const pd_key *idents = r->tables->idents;
+    __m512i zero = _mm512_setzero_si512();
+    __m256i word = _mm256_slli_epi32(index, 1); /* an identity is two words */
+    __m512i lo = _mm512_mask_i32gather_epi64(zero, mask, word, &idents->lo, 8);
+    __m512i hi = _mm512_mask_i32gather_epi64(zero, mask, word, &idents->hi, 8);
+    __m512i number_lo = _mm512_loadu_si512(r->numbers->lo + position);
+    __m512i number_hi = _mm512_loadu_si512(r->numbers->hi + position);
+    s->lo = _mm512_add_epi64(s->lo, _mm512_mullo_epi64(lo, number_lo));
+    s->hi = _mm512_add_epi64(s->hi, _mm512_mullo_epi64(hi, number_hi));
+}
+
+/* Adds sixteen locations, or the `len` that are left of them. `at` is the first's number among those
+ * taken apart. */
+FAST static inline bool add_sixteen(sums *s, const pd_sample_reader *r, unsigned at, unsigned len,
+                                    __m512i id)
+{
+    __mmask16 here = (__mmask16)_bzhi_u32(0xffff, len);
+    __m512i index = _mm512_sub_epi32(id, _mm512_set1_epi32(1));
+    if (__builtin_expect(_mm512_mask_cmpge_epu32_mask(here, index, s->most), 0))
+        return false;
+    add_eight(s, r, s->position + at, _mm512_castsi512_si256(index), (__mmask8)here);
+    if (len > 8)
+        add_eight(s, r, s->position + at + 8, _mm512_extracti64x4_epi64(index, 1),
+                  (__mmask8)(here >> 8));
+    return true;
+}
+
+/* The part of a number N that is a constant expression: an instruction needs it so. */
+#define SIXTEEN(v, N) _mm512_extracti32x4_epi32(v, N)
+#define PUT_TOGETHER(N)                                                                            \
+    (has_three                                                                                     \
+         ? append(append(_mm512_cvtepu8_epi32(SIXTEEN(in->last, N)), SIXTEEN(in->second, N)),      \
+                  SIXTEEN(in->third, N))                                                           \
+         : append(_mm512_cvtepu8_epi32(SIXTEEN(in->last, N)), SIXTEEN(in->second, N)))
+
+FAST static inline bool add_ids(sums *s, const pd_sample_reader *r, const ids *in, bool has_three)
+{
+    bool ok = add_sixteen(s, r, 0, in->len, PUT_TOGETHER(0));
+    if (in->len > 16)
+        ok &= add_sixteen(s, r, 16, in->len - 16, PUT_TOGETHER(1));
+    if (in->len > 32)
+        ok &= add_sixteen(s, r, 32, in->len - 32, PUT_TOGETHER(2));
+    if (in->len > 48)
+        ok &= add_sixteen(s, r, 48, in->len - 48, PUT_TOGETHER(3));
+    s->position += in->len;
+    return ok;
+}
+
+/* What is not for us, in a hash of its own: one that the address is taken of is not in registers. */
+static bool take_portably(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
+                          pd_stack_hash *stack)
+{
+    pd_stack_hash hash = {0};
+    bool ok = pd_sample_stack(r, p, end, &hash);
+    stack->lo = hash.lo;
+    stack->hi = hash.hi;
+    stack->depth = hash.depth;
+    return ok;
+}
+
+FAST static inline bool take_stack(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
+                                   pd_stack_hash *stack)
+{
+    const uint8_t *start = p;
+    size_t sequential = r->tables->location_map.sequential;
+    bool has_three = sequential >= TWO_BYTES;
+    sums s = {_mm512_setzero_si512(), _mm512_setzero_si512(), 0,
+              _mm512_set1_epi32((int)sequential)};
+    if (end - p >= PD_STACK_BLOCK || sequential > INT32_MAX / 2)
+        return take_portably(r, start, end, stack);
+    while (p < end) {
+        ids some;
+        if (!take_apart(p, (size_t)(end - p), has_three, &some) ||
+            !add_ids(&s, r, &some, has_three))
+            return take_portably(r, start, end, stack);
+        p += some.bytes;
+    }
+    __m512i pairs = _mm512_add_epi64(_mm512_unpacklo_epi64(s.lo, s.hi), /* lo, hi, lo, hi ... */
+                                     _mm512_unpackhi_epi64(s.lo, s.hi));
+    __m256i four =
+        _mm256_add_epi64(_mm512_castsi512_si256(pairs), _mm512_extracti64x4_epi64(pairs, 1));
+    __m128i two = _mm_add_epi64(_mm256_castsi256_si128(four), _mm256_extracti128_si256(four, 1));
+    stack->lo = (uint64_t)_mm_cvtsi128_si64(two);
+    stack->hi = (uint64_t)_mm_extract_epi64(two, 1);
+    stack->depth = s.position;
+    return true;
+}
+
+#define PD_QUICK_RUN    pd_sample_run_avx512
+#define PD_QUICK_TARGET FAST
+#include "profile/sample_quick.h"
+
+#endif

@@ -1,0 +1,150 @@
+/* The quick way to read samples, but for two steps: those that a processor can do better are left to
+ * the file that includes this one, which defines beforehand
+ *
+ *     PD_QUICK_RUN     the name of the function that comes out of it (declared in sample.h)
+ *     PD_QUICK_TARGET  attributes for every function here, or nothing
+ *     take_stack       adds the locations of a packed run of ids to a hash that is empty
+ *     take_value       decodes a varint, 8 bytes being readable
+ *
+ * One pass over each record, all state in registers. What makes it quick, each worth its place by
+ * measurement (tests/bench): an id is two multiply-adds into the stack's sums; values are decoded
+ * without a branch on their length, which nobody can predict; a label that was met before, as most
+ * were (Go has one for each size class), is known by its bytes. */
+#include "profile/samples.h"
+
+/* A packed run of values, all of them. */
+PD_QUICK_TARGET static inline bool read_values(const pd_columns *columns, const uint8_t *p,
+                                               const uint8_t *end, int64_t *values)
+{
+    for (size_t i = 0; i < columns->len; i++) {
+        uint64_t value;
+        if (p >= end || !(p = take_value(p, &value)))
+            return false;
+        values[columns->slot[i]] = (int64_t)value;
+    }
+    return p == end;
+}
+
+/* Any label of varints only, each field at most once: of one that is there twice the careful way
+ * checks both. */
+PD_QUICK_TARGET static inline bool read_label_fields(const uint8_t *p, const uint8_t *end,
+                                                     uint64_t field[4])
+{
+    enum { FIRST = PD_LABEL_KEY << 3, LAST = PD_LABEL_NUM_UNIT << 3 };
+    unsigned seen = 0;
+    while (end - p >= 2) {
+        unsigned tag = *p++;
+        uint64_t value;
+        if (!(p = take_value(p, &value)) || (tag & 7) || tag - FIRST > LAST - FIRST ||
+            (seen >> (tag >> 3) & 1))
+            return false;
+        seen |= 1u << (tag >> 3);
+        field[(tag >> 3) - 1] = value;
+    }
+    return p == end;
+}
+
+PD_QUICK_TARGET static inline bool label_key(pd_sample_reader *r, const uint8_t *p,
+                                             const uint8_t *end, pd_key *key)
+{
+    uint64_t field[4] = {0}; /* key, str, num, num_unit */
+    size_t strings = r->tables->strings_len;
+    if (!read_label_fields(p, end, field) || field[0] >= strings || field[1] >= strings ||
+        field[3] >= strings)
+        return false;
+    pd_key names =
+        pd_sample_label_names(r, (uint32_t)field[0], (uint32_t)field[1], (uint32_t)field[3]);
+    *key = pd_label_key(names, (int64_t)field[2]);
+    return true;
+}
+
+/* A label of up to 8 bytes is looked up as the number that they are; it begins with a tag, so that
+ * it is not 0, and a free place is. */
+PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t *p,
+                                              const uint8_t *end, pd_stack_hash *stack)
+{
+    size_t len = (size_t)(end - p);
+    if (len - 1 >= 8) {
+        pd_key key;
+        if (!label_key(r, p, end, &key))
+            return false;
+        pd_stack_hash_label(stack, key);
+        return true;
+    }
+    uint64_t word = pd_load64(p) & UINT64_MAX >> (64 - 8 * len);
+    pd_label_seen *seen = &r->labels[word * UINT64_C(0x9e3779b97f4a7c15) >> PD_LABELS_SEEN_SHIFT];
+    if (__builtin_expect(seen->word != word, 0)) {
+        if (!label_key(r, p, end, &seen->key)) {
+            seen->word = 0;
+            return false;
+        }
+        seen->word = word;
+    }
+    pd_stack_hash_label(stack, seen->key);
+    return true;
+}
+
+/* Takes a field with this tag off the front of [p, end): its body is [return, *body_end). NULL where
+ * something else is there. */
+PD_QUICK_TARGET static inline const uint8_t *take_field(const uint8_t *p, const uint8_t *end,
+                                                        uint8_t tag, const uint8_t **body_end)
+{
+    if (end - p < 2 || *p != tag)
+        return NULL;
+    uint64_t len = p[1];
+    p += 2;
+    if (__builtin_expect(len >= 0x80, 0)) {
+        p = take_value(p - 1, &len);
+        if (!p || p > end)
+            return NULL;
+    }
+    if (len > (size_t)(end - p))
+        return NULL;
+    *body_end = p + len;
+    return p;
+}
+
+/* One record, with 8 readable bytes behind it: the values, before the stack as Go has it or behind it
+ * as others do, then the labels. False where it is not for the quick way. */
+PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_t *p,
+                                               const uint8_t *end, pd_key *key, int64_t *values)
+{
+    enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
+    pd_stack_hash hash = {0};
+    const uint8_t *body, *next = p;
+    bool has_values = (body = take_field(next, end, TAG_VALUES, &next)) != NULL;
+    if (has_values && !read_values(r->columns, body, next, values))
+        return false;
+    if ((body = take_field(next, end, TAG_STACK, &next)) && !take_stack(r, body, next, &hash))
+        return false;
+    if (!has_values && (!(body = take_field(next, end, TAG_VALUES, &next)) ||
+                        !read_values(r->columns, body, next, values)))
+        return false;
+    while ((body = take_field(next, end, TAG_LABEL, &next)))
+        if (!read_label(r, body, next, &hash))
+            return false;
+    *key = pd_stack_hash_key(&hash);
+    return next == end;
+}
+
+PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *top,
+                                               pd_sample_taker taker)
+{
+    const uint8_t *start;
+    pd_reader body;
+    pd_key key;
+    int64_t values[PPROFDELTA_MAX_TYPES];
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (pd_sample_next(top, &start, &body)) {
+        if (top->end - body.end < PD_QUICK_SLACK ||
+            !read_record(r, body.at, body.end, &key, values)) {
+            top->at = start; /* it is the careful way's */
+            break;
+        }
+        r->parse.element++;
+        status = pd_sample_take(taker, &r->parse, key, start, values);
+        if (__builtin_expect(status != PPROFDELTA_OK, 0))
+            break;
+    }
+    return status;
+}
