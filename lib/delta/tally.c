@@ -31,7 +31,7 @@ static void book_ledger(pd_tally *tally, const pd_window *w, size_t counter)
         uint32_t trace = w->trace[entry];
         base_sum_add(&all, base);
         base_sum_add(&vanished, trace == PD_TRACE_NONE ? base : 0);
-        base_sum_add(&still, trace == PD_TRACE_STILL ? base : 0);
+        base_sum_add(&still, trace & PD_TRACE_STILL ? base : 0);
     }
     pd_type_sums *sums = &tally->types[counter];
     sums->prev = base_sum_get(&all);

@@ -57,6 +57,7 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->len = w->still = 0;
     w->duplicates = 0;
     w->guess = 0;
+    w->late_len = 0;
     w->skips_still = w->lacks_rows = false;
     if (w->trace_cap)
         memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
@@ -66,18 +67,69 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     return status;
 }
 
+static bool is_late(const pd_window *w, uint32_t row)
+{
+    for (size_t i = 0; i < w->late_len; i++)
+        if (w->late[i] == row)
+            return true;
+    return false;
+}
+
+/* Notes a row that has just been made as late, if it is: if a row with a later origin was before it. */
+static void note_late(pd_window *w, uint32_t row)
+{
+    uint64_t origin = w->origin[row];
+    size_t before = row;
+    while (before && is_late(w, (uint32_t)before - 1))
+        before--;
+    if (!before || w->origin[before - 1] < origin)
+        return;
+    w->lacks_rows |= w->late_len == PD_LATE_MAX;
+    if (w->lacks_rows)
+        return;
+    size_t place = w->late_len++;
+    for (; place && w->origin[w->late[place - 1]] > origin; place--)
+        w->late[place] = w->late[place - 1];
+    w->late[place] = row;
+}
+
+/* An entry that stood still moves after all. */
+static void make_late_row(pd_window *w, uint32_t entry)
+{
+    uint32_t row = (uint32_t)w->len++;
+    w->entry[row] = entry;
+    w->origin[row] = w->trace[entry] & ~PD_TRACE_STILL;
+    w->trace[entry] = row + 1;
+    w->still--;
+    int64_t *values = pd_window_values(w, row);
+    memset(values, 0, w->stride * sizeof *values);
+    memcpy(values, pd_ledger_base(w->ledger, entry), w->ledger->counters * sizeof *values);
+    note_late(w, row);
+}
+
 void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
 {
+    int64_t any = 0;
+    for (size_t i = 0; i < w->stride; i++)
+        any |= values[i];
     w->duplicates++;
-    uint32_t row = pd_window_row_of(w, entry);
-    if (row == PD_ROW_STILL) {
-        for (size_t i = 0; i < w->stride; i++)
-            w->lacks_rows |= values[i] != 0;
+    if (!any)
         return;
-    }
-    int64_t *sum = pd_window_values(w, row);
+    if (w->trace[entry] & PD_TRACE_STILL)
+        make_late_row(w, entry);
+    int64_t *sum = pd_window_values(w, w->trace[entry] - 1);
     for (size_t i = 0; i < w->stride; i++)
         sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
+}
+
+size_t pd_window_next(const pd_window *w, pd_window_walk *walk)
+{
+    while (walk->row < w->len && is_late(w, (uint32_t)walk->row))
+        walk->row++;
+    bool has_row = walk->row < w->len, has_late = walk->late < w->late_len;
+    if (has_late && (!has_row || w->origin[w->late[walk->late]] < w->origin[walk->row]))
+        return w->late[walk->late++];
+    return has_row ? walk->row++ : PD_ROW_NONE;
 }
 
 void pd_window_commit(pd_window *w, pd_commit how)

@@ -13,14 +13,23 @@
  * Rows are in order of first appearance, which is the order of the output. Most samples of most
  * profiles have done nothing since the last window and hold nothing: no counter moved, every gauge
  * is zero. Nothing of them can come out, so where the door allows it (skips_still) they get no row,
- * only a mark that they were there: what a window costs from here on grows with what happened. */
+ * only a mark that they were there: what a window costs from here on grows with what happened.
+ *
+ * It is rare, but a sample that stood still may come again in a second record and move. Then its row
+ * is made late, and pd_window_walk puts it where it belongs. */
 #ifndef PD_DELTA_WINDOW_H
 #define PD_DELTA_WINDOW_H
 
 #include "delta/ledger.h"
 
-#define PD_ROW_NONE  (UINT32_MAX - 1) /* the window does not have the entry */
-#define PD_ROW_STILL UINT32_MAX       /* it has it, just as the ledger does, without gauges */
+#define PD_ROW_NONE  UINT32_MAX       /* the window does not have the entry */
+#define PD_ROW_STILL (UINT32_MAX - 1) /* it has it, just as the ledger does, without gauges */
+
+/* What the window has of an entry: nothing; row n, as n + 1; or, standing still, where it came. */
+#define PD_TRACE_NONE  UINT32_C(0)
+#define PD_TRACE_STILL (UINT32_C(1) << 31)
+
+enum { PD_LATE_MAX = 64 };
 
 typedef struct pd_window {
     pd_ledger *ledger;
@@ -34,12 +43,11 @@ typedef struct pd_window {
     size_t still;        /* entries that stand still */
     uint64_t duplicates; /* samples that were added to an earlier one */
     uint32_t guess;      /* the entry that the next sample probably is */
-    bool skips_still;    /* the door's choice: set it after pd_window_begin */
-    bool lacks_rows;     /* a sample that stood still was met again and moved: its row, which has
-                            its place in the order, is not there. The door fills anew, all rows */
-} pd_window;             /* zero it to begin */
-
-enum { PD_TRACE_NONE, PD_TRACE_STILL, PD_TRACE_ROW /* and row n is PD_TRACE_ROW + n */ };
+    bool skips_still;    /* the door's choice, set after pd_window_begin; its origins then rise */
+    bool lacks_rows;     /* more late rows than there is room for: the door fills anew, all rows */
+    size_t late_len;
+    uint32_t late[PD_LATE_MAX]; /* rows that were made late, by origin */
+} pd_window;                    /* zero it to begin */
 
 /* Begins a window on a ledger that has nothing uncommitted, with room for `rows` rows to begin
  * with. */
@@ -54,13 +62,21 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
 /* The row of an entry, PD_ROW_NONE or PD_ROW_STILL. */
 static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
 {
-    return window->trace[entry] - PD_TRACE_ROW; /* the first two wrap to the last two */
+    uint32_t trace = window->trace[entry];
+    return trace & PD_TRACE_STILL ? PD_ROW_STILL : trace - 1;
 }
+
+/* The rows in order: begin with a zeroed walk, until PD_ROW_NONE. */
+typedef struct pd_window_walk {
+    size_t row, late; /* the next of either kind */
+} pd_window_walk;
+
+size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 
 /* Room in the ledger for one entry more, and in the window for one row more. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* A sample whose entry the window has already. */
+/* A sample whose entry the window has already; there is room for a row. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
 
 /* Does a sample with these values stand still? */
@@ -100,14 +116,15 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
         pd_window_add_again(w, entry, values);
         return PPROFDELTA_OK;
     }
-    if (w->skips_still && entry < w->ledger->committed && pd_window_is_still(w, entry, values)) {
-        w->trace[entry] = PD_TRACE_STILL;
+    if (w->skips_still && entry < w->ledger->committed && origin < PD_TRACE_STILL &&
+        pd_window_is_still(w, entry, values)) {
+        w->trace[entry] = PD_TRACE_STILL | (uint32_t)origin;
         w->still++;
         return PPROFDELTA_OK;
     }
     size_t row = w->len++;
     w->entry[row] = entry;
-    w->trace[entry] = (uint32_t)row + PD_TRACE_ROW;
+    w->trace[entry] = (uint32_t)row + 1;
     w->origin[row] = origin;
     int64_t *out = pd_window_values(w, row);
     for (size_t i = 0; i < w->stride; i++)

@@ -27,7 +27,8 @@ static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
 {
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    for (size_t row = 0; row < cur->window.len; row++) {
+    pd_window_walk walk = {0, 0};
+    for (size_t row; (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         if (tally)

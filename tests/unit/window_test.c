@@ -7,7 +7,7 @@
 
 #define PLENTY (UINT64_C(1) << 40)
 
-enum { PEOPLE = 60, STRIDE_MAX = 4, SAMPLES_MAX = 300 };
+enum { PEOPLE = 120, STRIDE_MAX = 4, SAMPLES_MAX = 300 };
 
 static pd_key key_of(size_t who)
 {
@@ -381,7 +381,6 @@ static void live_on(rng *r, look *l, size_t counters)
         sample *s = &l->samples[i];
         if (l->len == 0)
             *s = (sample){.who = i};
-        s->origin = rng_next(r);
         for (size_t n = 0; n < l->stride; n++)
             if (n >= counters)
                 s->values[n] = rng_chance(r, 10) ? (int64_t)rng_below(r, 3) : 0;
@@ -399,12 +398,18 @@ static void show(rng *r, const look *l, look *out)
     for (size_t i = 0; i < l->len; i++)
         if (!rng_chance(r, 5))
             out->samples[out->len++] = l->samples[i];
-    for (size_t again = rng_below(r, 3); again && out->len; again--) {
+    size_t again = rng_chance(r, 10) ? 180 : rng_below(r, 3);
+    for (; again && out->len; again--) {
         sample *s = &out->samples[out->len++];
         *s = out->samples[rng_below(r, out->len - 1)];
         for (size_t n = 0; n < l->stride; n++)
             s->values[n] = rng_chance(r, 70) ? 0 : 1;
     }
+    for (size_t i = 0; i < out->len; i++) /* they rise, as offsets do; some are too large to note */
+        out->samples[i].origin = (i + 1) * (rng_chance(r, 10) ? UINT64_C(1) << 31 : 3) / 3;
+    for (size_t i = 1; i < out->len; i++)
+        if (out->samples[i].origin <= out->samples[i - 1].origin)
+            out->samples[i].origin = out->samples[i - 1].origin + 1;
 }
 
 static void same_books(const pd_window *a, const pd_window *b, size_t stride)
@@ -425,19 +430,20 @@ static void same_books(const pd_window *a, const pd_window *b, size_t stride)
 static void same_output(const pd_window *some, const pd_window *all, size_t stride)
 {
     int64_t one[STRIDE_MAX], other[STRIDE_MAX];
-    size_t row = 0;
+    size_t row;
+    pd_window_walk walk = {0, 0};
     for (size_t i = 0; i < all->len; i++) {
         if (!pd_subtract_row(all, i, PD_SUBTRACT_CLAMP, other))
             continue;
-        while (row < some->len && !pd_subtract_row(some, row, PD_SUBTRACT_CLAMP, one))
-            row++;
-        REQUIRE(row < some->len);
+        while ((row = pd_window_next(some, &walk)) != PD_ROW_NONE &&
+               !pd_subtract_row(some, row, PD_SUBTRACT_CLAMP, one))
+            ;
+        REQUIRE(row != PD_ROW_NONE);
         CHECK(some->entry[row] == all->entry[i] && some->origin[row] == all->origin[i]);
         CHECK(memcmp(one, other, stride * sizeof *one) == 0);
-        row++;
     }
-    while (row < some->len)
-        CHECK(!pd_subtract_row(some, row++, PD_SUBTRACT_CLAMP, one));
+    while ((row = pd_window_next(some, &walk)) != PD_ROW_NONE)
+        CHECK(!pd_subtract_row(some, row, PD_SUBTRACT_CLAMP, one));
 }
 
 static void same_ledgers(const pd_ledger *a, const pd_ledger *b)
@@ -462,7 +468,7 @@ static void fill_skipping(kit *k, const look *l)
 
 TEST(what_stands_still_needs_no_row)
 {
-    size_t still = 0, refilled = 0;
+    size_t still = 0, late = 0, refilled = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         rng r = {seed};
         size_t stride = 1 + rng_below(&r, STRIDE_MAX), counters = 1 + rng_below(&r, stride);
@@ -483,6 +489,7 @@ TEST(what_stands_still_needs_no_row)
                 REQUIRE(fill(&some, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
             }
             still += some.window.still;
+            late += some.window.late_len;
             CHECK(some.window.len + some.window.still == all.window.len);
             same_books(&some.window, &all.window, stride);
             same_output(&some.window, &all.window, stride);
@@ -498,10 +505,37 @@ TEST(what_stands_still_needs_no_row)
         end(&some);
         end(&all);
     }
-    CHECK_MSG(still > 10000 && refilled > 100, "%zu stood still, %zu refilled", still, refilled);
+    CHECK_MSG(still > 10000 && late > 100, "%zu stood still, %zu late, %zu refilled", still, late,
+              refilled);
+}
+
+/* As many late rows as there is room for, and one more. */
+TEST(with_too_many_late_rows_the_window_is_filled_anew)
+{
+    for (size_t late = PD_LATE_MAX - 1; late <= PD_LATE_MAX + 1; late++) {
+        static look life, shown;
+        kit k;
+        begin(&k, 1);
+        life = (look){.stride = 1, .len = PEOPLE};
+        for (size_t i = 0; i < PEOPLE; i++)
+            life.samples[i] = (sample){.who = i, .origin = i, .values = {5}};
+        REQUIRE(fill(&k, &life, AS_IT_IS, NULL) == PPROFDELTA_OK);
+        pd_window_commit(&k.window, PD_COMMIT_KEEP);
+        shown = life;
+        shown.samples[PEOPLE - 1].values[0]++; /* a row, in its place; all others are early */
+        for (size_t i = 0; i < late; i++)
+            shown.samples[shown.len++] =
+                (sample){.who = (i * 7) % (PEOPLE - 1), .origin = PEOPLE + i, .values = {1}};
+        fill_skipping(&k, &shown);
+        CHECK(k.window.lacks_rows == (late > PD_LATE_MAX));
+        CHECK(k.window.late_len == (late < PD_LATE_MAX ? late : PD_LATE_MAX));
+        pd_window_abandon(&k.window);
+        end(&k);
+    }
 }
 
 TEST_MAIN(CASE(a_naive_window_has_the_same_rows), CASE(a_guess_changes_nothing),
           CASE(a_shuffled_look_holds_the_same), CASE(old_rows_are_not_mistaken_for_new_ones),
           CASE(every_allocation_may_fail), CASE(more_rows_than_can_be_are_refused),
-          CASE(a_window_that_never_began_can_be_taken_back), CASE(what_stands_still_needs_no_row))
+          CASE(a_window_that_never_began_can_be_taken_back), CASE(what_stands_still_needs_no_row),
+          CASE(with_too_many_late_rows_the_window_is_filled_anew))
