@@ -525,7 +525,7 @@ TEST(with_too_many_late_rows_the_window_is_filled_anew)
         shown.samples[PEOPLE - 1].values[0]++; /* a row, in its place; all others are early */
         for (size_t i = 0; i < late; i++)
             shown.samples[shown.len++] =
-                (sample){.who = (i * 7) % (PEOPLE - 1), .origin = PEOPLE + i, .values = {1}};
+                (sample){.who = (i * 5) % (PEOPLE - 1), .origin = PEOPLE + i, .values = {1}};
         fill_skipping(&k, &shown);
         CHECK(k.window.lacks_rows == (late > PD_LATE_MAX));
         CHECK(k.window.late_len == (late < PD_LATE_MAX ? late : PD_LATE_MAX));
