@@ -32,6 +32,15 @@ static inline uint64_t pd_le64(uint64_t value)
 #endif
 }
 
+static inline uint32_t pd_le32(uint32_t value)
+{
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    return __builtin_bswap32(value);
+#else
+    return value;
+#endif
+}
+
 static inline pd_key pd_key_of_bytes(const void *ptr, size_t len, uint64_t seed)
 {
     XXH128_hash_t h = XXH3_128bits_withSeed(ptr, len, seed);

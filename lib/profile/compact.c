@@ -135,6 +135,9 @@ uint32_t pd_compact_add_location(pd_compact *c, pd_key ident, uint32_t mapping, 
     bool is_new;
     uint32_t id = intern(c, &c->locations, ident, &is_new) + 1;
     pd_writer *w = &c->writer;
+    if (id > PD_ENCODED_MAX && !w->status)
+        w->status = pd_fail(w->err, PPROFDELTA_E_LIMIT, "write", "location", PPROFDELTA_NOWHERE,
+                            PPROFDELTA_NOWHERE, "more than %d locations", PD_ENCODED_MAX);
     pd_write_varint(w, &c->scratch, PD_LOCATION_ID, id);
     pd_write_varint(w, &c->scratch, PD_LOCATION_MAPPING_ID, mapping);
     pd_write_varint(w, &c->scratch, PD_LOCATION_ADDRESS, address);
@@ -157,15 +160,19 @@ void pd_compact_sample_label(pd_compact *c, uint32_t key, uint32_t str, int64_t 
 
 pd_encoded pd_encode_id(uint32_t id)
 {
-    pd_encoded encoded = {{0}, 0};
-    encoded.len = (uint8_t)(pd_varint_encode(encoded.bytes, id) - encoded.bytes);
+    pd_encoded encoded = 0;
+    for (unsigned shift = 0; id; shift += 8, id >>= 7)
+        encoded |= ((id & 0x7f) | (id > 0x7f ? 0x80 : 0)) << shift;
     return encoded;
 }
 
+/* Copies a few bytes, PIECE at a time: so many may be read and written behind them. */
+enum { PIECE = 32 };
+
 static uint8_t *put_bytes(uint8_t *p, const uint8_t *ptr, size_t len)
 {
-    if (len)
-        memcpy(p, ptr, len);
+    for (size_t at = 0; at < len; at += PIECE)
+        memcpy(p + at, ptr + at, PIECE);
     return p + len;
 }
 
@@ -177,15 +184,15 @@ static uint8_t *put_run(uint8_t *p, uint32_t number, const uint8_t *ptr, size_t 
 
 void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
 {
-    uint8_t packed[PPROFDELTA_MAX_TYPES * PD_VARINT_MAX], *end = packed;
+    uint8_t packed[PPROFDELTA_MAX_TYPES * PD_VARINT_MAX + PIECE], *end = packed;
     for (size_t i = 0; i < len; i++)
         end = pd_varint_encode(end, (uint64_t)values[i]);
     size_t values_len = (size_t)(end - packed), stack_len = c->stack.len;
     size_t body = 1 + pd_varint_size(values_len) + values_len + c->labels.len;
     if (stack_len)
         body += 1 + pd_varint_size(stack_len) + stack_len;
-    uint8_t *p = pd_write_room(&c->writer, &c->out, body + 1 + PD_VARINT_MAX);
-    if (!p)
+    uint8_t *p = pd_write_room(&c->writer, &c->out, body + 1 + PD_VARINT_MAX + PIECE);
+    if (!p || !pd_write_room(&c->writer, &c->labels, PIECE)) /* which is read so far, too */
         return;
     p = pd_varint_encode(p, PD_TAG_SAMPLE);
     p = pd_varint_encode(p, body);

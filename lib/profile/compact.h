@@ -80,11 +80,11 @@ void pd_compact_add_line(pd_compact *compact, uint32_t function, int64_t line, i
 uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t mapping,
                                  uint64_t address, bool is_folded);
 
-/* An output id as it is written, so that it is encoded once and copied often. */
-typedef struct pd_encoded {
-    uint8_t bytes[7];
-    uint8_t len; /* 0: no id */
-} pd_encoded;
+/* An output id as it is written, so that it is encoded once and copied often: its bytes, the first
+ * the lowest, and zeros behind them (no byte of a varint that is not 0 is 0). 0 is no id. */
+typedef uint32_t pd_encoded;
+
+enum { PD_ENCODED_MAX = (1 << 28) - 1 }; /* the largest id of four bytes */
 
 pd_encoded pd_encode_id(uint32_t id);
 
@@ -92,16 +92,21 @@ pd_encoded pd_encode_id(uint32_t id);
  * other where pd_compact_stack has made room for so many (at least one; NULL where there is none),
  * and pd_compact_stack_end is told where they end. Nothing else may be asked of the writer between
  * the two but what adds locations. */
+enum { PD_STACK_SLACK = 64 }; /* so many bytes behind them may be written, too */
+
 static inline uint8_t *pd_compact_stack(pd_compact *compact, size_t locations)
 {
+    size_t most = SIZE_MAX / sizeof(pd_encoded) - PD_STACK_SLACK;
     return pd_write_room(&compact->writer, &compact->stack,
-                         locations > SIZE_MAX / 8 ? SIZE_MAX : locations * sizeof(pd_encoded));
+                         locations > most ? SIZE_MAX
+                                          : locations * sizeof(pd_encoded) + PD_STACK_SLACK);
 }
 
 static inline uint8_t *pd_compact_stack_put(uint8_t *at, pd_encoded location)
 {
-    memcpy(at, &location, sizeof location);
-    return at + location.len;
+    uint32_t bytes = pd_le32(location);
+    memcpy(at, &bytes, sizeof bytes);
+    return at + (39 - __builtin_clz(location | 1)) / 8;
 }
 
 static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)

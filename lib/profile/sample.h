@@ -34,7 +34,7 @@ typedef struct pd_label_seen {
     pd_key key;
 } pd_label_seen;
 
-enum { PD_LABELS_SEEN_SHIFT = 64 - 7, PD_LABELS_SEEN = 1 << 7 };
+enum { PD_LABELS_SEEN_SHIFT = 64 - 9, PD_LABELS_SEEN = 1 << 9 };
 
 typedef struct pd_sample_reader {
     pd_parse parse; /* .element is the sample's number */
@@ -69,13 +69,5 @@ bool pd_sample_stack(const pd_sample_reader *reader, const uint8_t *p, const uin
 
 /* How far behind a record the quick way may look. */
 enum { PD_QUICK_SLACK = 8 };
-
-/* Eight bytes as a number, the first the lowest. */
-static inline uint64_t pd_load64(const uint8_t *p)
-{
-    uint64_t word;
-    memcpy(&word, p, sizeof word);
-    return pd_le64(word);
-}
 
 #endif

@@ -1,75 +1,20 @@
 /* The quick way to read samples where the processor has AVX-512 with byte compression (VBMI2) and
- * BMI2: see sample_quick.h.
- *
- * The ids of a stack are decoded up to 64 bytes at a time. A byte without its top bit ends an id,
- * so the ends, compressed, are the ids' last bytes in order; the bytes before the ends, compressed
- * by the same mask, are their last but one where they have one, and so on:
- *
- *     bytes   05   83 01   a9 c4 02   7f          ends     . 05  01  02  7f
- *                                                 before     -   83  c4  -
- *                                                 before     -   -   a9  -
- *
- * The identities are then gathered and multiplied eight at a time. There is no branch on the length
- * of anything. */
+ * BMI2: see sample_quick.h. The ids of a stack are decoded all at once (ids_avx512.h), and the
+ * identities gathered and multiplied eight at a time. */
 #include "profile/samples.h"
 
-#if defined(__x86_64__)
-#include <immintrin.h>
+#include "base/processor.h"
 
-#define FAST                                                                                       \
-    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi,bmi2,lzcnt,"         \
-                          "popcnt")))
-
-#define HIGHS UINT64_C(0x8080808080808080)
+#if PD_HAS_AVX512_FILES
+#include "profile/ids_avx512.h"
 
 FAST static inline const uint8_t *take_value(const uint8_t *p, uint64_t *value)
 {
-    uint64_t word = pd_load64(p), stops = ~word & HIGHS;
+    uint64_t word = pd_load64(p), stops = ~word & PD_VARINT_GOES_ON;
     if (__builtin_expect(!stops, 0))
         return NULL;
-    *value = _pext_u64(word & (stops ^ (stops - 1)), ~HIGHS);
+    *value = _pext_u64(word & (stops ^ (stops - 1)), ~PD_VARINT_GOES_ON);
     return p + (_tzcnt_u64(stops) >> 3) + 1;
-}
-
-/* Where two-byte ids end, none of three bytes can be good. */
-enum { TWO_BYTES = 1 << 14 };
-
-/* Up to 64 ids taken apart: the last byte of each, the one before, the one before that; 0 where
- * there is none (a byte before the last is never 0: its top bit is set). */
-typedef struct ids {
-    __m512i last, second, third;
-    unsigned len;
-    unsigned bytes; /* that they take; the rest begins an id that does not end here */
-} ids;
-
-/* Takes the ids at p apart, as far as 64 bytes go. */
-FAST static inline bool take_apart(const uint8_t *p, size_t len, bool has_three, ids *out)
-{
-    __mmask64 here = _bzhi_u64(UINT64_MAX, (unsigned)(len < 64 ? len : 64));
-    __m512i bytes = _mm512_maskz_loadu_epi8(here, p);
-    __mmask64 goes_on = _mm512_movepi8_mask(bytes), ends = here & ~goes_on;
-    __mmask64 after1 = goes_on << 1, after2 = after1 & goes_on << 2; /* so many bytes before */
-    __mmask64 too_long = has_three ? after2 & goes_on << 3 : after2;
-    if (__builtin_expect(!ends || too_long, 0))
-        return false;
-    __m512i before1 = _mm512_maskz_loadu_epi8(here & after1, p - 1);
-    out->last = out->third = _mm512_maskz_compress_epi8(ends, bytes);
-    out->second = _mm512_maskz_compress_epi8(ends, before1);
-    if (has_three)
-        out->third =
-            _mm512_maskz_compress_epi8(ends, _mm512_maskz_loadu_epi8(here & after2, p - 2));
-    out->len = (unsigned)_mm_popcnt_u64(ends);
-    out->bytes = 64 - (unsigned)_lzcnt_u64(ends);
-    return true;
-}
-
-/* Puts seven more bits below the ids that have a byte there. */
-FAST static inline __m512i append(__m512i id, __m128i bytes)
-{
-    __m512i byte = _mm512_cvtepu8_epi32(bytes);
-    __mmask16 has = _mm512_test_epi32_mask(byte, byte);
-    return _mm512_mask_or_epi32(id, has, _mm512_slli_epi32(id, 7),
-                                _mm512_and_si512(byte, _mm512_set1_epi32(0x7f)));
 }
 
 typedef struct sums {
@@ -110,23 +55,15 @@ FAST static inline bool add_sixteen(sums *s, const pd_sample_reader *r, unsigned
     return true;
 }
 
-/* The part of a number N that is a constant expression: an instruction needs it so. */
-#define SIXTEEN(v, N) _mm512_extracti32x4_epi32(v, N)
-#define PUT_TOGETHER(N)                                                                            \
-    (has_three                                                                                     \
-         ? append(append(_mm512_cvtepu8_epi32(SIXTEEN(in->last, N)), SIXTEEN(in->second, N)),      \
-                  SIXTEEN(in->third, N))                                                           \
-         : append(_mm512_cvtepu8_epi32(SIXTEEN(in->last, N)), SIXTEEN(in->second, N)))
-
 FAST static inline bool add_ids(sums *s, const pd_sample_reader *r, const ids *in, bool has_three)
 {
-    bool ok = add_sixteen(s, r, 0, in->len, PUT_TOGETHER(0));
+    bool ok = add_sixteen(s, r, 0, in->len, PUT_TOGETHER(in, 0, has_three));
     if (in->len > 16)
-        ok &= add_sixteen(s, r, 16, in->len - 16, PUT_TOGETHER(1));
+        ok &= add_sixteen(s, r, 16, in->len - 16, PUT_TOGETHER(in, 1, has_three));
     if (in->len > 32)
-        ok &= add_sixteen(s, r, 32, in->len - 32, PUT_TOGETHER(2));
+        ok &= add_sixteen(s, r, 32, in->len - 32, PUT_TOGETHER(in, 2, has_three));
     if (in->len > 48)
-        ok &= add_sixteen(s, r, 48, in->len - 48, PUT_TOGETHER(3));
+        ok &= add_sixteen(s, r, 48, in->len - 48, PUT_TOGETHER(in, 3, has_three));
     s->position += in->len;
     return ok;
 }
@@ -175,4 +112,9 @@ FAST static inline bool take_stack(const pd_sample_reader *r, const uint8_t *p, 
 #define PD_QUICK_TARGET FAST
 #include "profile/sample_quick.h"
 
+#else
+pprofdelta_status pd_sample_run_avx512(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
+{
+    return pd_sample_run_portable(r, top, taker);
+}
 #endif

@@ -1,11 +1,12 @@
 #include "profile/samples.h"
 
+#include "base/processor.h"
 #include "base/sum.h"
 
 bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body)
 {
     pd_field f;
-    while (pd_reader_next(top, &f))
+    while (pd_reader_next_quick(top, &f))
         if (f.number == PD_PROFILE_SAMPLE) {
             *start = f.start;
             *body = f.body;
@@ -14,20 +15,10 @@ bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body)
     return false;
 }
 
-#if defined(__x86_64__)
 pd_sample_run *pd_sample_run_best(void)
 {
-    bool can = __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
-               __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&
-               __builtin_cpu_supports("avx512vbmi2") && __builtin_cpu_supports("bmi2");
-    return can ? pd_sample_run_avx512 : pd_sample_run_portable;
+    return pd_has_avx512() ? pd_sample_run_avx512 : pd_sample_run_portable;
 }
-#else
-pd_sample_run *pd_sample_run_best(void)
-{
-    return pd_sample_run_portable;
-}
-#endif
 
 pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
                                   const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,

@@ -4,6 +4,7 @@
 #include "profile/lookalike.h"
 #include "profile/parse.h"
 #include "profile/seal.h"
+#include "profile/tables_quick.h"
 
 /* Appends one zeroed element to the table `name` of *t and yields a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
@@ -285,16 +286,11 @@ static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
     read_value_type(p, type, r, &sample_type_names);
 }
 
-/* Counts a sample and those that follow it at once, as they mostly do. */
-static void count_samples(pd_parse *p, pd_tables *t, const pd_field *field, pd_reader *top)
+static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
 {
-    const uint8_t *start;
-    pd_reader body;
     pd_parse_body(p, "sample", field);
     if (!t->samples++)
         t->samples_off = (size_t)pd_parse_offset(p, field->start);
-    while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body))
-        t->samples++;
 }
 
 /* How many elements there are of a top-level field: the number of the next one. */
@@ -355,14 +351,17 @@ static void read_top_level(pd_parse *p, pd_tables *t)
 {
     pd_reader r = pd_reader_of(t->bytes.ptr, t->bytes.len);
     pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
+    while (!p->status) {
+        pd_tables_read_quick(t, &r);
+        if (!pd_reader_next(&r, &f))
+            break;
         p->element = elements(t, f.number);
         switch (f.number) {
         case PD_PROFILE_SAMPLE_TYPE:
             read_type(p, t, &f);
             break;
         case PD_PROFILE_SAMPLE:
-            count_samples(p, t, &f, &r);
+            count_sample(p, t, &f);
             break;
         case PD_PROFILE_MAPPING:
             read_mapping(p, t, &f);

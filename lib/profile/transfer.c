@@ -1,5 +1,6 @@
 #include "profile/transfer.h"
 
+#include "base/processor.h"
 #include "profile/fields.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
@@ -21,11 +22,17 @@ static pprofdelta_status clear_locations(pd_transfer *t, pd_mem *mem, pprofdelta
     return status;
 }
 
+static pd_transfer_run *best_run(void)
+{
+    return pd_has_avx512() ? pd_transfer_run_avx512 : NULL;
+}
+
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err)
 {
     t->tables = tables;
     t->compact = compact;
+    t->run = best_run();
     pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
     if (!status)
         status = clear(mem, &t->functions, &t->functions_cap, tables->functions_len, err);
@@ -122,7 +129,7 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
                                    location->is_folded);
 }
 
-static __attribute__((noinline)) void meet_location(pd_transfer *t, uint32_t index)
+void pd_transfer_meet(pd_transfer *t, uint32_t index)
 {
     uint32_t id = pd_compact_find_location(t->compact, t->tables->idents[index]);
     t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
@@ -131,8 +138,8 @@ static __attribute__((noinline)) void meet_location(pd_transfer *t, uint32_t ind
 static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
-    if (__builtin_expect(!t->locations[index].len, 0))
-        meet_location(t, index);
+    if (__builtin_expect(!t->locations[index], 0))
+        pd_transfer_meet(t, index);
     return t->locations[index];
 }
 
@@ -141,12 +148,16 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     bool is_packed = f->wire == PD_WIRE_BYTES;
     pd_reader ids = is_packed ? f->body : (pd_reader){0};
     size_t most = is_packed ? (size_t)(ids.end - ids.at) : 1;
-    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL;
+    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL, *end;
     uint64_t id;
     if (!out)
         return;
     if (!is_packed)
         out = pd_compact_stack_put(out, transfer_location(t, f->value));
+    if (is_packed && t->run && (end = t->run(t, ids.at, ids.end, out))) {
+        pd_compact_stack_end(t->compact, end);
+        return;
+    }
     while (pd_reader_varint(&ids, &id))
         out = pd_compact_stack_put(out, transfer_location(t, id));
     pd_compact_stack_end(t->compact, out);

@@ -11,7 +11,14 @@
 #include "profile/compact.h"
 #include "profile/tables.h"
 
-typedef struct pd_transfer {
+typedef struct pd_transfer pd_transfer;
+
+/* Puts a packed run of ids, encoded anew, at `out`, and tells where they end; NULL where they are
+ * not for it. */
+typedef uint8_t *pd_transfer_run(pd_transfer *transfer, const uint8_t *p, const uint8_t *end,
+                                 uint8_t *out);
+
+struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
     /* By index in the tables, the output id: of strings plus one, so that 0 is "not yet". */
@@ -19,11 +26,17 @@ typedef struct pd_transfer {
     pd_encoded *locations;
     uint64_t *starts; /* memory_start of the mapping as written; where mappings[i] is set */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
-} pd_transfer; /* zero it to begin */
+    pd_transfer_run *run; /* what this processor does better, or NULL */
+};                        /* zero it to begin */
 
 /* Begins to carry from these sealed tables to a writer that has begun; both are borrowed. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err);
+
+/* Carries the location over that has not been yet. */
+void pd_transfer_meet(pd_transfer *transfer, uint32_t index);
+
+pd_transfer_run pd_transfer_run_avx512;
 
 uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
 uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);

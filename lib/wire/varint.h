@@ -8,6 +8,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
+#include <string.h>
 
 #define PD_VARINT_MAX 10 /* bytes of the longest varint */
 
@@ -28,6 +29,52 @@ static inline const uint8_t *pd_varint_decode(const uint8_t *p, const uint8_t *e
         }
     }
     return pd_varint_decode_long(p, end, value);
+}
+
+/* Eight bytes as a number, the first the lowest. */
+static inline uint64_t pd_load64(const uint8_t *p)
+{
+    uint64_t word;
+    memcpy(&word, p, sizeof word);
+#if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
+    word = __builtin_bswap64(word);
+#endif
+    return word;
+}
+
+#define PD_VARINT_GOES_ON UINT64_C(0x8080808080808080) /* of each byte: another one follows */
+
+/* Closes up the seven-bit groups of a varint's bytes. */
+static inline uint64_t pd_varint_close_up(uint64_t word)
+{
+    word &= ~PD_VARINT_GOES_ON;
+    word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
+    word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
+    return (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
+}
+
+static inline uint32_t pd_varint_close_up_four(uint32_t word)
+{
+    word &= 0x7f7f7f7f;
+    word = (word & 0x007f007f) | (word & 0x7f007f00) >> 1;
+    return (word & 0x00003fff) | (word & 0x3fff0000) >> 2;
+}
+
+/* Decodes a varint of up to 8 bytes, 8 being readable, without a branch on its length. NULL where it
+ * is longer. Most have at most four, which takes half the work. */
+static inline const uint8_t *pd_varint_decode_short(const uint8_t *p, uint64_t *value)
+{
+    uint64_t word = pd_load64(p);
+    uint64_t stops = ~word & PD_VARINT_GOES_ON;
+    uint32_t early = (uint32_t)stops;
+    if (__builtin_expect(early != 0, 1)) { /* with its last byte */
+        *value = pd_varint_close_up_four((uint32_t)word & (early ^ (early - 1)));
+        return p + ((unsigned)__builtin_ctz(early) >> 3) + 1;
+    }
+    if (!stops)
+        return NULL;
+    *value = pd_varint_close_up(word & (stops ^ (stops - 1)));
+    return p + ((unsigned)__builtin_ctzll(stops) >> 3) + 1;
 }
 
 /* Writes value at p, which has room for PD_VARINT_MAX bytes, and returns the byte behind it. */

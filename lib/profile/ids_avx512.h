@@ -1,0 +1,72 @@
+/* Packed ids, decoded up to 64 bytes at a time where the processor has AVX-512 with byte compression
+ * (VBMI2). For the files that are made for such processors, and for nobody else.
+ *
+ * A byte without its top bit ends an id, so the ends, compressed, are the ids' last bytes in order;
+ * the bytes before the ends, compressed by the same mask, are their last but one where they have
+ * one, and so on. There is no branch on the length of anything:
+ *
+ *     bytes   05   83 01   a9 c4 02   7f          last     05  01  02  7f
+ *                                                 second   -   83  c4  -
+ *                                                 third    -   -   a9  -
+ */
+#ifndef PD_PROFILE_IDS_AVX512_H
+#define PD_PROFILE_IDS_AVX512_H
+
+#include <immintrin.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+#define FAST                                                                                       \
+    __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi,bmi2,lzcnt,"         \
+                          "popcnt")))
+
+/* Where two-byte ids end, none of three bytes can be good. */
+enum { TWO_BYTES = 1 << 14 };
+
+/* Up to 64 ids taken apart: the last byte of each, the one before, the one before that; 0 where
+ * there is none (a byte before the last is never 0: its top bit is set). */
+typedef struct ids {
+    __m512i last, second, third;
+    unsigned len;
+    unsigned bytes; /* that they take; the rest begins an id that does not end here */
+} ids;
+
+/* Takes the ids at p apart, as far as 64 bytes go. */
+FAST static inline bool take_apart(const uint8_t *p, size_t len, bool has_three, ids *out)
+{
+    __mmask64 here = _bzhi_u64(UINT64_MAX, (unsigned)(len < 64 ? len : 64));
+    __m512i bytes = _mm512_maskz_loadu_epi8(here, p);
+    __mmask64 goes_on = _mm512_movepi8_mask(bytes), ends = here & ~goes_on;
+    __mmask64 after1 = goes_on << 1, after2 = after1 & goes_on << 2; /* so many bytes before */
+    __mmask64 too_long = has_three ? after2 & goes_on << 3 : after2;
+    if (__builtin_expect(!ends || too_long, 0))
+        return false;
+    __m512i before1 = _mm512_maskz_loadu_epi8(here & after1, p - 1);
+    out->last = out->third = _mm512_maskz_compress_epi8(ends, bytes);
+    out->second = _mm512_maskz_compress_epi8(ends, before1);
+    if (has_three)
+        out->third =
+            _mm512_maskz_compress_epi8(ends, _mm512_maskz_loadu_epi8(here & after2, p - 2));
+    out->len = (unsigned)_mm_popcnt_u64(ends);
+    out->bytes = 64 - (unsigned)_lzcnt_u64(ends);
+    return true;
+}
+
+/* Puts seven more bits below the ids that have a byte there. */
+FAST static inline __m512i append(__m512i id, __m128i bytes)
+{
+    __m512i byte = _mm512_cvtepu8_epi32(bytes);
+    __mmask16 has = _mm512_test_epi32_mask(byte, byte);
+    return _mm512_mask_or_epi32(id, has, _mm512_slli_epi32(id, 7),
+                                _mm512_and_si512(byte, _mm512_set1_epi32(0x7f)));
+}
+
+/* Sixteen of the ids, from number 16 * N on; N is a constant, as the instruction wants it. */
+#define SIXTEEN(v, N) _mm512_extracti32x4_epi32(v, N)
+#define PUT_TOGETHER(in, N, has_three)                                                             \
+    ((has_three)                                                                                   \
+         ? append(append(_mm512_cvtepu8_epi32(SIXTEEN((in)->last, N)), SIXTEEN((in)->second, N)),  \
+                  SIXTEEN((in)->third, N))                                                         \
+         : append(_mm512_cvtepu8_epi32(SIXTEEN((in)->last, N)), SIXTEEN((in)->second, N)))
+
+#endif
