@@ -12,25 +12,54 @@ static size_t next(const pd_keymap *map, size_t slot)
     return (slot + 1) & (map->slots_cap - 1);
 }
 
+/* What the slot of a key has beside its number: the key's bits above it. */
+static uint32_t mark(const pd_keymap *map, pd_key key)
+{
+    return (uint32_t)key.hi & ~(uint32_t)(map->slots_cap - 1);
+}
+
+static uint32_t number_in(const pd_keymap *map, uint32_t slot)
+{
+    return (slot & (uint32_t)(map->slots_cap - 1)) - 1; /* a free slot holds PD_KEYMAP_NONE */
+}
+
+static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
+{
+    return ((slot ^ (uint32_t)key.hi) & ~(uint32_t)(map->slots_cap - 1)) == 0 &&
+           pd_key_equal(map->keys[number_in(map, slot)], key);
+}
+
 /* The slot that holds the key, or the free one where it would go. */
 static size_t probe(const pd_keymap *map, pd_key key)
 {
     size_t slot = home(map, key);
-    while (map->slots[slot] && !pd_key_equal(map->keys[map->slots[slot] - 1], key))
+    while (map->slots[slot] && !holds(map, map->slots[slot], key))
         slot = next(map, slot);
     return slot;
 }
 
+uint32_t pd_keymap_index(pd_keymap *map, uint32_t number)
+{
+    pd_key key = map->keys[number];
+    size_t slot = probe(map, key);
+    if (!map->slots[slot])
+        map->slots[slot] = mark(map, key) | (number + 1);
+    return number_in(map, map->slots[slot]);
+}
+
 void pd_keymap_reindex(pd_keymap *map)
 {
+    enum { AHEAD = 16 };
     if (!map->slots_cap)
         return;
     memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
     for (size_t i = 0; i < map->len; i++) {
+        if (i + AHEAD < map->len)
+            __builtin_prefetch(&map->slots[home(map, map->keys[i + AHEAD])], 1);
         size_t slot = home(map, map->keys[i]);
         while (map->slots[slot]) /* the keys differ: any free slot on the way will do */
             slot = next(map, slot);
-        map->slots[slot] = (uint32_t)i + 1;
+        map->slots[slot] = mark(map, map->keys[i]) | ((uint32_t)i + 1);
     }
 }
 
@@ -59,7 +88,7 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key)
 {
     if (!map->len)
         return PD_KEYMAP_NONE;
-    return map->slots[probe(map, key)] - 1; /* a free slot holds 0: PD_KEYMAP_NONE */
+    return number_in(map, map->slots[probe(map, key)]);
 }
 
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
@@ -67,9 +96,9 @@ uint32_t pd_keymap_add(pd_keymap *map, pd_key key)
     size_t slot = probe(map, key);
     if (!map->slots[slot]) {
         map->keys[map->len++] = key;
-        map->slots[slot] = (uint32_t)map->len;
+        map->slots[slot] = mark(map, key) | (uint32_t)map->len;
     }
-    return map->slots[slot] - 1;
+    return number_in(map, map->slots[slot]);
 }
 
 void pd_keymap_truncate(pd_keymap *map, size_t len)

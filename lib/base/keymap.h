@@ -3,6 +3,9 @@
  *     keys    [ k0 | k1 | k2 | k3 | ... ]            dense, 16 bytes each, in order of arrival
  *     slots   [ .  | 3  | .  | 1  | 4 | . | 2 | . ]  open addressing: number + 1, 0 is free
  *
+ * The bits of a slot that no number needs hold bits of the key, so that a slot of another key is
+ * passed over without a look at that key, which in a large set is a wait for memory.
+ *
  * What belongs to a key lies in arrays of the owner, beside it by number: counters in the ledger,
  * output ids in the writer. Dense keys make three things cheap that matter here. A guess ("the one
  * after the last") costs one compare and no probe. Taking back the newest keys is a truncation.
@@ -33,6 +36,18 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
 /* The number of the key, which is added where it is new (then the number is the old len). There
  * must be room for it: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
+
+/* Appends a key that is not in the slots yet: pd_keymap_index is to follow, in order. There must be
+ * room. */
+static inline void pd_keymap_push(pd_keymap *map, pd_key key)
+{
+    map->keys[map->len++] = key;
+    __builtin_prefetch(&map->slots[(size_t)key.lo & (map->slots_cap - 1)], 1);
+}
+
+/* Puts the key with this number into the slots and returns the number; or where the same key is
+ * there already, that one's. */
+uint32_t pd_keymap_index(pd_keymap *map, uint32_t number);
 
 /* Is the key's number this one? A right guess costs a compare and no probe. */
 static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)

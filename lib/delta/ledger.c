@@ -1,9 +1,9 @@
 #include "delta/ledger.h"
 
-#include <string.h>
-
 void pd_ledger_clear(pd_ledger *ledger, size_t counters)
 {
+    ledger->keys.len -= ledger->unindexed;
+    ledger->unindexed = 0;
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
     ledger->committed = ledger->living = 0;
@@ -26,8 +26,33 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     return status;
 }
 
+/* Takes out an entry that has just come. */
+static void take_out(pd_ledger *ledger, size_t entry)
+{
+    size_t behind = ledger->keys.len - entry - 1;
+    pd_key *keys = ledger->keys.keys;
+    memmove(keys + entry, keys + entry + 1, behind * sizeof *keys);
+    memmove(pd_ledger_base(ledger, entry), pd_ledger_base(ledger, entry + 1),
+            behind * ledger->counters * sizeof *ledger->base);
+    ledger->keys.len--;
+}
+
+void pd_ledger_index(pd_ledger *ledger)
+{
+    uint32_t entry = (uint32_t)(ledger->keys.len - ledger->unindexed--);
+    uint32_t earlier = pd_keymap_index(&ledger->keys, entry);
+    if (earlier == entry)
+        return;
+    int64_t *sum = pd_ledger_base(ledger, earlier), *more = pd_ledger_base(ledger, entry);
+    for (size_t i = 0; i < ledger->counters; i++)
+        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)more[i]);
+    take_out(ledger, entry);
+}
+
 void pd_ledger_settle(pd_ledger *ledger)
 {
+    while (ledger->unindexed)
+        pd_ledger_index(ledger);
     ledger->window = 1;
     ledger->committed = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)

@@ -13,6 +13,8 @@
 
 #include "base/keymap.h"
 
+#include <string.h>
+
 typedef struct pd_ledger {
     pd_keymap keys;
     int64_t *base;
@@ -20,6 +22,7 @@ typedef struct pd_ledger {
     size_t base_cap, seen_cap; /* in values and in entries; keys.cap rules */
     size_t counters;
     size_t committed;
+    size_t unindexed; /* entries just put: keys that are not in their slots yet */
     size_t living;   /* entries that the last committed window had */
     uint32_t window; /* number of the last committed window; 0: nothing is remembered */
 } pd_ledger;         /* zero it and set counters to begin */
@@ -36,6 +39,13 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
+/* While a ledger is being filled, a new entry's key goes into its slot when so many others have
+ * come: by then the slot, which was asked for at once, has come from memory, too. */
+enum { PD_LEDGER_LAG = 16 };
+
+/* Indexes the first entry that is not yet, or adds it to an earlier equal one. */
+void pd_ledger_index(pd_ledger *ledger);
+
 /* Adds a sample to a ledger that is being filled: a base. Equal ones add up. */
 static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
                                               const int64_t *counters, pprofdelta_error *err)
@@ -46,11 +56,10 @@ static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd
         if (status)
             return status;
     }
-    uint32_t entry = pd_keymap_add(&ledger->keys, key);
-    int64_t *base = pd_ledger_base(ledger, entry);
-    bool is_new = entry == len;
-    for (size_t i = 0; i < ledger->counters; i++)
-        base[i] = (int64_t)((is_new ? 0 : (uint64_t)base[i]) + (uint64_t)counters[i]);
+    memcpy(pd_ledger_base(ledger, len), counters, ledger->counters * sizeof *ledger->base);
+    pd_keymap_push(&ledger->keys, key);
+    if (ledger->unindexed++ == PD_LEDGER_LAG)
+        pd_ledger_index(ledger);
     return PPROFDELTA_OK;
 }
 
