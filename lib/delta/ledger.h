@@ -23,9 +23,9 @@ typedef struct pd_ledger {
     size_t counters;
     size_t committed;
     size_t unindexed; /* entries just put: keys that are not in their slots yet */
-    size_t living;   /* entries that the last committed window had */
-    uint32_t window; /* number of the last committed window; 0: nothing is remembered */
-} pd_ledger;         /* zero it and set counters to begin */
+    size_t living;    /* entries that the last committed window had */
+    uint32_t window;  /* number of the last committed window; 0: nothing is remembered */
+} pd_ledger;          /* zero it and set counters to begin */
 
 /* Forgets everything; from now on an entry has so many counters. */
 void pd_ledger_clear(pd_ledger *ledger, size_t counters);
