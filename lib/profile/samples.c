@@ -34,7 +34,7 @@ pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *num
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && r.parse.element < tables->samples) {
         const uint8_t *start;
-        pd_reader body;
+        pd_reader body = {0};
         pd_sample s;
         status = run(&r, &top, taker);
         if (status || r.parse.element == tables->samples || !pd_sample_next(&top, &start, &body))
