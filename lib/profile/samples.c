@@ -5,7 +5,7 @@
 
 bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body)
 {
-    pd_field f;
+    pd_field f = {0};
     while (pd_reader_next_quick(top, &f))
         if (f.number == PD_PROFILE_SAMPLE) {
             *start = f.start;
@@ -34,7 +34,7 @@ pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *num
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && r.parse.element < tables->samples) {
         const uint8_t *start;
-        pd_reader body = {0};
+        pd_reader body;
         pd_sample s;
         status = run(&r, &top, taker);
         if (status || r.parse.element == tables->samples || !pd_sample_next(&top, &start, &body))
