@@ -58,20 +58,20 @@ PD_QUICK_TARGET static inline bool label_key(pd_sample_reader *r, const uint8_t 
     return true;
 }
 
-/* A label of up to 8 bytes is looked up as the number that they are; it begins with a tag, so that
- * it is not 0, and a free place is. */
+/* A label of up to 7 bytes is looked up as the number that they and their count are: that is never
+ * 0, as a free place is, and tells a label from one that is cut before a 0. */
 PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t *p,
                                               const uint8_t *end, pd_stack_hash *stack)
 {
     size_t len = (size_t)(end - p);
-    if (len - 1 >= 8) {
+    if (len - 1 >= 7) {
         pd_key key;
         if (!label_key(r, p, end, &key))
             return false;
         pd_stack_hash_label(stack, key);
         return true;
     }
-    uint64_t word = pd_load64(p) & UINT64_MAX >> (64 - 8 * len);
+    uint64_t word = (pd_load64(p) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
     pd_label_seen *seen = &r->labels[word * UINT64_C(0x9e3779b97f4a7c15) >> PD_LABELS_SEEN_SHIFT];
     if (__builtin_expect(seen->word != word, 0)) {
         if (!label_key(r, p, end, &seen->key)) {

@@ -229,9 +229,15 @@ typedef struct ways {
     pd_window window;
 } ways;
 
+/* One of the quick ways, with what it remembers from sample to sample. */
+typedef struct quick_way {
+    pd_sample_run *run;
+    pd_sample_reader reader;
+} quick_way;
+
 /* Where the careful way finds something wrong, or a field that it does not know, a quick way must
  * have declined; else both see the same sample. `end` is that of the bytes that may be read. */
-static void require_same_sample(ways *w, pd_sample_run *run, pd_sample_reader *careful,
+static void require_same_sample(ways *w, quick_way *quick, pd_sample_reader *careful,
                                 const pd_field *f, const uint8_t *end)
 {
     pd_sample sample;
@@ -241,12 +247,12 @@ static void require_same_sample(ways *w, pd_sample_run *run, pd_sample_reader *c
     size_t types = w->columns.len;
     pd_ledger_clear(&w->ledger, types);
     require(!pd_window_begin(&w->window, &w->mem, &w->ledger, types, 1, NULL));
-    pd_sample_reader quick = *careful;
-    quick.parse = (pd_parse){.zero = w->tables.bytes.ptr, .mem = &w->mem};
+    quick->reader.parse = (pd_parse){.zero = w->tables.bytes.ptr, .mem = &w->mem};
     const uint8_t *stop = end - f->body.end > PD_QUICK_SLACK ? f->body.end + PD_QUICK_SLACK : end;
     pd_reader top = pd_reader_of(f->start, (size_t)(stop - f->start));
-    require(!run(&quick, &top, (pd_sample_taker){.window = &w->window}));
-    require(!quick.parse.status && quick.parse.element == w->window.len && w->window.len <= 1);
+    require(!quick->run(&quick->reader, &top, (pd_sample_taker){.window = &w->window}));
+    require(!quick->reader.parse.status);
+    require(quick->reader.parse.element == w->window.len && w->window.len <= 1);
     if (!w->window.len)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
@@ -264,13 +270,12 @@ static void require_same_samples(ways *w, const uint8_t *end)
                                 .tables = &w->tables,
                                 .numbers = &w->numbers,
                                 .columns = &w->columns};
+    quick_way quick[] = {{pd_sample_run_portable, careful}, {pd_sample_run_best(), careful}};
     pd_reader top = pd_reader_of(w->tables.bytes.ptr, w->tables.bytes.len);
     pd_field f;
     while (pd_reader_next(&top, &f))
-        if (f.number == PD_PROFILE_SAMPLE) {
-            require_same_sample(w, pd_sample_run_portable, &careful, &f, end);
-            require_same_sample(w, pd_sample_run_best(), &careful, &f, end);
-        }
+        for (size_t i = 0; f.number == PD_PROFILE_SAMPLE && i < 2; i++)
+            require_same_sample(w, &quick[i], &careful, &f, end);
 }
 
 /* Of any profile whose tables are sound, even if its samples are not. */
