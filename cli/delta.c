@@ -1,9 +1,11 @@
 /* pprofdelta PREV CUR: the delta of two files.
  *
- * Both are read before anything is computed, everything is computed before anything is written, and
- * what is written takes OUT's place only when it is complete. */
+ * Everything is computed before anything is written, and what is written takes OUT's place only when
+ * it is complete. */
+#include "ahead.h"
 #include "cli.h"
 #include "input.h"
+#include "memory.h"
 #include "message.h"
 #include "options.h"
 #include "output.h"
@@ -15,34 +17,53 @@ typedef struct run {
     cli_input prev, cur;
     cli_output output;
     pprofdelta *context;
+    cli_ahead ahead;
 } run;
-
-static int read_inputs(run *r)
-{
-    uint64_t limit = r->options.library.max_memory;
-    int code = cli_input_read(&r->prev, r->options.prev, limit);
-    return code ? code : cli_input_read(&r->cur, r->options.cur, limit);
-}
 
 static int new_context(run *r)
 {
     pprofdelta_error err;
-    if (pprofdelta_new(&r->options.library, NULL, &r->context, &err) == PPROFDELTA_OK)
+    if (pprofdelta_new(&r->options.library, &cli_memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
     return cli_library_error("options", &err);
 }
 
-static int compute(run *r, pprofdelta_report *report)
+static uint64_t limit_of(const run *r)
+{
+    return r->options.library.max_memory;
+}
+
+static int make_base(run *r)
 {
     pprofdelta_error err;
-    pprofdelta_sink sink = cli_output_sink(&r->output);
+    int code = cli_input_read(&r->prev, r->options.prev, limit_of(r));
+    if (code)
+        return code;
     pprofdelta_set_started(r->context, r->options.started_nanos);
-    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
-        return cli_library_error(r->prev.name, &err);
-    pprofdelta_status status =
-        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
+    pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
+    if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead, r->context)) /* all the memory */
+        status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
+    cli_input_release(&r->prev);
+    return status ? cli_library_error(r->prev.name, &err) : CLI_DONE;
+}
+
+static int make_window(run *r, pprofdelta_report *report)
+{
+    pprofdelta_error err;
+    pprofdelta_status status;
+    pprofdelta_sink sink = cli_output_sink(&r->output);
+    r->cur.name = r->options.cur;
+    if (cli_ahead_wait(&r->ahead)) {
+        status = pd_ahead_window(r->context, &r->ahead.state, &sink, report, &err);
+    } else {
+        cli_ahead_end(&r->ahead, r->context);
+        int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
+        if (code)
+            return code;
+        status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
+    }
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* told when it happened */
     return status ? cli_pair_error(r->prev.name, r->cur.name, &err) : CLI_DONE;
@@ -54,9 +75,11 @@ static int perform(run *r, int argc, char **argv)
     int code = cli_options_parse(&r->options, argc, argv);
     if (code || r->options.print)
         return code ? code : r->options.print();
-    if ((code = cli_output_prepare(&r->output, r->options.output)))
+    if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
-    if ((code = read_inputs(r)) || (code = new_context(r)) || (code = compute(r, &report)))
+    if (limit_of(r) >= PPROFDELTA_DEFAULT_MAX_MEMORY)
+        cli_ahead_start(&r->ahead, r->context, r->options.cur, limit_of(r));
+    if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
     if ((code = cli_output_finish(&r->output)))
         return code;
@@ -69,6 +92,7 @@ int cli_delta(int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
+    cli_ahead_end(&r.ahead, r.context);
     pprofdelta_free(r.context);
     cli_output_close(&r.output);
     cli_input_free(&r.prev);

@@ -19,12 +19,8 @@ bool cli_input_is_stdin(const char *path)
     return !strcmp(path, "-");
 }
 
-static int too_large(const cli_input *in, uint64_t limit)
-{
-    cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
-    cli_hint("--max-memory=SIZE raises the limit");
-    return CLI_FAILED;
-}
+/* What can be wrong, beside what errno has words for. */
+enum { TOO_LARGE = -1 };
 
 /* Where to begin: a byte more than a regular file has, so that one read meets its end. */
 static size_t first_room(int fd)
@@ -36,20 +32,20 @@ static size_t first_room(int fd)
 }
 
 /* Reads to the end of fd. One byte past the limit is asked for, to tell a file of exactly that
- * size from a larger one. */
+ * size from a larger one. Returns 0, TOO_LARGE or an errno. */
 static int read_all(cli_input *in, int fd, uint64_t limit)
 {
     size_t most = limit < SIZE_MAX ? (size_t)limit + 1 : SIZE_MAX;
     size_t room = 0, want = first_room(fd);
     for (;;) {
         if (in->len > limit)
-            return too_large(in, limit);
+            return TOO_LARGE;
         if (in->len == room) {
             if (want > most)
                 want = most;
             uint8_t *grown = realloc(in->bytes, want);
             if (!grown)
-                return cli_system_error(in->name, "read", ENOMEM);
+                return ENOMEM;
             in->bytes = grown;
             room = want;
             want = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
@@ -57,33 +53,61 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
         ssize_t got = read(fd, in->bytes + in->len, room - in->len);
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0)
-            return cli_system_error(in->name, "read", errno);
-        if (got == 0)
-            return CLI_DONE;
+        if (got <= 0)
+            return got ? errno : 0;
         in->len += (size_t)got;
     }
 }
 
+static int read_file(cli_input *in, const char *path, uint64_t limit, const char **doing)
+{
+    *doing = "open";
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return errno;
+    *doing = "read";
+    int wrong = read_all(in, fd, limit);
+    close(fd); /* read to its end: there is nothing left to lose */
+    return wrong;
+}
+
+bool cli_input_try(cli_input *in, const char *path, uint64_t limit)
+{
+    const char *doing;
+    *in = (cli_input){.name = path};
+    return read_file(in, path, limit, &doing) == 0;
+}
+
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)
 {
+    const char *doing = "read";
+    int wrong;
     *in = (cli_input){.name = path};
-    if (cli_input_is_stdin(path)) {
+    if (!cli_input_is_stdin(path)) {
+        wrong = read_file(in, path, limit, &doing);
+    } else {
         in->name = "(stdin)";
         if (isatty(STDIN_FILENO))
             return cli_usage("(stdin): is a terminal; a profile comes from a file or a pipe");
-        return read_all(in, STDIN_FILENO, limit);
+        wrong = read_all(in, STDIN_FILENO, limit);
     }
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return cli_system_error(path, "open", errno);
-    int code = read_all(in, fd, limit);
-    close(fd); /* read to its end: there is nothing left to lose */
-    return code;
+    if (wrong == TOO_LARGE) {
+        cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
+        cli_hint("--max-memory=SIZE raises the limit");
+        return CLI_FAILED;
+    }
+    return wrong ? cli_system_error(in->name, doing, wrong) : CLI_DONE;
+}
+
+void cli_input_release(cli_input *in)
+{
+    free(in->bytes);
+    in->bytes = NULL;
+    in->len = 0;
 }
 
 void cli_input_free(cli_input *in)
 {
-    free(in->bytes);
+    cli_input_release(in);
     *in = (cli_input){0};
 }

@@ -23,6 +23,12 @@ bool cli_input_is_stdin(const char *path);
  * Prints what went wrong; returns an exit code. */
 int cli_input_read(cli_input *in, const char *path, uint64_t limit);
 
+/* The same of a file, for a thread: prints nothing, and says only whether that went well. */
+bool cli_input_try(cli_input *in, const char *path, uint64_t limit);
+
+/* Gives the bytes back, and keeps the name. */
+void cli_input_release(cli_input *in);
+
 void cli_input_free(cli_input *in);
 
 #endif

@@ -74,7 +74,28 @@ pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_err
 pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remembered *out,
                                    pprofdelta_error *err);
 
+/* Names the columns of a look whose tables are parsed. */
+void pd_look_name_columns(pd_look *look);
+
 void pd_look_release(pd_look *look, pd_mem *mem);
+
+/* delta.c: where the window's profile comes from: bytes, or an ahead (ahead.h) that has read them. */
+typedef struct pd_ahead pd_ahead;
+
+typedef struct pd_source {
+    const void *bytes;
+    size_t len;
+    pd_ahead *ahead;
+} pd_source;
+
+pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
+                               pprofdelta_report *report, pprofdelta_error *err);
+
+/* ahead.c: the context's look becomes the ahead's. */
+void pd_ahead_adopt(pprofdelta *pd, pd_ahead *ahead);
+
+/* Adds the rows to the context's window, whose columns are known. */
+pprofdelta_status pd_ahead_add_rows(pprofdelta *pd, const pd_ahead *ahead, pprofdelta_error *err);
 
 /* output.c: what the delta says of itself. */
 typedef struct pd_story {

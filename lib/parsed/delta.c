@@ -41,7 +41,9 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
     if (status)
         return status;
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
-    status = pd_ledger_reserve(&pd->spare, &pd->mem, look->tables.samples, err);
+    /* With room for what the next look brings anew, so that nothing grows for a few. */
+    size_t samples = look->tables.samples;
+    status = pd_ledger_reserve(&pd->spare, &pd->mem, samples + samples / 32 + 16, err);
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (!status && keeps_rows) {
         status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
@@ -92,8 +94,9 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
         "cur is older than prev (%" PRId64 " is before %" PRId64 "): swapped?", cur, prev);
 }
 
-/* Reads cur's samples into its window. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_error *err)
+/* Reads cur's samples into its window, or takes them from an ahead, which may be NULL. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_ahead *ahead,
+                                      pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     size_t samples = cur->tables.samples, rows = skips_still ? samples / 8 : samples;
@@ -101,18 +104,23 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdel
     pprofdelta_status status =
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
     cur->window.skips_still = skips_still;
-    if (!status)
+    if (!status && ahead)
+        status = pd_ahead_add_rows(pd, ahead, err);
+    else if (!status)
         status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
                                  (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
     return status;
 }
 
 /* Everything up to a window that is filled but not judged. */
-static pprofdelta_status fill_window(pprofdelta *pd, const void *bytes, size_t len,
-                                     pprofdelta_error *err)
+static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    pprofdelta_status status = pd_look_parse(pd, cur, bytes, len, false, err);
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (source->ahead)
+        pd_ahead_adopt(pd, source->ahead);
+    else
+        status = pd_look_parse(pd, cur, source->bytes, source->len, false, err);
     if (!status)
         status = pd_look_classify(pd, cur, err);
     size_t types = cur->tables.types_len;
@@ -127,11 +135,11 @@ static pprofdelta_status fill_window(pprofdelta *pd, const void *bytes, size_t l
         status = check_order(pd, err);
     if (!status)
         status = pd_look_remember(pd, cur, &pd->next, err);
+    bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
     if (!status)
-        status =
-            read_samples(pd, pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE, err);
+        status = read_samples(pd, skips_still, source->ahead, err);
     if (!status && cur->window.lacks_rows)
-        status = read_samples(pd, false, err);
+        status = read_samples(pd, false, NULL, err);
     return status;
 }
 
@@ -242,7 +250,7 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
     if (!status && story.restart && pd->cur.window.still) /* these have come anew as well */
-        status = read_samples(pd, false, err);
+        status = read_samples(pd, false, NULL, err);
     if (!status)
         status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
@@ -254,9 +262,8 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     return status;
 }
 
-pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
-                                    const pprofdelta_sink *sink, pprofdelta_report *report,
-                                    pprofdelta_error *err)
+pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
+                               pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_status status = refuse_pending(pd, err);
     if (status)
@@ -268,7 +275,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
         return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "negative deltas are made of two profiles: pprofdelta_base comes first");
-    status = fill_window(pd, bytes, len, err);
+    status = fill_window(pd, source, err);
     if (!status)
         status = write_window(pd, sink, report, err);
     if (status)
@@ -276,6 +283,14 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
     else
         pd->is_pending = true;
     return status;
+}
+
+pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
+                                    const pprofdelta_sink *sink, pprofdelta_report *report,
+                                    pprofdelta_error *err)
+{
+    pd_source source = {.bytes = bytes, .len = len};
+    return pd_window_of(pd, &source, sink, report, err);
 }
 
 void pprofdelta_commit(pprofdelta *pd)

@@ -1,6 +1,6 @@
 #include "parsed/context.h"
 
-static void name_columns(pd_look *look)
+void pd_look_name_columns(pd_look *look)
 {
     const pd_tables *t = &look->tables;
     for (size_t i = 0; i < t->types_len; i++)
@@ -34,7 +34,7 @@ pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes
     if (!status)
         status = pd_tables_parse(&look->tables, &pd->mem, raw, err);
     if (!status)
-        name_columns(look);
+        pd_look_name_columns(look);
     return status;
 }
 

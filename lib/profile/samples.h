@@ -9,10 +9,30 @@
 #include "delta/window.h"
 #include "profile/sample.h"
 
-/* Whom the samples go to: one of the two, or nobody. */
+/* Samples as they were read, for a window that is to come. There is room for all before reading. */
+typedef struct pd_sample_rows {
+    pd_key *keys;
+    uint64_t *origins;
+    int64_t *values; /* in the columns' slots, `stride` to a row */
+    size_t len, stride;
+    size_t keys_cap, origins_cap, values_cap;
+} pd_sample_rows; /* zero it to begin */
+
+static inline void pd_sample_rows_push(pd_sample_rows *rows, pd_key key, uint64_t origin,
+                                       const int64_t *values)
+{
+    size_t row = rows->len++;
+    rows->keys[row] = key;
+    rows->origins[row] = origin;
+    for (size_t i = 0; i < rows->stride; i++)
+        rows->values[row * rows->stride + i] = values[i];
+}
+
+/* Whom the samples go to: one of them, or nobody. */
 typedef struct pd_sample_taker {
     pd_window *window;
     pd_ledger *ledger; /* that is being filled; it takes the counters only */
+    pd_sample_rows *rows;
 } pd_sample_taker;
 
 /* The next sample record, whatever stands before it: where it starts, and its body. */
@@ -38,6 +58,8 @@ static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_p
                              parse->err);
     if (taker.ledger)
         return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
+    if (taker.rows)
+        pd_sample_rows_push(taker.rows, key, pd_parse_offset(parse, start), values);
     return PPROFDELTA_OK;
 }
 

@@ -6,7 +6,7 @@ import shutil
 import subprocess
 import threading
 
-from pb import gz, profile, read
+from pb import Stack, gz, profile, read
 from samples import DELTA, T0, cur, large, pair, prev
 
 
@@ -147,3 +147,34 @@ def test_endless_input_ends(t):
     before, _ = pair(t)
     result = t.fails(1, before, "/dev/zero", "--max-memory=4M")
     t.contains(result.err, "/dev/zero: is larger than the limit")
+
+
+def of_many(count, grown):
+    """A profile whose file is large enough for two threads, plain or not."""
+    return profile([(Stack(f"leaf_{i}", f"caller_{i % 97}", "main"),
+                     [i + grown * (i % 50 == 0), 8 * i, i % 3, 64 * (i % 3)])
+                    for i in range(count)], time=T0 + grown * 10**9)
+
+
+def test_large_files_are_read_by_two_threads_or_one(t):
+    t.write("prev", of_many(6000, 0))
+    t.write("cur", of_many(6100, 1))
+    t.check(os.path.getsize(t.path("cur")) > 300_000, "too small for two threads")
+    two = t.run("prev", "cur", "--verify", "--report=json")
+    one = t.run("prev", "cur", "--verify", "--report=json", "--max-memory=1G")
+    t.equal((two.code, two.out, two.err), (0, one.out, one.err))
+    with open(t.path("cur"), "rb") as file:
+        t.equal(t.succeeds("prev", "-", stdin=file).out, two.out)
+
+
+def test_what_is_wrong_with_a_large_file_is_told_once(t):
+    whole = of_many(6000, 0)
+    for name, data in (("cut", whole[:-5000]), ("text", b"x" * 400_000), ("twice", gz(gz(whole)) * 9),
+                       ("whole", whole)):
+        t.write(name, data)
+    os.symlink("missing", t.path("dangling"))
+    for before, after in (("whole", "cut"), ("whole", "text"), ("whole", "twice"), ("cut", "whole"),
+                          ("cut", "text"), ("missing", "whole"), ("whole", "dangling")):
+        wide = t.fails(1, before, after)
+        narrow = t.fails(1, before, after, "--max-memory=1G")
+        t.equal(wide.err, narrow.err, f"{before} {after}")

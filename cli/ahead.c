@@ -1,0 +1,62 @@
+#include "ahead.h"
+
+#include <malloc.h>
+#include <sched.h>
+#include <sys/stat.h>
+
+/* Where two threads begin to pay, in bytes of compressed file. */
+enum { LARGE = 256 * 1024 };
+
+static bool is_large(const char *path)
+{
+    struct stat st;
+    return !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
+           st.st_size >= LARGE;
+}
+
+static bool has_two_processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
+}
+
+static void *read_ahead(void *cookie)
+{
+    cli_ahead *a = cookie;
+    a->is_ready = cli_input_try(&a->in, a->in.name, a->limit) &&
+                  pd_ahead_read(&a->state, a->in.bytes, a->in.len) == PPROFDELTA_OK;
+    return NULL;
+}
+
+void cli_ahead_start(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
+{
+    if (!is_large(path) || !has_two_processors())
+        return;
+#ifdef M_ARENA_MAX
+    mallopt(M_ARENA_MAX, 1); /* an arena for one thread's few blocks costs more than a lock */
+#endif
+    a->in.name = path;
+    a->limit = limit;
+    pd_ahead_begin(&a->state, context);
+    a->has_begun = true;
+    a->is_running = pthread_create(&a->thread, NULL, read_ahead, a) == 0;
+}
+
+bool cli_ahead_wait(cli_ahead *a)
+{
+    if (a->is_running)
+        pthread_join(a->thread, NULL);
+    a->is_running = false;
+    return a->is_ready;
+}
+
+bool cli_ahead_end(cli_ahead *a, pprofdelta *context)
+{
+    bool had_begun = a->has_begun;
+    cli_ahead_wait(a);
+    if (had_begun)
+        pd_ahead_end(&a->state, context);
+    cli_input_free(&a->in);
+    a->has_begun = a->is_ready = false;
+    return had_begun;
+}

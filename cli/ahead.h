@@ -1,0 +1,30 @@
+/* Two processors: one reads cur while the other makes prev the base.
+ *
+ * It costs the memory of both profiles at once, and of a small profile hardly more than starting a
+ * thread does: so it is for large files, and not for those who asked for less memory. */
+#ifndef CLI_AHEAD_H
+#define CLI_AHEAD_H
+
+#include "input.h"
+#include "parsed/ahead.h"
+
+#include <pthread.h>
+
+typedef struct cli_ahead {
+    pd_ahead state;
+    cli_input in;
+    uint64_t limit;
+    pthread_t thread;
+    bool has_begun, is_running, is_ready;
+} cli_ahead; /* zero it to begin */
+
+/* Begins to read the file at path, if that may pay. `limit` is that of cli_input_read. */
+void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
+
+/* Waits; true where the window can be made of it. Why it can not, the ordinary way finds out. */
+bool cli_ahead_wait(cli_ahead *ahead);
+
+/* Waits, and gives everything back; false where there was nothing. */
+bool cli_ahead_end(cli_ahead *ahead, pprofdelta *context);
+
+#endif

@@ -1,0 +1,77 @@
+#include "memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* In front of every block, as long as the alignment that malloc promises. */
+typedef union header {
+    struct {
+        size_t size;   /* that was asked for */
+        size_t mapped; /* bytes mapped, or 0: malloc's */
+    } is;
+    max_align_t align;
+} header;
+
+enum { HUGE = 2 * 1024 * 1024 };
+
+/* Maps whole huge pages, on such a boundary: a page more than that, less what is outside. */
+static header *map(size_t bytes)
+{
+    if (bytes > SIZE_MAX / 2)
+        return NULL;
+    size_t mapped = (bytes + HUGE - 1) / HUGE * HUGE;
+    char *at =
+        mmap(NULL, mapped + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (at == MAP_FAILED)
+        return NULL;
+    size_t before = (HUGE - (uintptr_t)at % HUGE) % HUGE;
+    if (before)
+        munmap(at, before);
+    munmap(at + before + mapped, HUGE - before);
+    madvise(at + before, mapped, MADV_HUGEPAGE); /* advice: without it, it is slower */
+    header *block = (header *)(void *)(at + before);
+    block->is.mapped = mapped;
+    return block;
+}
+
+static header *header_of(void *ptr)
+{
+    return (header *)ptr - 1;
+}
+
+static void release(void *cookie, void *ptr)
+{
+    (void)cookie;
+    header *block = header_of(ptr);
+    if (block->is.mapped)
+        munmap(block, block->is.mapped);
+    else
+        free(block);
+}
+
+static void *resize(void *cookie, void *ptr, size_t size)
+{
+    header *old = ptr ? header_of(ptr) : NULL;
+    if (size > SIZE_MAX - sizeof(header))
+        return NULL;
+    size_t bytes = size + sizeof(header);
+    header *block;
+    if (old && old->is.mapped >= bytes) {
+        block = old;
+    } else if (bytes < HUGE) {
+        block = realloc(old, bytes);
+        if (block)
+            block->is.mapped = 0;
+    } else if ((block = map(bytes)) && old) {
+        memcpy(block + 1, ptr, old->is.size);
+        release(cookie, ptr);
+    }
+    if (!block)
+        return NULL;
+    block->is.size = size;
+    return block + 1;
+}
+
+const pprofdelta_allocator cli_memory = {.resize = resize, .release = release};

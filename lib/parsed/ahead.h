@@ -1,0 +1,36 @@
+/* Reading cur ahead: in a second thread, while the first makes prev the base.
+ *
+ * Nearly all that cur costs does not depend on prev: inflating, the tables, hashing every stack. An
+ * ahead does that with nothing of the context but what never changes, so that it may run beside any
+ * call on it. It keeps rows of keys and values; the window then takes the look over, and the
+ * rows are met with the ledger one after the other.
+ *
+ * An ahead that fails says only that: the caller goes the ordinary way, which finds out why. */
+#ifndef PD_PARSED_AHEAD_H
+#define PD_PARSED_AHEAD_H
+
+#include "parsed/context.h"
+
+struct pd_ahead {
+    pd_mem mem; /* what is lent of the context's */
+    const pd_stack_numbers *numbers;
+    pd_inflater inflater;
+    pd_look look; /* inflated bytes and tables */
+    pd_sample_rows rows;
+};
+
+/* Lends it half of the memory that the context has left, until pd_ahead_end. The allocator is used
+ * from both threads. */
+void pd_ahead_begin(pd_ahead *ahead, pprofdelta *pd);
+
+/* Reads a profile; `bytes` stay the caller's, and must last as long as the ahead and its window. */
+pprofdelta_status pd_ahead_read(pd_ahead *ahead, const void *bytes, size_t len);
+
+/* pprofdelta_window of what was read, without an error. */
+pprofdelta_status pd_ahead_window(pprofdelta *pd, pd_ahead *ahead, const pprofdelta_sink *sink,
+                                  pprofdelta_report *report, pprofdelta_error *err);
+
+/* Gives back what it holds and what was lent. Needed in any case, twice is fine. */
+void pd_ahead_end(pd_ahead *ahead, pprofdelta *pd);
+
+#endif
