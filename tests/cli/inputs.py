@@ -160,8 +160,9 @@ def test_large_files_are_read_by_two_threads_or_one(t):
     t.write("prev", of_many(6000, 0))
     t.write("cur", of_many(6100, 1))
     t.check(os.path.getsize(t.path("cur")) > 300_000, "too small for two threads")
-    two = t.run("prev", "cur", "--verify", "--report=json")
-    one = t.run("prev", "cur", "--verify", "--report=json", "--max-memory=1G")
+    two = t.run("prev", "cur", "--verify", "--report=json", manners=False)
+    one = t.run("prev", "cur", "--verify", "--report=json", "--max-memory=1G",
+                manners=False)
     t.equal((two.code, two.out, two.err), (0, one.out, one.err))
     with open(t.path("cur"), "rb") as file:
         t.equal(t.succeeds("prev", "-", stdin=file).out, two.out)
