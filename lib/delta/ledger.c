@@ -14,6 +14,8 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err)
 {
     size_t values;
+    if (need < ledger->keys.cap) /* which may stem from a time with fewer counters to an entry */
+        need = ledger->keys.cap;
     if (__builtin_mul_overflow(need, ledger->counters, &values))
         values = SIZE_MAX;
     pprofdelta_status status =

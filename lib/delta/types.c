@@ -202,6 +202,23 @@ pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *n
     return PPROFDELTA_OK;
 }
 
+pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *names,
+                                  const pd_columns *columns, pprofdelta_error *err)
+{
+    for (size_t i = 0; i < columns->len; i++) {
+        bool was_counter = columns->slot[i] < schema->counters;
+        if (names[i].is_counter == was_counter)
+            continue;
+        listing name = list_names(&names[i], 1);
+        return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
+                       "%s is a %s now and was a %s before: the options name other types than "
+                       "they did when the last window was remembered",
+                       name.text, was_counter ? "gauge" : "counter",
+                       was_counter ? "counter" : "gauge");
+    }
+    return PPROFDELTA_OK;
+}
+
 void pd_schema_release(pd_schema *schema, pd_mem *mem)
 {
     pd_buffer_release(mem, &schema->text);

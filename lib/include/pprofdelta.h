@@ -62,7 +62,9 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_RESET,    /* a counter went backwards and options.on_reset is FAIL */
     PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
     PPROFDELTA_E_SINK,     /* the sink refused the output */
-    PPROFDELTA_E_USAGE     /* an argument or a call out of order */
+    PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
+    PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of a newer version */
+    PPROFDELTA_E_SOURCE    /* the source failed */
 } pprofdelta_status;
 
 /* A few words for a status, for callers that kept no error struct. Never NULL. */
@@ -77,13 +79,14 @@ PPROFDELTA_API const char *pprofdelta_version(void);
  * call that fails fills it in whole, a call that succeeds leaves it alone. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
-    const char *stage; /* static: options, memory, inflate, wire, profile, delta or write */
-    char field[64];    /* "sample.location_id", or empty */
-    uint64_t element;  /* which element of the first part of field, counting from 0 (12 is
+    const char
+        *stage; /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
+    char field[64];   /* "sample.location_id", or empty */
+    uint64_t element; /* which element of the first part of field, counting from 0 (12 is
                          sample[12].location_id); or PPROFDELTA_NOWHERE */
-    uint64_t offset;   /* byte: of the compressed input in stage "inflate", of the inflated one in
-                         the later stages; or PPROFDELTA_NOWHERE */
-    char text[1024];   /* a sentence without the position: "no location has the id 99" */
+    uint64_t offset;  /* byte: of the compressed input in stage "inflate", of the inflated one in
+                         the later stages, of the state in stage "state"; or PPROFDELTA_NOWHERE */
+    char text[1024];  /* a sentence without the position: "no location has the id 99" */
 } pprofdelta_error;
 
 /* ---------------------------------------------------------------------------------------------
@@ -105,6 +108,14 @@ typedef struct pprofdelta_sink {
     int (*write)(void *cookie, const void *data, size_t len);
     void *cookie;
 } pprofdelta_sink;
+
+/* Input. Puts at most len bytes (never 0) into buf and their number into *got, which is 0 at the end
+ * of the input and only there. Returns 0, or anything else when it failed, which ends the call with
+ * PPROFDELTA_E_SOURCE. */
+typedef struct pprofdelta_source {
+    int (*read)(void *cookie, void *buf, size_t len, size_t *got);
+    void *cookie;
+} pprofdelta_source;
 
 /* What to do when a counter went backwards or the target restarted. */
 typedef enum pprofdelta_on_reset {
@@ -205,13 +216,27 @@ typedef struct pprofdelta_report {
     uint64_t unknown_fields; /* fields of cur that profile.proto does not have: skipped */
     int had_base;            /* 0: the context was empty, see options.first */
     pprofdelta_restart restart;
-    int64_t from_nanos;                  /* prev's time; 0 where unknown */
+    int64_t from_nanos;                  /* prev's time; 0 where unknown or from the beginning */
     int64_t to_nanos;                    /* cur's time */
     uint64_t sequence;                   /* 1 for the first window of a context */
     uint64_t output_len;                 /* bytes given to the sink */
     const pprofdelta_type_report *types; /* in cur's order */
     size_t types_len;
 } pprofdelta_report;
+
+/* What a context remembers. */
+typedef struct pprofdelta_memory {
+    int has_base;                        /* 0: nothing, and the rest is zero or empty */
+    uint64_t sequence;                   /* of the last committed window; 0: a base */
+    uint64_t samples;                    /* distinct samples */
+    uint64_t unseen;                     /* ... of which the last profile did not have so many */
+    int64_t from_nanos;                  /* the last committed window; 0 where unknown */
+    int64_t to_nanos;                    /* ... and where the next one begins */
+    pprofdelta_restart restart;          /* ... and what it was */
+    const char *build_id;                /* of the target's main mapping; empty where it has none */
+    const pprofdelta_type_report *types; /* counters first; of the sums, prev */
+    size_t types_len;
+} pprofdelta_memory;
 
 /* What pprofdelta_check saw in a valid profile. */
 typedef struct pprofdelta_census {
@@ -262,6 +287,30 @@ PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
 /* The pending window was lost: the next one covers its time too. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
+
+/* ---------------------------------------------------------------------------------------------
+ * The state: what a context remembers, outside of the process
+ * ------------------------------------------------------------------------------------------ */
+
+/* Writes what the context remembers to the sink, in several calls. A pending window is not in it:
+ * save after pprofdelta_commit. Whoever keeps states in files writes a new one beside the old, syncs
+ * it, and renames it when the window has arrived. */
+PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
+                                                 pprofdelta_error *err);
+
+/* Makes the context remember what was saved, whatever it held before. Reads to the end of the source
+ * and trusts none of it: what is damaged, cut short, foreign or from a newer version is
+ * PPROFDELTA_E_STATE, and after any failure the context stands as before. The options that name
+ * counters and gauges must be those that the state was made with; the next window tells. */
+PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
+                                                 pprofdelta_error *err);
+
+/* Tells what the context remembers. */
+PPROFDELTA_API void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
+
+/* ---------------------------------------------------------------------------------------------
+ * Looking at profiles
+ * ------------------------------------------------------------------------------------------ */
 
 /* Is this a valid profile? Checks everything that pprofdelta_window checks of one profile. census
  * may be NULL. Leaves what the context remembers alone. */

@@ -11,6 +11,7 @@
 #include "codec/deflate.h"
 #include "codec/inflate.h"
 #include "delta/reset.h"
+#include "delta/state.h"
 #include "delta/tally.h"
 #include "delta/types.h"
 #include "profile/samples.h"
@@ -24,12 +25,6 @@ typedef struct pd_look {
     pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
     pd_columns columns;
 } pd_look;
-
-/* What is known of the profile that the ledger was filled from. */
-typedef struct pd_remembered {
-    int64_t time_nanos;
-    pd_buffer build_id; /* of the main mapping; empty where it has none */
-} pd_remembered;
 
 struct pprofdelta {
     pd_mem mem;
@@ -61,6 +56,19 @@ struct pprofdelta {
     pd_tables proof; /* the output read back, for VERIFY */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
+
+static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
+{
+    memcpy(scratch, a, size);
+    memcpy(a, b, size);
+    memcpy(b, scratch, size);
+}
+
+#define PD_SWAP(type, a, b)                                                                        \
+    do {                                                                                           \
+        type scratch_;                                                                             \
+        pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
+    } while (0)
 
 /* look.c: inflates and parses, and names the columns. With keep_bytes the look does not borrow the
  * caller's bytes even where they are plain. */

@@ -15,19 +15,6 @@ static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *
                    "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
 }
 
-static void swap_memory(void *a, void *b, void *scratch, size_t size)
-{
-    memcpy(scratch, a, size);
-    memcpy(a, b, size);
-    memcpy(b, scratch, size);
-}
-
-#define SWAP(type, a, b)                                                                           \
-    do {                                                                                           \
-        type scratch_;                                                                             \
-        swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                       \
-    } while (0)
-
 /* Reads the look into the spare ledger; prev's gauges are of no interest. Rows are kept where the
  * stacks will be asked for. */
 static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_rows,
@@ -75,10 +62,10 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     if (status)
         return status;
     if (needs_stacks)
-        SWAP(pd_look, pd->cur, pd->prev);
-    SWAP(pd_ledger, pd->ledger, pd->spare);
-    SWAP(pd_schema, pd->schema, pd->spare_schema);
-    SWAP(pd_remembered, pd->last, pd->next);
+        PD_SWAP(pd_look, pd->cur, pd->prev);
+    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
     pd->sequence = 0;
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
@@ -132,6 +119,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
     if (!status)
         status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
     if (!status)
+        status = pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
+    if (!status)
         status = check_order(pd, err);
     if (!status)
         status = pd_look_remember(pd, cur, &pd->next, err);
@@ -172,8 +161,13 @@ static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error
                         .sequence = pd->is_from_base ? 0 : pd->sequence + 1};
     pd->how = PD_COMMIT_KEEP;
     if (!pd->has_base) {
-        story->how = pd->first == PPROFDELTA_FIRST_ZERO ? PD_SUBTRACT_ALL : PD_SUBTRACT_NOTHING;
+        story->how = PD_SUBTRACT_NOTHING;
         story->duration_nanos = cur->duration_nanos;
+        if (pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+            story->how = PD_SUBTRACT_ALL;
+            story->from_nanos = story->to_nanos;
+            story->duration_nanos = 0;
+        }
         pd->how = PD_COMMIT_REPLACE;
         return PPROFDELTA_OK;
     }
@@ -249,6 +243,8 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     uint64_t written;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
+    pd->next.from_nanos = story.from_nanos;
+    pd->next.restart = story.restart;
     if (!status && story.restart && pd->cur.window.still) /* these have come anew as well */
         status = read_samples(pd, false, NULL, err);
     if (!status)
@@ -298,7 +294,7 @@ void pprofdelta_commit(pprofdelta *pd)
     if (!pd->is_pending)
         return;
     pd_window_commit(&pd->cur.window, pd->how);
-    SWAP(pd_remembered, pd->last, pd->next);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
     pd->sequence++;
     pd->has_base = true;
     pd->is_from_base = pd->is_pending = false;

@@ -52,11 +52,13 @@ pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remem
 {
     const pd_tables *t = &look->tables;
     out->time_nanos = t->header.time_nanos;
+    out->from_nanos = 0;
+    out->restart = PPROFDELTA_RESTART_NONE;
     out->build_id.len = 0;
     if (!t->mappings_len)
         return PPROFDELTA_OK;
     pd_bytes build_id = t->strings[t->mappings[0].build_id];
-    pprofdelta_status status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len, err);
+    pprofdelta_status status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
     if (status || !build_id.len)
         return status;
     memcpy(out->build_id.ptr, build_id.ptr, build_id.len);

@@ -38,8 +38,8 @@ static inline void fuzz_require_untouched(const pprofdelta_error *err)
 
 static inline int fuzz_is_stage(const char *stage)
 {
-    static const char *const stages[] = {"options", "memory", "inflate", "wire",
-                                         "profile", "delta",  "write"};
+    static const char *const stages[] = {"options", "memory", "inflate", "wire", "profile",
+                                         "delta",   "write",  "state",   "sum"};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (!strcmp(stage, stages[i]))
             return 1;

@@ -197,6 +197,8 @@ static void make_header(work *w)
     int64_t before = w->o->held.time_nanos;
     if (w->o->has_base)
         p->duration_nanos = before && p->time_nanos ? p->time_nanos - before : 0;
+    else if (w->o->options->first == PPROFDELTA_FIRST_ZERO)
+        p->duration_nanos = 0;
     x->header = reading_header(&w->cur);
 }
 
@@ -235,6 +237,8 @@ static void make_report(work *w)
     report->restart = w->restart;
     report->from_nanos = w->o->held.time_nanos;
     report->to_nanos = w->cur.view->time_nanos;
+    if (!w->o->has_base && w->o->options->first == PPROFDELTA_FIRST_ZERO)
+        report->from_nanos = report->to_nanos;
     report->sequence = w->o->committed + 1;
 }
 

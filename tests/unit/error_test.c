@@ -160,18 +160,18 @@ static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
 
 TEST(every_status_has_words_of_its_own)
 {
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_USAGE; i++) {
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_SOURCE; i++) {
         const char *text = pprofdelta_status_text((pprofdelta_status)i);
         REQUIRE(text && *text);
         for (int n = PPROFDELTA_OK; n < i; n++)
             CHECK(strcmp(text, pprofdelta_status_text((pprofdelta_status)n)) != 0);
     }
-    static const int unknown[] = {PPROFDELTA_E_USAGE + 1, -1, 1000, INT32_MAX, INT32_MIN};
+    static const int unknown[] = {PPROFDELTA_E_SOURCE + 1, -1, 1000, INT32_MAX, INT32_MIN};
     const char *first = pprofdelta_status_text((pprofdelta_status)unknown[0]);
     REQUIRE(first && *first);
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]), first);
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_USAGE; i++)
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_SOURCE; i++)
         CHECK(strcmp(first, pprofdelta_status_text((pprofdelta_status)i)) != 0);
 }
 
@@ -183,8 +183,8 @@ TEST(the_version_is_the_projects)
 
 static bool is_stage(const char *stage)
 {
-    static const char *const stages[] = {"options", "memory", "inflate", "wire",
-                                         "profile", "delta",  "write"};
+    static const char *const stages[] = {"options", "memory", "inflate", "wire", "profile",
+                                         "delta",   "write",  "state",   "sum"};
     for (size_t i = 0; i < sizeof stages / sizeof *stages; i++)
         if (strcmp(stage, stages[i]) == 0)
             return true;

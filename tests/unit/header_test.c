@@ -8,6 +8,7 @@
 /* What programs are compiled against: changing any of it breaks them. */
 _Static_assert(PPROFDELTA_OK == 0, "a status is tested as a truth value");
 _Static_assert(PPROFDELTA_E_USAGE == 11, "statuses are not renumbered");
+_Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are the later ones");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
                    PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4,
                "choices are not renumbered");

@@ -1,0 +1,48 @@
+/* A ledger outside of the process: what a context remembers, as bytes that can be checked.
+ *
+ *     head      magic, format, its own length                        16 bytes
+ *               sequence, window, counts, types, build id            80 bytes and the names
+ *               XXH3-64 of all that                                   8 bytes
+ *     entries   [ key 16 | a counter 8 | ... ] ...                   32 bytes with two counters
+ *     unseen    [ entry 4 | age 4 ] ...                              of those the last window lacked
+ *     check     XXH3-128 of everything before                        16 bytes
+ *
+ * All numbers are little endian. The index of the keys is not kept: it is made again while the keys
+ * come in, which is what finds one that is there twice. Nothing is read before the head's sum is
+ * known to be right, and nothing counts before the whole is; what the head promises is allocated
+ * only as fast as the bytes for it really come. The three things that stand in front of every head,
+ * and its sum, stay in every later format, so that an older reader can tell a newer state from a
+ * damaged one. Every door keeps its ledger this way. */
+#ifndef PD_DELTA_STATE_H
+#define PD_DELTA_STATE_H
+
+#include "delta/ledger.h"
+#include "delta/types.h"
+
+/* What is known of the profile that a ledger was filled from. */
+typedef struct pd_remembered {
+    int64_t time_nanos;
+    int64_t from_nanos;         /* where the window that ended there began; 0: not known */
+    pprofdelta_restart restart; /* ... and what it was */
+    pd_buffer build_id;         /* of the main mapping; empty where it has none */
+} pd_remembered;
+
+/* The parts of a state, wherever they lie. */
+typedef struct pd_state {
+    pd_ledger *ledger;
+    pd_schema *schema;
+    pd_remembered *last;
+    uint64_t sequence; /* of the last committed window */
+    bool has_base;     /* false: nothing is remembered yet, and the rest is of no interest */
+} pd_state;
+
+/* Writes it to the sink, in pieces: the committed entries, in order. */
+pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *sink,
+                                 pprofdelta_error *err);
+
+/* Reads a whole state, to the end of the source, into these parts, which are cleared first. After a
+ * failure they hold nothing of use. */
+pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
+                                pprofdelta_error *err);
+
+#endif

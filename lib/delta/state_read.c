@@ -1,0 +1,333 @@
+/* A state on its way in: see state.h.
+ *
+ * Whoever wrote these bytes may have meant harm and computed the right sums, so every number is held
+ * against what it must be before anything relies on it. */
+#include "delta/state.h"
+
+#include "delta/state_format.h"
+
+#include <inttypes.h>
+
+/* Entries for which room is made before a byte of them has come. */
+enum { FIRST_ENTRIES = 1 << 16 };
+
+typedef struct inlet {
+    const pprofdelta_source *source;
+    pd_mem *mem;
+    pprofdelta_error *err;
+    pprofdelta_status status; /* sticky */
+    uint64_t off;             /* of the next byte */
+    pd_buffer head;
+    XXH3_state_t sum;
+    uint8_t chunk[PD_STATE_CHUNK];
+} inlet;
+
+/* Returns false, as everything here does in trouble. */
+static bool refuse(inlet *in, const char *field, uint64_t off, const char *why)
+{
+    in->status =
+        pd_fail(in->err, PPROFDELTA_E_STATE, "state", field, PPROFDELTA_NOWHERE, off, "%s", why);
+    return false;
+}
+
+/* At most len bytes: as many as there are. */
+static size_t take_some(inlet *in, uint8_t *out, size_t len)
+{
+    size_t have = 0;
+    while (have < len && !in->status) {
+        size_t got = 0;
+        int failed = in->source->read(in->source->cookie, out + have, len - have, &got);
+        if (failed || got > len - have)
+            in->status = pd_fail(in->err, PPROFDELTA_E_SOURCE, "state", NULL, PPROFDELTA_NOWHERE,
+                                 in->off + have, "the source failed");
+        else if (!got)
+            break;
+        else
+            have += got;
+    }
+    in->off += have;
+    return in->status ? 0 : have;
+}
+
+static bool take(inlet *in, uint8_t *out, size_t len)
+{
+    size_t have = take_some(in, out, len);
+    if (in->status)
+        return false;
+    if (have < len)
+        return refuse(in, NULL, in->off, "the state is cut short");
+    XXH3_128bits_update(&in->sum, out, len);
+    return true;
+}
+
+/* ---- the head ---------------------------------------------------------------------------------- */
+
+static bool foreign(inlet *in, const uint8_t *intro, size_t len)
+{
+    static const struct {
+        const char *magic;
+        size_t len;
+    } profiles[] = {{"\x1f\x8b", 2}, {"\x28\xb5\x2f\xfd", 4}, {"\x0a", 1}};
+    if (!len)
+        return refuse(in, NULL, 0, "the state is empty");
+    if (len < PD_STATE_INTRO &&
+        !memcmp(intro, PD_STATE_MAGIC, len < PD_STATE_MAGIC_LEN ? len : PD_STATE_MAGIC_LEN))
+        return refuse(in, NULL, in->off, "the state is cut short");
+    for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
+        if (len >= profiles[i].len && !memcmp(intro, profiles[i].magic, profiles[i].len))
+            return refuse(in, NULL, 0,
+                          "this is not a state that pprofdelta wrote; it looks like a profile");
+    return refuse(in, NULL, 0, "this is not a state that pprofdelta wrote");
+}
+
+/* Reads the head into in->head and checks its sum. */
+static bool take_head(inlet *in)
+{
+    uint8_t intro[PD_STATE_INTRO];
+    size_t got = take_some(in, intro, sizeof intro);
+    if (in->status)
+        return false;
+    if (got < sizeof intro || memcmp(intro, PD_STATE_MAGIC, PD_STATE_MAGIC_LEN) != 0)
+        return foreign(in, intro, got);
+    XXH3_128bits_update(&in->sum, intro, sizeof intro);
+    size_t len = pd_get32(intro + PD_STATE_AT_HEAD);
+    if (len < PD_STATE_INTRO + PD_STATE_HEAD_SUM || len > PD_STATE_HEAD_MAX || len % 8)
+        return refuse(in, "head", PD_STATE_AT_HEAD, "the state is damaged");
+    in->status = pd_buffer_room(in->mem, &in->head, len, in->err);
+    if (in->status)
+        return false;
+    memcpy(in->head.ptr, intro, sizeof intro);
+    if (!take(in, in->head.ptr + sizeof intro, len - sizeof intro))
+        return false;
+    in->head.len = len - PD_STATE_HEAD_SUM;
+    if (pd_get64(in->head.ptr + in->head.len) != XXH3_64bits(in->head.ptr, in->head.len))
+        return refuse(in, "head", in->head.len, "the state is damaged: its first sum is wrong");
+    uint32_t format = pd_get32(intro + PD_STATE_AT_FORMAT);
+    if (format == PD_STATE_FORMAT)
+        return true;
+    in->status = pd_fail(
+        in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE, PD_STATE_AT_FORMAT,
+        format > PD_STATE_FORMAT
+            ? "the state was written by a newer pprofdelta (format %" PRIu32 "; this one knows %d)"
+            : "the state has a format that no pprofdelta wrote (%" PRIu32 "; this one knows %d)",
+        format, PD_STATE_FORMAT);
+    return false;
+}
+
+/* The numbers of a head. */
+typedef struct promise {
+    uint64_t entries, unseen;
+    uint32_t has_base, restart, types, counters, build_id_len;
+    size_t names_off; /* of the first byte of the build id */
+} promise;
+
+static bool check_promise(inlet *in, const promise *p)
+{
+    if (p->has_base > 1 || pd_get32(in->head.ptr + PD_STATE_AT_RESERVED))
+        return refuse(in, "head", PD_STATE_AT_HAS_BASE, "the state has a flag nobody set");
+    if (!p->has_base) {
+        for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
+            if (in->head.ptr[i])
+                return refuse(in, "head", i, "the state says that it is empty, and is not");
+        return true;
+    }
+    if (p->restart > PPROFDELTA_RESTART_ANY)
+        return refuse(in, "restart", PD_STATE_AT_RESTART, "there is no such restart");
+    if (!p->types || p->types > PPROFDELTA_MAX_TYPES || !p->counters || p->counters > p->types)
+        return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types do not fit");
+    if (p->entries > PD_KEYMAP_MAX || p->unseen > p->entries)
+        return refuse(in, "entry", PD_STATE_AT_ENTRIES, "the numbers of entries do not fit");
+    return true;
+}
+
+static bool read_promise(inlet *in, promise *p)
+{
+    const uint8_t *head = in->head.ptr;
+    if (in->head.len < PD_STATE_FIXED)
+        return refuse(in, "head", PD_STATE_AT_HEAD, "the head is too short");
+    *p = (promise){.entries = pd_get64(head + PD_STATE_AT_ENTRIES),
+                   .unseen = pd_get64(head + PD_STATE_AT_UNSEEN),
+                   .has_base = pd_get32(head + PD_STATE_AT_HAS_BASE),
+                   .restart = pd_get32(head + PD_STATE_AT_RESTART),
+                   .types = pd_get32(head + PD_STATE_AT_TYPES),
+                   .counters = pd_get32(head + PD_STATE_AT_COUNTERS),
+                   .build_id_len = pd_get32(head + PD_STATE_AT_BUILD_ID)};
+    return check_promise(in, p);
+}
+
+/* Do the names fill the head, up to the padding? Sets where they begin. */
+static bool check_names(inlet *in, promise *p)
+{
+    const uint8_t *head = in->head.ptr;
+    p->names_off = PD_STATE_FIXED + (size_t)p->types * 8;
+    uint64_t end = (uint64_t)p->names_off + p->build_id_len;
+    if (p->names_off <= in->head.len)
+        for (size_t i = 0; i < 2 * (size_t)p->types; i++)
+            end += pd_get32(head + PD_STATE_FIXED + 4 * i);
+    if (end > in->head.len || in->head.len - end >= 8)
+        return refuse(in, "sample_type", PD_STATE_FIXED, "the lengths of names do not fit");
+    for (size_t i = (size_t)end; i < in->head.len; i++)
+        if (head[i])
+            return refuse(in, "head", i, "something stands where nothing should");
+    return true;
+}
+
+static bool set_names(inlet *in, const promise *p, const pd_state *state)
+{
+    const uint8_t *at = in->head.ptr + p->names_off, *lengths = in->head.ptr + PD_STATE_FIXED;
+    pd_buffer *build_id = &state->last->build_id;
+    build_id->len = 0;
+    in->status = pd_buffer_room(in->mem, build_id, (size_t)p->build_id_len + 1, in->err);
+    if (in->status)
+        return false;
+    memcpy(build_id->ptr, at, p->build_id_len);
+    build_id->len = p->build_id_len;
+    at += p->build_id_len;
+    pd_type_name names[PPROFDELTA_MAX_TYPES];
+    for (size_t i = 0; i < p->types; i++) {
+        names[i].type = (pd_bytes){at, pd_get32(lengths + 8 * i)};
+        names[i].unit = (pd_bytes){at + names[i].type.len, pd_get32(lengths + 8 * i + 4)};
+        names[i].is_counter = i < p->counters;
+        at += names[i].type.len + names[i].unit.len;
+    }
+    in->status = pd_schema_set(state->schema, in->mem, names, p->types, in->err);
+    return !in->status;
+}
+
+static bool set_window(inlet *in, const promise *p, pd_state *state)
+{
+    const uint8_t *head = in->head.ptr;
+    state->sequence = pd_get64(head + PD_STATE_AT_SEQUENCE);
+    state->last->from_nanos = (int64_t)pd_get64(head + PD_STATE_AT_FROM);
+    state->last->time_nanos = (int64_t)pd_get64(head + PD_STATE_AT_TIME);
+    state->last->restart = (pprofdelta_restart)p->restart;
+    if (state->sequence == UINT64_MAX)
+        return refuse(in, "sequence", PD_STATE_AT_SEQUENCE, "no window comes after this one");
+    if (state->last->from_nanos && state->last->time_nanos &&
+        state->last->from_nanos > state->last->time_nanos)
+        return refuse(in, "window", PD_STATE_AT_FROM, "the last window ends before it begins");
+    return true;
+}
+
+/* ---- the entries ------------------------------------------------------------------------------- */
+
+static bool repeated(inlet *in, size_t entry, uint64_t off)
+{
+    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "entry", entry, off,
+                         "the key is that of an earlier entry");
+    return false;
+}
+
+/* Makes room for more entries behind `len`, as many as came so far or FIRST_ENTRIES. */
+static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len, size_t *room)
+{
+    size_t more = len > FIRST_ENTRIES ? len : FIRST_ENTRIES, left = (size_t)p->entries - len;
+    *room = len + (more < left ? more : left);
+    in->status = pd_ledger_reserve(ledger, in->mem, *room, in->err);
+    return !in->status;
+}
+
+static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    size_t size = pd_state_entry_len(p->counters), most = sizeof in->chunk / size;
+    size_t len = 0, room = 0;
+    while (len < p->entries) {
+        if (len == room && !make_room(in, p, ledger, len, &room))
+            return false;
+        size_t n = most < room - len ? most : room - len;
+        uint64_t off = in->off;
+        if (!take(in, in->chunk, n * size))
+            return false;
+        const uint8_t *at = in->chunk;
+        for (size_t i = 0; i < n; i++, len++, at += size) {
+            pd_key key = {pd_get64(at), pd_get64(at + 8)};
+            if (pd_keymap_add(&ledger->keys, key) != len)
+                return repeated(in, len, off + i * size);
+            int64_t *base = pd_ledger_base(ledger, len);
+            for (size_t c = 0; c < p->counters; c++)
+                base[c] = (int64_t)pd_get64(at + 16 + 8 * c);
+            ledger->seen[len] = 0; /* its age, until all ages are known */
+        }
+    }
+    return true;
+}
+
+static bool misplaced(inlet *in, size_t number, uint64_t off)
+{
+    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "unseen", number, off,
+                         "it is not an entry behind the one before it, or has no age");
+    return false;
+}
+
+/* Ages become the numbers of windows: the last one is so much later than the oldest. */
+static void number_windows(const promise *p, pd_ledger *ledger, uint32_t oldest)
+{
+    ledger->window = oldest + 1;
+    for (size_t i = 0; i < p->entries; i++)
+        ledger->seen[i] = ledger->window - ledger->seen[i];
+    ledger->committed = ledger->keys.len;
+    ledger->living = (size_t)(p->entries - p->unseen);
+}
+
+static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    uint32_t oldest = 0;
+    uint64_t next = 0; /* the least entry that the next one may be */
+    for (size_t done = 0; done < p->unseen;) {
+        size_t most = sizeof in->chunk / PD_STATE_UNSEEN, left = (size_t)p->unseen - done;
+        size_t n = most < left ? most : left;
+        uint64_t off = in->off;
+        if (!take(in, in->chunk, n * PD_STATE_UNSEEN))
+            return false;
+        for (size_t i = 0; i < n; i++, done++) {
+            const uint8_t *at = in->chunk + i * PD_STATE_UNSEEN;
+            uint32_t entry = pd_get32(at), age = pd_get32(at + 4);
+            if (entry < next || entry >= p->entries || !age || age == UINT32_MAX)
+                return misplaced(in, done, off + i * PD_STATE_UNSEEN);
+            next = (uint64_t)entry + 1;
+            ledger->seen[entry] = age;
+            oldest = age > oldest ? age : oldest;
+        }
+    }
+    number_windows(p, ledger, oldest);
+    return true;
+}
+
+static bool take_check(inlet *in)
+{
+    uint8_t found[PD_STATE_CHECK], more;
+    XXH128_hash_t sum = XXH3_128bits_digest(&in->sum);
+    uint64_t off = in->off;
+    if (!take(in, found, sizeof found))
+        return false;
+    if (pd_get64(found) != sum.low64 || pd_get64(found + 8) != sum.high64)
+        return refuse(in, NULL, off, "the state is damaged: its sum is wrong");
+    if (take_some(in, &more, 1))
+        return refuse(in, NULL, in->off - 1, "something follows the end of the state");
+    return !in->status;
+}
+
+static bool read_parts(inlet *in, pd_state *state)
+{
+    promise p = {0};
+    if (!take_head(in) || !read_promise(in, &p))
+        return false;
+    state->has_base = p.has_base;
+    pd_ledger_clear(state->ledger, p.counters);
+    if (!p.has_base)
+        return take_check(in);
+    return check_names(in, &p) && set_names(in, &p, state) && set_window(in, &p, state) &&
+           take_entries(in, &p, state->ledger) && take_unseen(in, &p, state->ledger) &&
+           take_check(in);
+}
+
+pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
+                                pprofdelta_error *err)
+{
+    inlet in = {.source = source, .mem = mem, .err = err};
+    XXH3_128bits_reset(&in.sum);
+    if (!read_parts(&in, state))
+        pd_ledger_clear(state->ledger, 0);
+    pd_buffer_release(mem, &in.head);
+    return in.status;
+}
