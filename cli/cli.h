@@ -9,7 +9,8 @@ enum {
     CLI_DONE = 0,
     CLI_FAILED = 1, /* the input or the system */
     CLI_USAGE = 2,  /* the command line */
-    CLI_RESET = 3   /* a reset with --on-reset=fail */
+    CLI_RESET = 3,  /* a reset with --on-reset=fail */
+    CLI_UPLOAD = 4  /* the uploader failed: the next run covers the window too */
 };
 
 int cli_delta(int argc, char **argv);

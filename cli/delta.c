@@ -1,4 +1,4 @@
-/* pprofdelta PREV CUR: the delta of two files.
+/* pprofdelta PREV CUR: the delta of two files; with --state, see window.h.
  *
  * Everything is computed before anything is written, and what is written takes OUT's place only when
  * it is complete. */
@@ -10,6 +10,8 @@
 #include "options.h"
 #include "output.h"
 #include "report.h"
+#include "status.h"
+#include "window.h"
 
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
@@ -75,6 +77,8 @@ static int perform(run *r, int argc, char **argv)
     int code = cli_options_parse(&r->options, argc, argv);
     if (code || r->options.print)
         return code ? code : r->options.print();
+    if (r->options.state)
+        return r->options.status ? cli_status_print(&r->options) : cli_window_run(&r->options);
     if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
     if (limit_of(r) >= PPROFDELTA_DEFAULT_MAX_MEMORY)

@@ -6,6 +6,7 @@
 
 #include <inttypes.h>
 #include <stdio.h>
+#include <string.h>
 
 #define NANOS INT64_C(1000000000)
 
@@ -138,6 +139,37 @@ bool cli_instant_parse(const char *text, int64_t *nanos)
         return false;
     *nanos = total;
     return true;
+}
+
+bool cli_span_parse(const char *text, int64_t *nanos)
+{
+    static const struct {
+        const char *name;
+        int64_t nanos;
+    } units[] = {{"", NANOS},       {"s", NANOS},        {"ms", NANOS / 1000},
+                 {"m", NANOS * 60}, {"h", NANOS * 3600}, {"d", NANOS * 86400}};
+    const int64_t most = NANOS * 86400 * 366;
+    const char *p = text;
+    int64_t whole = 0, rest, part = 0;
+    if (*p < '0' || *p > '9')
+        return false;
+    for (; *p >= '0' && *p <= '9'; p++)
+        if ((whole = whole * 10 + (*p - '0')) > most)
+            return false;
+    if (!fraction(&p, &rest)) /* in billionths of the unit */
+        return false;
+    for (size_t i = 0; i < sizeof units / sizeof *units; i++) {
+        if (strcmp(p, units[i].name) != 0)
+            continue;
+        int64_t unit = units[i].nanos, total;
+        part = unit >= NANOS ? rest * (unit / NANOS) : rest / (NANOS / unit);
+        if (__builtin_mul_overflow(whole, unit, &total) ||
+            __builtin_add_overflow(total, part, &total) || total <= 0 || total > most)
+            return false;
+        *nanos = total;
+        return true;
+    }
+    return false;
 }
 
 /* The fraction of a second behind a number, without its closing zeros. */

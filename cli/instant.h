@@ -13,6 +13,9 @@ bool cli_instant_parse(const char *text, int64_t *nanos);
 /* "2026-11-21T08:00:00Z", with as much of a fraction as there is. Returns buf. */
 char *cli_instant_format(int64_t nanos, char buf[48]);
 
+/* Reads a span above 0 and of a year at most: 30, 30s, 1.5s, 500ms, 2m, 1h, 1d. */
+bool cli_span_parse(const char *text, int64_t *nanos);
+
 /* "59.96 s": a span, exactly. Returns buf. */
 char *cli_span_format(int64_t nanos, char buf[48]);
 

@@ -156,18 +156,28 @@ static void hint(const pprofdelta_error *err)
     case PPROFDELTA_E_MISMATCH:
         if (strstr(err->field, "time_nanos"))
             cli_hint("the older profile comes first: pprofdelta PREV CUR");
+        else if (strstr(err->text, "options name other types"))
+            cli_hint("give -c and -g as they were, or move the state away to begin a new one");
         else if (strstr(err->text, "as a counter"))
             cli_hint("-c TYPE names a sample type that only grows");
         break;
     case PPROFDELTA_E_RESET:
         cli_hint("--on-reset=fail refuses this; nothing was written");
         break;
+    case PPROFDELTA_E_STATE:
+        if (strstr(err->text, "newer"))
+            cli_hint("use that pprofdelta, or move the state away to begin a new one");
+        else
+            cli_hint("the file is left as it is; move it away to begin a new state, whose first "
+                     "delta counts from the beginning of the process (but see --first)");
+        break;
     default:
         break;
     }
 }
 
-int cli_library_error(const char *name, const pprofdelta_error *err)
+/* What it is and where, without the next step. */
+static int tell(const char *name, const pprofdelta_error *err)
 {
     char where[128] = "", at[80] = "";
     int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
@@ -178,12 +188,20 @@ int cli_library_error(const char *name, const pprofdelta_error *err)
         snprintf(where, sizeof where, "%s: ", err->field);
     if (err->offset != PPROFDELTA_NOWHERE)
         snprintf(at, sizeof at, " (at byte %" PRIu64 " of the %s)", err->offset,
-                 strcmp(err->stage, "inflate") ? "inflated profile" : "compressed file");
+                 !strcmp(err->stage, "inflate") ? "compressed file"
+                 : !strcmp(err->stage, "state") ? "file"
+                                                : "inflated profile");
     cli_error("%s: %s%s%s", name, where, err->text, at);
-    hint(err);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET
            : err->status == PPROFDELTA_E_USAGE ? CLI_USAGE
                                                : CLI_FAILED;
+}
+
+int cli_library_error(const char *name, const pprofdelta_error *err)
+{
+    int code = tell(name, err);
+    hint(err);
+    return code;
 }
 
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err)
@@ -193,4 +211,17 @@ int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *er
         return cli_library_error(cur, err);
     snprintf(both, sizeof both, "%s and %s", prev, cur);
     return cli_library_error(both, err);
+}
+
+int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err)
+{
+    if (err->status != PPROFDELTA_E_MISMATCH || !strstr(err->field, "time_nanos"))
+        return cli_pair_error(state, cur, err);
+    char both[2 * 4096 + 8];
+    snprintf(both, sizeof both, "%s and %s", state, cur);
+    int code = tell(both, err);
+    cli_hint(
+        "the state has a later profile already: another run came first, and nothing is lost; or "
+        "the target's clock was set back");
+    return code;
 }

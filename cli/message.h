@@ -30,6 +30,9 @@ int cli_library_error(const char *name, const pprofdelta_error *err);
 /* The same for the two inputs of a delta: a mismatch is about both. */
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err);
 
+/* The same for a state and a profile. */
+int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err);
+
 /* Bytes to stderr as they are. Returns 0, or -1 when they could not be written. */
 int cli_message_raw(const char *bytes, size_t len);
 

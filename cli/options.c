@@ -24,6 +24,11 @@ enum {
     OPT_NO_STAMP,
     OPT_FORCE,
     OPT_MAX_MEMORY,
+    OPT_STATE,
+    OPT_FIRST,
+    OPT_TIMEOUT,
+    OPT_NO_WAIT,
+    OPT_STATUS,
     OPT_VERSION
 };
 
@@ -44,6 +49,11 @@ static const struct option table[] = {
     {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
     {"force", no_argument, NULL, OPT_FORCE},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"state", required_argument, NULL, OPT_STATE},
+    {"first", required_argument, NULL, OPT_FIRST},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"no-wait", no_argument, NULL, OPT_NO_WAIT},
+    {"status", optional_argument, NULL, OPT_STATUS},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
 };
@@ -89,13 +99,47 @@ static int set_compression(cli_options *options, const char *value)
     return CLI_DONE;
 }
 
-static int set_report(cli_options *options, const char *value)
+static int set_form(const char *option, cli_report_form *form, const char *value)
 {
     static const char *const names[] = {"text", "json", NULL};
     int chosen = value ? cli_choose(value, names) : 0;
     if (chosen < 0)
-        return cli_bad_value("--report", value, "text or json");
-    options->report = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
+        return cli_bad_value(option, value, "text or json");
+    *form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
+    return CLI_DONE;
+}
+
+static int set_state(cli_options *options, const char *value)
+{
+    size_t len = strlen(value);
+    if (!len || value[len - 1] == '/')
+        return cli_bad_value("--state", value, "the name of a file");
+    options->state = value;
+    return CLI_DONE;
+}
+
+static int set_first(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"full", "zero", NULL};
+    int chosen = cli_choose(value, names);
+    if (chosen < 0)
+        return cli_bad_value("--first", value, "full or zero");
+    options->library.first = chosen ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
+    options->has_first = true;
+    return CLI_DONE;
+}
+
+static int set_timeout(cli_options *options, const char *value)
+{
+    if (!cli_span_parse(value, &options->timeout_nanos))
+        return cli_bad_value("--timeout", value,
+                             "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
+    return CLI_DONE;
+}
+
+static int set_no_wait(cli_options *options)
+{
+    options->no_wait = true;
     return CLI_DONE;
 }
 
@@ -197,7 +241,7 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case OPT_COMPRESS:
         return set_compression(options, optarg);
     case OPT_REPORT:
-        return set_report(options, optarg);
+        return set_form("--report", &options->report, optarg);
     case OPT_VERIFY:
         return set_flag(options, PPROFDELTA_VERIFY);
     case OPT_NO_STAMP:
@@ -206,13 +250,31 @@ static int apply(cli_options *options, int option, char **argv, int token)
         return set_flag(options, PPROFDELTA_ACCEPT_STAMPED);
     case OPT_MAX_MEMORY:
         return set_max_memory(options, optarg);
+    case OPT_STATE:
+        return set_state(options, optarg);
+    case OPT_FIRST:
+        return set_first(options, optarg);
+    case OPT_TIMEOUT:
+        return set_timeout(options, optarg);
+    case OPT_NO_WAIT:
+        return set_no_wait(options);
+    case OPT_STATUS:
+        return set_form("--status", &options->status, optarg);
     default: /* a digit; CLI_WRONG has been told */
         return option == CLI_WRONG ? CLI_USAGE : set_level(options, argv, token, option);
     }
 }
 
-static int check_operands(const cli_options *options)
+/* What only makes sense with --state. */
+static int check_without_state(const cli_options *options)
 {
+    const char *given = options->has_first       ? "--first"
+                        : options->timeout_nanos ? "--timeout"
+                        : options->no_wait       ? "--no-wait"
+                        : options->status        ? "--status"
+                                                 : NULL;
+    if (given)
+        return cli_usage("%s belongs to --state FILE, which is missing", given);
     if (!options->prev)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
@@ -220,6 +282,40 @@ static int check_operands(const cli_options *options)
     if (cli_input_is_stdin(options->prev) && cli_input_is_stdin(options->cur))
         return cli_usage("-: stdin can be read only once");
     return CLI_DONE;
+}
+
+static int check_with_state(cli_options *options)
+{
+    if (options->status)
+        return options->prev || options->uploader || options->output
+                   ? cli_usage("--status tells what the state holds; nothing goes with it")
+                   : CLI_DONE;
+    if (options->cur)
+        return cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
+                         options->cur);
+    options->cur = options->prev ? options->prev : "-";
+    options->prev = NULL;
+    if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
+        return cli_usage("--on-reset=negative needs two profiles: a state holds no stacks");
+    if (options->uploader && options->output)
+        return cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
+    if (options->timeout_nanos && !options->uploader)
+        return cli_usage("--timeout is for UPLOADER, which is missing");
+    return CLI_DONE;
+}
+
+/* "--" after --state begins the uploader's command. */
+static int take_uploader(cli_options *options, int argc, char **argv)
+{
+    if (optind >= argc || !*argv[optind])
+        return cli_usage("the command behind -- is missing: -- UPLOADER [ARG...]");
+    options->uploader = argv + optind;
+    return CLI_DONE;
+}
+
+static bool ends_options(const cli_options *options, char **argv, int token, int argc)
+{
+    return options->state && token < argc && !strcmp(argv[token], "--");
 }
 
 int cli_options_parse(cli_options *options, int argc, char **argv)
@@ -233,11 +329,17 @@ int cli_options_parse(cli_options *options, int argc, char **argv)
     }
     cli_arguments arguments = {argc, argv, letters, table, false};
     for (;;) {
-        int token = optind;
+        int token = optind, code;
+        if (ends_options(options, argv, token, argc)) {
+            optind = token + 1;
+            if ((code = take_uploader(options, argc, argv)))
+                return code;
+            break;
+        }
         int option = cli_arguments_next(&arguments);
         if (option == CLI_END)
             break;
-        int code = apply(options, option, argv, token);
+        code = apply(options, option, argv, token);
         if (code || options->print)
             return code;
     }
@@ -245,7 +347,7 @@ int cli_options_parse(cli_options *options, int argc, char **argv)
     options->library.gauges = options->gauges;
     if (!options->library.max_memory)
         options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    return check_operands(options);
+    return options->state ? check_with_state(options) : check_without_state(options);
 }
 
 void cli_options_free(cli_options *options)

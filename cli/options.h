@@ -9,8 +9,14 @@
 typedef enum cli_report_form { CLI_REPORT_NONE, CLI_REPORT_TEXT, CLI_REPORT_JSON } cli_report_form;
 
 typedef struct cli_options {
-    const char *prev, *cur;
-    const char *output; /* NULL: stdout */
+    const char *prev, *cur; /* with a state: only cur, which is "-" where none was named */
+    const char *output;     /* NULL: stdout */
+    const char *state;      /* NULL: two files are compared */
+    char *const *uploader;  /* its argument vector; NULL: the output goes to `output` */
+    int64_t timeout_nanos;  /* for the uploader; 0: none */
+    bool has_first;         /* --first was given */
+    bool no_wait;           /* for the lock of the state */
+    cli_report_form status; /* tell what the state holds, and do nothing else */
     pprofdelta_options library;
     const char **counters, **gauges; /* what library points at; room for one an argument */
     int64_t started_nanos;           /* 0: not known */

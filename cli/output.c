@@ -105,7 +105,7 @@ int cli_output_prepare(cli_output *out, const char *path)
 static int open_output(cli_output *out)
 {
     if (out->kind == CLI_OUTPUT_REPLACE) {
-        out->temporary = cli_temporary_create(out->target, &out->fd);
+        out->temporary = cli_temporary_create(out->target, false, &out->fd);
         if (!out->temporary)
             out->failure = cli_system_error(out->name, "make a temporary file beside it", errno);
     } else {
@@ -143,10 +143,21 @@ pprofdelta_sink cli_output_sink(cli_output *out)
     return (pprofdelta_sink){.write = write_all, .cookie = out};
 }
 
+/* Has the bytes on the disk where a state is about to rely on them. What is no file has none. */
+static int sync_file(const cli_output *out)
+{
+    struct stat st;
+    if (!out->is_synced || fstat(out->fd, &st) || !S_ISREG(st.st_mode))
+        return 0;
+    return fsync(out->fd) && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
+}
+
 int cli_output_finish(cli_output *out)
 {
     if (out->failure || (out->fd < 0 && open_output(out)))
         return out->failure;
+    if (sync_file(out))
+        return out->failure = cli_system_error(out->name, "sync", errno);
     int fd = out->fd;
     out->fd = -1;
     if (close(fd)) /* some file systems tell only here that the bytes did not arrive */
@@ -157,6 +168,8 @@ int cli_output_finish(cli_output *out)
     out->temporary = NULL;
     if (cli_temporary_replace(temporary, out->target))
         return out->failure = cli_system_error(out->name, "replace", errno);
+    if (out->is_synced && cli_temporary_sync_folder(out->target))
+        return out->failure = cli_system_error(out->name, "sync the folder of", errno);
     return CLI_DONE;
 }
 

@@ -7,11 +7,14 @@
  *
  * Nothing is opened before the first byte: until then the run may still fail, and a failure leaves
  * no trace, not even an empty write to a pipe. A run that fails later, or is ended by a signal,
- * takes its temporary file with it. */
+ * takes its temporary file with it. Where a state depends on the output, the file is synced before
+ * it is renamed, and its directory after. */
 #ifndef CLI_OUTPUT_H
 #define CLI_OUTPUT_H
 
 #include "pprofdelta.h"
+
+#include <stdbool.h>
 
 typedef enum cli_output_kind {
     CLI_OUTPUT_STDOUT,
@@ -25,6 +28,7 @@ typedef struct cli_output {
     char *target;     /* REPLACE: OUT with its symbolic links followed */
     char *temporary;  /* REPLACE: the file beside it, once that exists */
     int fd;           /* -1 before the first byte */
+    bool is_synced;   /* set after prepare: finish returns when the bytes are safe on their disk */
     int failure;      /* the exit code of a failure that was told, else 0 */
 } cli_output;
 

@@ -27,7 +27,7 @@ static pprofdelta_sum sum_of(const pprofdelta_type_report *type, int which)
     return sums[which];
 }
 
-static const char *restart_name(pprofdelta_restart restart)
+const char *cli_restart_name(pprofdelta_restart restart)
 {
     switch (restart) {
     case PPROFDELTA_RESTART_NONE:
@@ -44,7 +44,7 @@ static const char *restart_name(pprofdelta_restart restart)
     return NULL;
 }
 
-static const char *restart_reason(pprofdelta_restart restart)
+const char *cli_restart_reason(pprofdelta_restart restart)
 {
     switch (restart) {
     case PPROFDELTA_RESTART_NONE:
@@ -80,7 +80,7 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
         return;
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
-                 restart_reason(report->restart));
+                 cli_restart_reason(report->restart));
     if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
                             options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
         cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
@@ -106,7 +106,7 @@ static void text_head(FILE *out, const pprofdelta_report *report)
     if (report->restart == PPROFDELTA_RESTART_NONE)
         fputs("restart   no\n", out);
     else
-        fprintf(out, "restart   yes: %s\n", restart_reason(report->restart));
+        fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,
@@ -196,7 +196,7 @@ static void json_types(FILE *out, const pprofdelta_report *report)
 
 static void json_whole(FILE *out, const pprofdelta_report *report)
 {
-    const char *reason = restart_name(report->restart);
+    const char *reason = cli_restart_name(report->restart);
     fprintf(out,
             "{\"samples\": {\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"matched\": %" PRIu64
             ", \"new\": %" PRIu64 ", \"vanished\": %" PRIu64 ", \"clamped\": %" PRIu64

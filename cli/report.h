@@ -11,4 +11,8 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
 /* Prints the report in the form that was asked for, in one write. Returns an exit code. */
 int cli_report_print(const cli_options *options, const pprofdelta_report *report);
 
+/* Why it was a restart: a word for programs (NULL where it was none), and a sentence. */
+const char *cli_restart_name(pprofdelta_restart restart);
+const char *cli_restart_reason(pprofdelta_restart restart);
+
 #endif

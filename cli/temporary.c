@@ -1,25 +1,35 @@
-/* A temporary file that no way out of the process forgets: see temporary.h. */
+/* Temporary files that no way out of the process forgets: see temporary.h. */
 #include "temporary.h"
 
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
-static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
-enum { ENDING = sizeof ending / sizeof *ending };
+#define PREFIX  ".pprofdelta-"
+#define PATTERN PREFIX "XXXXXX"
 
-/* What the handler removes; written only while the signals are blocked. */
-static char *volatile doomed;
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending / sizeof *ending, MOST = 2, TRIES = 16 };
+
+/* What the handler removes; written only while the signals are blocked. The lock is a descriptor of
+ * its own on the file, so that it lasts until the file is renamed. */
+static struct {
+    char *volatile name;
+    int lock;
+} doomed[MOST];
 
 static void remove_and_die(int signal_number)
 {
-    if (doomed)
-        unlink(doomed);
+    for (int i = 0; i < MOST; i++)
+        if (doomed[i].name)
+            unlink(doomed[i].name);
     /* SA_RESETHAND gave the default back; it strikes when the handler returns and unblocks. */
     raise(signal_number);
 }
@@ -50,16 +60,21 @@ static void install_handlers(void)
             sigaction(ending[i], &action, NULL);
 }
 
-/* "dir/target" -> "dir/.pprofdelta-XXXXXX": short whatever the target is called. */
-static char *name_beside(const char *target)
+/* The length of "dir/" in "dir/target". */
+static size_t folder_len(const char *path)
 {
-    static const char pattern[] = ".pprofdelta-XXXXXX";
-    const char *slash = strrchr(target, '/');
-    size_t dir = slash ? (size_t)(slash - target) + 1 : 0;
-    char *name = malloc(dir + sizeof pattern);
+    const char *slash = strrchr(path, '/');
+    return slash ? (size_t)(slash - path) + 1 : 0;
+}
+
+/* "dir/target" -> "dir/.pprofdelta-XXXXXX": short whatever the target is called. */
+static char *name_beside(const char *target, const char *last)
+{
+    size_t dir = folder_len(target), len = strlen(last);
+    char *name = malloc(dir + len + 1);
     if (name) {
         memcpy(name, target, dir);
-        memcpy(name + dir, pattern, sizeof pattern);
+        memcpy(name + dir, last, len + 1);
     }
     return name;
 }
@@ -85,20 +100,50 @@ static int dress(int fd, const char *target)
     return fchmod(fd, mode);
 }
 
-char *cli_temporary_create(const char *target, int *fd)
+/* Locks a file that was just made. False where a sweep came first and took it for a dead one. Where
+ * there are no locks nobody sweeps either: a sweep removes what it has locked. */
+static bool is_ours(int fd, int *lock)
 {
-    char *name = name_beside(target);
+    struct stat st;
+    *lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
+    while (flock(fd, LOCK_EX) && errno == EINTR) {
+    }
+    return fstat(fd, &st) || st.st_nlink > 0;
+}
+
+/* Makes the file and remembers it. Returns its descriptor, or -1 with errno set. */
+static int make(char *name)
+{
+    for (int i = 0; i < TRIES; i++) {
+        int lock, fd = mkostemp(name, O_CLOEXEC);
+        if (fd < 0)
+            return -1;
+        if (is_ours(fd, &lock)) {
+            int slot = doomed[0].name ? 1 : 0;
+            doomed[slot].name = name;
+            doomed[slot].lock = lock;
+            install_handlers();
+            return fd;
+        }
+        if (lock >= 0)
+            close(lock);
+        close(fd);
+        memcpy(name + strlen(name) - 6, "XXXXXX", 6);
+    }
+    errno = EAGAIN;
+    return -1;
+}
+
+char *cli_temporary_create(const char *target, bool is_private, int *fd)
+{
+    char *name = name_beside(target, PATTERN);
     if (!name) {
         errno = ENOMEM;
         return NULL;
     }
     sigset_t before;
     block(&before);
-    int made = mkostemp(name, O_CLOEXEC);
-    if (made >= 0) {
-        doomed = name;
-        install_handlers();
-    }
+    int made = make(name);
     unblock(&before);
     if (made < 0) {
         int error = errno;
@@ -106,7 +151,7 @@ char *cli_temporary_create(const char *target, int *fd)
         errno = error;
         return NULL;
     }
-    if (dress(made, target)) {
+    if (is_private ? fchmod(made, 0600) : dress(made, target)) {
         int error = errno;
         close(made);
         cli_temporary_remove(name);
@@ -120,7 +165,13 @@ char *cli_temporary_create(const char *target, int *fd)
 /* The file is no longer ours to remove. */
 static void forget(char *name, const sigset_t *before)
 {
-    doomed = NULL;
+    for (int i = 0; i < MOST; i++) {
+        if (doomed[i].name != name)
+            continue;
+        doomed[i].name = NULL;
+        if (doomed[i].lock >= 0)
+            close(doomed[i].lock);
+    }
     unblock(before);
     free(name);
 }
@@ -144,4 +195,62 @@ void cli_temporary_remove(char *name)
     block(&before);
     unlink(name);
     forget(name, &before);
+}
+
+/* Removes a regular file of ours that nobody alive holds. */
+static void remove_if_dead(const char *path)
+{
+    struct stat st;
+    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    bool dead = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+                !flock(fd, LOCK_EX | LOCK_NB);
+    if (dead)
+        unlink(path); /* while we hold it, so that its maker, if it is just being made, can tell */
+    close(fd);
+}
+
+void cli_temporary_sweep(const char *target)
+{
+    char *folder = cli_temporary_folder(target);
+    DIR *dir = folder ? opendir(folder) : NULL;
+    struct dirent *entry;
+    while (dir && (entry = readdir(dir))) {
+        if (strlen(entry->d_name) != sizeof PATTERN - 1 ||
+            strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0)
+            continue;
+        char *path = name_beside(target, entry->d_name);
+        if (path)
+            remove_if_dead(path);
+        free(path);
+    }
+    if (dir)
+        closedir(dir);
+    free(folder);
+}
+
+char *cli_temporary_folder(const char *path)
+{
+    size_t len = folder_len(path);
+    return len ? strndup(path, len) : strdup(".");
+}
+
+int cli_temporary_sync_folder(const char *path)
+{
+    char *folder = cli_temporary_folder(path);
+    if (!folder) {
+        errno = ENOMEM;
+        return -1;
+    }
+    int fd = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    free(folder);
+    if (fd < 0)
+        return -1;
+    /* A file system that has nothing to sync there says that the call makes no sense. */
+    int result = fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
+    int error = errno;
+    close(fd);
+    errno = error;
+    return result;
 }

@@ -1,0 +1,254 @@
+/* The state file: see state.h. */
+#include "state.h"
+
+#include "cli.h"
+#include "message.h"
+#include "temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+/* ---- opening and locking ----------------------------------------------------------------------- */
+
+static int cannot_open(const char *path, int error)
+{
+    if (error == ELOOP) {
+        cli_error("%s: is a symbolic link, and a state is never opened through one", path);
+        cli_hint("give the path that it leads to");
+        return CLI_FAILED;
+    }
+    return cli_system_error(path, "open the state", error);
+}
+
+/* Is what was opened a state's file, and ours? Root may use another's, which stays the other's. */
+static int check_file(const cli_state *state, const struct stat *st)
+{
+    if (!S_ISREG(st->st_mode)) {
+        cli_error("%s: is not a regular file, and so not a state", state->path);
+        return CLI_FAILED;
+    }
+    if (st->st_uid != geteuid() && geteuid() != 0) {
+        cli_error("%s: belongs to another user (%lu), and a state is its user's alone", state->path,
+                  (unsigned long)st->st_uid);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+static int keep_facts(cli_state *state)
+{
+    struct stat st;
+    if (fstat(state->lock, &st))
+        return cannot_open(state->path, errno);
+    state->device = st.st_dev;
+    state->inode = st.st_ino;
+    state->owner = st.st_uid;
+    state->group = st.st_gid;
+    state->len = (unsigned long long)st.st_size;
+    return state->exists ? check_file(state, &st) : CLI_DONE;
+}
+
+/* Opens FILE, or its directory where there is no FILE yet. */
+static int open_either(cli_state *state)
+{
+    state->exists = true;
+    state->lock = open(state->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    if (state->lock >= 0)
+        return keep_facts(state);
+    if (errno != ENOENT)
+        return cannot_open(state->path, errno);
+    state->exists = false;
+    char *folder = cli_temporary_folder(state->path);
+    if (!folder)
+        return cannot_open(state->path, ENOMEM);
+    state->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
+    int code = CLI_DONE;
+    if (state->lock < 0) {
+        code = cli_system_error(state->path, "make the state", errno);
+        cli_hint("the directory %s must be there and open to this user", folder);
+    }
+    free(folder);
+    return code ? code : keep_facts(state);
+}
+
+static int take_lock(const cli_state *state, cli_waiting waiting)
+{
+    if (!flock(state->lock, LOCK_EX | LOCK_NB))
+        return CLI_DONE;
+    if (errno == EWOULDBLOCK && waiting == CLI_NO_WAIT) {
+        cli_error("%s: another run is using this state, and --no-wait does not wait", state->path);
+        return CLI_FAILED;
+    }
+    if (errno == EWOULDBLOCK && waiting == CLI_WAIT)
+        cli_note("%s: waiting for another run that is using this state", state->path);
+    while (flock(state->lock, LOCK_EX))
+        if (errno != EINTR)
+            return cli_system_error(state->path, "lock", errno);
+    return CLI_DONE;
+}
+
+/* Does the path still lead to what is locked? */
+static bool is_current(const cli_state *state)
+{
+    struct stat st;
+    if (lstat(state->path, &st))
+        return !state->exists && errno == ENOENT;
+    return state->exists && st.st_dev == state->device && st.st_ino == state->inode;
+}
+
+int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
+{
+    *state = (cli_state){.path = path, .lock = -1};
+    for (;;) {
+        int code = open_either(state);
+        if (!code)
+            code = take_lock(state, waiting);
+        if (code)
+            return code;
+        if (is_current(state))
+            break;
+        close(state->lock);
+        state->lock = -1;
+    }
+    cli_temporary_sweep(path);
+    return keep_facts(state);
+}
+
+int cli_state_look(cli_state *state, const char *path)
+{
+    *state = (cli_state){.path = path, .exists = true};
+    state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+    return state->lock < 0 ? cannot_open(path, errno) : keep_facts(state);
+}
+
+/* ---- reading ----------------------------------------------------------------------------------- */
+
+static int read_some(void *cookie, void *buf, size_t len, size_t *got)
+{
+    cli_state *state = cookie;
+    for (;;) {
+        ssize_t n = read(state->lock, buf, len);
+        if (n >= 0) {
+            *got = (size_t)n;
+            return 0;
+        }
+        if (errno != EINTR) {
+            state->failure = cli_system_error(state->path, "read the state", errno);
+            return -1;
+        }
+    }
+}
+
+int cli_state_load(cli_state *state, pprofdelta *context)
+{
+    if (!state->exists)
+        return CLI_DONE;
+    pprofdelta_error err;
+    pprofdelta_source source = {read_some, state};
+    if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
+        return CLI_DONE;
+    return state->failure ? state->failure : cli_library_error(state->path, &err);
+}
+
+/* ---- writing ----------------------------------------------------------------------------------- */
+
+/* The library hands over small pieces. */
+typedef struct outlet {
+    cli_state *state;
+    int fd;
+    size_t len;
+    char bytes[1 << 16];
+} outlet;
+
+static int flush(outlet *out)
+{
+    for (size_t at = 0; at < out->len;) {
+        ssize_t done = write(out->fd, out->bytes + at, out->len - at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            out->state->failure =
+                cli_system_error(out->state->path, "write the state", done ? errno : EIO);
+            return -1;
+        }
+        at += (size_t)done;
+    }
+    out->len = 0;
+    return 0;
+}
+
+static int put(void *cookie, const void *data, size_t len)
+{
+    outlet *out = cookie;
+    for (const char *at = data; len;) {
+        size_t room = sizeof out->bytes - out->len, part = len < room ? len : room;
+        memcpy(out->bytes + out->len, at, part);
+        out->len += part;
+        at += part;
+        len -= part;
+        if (out->len == sizeof out->bytes && flush(out))
+            return -1;
+    }
+    return 0;
+}
+
+static int write_state(cli_state *state, pprofdelta *context, int fd)
+{
+    pprofdelta_error err;
+    outlet out = {.state = state, .fd = fd};
+    pprofdelta_sink sink = {put, &out};
+    if (state->exists && (state->owner != geteuid() || state->group != getegid()) &&
+        fchown(fd, state->owner, state->group) && state->owner != geteuid())
+        return cli_system_error(state->path, "keep the owner of the state", errno);
+    if (pprofdelta_save(context, &sink, &err))
+        return state->failure ? state->failure : cli_library_error(state->path, &err);
+    if (flush(&out))
+        return state->failure;
+    if (fsync(fd))
+        return cli_system_error(state->path, "sync the state", errno);
+    return CLI_DONE;
+}
+
+int cli_state_prepare(cli_state *state, pprofdelta *context)
+{
+    int fd;
+    state->temporary = cli_temporary_create(state->path, true, &fd);
+    if (!state->temporary)
+        return cli_system_error(state->path, "make a temporary file beside it", errno);
+    int code = write_state(state, context, fd);
+    if (close(fd) && !code)
+        code = cli_system_error(state->path, "write the state", errno);
+    return code;
+}
+
+int cli_state_move(cli_state *state)
+{
+    if (!is_current(state)) {
+        cli_error("%s: is no longer the state that this run began with; it is left as it is",
+                  state->path);
+        return CLI_FAILED;
+    }
+    char *temporary = state->temporary;
+    state->temporary = NULL;
+    if (cli_temporary_replace(temporary, state->path))
+        return cli_system_error(state->path, "replace the state", errno);
+    if (cli_temporary_sync_folder(
+            state->path)) /* it is there, and only a power cut takes it back */
+        cli_note("%s: cannot sync the directory: %s; after a power cut this window may come again",
+                 state->path, strerror(errno));
+    return CLI_DONE;
+}
+
+void cli_state_close(cli_state *state)
+{
+    if (state->temporary)
+        cli_temporary_remove(state->temporary);
+    if (state->lock >= 0)
+        close(state->lock);
+    *state = (cli_state){.lock = -1};
+}

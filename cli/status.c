@@ -1,0 +1,139 @@
+/* pprofdelta --state FILE --status: see status.h.
+ *
+ * FILE is read without its lock: a state is replaced whole, so what was opened stays what it is. */
+#include "status.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "message.h"
+#include "output.h"
+#include "report.h"
+#include "state.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void put_time(int64_t nanos)
+{
+    char text[48];
+    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", stdout);
+}
+
+static void put_window(const pprofdelta_memory *m)
+{
+    char span[48];
+    int64_t duration;
+    fputs("window    ", stdout);
+    if (m->from_nanos)
+        put_time(m->from_nanos);
+    else
+        fputs(m->sequence == 1 ? "the beginning" : "unknown", stdout);
+    fputs(" to ", stdout);
+    put_time(m->to_nanos);
+    if (m->from_nanos && m->to_nanos &&
+        !__builtin_sub_overflow(m->to_nanos, m->from_nanos, &duration))
+        printf(" (%s)", cli_span_format(duration, span));
+    if (m->restart)
+        printf(", a restart: %s", cli_restart_reason(m->restart));
+    putchar('\n');
+}
+
+static void print_text(const cli_state *state, const pprofdelta_memory *m)
+{
+    fputs("state     ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    if (!m->has_base) {
+        printf(", nothing remembered yet\nbytes     %llu\n", state->len);
+        return;
+    }
+    printf("\nsequence  %" PRIu64 "\n", m->sequence);
+    put_window(m);
+    fputs("build id  ", stdout);
+    cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
+    printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
+           m->unseen);
+    printf("bytes     %llu", state->len);
+    if (m->samples)
+        printf(", %.1f a sample", (double)state->len / (double)m->samples);
+    fputs("\n\n", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        const pprofdelta_type_report *type = &m->types[i];
+        char text[48];
+        printf("%20s  ", type->is_counter ? pprofdelta_sum_format(type->prev, text) : "-");
+        cli_text_put(stdout, type->type, CLI_TEXT_SHOWN);
+        putchar('/');
+        cli_text_put(stdout, type->unit, CLI_TEXT_SHOWN);
+        fputs(type->is_counter ? "\n" : " (gauge)\n", stdout);
+    }
+}
+
+static void print_types(const pprofdelta_memory *m)
+{
+    fputs("\"types\": [", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        const pprofdelta_type_report *type = &m->types[i];
+        char text[48];
+        fputs(i ? ", {\"type\": " : "{\"type\": ", stdout);
+        cli_text_put(stdout, type->type, CLI_TEXT_JSON);
+        fputs(", \"unit\": ", stdout);
+        cli_text_put(stdout, type->unit, CLI_TEXT_JSON);
+        printf(", \"kind\": \"%s\", \"sum\": %s}", type->is_counter ? "counter" : "gauge",
+               type->is_counter ? pprofdelta_sum_format(type->prev, text) : "null");
+    }
+    putchar(']');
+}
+
+static void print_json(const cli_state *state, const pprofdelta_memory *m)
+{
+    const char *restart = cli_restart_name(m->restart);
+    int64_t duration = 0;
+    if (m->from_nanos && m->to_nanos &&
+        __builtin_sub_overflow(m->to_nanos, m->from_nanos, &duration))
+        duration = INT64_MAX;
+    fputs("{\"state\": ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_JSON);
+    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"samples\": %" PRIu64
+           ", \"unseen\": %" PRIu64 ", \"build_id\": ",
+           state->len, m->sequence, m->samples, m->unseen);
+    if (*m->build_id)
+        cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
+    else
+        fputs("null", stdout);
+    printf(", \"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
+           ", \"duration_nanos\": %" PRId64 "}, \"restart\": %s%s%s, ",
+           m->from_nanos, m->to_nanos, duration, restart ? "\"" : "", restart ? restart : "null",
+           restart ? "\"" : "");
+    print_types(m);
+    fputs("}\n", stdout);
+}
+
+static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
+{
+    pprofdelta_error err;
+    int code = cli_state_look(state, options->state);
+    if (code)
+        return code;
+    if (pprofdelta_new(&options->library, NULL, context, &err))
+        return cli_library_error("options", &err);
+    return cli_state_load(state, *context);
+}
+
+int cli_status_print(const cli_options *options)
+{
+    cli_state state = {.lock = -1};
+    pprofdelta *context = NULL;
+    int code = read_state(options, &state, &context);
+    if (!code) {
+        pprofdelta_memory memory;
+        pprofdelta_describe(context, &memory);
+        if (options->status == CLI_REPORT_JSON)
+            print_json(&state, &memory);
+        else
+            print_text(&state, &memory);
+        code = cli_output_end_text();
+    }
+    pprofdelta_free(context);
+    cli_state_close(&state);
+    return code;
+}

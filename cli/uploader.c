@@ -1,0 +1,273 @@
+/* The uploader: see uploader.h. */
+#include "uploader.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+
+enum { GRACE_SECONDS = 2 }; /* between asking the uploader to end and ending it */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending / sizeof *ending };
+
+/* ---- the child --------------------------------------------------------------------------------- */
+
+static void set_number(const char *name, uint64_t magnitude, bool is_negative)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s%" PRIu64, is_negative ? "-" : "", magnitude);
+    setenv(name, text, 1);
+}
+
+static void set_nanos(const char *name, int64_t nanos)
+{
+    set_number(name, nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos, nanos < 0);
+}
+
+/* What the child needs to know of us. */
+typedef struct cradle {
+    pid_t parent;
+    int input;  /* the delta */
+    int report; /* where errno goes if there is nothing to run */
+    sigset_t mask;
+} cradle;
+
+/* Becomes the command. Signals are as we found them when we began, but for those that main ignores:
+ * a program that writes into a closed pipe expects to die of it. */
+static _Noreturn void become(const cli_upload *upload, const cradle *c)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != c->parent) /* it has gone already */
+        _exit(127);
+    for (int i = 0; i < ENDING; i++) {
+        struct sigaction now;
+        if (!sigaction(ending[i], NULL, &now) && now.sa_handler != SIG_IGN)
+            signal(ending[i], SIG_DFL);
+    }
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    set_number("PPROFDELTA_SEQUENCE", upload->sequence, false);
+    set_nanos("PPROFDELTA_FROM", upload->from_nanos);
+    set_nanos("PPROFDELTA_TO", upload->to_nanos);
+    sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    if (dup2(c->input, STDIN_FILENO) == STDIN_FILENO)
+        execvp(upload->argv[0], upload->argv);
+    int error = errno;
+    while (write(c->report, &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+/* ---- waiting ----------------------------------------------------------------------------------- */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/* The signals that end us, unless they are ignored, and SIGCHLD. */
+static void watched_signals(sigset_t *set)
+{
+    struct sigaction action;
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (int i = 0; i < ENDING; i++)
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+}
+
+typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
+
+/* Waits for the child until the deadline (0: for ever). The watched signals are blocked.
+ * *signal_number is the one that came. */
+static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int *status,
+                     int *signal_number)
+{
+    for (;;) {
+        pid_t got = waitpid(child, status, WNOHANG);
+        if (got == child)
+            return ENDED;
+        if (got < 0 && errno != EINTR) { /* somebody else took it: nothing is known */
+            *status = -1;
+            return ENDED;
+        }
+        int64_t left = deadline ? deadline - now() : 60 * SECOND;
+        if (left <= 0)
+            return TIMED_OUT;
+        struct timespec wait = {(time_t)(left / SECOND), (long)(left % SECOND)};
+        int came = sigtimedwait(watched, NULL, &wait);
+        if (came > 0 && came != SIGCHLD) {
+            *signal_number = came;
+            return INTERRUPTED;
+        }
+    }
+}
+
+/* Asks the child and all that it started to end, and then ends them. */
+static void end(pid_t child)
+{
+    int status, ignored;
+    int64_t deadline = now() + GRACE_SECONDS * SECOND;
+    sigset_t only_child;
+    sigemptyset(&only_child);
+    sigaddset(&only_child, SIGCHLD);
+    kill(-child, SIGTERM);
+    kill(-child, SIGCONT); /* one that was stopped */
+    outcome how = await(child, &only_child, deadline, &status, &ignored);
+    kill(-child, SIGKILL);
+    if (how != ENDED)
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+}
+
+/* ---- the run ----------------------------------------------------------------------------------- */
+
+/* The delta as a file that only its descriptor leads to; -1 with errno set. */
+static int make_input(const cli_upload *upload)
+{
+    int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    const char *at = upload->bytes;
+    for (size_t left = upload->len; left;) {
+        ssize_t done = write(fd, at, left);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            int error = done ? errno : EIO;
+            close(fd);
+            errno = error;
+            return -1;
+        }
+        at += done;
+        left -= (size_t)done;
+    }
+    lseek(fd, 0, SEEK_SET);
+    return fd;
+}
+
+static int not_run(const char *name, int error)
+{
+    cli_error("%s: cannot be run: %s; the next run covers this window too", name, strerror(error));
+    return CLI_UPLOAD;
+}
+
+static int judge(const char *name, int status)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return CLI_DONE;
+    if (WIFSIGNALED(status))
+        cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
+                  WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WIFEXITED(status))
+        cli_error("%s: failed with exit status %d; the next run covers this window too", name,
+                  WEXITSTATUS(status));
+    else
+        cli_error("%s: ended, and nobody knows how; the next run covers this window too", name);
+    return CLI_UPLOAD;
+}
+
+/* Waits and judges. The watched signals are blocked. */
+static int see_through(const cli_upload *upload, pid_t child, const sigset_t *watched,
+                       int *interrupted)
+{
+    char span[48];
+    int status = -1;
+    int64_t deadline = upload->timeout_nanos ? now() + upload->timeout_nanos : 0;
+    switch (await(child, watched, deadline, &status, interrupted)) {
+    case ENDED:
+        return judge(upload->argv[0], status);
+    case TIMED_OUT:
+        end(child);
+        cli_error("%s: was ended because it took longer than %s; the next run covers this window "
+                  "too",
+                  upload->argv[0], cli_span_format(upload->timeout_nanos, span));
+        break;
+    case INTERRUPTED:
+        end(child);
+        break;
+    }
+    return CLI_UPLOAD;
+}
+
+/* Did the command start? Its errno comes through the pipe if not, else nothing does. */
+static int started(int report)
+{
+    int error = 0;
+    ssize_t got;
+    while ((got = read(report, &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+    return got == (ssize_t)sizeof error ? error : 0;
+}
+
+/* From the fork to the end. */
+static int run(const cli_upload *upload, cradle *c, int report[2], int *interrupted)
+{
+    sigset_t watched;
+    watched_signals(&watched);
+    sigprocmask(SIG_BLOCK, &watched, &c->mask);
+    c->parent = getpid();
+    c->report = report[1];
+    pid_t child = fork();
+    if (child == 0)
+        become(upload, c);
+    int error = errno;
+    close(report[1]);
+    report[1] = -1;
+    int code;
+    if (child < 0) {
+        code = cli_system_error(upload->argv[0], "be run", error);
+    } else {
+        setpgid(child, child); /* whoever comes first */
+        error = started(report[0]);
+        if (error) {
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+            }
+            code = not_run(upload->argv[0], error);
+        } else {
+            code = see_through(upload, child, &watched, interrupted);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    return code;
+}
+
+int cli_upload_run(const cli_upload *upload)
+{
+    cradle c = {.input = make_input(upload)};
+    if (c.input < 0)
+        return cli_system_error(upload->argv[0], "hand the delta over", errno);
+    int report[2], interrupted = 0;
+    if (pipe2(report, O_CLOEXEC)) {
+        int error = errno;
+        close(c.input);
+        return cli_system_error(upload->argv[0], "be run", error);
+    }
+    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    sigaction(SIGCHLD, &standard, &before); /* ignored, it would take the exit status away */
+    int code = run(upload, &c, report, &interrupted);
+    sigaction(SIGCHLD, &before, NULL);
+    close(report[0]);
+    close(c.input);
+    if (interrupted)
+        raise(interrupted); /* as it would have without an uploader: the files go, then we */
+    return code;
+}

@@ -1,0 +1,132 @@
+/* pprofdelta --state FILE [CUR]: one window, and its delta on its way before FILE moves.
+ *
+ *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
+ *              -> the delta goes out -> FILE moves
+ *
+ * Everything that can fail for want of room or rights is done before the delta goes out; what is
+ * left after it is one rename. A run that ends in between has sent a window that FILE does not know
+ * of: the next one begins at the same place with the same sequence number, covers that time and
+ * more, and takes the first one's place at the receiver. So nothing is lost, and nothing counts
+ * twice for who keeps the last of equal sequence. */
+#include "window.h"
+
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "output.h"
+#include "report.h"
+#include "state.h"
+#include "uploader.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The delta, until it may go out. */
+typedef struct parcel {
+    char *bytes;
+    size_t len, cap;
+} parcel;
+
+typedef struct run {
+    const cli_options *options;
+    cli_input cur;
+    cli_output output;
+    cli_state state;
+    pprofdelta *context;
+    pprofdelta_report report;
+    parcel delta;
+} run;
+
+static int keep(void *cookie, const void *data, size_t len)
+{
+    parcel *p = cookie;
+    if (len > p->cap - p->len) {
+        size_t cap = p->len + len;
+        char *grown = cap < len ? NULL : realloc(p->bytes, cap);
+        if (!grown)
+            return -1;
+        p->bytes = grown;
+        p->cap = cap;
+    }
+    memcpy(p->bytes + p->len, data, len);
+    p->len += len;
+    return 0;
+}
+
+static int new_context(run *r)
+{
+    pprofdelta_error err;
+    if (pprofdelta_new(&r->options->library, NULL, &r->context, &err) == PPROFDELTA_OK)
+        return CLI_DONE;
+    if (err.status == PPROFDELTA_E_USAGE)
+        return cli_usage("%s", err.text);
+    return cli_library_error("options", &err);
+}
+
+static int compute(run *r)
+{
+    pprofdelta_error err;
+    pprofdelta_sink sink = {keep, &r->delta};
+    pprofdelta_set_started(r->context, r->options->started_nanos);
+    pprofdelta_status status =
+        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err);
+    if (status == PPROFDELTA_E_SINK)
+        return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
+    if (status)
+        return cli_window_error(r->options->state, r->cur.name, &err);
+    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
+    return CLI_DONE;
+}
+
+static int deliver(run *r)
+{
+    if (r->options->uploader) {
+        cli_upload upload = {.argv = r->options->uploader,
+                             .bytes = r->delta.bytes,
+                             .len = r->delta.len,
+                             .timeout_nanos = r->options->timeout_nanos,
+                             .sequence = r->report.sequence,
+                             .from_nanos = r->report.from_nanos,
+                             .to_nanos = r->report.to_nanos};
+        return cli_upload_run(&upload);
+    }
+    pprofdelta_sink sink = cli_output_sink(&r->output);
+    if (sink.write(sink.cookie, r->delta.bytes, r->delta.len))
+        return r->output.failure;
+    return cli_output_finish(&r->output);
+}
+
+static cli_waiting how_to_wait(const cli_options *options)
+{
+    return options->no_wait ? CLI_NO_WAIT : options->quiet ? CLI_WAIT_QUIETLY : CLI_WAIT;
+}
+
+static int perform(run *r)
+{
+    const cli_options *o = r->options;
+    int code;
+    if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
+        return code;
+    r->output.is_synced = true;
+    if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)) ||
+        (code = cli_state_open(&r->state, o->state, how_to_wait(o))) || (code = new_context(r)) ||
+        (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
+        (code = cli_state_prepare(&r->state, r->context)) || (code = deliver(r)) ||
+        (code = cli_state_move(&r->state)))
+        return code;
+    cli_report_notes(o, &r->report, o->state, r->cur.name);
+    return cli_report_print(o, &r->report);
+}
+
+int cli_window_run(const cli_options *options)
+{
+    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1}};
+    int code = perform(&r);
+    cli_output_close(&r.output);
+    cli_state_close(&r.state);
+    pprofdelta_free(r.context);
+    cli_input_free(&r.cur);
+    free(r.delta.bytes);
+    return code;
+}
