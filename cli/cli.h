@@ -16,6 +16,7 @@ enum {
 int cli_delta(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_check(int argc, char **argv);
+int cli_sum(int argc, char **argv);
 
 /* Print to stdout; the exit code says whether that went well. */
 int cli_help(void);

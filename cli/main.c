@@ -20,13 +20,17 @@ static const struct {
 } verbs[] = {
     {"show", cli_show},
     {"check", cli_check},
+    {"sum", cli_sum},
 };
 
 static const char help[] =
     "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
+    "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
+    "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
+    "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
     "       pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
     "       pprofdelta check FILE...      valid or not, and where not\n"
-    "PREV, CUR and FILE are pprof profiles (gzip, zstd or plain); - is stdin.\n"
+    "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
     "  -c, --counter TYPE[/UNIT]  subtract this sample type too\n"
@@ -45,7 +49,16 @@ static const char help[] =
     "  -q, --quiet                no notes on stderr\n"
     "  -h, --help, --version\n"
     "\n"
-    "Exit status: 0 done, 1 failed, 2 usage, 3 a reset with --on-reset=fail\n";
+    "  --state FILE               PREV is what FILE remembers; it moves on to CUR when\n"
+    "                             the output is safe or UPLOADER (which has it as\n"
+    "                             its stdin) has ended with status 0\n"
+    "      --first=HOW            with a new FILE: full (the default), or zero\n"
+    "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"
+    "      --no-wait              fail where another run is using FILE\n"
+    "      --status[=FORM]        only tell what FILE holds, as text or json\n"
+    "\n"
+    "Exit status: 0 done, 1 failed, 2 usage, 3 a reset with --on-reset=fail,\n"
+    "4 UPLOADER failed: FILE is as it was\n";
 
 int cli_help(void)
 {

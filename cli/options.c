@@ -58,6 +58,23 @@ static const struct option table[] = {
     {NULL, 0, NULL, 0},
 };
 
+/* Those that a sum has too. */
+static const char sum_letters[] = "o:c:g:qh0123456789";
+
+static const struct option sum_table[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"counter", required_argument, NULL, 'c'},
+    {"gauge", required_argument, NULL, 'g'},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
+    {"compress", required_argument, NULL, OPT_COMPRESS},
+    {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
+    {"force", no_argument, NULL, OPT_FORCE},
+    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {NULL, 0, NULL, 0},
+};
+
 static int set_output(cli_options *options, const char *value)
 {
     if (!*value)
@@ -204,6 +221,10 @@ static int add_operand(cli_options *options, const char *value)
 {
     if (!*value)
         return cli_usage("the name of a profile is empty");
+    if (options->files) {
+        options->files[options->files_len++] = value;
+        return CLI_DONE;
+    }
     if (options->cur)
         return cli_usage("%.60s: is one operand too many; a delta is of two profiles", value);
     if (!options->prev)
@@ -318,25 +339,30 @@ static bool ends_options(const cli_options *options, char **argv, int token, int
     return options->state && token < argc && !strcmp(argv[token], "--");
 }
 
-int cli_options_parse(cli_options *options, int argc, char **argv)
+static int begin(cli_options *options, int argc)
 {
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
     options->counters = calloc((size_t)argc + 1, sizeof *options->counters);
     options->gauges = calloc((size_t)argc + 1, sizeof *options->gauges);
-    if (!options->counters || !options->gauges) {
-        cli_error("%s", strerror(ENOMEM));
-        return CLI_FAILED;
-    }
-    cli_arguments arguments = {argc, argv, letters, table, false};
+    if (options->counters && options->gauges)
+        return CLI_DONE;
+    cli_error("%s", strerror(ENOMEM));
+    return CLI_FAILED;
+}
+
+/* To the end of the options, or to what --help prints. */
+static int parse(cli_options *options, cli_arguments *arguments)
+{
+    char **argv = arguments->argv;
     for (;;) {
         int token = optind, code;
-        if (ends_options(options, argv, token, argc)) {
+        if (ends_options(options, argv, token, arguments->argc)) {
             optind = token + 1;
-            if ((code = take_uploader(options, argc, argv)))
+            if ((code = take_uploader(options, arguments->argc, argv)))
                 return code;
             break;
         }
-        int option = cli_arguments_next(&arguments);
+        int option = cli_arguments_next(arguments);
         if (option == CLI_END)
             break;
         code = apply(options, option, argv, token);
@@ -347,12 +373,50 @@ int cli_options_parse(cli_options *options, int argc, char **argv)
     options->library.gauges = options->gauges;
     if (!options->library.max_memory)
         options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    return CLI_DONE;
+}
+
+int cli_options_parse(cli_options *options, int argc, char **argv)
+{
+    cli_arguments arguments = {argc, argv, letters, table, false};
+    int code = begin(options, argc);
+    if (!code)
+        code = parse(options, &arguments);
+    if (code || options->print)
+        return code;
     return options->state ? check_with_state(options) : check_without_state(options);
+}
+
+int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void))
+{
+    cli_arguments arguments = {argc, argv, sum_letters, sum_table, false};
+    int code = begin(options, argc);
+    if (code)
+        return code;
+    options->files = calloc((size_t)argc + 1, sizeof *options->files);
+    if (!options->files) {
+        cli_error("%s", strerror(ENOMEM));
+        return CLI_FAILED;
+    }
+    code = parse(options, &arguments);
+    if (options->print)
+        options->print = help;
+    if (code || options->print)
+        return code;
+    size_t from_stdin = 0;
+    for (size_t i = 0; i < options->files_len; i++)
+        from_stdin += cli_input_is_stdin(options->files[i]);
+    if (from_stdin > 1)
+        return cli_usage("-: stdin can be read only once");
+    if (!options->files_len)
+        return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
+    return CLI_DONE;
 }
 
 void cli_options_free(cli_options *options)
 {
     free(options->counters);
     free(options->gauges);
+    free(options->files);
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
 }

@@ -22,12 +22,18 @@ typedef struct cli_options {
     int64_t started_nanos;           /* 0: not known */
     cli_report_form report;
     bool quiet;
+    const char **files; /* of a sum, in order */
+    size_t files_len;
     int (*print)(void); /* --help or --version was asked for: do this alone; else NULL */
 } cli_options;
 
 /* Reads argv into *options, which is to be freed whatever is returned. Prints what is wrong;
  * returns an exit code. */
 int cli_options_parse(cli_options *options, int argc, char **argv);
+
+/* The same for `pprofdelta sum`: the options that it shares with the delta, and any number of files.
+ * help is what --help prints. */
+int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void));
 
 void cli_options_free(cli_options *options);
 

@@ -238,6 +238,17 @@ typedef struct pprofdelta_memory {
     size_t types_len;
 } pprofdelta_memory;
 
+/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta that
+ * ends last is the one that counts: it covers what the others do. (A restart of the target is the one
+ * thing that it cannot cover: a delta with a restart and one without count both.) */
+typedef struct pprofdelta_stamp {
+    int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos */
+    int64_t from_nanos; /* 0: unknown, or the beginning of the process */
+    int64_t to_nanos;   /* 0: unknown */
+    uint64_t sequence;  /* 0: none, as for a delta of two files */
+    pprofdelta_restart restart;
+} pprofdelta_stamp;
+
 /* What pprofdelta_check saw in a valid profile. */
 typedef struct pprofdelta_census {
     const char *format; /* static: "gzip", "zstd" or "plain" */
@@ -246,7 +257,8 @@ typedef struct pprofdelta_census {
     uint64_t by_address, by_lines;
     uint64_t unknown_fields;
     int64_t time_nanos, duration_nanos;
-    int is_stamped; /* a delta that pprofdelta wrote */
+    int is_stamped;         /* a delta that pprofdelta wrote */
+    pprofdelta_stamp stamp; /* is_delta is 0 also where the stamp cannot be understood */
 } pprofdelta_census;
 
 /* ---------------------------------------------------------------------------------------------
@@ -307,6 +319,46 @@ PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelt
 
 /* Tells what the context remembers. */
 PPROFDELTA_API void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
+
+/* ---------------------------------------------------------------------------------------------
+ * The sum: a cumulative profile plus deltas, the inverse of the subtraction
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct pprofdelta_adder pprofdelta_adder;
+
+/* How a profile joined the sum. */
+typedef enum pprofdelta_joint {
+    PPROFDELTA_JOINT_FIRST = 0, /* it is the first */
+    PPROFDELTA_JOINT_NEXT,      /* it begins where the last one ends */
+    PPROFDELTA_JOINT_RESTART,   /* ... in a new process: the sum goes over both */
+    PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
+    PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
+    PPROFDELTA_JOINT_FORCED /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
+} pprofdelta_joint;
+
+/* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join, too)
+ * and DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be NULL.
+ */
+PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
+                                                      const pprofdelta_allocator *allocator,
+                                                      pprofdelta_adder **out,
+                                                      pprofdelta_error *err);
+PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
+
+/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Counters are added
+ * up, gauges are the last profile's. A window that is missing, or overlaps, is PPROFDELTA_E_MISMATCH.
+ * joint may be NULL. A profile that is refused leaves the sum as it was; after PPROFDELTA_E_MEMORY
+ * or PPROFDELTA_E_LIMIT it can only be freed. The bytes are copied where they are needed later. */
+PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
+                                                      size_t len, pprofdelta_joint *joint,
+                                                      pprofdelta_error *err);
+
+/* Writes the sum to the sink; after that, and after a failure, the adder can only be freed. A sum
+ * that begins with a cumulative profile, the first full delta of a state or a restart is a cumulative
+ * profile, and not stamped; any other is the delta of a longer window, and stamped as that. */
+PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
+                                                         const pprofdelta_sink *sink,
+                                                         pprofdelta_error *err);
 
 /* ---------------------------------------------------------------------------------------------
  * Looking at profiles

@@ -1,5 +1,6 @@
 /* The life of a context, and the calls that look at a profile without remembering it. */
 #include "parsed/context.h"
+#include "parsed/stamp.h"
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
 {
@@ -133,6 +134,8 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
         .duration_nanos = t->header.duration_nanos,
         .is_stamped = t->is_stamped,
     };
+    if (!pd_stamp_of(t, &census->stamp))
+        census->stamp = (pprofdelta_stamp){0};
     return PPROFDELTA_OK;
 }
 

@@ -118,6 +118,12 @@ typedef struct pd_story {
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pd_bytes *out, pprofdelta_error *err);
 
+/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
+void pd_output_types(pprofdelta *pd);
+void pd_output_comments(pprofdelta *pd); /* but for older stamps */
+void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp);
+pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
+
 /* Holds the tally against the bytes that came in and the bytes that are to go out. */
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_bytes out,
                                    pprofdelta_error *err);

@@ -1,10 +1,8 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "parsed/context.h"
+#include "parsed/stamp.h"
 
-#include <inttypes.h>
-#include <stdio.h>
-
-static void write_types(pprofdelta *pd)
+void pd_output_types(pprofdelta *pd)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_tables *t = &pd->cur.tables;
@@ -61,34 +59,21 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
     return PPROFDELTA_OK;
 }
 
-static void write_stamp(pprofdelta *pd, const pd_story *story)
+void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp)
 {
-    static const char *const restarts[] = {
-        [PPROFDELTA_RESTART_NONE] = "",
-        [PPROFDELTA_RESTART_STARTED] = " restart=started",
-        [PPROFDELTA_RESTART_BUILD_ID] = " restart=build_id",
-        [PPROFDELTA_RESTART_MASS] = " restart=mass",
-        [PPROFDELTA_RESTART_ANY] = " restart=decrease",
-    };
-    char text[160], sequence[32] = "";
-    if (story->sequence)
-        snprintf(sequence, sizeof sequence, " seq=%" PRIu64, story->sequence);
-    int len = snprintf(text, sizeof text, PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s",
-                       story->from_nanos, story->to_nanos, sequence, restarts[story->restart]);
-    uint32_t string =
-        pd_compact_string(&pd->compact, (pd_bytes){(const uint8_t *)text, (size_t)len});
-    pd_compact_comment(&pd->compact, string);
+    char text[PD_STAMP_MAX];
+    size_t len = pd_stamp_write(stamp, text);
+    pd_compact_comment(&pd->compact,
+                       pd_compact_string(&pd->compact, (pd_bytes){(const uint8_t *)text, len}));
 }
 
-static void write_comments(pprofdelta *pd, const pd_story *story)
+void pd_output_comments(pprofdelta *pd)
 {
     const pd_tables *t = &pd->cur.tables;
     for (size_t i = 0; i < t->comments_len; i++)
         if (!pd_is_stamp(t->strings[t->comments[i].index])) /* an older window's */
             pd_compact_comment(&pd->compact,
                                pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
-    if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        write_stamp(pd, story);
 }
 
 static bool equal(pd_bytes a, pd_bytes b)
@@ -129,7 +114,7 @@ static uint32_t counter_for(const pd_look *look, uint32_t default_type)
     return same_unit < t->types_len ? t->types[same_unit].type : default_type;
 }
 
-static pd_compact_header make_header(pprofdelta *pd, const pd_story *story)
+pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos)
 {
     pd_transfer *transfer = &pd->cur.transfer;
     const pd_header *h = &pd->cur.tables.header;
@@ -141,8 +126,8 @@ static pd_compact_header make_header(pprofdelta *pd, const pd_story *story)
         .period_type = pd_transfer_string(transfer, h->period_type.type),
         .period_unit = pd_transfer_string(transfer, h->period_type.unit),
         .period = h->period,
-        .time_nanos = story->to_nanos,
-        .duration_nanos = story->duration_nanos,
+        .time_nanos = time_nanos,
+        .duration_nanos = duration_nanos,
         .drop_frames = pd_transfer_string(transfer, h->drop_frames.index),
         .keep_frames = pd_transfer_string(transfer, h->keep_frames.index),
         .default_sample_type = pd_transfer_string(transfer, default_type),
@@ -161,7 +146,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         return status;
     if (tally)
         pd_tally_begin(tally, &cur->window, story->how);
-    write_types(pd);
+    pd_output_types(pd);
     if (cur->tables.mappings_len)
         pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
     write_samples(pd, story->how, tally);
@@ -169,8 +154,13 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         status = write_vanished(pd, tally, err);
     if (status)
         return status;
-    write_comments(pd, story);
-    pd_compact_header header = make_header(pd, story);
+    pd_output_comments(pd);
+    if (!(pd->flags & PPROFDELTA_NO_STAMP))
+        pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
+                                                .to_nanos = story->to_nanos,
+                                                .sequence = story->sequence,
+                                                .restart = story->restart});
+    pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
     return pd_compact_finish(&pd->compact, &header, out);
 }
 

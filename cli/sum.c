@@ -1,0 +1,133 @@
+/* pprofdelta sum BASE DELTA...: the inverse of the delta.
+ *
+ * The files are read, checked and added one after the other; the library sees to it that they join,
+ * and nothing is written before the last of them has been added. */
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "options.h"
+#include "output.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
+    "BASE is a cumulative profile, or the first delta of a state or after a restart;\n"
+    "the DELTAs follow it in their order, and none is missing. Counters are added up,\n"
+    "gauges are the last one's. Of several deltas with one sequence number the last\n"
+    "counts. Any later delta may stand first: then the sum is that longer window's.\n"
+    "\n"
+    "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
+    "  -c, --counter TYPE[/UNIT]  this sample type was subtracted, too\n"
+    "  -g, --gauge TYPE[/UNIT]    this one was not\n"
+    "      --default-type[=HOW]   default type: the gauge's counter, or keep\n"
+    "      --compress=HOW         gzip, zstd or none\n"
+    "  -1 ... -9                  compress fast ... compress well\n"
+    "      --no-stamp             leave out the comment that marks a longer window\n"
+    "      --force                add what does not join, or is no delta, all the same\n"
+    "      --max-memory=SIZE      bytes to use at most, or 512M, 8G (the default)\n"
+    "  -q, --quiet                no notes on stderr\n"
+    "  -h, --help\n";
+
+static int print_help(void)
+{
+    fputs(help, stdout);
+    return cli_output_end_text();
+}
+
+typedef struct run {
+    cli_options options;
+    cli_input input;
+    cli_output output;
+    pprofdelta_adder *adder;
+    const char *last; /* the file that counts as the last so far */
+} run;
+
+/* A mismatch is between two files. */
+static int tell(const run *r, const char *name, const pprofdelta_error *err)
+{
+    bool is_between = err->status == PPROFDELTA_E_MISMATCH && r->last;
+    int code = is_between ? cli_pair_error(r->last, name, err) : cli_library_error(name, err);
+    if (is_between && !strcmp(err->stage, "sum"))
+        cli_hint("--force adds them all the same");
+    return code;
+}
+
+static void note(const run *r, const char *name, pprofdelta_joint joint)
+{
+    if (r->options.quiet)
+        return;
+    switch (joint) {
+    case PPROFDELTA_JOINT_FIRST:
+    case PPROFDELTA_JOINT_NEXT:
+        break;
+    case PPROFDELTA_JOINT_RESTART:
+        cli_note("%s: the program restarted before it; the sum goes over both lives (for the new "
+                 "one alone, begin with this file)",
+                 name);
+        break;
+    case PPROFDELTA_JOINT_AGAIN:
+        cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);
+        break;
+    case PPROFDELTA_JOINT_STALE:
+        cli_note("%s: is the same window as %s and ends earlier; it does not count", name, r->last);
+        break;
+    case PPROFDELTA_JOINT_FORCED:
+        cli_note("%s: does not join %s; added all the same", name, r->last);
+        break;
+    }
+}
+
+static int add(run *r, const char *path)
+{
+    pprofdelta_error err;
+    pprofdelta_joint joint;
+    int code = cli_input_read(&r->input, path, r->options.library.max_memory);
+    if (code)
+        return code;
+    const char *name = r->input.name;
+    if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
+        return tell(r, name, &err);
+    note(r, name, joint);
+    if (joint != PPROFDELTA_JOINT_STALE)
+        r->last = name;
+    cli_input_free(&r->input);
+    return CLI_DONE;
+}
+
+static int write_sum(run *r)
+{
+    pprofdelta_error err;
+    pprofdelta_sink sink = cli_output_sink(&r->output);
+    if (pprofdelta_adder_finish(r->adder, &sink, &err))
+        return r->output.failure ? r->output.failure : cli_library_error("the sum", &err);
+    return cli_output_finish(&r->output);
+}
+
+static int perform(run *r, int argc, char **argv)
+{
+    pprofdelta_error err;
+    int code = cli_options_parse_sum(&r->options, argc, argv, print_help);
+    if (code || r->options.print)
+        return code ? code : r->options.print();
+    if ((code = cli_output_prepare(&r->output, r->options.output)))
+        return code;
+    if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
+        return cli_library_error("options", &err);
+    for (size_t i = 0; i < r->options.files_len; i++)
+        if ((code = add(r, r->options.files[i])))
+            return code;
+    return write_sum(r);
+}
+
+int cli_sum(int argc, char **argv)
+{
+    run r = {.output = {.fd = -1}};
+    int code = perform(&r, argc, argv);
+    pprofdelta_adder_free(r.adder);
+    cli_output_close(&r.output);
+    cli_input_free(&r.input);
+    cli_options_free(&r.options);
+    return code;
+}

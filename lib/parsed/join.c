@@ -1,0 +1,90 @@
+/* Does this delta continue that one? Told by the stamps: by their sequence where both have one, and
+ * always by their times. See join.h. */
+#include "parsed/join.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+/* "refuse(err, format, ...)" */
+#define REFUSE(...)                                                                                \
+    pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
+            __VA_ARGS__)
+
+/* The first window of a state, which counts all since the beginning of the process. */
+static bool is_beginning(const pprofdelta_stamp *stamp)
+{
+    return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
+}
+
+/* The same window, sent more than once: after a failure, or after a success nobody heard of. */
+static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                    pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (next->from_nanos != last->from_nanos)
+        return REFUSE("there are two windows %" PRIu64
+                      " that do not begin at the same time (%" PRId64 " and %" PRId64
+                      "): they come from two states",
+                      next->sequence, last->from_nanos, next->from_nanos);
+    if (last->restart && !next->restart && next->to_nanos < last->to_nanos)
+        return REFUSE("window %" PRIu64 " of the process before comes after the restart: give the "
+                      "deltas in their order",
+                      next->sequence);
+    if (next->restart && !last->restart) /* the new process does not count what the old one had */
+        *joint = PPROFDELTA_JOINT_RESTART;
+    else
+        *joint = next->to_nanos < last->to_nanos ? PPROFDELTA_JOINT_STALE : PPROFDELTA_JOINT_AGAIN;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
+                                          const pprofdelta_stamp *next, pprofdelta_error *err)
+{
+    uint64_t due = last->sequence + 1;
+    if (next->sequence < due)
+        return REFUSE("window %" PRIu64 " comes after window %" PRIu64
+                      ": give the deltas of one state, in their order",
+                      next->sequence, last->sequence);
+    if (next->sequence == due + 1)
+        return REFUSE("window %" PRIu64 " is missing between them", due);
+    if (next->sequence > due)
+        return REFUSE("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
+                      next->sequence - 1);
+    if (next->from_nanos != last->to_nanos)
+        return REFUSE("window %" PRIu64 " ends at %" PRId64 " and window %" PRIu64
+                      " begins at %" PRId64 ": they come from two states",
+                      last->sequence, last->to_nanos, next->sequence, next->from_nanos);
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                      pprofdelta_error *err)
+{
+    if (!last->to_nanos || !next->from_nanos)
+        return REFUSE("it is not known when the one ends and the other begins, so nothing tells "
+                      "whether a window is missing");
+    if (next->from_nanos > last->to_nanos)
+        return REFUSE("the window from %" PRId64 " to %" PRId64 " is missing between them",
+                      last->to_nanos, next->from_nanos);
+    if (next->from_nanos < last->to_nanos)
+        return REFUSE("they overlap: the one ends at %" PRId64 " and the other begins at %" PRId64,
+                      last->to_nanos, next->from_nanos);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (!next->is_delta)
+        return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
+    bool has_both = last->sequence && next->sequence;
+    if (has_both && last->sequence == next->sequence)
+        return join_again(last, next, joint, err);
+    if (is_beginning(next))
+        return REFUSE("the second is the first window of a state, which counts from the beginning "
+                      "of the process: a sum may begin with it");
+    pprofdelta_status status =
+        has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
+    if (!status)
+        *joint = next->restart ? PPROFDELTA_JOINT_RESTART : PPROFDELTA_JOINT_NEXT;
+    return status;
+}

@@ -1,0 +1,12 @@
+/* Does this delta continue that one? */
+#ifndef PD_PARSED_JOIN_H
+#define PD_PARSED_JOIN_H
+
+#include "base/error.h"
+
+/* How `next` joins what ends with `last`: NEXT, RESTART, AGAIN or STALE in *joint. Where it does not,
+ * PPROFDELTA_E_MISMATCH says what is missing. */
+pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint *joint, pprofdelta_error *err);
+
+#endif
