@@ -184,5 +184,5 @@ def test_good_values_are_taken(t):
 
 def test_abbreviated_options(t):
     prev, cur = pair(t)
-    delta_of(t, prev, cur, "--no")
+    delta_of(t, prev, cur, "--no-s")
     delta_of(t, prev, cur, "--comp=none")
