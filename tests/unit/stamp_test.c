@@ -1,0 +1,104 @@
+/* Stamps, written and read: there and back, what is understood, and what is not. */
+#include "../support/test.h"
+
+#include "parsed/stamp.h"
+#include "rng.h"
+
+#include <stdlib.h>
+
+static pd_bytes bytes_of(const char *text)
+{
+    return (pd_bytes){(const uint8_t *)text, strlen(text)};
+}
+
+TEST(there_and_back)
+{
+    static const int64_t times[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1795251404323304910};
+    static const uint64_t sequences[] = {0, 1, 10, UINT64_MAX};
+    enum { TIMES = sizeof times / sizeof *times };
+    for (size_t i = 0; i < TIMES * TIMES * 4 * 5; i++) {
+        pprofdelta_stamp in = {.is_delta = 1,
+                               .from_nanos = times[i % TIMES],
+                               .to_nanos = times[i / TIMES % TIMES],
+                               .sequence = sequences[i / TIMES / TIMES % 4],
+                               .restart = (pprofdelta_restart)(i / TIMES / TIMES / 4)};
+        pprofdelta_stamp out;
+        char text[PD_STAMP_MAX];
+        memset(&out, 0x5a, sizeof out);
+        size_t len = pd_stamp_write(&in, text);
+        CHECK(len < PD_STAMP_MAX && strlen(text) == len);
+        REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
+        CHECK(out.is_delta && out.from_nanos == in.from_nanos && out.to_nanos == in.to_nanos &&
+              out.sequence == in.sequence && out.restart == in.restart);
+    }
+}
+
+TEST(the_text_stands)
+{
+    char text[PD_STAMP_MAX];
+    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 0, PPROFDELTA_RESTART_NONE}, text);
+    CHECK_STR(text, "pprofdelta: delta from=5 to=6");
+    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 7, PPROFDELTA_RESTART_BUILD_ID}, text);
+    CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 restart=build_id");
+}
+
+TEST(later_words_are_passed_over)
+{
+    pprofdelta_stamp out;
+    CHECK(pd_stamp_read(bytes_of("pprofdelta: delta to=6 host=a=b  from=5 x seq=7 "), &out));
+    CHECK(out.from_nanos == 5 && out.to_nanos == 6 && out.sequence == 7 && !out.restart);
+}
+
+TEST(what_is_no_stamp_is_not_read)
+{
+    static const char *const wrong[] = {
+        "",
+        "pprofdelta",
+        "pprofdelta: delt",
+        "pprofdelta: delta",
+        "pprofdelta: deltas from=1 to=2",
+        "pprofdelta: delta from=1",
+        "pprofdelta: delta to=1",
+        "pprofdelta: delta from= to=1",
+        "pprofdelta: delta from=1x to=1",
+        "pprofdelta: delta from=- to=1",
+        "pprofdelta: delta from=9223372036854775808 to=1",
+        "pprofdelta: delta from=-9223372036854775809 to=1",
+        "pprofdelta: delta from=1 to=2 seq=-1",
+        "pprofdelta: delta from=1 to=2 seq=18446744073709551616",
+        "pprofdelta: delta from=1 to=2 restart=maybe",
+        "pprofdelta: delta from=1 to=2 restart=",
+        " pprofdelta: delta from=1 to=2",
+    };
+    for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
+        pprofdelta_stamp out = {.sequence = 99};
+        CHECK_MSG(!pd_stamp_read(bytes_of(wrong[i]), &out), "%s", wrong[i]);
+        CHECK(out.sequence == 99);
+    }
+}
+
+/* Bytes of every kind behind the prefix: never read past the end, which a sanitizer watches. */
+TEST(any_bytes)
+{
+    rng r = {1};
+    size_t understood = 0;
+    for (int i = 0; i < 20000; i++) {
+        static const char pieces[][8] = {"from=1 ", "to=2 ", "from=", "to=",     "seq=", "seq=3 ",
+                                         " ",       "1",     "-",     "restart", "=m"};
+        char text[PD_STAMP_MAX] = PD_STAMP_PREFIX " ";
+        size_t parts = rng_below(&r, 16);
+        for (size_t n = 0; n < parts; n++)
+            strcat(text, pieces[rng_below(&r, sizeof pieces / sizeof *pieces)]);
+        size_t len = strlen(text);
+        uint8_t *copy = malloc(len);
+        REQUIRE(copy);
+        memcpy(copy, text, len);
+        pprofdelta_stamp out;
+        understood += pd_stamp_read((pd_bytes){copy, len}, &out);
+        free(copy);
+    }
+    CHECK(understood > 10);
+}
+
+TEST_MAIN(CASE(there_and_back), CASE(the_text_stands), CASE(later_words_are_passed_over),
+          CASE(what_is_no_stamp_is_not_read), CASE(any_bytes))
