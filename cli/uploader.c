@@ -105,7 +105,10 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
         pid_t got = waitpid(child, status, WNOHANG);
         if (got == child)
             return ENDED;
-        if (got < 0 && errno != EINTR) { /* somebody else took it: nothing is known */
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) { /* somebody else took it, or so: nothing is known */
+            kill(-child, SIGKILL);
             *status = -1;
             return ENDED;
         }

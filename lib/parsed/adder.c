@@ -114,7 +114,8 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
         status =
             pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
     if (!status)
-        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, NULL, &pd->mem, err);
+        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, (pd_sample_taker){0},
+                                 &pd->mem, err);
     return status;
 }
 
@@ -188,8 +189,8 @@ static pprofdelta_status take_in(pprofdelta_adder *a, pprofdelta_joint joint, pp
         status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
                                  cur->tables.samples, err);
     if (!status)
-        status =
-            pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, &cur->window, &pd->mem, err);
+        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
+                                 (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
     return status ? status : check_sums(pd, err);
 }
 

@@ -77,7 +77,7 @@ class Test:
     def manners(self, args, result):
         """Holds for every run: it ends by itself, and every message says who speaks."""
         self.check(result.code >= 0, f"{args}: killed by signal {-result.code}: {result.err}")
-        self.check(result.code in (0, 1, 2, 3), f"{args}: exit code {result.code}")
+        self.check(result.code in (0, 1, 2, 3, 4), f"{args}: exit code {result.code}")
         for line in result.err.splitlines():
             self.check(line.startswith(("pprofdelta: ", " " * 12)), f"{args}: said {line!r}")
         if result.code:

@@ -22,9 +22,13 @@ import reports  # noqa: E402
 import resets  # noqa: E402
 import showing  # noqa: E402
 import started  # noqa: E402
+import summing  # noqa: E402
+import uploading  # noqa: E402
 import usage  # noqa: E402
+import windows  # noqa: E402
 
-MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing]
+MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing,
+           windows, uploading, summing]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

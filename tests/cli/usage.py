@@ -53,6 +53,33 @@ WRONG = [
     (["--on-reset=" + "x" * 3000], "xxx..."),
     (["--" + "y" * 3000], "--yyy"),
     (["--compress=\x1b[31mred"], "\\x1b[31mred"),
+    (["--first=zero", "prev.pb.gz", "cur.pb.gz"], "--first belongs to --state FILE"),
+    (["--timeout=3s", "prev.pb.gz", "cur.pb.gz"], "--timeout belongs to --state FILE"),
+    (["--no-wait", "prev.pb.gz", "cur.pb.gz"], "--no-wait belongs to --state FILE"),
+    (["--status"], "--status belongs to --state FILE"),
+    (["--state"], "--state needs a value"),
+    (["--state="], "--state=", "the name of a file"),
+    (["--state=folder/", "cur.pb.gz"], "--state=folder/"),
+    (["--state=s", "prev.pb.gz", "cur.pb.gz"], "cur.pb.gz", "the state is PREV"),
+    (["--state=s", "cur.pb.gz", "--first=some"], "--first=some", "full or zero"),
+    (["--state=s", "cur.pb.gz", "--first="], "--first="),
+    (["--state=s", "cur.pb.gz", "--on-reset=negative"], "a state holds no stacks"),
+    (["--state=s", "cur.pb.gz", "--timeout=3s"], "--timeout is for UPLOADER"),
+    (["--state=s", "cur.pb.gz", "--"], "the command behind -- is missing"),
+    (["--state=s", "cur.pb.gz", "--", ""], "the command behind -- is missing"),
+    (["--state=s", "cur.pb.gz", "-o", "out", "--", "true"], "not to both"),
+    (["--state=s", "--status", "cur.pb.gz"], "nothing goes with it"),
+    (["--state=s", "--status", "-o", "out"], "nothing goes with it"),
+    (["--state=s", "--status", "--", "true"], "nothing goes with it"),
+    (["--state=s", "--status=xml"], "--status=xml", "text or json"),
+    *[(["--state=s", f"--timeout={value}"], f"--timeout={value}", "30s")
+      for value in ("", "0", "0s", "-1", "1w", "s", "1 s", "1e3", "400d", "9" * 30)],
+    (["sum"], "pprofdelta sum BASE DELTA..."),
+    (["sum", "a", ""], "empty"),
+    (["sum", "-", "-"], "stdin can be read only once"),
+    (["sum", "--bogus", "a"], "--bogus"),
+    (["sum", "--state=s", "a"], "no option --state"),
+    (["sum", "--report", "a"], "--report"),
     (["show"], "pprofdelta show FILE"),
     (["show", "a", "b"], "b"),
     (["show", "--top=0", "a"], "--top=0", "1 or more"),
@@ -87,22 +114,23 @@ def test_usage_messages_fit_eighty_columns(t):
             t.check(len(line) <= 80, f"{args}: {len(line)} columns: {line}")
 
 
-def test_help_fits_a_screen(t):
+def test_help_fits_a_terminal(t):
     result = t.succeeds("--help")
     lines = result.text.splitlines()
-    t.check(len(lines) <= 24, f"{len(lines)} lines")
+    t.check(len(lines) <= 40, f"{len(lines)} lines")
     t.check(all(len(line) < 80 for line in lines), "wider than 79 columns")
     t.equal(result.err, "")
     t.equal(t.succeeds("-h").out, result.out)
     for option in ("-o", "-c", "-g", "--on-reset", "--compress", "-1", "-9", "--report", "--verify",
                    "--max-memory", "-q", "--force", "--no-stamp", "--started", "--default-type",
-                   "-h", "--version", "show", "check", "--top", "--type", "--raw", "--folded",
+                   "-h", "--version", "show", "check", "sum", "--state", "--first", "--timeout",
+                   "--no-wait", "--status", "-- UPLOADER", "--top", "--type", "--raw", "--folded",
                    "--json"):
         t.contains(result.text, option)
 
 
 def test_verbs_have_help(t):
-    for verb in ("show", "check"):
+    for verb in ("show", "check", "sum"):
         result = t.succeeds(verb, "--help")
         t.contains(result.text, f"usage: pprofdelta {verb}")
         t.check(all(len(line) < 80 for line in result.text.splitlines()), "wider than 79 columns")
@@ -113,7 +141,7 @@ def test_the_man_page_knows_every_option(t):
     page = os.path.join(os.path.dirname(__file__), "../../man/pprofdelta.1")
     with open(page, encoding="utf-8") as file:
         text = file.read().replace("\\-", "-").replace(" ", "")
-    for args in ((), ("show",), ("check",)):
+    for args in ((), ("show",), ("check",), ("sum",)):
         options = re.findall(r"--[a-z][a-z-]+", t.succeeds(*args, "--help").text)
         t.check(len(options) > 2, "found no options")
         for option in options:

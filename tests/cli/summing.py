@@ -1,0 +1,167 @@
+"""sum: the inverse of all windows, and what is said where they do not join."""
+
+import os
+
+from pb import gz, profile, read
+from samples import SECOND, T0
+
+MINUTE = 60 * SECOND
+
+
+def film(t, windows=6, reborn=None):
+    """Looks at a process that allocates, and the deltas that a state made of them: look.N and
+    delta.N, from 1 on. Before look `reborn`, the process starts anew."""
+    born = 0
+    for n in range(1, windows + 1):
+        if n == reborn:
+            born = n - 1
+        age = n - born
+        samples = [((f"f{i}", "main"), [age * i, age * i * 10, age % 3, i % 2])
+                   for i in range(1, 2 + age)]
+        t.write(f"look.{n}", gz(profile(samples, time=T0 + n * MINUTE)))
+        t.succeeds("--state", "s", f"look.{n}", "-o", f"delta.{n}", "-q")
+
+
+def something(data):
+    return {stack: values for stack, values in read(data).values().items() if any(values)}
+
+
+def deltas(first, last):
+    return [f"delta.{n}" for n in range(first, last + 1)]
+
+
+def test_the_sum_of_all_is_the_last_look(t):
+    film(t)
+    for n in range(1, 7):
+        result = t.succeeds("sum", *deltas(1, n))
+        t.equal(something(result.out), something(t.load(f"look.{n}")), f"{n} windows")
+        t.equal(result.err, "")
+        got = read(result.out)
+        t.equal((got.time, got.duration, got.comments), (T0 + n * MINUTE, 0, []))
+
+
+def test_a_cumulative_profile_may_come_first(t):
+    film(t)
+    for n in range(1, 6):
+        t.equal(something(t.succeeds("sum", f"look.{n}", *deltas(n + 1, 6)).out),
+                something(t.load("look.6")), f"from {n} on")
+    t.succeeds("look.5", "look.6", "-o", "by hand")
+    t.equal(something(t.succeeds("sum", "look.5", "by hand").out), something(t.load("look.6")))
+
+
+def test_a_longer_window(t):
+    film(t)
+    t.succeeds("sum", *deltas(3, 5), "-o", "longer")
+    t.equal(something(t.load("longer")), something(t.succeeds("look.2", "look.5").out))
+    got = read(t.load("longer"))
+    t.equal(got.comments, [f"pprofdelta: delta from={T0 + 2 * MINUTE} to={T0 + 5 * MINUTE}"])
+    t.equal(got.duration, 3 * MINUTE)
+    t.equal(something(t.succeeds("sum", "look.2", "longer", "delta.6").out),
+            something(t.load("look.6")))
+    t.equal(read(t.succeeds("sum", *deltas(3, 5), "--no-stamp").out).comments, [])
+
+
+def test_a_missing_window_is_named(t):
+    film(t)
+    result = t.fails(1, "sum", "delta.1", "delta.2", "delta.4", "-o", "out")
+    t.contains(result.err, "pprofdelta: delta.2 and delta.4: window 3 is missing between them")
+    result = t.fails(1, "sum", "delta.1", "delta.6")
+    t.contains(result.err, "windows 2 to 5 are missing")
+    result = t.fails(1, "sum", "look.1", "delta.3")
+    t.contains(result.err, "look.1 and delta.3: the window from")
+    result = t.fails(1, "sum", "delta.1", "delta.3", "delta.2")
+    t.contains(result.err, "window 2 is missing between")
+    result = t.fails(1, "sum", "delta.2", "delta.3", "delta.2")
+    t.contains(result.err, "window 2 comes after window 3")
+    t.check(not os.path.exists(t.path("out")), "wrote")
+
+
+def test_what_is_no_delta(t):
+    film(t, 2)
+    result = t.fails(1, "sum", "look.1", "look.2")
+    t.contains(result.err, "is not a delta that pprofdelta wrote: it has no stamp", "hint: --force")
+    result = t.fails(1, "sum", "look.1", "delta.1")
+    t.contains(result.err, "counts from the beginning")
+    result = t.succeeds("sum", "look.1", "look.2", "--force")
+    t.contains(result.err, "note: look.2: does not join look.1; added all the same")
+    t.equal(read(result.out).values()["f1;main"], [3, 30, 2, 1])
+
+
+def test_of_equal_sequence_the_last_counts(t):
+    film(t, 2)
+    t.write("look.3", gz(profile([(("f1", "main"), [7, 70, 0, 0]), (("f2", "main"), [9, 90, 0, 0]),
+                                  (("f3", "main"), [9, 90, 0, 0])], time=T0 + 3 * MINUTE)))
+    t.write("look.4", gz(profile([(("f1", "main"), [8, 80, 0, 0]), (("f2", "main"), [9, 90, 0, 0]),
+                                  (("f3", "main"), [9, 90, 0, 0])], time=T0 + 4 * MINUTE)))
+    t.fails(4, "--state", "s", "look.3", "--", "sh", "-c", "cat >delta.3; exit 1", manners=False)
+    t.succeeds("--state", "s", "look.4", "-o", "again.3")
+    result = t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3")
+    t.contains(result.err, "note: again.3: is the same window as delta.3, sent again; this one counts")
+    t.equal(something(result.out), something(t.load("look.4")))
+    t.equal(t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3", "-q").err, "")
+    result = t.succeeds("sum", "delta.1", "delta.2", "again.3", "delta.3")
+    t.contains(result.err, "note: delta.3: is the same window as again.3 and ends earlier")
+    t.equal(something(result.out), something(t.load("look.4")))
+    result = t.succeeds("sum", "delta.1", "delta.1", "delta.2", "again.3")
+    t.equal(something(result.out), something(t.load("look.4")))
+
+
+def test_a_restart_begins_a_life(t):
+    film(t, 7, reborn=5)
+    t.equal(something(t.succeeds("sum", *deltas(1, 4)).out), something(t.load("look.4")))
+    t.equal(something(t.succeeds("sum", *deltas(5, 7)).out), something(t.load("look.7")))
+    result = t.succeeds("sum", *deltas(1, 7))
+    t.contains(result.err, "note: delta.5: the program restarted before it")
+    both = something(t.load("look.4"))
+    for stack, values in something(t.load("look.7")).items():
+        old = both.get(stack, [0, 0, 0, 0])
+        both[stack] = [old[0] + values[0], old[1] + values[1], values[2], values[3]]
+    last = something(t.load("look.7"))
+    t.equal({s: v[:2] for s, v in something(result.out).items()}, {s: v[:2] for s, v in both.items()})
+    t.equal({s: v[2:] for s, v in something(result.out).items() if any(v[2:])},
+            {s: v[2:] for s, v in last.items() if any(v[2:])}, "gauges are the last one's")
+
+
+def test_a_window_that_arrived_unheard_before_a_restart_counts(t):
+    """It went out, nobody was told, and then there was another process: both count."""
+    film(t, 2)
+    t.write("look.3", gz(profile([((f"f{i}", "main"), [50, 50, 0, 0]) for i in (1, 2, 3)],
+                                 time=T0 + 3 * MINUTE)))
+    t.write("reborn", gz(profile([(("f1", "main"), [1, 1, 0, 0])], time=T0 + 4 * MINUTE)))
+    t.fails(4, "--state", "s", "look.3", "--", "sh", "-c", "cat >delta.3; exit 1", manners=False)
+    t.succeeds("--state", "s", "reborn", "-o", "reborn.3", "-q")
+    result = t.succeeds("sum", "delta.1", "delta.2", "delta.3", "reborn.3")
+    t.equal(something(result.out)["f1;main"][:2], [51, 51])
+
+
+def test_outputs(t):
+    film(t, 3)
+    t.succeeds("sum", *deltas(1, 3), "-o", "out", "--compress=none", "-9")
+    t.equal(t.load("out")[:1], b"\x0a")
+    t.equal(something(t.load("out")), something(t.load("look.3")))
+    t.equal(something(t.succeeds("sum", "-", "delta.2", "delta.3", stdin=t.load("delta.1")).out),
+            something(t.load("look.3")))
+    t.equal(t.succeeds("sum", *deltas(1, 3)).out, t.succeeds("sum", *deltas(1, 3)).out, "equal bytes")
+    t.write("bad", b"\xff\xff")
+    for args in (("delta.1", "bad"), ("bad",), ("delta.1", "nowhere"), ("delta.1", "s")):
+        t.fails(1, "sum", *args, "-o", "out 2")
+        t.check(not os.path.exists(t.path("out 2")), "wrote")
+    t.equal(t.litter(), [])
+
+
+def test_types(t):
+    """A type that was subtracted with -c is added up with -c."""
+    types = ["faults/count", "delay/nanoseconds"]
+    for n, value in ((1, 10), (2, 25)):
+        t.write(f"look.{n}", profile([(("f", "main"), [value, value])], types=types, time=T0 + n))
+        t.succeeds("--state", "s", f"look.{n}", "-c", "faults", "-o", f"delta.{n}")
+    t.equal(read(t.succeeds("sum", "delta.1", "delta.2", "-c", "faults").out).values(),
+            {"f;main": [25, 25]})
+    t.equal(read(t.succeeds("sum", "delta.1", "delta.2").out).values(), {"f;main": [15, 25]})
+
+
+def test_a_sum_that_does_not_fit(t):
+    t.write("one", profile([(("f", "main"), [2**63 - 1, 1, 0, 0])], time=T0))
+    t.write("two", profile([(("f", "main"), [1, 1, 0, 0])], time=T0 + 1))
+    result = t.fails(1, "sum", "one", "two", "--force")
+    t.contains(result.err, "the sum does not fit into 64 bits")

@@ -1,0 +1,173 @@
+"""-- UPLOADER: what it is given, and what each of its ends means."""
+
+import os
+import time
+
+from pb import gz, read
+from samples import DELTA, T0, T1, cur, prev
+from windows import start, wait_for, window_of
+
+
+def begun(t):
+    t.write("one", gz(prev()))
+    t.write("two", gz(cur()))
+    t.succeeds("--state", "s", "one", "--", "sh", "-c", "cat >first")
+    return t.load("s")
+
+
+def sh(script, *args):
+    return ("--", "sh", "-c", script, "sh", *args)
+
+
+def test_it_has_the_delta_on_its_stdin(t):
+    begun(t)
+    result = t.succeeds("--state", "s", "two", *sh("cat >got"))
+    t.equal((result.out, result.err), (b"", ""))
+    t.equal(read(t.load("got")).values(), DELTA)
+    t.equal(window_of(t, t.load("got")), {"from": str(T0), "to": str(T1), "seq": "2"})
+
+
+def test_it_can_be_read_again_and_measured(t):
+    begun(t)
+    t.succeeds("--state", "s", "two", *sh("cat /dev/stdin >a && cat /dev/stdin >b && wc -c </dev/stdin >c"))
+    t.equal(t.load("a"), t.load("b"))
+    t.equal(int(t.load("c")), len(t.load("a")))
+
+
+def test_there_is_no_shell(t):
+    begun(t)
+    t.write("echo.py", b"import sys\nprint(sys.argv[1:])\n")
+    result = t.succeeds("--state", "s", "two", "--", "python3", "echo.py", "$HOME", "a b", "*", ";", "-o",
+                        "--state", "--", "", manners=False)
+    t.equal(result.text, "['$HOME', 'a b', '*', ';', '-o', '--state', '--', '']\n")
+
+
+def test_its_output_is_ours(t):
+    begun(t)
+    result = t.succeeds("--state", "s", "two", *sh("echo out; echo err >&2"), manners=False)
+    t.equal((result.text, result.err), ("out\n", "err\n"))
+
+
+def test_its_environment(t):
+    begun(t)
+    result = t.succeeds("--state", "s", "two",
+                        *sh('echo "$PPROFDELTA_SEQUENCE $PPROFDELTA_FROM $PPROFDELTA_TO $MINE"'),
+                        env={"MINE": "kept"})
+    t.equal(result.text, f"2 {T0} {T1} kept\n")
+
+
+def test_it_finds_signals_as_they_should_be(t):
+    """A pipe that closes ends a program, whatever we do about it; nothing is blocked."""
+    begun(t)
+    result = t.succeeds("--state", "s", "two", *sh("grep -E 'Sig(Blk|Ign)' /proc/self/status"))
+    for line in result.text.splitlines():
+        mask = int(line.split()[1], 16)
+        for number in (1, 2, 13, 15, 17, 25):
+            t.check(not mask >> (number - 1) & 1, f"signal {number} in {line}")
+
+
+def test_it_holds_no_descriptor_of_ours(t):
+    begun(t)
+    result = t.succeeds("--state", "s", "two", "--", "ls", "/proc/self/fd")
+    t.check(set(result.text.split()) <= {"0", "1", "2", "3"}, result.text)  # 3 is ls's own
+
+
+def test_failures_move_nothing(t):
+    before = begun(t)
+    t.write("no program", b"hello")
+    os.mkdir(t.path("folder"))
+    cases = [(sh("exit 1"), "sh: failed with exit status 1"),
+             (sh("cat >/dev/null; exit 77"), "sh: failed with exit status 77"),
+             (sh("kill -9 $$"), "sh: was ended by signal 9"),
+             (("--", "no-such-command"), "no-such-command: cannot be run: No such file"),
+             (("--", "./no program"), "./no program: cannot be run: Permission denied"),
+             (("--", "./folder"), "./folder: cannot be run: Permission denied"),
+             (("--", "false"), "false: failed with exit status 1")]
+    for command, says in cases:
+        result = t.fails(4, "--state", "s", "two", *command)
+        t.contains(result.err, f"pprofdelta: {says}", "the next run covers this window too")
+        t.equal(t.load("s"), before, says)
+        t.equal(t.litter(), [])
+    t.succeeds("--state", "s", "two", *sh("cat >got"))
+    t.equal(window_of(t, t.load("got"))["seq"], "2")
+    t.equal(read(t.load("got")).values(), DELTA)
+
+
+def test_the_first_window_that_fails_leaves_no_state(t):
+    t.write("one", gz(prev()))
+    t.fails(4, "--state", "s", "one", "--", "false")
+    t.check(not os.path.exists(t.path("s")), "there is a state")
+    t.succeeds("--state", "s", "one", *sh("cat >got"))
+    t.equal(window_of(t, t.load("got"))["seq"], "1")
+
+
+def test_its_status_alone_decides(t):
+    """curl may know that it need not send what it has not read."""
+    begun(t)
+    t.succeeds("--state", "s", "two", "--", "true")
+    t.succeeds("--state", "s", "two", *sh("exec 0<&-"))
+    result = t.succeeds("--state", "s", "two", *sh("cat >got"))
+    t.equal(result.err, "")
+    t.equal(window_of(t, t.load("got"))["seq"], "4")
+
+
+def test_sigchld_ignored_by_our_parent(t):
+    import signal
+    before = begun(t)
+    t.fails(4, "--state", "s", "two", "--", "false",
+            preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
+    t.equal(t.load("s"), before)
+
+
+# ---- time ------------------------------------------------------------------------------------------
+
+def gone(pid):
+    for _ in range(1000):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8") as file:
+                if file.read().rsplit(")", 1)[1].split()[0] == "Z":
+                    return True
+        except FileNotFoundError:
+            return True
+        time.sleep(0.01)
+    return False
+
+
+def test_timeout(t):
+    """All that it started is ended with it, even what asks not to be."""
+    before = begun(t)
+    for script in ("echo $$ >pid; sleep 100", "echo $$ >pid; exec sleep 100",
+                   "sleep 100 & echo $! >pid; wait", "trap '' TERM; echo $$ >pid; sleep 100; sleep 100",
+                   "echo $$ >pid; kill -STOP $$"):
+        result = t.fails(4, "--state", "s", "two", "--timeout=300ms", *sh(script))
+        t.contains(result.err, "pprofdelta: sh: was ended because it took longer than 0.3 s",
+                   "the next run covers")
+        t.equal(t.load("s"), before)
+        t.check(gone(int(t.load("pid"))), f"{script} lives on")
+    t.succeeds("--state", "s", "two", "--timeout=1m", *sh("cat >got"))
+    t.equal(window_of(t, t.load("got"))["seq"], "2")
+
+
+def test_a_timeout_that_is_not_needed(t):
+    begun(t)
+    for value in ("60", "60s", "1.5m", "0.5h", "1d", "60000ms", "366d"):
+        t.succeeds("--state", "s", "two", f"--timeout={value}", "--", "true")
+
+
+def test_it_ends_when_we_are_killed(t):
+    before = begun(t)
+    a = start(t, "--state", "s", "two", *sh("echo $$ >pid; touch running; exec sleep 100"))
+    wait_for(t, "running")
+    a.kill()
+    a.communicate(timeout=60)
+    t.check(gone(int(t.load("pid"))), "lives on")
+    t.equal(t.load("s"), before)
+
+
+def test_the_report_and_the_notes_come_after_it(t):
+    before = begun(t)
+    result = t.fails(4, "--state", "s", "two", "--report", "--", "false")
+    t.lacks(result.err, "matched", "samples")
+    t.equal(t.load("s"), before)
+    result = t.succeeds("--state", "s", "two", "--report=json", "--verify", "--", "true", manners=False)
+    t.contains(result.err, '"sequence": 2')

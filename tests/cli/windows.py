@@ -1,0 +1,461 @@
+"""--state: windows that follow each other, what FILE is after each of them, and that no failure moves
+it."""
+
+import fcntl
+import json
+import os
+import resource
+import signal
+import stat
+import subprocess
+import time
+
+from pb import gz, profile, read
+from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev, two
+
+HEAP_ROW = ["alloc_objects/count", "alloc_space/bytes"]
+
+
+def looks(t):
+    """Three looks, a minute apart: one.pb.gz, two.pb.gz, three.pb.gz."""
+    t.write("one.pb.gz", gz(prev()))
+    t.write("two.pb.gz", gz(cur()))
+    t.write("three.pb.gz", gz(profile([(("work", "main"), [18, 1900, 0, 0])] + CUR[1:],
+                                      time=T1 + 60 * SECOND)))
+    return "one.pb.gz", "two.pb.gz", "three.pb.gz"
+
+
+def begun(t):
+    """... of which the first is remembered."""
+    names = looks(t)
+    t.succeeds("--state", "s", names[0], "-o", "out.1")
+    return names
+
+
+def status(t, state="s"):
+    return json.loads(t.succeeds("--state", state, "--status=json").text)
+
+
+def window_of(t, data):
+    comments = [c for c in read(data).comments if c.startswith("pprofdelta: delta")]
+    t.equal(len(comments), 1)
+    return dict(word.split("=") for word in comments[0].split()[2:])
+
+
+def test_windows_follow_each_other(t):
+    one, two_, three = looks(t)
+    first = t.succeeds("--state", "s", one).out
+    t.equal(read(first).values(), {";".join(s): v for s, v in PREV}, "everything so far")
+    t.equal(window_of(t, first), {"from": "0", "to": str(T0), "seq": "1"})
+    second = t.succeeds("--state", "s", two_).out
+    t.equal(read(second).values(), DELTA)
+    t.equal(window_of(t, second), {"from": str(T0), "to": str(T1), "seq": "2"})
+    t.equal(read(second).duration, 60 * SECOND)
+    third = t.succeeds("--state", "s", "-", stdin=t.load(three)).out
+    t.equal(read(third).values(), {"work;main": [3, 300, 0, 0], "idle;main": [0, 0, 5, 500],
+                                   "new;main": [0, 0, 1, 8]})
+    again = t.succeeds("--state", "s", stdin=t.load(three)).out
+    t.equal(read(again).values(), {"idle;main": [0, 0, 5, 500], "new;main": [0, 0, 1, 8]})
+    t.equal(window_of(t, again)["seq"], "4")
+    t.equal(t.litter(), [])
+
+
+def test_a_window_is_the_delta_of_the_two(t):
+    one, two_, _ = begun(t)
+    by_state = t.succeeds("--state", "s", two_, "--no-stamp").out
+    t.equal(by_state, t.succeeds(one, two_, "--no-stamp").out)
+
+
+def test_first_zero(t):
+    one, two_, _ = looks(t)
+    first = t.succeeds("--state", "s", one, "--first=zero").out
+    t.equal(read(first).values(), {"work;main": [0, 0, 1, 100], "idle;main": [0, 0, 5, 500]})
+    t.equal(window_of(t, first), {"from": str(T0), "to": str(T0), "seq": "1"})
+    t.equal(read(t.succeeds("--state", "s", two_, "--first=zero").out).values(), DELTA)
+
+
+def test_the_output_is_a_file(t):
+    one, two_, _ = looks(t)
+    t.succeeds("--state", "s", one, "-o", "out")
+    t.succeeds("--state", "s", two_, "-o", "out")
+    t.equal(read(t.load("out")).values(), DELTA)
+
+
+def test_the_state_is_for_its_user_alone(t):
+    one, *_ = looks(t)
+    t.succeeds("--state", "s", one, "-o", "out", preexec_fn=lambda: os.umask(0) and None)
+    t.equal(stat.S_IMODE(os.stat(t.path("s")).st_mode), 0o600)
+    os.chmod(t.path("s"), 0o644)
+    t.succeeds("--state", "s", one, "-o", "out")
+    t.equal(stat.S_IMODE(os.stat(t.path("s")).st_mode), 0o600)
+
+
+def test_root_leaves_a_state_to_its_user(t):
+    if os.geteuid() != 0:
+        t.skip("only root gives files away")
+    _, two_, _ = begun(t)
+    os.chown(t.path("s"), 12345, 23456)
+    t.succeeds("--state", "s", two_, "-o", "out")
+    found = os.stat(t.path("s"))
+    t.equal((found.st_uid, found.st_gid, stat.S_IMODE(found.st_mode)), (12345, 23456, 0o600))
+
+
+# ---- status ----------------------------------------------------------------------------------------
+
+def test_status(t):
+    one, two_, _ = looks(t)
+    t.write(one, gz(prev(build_id="abc")))
+    t.write(two_, gz(cur(build_id="abc")))
+    t.succeeds("--state", "s", one, "-o", "out")
+    t.succeeds("--state", "s", two_, "-o", "out")
+    got = status(t)
+    t.equal(got["sequence"], 2)
+    t.equal((got["samples"], got["unseen"]), (3, 0))
+    t.equal(got["build_id"], "abc")
+    t.equal(got["bytes"], os.path.getsize(t.path("s")))
+    t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
+    t.equal(got["restart"], None)
+    t.equal([(v["type"], v["unit"], v["kind"], v["sum"]) for v in got["types"]],
+            [("alloc_objects", "count", "counter", 21), ("alloc_space", "bytes", "counter", 2108),
+             ("inuse_objects", "count", "gauge", None), ("inuse_space", "bytes", "gauge", None)])
+    words = t.succeeds("--state=s", "--status").text
+    t.contains(words, "sequence  2", "abc", "alloc_space/bytes", "2023-11-14T22:13:20Z", "60 s",
+               "samples   3")
+    before = t.load("s")
+    t.equal(t.load("s"), before)
+
+
+def test_status_does_not_wait(t):
+    begun(t)
+    with open(t.path("s"), "rb") as held:
+        fcntl.flock(held, fcntl.LOCK_EX)
+        t.equal(status(t)["sequence"], 1)
+
+
+def test_status_of_nothing(t):
+    result = t.fails(1, "--state", "s", "--status")
+    t.contains(result.err, "pprofdelta: s: cannot open the state: No such file")
+    t.check(not os.path.exists(t.path("s")), "made one")
+
+
+# ---- restarts --------------------------------------------------------------------------------------
+
+def test_a_restart_is_told_and_forgets(t):
+    one, _, _ = begun(t)
+    t.write("reborn", gz(profile([(("new", "main"), [1, 8, 1, 8])], time=T1)))
+    result = t.succeeds("--state", "s", "reborn")
+    t.equal(read(result.out).values(), {"new;main": [1, 8, 1, 8]})
+    t.contains(result.err, "note: reborn: a restart since s")
+    t.equal(window_of(t, result.out)["restart"], "mass")
+    got = status(t)
+    t.equal((got["samples"], got["unseen"], got["restart"]), (1, 0, "mass"))
+
+
+def test_a_vanished_sample_is_kept_for_its_return(t):
+    begun(t)
+    t.write("capped", gz(profile(CUR[:1] + CUR[2:], time=T1)))
+    t.succeeds("--state", "s", "capped", "-o", "out")
+    t.equal((status(t)["samples"], status(t)["unseen"]), (3, 1))
+    t.write("back", gz(profile(CUR, time=T1 + 1)))
+    t.equal(read(t.succeeds("--state", "s", "back").out).values()["idle;main"], [0, 0, 5, 500])
+
+
+def test_a_reset_that_fails_moves_nothing(t):
+    begun(t)
+    before = t.load("s")
+    t.write("less", gz(profile([(("work", "main"), [9, 1000, 1, 100])], time=T1)))
+    t.fails(3, "--state", "s", "less", "--on-reset=fail", "-o", "out")
+    t.equal(t.load("s"), before)
+    t.check(not os.path.exists(t.path("out")), "wrote")
+
+
+# ---- failures --------------------------------------------------------------------------------------
+
+def stands(t, before, what=""):
+    t.equal(t.load("s"), before, what)
+    t.equal(t.litter(), [], what)
+
+
+def test_bad_input_moves_nothing(t):
+    _, two_, _ = begun(t)
+    before = t.load("s")
+    t.write("bad", b"\xff\xff")
+    t.write("cut", t.load(two_)[:-3])
+    t.write("types", gz(profile([], types=["contentions/count"], time=T1)))
+    for name in ("bad", "cut", "types", "nowhere"):
+        t.fails(1, "--state", "s", name, "-o", "out")
+        stands(t, before, name)
+    t.fails(1, "--state", "s", "-o", "out", stdin=b"")
+    stands(t, before)
+    t.equal(read(t.succeeds("--state", "s", two_).out).values(), DELTA)
+
+
+def test_an_older_profile(t):
+    one, two_, _ = begun(t)
+    t.succeeds("--state", "s", two_, "-o", "out")
+    before = t.load("s")
+    result = t.fails(1, "--state", "s", one, "-o", "out")
+    t.contains(result.err, "cur is older than prev", "hint: the state has a later profile")
+    stands(t, before)
+
+
+def test_output_that_fails_moves_nothing(t):
+    _, two_, _ = begun(t)
+    before = t.load("s")
+    reader, writer = os.pipe()
+    os.close(reader)
+    result = t.fails(1, "--state", "s", two_, stdout=writer)
+    os.close(writer)
+    t.contains(result.err, "(stdout): cannot write: Broken pipe")
+    stands(t, before, "a closed pipe")
+    t.fails(1, "--state", "s", two_, stdout=None, preexec_fn=lambda: os.close(1))
+    stands(t, before, "no stdout")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            t.fails(1, "--state", "s", two_, stdout=full)
+        stands(t, before, "a full disk")
+        t.fails(1, "--state", "s", two_, "-o", "/dev/full")
+        stands(t, before, "a full device")
+    t.fails(1, "--state", "s", two_, "-o", "nowhere/out")
+    stands(t, before, "a missing folder")
+    t.equal(window_of(t, t.succeeds("--state", "s", two_).out)["seq"], "2")
+
+
+def test_a_full_disk(t):
+    """The state has no room: nothing is handed over, nothing has moved."""
+    looks(t)
+    many = [((f"f{i}", "main"), [1, 1, 1, 1]) for i in range(3000)]
+    t.write("many", gz(profile(many, time=T0)))
+
+    def small_files_only():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (50_000, 50_000))
+
+    result = t.fails(1, "--state", "s", "many", "--", "touch", "handed over",
+                     preexec_fn=small_files_only)
+    t.contains(result.err, "pprofdelta: s: cannot write the state: File too large")
+    t.equal(sorted(os.listdir(t.dir)), ["many", "one.pb.gz", "three.pb.gz", "two.pb.gz"])
+
+
+def test_folders(t):
+    one, two_, _ = begun(t)
+    result = t.fails(1, "--state", "nowhere/s", one, "--", "touch", "handed over")
+    t.contains(result.err, "nowhere/s: cannot make the state: No such file", "hint: the directory")
+    os.mkdir(t.path("folder"))
+    result = t.fails(1, "--state", "folder", one, "--", "touch", "handed over")
+    t.contains(result.err, "folder: cannot open the state: Is a directory")
+    os.mkfifo(t.path("fifo"))
+    result = t.fails(1, "--state", "fifo", one, "--", "touch", "handed over")
+    t.contains(result.err, "fifo: is not a regular file")
+    t.check(not os.path.exists(t.path("handed over")), "handed over")
+
+
+def test_read_only_folder(t):
+    one, two_, _ = looks(t)
+    os.mkdir(t.path("locked"))
+    nobody = {}
+    if os.geteuid() == 0:
+        os.chmod(t.dir, 0o755)
+        nobody = {"user": 65534, "group": 65534, "extra_groups": []}
+        os.chown(t.path("locked"), 65534, 65534)
+        try:
+            if t.run("--version", manners=False, **nobody).code:
+                t.skip("nobody may not run the command here")
+        except (PermissionError, OSError):
+            t.skip("nobody may not run the command here")
+    t.succeeds("--state", "locked/s", one, "-o", "locked/out", **nobody)
+    before = t.load("locked/s")
+    os.chmod(t.path("locked"), 0o555)
+    for state in ("locked/s", "locked/other"):
+        result = t.fails(1, "--state", state, two_, "--", "touch", "/dev/null", **nobody)
+        t.contains(result.err, f"pprofdelta: {state}: cannot", "Permission denied")
+    t.equal(t.load("locked/s"), before)
+    os.chmod(t.path("locked"), 0o755)
+    t.succeeds("--state", "locked/s", two_, "-o", "locked/out", **nobody)
+    if os.geteuid() == 0:
+        os.chown(t.path("locked/s"), 12345, 12345)
+        os.chmod(t.path("locked/s"), 0o666)
+        result = t.fails(1, "--state", "locked/s", two_, "-o", "locked/out", **nobody)
+        t.contains(result.err, "belongs to another user (12345)")
+
+
+def test_a_link_is_refused(t):
+    _, two_, _ = begun(t)
+    os.symlink("s", t.path("link"))
+    os.symlink("new", t.path("dangling"))
+    before = t.load("s")
+    for link in ("link", "dangling"):
+        result = t.fails(1, "--state", link, two_, "-o", "out")
+        t.contains(result.err, f"{link}: is a symbolic link", "hint: give the path")
+        t.fails(1, "--state", link, "--status")
+    stands(t, before)
+    t.check(not os.path.exists(t.path("new")), "followed the link")
+
+
+def test_damaged_states(t):
+    one, two_, _ = begun(t)
+    good = t.load("s")
+    cases = [(b"", "empty"), (good[:20], "cut short"), (good[:-1], "cut short"),
+             (good[:100] + b"\0" * 8 + good[108:], "damaged"), (good + b"\n", "something follows"),
+             (t.load(one), "not a state that pprofdelta wrote; it looks like a profile"),
+             (b"#!/bin/sh\n" * 30, "not a state that pprofdelta wrote"),
+             (good[:-30] + b"\xff" + good[-29:], "damaged")]
+    for data, says in cases:
+        t.write("s", data)
+        for args in ((two_, "-o", "out"), (two_, "--", "touch", "out"), ("--status",)):
+            result = t.fails(1, "--state", "s", *args)
+            t.contains(result.err, "pprofdelta: s: ", says, "hint: ", "move it away")
+            stands(t, data, says)
+    t.write("s", good)
+    t.equal(read(t.succeeds("--state", "s", two_).out).values(), DELTA)
+
+
+def test_other_types_are_told(t):
+    _, two_, _ = begun(t)
+    before = t.load("s")
+    result = t.fails(1, "--state", "s", two_, "-g", "alloc_space", "-o", "out")
+    t.contains(result.err, "alloc_space/bytes is a gauge now and was a counter", "hint: give -c and -g")
+    stands(t, before)
+
+
+# ---- locks -----------------------------------------------------------------------------------------
+
+def start(t, *args, **kwargs):
+    return subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL,
+                            stdout=subprocess.PIPE, stderr=subprocess.PIPE, **kwargs)
+
+
+def wait_for(t, name):
+    for _ in range(6000):
+        if os.path.exists(t.path(name)):
+            return
+        time.sleep(0.01)
+    t.check(False, f"{name} never came")
+
+
+# An uploader that says that it runs and ends when it may.
+SLOW = ("--", "sh", "-c", 'touch "running $1"; while ! [ -e go ]; do sleep 0.01; done; cat >"got $1"',
+        "slow")
+
+
+def test_two_runs_at_once(t):
+    """The second waits for the first, with a state that is there and with one that is not yet."""
+    one, two_, three = looks(t)
+    for before, first, second in ((None, one, two_), (one, two_, three)):
+        for name in ("s", "go", "running 1", "running 2", "got 1", "got 2"):
+            if os.path.exists(t.path(name)):
+                os.unlink(t.path(name))
+        if before:
+            t.succeeds("--state", "s", before, "-o", "out")
+        a = start(t, "--state", "s", first, *SLOW, "1")
+        wait_for(t, "running 1")
+        busy = t.fails(1, "--state", "s", second, "--no-wait", "-o", "out 2")
+        t.contains(busy.err, "another run is using this state", "--no-wait")
+        b = start(t, "--state", "s", second, *SLOW, "2")
+        time.sleep(0.3)
+        t.check(not os.path.exists(t.path("running 2")), "both at once")
+        t.write("go", b"")
+        for process in (a, b):
+            _, err = process.communicate(timeout=60)
+            t.equal(process.returncode, 0, err.decode())
+        t.contains(err.decode(), "note: s: waiting for another run")
+        want = 1 if before is None else 2
+        t.equal(window_of(t, t.load("got 1"))["seq"], str(want))
+        t.equal(window_of(t, t.load("got 2"))["seq"], str(want + 1))
+        t.equal(window_of(t, t.load("got 2"))["from"], window_of(t, t.load("got 1"))["to"])
+        t.equal(t.litter(), [])
+
+
+def test_many_runs_at_once(t):
+    """Whatever the order they come in: each window goes on where one ended, and none twice."""
+    for round_ in range(3):
+        if os.path.exists(t.path("s")):
+            os.unlink(t.path("s"))
+        same = t.write("look", gz(prev()))
+        runs = [start(t, "--state", "s", same, "-q", "-o", f"out.{n}") for n in range(8)]
+        for process in runs:
+            _, err = process.communicate(timeout=120)
+            t.equal(process.returncode, 0, err.decode())
+        numbers = sorted(int(window_of(t, t.load(f"out.{n}"))["seq"]) for n in range(8))
+        t.equal(numbers, list(range(1, 9)), f"round {round_}")
+
+
+def test_a_state_that_is_taken_away_meanwhile(t):
+    _, two_, _ = begun(t)
+    a = start(t, "--state", "s", two_, *SLOW, "1")
+    wait_for(t, "running 1")
+    os.unlink(t.path("s"))
+    t.write("go", b"")
+    _, err = a.communicate(timeout=60)
+    t.equal(a.returncode, 1)
+    t.contains(err.decode(), "is no longer the state that this run began with")
+    t.check(not os.path.exists(t.path("s")), "made one")
+    t.equal(t.litter(), [])
+
+
+# ---- ends ------------------------------------------------------------------------------------------
+
+def test_signals(t):
+    _, two_, _ = begun(t)
+    before = t.load("s")
+    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+        a = start(t, "--state", "s", two_, "--", "sh", "-c",
+                  'echo $$ >pid; touch "running 1"; exec sleep 100')
+        wait_for(t, "running 1")
+        with open(t.path("pid"), encoding="utf-8") as file:
+            child = int(file.read())
+        a.send_signal(number)
+        a.communicate(timeout=60)
+        t.equal(a.returncode, -number)
+        stands(t, before, str(number))
+        try:
+            os.kill(child, 0)
+            t.check(False, "the uploader lives on")
+        except ProcessLookupError:
+            pass
+        os.unlink(t.path("running 1"))
+    t.equal(read(t.succeeds("--state", "s", two_).out).values(), DELTA)
+
+
+def test_an_ignored_signal_stays_ignored(t):
+    _, two_, _ = begun(t)
+    a = start(t, "--state", "s", two_, *SLOW, "1",
+              preexec_fn=lambda: signal.signal(signal.SIGHUP, signal.SIG_IGN) and None)
+    wait_for(t, "running 1")
+    a.send_signal(signal.SIGHUP)
+    time.sleep(0.1)
+    t.write("go", b"")
+    _, err = a.communicate(timeout=60)
+    t.equal(a.returncode, 0, err.decode())
+
+
+def test_what_a_killed_run_left_is_cleaned(t):
+    _, two_, three = begun(t)
+    before = t.load("s")
+    a = start(t, "--state", "s", two_, *SLOW, "1")
+    wait_for(t, "running 1")
+    a.kill()
+    a.communicate(timeout=60)
+    t.equal(t.load("s"), before)
+    t.equal(len(t.litter()), 1, "the next state of the run that was killed")
+    t.write(".pprofdelta-notours!", b"")
+    t.write(".pprofdelta-too-long", b"")
+    os.mkdir(t.path(".pprofdelta-folder"))
+    os.mkfifo(t.path(".pprofdelta-apipe1"))
+    with open(t.path(".pprofdelta-living"), "wb") as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        delta = t.succeeds("--state", "s", three).out
+        t.equal(sorted(t.litter()), [".pprofdelta-apipe1", ".pprofdelta-folder", ".pprofdelta-living",
+                                     ".pprofdelta-notours!", ".pprofdelta-too-long"])
+    t.equal(window_of(t, delta)["seq"], "2")
+    t.equal(read(delta).values()["work;main"][:2], [8, 900])
+
+
+def test_two_types_only(t):
+    """What has no gauge and moves nothing is an empty delta, and a window all the same."""
+    two(t, [(("f",), [1, 1])], [(("f",), [1, 1])])
+    t.succeeds("--state", "s", "prev.pb.gz", "-o", "out")
+    delta = t.succeeds("--state", "s", "cur.pb.gz").out
+    t.equal(read(delta).values(), {})
+    t.equal(window_of(t, delta)["seq"], "2")
+    t.equal(status(t)["types"][0]["sum"], 1)
+    t.equal(len(status(t)["types"]), len(HEAP_ROW))
