@@ -1,0 +1,121 @@
+/* Bytes as a state, as they are and once more with sums that are right: whoever wants to do harm can
+ * compute these, too.
+ *
+ *   - what is taken is saved as the very same bytes: there is one way to write a state
+ *   - what is taken can be used: a window over it keeps the law of conservation, and so does the next
+ *   - what is refused is a state's fault, says so, and leaves the context as it was
+ *   - a failed allocation is told, and everything is given back */
+#include "fuzz.h"
+
+#include "keep.h"
+#include "run.h"
+
+/* A heap profile with the types alloc_space/bytes and inuse_space/bytes, and one sample. */
+static const uint8_t look[] = {
+    0x0a, 4,    8,   1,   0x10, 2,    0x0a, 4,   8,   3,   0x10, 2,    0x12, 7,    0x0a, 1,
+    1,    0x12, 2,   5,   6,    0x22, 4,    8,   1,   24,  1,    0x32, 0,    0x32, 11,   'a',
+    'l',  'l',  'o', 'c', '_',  's',  'p',  'a', 'c', 'e', 0x32, 5,    'b',  'y',  't',  'e',
+    's',  0x32, 11,  'i', 'n',  'u',  's',  'e', '_', 's', 'p',  'a',  'c',  'e',
+};
+
+static pprofdelta_status try_window(pprofdelta *pd, buf *out)
+{
+    collector c = {.bytes = *out};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_report report;
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_window(pd, look, sizeof look, &sink, &report, &err);
+    require(status != PPROFDELTA_E_VERIFY);
+    if (status)
+        fuzz_require_filled(&err, status, sizeof look, sizeof look);
+    *out = c.bytes;
+    return status;
+}
+
+static void use(pprofdelta *pd, arena *a)
+{
+    pprofdelta_memory m;
+    buf out = buf_begin(a);
+    pprofdelta_describe(pd, &m);
+    require(m.unseen <= m.samples && m.types_len <= PPROFDELTA_MAX_TYPES);
+    require(!m.has_base || (m.types_len && m.build_id));
+    if (try_window(pd, &out) != PPROFDELTA_OK)
+        return; /* its types are others, or its time is later */
+    pprofdelta_commit(pd);
+    uint64_t sequence = m.sequence;
+    pprofdelta_describe(pd, &m);
+    require(m.sequence == sequence + 1 && m.samples >= 1);
+    require(try_window(pd, &out) == PPROFDELTA_OK);
+    pprofdelta_abandon(pd);
+}
+
+static pprofdelta *new_context(const pprofdelta_allocator *allocator)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_VERIFY;
+    options.compression = PPROFDELTA_PLAIN;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    pprofdelta *pd = NULL;
+    pprofdelta_new(&options, allocator, &pd, NULL);
+    require(pd);
+    return pd;
+}
+
+/* The context knows a window of its own; after a refusal it still does. */
+static void load(const uint8_t *state, size_t len)
+{
+    arena a = {0};
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pprofdelta *pd = new_context(&allocator);
+    pprofdelta_error err = fuzz_unfilled();
+    buf first = buf_begin(&a), given = buf_begin(&a);
+    require(try_window(pd, &first) == PPROFDELTA_OK);
+    pprofdelta_commit(pd);
+    buf before = keep_save(&a, pd);
+    buf_add(&given, state, len);
+    pprofdelta_status status = keep_load(pd, given, &err);
+    if (status == PPROFDELTA_OK) {
+        fuzz_require_untouched(&err);
+        buf again = keep_save(&a, pd);
+        require(again.len == len && !memcmp(again.ptr, state, len));
+        use(pd, &a);
+    } else {
+        require(status == PPROFDELTA_E_STATE || status == PPROFDELTA_E_LIMIT);
+        fuzz_require_filled(&err, status, len, len);
+        buf after = keep_save(&a, pd);
+        require(after.len == before.len && !memcmp(after.ptr, before.ptr, after.len));
+    }
+    pprofdelta_free(pd);
+    require(memory.live == 0);
+    arena_free(&a);
+}
+
+/* Some allocation on the way fails: which one, the bytes decide. */
+static void load_with_little_memory(const uint8_t *state, size_t len)
+{
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pprofdelta *pd = new_context(&allocator);
+    memory.fail_at = memory.calls + 1 + (len ? state[len / 2] % 8 : 0);
+    keep_source s = {.ptr = state, .len = len, .step = 1 + len % 100};
+    pprofdelta_source source = keep_source_of(&s);
+    pprofdelta_status status = pprofdelta_load(pd, &source, NULL);
+    require(!memory.refused || status == PPROFDELTA_E_MEMORY);
+    pprofdelta_free(pd);
+    require(memory.live == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    load(data, size);
+    uint8_t *forged = malloc(size + 1);
+    require(forged);
+    if (size)
+        memcpy(forged, data, size);
+    keep_forge(forged, size);
+    load(forged, size);
+    load_with_little_memory(forged, size);
+    free(forged);
+    return 0;
+}

@@ -1,0 +1,274 @@
+#!/usr/bin/env python3
+"""The soak: does anything get lost, or count twice, when everything goes wrong for a long time?
+
+    soak.py BINARY [--windows N] [--seed N]
+
+A Go program (target/) allocates and takes locks. Again and again its heap and its mutex profile are
+fetched and given to the command, each with a state of its own and curl as the uploader, to a receiver
+(receiver.py) that fails every third time. Some runs are killed at a random moment, some overlap. Twice
+the program ends and starts anew; right before each end its profiles are fetched for the last time and
+delivered. In the end the sum of what the receiver has taken must equal the last profile of each life,
+sample by sample; that is read here, by code that knows nothing of the library.
+
+Needs go and curl; without one of them it is skipped.
+"""
+
+import argparse
+import os
+import random
+import shutil
+import subprocess
+import sys
+import tempfile
+import time
+import urllib.request
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
+sys.path.insert(0, HERE)
+sys.dont_write_bytecode = True
+
+import pb  # noqa: E402
+from receiver import Receiver  # noqa: E402
+
+KINDS = ("heap", "mutex")
+FAILING = ("refused", "500", "500-taken", "cut", "cut-taken", "hang", "hang-taken")
+LIVES = 3
+SKIPPED = 77  # what meson takes for "skipped"
+
+
+# ---- profiles, read naively ------------------------------------------------------------------------
+
+def samples_of(data):
+    """{(addresses, labels): values}, equal ones added up, without what is all zero; and the types and
+    comments."""
+    top = {}
+    for field, value in pb.fields(pb.inflate(data)):
+        top.setdefault(field, []).append(value)
+    strings = top.get(6, [])
+    types = []
+    for one in top.get(1, []):
+        f = dict(pb.fields(one))
+        types.append((strings[f[1]] + b"/" + strings[f[2]]).decode())
+    addresses = {}
+    for one in top.get(4, []):
+        f = dict((n, v) for n, v in pb.fields(one) if n in (1, 3))
+        addresses[f[1]] = f.get(3, 0)
+    samples = {}
+    for one in top.get(2, []):
+        stack, values, labels = [], [], []
+        for field, value in pb.fields(one):
+            if field == 1:
+                stack += [addresses[i] for i in pb.numbers(value)]
+            elif field == 2:
+                values += [pb.signed(v) for v in pb.numbers(value)]
+            elif field == 3:
+                f = dict(pb.fields(value))
+                labels.append((strings[f.get(1, 0)], strings[f.get(2, 0)], f.get(3, 0)))
+        key = (tuple(stack), tuple(sorted(labels)))
+        old = samples.get(key, [0] * len(values))
+        samples[key] = [a + b for a, b in zip(old, values)]
+    comments = [strings[i].decode() for v in top.get(13, []) for i in pb.numbers(v)]
+    return {k: v for k, v in samples.items() if any(v)}, types, comments
+
+
+def stamp_of(data):
+    comments = samples_of(data)[2]
+    words = next(c for c in comments if c.startswith("pprofdelta: delta")).split()[2:]
+    stamp = dict(word.split("=") for word in words)
+    return int(stamp["to"]), int(stamp["seq"]), stamp.get("restart")
+
+
+# ---- the target ------------------------------------------------------------------------------------
+
+class Target:
+    def __init__(self, program):
+        self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+        self.address = self.process.stdout.readline().decode().strip()
+
+    def look(self, kind):
+        with urllib.request.urlopen(f"http://{self.address}/debug/pprof/{kind}", timeout=60) as got:
+            return got.read()
+
+    def end(self):
+        self.process.kill()
+        self.process.communicate()
+
+
+def build_target(folder):
+    program = os.path.join(folder, "target")
+    done = subprocess.run(["go", "build", "-o", program, "."], cwd=os.path.join(HERE, "target"),
+                          env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
+                          capture_output=True, text=True, check=False)
+    if done.returncode:
+        sys.exit(f"the target cannot be built:\n{done.stderr}")
+    return program
+
+
+# ---- the loop --------------------------------------------------------------------------------------
+
+class Soak:
+    def __init__(self, binary, folder, seed):
+        self.binary, self.folder = binary, folder
+        self.chance = random.Random(seed)
+        self.receiver = Receiver()
+        self.truth = {kind: [] for kind in KINDS}  # the last look of each life
+        self.counts = {}
+        self.usual = 0.03  # seconds that a run takes
+        self.complaints = []
+
+    def count(self, what):
+        self.counts[what] = self.counts.get(what, 0) + 1
+
+    def start(self, kind, look, fate):
+        process = subprocess.Popen(
+            [self.binary, "--state", os.path.join(self.folder, f"{kind}.state"), "-q", "--timeout=400ms",
+             "--", "curl", "-sf", "--data-binary", "@-", self.receiver.url(fate, kind)],
+            stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        process.stdin.write(look)
+        process.stdin.close()
+        process.stdin = None
+        return process
+
+    def draw_fate(self):
+        return self.chance.choice(FAILING) if self.chance.random() < 1 / 3 else "ok"
+
+    def finish(self, process, fate, kills):
+        began = time.monotonic()
+        if kills:
+            time.sleep(self.chance.uniform(0, 2 * self.usual))
+            process.kill()
+        _, err = process.communicate(timeout=120)
+        code, err = process.returncode, err.decode("utf-8", "replace")
+        if code == -9:
+            self.count("killed")
+        elif code == 0:
+            self.count("done")
+            if not kills:
+                self.usual = 0.9 * self.usual + 0.1 * (time.monotonic() - began)
+        elif code == 4:
+            self.count(f"failed: {fate}")
+        elif code == 1 and "cur is older than prev" in err:
+            self.count("overtaken")  # by a run that began later and got the lock first
+        else:
+            self.complaints.append(f"exit code {code}: {err}")
+        if code == 0 and fate != "ok":
+            self.complaints.append(f"exit code 0, though the upload met {fate}")
+        return code
+
+    def window(self, target, kind):
+        """One look, or now and then two that overlap."""
+        runs = []
+        for _ in range(2 if self.chance.random() < 0.1 else 1):
+            fate = self.draw_fate()
+            runs.append((self.start(kind, target.look(kind), fate), fate))
+        if len(runs) > 1:
+            self.count("overlaps")
+        for process, fate in runs:
+            self.finish(process, fate, self.chance.random() < 0.2)
+
+    def last_window(self, target, kind):
+        """What is looked at last is delivered, however often it takes."""
+        look = target.look(kind)
+        for attempt in range(100):
+            fate = "ok" if attempt > 5 else self.draw_fate()
+            if self.finish(self.start(kind, look, fate), fate, attempt < 5 and self.chance.random() < 0.3) == 0:
+                self.truth[kind].append(look)
+                return
+        self.complaints.append(f"{kind}: the last look is not delivered")
+
+    def live(self, program, windows):
+        target = Target(program)
+        try:
+            for _ in range(windows):
+                for kind in KINDS:
+                    self.window(target, kind)
+            for kind in KINDS:
+                self.last_window(target, kind)
+        finally:
+            target.end()
+
+
+# ---- the reckoning ---------------------------------------------------------------------------------
+
+def lives_of(taken):
+    """The deltas of each life, in the order of the times they end at: one that took long on its way
+    belongs where it was made. A restart begins a life, unless it is the same restart sent again."""
+    lives, begun = [], None
+    for body in sorted(taken, key=stamp_of):
+        _, sequence, restart = stamp_of(body)
+        if not lives or (restart and sequence != begun):
+            lives.append([])
+            begun = sequence
+        lives[-1].append(body)
+    return lives
+
+
+def add_up(binary, folder, deltas):
+    names = []
+    for n, body in enumerate(deltas):
+        names.append(os.path.join(folder, f"delta.{n}"))
+        with open(names[-1], "wb") as file:
+            file.write(body)
+    done = subprocess.run([binary, "sum", "-q", *names], capture_output=True, check=False)
+    return done.stdout, done.stderr.decode("utf-8", "replace")
+
+
+def compare(total, truth):
+    """None where they are equal, sample by sample; else what differs."""
+    got, got_types, _ = samples_of(total)
+    want, want_types, _ = samples_of(truth)
+    if got_types != want_types:
+        return f"types {got_types}, not {want_types}"
+    missing, more = want.keys() - got.keys(), got.keys() - want.keys()
+    if missing or more:
+        return f"{len(missing)} samples are missing, {len(more)} too many, of {len(want)}"
+    wrong = [key for key in want if want[key] != got[key]]
+    if wrong:
+        return f"{len(wrong)} of {len(want)} samples differ, like {got[wrong[0]]}, not {want[wrong[0]]}"
+    return None
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("binary")
+    parser.add_argument("--windows", type=int, default=60)
+    parser.add_argument("--seed", type=int, default=random.randrange(1 << 30))
+    arguments = parser.parse_args()
+    for needed in ("go", "curl"):
+        if not shutil.which(needed):
+            print(f"skipped: there is no {needed}")
+            sys.exit(SKIPPED)
+    print(f"seed {arguments.seed}, {arguments.windows} windows of each kind", flush=True)
+    passed, failed = 0, []
+    with tempfile.TemporaryDirectory(prefix="pprofdelta-soak-") as folder:
+        program = build_target(folder)
+        soak = Soak(os.path.abspath(arguments.binary), folder, arguments.seed)
+        for _ in range(LIVES):
+            soak.live(program, -(-arguments.windows // LIVES))
+        soak.receiver.close()
+        print(", ".join(f"{what} {n}" for what, n in sorted(soak.counts.items())))
+        failed += soak.complaints[:10]
+        for kind in KINDS:
+            lives = lives_of(soak.receiver.taken[kind])
+            if len(lives) != LIVES:
+                failed.append(f"{kind}: {len(lives)} lives, not {LIVES}")
+            for number, (deltas, truth) in enumerate(zip(lives, soak.truth[kind]), 1):
+                total, err = add_up(soak.binary, folder, deltas)
+                wrong = compare(total, truth) if total else err
+                samples = len(samples_of(truth)[0])
+                print(f"{'FAILED' if wrong else 'ok'} {kind}, life {number}: {len(deltas)} deltas taken, "
+                      f"{samples} samples{': ' + wrong if wrong else ''}")
+                passed += not wrong
+                failed += [wrong] if wrong else []
+        left = [name for name in os.listdir(folder) if name.startswith(".pprofdelta")]
+        if len(left) > len(KINDS):  # of a last run that was killed, there may be one
+            failed.append(f"temporary files are left: {left}")
+    for complaint in failed:
+        print(f"FAILED {complaint}")
+    print(f"{passed} passed, {len(failed)} failed")
+    sys.exit(bool(failed))
+
+
+if __name__ == "__main__":
+    main()

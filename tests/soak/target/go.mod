@@ -1,0 +1,3 @@
+module pprofdelta.test/soak
+
+go 1.21
