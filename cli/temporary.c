@@ -128,7 +128,7 @@ static int make(char *name)
         if (lock >= 0)
             close(lock);
         close(fd);
-        memcpy(name + strlen(name) - 6, "XXXXXX", 6);
+        strcpy(name + strlen(name) - 6, "XXXXXX");
     }
     errno = EAGAIN;
     return -1;

@@ -199,7 +199,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
 {
     pprofdelta *pd = a->pd;
     pprofdelta_stamp stamp;
-    pprofdelta_joint how;
+    pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
     if (a->is_over)
         return refuse(err, "the sum is over: the adder can only be freed");
     PD_SWAP(pd_look, pd->cur, pd->prev);

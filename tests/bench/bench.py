@@ -43,6 +43,7 @@ class Pair:
     prev_gz: str = ""
     cur_gz: str = ""
     samples: int = 0
+    state_len: int = 0  # bytes of the state that knows prev
 
 
 @dataclass
@@ -51,6 +52,7 @@ class Tool:
     name: str
     command: list
     output: str = ""
+    prepare: object = None  # called before each run, and not timed
     times: list = field(default_factory=list)  # nanoseconds
     peaks: list = field(default_factory=list)  # KiB
 
@@ -76,8 +78,9 @@ def run(command, folder=None):
 class Bench:
     """Where the programs are, and where files may go."""
 
-    def __init__(self, build, work, quick):
+    def __init__(self, build, work, shared, quick):
         self.build, self.work, self.quick = os.path.abspath(build), work, quick
+        self.shared = shared  # a folder in memory, if there is one
         self.pprofdelta = os.path.join(self.build, "cli", "pprofdelta")
         self.peers = os.path.join(self.build, "peers")
         self.no_peers = self.build_peers()
@@ -90,6 +93,9 @@ class Bench:
 
     def file(self, name):
         return os.path.join(self.work, name)
+
+    def in_memory(self, name):
+        return os.path.join(self.shared, name)
 
     def build_peers(self):
         """Builds the Go programs; returns why not."""
@@ -212,6 +218,17 @@ def in_memory(bench, pair):
     return tools
 
 
+def with_state(bench, pair):
+    """A window from a state that knows prev. The syncs belong to the disk, so the state and the
+    output lie in memory where that can be had."""
+    state, kept, out = (bench.in_memory(name) for name in ("state", "state.kept", "out.gz"))
+    run([bench.pprofdelta, "--state", state, pair.prev_gz, "-q", "-o", out])
+    pair.state_len = os.path.getsize(state)
+    os.replace(state, kept)
+    return Tool("pprofdelta --state", [bench.pprofdelta, "--state", state, pair.cur_gz, "-q", "-o", out],
+                out, lambda: shutil.copyfile(kept, state))
+
+
 def end_to_end(bench, pair):
     looks = [pair.prev_gz, pair.cur_gz]
     outputs = [bench.file(f"out.{i}.gz") for i in range(4)]
@@ -223,10 +240,13 @@ def end_to_end(bench, pair):
             Tool("google/pprof", [bench.peer("merge"), *looks, outputs[2]], outputs[2]),
             Tool("go tool pprof -base", ["go", "tool", "pprof", "-proto", "-output", outputs[3],
                                          "-base", *looks], outputs[3])]
+    tools.append(with_state(bench, pair))
     if shutil.which("igzip"):
         tools.append(Tool("igzip -dc of both", ["igzip", "-dc", *looks]))
 
     def once(tool):
+        if tool.prepare:
+            tool.prepare()
         nanoseconds, peak = map(int, run([bench.own("measure"), *tool.command]).split())
         tool.times.append(nanoseconds)
         tool.peaks.append(peak)
@@ -302,7 +322,8 @@ def bench_pair(bench, pair):
     memory, command = in_memory(bench, pair), end_to_end(bench, pair)
     counted = instructions(bench, pair)
     note = f"{pair.name}: {pair.samples:,} samples, {in_size(os.path.getsize(pair.cur))} plain, " \
-           f"{in_size(os.path.getsize(pair.cur_gz))} gzip"
+           f"{in_size(os.path.getsize(pair.cur_gz))} gzip; " \
+           f"a state of {in_size(pair.state_len)}"
     if counted:
         note += f"; {counted:,.0f} instructions a sample in memory"
     return [*rows_of(pair, "in memory", memory), *rows_of(pair, "gzip to gzip", command)], note
@@ -313,8 +334,10 @@ def main():
     parser.add_argument("--build", required=True, help="where meson built")
     parser.add_argument("--quick", action="store_true", help="within a minute")
     arguments = parser.parse_args()
-    with tempfile.TemporaryDirectory(prefix="pprofdelta-bench-") as work:
-        bench = Bench(arguments.build, work, arguments.quick)
+    memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
+    with tempfile.TemporaryDirectory(prefix="pprofdelta-bench-") as work, \
+            tempfile.TemporaryDirectory(prefix="pprofdelta-bench-", dir=memory) as shared:
+        bench = Bench(arguments.build, work, shared, arguments.quick)
         rows, notes = [], []
         for pair in inputs(bench):
             more, note = bench_pair(bench, pair)

@@ -27,6 +27,8 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
+/* The parameters have no reserved names here, as they have in the headers. */
+/* NOLINTBEGIN(readability-inconsistent-declaration-parameter-name) */
 static long nth, count;
 static int error_number; /* 0: another way to go wrong */
 static bool is_before, is_after, is_short;
@@ -218,3 +220,4 @@ pid_t waitpid(pid_t child, int *status, int options)
     FAULT("waitpid", -1, result = REAL(waitpid)(child, status, options));
     return result;
 }
+/* NOLINTEND(readability-inconsistent-declaration-parameter-name) */

@@ -16,7 +16,7 @@ TEST(there_and_back)
     static const int64_t times[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1795251404323304910};
     static const uint64_t sequences[] = {0, 1, 10, UINT64_MAX};
     enum { TIMES = sizeof times / sizeof *times };
-    for (size_t i = 0; i < TIMES * TIMES * 4 * 5; i++) {
+    for (size_t i = 0; i < (size_t)TIMES * TIMES * 4 * 5; i++) {
         pprofdelta_stamp in = {.is_delta = 1,
                                .from_nanos = times[i % TIMES],
                                .to_nanos = times[i / TIMES % TIMES],
@@ -90,9 +90,10 @@ TEST(any_bytes)
         for (size_t n = 0; n < parts; n++)
             strcat(text, pieces[rng_below(&r, sizeof pieces / sizeof *pieces)]);
         size_t len = strlen(text);
-        uint8_t *copy = malloc(len);
+        uint8_t *copy = malloc(len); /* of that size: no NUL behind it */
         REQUIRE(copy);
-        memcpy(copy, text, len);
+        for (size_t n = 0; n < len; n++)
+            copy[n] = (uint8_t)text[n];
         pprofdelta_stamp out;
         understood += pd_stamp_read((pd_bytes){copy, len}, &out);
         free(copy);

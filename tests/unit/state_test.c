@@ -391,7 +391,7 @@ TEST(a_key_that_is_there_twice_is_refused)
     stand k;
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
-    memcpy(k.saved.ptr + ENTRIES + 3 * 32, k.saved.ptr + ENTRIES + 32, 16);
+    memcpy(k.saved.ptr + ENTRIES + (size_t)96, k.saved.ptr + ENTRIES + (size_t)32, 16);
     keep_forge(k.saved.ptr, k.saved.len);
     CHECK(keep_load(k.s.pd, k.saved, &err) == PPROFDELTA_E_STATE);
     CHECK(err.element == 3 && err.offset == ENTRIES + 3 * 32);
