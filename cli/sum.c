@@ -14,8 +14,8 @@
 static const char help[] =
     "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
     "BASE is a cumulative profile, or the first delta of a state or of a restarted\n"
-    "program; the DELTAs follow it in their order, and none is missing. Counters are\n"
-    "added up, gauges are the last one's. Of deltas with one sequence number the last\n"
+    "program; the DELTAs follow it in order, and none is missing. Counters are added\n"
+    "up, gauges are the last one's. Of deltas with one sequence number the last\n"
     "counts. Any later delta may be BASE: then the sum is that longer window's.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
