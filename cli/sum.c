@@ -25,7 +25,7 @@ static const char help[] =
     "      --compress=HOW         gzip, zstd or none\n"
     "  -1 ... -9                  compress fast ... compress well\n"
     "      --no-stamp             leave out the comment that marks a longer window\n"
-    "      --force                add what does not join, or is no delta, all the same\n"
+    "      --force                add what does not join, or is no delta, as well\n"
     "      --max-memory=SIZE      bytes to use at most, or 512M, 8G (the default)\n"
     "  -q, --quiet                no notes on stderr\n"
     "  -h, --help\n";
@@ -72,6 +72,10 @@ static void note(const run *r, const char *name, pprofdelta_joint joint)
         break;
     case PPROFDELTA_JOINT_STALE:
         cli_note("%s: is the same window as %s and ends earlier; it does not count", name, r->last);
+        break;
+    case PPROFDELTA_JOINT_UNTIMED:
+        cli_note("%s: neither it nor %s has a time, so nothing tells whether a window is missing",
+                 name, r->last);
         break;
     case PPROFDELTA_JOINT_FORCED:
         cli_note("%s: does not join %s; added all the same", name, r->last);

@@ -333,7 +333,8 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_RESTART,   /* ... in a new process: the sum goes over both */
     PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
     PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
-    PPROFDELTA_JOINT_FORCED /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
+    PPROFDELTA_JOINT_FORCED   /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
 } pprofdelta_joint;
 
 /* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join, too)

@@ -56,11 +56,19 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     return PPROFDELTA_OK;
 }
 
+/* A profile without a time joins another one: that is all that a delta of the two would tell. */
+static bool is_untimed(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    return !last->to_nanos && !next->from_nanos;
+}
+
 static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                       pprofdelta_error *err)
 {
+    if (is_untimed(last, next))
+        return PPROFDELTA_OK;
     if (!last->to_nanos || !next->from_nanos)
-        return REFUSE("it is not known when the one ends and the other begins, so nothing tells "
+        return REFUSE("it is not known when the one ends or the other begins, so nothing tells "
                       "whether a window is missing");
     if (next->from_nanos > last->to_nanos)
         return REFUSE("the window from %" PRId64 " to %" PRId64 " is missing between them",
@@ -85,6 +93,8 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
     pprofdelta_status status =
         has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
     if (!status)
-        *joint = next->restart ? PPROFDELTA_JOINT_RESTART : PPROFDELTA_JOINT_NEXT;
+        *joint = next->restart                         ? PPROFDELTA_JOINT_RESTART
+                 : !has_both && is_untimed(last, next) ? PPROFDELTA_JOINT_UNTIMED
+                                                       : PPROFDELTA_JOINT_NEXT;
     return status;
 }
