@@ -29,6 +29,7 @@ enum {
     OPT_TIMEOUT,
     OPT_NO_WAIT,
     OPT_STATUS,
+    OPT_JSON,
     OPT_VERSION
 };
 
@@ -54,6 +55,7 @@ static const struct option table[] = {
     {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"no-wait", no_argument, NULL, OPT_NO_WAIT},
     {"status", optional_argument, NULL, OPT_STATUS},
+    {"json", no_argument, NULL, OPT_JSON},
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
 };
@@ -281,6 +283,9 @@ static int apply(cli_options *options, int option, char **argv, int token)
         return set_no_wait(options);
     case OPT_STATUS:
         return set_form("--status", &options->status, optarg);
+    case OPT_JSON:
+        options->has_json = true;
+        return CLI_DONE;
     default: /* a digit; CLI_WRONG has been told */
         return option == CLI_WRONG ? CLI_USAGE : set_level(options, argv, token, option);
     }
@@ -293,6 +298,7 @@ static int check_without_state(const cli_options *options)
                         : options->timeout_nanos ? "--timeout"
                         : options->no_wait       ? "--no-wait"
                         : options->status        ? "--status"
+                        : options->has_json      ? "--json"
                                                  : NULL;
     if (given)
         return cli_usage("%s belongs to --state FILE, which is missing", given);
@@ -307,6 +313,10 @@ static int check_without_state(const cli_options *options)
 
 static int check_with_state(cli_options *options)
 {
+    if (options->has_json && !options->status)
+        return cli_usage("--json is for --status or for show; a report is --report=json");
+    if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
+        options->status = CLI_REPORT_JSON;
     if (options->status)
         return options->prev || options->uploader || options->output
                    ? cli_usage("--status tells what the state holds; nothing goes with it")

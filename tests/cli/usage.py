@@ -71,6 +71,8 @@ WRONG = [
     (["--state=s", "--status", "cur.pb.gz"], "nothing goes with it"),
     (["--state=s", "--status", "-o", "out"], "nothing goes with it"),
     (["--state=s", "--status", "--", "true"], "nothing goes with it"),
+    (["--json"], "--json belongs to --state FILE"),
+    (["--state=s", "--json", "cur.pb.gz"], "--json is for --status or for show"),
     (["--state=s", "--status=xml"], "--status=xml", "text or json"),
     *[(["--state=s", f"--timeout={value}"], f"--timeout={value}", "30s")
       for value in ("", "0", "0s", "-1", "1w", "s", "1 s", "1e3", "400d", "9" * 30)],

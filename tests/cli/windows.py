@@ -108,6 +108,7 @@ def test_status(t):
     t.write(two_, gz(cur(build_id="abc")))
     t.succeeds("--state", "s", one, "-o", "out")
     t.succeeds("--state", "s", two_, "-o", "out")
+    before = t.load("s")
     got = status(t)
     t.equal(got["sequence"], 2)
     t.equal((got["samples"], got["unseen"]), (3, 0))
@@ -121,7 +122,10 @@ def test_status(t):
     words = t.succeeds("--state=s", "--status").text
     t.contains(words, "sequence  2", "abc", "alloc_space/bytes", "2023-11-14T22:13:20Z", "60 s",
                "samples   3")
-    before = t.load("s")
+    json_ = t.succeeds("--state", "s", "--status=json").text
+    for asked in ("--json", "--report=json"):
+        t.equal(t.succeeds("--state", "s", "--status", asked).text, json_, asked)
+    t.equal(t.succeeds("--state", "s", "--status", "--report").text, words)
     t.equal(t.load("s"), before)
 
 
