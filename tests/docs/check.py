@@ -66,7 +66,8 @@ esac
 
     def minutes(what, command, settings):
         """Three minutes of a recipe: one look, a second that cannot be sent, and that one again."""
-        env = {"PATH": bin_folder + ":" + os.environ["PATH"], "STATE_DIRECTORY": state, **settings}
+        env = {"STATE_DIRECTORY": state, **settings,
+               "PATH": bin_folder + ":" + settings.get("PATH", os.environ["PATH"])}
         for name in os.listdir(state):
             os.unlink(os.path.join(state, name))
 
