@@ -97,8 +97,10 @@ class Target:
 
 def build_target(folder):
     program = os.path.join(folder, "target")
-    done = subprocess.run(["go", "build", "-o", program, "."], cwd=os.path.join(HERE, "target"),
-                          env={**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"},
+    env = {**os.environ, "GOTOOLCHAIN": "local", "GOFLAGS": "-buildvcs=false"}
+    if not any(env.get(home) for home in ("GOCACHE", "XDG_CACHE_HOME", "HOME")):
+        env["GOCACHE"] = os.path.join(folder, "gocache")
+    done = subprocess.run(["go", "build", "-o", program, "."], cwd=os.path.join(HERE, "target"), env=env,
                           capture_output=True, text=True, check=False)
     if done.returncode:
         sys.exit(f"the target cannot be built:\n{done.stderr}")

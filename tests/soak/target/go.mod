@@ -1,3 +1,3 @@
 module pprofdelta.test/soak
 
-go 1.21
+go 1.19
