@@ -222,6 +222,8 @@ def with_state(bench, pair):
     """A window from a state that knows prev. The syncs belong to the disk, so the state and the
     output lie in memory where that can be had."""
     state, kept, out = (bench.in_memory(name) for name in ("state", "state.kept", "out.gz"))
+    if os.path.exists(state):  # of the pair before
+        os.unlink(state)
     run([bench.pprofdelta, "--state", state, pair.prev_gz, "-q", "-o", out])
     pair.state_len = os.path.getsize(state)
     os.replace(state, kept)
