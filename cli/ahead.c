@@ -5,7 +5,7 @@
 #include <sys/stat.h>
 
 /* Where two threads begin to pay, in bytes of compressed file. */
-enum { LARGE = 256 * 1024 };
+enum { LARGE = 64 * 1024 };
 
 static bool is_large(const char *path)
 {
@@ -23,23 +23,35 @@ static bool has_two_processors(void)
 static void *read_ahead(void *cookie)
 {
     cli_ahead *a = cookie;
-    a->is_ready = cli_input_try(&a->in, a->in.name, a->limit) &&
-                  pd_ahead_read(&a->state, a->in.bytes, a->in.len) == PPROFDELTA_OK;
+    a->is_ready = (a->in != &a->file || cli_input_try(&a->file, a->file.name, a->limit)) &&
+                  pd_ahead_read(&a->state, a->in->bytes, a->in->len) == PPROFDELTA_OK;
     return NULL;
 }
 
-void cli_ahead_start(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
+static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 {
-    if (!is_large(path) || !has_two_processors())
-        return;
 #ifdef M_ARENA_MAX
     mallopt(M_ARENA_MAX, 1); /* an arena for one thread's few blocks costs more than a lock */
 #endif
-    a->in.name = path;
-    a->limit = limit;
+    a->in = in;
     pd_ahead_begin(&a->state, context);
     a->has_begun = true;
     a->is_running = pthread_create(&a->thread, NULL, read_ahead, a) == 0;
+}
+
+void cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
+{
+    if (limit < PPROFDELTA_DEFAULT_MAX_MEMORY || !is_large(path) || !has_two_processors())
+        return;
+    a->file.name = path;
+    a->limit = limit;
+    start(a, context, &a->file);
+}
+
+void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uint64_t limit)
+{
+    if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && in->len >= LARGE && has_two_processors())
+        start(a, context, in);
 }
 
 bool cli_ahead_wait(cli_ahead *a)
@@ -56,7 +68,7 @@ bool cli_ahead_end(cli_ahead *a, pprofdelta *context)
     cli_ahead_wait(a);
     if (had_begun)
         pd_ahead_end(&a->state, context);
-    cli_input_free(&a->in);
+    cli_input_free(&a->file);
     a->has_begun = a->is_ready = false;
     return had_begun;
 }

@@ -1,4 +1,4 @@
-/* Two processors: one reads cur while the other makes prev the base.
+/* Two processors: one reads cur while the other makes prev the base, or loads the state.
  *
  * It costs the memory of both profiles at once, and of a small profile hardly more than starting a
  * thread does: so it is for large files, and not for those who asked for less memory. */
@@ -12,14 +12,18 @@
 
 typedef struct cli_ahead {
     pd_ahead state;
-    cli_input in;
+    const cli_input *in;
+    cli_input file; /* what `in` points at, where the thread reads it */
     uint64_t limit;
     pthread_t thread;
     bool has_begun, is_running, is_ready;
 } cli_ahead; /* zero it to begin */
 
-/* Begins to read the file at path, if that may pay. `limit` is that of cli_input_read. */
-void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
+/* Begins to read the file at path, if that may pay; the limit of memory tells who asked for less. */
+void cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
+
+/* The same for what is in memory, and stays the caller's. */
+void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit);
 
 /* Waits; true where the window can be made of it. Why it can not, the ordinary way finds out. */
 bool cli_ahead_wait(cli_ahead *ahead);

@@ -81,8 +81,7 @@ static int perform(run *r, int argc, char **argv)
         return r->options.status ? cli_status_print(&r->options) : cli_window_run(&r->options);
     if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
-    if (limit_of(r) >= PPROFDELTA_DEFAULT_MAX_MEMORY)
-        cli_ahead_start(&r->ahead, r->context, r->options.cur, limit_of(r));
+    cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r));
     if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
     if ((code = cli_output_finish(&r->output)))

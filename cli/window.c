@@ -10,8 +10,10 @@
  * twice for who keeps the last of equal sequence. */
 #include "window.h"
 
+#include "ahead.h"
 #include "cli.h"
 #include "input.h"
+#include "memory.h"
 #include "message.h"
 #include "output.h"
 #include "report.h"
@@ -34,6 +36,7 @@ typedef struct run {
     cli_output output;
     cli_state state;
     pprofdelta *context;
+    cli_ahead ahead;
     pprofdelta_report report;
     parcel delta;
 } run;
@@ -57,11 +60,18 @@ static int keep(void *cookie, const void *data, size_t len)
 static int new_context(run *r)
 {
     pprofdelta_error err;
-    if (pprofdelta_new(&r->options->library, NULL, &r->context, &err) == PPROFDELTA_OK)
+    if (pprofdelta_new(&r->options->library, &cli_memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
     return cli_library_error("options", &err);
+}
+
+/* The other processor reads the profile meanwhile. */
+static int load(run *r)
+{
+    cli_ahead_start(&r->ahead, r->context, &r->cur, r->options->library.max_memory);
+    return cli_state_load(&r->state, r->context);
 }
 
 static int compute(run *r)
@@ -69,8 +79,13 @@ static int compute(run *r)
     pprofdelta_error err;
     pprofdelta_sink sink = {keep, &r->delta};
     pprofdelta_set_started(r->context, r->options->started_nanos);
-    pprofdelta_status status =
-        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err);
+    pprofdelta_status status;
+    if (cli_ahead_wait(&r->ahead)) {
+        status = pd_ahead_window(r->context, &r->ahead.state, &sink, &r->report, &err);
+    } else {
+        cli_ahead_end(&r->ahead, r->context);
+        status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err);
+    }
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
     if (status)
@@ -111,7 +126,7 @@ static int perform(run *r)
     r->output.is_synced = true;
     if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) || (code = new_context(r)) ||
-        (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
+        (code = load(r)) || (code = compute(r)) ||
         (code = cli_state_prepare(&r->state, r->context)) || (code = deliver(r)) ||
         (code = cli_state_move(&r->state)))
         return code;
@@ -125,6 +140,7 @@ int cli_window_run(const cli_options *options)
     int code = perform(&r);
     cli_output_close(&r.output);
     cli_state_close(&r.state);
+    cli_ahead_end(&r.ahead, r.context);
     pprofdelta_free(r.context);
     cli_input_free(&r.cur);
     free(r.delta.bytes);
