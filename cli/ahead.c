@@ -1,11 +1,10 @@
 #include "ahead.h"
 
-#include <malloc.h>
 #include <sched.h>
 #include <sys/stat.h>
 
 /* Where two threads begin to pay, in bytes of compressed file. */
-enum { LARGE = 64 * 1024 };
+enum { LARGE = 256 * 1024 };
 
 static bool is_large(const char *path)
 {
@@ -30,9 +29,6 @@ static void *read_ahead(void *cookie)
 
 static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 {
-#ifdef M_ARENA_MAX
-    mallopt(M_ARENA_MAX, 1); /* an arena for one thread's few blocks costs more than a lock */
-#endif
     a->in = in;
     pd_ahead_begin(&a->state, context);
     a->has_begun = true;
