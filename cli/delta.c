@@ -22,19 +22,20 @@ typedef struct run {
     cli_ahead ahead;
 } run;
 
+static uint64_t limit_of(const run *r)
+{
+    return r->options.library.max_memory;
+}
+
 static int new_context(run *r)
 {
     pprofdelta_error err;
-    if (pprofdelta_new(&r->options.library, &cli_memory, &r->context, &err) == PPROFDELTA_OK)
+    const pprofdelta_allocator *memory = cli_memory_within(limit_of(r));
+    if (pprofdelta_new(&r->options.library, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
     return cli_library_error("options", &err);
-}
-
-static uint64_t limit_of(const run *r)
-{
-    return r->options.library.max_memory;
 }
 
 static int make_base(run *r)

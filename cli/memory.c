@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,4 +75,23 @@ static void *resize(void *cookie, void *ptr, size_t size)
     return block + 1;
 }
 
-const pprofdelta_allocator cli_memory = {.resize = resize, .release = release};
+#ifdef M_MMAP_THRESHOLD
+/* What is freed goes back to the system at once, now and later. */
+static void keep_no_memory(void)
+{
+    mallopt(M_MMAP_THRESHOLD, 128 << 10);
+}
+#else
+static void keep_no_memory(void)
+{
+}
+#endif
+
+const pprofdelta_allocator *cli_memory_within(uint64_t limit)
+{
+    static const pprofdelta_allocator large = {.resize = resize, .release = release};
+    if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY)
+        return &large;
+    keep_no_memory();
+    return NULL;
+}

@@ -60,7 +60,8 @@ static int keep(void *cookie, const void *data, size_t len)
 static int new_context(run *r)
 {
     pprofdelta_error err;
-    if (pprofdelta_new(&r->options->library, &cli_memory, &r->context, &err) == PPROFDELTA_OK)
+    const pprofdelta_allocator *memory = cli_memory_within(r->options->library.max_memory);
+    if (pprofdelta_new(&r->options->library, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);

@@ -65,8 +65,11 @@ void pd_keymap_reindex(pd_keymap *map)
 
 pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pprofdelta_error *err)
 {
-    if (need <= map->cap)
+    bool is_folded = map->cap && !map->slots_cap;
+    if (need <= map->cap && !is_folded)
         return PPROFDELTA_OK;
+    if (need < map->cap)
+        need = map->cap;
     if (need > PD_KEYMAP_MAX)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "more than %u distinct elements", PD_KEYMAP_MAX);
@@ -117,6 +120,11 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
         map->slots[slot] = 0;
         map->len--;
     }
+}
+
+void pd_keymap_fold(pd_keymap *map, pd_mem *mem)
+{
+    pd_mem_release(mem, &map->slots, &map->slots_cap, sizeof *map->slots);
 }
 
 void pd_keymap_release(pd_keymap *map, pd_mem *mem)

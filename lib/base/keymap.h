@@ -70,6 +70,10 @@ void pd_keymap_truncate(pd_keymap *map, size_t len);
 /* Makes the slots fit again after the owner moved or dropped keys in place and set len. */
 void pd_keymap_reindex(pd_keymap *map);
 
+/* Gives the slots back until pd_keymap_reserve is asked for room, of whatever size: up to there
+ * nothing can be found or added, only taken back or dropped. */
+void pd_keymap_fold(pd_keymap *map, pd_mem *mem);
+
 static inline void pd_keymap_clear(pd_keymap *map)
 {
     pd_keymap_truncate(map, 0);

@@ -9,17 +9,16 @@
  * 6 percent of a whole run where the delta is large and nothing where it is small, its 3 saves
  * hardly more; zstd's 3 takes hardly longer than its 1 on an output as small as a delta and saves
  * 4 to 7, from its 5 on it takes twice as long. */
-enum { GZIP_DEFAULT_LEVEL = 2, ZSTD_DEFAULT_LEVEL = 3 };
-
 void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem)
 {
+    pd_deflate_end(deflater);
     libdeflate_free_compressor(deflater->gzip);
     ZSTD_freeCCtx(deflater->zstd);
     pd_buffer_release(mem, &deflater->out);
     deflater->gzip = deflater->zstd = NULL;
 }
 
-static pprofdelta_status fail(const char *what, pprofdelta_error *err)
+pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err)
 {
     return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                    "%s", what);
@@ -28,16 +27,17 @@ static pprofdelta_status fail(const char *what, pprofdelta_error *err)
 static pprofdelta_status to_gzip(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
-    int level = deflater->level ? deflater->level : GZIP_DEFAULT_LEVEL;
+    int level = deflater->level ? deflater->level : PD_GZIP_DEFAULT_LEVEL;
     if (!deflater->gzip && !(deflater->gzip = libdeflate_alloc_compressor(level)))
-        return fail("no memory for a gzip compressor", err);
+        return pd_deflate_fail("no memory for a gzip compressor", err);
     pd_buffer *out = &deflater->out;
     size_t bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
     pprofdelta_status status = pd_mem_grow(mem, &out->ptr, &out->cap, bound, 1, err);
     if (status != PPROFDELTA_OK)
         return status;
     out->len = libdeflate_gzip_compress(deflater->gzip, in, len, out->ptr, out->cap);
-    return out->len ? PPROFDELTA_OK : fail("the gzip compressor has not enough room", err);
+    return out->len ? PPROFDELTA_OK
+                    : pd_deflate_fail("the gzip compressor has not enough room", err);
 }
 
 static ZSTD_CCtx *new_zstd(int level)
@@ -51,21 +51,37 @@ static ZSTD_CCtx *new_zstd(int level)
     return zstd;
 }
 
+pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err)
+{
+    int level = deflater->level ? deflater->level : PD_ZSTD_DEFAULT_LEVEL;
+    if (!deflater->zstd && !(deflater->zstd = new_zstd(level)))
+        return pd_deflate_fail("no memory for a zstd compressor", err);
+    return PPROFDELTA_OK;
+}
+
 static pprofdelta_status to_zstd(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
-    int level = deflater->level ? deflater->level : ZSTD_DEFAULT_LEVEL;
-    if (!deflater->zstd && !(deflater->zstd = new_zstd(level)))
-        return fail("no memory for a zstd compressor", err);
     pd_buffer *out = &deflater->out;
-    pprofdelta_status status =
-        pd_mem_grow(mem, &out->ptr, &out->cap, ZSTD_compressBound(len), 1, err);
+    pprofdelta_status status = pd_deflate_zstd(deflater, err);
+    if (status == PPROFDELTA_OK)
+        status = pd_mem_grow(mem, &out->ptr, &out->cap, ZSTD_compressBound(len), 1, err);
     if (status != PPROFDELTA_OK)
         return status;
     size_t made = ZSTD_compress2(deflater->zstd, out->ptr, out->cap, in, len);
     if (ZSTD_isError(made))
-        return fail(ZSTD_getErrorName(made), err);
+        return pd_deflate_fail(ZSTD_getErrorName(made), err);
     out->len = made;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status write_out(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
+                                   pprofdelta_error *err)
+{
+    if (sink->write(sink->cookie, out.ptr, out.len) != 0)
+        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+    *written = out.len;
     return PPROFDELTA_OK;
 }
 
@@ -81,9 +97,11 @@ pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *
             return status;
         out = (pd_bytes){deflater->out.ptr, deflater->out.len};
     }
-    if (sink->write(sink->cookie, out.ptr, out.len) != 0)
-        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
-    *written = out.len;
-    return PPROFDELTA_OK;
+    return write_out(out, sink, written, err);
+}
+
+pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
+                                   uint64_t *written, pprofdelta_error *err)
+{
+    return write_out((pd_bytes){deflater->out.ptr, deflater->out.len}, sink, written, err);
 }

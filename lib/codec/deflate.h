@@ -4,12 +4,15 @@
 
 #include "base/mem.h"
 
+#include <stdbool.h>
+
 typedef struct pd_deflater {
     pprofdelta_compression compression;
     int level;     /* 1..9, or 0 for the default */
     void *gzip;    /* struct libdeflate_compressor, made when first needed and kept */
     void *zstd;    /* ZSTD_CCtx, likewise */
     pd_buffer out; /* the compressed bytes; capacity kept */
+    void *zlib;    /* z_stream, while something is compressed a part at a time */
 } pd_deflater;     /* zero it, set compression and level for good, to begin */
 
 /* mem is the one that all calls were made with. */
@@ -21,5 +24,21 @@ void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem);
  * header carries no time and no name. */
 pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err);
+
+/* The same for what is never there whole: begins, compresses part after part, the last one as such,
+ * into deflater->out, and hands that to the sink. zlib does it for gzip, as libdeflate cannot. */
+pprofdelta_status pd_deflate_begin(pd_deflater *deflater, pprofdelta_error *err);
+pprofdelta_status pd_deflate_part(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+                                  bool is_last, pprofdelta_error *err);
+pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
+                                   uint64_t *written, pprofdelta_error *err);
+
+/* Chosen for speed: see deflate.c. */
+enum { PD_GZIP_DEFAULT_LEVEL = 2, PD_ZSTD_DEFAULT_LEVEL = 3 };
+
+/* What both ways share. */
+pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);
+pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err);
+void pd_deflate_end(pd_deflater *deflater);
 
 #endif

@@ -8,6 +8,8 @@
  * Header and trailer are read here and only the deflate data is left to libdeflate, because its own
  * reading of gzip has one answer, "bad data", for everything that can be wrong. Its answer for the
  * deflate data itself is no better; pd_deflate_walk finds the words for that. */
+#include "codec/gzip.h"
+
 #include "codec/inflate.h"
 #include "codec/walk.h"
 
@@ -21,10 +23,7 @@ enum { FHCRC = 0x02, FEXTRA = 0x04, FNAME = 0x08, FCOMMENT = 0x10, FRESERVED = 0
 /* The most that a byte of deflate data inflates to: a copy of 258 bytes takes 2 bits. */
 enum { MAX_RATIO = 258 * 4 };
 
-typedef struct source {
-    const uint8_t *in;
-    size_t len, pos;
-} source;
+typedef pd_gzip_source source;
 
 static uint32_t load16(const uint8_t *p)
 {
@@ -74,7 +73,7 @@ static pprofdelta_status read_header_crc(source *src, size_t start, pprofdelta_e
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status read_header(source *src, pprofdelta_error *err)
+pprofdelta_status pd_gzip_read_header(source *src, pprofdelta_error *err)
 {
     size_t start = src->pos;
     if (!skip(src, HEADER_LEN))
@@ -91,7 +90,7 @@ static pprofdelta_status read_header(source *src, pprofdelta_error *err)
     return flags & FHCRC ? read_header_crc(src, start, err) : PPROFDELTA_OK;
 }
 
-static pprofdelta_status explain(const source *src, pprofdelta_error *err)
+pprofdelta_status pd_gzip_explain(const source *src, pprofdelta_error *err)
 {
     pd_walk walk = pd_deflate_walk(src->in + src->pos, src->len - src->pos);
     if (walk.end == PD_WALK_CUT_OFF)
@@ -117,27 +116,34 @@ static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *
             return PPROFDELTA_OK;
         }
         if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
-            return explain(src, err);
+            return pd_gzip_explain(src, err);
         pprofdelta_status status = pd_inflate_more_room(mem, into, announced, src->pos, err);
         if (status != PPROFDELTA_OK)
             return status;
     }
 }
 
-static pprofdelta_status read_trailer(source *src, const uint8_t *content, size_t len,
-                                      pprofdelta_error *err)
+pprofdelta_status pd_gzip_read_trailer(source *src, uint32_t got, uint64_t len,
+                                       pprofdelta_error *err)
 {
     size_t at = src->pos;
     if (!skip(src, TRAILER_LEN))
         return cut_off(src, "gzip trailer", err);
     unsigned crc = load32(src->in + at), size = load32(src->in + at + 4);
-    unsigned got = libdeflate_crc32(0, content, len);
     if (got != crc)
         return PD_REFUSE(err, at, "the content has the CRC-32 %08x and the gzip trailer says %08x",
                          got, crc);
     if ((uint32_t)len != size)
-        return PD_REFUSE(err, at + 4, "the content is %zu bytes long and the gzip trailer says %u",
-                         len, size);
+        return PD_REFUSE(err, at + 4, "the content is %llu bytes long and the gzip trailer says %u",
+                         (unsigned long long)len, size);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_gzip_read_end(const source *src, pprofdelta_error *err)
+{
+    if (src->pos < src->len)
+        return PD_REFUSE(err, src->pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
+                         src->len - src->pos, src->in[src->pos]);
     return PPROFDELTA_OK;
 }
 
@@ -146,17 +152,19 @@ static pprofdelta_status read_member(source *src, struct libdeflate_decompressor
                                      pprofdelta_error *err)
 {
     size_t before = into->len;
-    pprofdelta_status status = read_header(src, err);
+    pprofdelta_status status = pd_gzip_read_header(src, err);
     if (status == PPROFDELTA_OK)
         status = read_body(src, gzip, announced, mem, into, err);
     if (status == PPROFDELTA_OK)
-        status = read_trailer(src, into->ptr + before, into->len - before, err);
+        status =
+            pd_gzip_read_trailer(src, libdeflate_crc32(0, into->ptr + before, into->len - before),
+                                 into->len - before, err);
     return status;
 }
 
 /* The length in the file's last bytes: of all the content where there is one member, of less than
  * that where there are more. A length that cannot be is none. */
-static uint64_t announced_len(const uint8_t *in, size_t len)
+uint64_t pd_gzip_announced(const uint8_t *in, size_t len)
 {
     uint64_t size = len < HEADER_LEN + TRAILER_LEN ? 0 : load32(in + len - 4);
     return size > (uint64_t)len * MAX_RATIO ? 0 : size;
@@ -169,7 +177,7 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
         return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "no memory for a gzip decompressor");
     source src = {in, len, 0};
-    uint64_t announced = announced_len(in, len);
+    uint64_t announced = pd_gzip_announced(in, len);
     pprofdelta_status status = pd_inflate_first_room(mem, into, announced, len, err);
     do {
         if (status == PPROFDELTA_OK)
@@ -177,9 +185,5 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
         if (status != PPROFDELTA_OK)
             return status;
     } while (pd_format_of(in + src.pos, len - src.pos) == PD_FORMAT_GZIP);
-
-    if (src.pos < len)
-        return PD_REFUSE(err, src.pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
-                         len - src.pos, in[src.pos]);
-    return PPROFDELTA_OK;
+    return pd_gzip_read_end(&src, err);
 }

@@ -66,6 +66,18 @@ pprofdelta_status pd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *
     return status;
 }
 
+uint64_t pd_inflate_announced(const uint8_t *in, size_t len)
+{
+    switch (pd_format_of(in, len)) {
+    case PD_FORMAT_GZIP:
+        return pd_gzip_announced(in, len);
+    case PD_FORMAT_ZSTD:
+        return pd_zstd_announced(in, len);
+    default:
+        return len;
+    }
+}
+
 /* The capacity that *into may grow to. */
 static uint64_t reach(const pd_mem *mem, const pd_buffer *into)
 {
@@ -92,16 +104,21 @@ pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t a
     return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)need, 1, err);
 }
 
+pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
+                                       pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                   "the input %s to more than the %llu bytes of max-memory leave room for; "
+                   "if it is to be trusted, allow more with --max-memory",
+                   says_so ? "says that it inflates" : "inflates", (unsigned long long)mem->limit);
+}
+
 pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
                                        size_t offset, pprofdelta_error *err)
 {
     uint64_t most = reach(mem, into);
     if (announced > most || into->cap >= most)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                       "the input %s to more than the %llu bytes of max-memory leave room for; "
-                       "if it is to be trusted, allow more with --max-memory",
-                       announced > most ? "says that it inflates" : "inflates",
-                       (unsigned long long)mem->limit);
+        return pd_inflate_too_large(mem, announced > most, offset, err);
     uint64_t want = larger(larger((uint64_t)into->cap * 2, announced), LEAST_ROOM);
     return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)smaller(want, most), 1, err);
 }

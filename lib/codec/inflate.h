@@ -9,6 +9,8 @@
 
 #include "base/mem.h"
 
+#include <stdbool.h>
+
 typedef enum pd_format { PD_FORMAT_PLAIN, PD_FORMAT_GZIP, PD_FORMAT_ZSTD } pd_format;
 
 /* Told by the magic number alone; whatever is neither gzip nor zstd is taken as plain. */
@@ -37,6 +39,20 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
 pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   pd_buffer *into, pprofdelta_error *err);
 
+/* How much in[0..len) says that it inflates to, or 0 where it does not say or says what cannot be. */
+uint64_t pd_inflate_announced(const uint8_t *in, size_t len);
+uint64_t pd_gzip_announced(const uint8_t *in, size_t len);
+uint64_t pd_zstd_announced(const uint8_t *in, size_t len);
+
+/* The steps of zstd that both ways to inflate have in common. read_frame: the form of the frame at
+ * in[pos], its size and the most that it can hold. read_end: nothing may follow the last one.
+ * refuse_frame: what the library said, in `code`. */
+pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, size_t *size,
+                                     uint64_t *most, pprofdelta_error *err);
+pprofdelta_status pd_zstd_read_end(const uint8_t *in, size_t len, size_t pos,
+                                   pprofdelta_error *err);
+pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err);
+
 /* What all that they refuse has in common. */
 #define PD_REFUSE(err, offset, ...)                                                                \
     pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
@@ -54,5 +70,9 @@ pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t a
                                         size_t packed, pprofdelta_error *err);
 pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
                                        size_t offset, pprofdelta_error *err);
+
+/* PPROFDELTA_E_LIMIT: the input inflates to too much, or says so. */
+pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
+                                       pprofdelta_error *err);
 
 #endif

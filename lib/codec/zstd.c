@@ -5,6 +5,7 @@
  * call, which needs no window beside it. It checks a frame's checksum and content size itself. */
 #include "codec/inflate.h"
 
+#include <stdbool.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
@@ -18,7 +19,7 @@ static pprofdelta_status no_memory(pprofdelta_error *err)
 }
 
 /* What the library says of a frame in code, in our words where they are better. */
-static pprofdelta_status refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
+pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
 {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation:
@@ -34,20 +35,52 @@ static pprofdelta_status refuse_frame(size_t code, size_t pos, pprofdelta_error 
     }
 }
 
-/* Inflates the frame in[pos..pos + size), whole by its block headers, behind what *into holds. */
-static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t *in, size_t pos,
-                                    size_t size, pd_buffer *into, pprofdelta_error *err)
+/* Does it say how much it inflates to? */
+static bool is_known(uint64_t content)
 {
-    uint64_t most = (uint64_t)size * MAX_RATIO;
-    uint64_t content = ZSTD_getFrameContentSize(in + pos, size), announced = 0;
-    if (content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR) {
-        if (content > most)
-            return PD_REFUSE(err, pos,
-                             "the zstd frame is too short for the %llu bytes it announces",
-                             (unsigned long long)content);
-        most = content;
-        announced = into->len + content;
-    }
+    return content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR;
+}
+
+uint64_t pd_zstd_announced(const uint8_t *in, size_t len)
+{
+    uint64_t content = ZSTD_getFrameContentSize(in, len);
+    return is_known(content) && content <= (uint64_t)len * MAX_RATIO ? content : 0;
+}
+
+pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, size_t *size,
+                                     uint64_t *most, pprofdelta_error *err)
+{
+    *size = ZSTD_findFrameCompressedSize(in + pos, len - pos);
+    if (ZSTD_getErrorCode(*size) == ZSTD_error_srcSize_wrong)
+        return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
+    if (ZSTD_isError(*size))
+        return pd_zstd_refuse_frame(*size, pos, err);
+    uint64_t content = ZSTD_getFrameContentSize(in + pos, *size);
+    *most = (uint64_t)*size * MAX_RATIO;
+    if (!is_known(content))
+        return PPROFDELTA_OK;
+    if (content > *most)
+        return PD_REFUSE(err, pos, "the zstd frame is too short for the %llu bytes it announces",
+                         (unsigned long long)content);
+    *most = content;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_zstd_read_end(const uint8_t *in, size_t len, size_t pos, pprofdelta_error *err)
+{
+    if (pos < len)
+        return PD_REFUSE(err, pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
+                         len - pos, in[pos]);
+    return PPROFDELTA_OK;
+}
+
+/* Inflates the frame in[pos..pos + size), whole by its block headers, behind what *into holds.
+ * most: what it can hold. */
+static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t *in, size_t pos,
+                                    size_t size, uint64_t most, pd_buffer *into,
+                                    pprofdelta_error *err)
+{
+    uint64_t announced = is_known(ZSTD_getFrameContentSize(in + pos, size)) ? into->len + most : 0;
     pprofdelta_status status = pd_inflate_first_room(mem, into, announced, size, err);
     while (status == PPROFDELTA_OK) {
         /* Never more than a frame of this size can hold, whatever capacity earlier inputs left:
@@ -62,7 +95,7 @@ static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t 
         }
         /* More than a frame can hold is damage that the library did not see as such. */
         if (ZSTD_getErrorCode(made) != ZSTD_error_dstSize_tooSmall || room >= most)
-            return refuse_frame(made, pos, err);
+            return pd_zstd_refuse_frame(made, pos, err);
         status = pd_inflate_more_room(mem, into, announced, pos, err);
     }
     return status;
@@ -75,19 +108,14 @@ pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint
         return no_memory(err);
     size_t pos = 0;
     do {
-        size_t size = ZSTD_findFrameCompressedSize(in + pos, len - pos);
-        if (ZSTD_getErrorCode(size) == ZSTD_error_srcSize_wrong)
-            return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
-        if (ZSTD_isError(size))
-            return refuse_frame(size, pos, err);
-        pprofdelta_status status = read_frame(inflater->zstd, mem, in, pos, size, into, err);
+        size_t size = 0;
+        uint64_t most = 0;
+        pprofdelta_status status = pd_zstd_read_frame(in, len, pos, &size, &most, err);
+        if (status == PPROFDELTA_OK)
+            status = read_frame(inflater->zstd, mem, in, pos, size, most, into, err);
         if (status != PPROFDELTA_OK)
             return status;
         pos += size;
     } while (pd_format_of(in + pos, len - pos) == PD_FORMAT_ZSTD);
-
-    if (pos < len)
-        return PD_REFUSE(err, pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
-                         len - pos, in[pos]);
-    return PPROFDELTA_OK;
+    return pd_zstd_read_end(in, len, pos, err);
 }

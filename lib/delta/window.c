@@ -38,14 +38,20 @@ static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pp
     return status;
 }
 
+/* How much room to make where there is room for `len`. */
+static size_t grown(const pd_window *w, size_t len)
+{
+    return len + len / (w->is_tight ? 64 : 2) + 16;
+}
+
 pprofdelta_status pd_window_grow(pd_window *w, pd_mem *mem, pprofdelta_error *err)
 {
     size_t entries = w->ledger->keys.len, rows = w->len;
     pprofdelta_status status = PPROFDELTA_OK;
     if (entries == w->ledger->keys.cap)
-        status = reserve_entries(w, mem, entries + entries / 2 + 16, err);
+        status = reserve_entries(w, mem, grown(w, entries), err);
     if (!status && rows == w->rows_cap)
-        status = reserve_rows(w, mem, rows + rows / 2 + 16, err);
+        status = reserve_rows(w, mem, grown(w, rows), err);
     return status;
 }
 
@@ -58,7 +64,7 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->duplicates = 0;
     w->guess = 0;
     w->late_len = 0;
-    w->skips_still = w->lacks_rows = false;
+    w->skips_still = w->is_tight = w->lacks_rows = false;
     if (w->trace_cap)
         memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
     pprofdelta_status status = reserve_rows(w, mem, rows, err);

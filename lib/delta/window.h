@@ -44,6 +44,7 @@ typedef struct pd_window {
     uint64_t duplicates; /* samples that were added to an earlier one */
     uint32_t guess;      /* the entry that the next sample probably is */
     bool skips_still;    /* the door's choice, set after pd_window_begin; its origins then rise */
+    bool is_tight;       /* likewise: grows by little, for memory's sake */
     bool lacks_rows;     /* more late rows than there is room for: the door fills anew, all rows */
     size_t late_len;
     uint32_t late[PD_LATE_MAX]; /* rows that were made late, by origin */

@@ -247,7 +247,8 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     const pd_columns *columns = &pd->cur.columns;
     pd_transfer *from = &pd->prev.transfer;
     int64_t row[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pprofdelta_status status = pd_transfer_begin(from, &pd->mem, &pd->proof, &pd->compact, err);
+    pprofdelta_status status =
+        pd_transfer_begin(from, &pd->mem, &pd->proof.tables, &pd->compact, err);
     if (status)
         return status;
     for (size_t entry = 0; entry < pd->ledger.committed; entry++) {
@@ -318,7 +319,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!status)
         status = pd_compact_finish(&a->stacks, &nothing, &stacks);
     if (!status)
-        status = pd_tables_parse(&pd->proof, &pd->mem, stacks, err);
+        status = pd_tables_parse(&pd->proof.tables, &pd->mem, stacks, err);
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)

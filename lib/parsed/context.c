@@ -95,7 +95,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_look_release(&pd->cur, mem);
     pd_look_release(&pd->prev, mem);
     pd_compact_release(&pd->compact, mem);
-    pd_tables_release(&pd->proof, mem);
+    pd_look_release(&pd->proof, mem);
     pd_mem last = *mem;
     size_t cap = 1;
     pd_mem_release(&last, &pd, &cap, sizeof *pd);
@@ -114,13 +114,13 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     if (status)
         return status;
     pd_tables *t = &look->tables;
-    pd_columns columns = {.len = t->types_len};
-    status = pd_samples_read(t, &pd->numbers, &columns, (pd_sample_taker){0}, &pd->mem, err);
+    look->columns = (pd_columns){.len = t->types_len};
+    status = pd_look_samples(pd, look, (pd_sample_taker){0}, err);
     if (status || !census)
         return status;
     *census = (pprofdelta_census){
         .format = pd_format_name(pd_format_of(bytes, len)),
-        .inflated_len = t->bytes.len,
+        .inflated_len = t->len,
         .types = t->types_len,
         .samples = t->samples,
         .mappings = t->mappings_len,

@@ -14,11 +14,16 @@
 #include "delta/state.h"
 #include "delta/tally.h"
 #include "delta/types.h"
-#include "profile/samples.h"
+#include "profile/chunks.h"
 #include "profile/transfer.h"
 
 typedef struct pd_look {
     pd_buffer inflated;
+    /* The bounded way: nothing is inflated whole; a part at a time is, again for each pass. */
+    bool is_streamed;
+    pd_bytes packed; /* the caller's */
+    pd_stream stream;
+    pd_buffer text; /* the strings */
     pd_tables tables;
     pd_window window;
     pd_transfer transfer;
@@ -53,7 +58,9 @@ struct pprofdelta {
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
-    pd_tables proof; /* the output read back, for VERIFY */
+    pd_look proof; /* the output read back, for VERIFY */
+    size_t piece;  /* 0; or how much the bounded way inflates at a time, which then is the way
+                      of every profile: the tests' choice */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 
@@ -70,10 +77,28 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
         pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
     } while (0)
 
-/* look.c: inflates and parses, and names the columns. With keep_bytes the look does not borrow the
- * caller's bytes even where they are plain. */
+/* look.c: inflates and parses, and names the columns. What might not fit the limit goes the bounded
+ * way; the bytes are then borrowed for as long as the look is used. With keep_bytes the look borrows
+ * nothing, even where the bytes are plain, and goes the ordinary way. */
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
                                 bool keep_bytes, pprofdelta_error *err);
+
+/* Hands on all samples of a parsed look. */
+pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker taker,
+                                  pprofdelta_error *err);
+
+/* Adds up its columns, by themselves. */
+pprofdelta_status pd_look_sum(pprofdelta *pd, pd_look *look, pprofdelta_sum *sums,
+                              pprofdelta_error *err);
+
+/* What pd_transfer_sample needs of the record at `origin`; origins rise from a rewind on. */
+pprofdelta_status pd_look_rewind(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
+static inline pprofdelta_status pd_look_record(pd_look *look, uint64_t origin,
+                                               pprofdelta_error *err)
+{
+    return look->is_streamed ? pd_chunks_record(&look->tables, &look->stream, origin, err)
+                             : PPROFDELTA_OK;
+}
 
 /* Refuses stamped profiles and finds the counters. */
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
@@ -114,7 +139,8 @@ typedef struct pd_story {
 } pd_story;
 
 /* Subtracts and writes pd->cur into the compact writer, and keeps the books in *tally unless that
- * is NULL. *out is the raw profile, owned by pd->compact. */
+ * is NULL. *out is the raw profile, owned by pd->compact; in the bounded way it is compressed
+ * already, and owned by pd->deflater. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pd_bytes *out, pprofdelta_error *err);
 

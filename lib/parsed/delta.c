@@ -38,7 +38,7 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
         taker = (pd_sample_taker){.window = &look->window};
     }
     if (!status)
-        status = pd_samples_read(&look->tables, &pd->numbers, &look->columns, taker, &pd->mem, err);
+        status = pd_look_samples(pd, look, taker, err);
     if (!status && keeps_rows)
         pd_window_commit(&look->window, PD_COMMIT_REPLACE);
     else if (!status)
@@ -91,11 +91,11 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
     pprofdelta_status status =
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
     cur->window.skips_still = skips_still;
+    cur->window.is_tight = cur->is_streamed;
     if (!status && ahead)
         status = pd_ahead_add_rows(pd, ahead, err);
     else if (!status)
-        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
-                                 (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
+        status = pd_look_samples(pd, cur, (pd_sample_taker){.window = &cur->window}, err);
     return status;
 }
 
@@ -252,7 +252,9 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, out, err);
     if (!status)
-        status = pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
+        status = pd->cur.is_streamed
+                     ? pd_deflate_write(&pd->deflater, sink, &written, err)
+                     : pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
     if (!status && report)
         fill_report(pd, &story, &tally, written, report);
     return status;

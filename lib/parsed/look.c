@@ -20,22 +20,103 @@ static pprofdelta_status keep(pprofdelta *pd, pd_look *look, pd_bytes *raw, ppro
     return PPROFDELTA_OK;
 }
 
+/* Could the ordinary way take more than the limit has left? At its worst it holds what is inflated
+ * four times over: as it is, as the rows and the ledger of it, written, and with room to compress
+ * that. Plain bytes are held already, and not by us. */
+static bool is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *bytes, size_t len)
+{
+    enum { TIMES = 4 };
+    uint64_t left = pd->mem.limit - pd->mem.used + look->inflated.cap;
+    if (pd->piece)
+        return true;
+    return pd_format_of(bytes, len) != PD_FORMAT_PLAIN &&
+           pd_inflate_announced(bytes, len) > left / TIMES;
+}
+
+static pprofdelta_status begin_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    return pd_stream_begin(&look->stream, &pd->mem, look->packed.ptr, look->packed.len,
+                           pd->piece ? pd->piece : PD_STREAM_PIECE, err);
+}
+
+static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    pd_buffer_release(&pd->mem, &look->inflated);
+    look->is_streamed = true;
+    pprofdelta_status status = begin_stream(pd, look, err);
+    if (!status)
+        status = pd_chunks_tables(&look->tables, &look->text, &look->stream, &pd->mem, err);
+    return status;
+}
+
+static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_bytes,
+                                     pprofdelta_error *err)
+{
+    pd_bytes raw, packed = look->packed;
+    pd_stream_end(&look->stream);
+    pd_buffer_release(&pd->mem, &look->text);
+    look->is_streamed = false;
+    pprofdelta_status status =
+        pd_inflate(&pd->inflater, &pd->mem, packed.ptr, packed.len, &look->inflated, &raw, err);
+    if (!status && keep_bytes && packed.len && raw.ptr == packed.ptr)
+        status = keep(pd, look, &raw, err);
+    return status ? status : pd_tables_parse(&look->tables, &pd->mem, raw, err);
+}
+
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
                                 bool keep_bytes, pprofdelta_error *err)
 {
     if (!bytes && len)
         return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "bytes is NULL and len is not 0");
-    pd_bytes raw;
+    look->packed = (pd_bytes){bytes, len};
+    pprofdelta_error first, second;
+    bool is_large_one = !keep_bytes && is_large(pd, look, bytes, len), has_second = false;
     pprofdelta_status status =
-        pd_inflate(&pd->inflater, &pd->mem, bytes, len, &look->inflated, &raw, err);
-    if (!status && keep_bytes && len && raw.ptr == bytes)
-        status = keep(pd, look, &raw, err);
-    if (!status)
-        status = pd_tables_parse(&look->tables, &pd->mem, raw, err);
+        is_large_one ? parse_streamed(pd, look, &first) : parse_whole(pd, look, keep_bytes, &first);
+    /* One way may have room for what the other has not. If none has, the ordinary one tells. */
+    if (status == PPROFDELTA_E_LIMIT && !keep_bytes && !pd->piece) {
+        status = is_large_one ? parse_whole(pd, look, false, &second)
+                              : parse_streamed(pd, look, &second);
+        has_second = is_large_one || status != PPROFDELTA_E_LIMIT;
+    }
+    if (status && err)
+        *err = has_second ? second : first;
     if (!status)
         pd_look_name_columns(look);
     return status;
+}
+
+pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker taker,
+                                  pprofdelta_error *err)
+{
+    if (!look->is_streamed)
+        return pd_samples_read(&look->tables, &pd->numbers, &look->columns, taker, &pd->mem, err);
+    pprofdelta_status status = begin_stream(pd, look, err);
+    if (!status)
+        status = pd_chunks_samples(&look->tables, &look->stream, &pd->numbers, &look->columns,
+                                   taker, &pd->mem, err);
+    return status;
+}
+
+pprofdelta_status pd_look_sum(pprofdelta *pd, pd_look *look, pprofdelta_sum *sums,
+                              pprofdelta_error *err)
+{
+    if (!look->is_streamed) {
+        pd_samples_sum(&look->tables, sums);
+        return PPROFDELTA_OK;
+    }
+    pprofdelta_status status = begin_stream(pd, look, err);
+    return status ? status : pd_chunks_sum(&look->tables, &look->stream, sums, err);
+}
+
+pprofdelta_status pd_look_rewind(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    if (!look->is_streamed)
+        return PPROFDELTA_OK;
+    look->tables.bytes = (pd_bytes){0};
+    look->tables.base = 0;
+    return begin_stream(pd, look, err);
 }
 
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
@@ -69,6 +150,8 @@ pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remem
 void pd_look_release(pd_look *look, pd_mem *mem)
 {
     pd_buffer_release(mem, &look->inflated);
+    pd_buffer_release(mem, &look->text);
+    pd_stream_end(&look->stream);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);

@@ -20,20 +20,37 @@ static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
         out[i] = row[columns->slot[i]];
 }
 
-/* tally may be NULL here and below: nobody asked. */
-static void write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally)
+static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_error *err)
 {
+    pprofdelta_status status =
+        pd_deflate_part(&pd->deflater, &pd->mem, part->ptr, part->len, false, err);
+    part->len = 0;
+    return status;
+}
+
+/* tally may be NULL here and below: nobody asked. */
+static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
+                                       pprofdelta_error *err)
+{
+    enum { PART = 64 << 10 };
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0, 0};
-    for (size_t row; (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
+    pprofdelta_status status = pd_look_rewind(pd, cur, err);
+    for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         if (tally)
             pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
+        status = pd_look_record(cur, cur->window.origin[row], err);
+        if (status)
+            break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
+        if (cur->is_streamed && pd->compact.out.len >= PART)
+            status = hand_on(pd, &pd->compact.out, err);
     }
+    return status;
 }
 
 /* What only google/pprof's way shows: samples that cur does not have, in prev's order. A base was
@@ -135,13 +152,41 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
     };
 }
 
+/* Between the samples that are read and those that are written nobody is looked up in the ledger. */
+static pprofdelta_status begin_parts(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_keymap_fold(&pd->ledger.keys, &pd->mem);
+    return pd_deflate_begin(&pd->deflater, err);
+}
+
+/* Everything in the writer, in the order that it is to have, up to what finishes it. */
+static pprofdelta_status hand_on_all(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_compact *c = &pd->compact;
+    pd_buffer *const parts[] = {&c->out, &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+                                &c->string_bytes};
+    pprofdelta_status status = c->writer.status;
+    for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
+        status = hand_on(pd, parts[i], err);
+    return status;
+}
+
+static pprofdelta_status end_parts(pprofdelta *pd, pd_bytes *out, pprofdelta_error *err)
+{
+    pd_deflater *deflater = &pd->deflater;
+    pprofdelta_status status = pd_deflate_part(deflater, &pd->mem, out->ptr, out->len, true, err);
+    *out = (pd_bytes){deflater->out.ptr, deflater->out.len};
+    return status;
+}
+
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pd_bytes *out, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status =
-        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status = cur->is_streamed ? begin_parts(pd, err) : PPROFDELTA_OK;
+    if (!status)
+        status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
         return status;
     if (tally)
@@ -149,8 +194,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_output_types(pd);
     if (cur->tables.mappings_len)
         pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
-    write_samples(pd, story->how, tally);
-    if (story->how == PD_SUBTRACT_NEGATIVE)
+    status = write_samples(pd, story->how, tally, err);
+    if (!status && story->how == PD_SUBTRACT_NEGATIVE)
         status = write_vanished(pd, tally, err);
     if (status)
         return status;
@@ -161,7 +206,10 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .sequence = story->sequence,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    return pd_compact_finish(&pd->compact, &header, out);
+    status = cur->is_streamed ? hand_on_all(pd, err) : PPROFDELTA_OK;
+    if (!status)
+        status = pd_compact_finish(&pd->compact, &header, out);
+    return status || !cur->is_streamed ? status : end_parts(pd, out, err);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -175,17 +223,19 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_bytes out,
                                    pprofdelta_error *err)
 {
-    const pd_look *cur = &pd->cur;
-    pprofdelta_status status = pd_tables_parse(&pd->proof, &pd->mem, out, err);
-    if (!status)
-        status = pd_samples_read(&pd->proof, &pd->numbers, &cur->columns, (pd_sample_taker){0},
-                                 &pd->mem, err);
-    if (status)
-        return status;
+    pd_look *cur = &pd->cur, *proof = &pd->proof;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pd_samples_sum(&cur->tables, in);
-    pd_samples_sum(&pd->proof, written);
+    proof->columns = cur->columns;
+    pprofdelta_status status = pd_look_parse(pd, proof, out.ptr, out.len, false, err);
+    if (!status)
+        status = pd_look_samples(pd, proof, (pd_sample_taker){0}, err);
+    if (!status)
+        status = pd_look_sum(pd, proof, written, err);
+    if (!status)
+        status = pd_look_sum(pd, cur, in, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < cur->columns.len; i++) {
         size_t slot = cur->columns.slot[i];
         if (in[i].lo != tally->types[slot].cur.lo)

@@ -14,14 +14,15 @@ typedef struct pd_parse {
     pd_mem *mem;
     pprofdelta_error *err;
     pprofdelta_status status; /* sticky */
-    const uint8_t *zero;      /* the profile's first byte: offsets count from here */
+    const uint8_t *zero;      /* a byte of the profile, from which offsets count, */
+    uint64_t base;            /* and its own: 0, where all of the profile is there */
     uint64_t element;         /* of the top-level field that is being read, or PPROFDELTA_NOWHERE */
     uint64_t unknown_fields;
 } pd_parse;
 
 static inline uint64_t pd_parse_offset(const pd_parse *parse, const uint8_t *at)
 {
-    return (uint64_t)(at - parse->zero);
+    return (uint64_t)(at - parse->zero) + parse->base;
 }
 
 /* Each of these sets the sticky status, unless it is set already. */

@@ -20,6 +20,27 @@ pd_sample_run *pd_sample_run_best(void)
     return pd_has_avx512() ? pd_sample_run_avx512 : pd_sample_run_portable;
 }
 
+pprofdelta_status pd_samples_read_some(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
+{
+    pd_sample_run *run = pd_sample_run_best();
+    size_t samples = r->tables->samples;
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && r->parse.element < samples) {
+        const uint8_t *start;
+        pd_reader body;
+        pd_sample s;
+        status = run(r, top, taker);
+        if (status || r->parse.element >= samples || !pd_sample_next(top, &start, &body))
+            break;
+        pd_sample_read(r, body, &s);
+        status = r->parse.status;
+        if (!status)
+            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start, s.values);
+        r->parse.element++;
+    }
+    return status;
+}
+
 pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
                                   const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err)
@@ -28,23 +49,9 @@ pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *num
                           .tables = tables,
                           .numbers = numbers,
                           .columns = columns};
-    pd_sample_run *run = pd_sample_run_best();
     pd_reader top = pd_reader_of(tables->bytes.ptr + tables->samples_off,
-                                 tables->bytes.len - tables->samples_off);
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && r.parse.element < tables->samples) {
-        const uint8_t *start;
-        pd_reader body;
-        pd_sample s;
-        status = run(&r, &top, taker);
-        if (status || r.parse.element == tables->samples || !pd_sample_next(&top, &start, &body))
-            break;
-        pd_sample_read(&r, body, &s);
-        status = r.parse.status;
-        if (!status)
-            status = pd_sample_take(taker, &r.parse, pd_stack_hash_key(&s.stack), start, s.values);
-        r.parse.element++;
-    }
+                                 tables->bytes.len - (size_t)tables->samples_off);
+    pprofdelta_status status = pd_samples_read_some(&r, &top, taker);
     tables->sample_unknown_fields = r.parse.unknown_fields;
     return status;
 }
@@ -65,11 +72,16 @@ static void sum_values(pd_reader body, pprofdelta_sum *sums)
     }
 }
 
+void pd_samples_sum_some(pd_reader *top, pprofdelta_sum *sums)
+{
+    pd_field f;
+    while (pd_reader_next(top, &f))
+        if (f.number == PD_PROFILE_SAMPLE)
+            sum_values(f.body, sums);
+}
+
 void pd_samples_sum(const pd_tables *tables, pprofdelta_sum *sums)
 {
     pd_reader top = pd_reader_of(tables->bytes.ptr, tables->bytes.len);
-    pd_field f;
-    while (pd_reader_next(&top, &f))
-        if (f.number == PD_PROFILE_SAMPLE)
-            sum_values(f.body, sums);
+    pd_samples_sum_some(&top, sums);
 }

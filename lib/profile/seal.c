@@ -52,7 +52,7 @@ static void check_strings(sealing *s)
 static void check_first_string(sealing *s)
 {
     const pd_tables *t = s->tables;
-    if (!t->bytes.len)
+    if (!t->len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
                             PPROFDELTA_NOWHERE, "there is nothing in it: 0 bytes");
     else if (!t->strings_len)
@@ -61,8 +61,7 @@ static void check_first_string(sealing *s)
                     PPROFDELTA_NOWHERE, "it has no string table: not a pprof profile, or cut off");
     else if (t->strings[0].len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
-                            (uint64_t)(t->strings[0].ptr - t->bytes.ptr),
-                            "the first string is not the empty one");
+                            t->first_string_off, "the first string is not the empty one");
     else if (!t->types_len)
         s->status =
             pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type", PPROFDELTA_NOWHERE,

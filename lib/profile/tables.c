@@ -290,7 +290,7 @@ static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
 {
     pd_parse_body(p, "sample", field);
     if (!t->samples++)
-        t->samples_off = (size_t)pd_parse_offset(p, field->start);
+        t->samples_off = pd_parse_offset(p, field->start);
 }
 
 /* How many elements there are of a top-level field: the number of the next one. */
@@ -316,8 +316,8 @@ static uint64_t elements(const pd_tables *t, uint32_t field)
     }
 }
 
-/* The reader got stuck at the top level: names the field that it was in, if its tag can be read. */
-static void end_top_level(pd_parse *p, const pd_tables *t, const pd_reader *r)
+/* If the reader got stuck at the top level, names the field that it was in, if its tag can be read. */
+void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 {
     static const char *const names[] = {
         [PD_PROFILE_SAMPLE_TYPE] = "sample_type",
@@ -341,19 +341,19 @@ static void end_top_level(pd_parse *p, const pd_tables *t, const pd_reader *r)
     if (!r->trouble || !pd_varint_decode(r->at, r->end, &tag) || (tag & 7) == 3 || (tag & 7) == 4 ||
         (tag & 7) > PD_WIRE_FIXED32 || tag >> 3 >= sizeof names / sizeof *names) {
         pd_parse_end(p, NULL, r);
-        return;
+    } else {
+        p->element = elements(t, (uint32_t)(tag >> 3));
+        pd_parse_end(p, names[tag >> 3], r);
     }
-    p->element = elements(t, (uint32_t)(tag >> 3));
-    pd_parse_end(p, names[tag >> 3], r);
+    t->unknown_fields = p->unknown_fields;
 }
 
-static void read_top_level(pd_parse *p, pd_tables *t)
+void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
 {
-    pd_reader r = pd_reader_of(t->bytes.ptr, t->bytes.len);
     pd_field f;
     while (!p->status) {
-        pd_tables_read_quick(t, &r);
-        if (!pd_reader_next(&r, &f))
+        pd_tables_read_quick(t, top);
+        if (!pd_reader_next(top, &f))
             break;
         p->element = elements(t, f.number);
         switch (f.number) {
@@ -382,11 +382,11 @@ static void read_top_level(pd_parse *p, pd_tables *t)
             read_scalar(p, &t->header, &f);
         }
     }
-    end_top_level(p, t, &r);
 }
 
-static void clear(pd_tables *t)
+void pd_tables_begin(pd_tables *t)
 {
+    t->base = t->len = t->first_string_off = 0;
     t->header = (pd_header){0};
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
@@ -404,11 +404,15 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
     static const uint8_t nothing[1] = {0};
     if (!bytes.len)
         bytes.ptr = nothing; /* so that there is something to count offsets from */
-    clear(tables);
+    pd_tables_begin(tables);
     tables->bytes = bytes;
+    tables->len = bytes.len;
     pd_parse parse = {.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
-    read_top_level(&parse, tables);
-    tables->unknown_fields = parse.unknown_fields;
+    pd_reader top = pd_reader_of(bytes.ptr, bytes.len);
+    pd_tables_read(tables, &parse, &top);
+    pd_tables_read_end(tables, &parse, &top);
+    if (tables->strings_len)
+        tables->first_string_off = (uint64_t)(tables->strings[0].ptr - bytes.ptr);
     pprofdelta_status status = parse.status ? parse.status : pd_tables_seal(tables, mem, err);
     if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
         status = pd_lookalike_tell(bytes, status, err);

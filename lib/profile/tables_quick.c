@@ -55,7 +55,7 @@ static inline void count(pd_idmap *map)
 
 static bool read_function(pd_tables *t, const uint8_t *start, pd_reader r)
 {
-    pd_function f = {.off = (uint64_t)(start - t->bytes.ptr)};
+    pd_function f = {.off = (uint64_t)(start - t->bytes.ptr) + t->base};
     uint64_t id = 0, start_line = 0;
     bool ok = take(&r, TAG(PD_FUNCTION_ID, VARINT), &id) &&
               take_string(&r, TAG(PD_FUNCTION_NAME, VARINT), &f.name) &&
@@ -85,7 +85,8 @@ static inline bool read_line(pd_reader r, pd_line *line)
 
 static bool read_location(pd_tables *t, const uint8_t *start, pd_reader r)
 {
-    pd_location l = {.off = (uint64_t)(start - t->bytes.ptr), .lines_first = t->lines_len};
+    pd_location l = {.off = (uint64_t)(start - t->bytes.ptr) + t->base,
+                     .lines_first = t->lines_len};
     uint64_t id = 0, folded = 0;
     if (!take(&r, TAG(PD_LOCATION_ID, VARINT), &id) ||
         !take(&r, TAG(PD_LOCATION_MAPPING_ID, VARINT), &l.mapping) ||
@@ -120,7 +121,7 @@ static bool read_string(pd_tables *t, pd_reader r)
 static void note_sample(pd_tables *t, const uint8_t *start)
 {
     if (!t->samples++)
-        t->samples_off = (size_t)(start - t->bytes.ptr);
+        t->samples_off = (uint64_t)(start - t->bytes.ptr) + t->base;
 }
 
 void pd_tables_read_quick(pd_tables *t, pd_reader *top)

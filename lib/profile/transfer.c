@@ -195,7 +195,8 @@ static void transfer_label(pd_transfer *t, pd_reader r)
 void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)
 {
     pd_bytes bytes = t->tables->bytes;
-    pd_reader top = pd_reader_of(bytes.ptr + origin, bytes.len - (size_t)origin);
+    size_t at = (size_t)(origin - t->tables->base);
+    pd_reader top = pd_reader_of(bytes.ptr + at, bytes.len - at);
     pd_field record, f;
     if (!pd_reader_next(&top, &record))
         return;

@@ -76,3 +76,31 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     reader->at = p;
     return true;
 }
+
+uint64_t pd_reader_lacks(const pd_reader *reader)
+{
+    const uint8_t *at = reader->at, *end = reader->end, *p;
+    size_t left = (size_t)(end - at);
+    uint64_t tag, value;
+    if (!(p = pd_varint_decode(at, end, &tag)))
+        return left < PD_VARINT_MAX ? left + 1 : 0;
+    switch (tag & 7) {
+    case PD_WIRE_FIXED64:
+        return (uint64_t)(p - at) + 8;
+    case PD_WIRE_FIXED32:
+        return (uint64_t)(p - at) + 4;
+    case PD_WIRE_VARINT:
+    case PD_WIRE_BYTES: {
+        size_t varint = (size_t)(end - p);
+        p = pd_varint_decode(p, end, &value);
+        if (!p)
+            return varint < PD_VARINT_MAX ? left + 1 : 0;
+        if ((tag & 7) == PD_WIRE_VARINT)
+            return 0;
+        uint64_t before = (uint64_t)(p - at);
+        return value < UINT64_MAX - before ? before + value : UINT64_MAX;
+    }
+    default:
+        return 0;
+    }
+}

@@ -92,6 +92,10 @@ static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_
     return true;
 }
 
+/* Of a reader that got stuck: how many bytes from `at` on the field would take, or UINT64_MAX where
+ * that cannot be counted. No more than are there: it is not for want of bytes. */
+uint64_t pd_reader_lacks(const pd_reader *reader);
+
 /* Reads a bare varint: an element of a packed field. False at the end and on trouble. */
 static inline bool pd_reader_varint(pd_reader *reader, uint64_t *value)
 {

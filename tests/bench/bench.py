@@ -31,6 +31,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
 OLDEST_GO = 21  # of 1.x: from there on, go fetches the version that a go.mod asks for
 SMALLEST = 100_000  # bytes: below, the start of a process is all that there is to time
+BOUNDED = 10_000_000  # bytes: from there on, the bounded way has a row
 
 
 @dataclass
@@ -182,6 +183,8 @@ def check_answers(bench, pair):
     run([bench.peer("compare"), merged, ours])
     run([bench.pprofdelta, *looks, "-q", "-o", ours])
     run([bench.peer("compare"), "-clamp", merged, ours])
+    run([bench.pprofdelta, *looks, "-q", "-o", ours, max_memory(pair)])
+    run([bench.peer("compare"), "-clamp", merged, ours])
     run([bench.peer("fastdelta"), "-kind", pair.kind, *looks, theirs])
     run([bench.peer("compare"), "-clamp", merged, theirs])
 
@@ -231,10 +234,18 @@ def with_state(bench, pair):
                 out, lambda: shutil.copyfile(kept, state))
 
 
+def max_memory(pair):
+    """Too little for the ordinary way, which at its worst needs four times the plain profile."""
+    return f"--max-memory={os.path.getsize(pair.cur) * 5 // 4}"
+
+
 def end_to_end(bench, pair):
     looks = [pair.prev_gz, pair.cur_gz]
-    outputs = [bench.file(f"out.{i}.gz") for i in range(4)]
+    outputs = [bench.file(f"out.{i}.gz") for i in range(5)]
     tools = [Tool("pprofdelta", [bench.pprofdelta, *looks, "-o", outputs[0], "-q"], outputs[0])]
+    if os.path.getsize(pair.cur) >= BOUNDED:
+        tools.append(Tool("pprofdelta, bounded", [*tools[0].command[:-2], outputs[4], "-q",
+                                                  max_memory(pair)], outputs[4]))
     if not bench.no_peers:
         tools += [
             Tool("fastdelta", [bench.peer("fastdelta"), "-kind", pair.kind, *looks, outputs[1]],

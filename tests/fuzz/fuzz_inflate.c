@@ -1,7 +1,7 @@
 /* Any bytes at all: they inflate within the limit or are refused with a reason, and what they
  * inflate to comes back from every format. */
 #include "codec/deflate.h"
-#include "codec/inflate.h"
+#include "codec/stream.h"
 #include "codec/walk.h"
 
 #include <libdeflate.h>
@@ -79,6 +79,33 @@ static void walk(const uint8_t *data, size_t size)
     libdeflate_free_decompressor(gzip);
 }
 
+/* A piece at a time: what the whole way made, and nothing that it refused. */
+static void stream(const uint8_t *data, size_t size, pprofdelta_status want, pd_bytes whole)
+{
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, LIMIT);
+    pd_stream s = {0};
+    size_t piece = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
+    pprofdelta_error err = {0};
+    pprofdelta_status status = pd_stream_begin(&s, &mem, data, size, piece, &err);
+    uint64_t from = 0;
+    for (bool is_end = false; !status && !is_end; is_end = s.is_done) {
+        pd_bytes out;
+        status = pd_stream_reach(&s, from, piece, &out, &err);
+        if (status)
+            break;
+        require(want || (out.len <= whole.len - from &&
+                         (!out.len || memcmp(out.ptr, whole.ptr + from, out.len) == 0)));
+        from += out.len;
+    }
+    require(status == PPROFDELTA_E_LIMIT || !want || status == want);
+    require(status || from == whole.len);
+    if (status)
+        check_error(status, &err, size);
+    pd_stream_end(&s);
+    require(mem.used == 0 && mem.peak <= LIMIT);
+}
+
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     enum { SHORTEST_GZIP_HEADER = 10 };
@@ -96,6 +123,8 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         require(!out.ptr);
         check_error(status, &err, size);
     }
+    if (status != PPROFDELTA_E_LIMIT)
+        stream(data, size, status, out);
     if (size > SHORTEST_GZIP_HEADER)
         walk(data + SHORTEST_GZIP_HEADER, size - SHORTEST_GZIP_HEADER);
     pd_buffer_release(&mem, &into);

@@ -256,6 +256,36 @@ TEST(more_than_can_be_numbered_is_refused)
     end(&k);
 }
 
-TEST_MAIN(CASE(a_naive_set_says_the_same), CASE(reserved_room_is_enough),
-          CASE(room_is_made_for_new_keys_only), CASE(an_empty_map_finds_nothing),
-          CASE(every_allocation_may_fail), CASE(more_than_can_be_numbered_is_refused))
+/* Without its slots a map can only lose keys; room, even what is there already, brings them back. */
+TEST(a_folded_map_is_as_before_once_it_has_room)
+{
+    for (uint64_t seed = 0; seed < 50; seed++) {
+        static kit k;
+        begin(&k, seed);
+        size_t before = rng_below(&k.rng, 400), kept = rng_below(&k.rng, before + 1);
+        for (size_t i = 0; i < before; i++) {
+            REQUIRE(!pd_keymap_room(&k.map, &k.mem, k.pool[i], NULL));
+            pd_keymap_add(&k.map, k.pool[i]);
+        }
+        pd_keymap_fold(&k.map, &k.mem);
+        CHECK(k.map.slots_cap == 0);
+        kept = kept < k.map.len ? kept : k.map.len;
+        pd_keymap_truncate(&k.map, kept);
+        pd_keymap_reindex(&k.map);
+        REQUIRE(!pd_keymap_reserve(&k.map, &k.mem, kept, NULL));
+        for (size_t i = 0; i < kept; i++)
+            CHECK(pd_keymap_find(&k.map, k.map.keys[i]) == i);
+        for (size_t i = 0; i < before; i++) {
+            REQUIRE(!pd_keymap_room(&k.map, &k.mem, k.pool[i], NULL));
+            uint32_t number = pd_keymap_add(&k.map, k.pool[i]);
+            CHECK(pd_key_equal(k.map.keys[number], k.pool[i]));
+        }
+        pd_keymap_release(&k.map, &k.mem);
+        CHECK(k.tracker.live == 0);
+    }
+}
+
+TEST_MAIN(CASE(a_folded_map_is_as_before_once_it_has_room), CASE(a_naive_set_says_the_same),
+          CASE(reserved_room_is_enough), CASE(room_is_made_for_new_keys_only),
+          CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
+          CASE(more_than_can_be_numbered_is_refused))

@@ -373,8 +373,44 @@ TEST(packed_varints_end_with_their_field)
     }
 }
 
-TEST_MAIN(CASE(every_length_goes_there_and_back), CASE(sizes_change_at_each_seventh_bit),
-          CASE(all_short_varints_are_read_as_naively),
+/* Of a field that is cut off: what is asked for is never more than it takes, always more than is
+ * there, and leads there. */
+TEST(what_a_field_lacks_leads_to_its_end)
+{
+    rng r = {9};
+    for (int i = 0; i < 3000; i++) {
+        uint8_t bytes[400] = {0}, *end = bytes;
+        static const uint32_t wires[] = {PD_WIRE_VARINT, PD_WIRE_FIXED64, PD_WIRE_BYTES,
+                                         PD_WIRE_FIXED32};
+        uint32_t wire = wires[rng_below(&r, 4)];
+        size_t body = rng_below(&r, 300);
+        end = pd_varint_encode(end, (1 + rng_below(&r, 1 << 20)) << 3 | wire);
+        if (wire == PD_WIRE_VARINT)
+            end = pd_varint_encode(end, rng_next(&r) >> rng_below(&r, 64));
+        else if (wire == PD_WIRE_BYTES)
+            end = pd_varint_encode(end, body) + body;
+        else
+            end += wire == PD_WIRE_FIXED64 ? 8 : 4;
+        size_t len = (size_t)(end - bytes);
+        for (size_t cut = 1; cut < len; cut++) {
+            pd_reader run = pd_reader_of(bytes, cut);
+            pd_field f;
+            REQUIRE(!pd_reader_next(&run, &f) && run.trouble);
+            uint64_t need = pd_reader_lacks(&run);
+            CHECK(need > cut && need <= len);
+        }
+    }
+    static const uint8_t bad[][12] = {
+        {0x0b}, {0}, {0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff}};
+    for (size_t i = 0; i < 3; i++) {
+        pd_reader run = pd_reader_of(bad[i], sizeof bad[i]);
+        pd_field f;
+        CHECK(!pd_reader_next(&run, &f) && pd_reader_lacks(&run) <= sizeof bad[i]);
+    }
+}
+
+TEST_MAIN(CASE(what_a_field_lacks_leads_to_its_end), CASE(every_length_goes_there_and_back),
+          CASE(sizes_change_at_each_seventh_bit), CASE(all_short_varints_are_read_as_naively),
           CASE(spare_bytes_are_taken_and_overlong_ones_refused), CASE(messages_are_read_as_naively),
           CASE(damaged_messages_are_read_as_naively), CASE(every_prefix_ends_or_is_trouble),
           CASE(tags_that_no_message_has), CASE(a_submessage_cannot_read_past_its_parent),

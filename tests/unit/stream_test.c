@@ -1,0 +1,336 @@
+/* The containers a piece at a time, in and out: whatever the pieces, what comes out is what the whole
+ * way gives, and what is wrong is refused in the same words. */
+#include "codec/deflate.h"
+#include "codec/stream.h"
+#include "pack.h"
+#include "rng.h"
+#include "run.h"
+#include "seeds.h"
+
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <zlib.h>
+
+#define PLENTY (UINT64_C(1) << 30)
+
+/* ---------------------------------------------------------------------------------------------
+ * Content, and files of it
+ * ------------------------------------------------------------------------------------------ */
+
+/* Noise, one byte, few letters, near copies, far copies: deflate data of every kind. */
+static buf draw_content(arena *a, rng *r, size_t len)
+{
+    buf b = {.arena = a, .ptr = arena_alloc(a, len + 1), .len = len};
+    size_t kind = rng_below(r, 5), period = 1 + rng_below(r, kind == 3 ? 30 : 40000);
+    for (size_t i = 0; i < len; i++) {
+        uint8_t byte = (uint8_t)(rng_next(r) >> 56);
+        b.ptr[i] = kind == 0                ? byte
+                   : kind == 1              ? 'x'
+                   : kind == 2              ? (uint8_t)(byte % 9 * (byte % 5))
+                   : i < period || byte < 3 ? byte
+                                            : b.ptr[i - period];
+    }
+    return b;
+}
+
+static buf gzip_by_zlib(arena *a, buf in, int level, int strategy)
+{
+    z_stream z = {0};
+    buf out = {.arena = a, .cap = in.len + in.len / 4 + 1000};
+    out.ptr = arena_alloc(a, out.cap);
+    if (deflateInit2(&z, level, Z_DEFLATED, 15 + 16, 8, strategy) != Z_OK)
+        abort();
+    z.next_in = in.ptr;
+    z.avail_in = (uInt)in.len;
+    z.next_out = out.ptr;
+    z.avail_out = (uInt)out.cap;
+    if (deflate(&z, Z_FINISH) != Z_STREAM_END)
+        abort();
+    out.len = out.cap - z.avail_out;
+    deflateEnd(&z);
+    return out;
+}
+
+static buf gzip_by_libdeflate(arena *a, buf in, int level)
+{
+    struct libdeflate_compressor *c = libdeflate_alloc_compressor(level);
+    buf out = {.arena = a, .cap = libdeflate_gzip_compress_bound(c, in.len)};
+    out.ptr = arena_alloc(a, out.cap);
+    out.len = libdeflate_gzip_compress(c, in.ptr, in.len, out.ptr, out.cap);
+    libdeflate_free_compressor(c);
+    return out;
+}
+
+static buf draw_file(arena *a, rng *r, buf content)
+{
+    static const int strategies[] = {Z_DEFAULT_STRATEGY, Z_HUFFMAN_ONLY, Z_RLE, Z_FIXED};
+    switch (rng_below(r, 6)) {
+    case 0:
+        return gzip_by_libdeflate(a, content, (int)rng_below(r, 13));
+    case 1:
+        return pack_gzip(a, content, 1 + (unsigned)rng_below(r, 4));
+    case 2:
+        return pack_zstd(a, content, 1 + (unsigned)rng_below(r, 4));
+    case 3:
+        return content.len && pd_format_of(content.ptr, content.len) == PD_FORMAT_PLAIN
+                   ? content
+                   : pack_zstd(a, content, 1);
+    default:
+        return gzip_by_zlib(a, content, (int)rng_below(r, 10), strategies[rng_below(r, 4)]);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Reading, both ways
+ * ------------------------------------------------------------------------------------------ */
+
+/* Reads a file to its end by steps of any length, and appends what it got to *got. */
+static pprofdelta_status read_stream(pd_stream *s, pd_mem *mem, buf file, size_t piece, rng *r,
+                                     buf *got, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_stream_begin(s, mem, file.ptr, file.len, piece, err);
+    for (uint64_t from = 0; !status;) {
+        pd_bytes out;
+        size_t need = 1 + rng_below(r, rng_chance(r, 80) ? piece : piece * 5);
+        status = pd_stream_reach(s, from, need, &out, err);
+        if (status)
+            break;
+        size_t take = out.len < need ? out.len : need + rng_below(r, out.len - need + 1);
+        CHECK(s->is_done || out.len >= need);
+        buf_add(got, out.ptr, take);
+        from += take;
+        if (s->is_done && take == out.len) {
+            CHECK(pd_stream_len(s) == from);
+            return pd_stream_finish(s, err);
+        }
+    }
+    return status;
+}
+
+static pprofdelta_status read_whole(pd_mem *mem, buf file, arena *a, buf *got,
+                                    pprofdelta_error *err)
+{
+    pd_inflater inflater = {0};
+    pd_buffer into = {0};
+    pd_bytes out;
+    pprofdelta_status status = pd_inflate(&inflater, mem, file.ptr, file.len, &into, &out, err);
+    *got = buf_begin(a);
+    if (!status)
+        buf_add(got, out.ptr, out.len);
+    pd_buffer_release(mem, &into);
+    pd_inflater_fini(&inflater);
+    return status;
+}
+
+TEST(any_pieces_are_the_whole)
+{
+    seed_range range = seeds(10);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        rng r = {seed};
+        arena a = {0};
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, PLENTY);
+        pd_stream s = {0};
+        for (int again = 0; again < 2; again++) {
+            buf content = draw_content(&a, &r, rng_below(&r, rng_chance(&r, 20) ? 300000 : 3000));
+            buf file = draw_file(&a, &r, content), got = buf_begin(&a);
+            size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
+            pprofdelta_error err;
+            pprofdelta_status status = read_stream(&s, &mem, file, piece, &r, &got, &err);
+            if (status == PPROFDELTA_E_LIMIT && content.len / PD_STREAM_RATIO > file.len)
+                continue;
+            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
+            CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
+                      "seed %" PRIu64 ": %zu of %zu bytes", seed, got.len, content.len);
+        }
+        pd_stream_end(&s);
+        CHECK(mem.used == 0);
+        arena_free(&a);
+    }
+}
+
+/* A damaged file is refused by both, and for the same; but where libdeflate takes what no compressor
+ * writes, the stream refuses it, and of zstd the words may differ. */
+static void compare(buf file, rng *r, arena *a, const char *what, uint64_t seed)
+{
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, PLENTY);
+    pd_stream s = {0};
+    pprofdelta_error whole_err = {0}, err = {0};
+    buf whole, got = buf_begin(a);
+    pprofdelta_status want = read_whole(&mem, file, a, &whole, &whole_err);
+    pprofdelta_status status = read_stream(&s, &mem, file, 1 + rng_below(r, 500), r, &got, &err);
+    pd_stream_end(&s);
+    bool is_lenient = !want || !strstr(whole_err.text, "damaged");
+    if (is_lenient && status == PPROFDELTA_E_INFLATE && strstr(err.text, "the deflate data is"))
+        CHECK_MSG(err.offset < file.len && (want || err.offset >= 10), "seed %" PRIu64 ", %s: %s",
+                  seed, what, err.text);
+    else if (status == PPROFDELTA_E_LIMIT) /* a window that only the whole way does without */
+        CHECK_MSG(strstr(err.text, "max-memory"), "%s", err.text);
+    else if (status && file.len && file.ptr[0] == 0x28) /* zstd has other words for a part */
+        CHECK_MSG(status == want, "seed %" PRIu64 ", %s: %s", seed, what, err.text);
+    else
+        CHECK_MSG(status == want &&
+                      (status
+                           ? err.offset == whole_err.offset && strcmp(err.text, whole_err.text) == 0
+                           : got.len == whole.len && memcmp(got.ptr, whole.ptr, got.len) == 0),
+                  "seed %" PRIu64 ", %s: \"%s\" at %" PRIu64 ", not \"%s\" at %" PRIu64, seed, what,
+                  err.text, err.offset, whole_err.text, whole_err.offset);
+    CHECK(mem.used == 0);
+}
+
+TEST(what_is_wrong_is_told_as_by_the_whole_way)
+{
+    seed_range range = seeds(1);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        rng r = {seed};
+        arena a = {0};
+        buf content = draw_content(&a, &r, rng_below(&r, 300));
+        buf file = draw_file(&a, &r, content);
+        for (size_t len = 0; len < file.len; len++)
+            compare((buf){.ptr = file.ptr, .len = len}, &r, &a, "cut off", seed);
+        for (size_t bit = 0; bit < file.len * 8; bit++) {
+            file.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+            compare(file, &r, &a, "a bit flipped", seed);
+            file.ptr[bit / 8] ^= (uint8_t)(1 << bit % 8);
+        }
+        buf more = buf_begin(&a);
+        buf_add(&more, file.ptr, file.len);
+        buf_text(&more, "more");
+        compare(more, &r, &a, "more behind it", seed);
+        arena_free(&a);
+    }
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Limits
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(what_the_limit_cannot_hold_is_refused_only_if_it_is_there)
+{
+    enum { LEN = 4 << 20, LIMIT = 1 << 20, PIECE = 1000 };
+    arena a = {0};
+    rng r = {1};
+    buf content = {.arena = &a, .ptr = arena_alloc(&a, LEN), .len = LEN};
+    for (size_t i = 0; i < LEN; i++)
+        content.ptr[i] = (uint8_t)(rng_next(&r) >> 60);
+    const buf files[] = {content, pack_gzip(&a, content, 1), pack_zstd(&a, content, 20)};
+    for (size_t i = 0; i < 3; i++) {
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, LIMIT);
+        pd_stream s = {0};
+        pd_bytes out;
+        pprofdelta_error err;
+        for (int there = 0; there < 2; there++) {
+            uint64_t from = LEN / 4, need = there ? LEN / 2 : LEN;
+            REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, PIECE, &err));
+            pprofdelta_status status = pd_stream_reach(&s, from, need, &out, &err);
+            CHECK_MSG(status == (there ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK), "file %zu", i);
+            CHECK(there || (s.is_done && out.len && out.len < need &&
+                            memcmp(out.ptr, content.ptr + from, out.len) == 0));
+        }
+        CHECK(mem.peak <= LIMIT);
+        pd_stream_end(&s);
+        CHECK(mem.used == 0);
+    }
+    arena_free(&a);
+}
+
+TEST(what_inflates_without_end_is_refused)
+{
+    enum { LEN = 16 << 20 };
+    arena a = {0};
+    buf zeros = {.arena = &a, .ptr = arena_alloc(&a, LEN), .len = LEN};
+    const buf files[] = {pack_gzip(&a, zeros, 1), pack_gzip(&a, zeros, 3), pack_zstd(&a, zeros, 1)};
+    for (size_t i = 0; i < 3; i++) {
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, 1 << 20);
+        pd_stream s = {0};
+        pprofdelta_error err;
+        REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, 1000, &err));
+        pprofdelta_status status = pd_stream_finish(&s, &err);
+        CHECK_MSG(status == PPROFDELTA_E_LIMIT, "file %zu: status %d", i, status);
+        CHECK(strstr(err.text, "max-memory") != NULL && strcmp(err.stage, "inflate") == 0);
+        CHECK(pd_stream_len(&s) < (uint64_t)files[i].len * PD_STREAM_RATIO + (300 << 10));
+        pd_stream_end(&s);
+    }
+    arena_free(&a);
+}
+
+TEST(a_failed_allocation_is_told)
+{
+    arena a = {0};
+    rng r = {7};
+    buf content = draw_content(&a, &r, 100000);
+    const buf files[] = {content, pack_gzip(&a, content, 2), pack_zstd(&a, content, 2)};
+    for (size_t i = 0; i < 3; i++) {
+        bool refused = true;
+        for (size_t nth = 1; refused; nth++) {
+            tracker memory = {.fail_at = nth};
+            pprofdelta_allocator allocator = tracker_allocator(&memory);
+            pd_mem mem;
+            pd_mem_init(&mem, &allocator, PLENTY);
+            pd_stream s = {0};
+            buf got = buf_begin(&a);
+            pprofdelta_status status = read_stream(&s, &mem, files[i], 1000, &r, &got, NULL);
+            refused = memory.refused > 0;
+            CHECK_MSG(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK),
+                      "file %zu, allocation %zu", i, nth);
+            pd_stream_end(&s);
+            CHECK(memory.live == 0);
+        }
+    }
+    arena_free(&a);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Writing
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(any_parts_compress_to_what_inflates_to_the_whole)
+{
+    seed_range range = seeds(3);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        rng r = {seed};
+        arena a = {0};
+        pd_mem mem;
+        pd_mem_init(&mem, NULL, PLENTY);
+        pd_deflater d = {.compression = (pprofdelta_compression)(seed % 3),
+                         .level = (int)rng_below(&r, 10)};
+        buf content = draw_content(&a, &r, rng_below(&r, 200000)), got;
+        for (int again = 0; again < 2; again++) {
+            pprofdelta_error err = {0};
+            pprofdelta_status status = pd_deflate_begin(&d, &err);
+            for (size_t at = 0, len; at <= content.len && !status; at += len + !len) {
+                len = rng_below(&r, rng_chance(&r, 50) ? 20000 : 50);
+                len = len < content.len - at ? len : content.len - at;
+                status = pd_deflate_part(&d, &mem, content.ptr + at, len, false, &err);
+                if (!len && at < content.len)
+                    status = pd_deflate_part(&d, &mem, content.ptr + at, 1, false, &err);
+            }
+            if (!again) /* given up: a new beginning makes up for it */
+                continue;
+            status = status ? status : pd_deflate_part(&d, &mem, NULL, 0, true, &err);
+            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
+        }
+        collector c = {.bytes = buf_begin(&a)};
+        pprofdelta_sink sink = collector_sink(&c);
+        uint64_t written = 0;
+        CHECK(pd_deflate_write(&d, &sink, &written, NULL) == PPROFDELTA_OK);
+        CHECK(c.calls == 1 && written == c.bytes.len);
+        CHECK(unpack(&a, c.bytes.ptr, c.bytes.len, &got) || d.compression == PPROFDELTA_PLAIN);
+        if (d.compression == PPROFDELTA_PLAIN)
+            got = c.bytes;
+        CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
+                  "seed %" PRIu64, seed);
+        pd_deflater_fini(&d, &mem);
+        CHECK(mem.used == 0);
+        arena_free(&a);
+    }
+}
+
+TEST_MAIN(CASE(any_pieces_are_the_whole), CASE(what_is_wrong_is_told_as_by_the_whole_way),
+          CASE(what_the_limit_cannot_hold_is_refused_only_if_it_is_there),
+          CASE(what_inflates_without_end_is_refused), CASE(a_failed_allocation_is_told),
+          CASE(any_parts_compress_to_what_inflates_to_the_whole))
