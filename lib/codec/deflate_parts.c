@@ -98,8 +98,11 @@ pprofdelta_status pd_deflate_part(pd_deflater *d, pd_mem *mem, const uint8_t *in
 {
     if (d->compression == PPROFDELTA_PLAIN)
         return copy(d, mem, in, len, err);
+    static const uint8_t nothing[1] = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     size_t pos = 0;
+    if (!len)
+        in = nothing; /* so that there is something to point to */
     for (bool is_done = false; !status && !is_done;) {
         status = pd_buffer_room(mem, &d->out, ROOM, err);
         if (!status)
