@@ -14,12 +14,17 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err)
 {
     size_t values;
+    size_t sides;
     if (need < ledger->keys.cap) /* which may stem from a time with fewer counters to an entry */
         need = ledger->keys.cap;
     if (__builtin_mul_overflow(need, ledger->counters, &values))
         values = SIZE_MAX;
+    if (__builtin_mul_overflow(need, ledger->side_len, &sides))
+        sides = SIZE_MAX;
     pprofdelta_status status =
         pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
     if (!status)
         status =
             pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err);
@@ -59,6 +64,22 @@ void pd_ledger_settle(pd_ledger *ledger)
     ledger->committed = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)
         ledger->seen[i] = ledger->window;
+}
+
+pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
+                                  pprofdelta_error *err)
+{
+    size_t sides;
+    if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
+        sides = SIZE_MAX;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
+    if (status)
+        return status;
+    ledger->side_len = side_len;
+    if (sides)
+        memset(ledger->side, 0, sides);
+    return PPROFDELTA_OK;
 }
 
 void pd_ledger_rollback(pd_ledger *ledger)
@@ -106,6 +127,8 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
             ledger->seen[kept] = ledger->seen[i];
             memcpy(pd_ledger_base(ledger, kept), pd_ledger_base(ledger, i),
                    ledger->counters * sizeof *ledger->base);
+            if (ledger->side_len)
+                memcpy(pd_ledger_side(ledger, kept), pd_ledger_side(ledger, i), ledger->side_len);
         }
         kept++;
     }
@@ -133,5 +156,6 @@ void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
     pd_keymap_release(&ledger->keys, mem);
     pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
     pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
+    pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
     *ledger = (pd_ledger){0};
 }

@@ -3,6 +3,7 @@
  *     keys   [ k0 | k1 | k2 ... ]             who: pd_keymap numbers them
  *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    its counters, `counters` to an entry
  *     seen   [ w | w | w ... ]                the number of the window that last had it
+ *     side   [ b.. | b.. | b.. ... ]          what else the door keeps of it: side_len bytes
  *
  * The first `committed` entries are remembered; those behind them were met in the window that is
  * under way and are taken back when it is abandoned. An entry that a window does not have stays, at
@@ -19,7 +20,9 @@ typedef struct pd_ledger {
     pd_keymap keys;
     int64_t *base;
     uint32_t *seen;
-    size_t base_cap, seen_cap; /* in values and in entries; keys.cap rules */
+    uint8_t *side;
+    size_t side_len;                     /* 0: nothing */
+    size_t base_cap, seen_cap, side_cap; /* in values, entries and bytes; keys.cap rules */
     size_t counters;
     size_t committed;
     size_t unindexed; /* entries just put: keys that are not in their slots yet */
@@ -33,6 +36,15 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 /* Makes room for `need` entries in all. */
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
+
+/* From now on an entry has a side of so many bytes, zeros to begin with. It had none so far. */
+pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
+                                  pprofdelta_error *err);
+
+static inline uint8_t *pd_ledger_side(const pd_ledger *ledger, size_t entry)
+{
+    return ledger->side + entry * ledger->side_len;
+}
 
 static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
 {

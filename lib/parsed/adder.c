@@ -12,7 +12,7 @@
  * because what it has in the end is known only then: samples may come to nothing. */
 #include "parsed/context.h"
 #include "parsed/join.h"
-#include "parsed/stamp.h"
+#include "profile/stamp.h"
 
 struct pprofdelta_adder {
     pprofdelta *pd;

@@ -1,6 +1,6 @@
 /* The life of a context, and the calls that look at a profile without remembering it. */
 #include "parsed/context.h"
-#include "parsed/stamp.h"
+#include "profile/stamp.h"
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
 {

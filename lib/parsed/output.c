@@ -1,6 +1,6 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "parsed/context.h"
-#include "parsed/stamp.h"
+#include "profile/stamp.h"
 
 void pd_output_types(pprofdelta *pd)
 {
@@ -78,10 +78,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
 
 void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp)
 {
-    char text[PD_STAMP_MAX];
-    size_t len = pd_stamp_write(stamp, text);
-    pd_compact_comment(&pd->compact,
-                       pd_compact_string(&pd->compact, (pd_bytes){(const uint8_t *)text, len}));
+    pd_stamp_add(stamp, 0, &pd->compact);
 }
 
 void pd_output_comments(pprofdelta *pd)

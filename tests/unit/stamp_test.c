@@ -1,7 +1,7 @@
 /* Stamps, written and read: there and back, what is understood, and what is not. */
 #include "../support/test.h"
 
-#include "parsed/stamp.h"
+#include "profile/stamp.h"
 #include "rng.h"
 
 #include <stdlib.h>

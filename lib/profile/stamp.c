@@ -1,5 +1,5 @@
 /* The stamp, written and read: see stamp.h. */
-#include "parsed/stamp.h"
+#include "profile/stamp.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -20,6 +20,16 @@ size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
                             PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s%s",
                             stamp->from_nanos, stamp->to_nanos, sequence,
                             restart ? " restart=" : "", restart ? restart : "");
+}
+
+void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact)
+{
+    char text[PD_STAMP_MAX + 32];
+    size_t len = pd_stamp_write(stamp, text);
+    if (pid)
+        len += (size_t)snprintf(text + len, sizeof text - len, " pid=%" PRId64, pid);
+    pd_bytes bytes = {(const uint8_t *)text, len};
+    pd_compact_comment(compact, pd_compact_string(compact, bytes));
 }
 
 /* A word of the comment, "name=value", cut off its rest. */

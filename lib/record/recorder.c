@@ -1,0 +1,480 @@
+/* The life of a recorder and of its windows. */
+#include "record/recorder.h"
+
+#include "profile/stack.h"
+
+#include <math.h>
+#include <time.h>
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
+                                      pprofdelta_recorder_options *out, pprofdelta_error *err)
+{
+    *out = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
+    if (!given)
+        return PPROFDELTA_OK;
+    if (given->size != sizeof *given)
+        return refuse(err, "options.size is not that of this version's "
+                           "pprofdelta_recorder_options");
+    *out = *given;
+    const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
+                           PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
+    if (out->flags & ~known)
+        return refuse(err, "options.flags has a bit that a recorder does not know");
+    if ((unsigned)out->kind > PPROFDELTA_KIND_TYPES)
+        return refuse(err, "options.kind is not one of pprofdelta_kind");
+    if (out->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
+        return refuse(err, "a recorder keeps no stacks for negative deltas");
+    if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
+        return refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
+    if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
+        return refuse(err, "options.first is not one of pprofdelta_first");
+    if ((unsigned)out->compression > PPROFDELTA_PLAIN)
+        return refuse(err, "options.compression is not one of pprofdelta_compression");
+    if (out->level < 0 || out->level > 9)
+        return refuse(err, "options.level is not from 0 to 9");
+    if (out->kind != PPROFDELTA_KIND_TYPES && (out->types || out->period_type || out->period_unit))
+        return refuse(err, "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
+    if (out->kind == PPROFDELTA_KIND_TYPES && (!out->types || !out->types_len))
+        return refuse(err, "options.types is empty");
+    if (out->types_len > PPROFDELTA_MAX_TYPES)
+        return refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
+    return PPROFDELTA_OK;
+}
+
+static pd_bytes bytes_of(const char *text)
+{
+    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_value_type *types,
+                                   size_t len, pprofdelta_error *err)
+{
+    pd_type_name names[PPROFDELTA_MAX_TYPES];
+    for (size_t i = 0; i < len; i++)
+        names[i] =
+            (pd_type_name){bytes_of(types[i].type), bytes_of(types[i].unit), types[i].is_counter};
+    pprofdelta_status status = pd_schema_set(&r->schema, &r->mem, names, len, err);
+    if (!status && !r->schema.counters)
+        status = refuse(err, "options.types has no counter: there is nothing to subtract");
+    if (!status)
+        status = pd_schema_match(&r->schema, names, len, &r->columns, err);
+    if (!status)
+        pd_ledger_clear(&r->ledger, r->schema.counters);
+    return status;
+}
+
+static pprofdelta_status keep_text(pprofdelta_recorder *r, const char *text, size_t *off,
+                                   pprofdelta_error *err)
+{
+    size_t len = text ? strlen(text) + 1 : 1;
+    *off = r->text.len;
+    pprofdelta_status status = pd_buffer_room(&r->mem, &r->text, len, err);
+    if (status)
+        return status;
+    memcpy(r->text.ptr + r->text.len, text ? text : "", len);
+    r->text.len += len;
+    return PPROFDELTA_OK;
+}
+
+/* What the kinds bring with them. */
+static void fill_kind(pprofdelta_recorder_options *o)
+{
+    static const pprofdelta_value_type heap[] = {{"alloc_objects", "count", 1},
+                                                 {"alloc_space", "bytes", 1},
+                                                 {"inuse_objects", "count", 0},
+                                                 {"inuse_space", "bytes", 0}};
+    static const pprofdelta_value_type contention[] = {{"contentions", "count", 1},
+                                                       {"delay", "nanoseconds", 1}};
+    if (o->kind == PPROFDELTA_KIND_HEAP) {
+        o->types = heap;
+        o->types_len = sizeof heap / sizeof *heap;
+        o->period_type = "space";
+        o->period_unit = "bytes";
+    } else if (o->kind == PPROFDELTA_KIND_CONTENTION) {
+        o->types = contention;
+        o->types_len = sizeof contention / sizeof *contention;
+        o->period_type = "contentions";
+        o->period_unit = "count";
+    }
+}
+
+static pprofdelta_status set_up(pprofdelta_recorder *r, const pprofdelta_recorder_options *o,
+                                pprofdelta_error *err)
+{
+    size_t period_type_off;
+    pprofdelta_status status = set_types(r, o->types, o->types_len, err);
+    if (!status)
+        status = keep_text(r, o->period_type, &period_type_off, err); /* at 0 */
+    if (!status)
+        status = keep_text(r, o->period_unit, &r->period_unit_off, err);
+    if (!status)
+        status = keep_text(r, o->default_type, &r->default_type_off, err);
+    return status;
+}
+
+pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
+                                          const pprofdelta_allocator *allocator,
+                                          pprofdelta_recorder **out, pprofdelta_error *err)
+{
+    pprofdelta_recorder_options o;
+    pprofdelta_status status = read_options(options, &o, err);
+    if (status)
+        return status;
+    fill_kind(&o);
+    pd_mem mem;
+    pd_mem_init(&mem, allocator, o.max_memory ? o.max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta_recorder *r = NULL;
+    size_t cap = 0;
+    status = pd_mem_reserve(&mem, &r, &cap, 1, sizeof *r, err);
+    if (status)
+        return status;
+    memset(r, 0, sizeof *r);
+    r->mem = mem;
+    r->flags = o.flags;
+    r->kind = o.kind;
+    r->on_reset = o.on_reset;
+    r->first = o.first;
+    r->symbolize = o.symbolize;
+    r->symbolize_cookie = o.symbolize_cookie;
+    r->started_nanos = o.started_nanos;
+    r->has_period_type = o.period_type || o.period_unit;
+    r->deflater.compression = o.compression;
+    r->deflater.level = o.level;
+    pd_maps_clear(&r->maps);
+    status = set_up(r, &o, err);
+    if (status) {
+        pprofdelta_recorder_free(r);
+        return status;
+    }
+    *out = r;
+    return PPROFDELTA_OK;
+}
+
+void pprofdelta_recorder_free(pprofdelta_recorder *r)
+{
+    if (!r)
+        return;
+    pd_mem *mem = &r->mem;
+    pd_schema_release(&r->schema, mem);
+    pd_buffer_release(mem, &r->text);
+    pd_ledger_release(&r->ledger, mem);
+    pd_window_release(&r->window, mem);
+    pd_buffer_release(mem, &r->arena);
+    pd_symbols_release(&r->symbols, mem);
+    pd_maps_release(&r->maps, mem);
+    pd_compact_release(&r->compact, mem);
+    pd_deflater_fini(&r->deflater, mem);
+    pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
+    pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);
+    pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
+    pd_mem last = *mem;
+    size_t cap = 1;
+    pd_mem_release(&last, &r, &cap, sizeof *r);
+}
+
+/* ---- begin ------------------------------------------------------------------------------------- */
+
+static int64_t now_nanos(void)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+static bool is_number(double number)
+{
+    return isfinite(number) && number >= 0;
+}
+
+static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_look *look,
+                                    pprofdelta_error *err)
+{
+    double factors[PPROFDELTA_MAX_TYPES];
+    if (!is_number(look->fraction) || look->fraction > 1 || !is_number(look->cycles_per_second))
+        return refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
+                           "above 0");
+    double fraction = look->fraction > 0 ? look->fraction : 1;
+    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && look->period > 1;
+    for (size_t i = 0; i < r->columns.len; i++) {
+        factors[i] = 1;
+        if (r->kind == PPROFDELTA_KIND_CONTENTION)
+            factors[i] =
+                (i == 1 && look->cycles_per_second > 0 ? 1e9 / look->cycles_per_second : 1) /
+                fraction;
+        else if (r->kind == PPROFDELTA_KIND_TYPES && look->scales)
+            factors[i] = look->scales[i];
+        if (!is_number(factors[i]) || factors[i] == 0)
+            return refuse(err, "a scale is not a number above 0");
+        r->scales[r->columns.slot[i]] = pd_scale_of(factors[i]);
+        r->is_scaled |= factors[i] != 1;
+    }
+    return PPROFDELTA_OK;
+}
+
+/* From the first window on that is scaled the entries have carries. */
+static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (r->is_scaled && !r->ledger.side_len)
+        status = pd_ledger_widen(&r->ledger, &r->mem, PD_CARRY_BYTES * r->schema.counters, err);
+    if (!status)
+        status = pd_window_begin(&r->window, &r->mem, &r->ledger, r->schema.len, 0, err);
+    return status;
+}
+
+pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofdelta_look *how,
+                                            pprofdelta_error *err)
+{
+    static const pprofdelta_look zeros = {0};
+    const pprofdelta_look *look = how ? how : &zeros;
+    if (r->state != PD_RECORDER_IDLE)
+        return refuse(err, "a window is under way: pprofdelta_recorder_commit or "
+                           "pprofdelta_recorder_abandon comes first");
+    pprofdelta_status status = set_scales(r, look, err);
+    if (!status)
+        status = make_room(r, err);
+    if (status)
+        return status;
+    r->time_nanos = look->time_nanos ? look->time_nanos : now_nanos();
+    r->period = look->period;
+    r->restarted = look->restarted;
+    r->trouble.status = PPROFDELTA_OK;
+    r->samples_in = 0;
+    r->arena.len = 0;
+    r->is_written = false;
+    /* Nothing can come of a record that did not move, unless all of them turn out to be new. */
+    r->window.skips_still =
+        r->on_reset == PPROFDELTA_ON_RESET_CLAMP && r->has_base && !r->restarted;
+    r->state = PD_RECORDER_FILLING;
+    return PPROFDELTA_OK;
+}
+
+/* ---- add --------------------------------------------------------------------------------------- */
+
+enum { SEED_RECORD = 201 };
+
+static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, size_t depth)
+{
+    pd_key key = pd_key_of_bytes(stack, depth * sizeof *stack, 0);
+    if (!record->block_size && !record->labels_len)
+        return key;
+    pd_stack_hash labels = {0};
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        pd_key names =
+            pd_label_names_key(bytes_of(l->key), bytes_of(l->str), bytes_of(l->num_unit));
+        pd_stack_hash_label(&labels, pd_label_key(names, l->num));
+    }
+    uint64_t words[] = {key.lo,
+                        key.hi,
+                        labels.labels.lo,
+                        labels.labels.hi,
+                        labels.labels_len,
+                        (uint64_t)record->block_size};
+    return pd_key_of_words(words, 6, SEED_RECORD);
+}
+
+/* How many leading frames are not shown: none, if nothing would be left. */
+static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                      size_t *out, pprofdelta_error *err)
+{
+    for (*out = 0; r->symbolize && *out < record->depth; ++*out) {
+        uint32_t place;
+        pprofdelta_status status = pd_recorder_place(r, record->stack[*out], &place, err);
+        if (status)
+            return status;
+        if (!r->symbols.places[place].is_hidden)
+            return PPROFDELTA_OK;
+    }
+    *out = 0;
+    return PPROFDELTA_OK;
+}
+
+static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *record, size_t depth)
+{
+    size_t size = sizeof(pd_kept);
+    size +=
+        r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        size += sizeof(pd_kept_label) + bytes_of(l->key).len + bytes_of(l->str).len +
+                bytes_of(l->num_unit).len;
+    }
+    return size;
+}
+
+static void put(pd_buffer *arena, const void *ptr, size_t len)
+{
+    if (len)
+        memcpy(arena->ptr + arena->len, ptr, len);
+    arena->len += len;
+}
+
+/* There is room for it. */
+static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const uintptr_t *stack,
+                 size_t depth)
+{
+    pd_buffer *arena = &r->arena;
+    pd_kept kept = {depth, record->labels_len, record->block_size};
+    put(arena, &kept, sizeof kept);
+    if (r->flags & PPROFDELTA_BORROW_STACKS)
+        put(arena, &stack, sizeof stack);
+    else
+        put(arena, stack, depth * sizeof *stack);
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        pd_bytes key = bytes_of(l->key), str = bytes_of(l->str), num_unit = bytes_of(l->num_unit);
+        pd_kept_label label = {l->num, key.len, str.len, num_unit.len};
+        put(arena, &label, sizeof label);
+        put(arena, key.ptr, key.len);
+        put(arena, str.ptr, str.len);
+        put(arena, num_unit.ptr, num_unit.len);
+    }
+    arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
+}
+
+const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
+{
+    const uint8_t *at = r->arena.ptr + r->window.origin[row];
+    pd_kept kept;
+    memcpy(&kept, at, sizeof kept);
+    *depth = kept.depth;
+    at += sizeof kept;
+    if (!(r->flags & PPROFDELTA_BORROW_STACKS))
+        return (const void *)at; /* aligned: see keep */
+    const uintptr_t *stack;
+    memcpy(&stack, at, sizeof stack);
+    return stack;
+}
+
+static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
+                             const int64_t *row, pprofdelta_error *err)
+{
+    size_t hidden;
+    pprofdelta_status status = count_hidden(r, record, &hidden, err);
+    if (status)
+        return status;
+    const uintptr_t *stack = record->depth ? record->stack + hidden : NULL;
+    size_t depth = record->depth - hidden;
+    status =
+        pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);
+    if (status)
+        return status;
+    size_t before = r->window.len;
+    status =
+        pd_window_add(&r->window, &r->mem, key_of(record, stack, depth), r->arena.len, row, err);
+    if (!status && r->window.len > before)
+        keep(r, record, stack, depth);
+    return status;
+}
+
+static pprofdelta_status check_record(const pprofdelta_recorder *r, const pprofdelta_record *record,
+                                      pprofdelta_error *err)
+{
+    if (r->state != PD_RECORDER_FILLING)
+        return refuse(err, r->state == PD_RECORDER_IDLE
+                               ? "no window is under way: pprofdelta_recorder_begin comes first"
+                               : "the window was written already");
+    if (r->trouble.status) {
+        if (err)
+            *err = r->trouble;
+        return r->trouble.status;
+    }
+    if (!record->values || (record->depth && !record->stack) ||
+        (record->labels_len && !record->labels))
+        return refuse(err, "a record has no values, or an array that is NULL and whose length is "
+                           "not 0");
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                          pprofdelta_error *err)
+{
+    int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
+    pprofdelta_status status = check_record(r, record, err);
+    if (status)
+        return status;
+    r->samples_in++;
+    for (size_t i = 0; i < r->columns.len; i++)
+        any |= row[r->columns.slot[i]] = record->values[i];
+    if (!any)
+        return PPROFDELTA_OK;
+    status = add(r, record, row, &r->trouble);
+    if (status && err)
+        *err = r->trouble;
+    return status;
+}
+
+/* ---- the end of a window ----------------------------------------------------------------------- */
+
+void pprofdelta_recorder_commit(pprofdelta_recorder *r)
+{
+    if (r->state != PD_RECORDER_WRITING || !r->is_written) {
+        pprofdelta_recorder_abandon(r);
+        return;
+    }
+    if (r->ledger.side_len)
+        pd_recorder_carry_on(r);
+    pd_window_commit(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
+    r->last_nanos = r->time_nanos;
+    r->sequence++;
+    r->has_base = true;
+    r->state = PD_RECORDER_IDLE;
+}
+
+void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
+{
+    if (r->state == PD_RECORDER_IDLE)
+        return;
+    pd_window_abandon(&r->window);
+    r->state = PD_RECORDER_IDLE;
+}
+
+/* ---- between windows --------------------------------------------------------------------------- */
+
+void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
+{
+    if (r->state != PD_RECORDER_IDLE)
+        return;
+    pd_symbols_clear(&r->symbols);
+    pd_maps_clear(&r->maps);
+}
+
+static uint64_t symbols_bytes(const pprofdelta_recorder *r)
+{
+    const pd_symbols *s = &r->symbols;
+    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
+    uint64_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
+                     s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
+                     s->places_cap * sizeof *s->places;
+    for (size_t i = 0; i < 3; i++)
+        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
+    bytes += r->maps.cap * sizeof *r->maps.maps + r->maps.sorted_cap * sizeof *r->maps.sorted;
+    return bytes + r->maps.text.cap + r->maps.file.cap;
+}
+
+void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
+{
+    const pd_ledger *l = &r->ledger;
+    const pd_window *w = &r->window;
+    *out = (pprofdelta_recorder_size){
+        .entries = l->committed,
+        .ledger_bytes = l->keys.cap * sizeof *l->keys.keys +
+                        l->keys.slots_cap * sizeof *l->keys.slots + l->base_cap * sizeof *l->base +
+                        l->seen_cap * sizeof *l->seen + l->side_cap,
+        .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
+                        w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
+                        r->arena.cap,
+        .symbols_bytes = symbols_bytes(r),
+        .all_bytes = r->mem.used,
+    };
+}

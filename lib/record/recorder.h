@@ -1,0 +1,123 @@
+/* The records door: what a recorder of the public API holds.
+ *
+ *     record -> key -> window, stack -> arena                         (recorder.c)
+ *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
+ *     emission -> places -> compact -> deflate -> sink                (recorder_write.c)
+ *
+ * A stack is known by its program counters as they are. Within one process they and the places that
+ * they stand for are the same, and so the many stacks of which nothing comes cost a hash of their
+ * bytes and nothing else: no program counter is looked up for them. (Those that lead a stack are,
+ * where a callback may hide them: what is hidden takes no part in the key.)
+ *
+ * The arena keeps what the rows of the window under way will need if they come out:
+ *
+ *     kept | depth program counters, or where they are borrowed | kept_label text | kept_label text ...
+ */
+#ifndef PD_RECORD_RECORDER_H
+#define PD_RECORD_RECORDER_H
+
+#include "codec/deflate.h"
+#include "delta/reset.h"
+#include "delta/tally.h"
+#include "delta/types.h"
+#include "record/maps.h"
+#include "record/scale.h"
+#include "record/symbols.h"
+
+typedef struct pd_kept {
+    size_t depth;
+    size_t labels_len;
+    int64_t block_size;
+} pd_kept;
+
+typedef struct pd_kept_label {
+    int64_t num;
+    size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
+} pd_kept_label;
+
+/* A sample that comes out: its row, and in `frames` its places; its values are in `values`, in the
+ * order of columns. */
+typedef struct pd_emitted {
+    size_t row;
+    size_t frames_first;
+} pd_emitted;
+
+typedef enum pd_recorder_state {
+    PD_RECORDER_IDLE,
+    PD_RECORDER_FILLING,
+    PD_RECORDER_WRITING
+} pd_recorder_state;
+
+struct pprofdelta_recorder {
+    pd_mem mem;
+    /* What the caller chose. */
+    unsigned flags;
+    pprofdelta_kind kind;
+    pprofdelta_on_reset on_reset;
+    pprofdelta_first first;
+    pprofdelta_symbolize *symbolize;
+    void *symbolize_cookie;
+    int64_t started_nanos;
+    pd_schema schema;
+    pd_columns columns;
+    pd_buffer text; /* period type, period unit and default type, each with a NUL behind it */
+    size_t period_unit_off, default_type_off;
+    bool has_period_type;
+    /* What is remembered. The side of a ledger entry is the carries of its counters. */
+    pd_ledger ledger;
+    int64_t last_nanos;
+    uint64_t sequence; /* of the last committed window */
+    bool has_base;
+    /* The window under way. */
+    pd_recorder_state state;
+    bool is_written; /* the last write succeeded */
+    bool is_scaled;
+    int64_t time_nanos, period;
+    int restarted;
+    pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
+    pprofdelta_error trouble;              /* a record is missing, and why */
+    uint64_t samples_in;
+    pd_window window;
+    pd_buffer arena;
+    pd_subtraction how;
+    pprofdelta_restart restart;
+    /* Machinery, kept for its capacity. */
+    pd_symbols symbols;
+    pd_maps maps;
+    bool has_read_again; /* the maps, in this write */
+    pd_compact compact;
+    pd_deflater deflater;
+    pd_emitted *emitted;
+    uint32_t *frames;
+    int64_t *values;
+    size_t emitted_len, frames_len;
+    size_t emitted_cap, frames_cap, values_cap;
+    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
+};
+
+/* The stack of a row: `depth` program counters. */
+const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);
+
+/* recorder_places.c: the place of a program counter, which is symbolised if it is new. */
+pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc, uint32_t *out,
+                                    pprofdelta_error *err);
+
+/* ... with its mapping, as the output needs it. */
+pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *recorder, uintptr_t pc,
+                                           uint32_t *out, pprofdelta_error *err);
+
+/* recorder_window.c: what the window is (how, restart). */
+pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
+
+/* The unsampled values of a row's increment, in the row's order. carries are those of its counters,
+ * before and after. */
+void pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
+                          const int64_t *raw, pd_carry *carries, int64_t *out);
+
+/* The carries that a row begins the window with. */
+void pd_recorder_load_carries(const pprofdelta_recorder *recorder, size_t row, pd_carry *carries);
+
+/* Moves the carries of the rows on, before the window is committed. */
+void pd_recorder_carry_on(pprofdelta_recorder *recorder);
+
+#endif

@@ -1,0 +1,88 @@
+/* What a filled window is, and what becomes of its numbers: the verdict and unsampling. */
+#include "record/recorder.h"
+
+static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s",
+                   restart == PPROFDELTA_RESTART_STARTED ? "counting began anew"
+                   : restart == PPROFDELTA_RESTART_MASS
+                       ? "half of what the last window had counted, or more, is gone"
+                       : "a counter went backwards");
+}
+
+pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    r->restart = PPROFDELTA_RESTART_NONE;
+    if (!r->has_base) {
+        r->how = r->first == PPROFDELTA_FIRST_ZERO ? PD_SUBTRACT_ALL : PD_SUBTRACT_NOTHING;
+        return PPROFDELTA_OK;
+    }
+    pd_reset_facts facts = {.on_reset = r->on_reset};
+    pd_verdict verdict = pd_reset_judge(&r->window, &facts);
+    if (r->restarted)
+        verdict.restart = PPROFDELTA_RESTART_STARTED;
+    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
+    if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
+        return refuse_reset(verdict.restart, err);
+    r->restart = verdict.restart;
+    r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
+    return PPROFDELTA_OK;
+}
+
+/* ---- unsampling -------------------------------------------------------------------------------- */
+
+/* The scale of these allocations in a heap: objects and bytes have the same. */
+static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int64_t objects,
+                           int64_t bytes)
+{
+    double size = (double)block_size;
+    if (block_size <= 0 && objects > 0)
+        size = (double)bytes / (double)objects;
+    return pd_scale_of_size(size, (double)r->period);
+}
+
+void pd_recorder_unsample(const pprofdelta_recorder *r, int64_t block_size, const int64_t *raw,
+                          pd_carry *carries, int64_t *out)
+{
+    pd_carry none;
+    if (!r->is_scaled) {
+        memcpy(out, raw, r->schema.len * sizeof *out);
+        return;
+    }
+    for (size_t i = 0; i < r->schema.len; i++) {
+        pd_scale scale = r->scales[i];
+        if (r->kind == PPROFDELTA_KIND_HEAP) /* (objects, bytes) twice */
+            scale = heap_scale(r, block_size, raw[i & ~(size_t)1], raw[i | 1]);
+        none = 0;
+        out[i] = pd_scale_apply(scale, raw[i], i < r->schema.counters ? &carries[i] : &none);
+    }
+}
+
+void pd_recorder_load_carries(const pprofdelta_recorder *r, size_t row, pd_carry *carries)
+{
+    const pd_ledger *ledger = &r->ledger;
+    size_t entry = r->window.entry[row];
+    bool is_known = entry < ledger->committed && r->how == PD_SUBTRACT_CLAMP && ledger->side_len;
+    const uint8_t *side = is_known ? pd_ledger_side(ledger, entry) : NULL;
+    for (size_t i = 0; i < r->schema.counters; i++)
+        carries[i] = side ? pd_carry_load(side + i * PD_CARRY_BYTES) : 0;
+}
+
+void pd_recorder_carry_on(pprofdelta_recorder *r)
+{
+    int64_t raw[PPROFDELTA_MAX_TYPES], out[PPROFDELTA_MAX_TYPES];
+    pd_carry carries[PPROFDELTA_MAX_TYPES];
+    for (size_t row = 0; row < r->window.len; row++) {
+        bool moved = pd_subtract_row(&r->window, row, r->how, raw);
+        pd_recorder_load_carries(r, row, carries);
+        if (moved) {
+            pd_kept kept;
+            memcpy(&kept, r->arena.ptr + r->window.origin[row], sizeof kept);
+            pd_recorder_unsample(r, kept.block_size, raw, carries, out);
+        }
+        uint8_t *side = pd_ledger_side(&r->ledger, r->window.entry[row]);
+        for (size_t i = 0; i < r->schema.counters; i++)
+            pd_carry_store(side + i * PD_CARRY_BYTES, carries[i]);
+    }
+}

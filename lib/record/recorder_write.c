@@ -1,0 +1,321 @@
+/* From a judged window to the sink.
+ *
+ * Two passes over what comes out. The first finds every place, so that whatever can fail, and what
+ * is to be known of a mapping before it is written, is behind it; the second writes. */
+#include "profile/stamp.h"
+#include "record/recorder.h"
+
+/* ---- the first pass ---------------------------------------------------------------------------- */
+
+static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pprofdelta_error *err)
+{
+    size_t depth;
+    const uintptr_t *stack = pd_recorder_stack(r, row, &depth);
+    pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
+                                           r->frames_len + depth, sizeof *r->frames, err);
+    for (size_t i = 0; i < depth && !status; i++)
+        status = pd_recorder_mapped_place(r, stack[i], &r->frames[r->frames_len + i], err);
+    if (!status)
+        r->frames_len += depth;
+    return status;
+}
+
+static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t *values,
+                              pprofdelta_error *err)
+{
+    size_t types = r->columns.len, nth = r->emitted_len;
+    pprofdelta_status status =
+        pd_mem_grow(&r->mem, &r->emitted, &r->emitted_cap, nth + 1, sizeof *r->emitted, err);
+    if (!status)
+        status = pd_mem_grow(&r->mem, &r->values, &r->values_cap, (nth + 1) * types,
+                             sizeof *r->values, err);
+    if (status)
+        return status;
+    r->emitted[nth] = (pd_emitted){row, r->frames_len};
+    for (size_t i = 0; i < types; i++)
+        r->values[nth * types + i] = values[r->columns.slot[i]];
+    status = find_places(r, row, err);
+    if (!status)
+        r->emitted_len++;
+    return status;
+}
+
+static bool is_any(const int64_t *values, size_t len)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < len; i++)
+        any |= values[i];
+    return any != 0;
+}
+
+/* tally may be NULL: nobody asked. */
+static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
+{
+    int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pd_carry carries[PPROFDELTA_MAX_TYPES];
+    r->emitted_len = r->frames_len = 0;
+    for (size_t row = 0; row < r->window.len; row++) {
+        if (!pd_subtract_row(&r->window, row, r->how, raw))
+            continue;
+        if (tally)
+            pd_tally_output(tally, raw, r->schema.len);
+        pd_kept kept;
+        memcpy(&kept, r->arena.ptr + r->window.origin[row], sizeof kept);
+        pd_recorder_load_carries(r, row, carries);
+        pd_recorder_unsample(r, kept.block_size, raw, carries, values);
+        pprofdelta_status status =
+            is_any(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
+        if (status)
+            return status;
+    }
+    return PPROFDELTA_OK;
+}
+
+/* ---- the second pass --------------------------------------------------------------------------- */
+
+static uint32_t write_text(pprofdelta_recorder *r, const void *text, size_t len)
+{
+    return pd_compact_string(&r->compact, (pd_bytes){text, len});
+}
+
+static uint32_t write_schema_text(pprofdelta_recorder *r, size_t off, size_t len)
+{
+    return write_text(r, r->schema.text.ptr + off, len);
+}
+
+static void write_types(pprofdelta_recorder *r)
+{
+    for (size_t i = 0; i < r->columns.len; i++) {
+        size_t slot = r->columns.slot[i];
+        uint32_t type =
+            write_schema_text(r, r->schema.names[slot].type, r->schema.names[slot].type_len);
+        uint32_t unit =
+            write_schema_text(r, r->schema.names[slot].unit, r->schema.names[slot].unit_len);
+        pd_compact_type(&r->compact, type, unit);
+    }
+}
+
+/* The flags of a mapping say that nobody needs to look for symbols. */
+static uint32_t write_map(pprofdelta_recorder *r, uint32_t map)
+{
+    uint64_t word = map, start;
+    pd_key key = pd_key_of_words(&word, 1, 0);
+    uint32_t id = pd_compact_find_mapping(&r->compact, key, &start);
+    if (id)
+        return id;
+    const pd_map *m = &r->maps.maps[map];
+    pd_bytes name = pd_maps_name(&r->maps, map), build_id = pd_maps_build_id(&r->maps, map);
+    pd_compact_mapping out = {
+        .start = m->start,
+        .limit = m->limit,
+        .file_offset = m->file_offset,
+        .filename = write_text(r, name.ptr, name.len),
+        .build_id = write_text(r, build_id.ptr, build_id.len),
+        .has = r->symbolize && !m->lacks_symbols ? 0xf : 0,
+    };
+    return pd_compact_add_mapping(&r->compact, key, &out, &start);
+}
+
+static pd_encoded write_place(pprofdelta_recorder *r, uint32_t place)
+{
+    uint32_t mapping = r->symbols.places[place].mapping;
+    uint32_t id = mapping == PD_NO_MAPPING ? 0 : write_map(r, mapping);
+    return pd_symbols_write_place(&r->symbols, &r->compact, place, id);
+}
+
+static void write_stack(pprofdelta_recorder *r, const uint32_t *frames, size_t depth)
+{
+    uint8_t *out = depth ? pd_compact_stack(&r->compact, depth) : NULL;
+    if (!out)
+        return;
+    for (size_t i = 0; i < depth; i++) {
+        const pd_symbol_place *place = &r->symbols.places[frames[i]];
+        bool is_written = pd_symbols_is_written(&r->symbols, frames[i]);
+        out = pd_compact_stack_put(out, is_written ? place->out : write_place(r, frames[i]));
+    }
+    pd_compact_stack_end(&r->compact, out);
+}
+
+static void write_label(pprofdelta_recorder *r, const pd_kept_label *label, const uint8_t *text)
+{
+    uint32_t key = write_text(r, text, label->key_len);
+    text += label->key_len;
+    uint32_t str = write_text(r, text, label->str_len);
+    text += label->str_len;
+    uint32_t num_unit = write_text(r, text, label->num_unit_len);
+    pd_compact_sample_label(&r->compact, key, str, label->num, num_unit);
+}
+
+static void write_labels(pprofdelta_recorder *r, size_t row)
+{
+    const uint8_t *at = r->arena.ptr + r->window.origin[row];
+    pd_kept kept;
+    pd_kept_label label;
+    memcpy(&kept, at, sizeof kept);
+    at += sizeof kept + (r->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
+                                                             : kept.depth * sizeof(uintptr_t));
+    if (kept.block_size) {
+        uint32_t bytes = write_text(r, "bytes", 5);
+        pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
+    }
+    for (size_t i = 0; i < kept.labels_len; i++) {
+        memcpy(&label, at, sizeof label);
+        at += sizeof label;
+        write_label(r, &label, at);
+        at += label.key_len + label.str_len + label.num_unit_len;
+    }
+}
+
+static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_nanos)
+{
+    const char *text = (const char *)r->text.ptr;
+    const char *period_unit = text + r->period_unit_off, *type = text + r->default_type_off;
+    return (pd_compact_header){
+        .has_period_type = r->has_period_type,
+        .period_type = write_text(r, text, strlen(text)),
+        .period_unit = write_text(r, period_unit, strlen(period_unit)),
+        .period = r->period,
+        .time_nanos = r->time_nanos,
+        .duration_nanos = duration_nanos,
+        .default_sample_type = write_text(r, type, strlen(type)),
+    };
+}
+
+/* When the window began, or 0 where that is not known; a clock that was set back leaves no window. */
+static int64_t from_nanos(const pprofdelta_recorder *r)
+{
+    return r->has_base ? r->last_nanos : r->started_nanos;
+}
+
+static int64_t duration(const pprofdelta_recorder *r)
+{
+    int64_t from = from_nanos(r);
+    return from && r->time_nanos > from ? (int64_t)((uint64_t)r->time_nanos - (uint64_t)from) : 0;
+}
+
+static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
+{
+    size_t types = r->columns.len;
+    pd_compact_begin(&r->compact, &r->mem, err);
+    pd_symbols_begin(&r->symbols);
+    write_types(r);
+    if (r->maps.main != PD_MAP_NONE)
+        write_map(r, r->maps.main); /* pprof takes the first as the main binary */
+    for (size_t i = 0; i < r->emitted_len; i++) {
+        const pd_emitted *e = &r->emitted[i];
+        size_t end = i + 1 < r->emitted_len ? e[1].frames_first : r->frames_len;
+        write_stack(r, r->frames + e->frames_first, end - e->frames_first);
+        write_labels(r, e->row);
+        pd_compact_sample_end(&r->compact, r->values + i * types, types);
+    }
+    if (!(r->flags & PPROFDELTA_NO_STAMP)) {
+        pprofdelta_stamp stamp = {.from_nanos = r->has_base ? r->last_nanos : 0,
+                          .to_nanos = r->time_nanos,
+                          .sequence = r->sequence + 1,
+                          .restart = r->restart};
+        pd_stamp_add(&stamp, 0, &r->compact);
+    }
+    pd_compact_header header = make_header(r, duration(r));
+    return pd_compact_finish(&r->compact, &header, out);
+}
+
+/* ---- the whole --------------------------------------------------------------------------------- */
+
+static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
+                        pprofdelta_report *report)
+{
+    for (size_t i = 0; i < r->columns.len; i++) {
+        size_t slot = r->columns.slot[i];
+        const pd_type_sums *sums = &tally->types[slot];
+        const char *text = (const char *)r->schema.text.ptr;
+        r->types[i] = (pprofdelta_type_report){
+            .type = text + r->schema.names[slot].type,
+            .unit = text + r->schema.names[slot].unit,
+            .is_counter = slot < r->schema.counters,
+            .prev = sums->prev,
+            .cur = sums->cur,
+            .delta = sums->delta,
+            .clamped = sums->clamped,
+            .vanished = sums->vanished,
+        };
+    }
+    *report = (pprofdelta_report){
+        .samples_in = r->samples_in,
+        .samples_out = r->emitted_len,
+        .matched = tally->matched,
+        .fresh = tally->fresh,
+        .vanished = tally->vanished,
+        .clamped = tally->clamped,
+        .duplicates = r->window.duplicates,
+        .by_address = r->symbols.place_keys.len,
+        .had_base = r->has_base,
+        .restart = r->restart,
+        .from_nanos = r->has_base ? r->last_nanos : 0,
+        .to_nanos = r->time_nanos,
+        .sequence = r->sequence + 1,
+        .output_len = written,
+        .types = r->types,
+        .types_len = r->columns.len,
+    };
+}
+
+static pprofdelta_status check_books(const pprofdelta_recorder *r, const pd_tally *tally,
+                                     pprofdelta_error *err)
+{
+    int broken = pd_tally_check(tally, r->schema.counters);
+    if (broken < 0)
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "the sums of %s do not add up: prev + delta - clamped - vanished is not cur; "
+                   "this is a bug",
+                   (const char *)r->schema.text.ptr + r->schema.names[broken].type);
+}
+
+static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_sink *sink,
+                                      pprofdelta_report *report, pprofdelta_error *err)
+{
+    pd_tally tally;
+    pd_bytes out;
+    uint64_t written;
+    bool has_books = report || (r->flags & PPROFDELTA_VERIFY);
+    r->has_read_again = false;
+    pprofdelta_status status = pd_recorder_judge(r, err);
+    if (!status && !(r->flags & PPROFDELTA_NO_MAPPINGS))
+        status = pd_maps_read(&r->maps, &r->mem, false, err);
+    if (!status && has_books)
+        pd_tally_begin(&tally, &r->window, r->how);
+    if (!status)
+        status = choose(r, has_books ? &tally : NULL, err);
+    if (!status && (r->flags & PPROFDELTA_VERIFY))
+        status = check_books(r, &tally, err);
+    if (!status)
+        status = write_profile(r, &out, err);
+    if (!status)
+        status = pd_deflate(&r->deflater, &r->mem, out.ptr, out.len, sink, &written, err);
+    if (!status && report)
+        fill_report(r, &tally, written, report);
+    return status;
+}
+
+pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
+                                            pprofdelta_report *report, pprofdelta_error *err)
+{
+    const char *wrong = r->state == PD_RECORDER_IDLE
+                            ? "no window is under way: pprofdelta_recorder_begin comes first"
+                        : !sink || !sink->write ? "there is no sink to write to"
+                                                : NULL;
+    if (wrong)
+        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "%s", wrong);
+    if (r->trouble.status) {
+        if (err)
+            *err = r->trouble;
+        return r->trouble.status;
+    }
+    r->state = PD_RECORDER_WRITING;
+    r->is_written = false;
+    pprofdelta_status status = write_window(r, sink, report, err);
+    r->is_written = !status;
+    return status;
+}

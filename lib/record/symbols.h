@@ -1,0 +1,122 @@
+/* What places are called: strings, functions and lines, each kept once, and the places (a program
+ * counter, a frame) that have them.
+ *
+ *     strings     [off,len] ...             into one run of text
+ *     functions   [name,system,file,start] ...
+ *     lines       [function,line,column] ...          of all places, one after the other
+ *     places      [ident,address,mapping,lines] ...   numbered by who looks them up
+ *
+ * They stay from window to window. Each remembers where it went in the profile that is being written:
+ * `round` tells whether that is this one or an earlier one, so that nothing is cleared between. */
+#ifndef PD_RECORD_SYMBOLS_H
+#define PD_RECORD_SYMBOLS_H
+
+#include "pprofdelta_record.h"
+#include "profile/compact.h"
+
+typedef struct pd_symbol_string {
+    size_t off;
+    uint32_t len;
+    uint32_t round, out;
+} pd_symbol_string;
+
+typedef struct pd_symbol_function {
+    uint32_t name, system_name, filename;
+    uint32_t round, out;
+    int64_t start_line;
+} pd_symbol_function;
+
+typedef struct pd_symbol_line {
+    uint32_t function;
+    int64_t line, column;
+} pd_symbol_line;
+
+#define PD_NO_MAPPING UINT32_MAX
+#define PD_UNMAPPED   (UINT32_MAX - 1) /* nobody has looked yet */
+
+typedef struct pd_symbol_place {
+    pd_key ident; /* for the writer: see identity.h */
+    uint64_t address;
+    size_t lines_first;
+    uint32_t lines_len;
+    uint32_t mapping; /* the owner's number, PD_NO_MAPPING or PD_UNMAPPED */
+    uint32_t round;
+    bool is_hidden;
+    pd_encoded out;
+} pd_symbol_place;
+
+typedef struct pd_symbols {
+    pd_keymap string_keys, function_keys, place_keys;
+    pd_buffer text;
+    pd_symbol_string *strings;
+    pd_symbol_function *functions;
+    pd_symbol_line *lines;
+    pd_symbol_place *places;
+    size_t lines_len;
+    size_t strings_cap, functions_cap, lines_cap, places_cap;
+    uint32_t round; /* of the profile being written; 0: none yet */
+} pd_symbols;       /* zero it to begin */
+
+/* Forgets everything, keeping capacity. */
+void pd_symbols_clear(pd_symbols *symbols);
+
+/* text[0..len) as a string of the table; it is copied. */
+pprofdelta_status pd_symbols_string(pd_symbols *symbols, pd_mem *mem, pd_bytes text, uint32_t *out,
+                                    pprofdelta_error *err);
+
+static inline pd_bytes pd_symbols_text(const pd_symbols *symbols, uint32_t string)
+{
+    const pd_symbol_string *s = &symbols->strings[string];
+    return (pd_bytes){symbols->text.ptr + s->off, s->len};
+}
+
+/* A function by its parts; key is pd_function_key of them. */
+typedef struct pd_function_parts {
+    pd_key key;
+    pd_bytes name, system_name, filename;
+    int64_t start_line;
+} pd_function_parts;
+
+/* The parts of a caller's frame, which they borrow. */
+pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame);
+
+pprofdelta_status pd_symbols_function(pd_symbols *symbols, pd_mem *mem,
+                                      const pd_function_parts *parts, uint32_t *out,
+                                      pprofdelta_error *err);
+
+/* The number of the place that goes by this key, or PD_KEYMAP_NONE. */
+static inline uint32_t pd_symbols_find(const pd_symbols *symbols, pd_key key)
+{
+    return pd_keymap_find(&symbols->place_keys, key);
+}
+
+/* Adds a place that is not there; it has no lines yet. The pointer is good until the next one. */
+pprofdelta_status pd_symbols_add(pd_symbols *symbols, pd_mem *mem, pd_key key,
+                                 pd_symbol_place **out, pprofdelta_error *err);
+
+/* Adds a line to the place that was added last. */
+pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem, pd_symbol_line line,
+                                      pprofdelta_error *err);
+
+/* Takes the place that was added last back, with its lines. */
+void pd_symbols_drop_last(pd_symbols *symbols);
+
+/* Begins to write a profile: nothing has gone over yet. */
+void pd_symbols_begin(pd_symbols *symbols);
+
+uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
+
+/* The place in the output, its lines and functions with it where they have not gone over. mapping is
+ * an output id or 0. Trouble is the writer's. */
+pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, uint32_t place,
+                                  uint32_t mapping);
+
+/* Has it gone over? Then its mapping has, too. */
+static inline bool pd_symbols_is_written(const pd_symbols *symbols, uint32_t place)
+{
+    return symbols->places[place].round == symbols->round;
+}
+
+void pd_symbols_release(pd_symbols *symbols, pd_mem *mem);
+
+#endif

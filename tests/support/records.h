@@ -1,0 +1,71 @@
+/* A made-up process that keeps cumulative records, and the profile that one would write of them.
+ *
+ * records_evolve lets time pass as gen_evolve does for profiles. records_feed hands all of it to a
+ * recorder as it is; records_model puts the same into a profile the long way round, sample by sample,
+ * so that the parsed door can be asked what the delta is. */
+#ifndef PD_TESTS_RECORDS_H
+#define PD_TESTS_RECORDS_H
+
+#include "arena.h"
+#include "model.h"
+#include "pprofdelta_record.h"
+#include "rng.h"
+
+enum {
+    RECORDS_DECREASE = 1 << 0,
+    RECORDS_VANISH = 1 << 1,
+    RECORDS_RESTART = 1 << 2,
+    RECORDS_ANYTHING = (1 << 3) - 1
+};
+
+typedef struct records_site {
+    uintptr_t pc;
+    pprofdelta_frame *frames;
+    size_t frames_len;
+    bool is_hidden;
+} records_site;
+
+typedef struct records_row {
+    size_t *stack; /* in sites */
+    size_t depth;
+    int64_t block_size;
+    pprofdelta_label *labels;
+    size_t labels_len;
+    int64_t *values;
+    bool is_gone;
+} records_row;
+
+typedef struct records {
+    arena arena;
+    rng rng;
+    pprofdelta_recorder_options options; /* all but on_reset and first, which are the test's */
+    const char *counters[PPROFDELTA_MAX_TYPES], *gauges[PPROFDELTA_MAX_TYPES]; /* "type/unit" */
+    size_t counters_len, gauges_len;
+    records_site *sites;
+    size_t sites_len;
+    records_row *rows;
+    size_t rows_len, rows_cap;
+    const pprofdelta_value_type *types;
+    size_t types_len;
+    int64_t time_nanos, period;
+    size_t symbolized; /* calls of the callback */
+} records;
+
+void records_init(records *r, uint64_t seed);
+void records_evolve(records *r, unsigned events);
+void records_free(records *r);
+
+/* Begins a window and adds every record; a recorder in the middle of trouble says what it was. */
+pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
+                               const pprofdelta_look *look, pprofdelta_error *err);
+
+/* One record as the recorder takes it; the stack lives in the arena. */
+pprofdelta_record records_record(records *r, size_t row);
+
+/* The same as a profile with cumulative values. */
+void records_model(records *r, arena *a, model *m);
+
+/* For options.symbolize, with the records as cookie. */
+void records_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out);
+
+#endif
