@@ -1,0 +1,293 @@
+/* The life of a builder, its pool and its queue. */
+#include "record/builder.h"
+
+#include <stdint.h>
+#include <time.h>
+#include <unistd.h>
+
+int64_t pd_builder_now(void)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return 0;
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- options ----------------------------------------------------------------------------------- */
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+static pprofdelta_status check_options(const pprofdelta_builder_options *o, pprofdelta_error *err)
+{
+    if (!o)
+        return refuse(err, "options is NULL: a builder has no types of its own");
+    if (o->size != sizeof *o)
+        return refuse(err, "options.size is not that of this version's pprofdelta_builder_options");
+    if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
+        return refuse(err, "options.flags has a bit that a builder does not know");
+    if ((unsigned)o->compression > PPROFDELTA_PLAIN)
+        return refuse(err, "options.compression is not one of pprofdelta_compression");
+    if (o->level < 0 || o->level > 9)
+        return refuse(err, "options.level is not from 0 to 9");
+    if (!o->types || !o->types_len)
+        return refuse(err, "options.types is empty");
+    if (o->types_len > PPROFDELTA_MAX_TYPES)
+        return refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status keep_text(pprofdelta_builder *b, const char *text, pprofdelta_error *err)
+{
+    size_t len = text ? strlen(text) + 1 : 1;
+    pprofdelta_status status = pd_buffer_room(&b->mem, &b->text, len, err);
+    if (status)
+        return status;
+    memcpy(b->text.ptr + b->text.len, text ? text : "", len);
+    b->text.len += len;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status keep_texts(pprofdelta_builder *b, const pprofdelta_builder_options *o,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (size_t i = 0; i < o->types_len && !status; i++) {
+        status = keep_text(b, o->types[i].type, err);
+        if (!status)
+            status = keep_text(b, o->types[i].unit, err);
+    }
+    const char *rest[] = {o->period_type, o->period_unit, o->default_type};
+    for (size_t i = 0; i < 3 && !status; i++)
+        status = keep_text(b, rest[i], err);
+    return status;
+}
+
+/* ---- new and free ------------------------------------------------------------------------------ */
+
+pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
+                                         const pprofdelta_allocator *allocator,
+                                         pprofdelta_builder **out, pprofdelta_error *err)
+{
+    pprofdelta_status status = check_options(options, err);
+    if (status)
+        return status;
+    pd_mem mem;
+    uint64_t limit = options->max_memory ? options->max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY;
+    pd_mem_init(&mem, allocator, limit);
+    pprofdelta_builder *b = NULL;
+    size_t cap = 0;
+    status = pd_mem_reserve(&mem, &b, &cap, 1, sizeof *b, err);
+    if (status)
+        return status;
+    memset(b, 0, sizeof *b);
+    b->mem = mem;
+    b->allocator = mem.allocator;
+    b->max_memory = limit;
+    b->flags = options->flags;
+    b->types = options->types_len;
+    b->has_period_type = options->period_type || options->period_unit;
+    b->period = options->period;
+    b->deflater.compression = options->compression;
+    b->deflater.level = options->level;
+    b->pid = getpid();
+    b->from_nanos = pd_builder_now();
+    pd_stack_numbers_init(&b->numbers);
+    pd_mem_init(&b->export_mem, &b->allocator, limit);
+    for (size_t i = 0; i < 2; i++) {
+        pd_mem_init(&b->collected[i].mem, &b->allocator, limit);
+        b->collected[i].types = b->types;
+    }
+    status = keep_texts(b, options, err);
+    if (status) {
+        pprofdelta_builder_free(b);
+        return status;
+    }
+    *out = b;
+    return PPROFDELTA_OK;
+}
+
+static void free_sample(pprofdelta_sample *s)
+{
+    pd_mem mem = s->mem;
+    size_t cap = 1, size = sizeof *s + s->builder->types * sizeof *s->values;
+    pd_buffer_release(&mem, &s->frames);
+    pd_buffer_release(&mem, &s->labels);
+    pd_mem_release(&mem, &s, &cap, size);
+}
+
+void pprofdelta_builder_free(pprofdelta_builder *b)
+{
+    if (!b)
+        return;
+    pd_builder_forget_fork(b);
+    for (pprofdelta_sample *s = atomic_load(&b->all), *next; s; s = next) {
+        next = s->next_all;
+        free_sample(s);
+    }
+    pd_collected_release(&b->collected[0]);
+    pd_collected_release(&b->collected[1]);
+    pd_compact_release(&b->compact, &b->export_mem);
+    pd_deflater_fini(&b->deflater, &b->export_mem);
+    pd_buffer_release(&b->mem, &b->text);
+    pd_mem last = b->mem;
+    size_t cap = 1;
+    pd_mem_release(&last, &b, &cap, sizeof *b);
+}
+
+/* ---- the pool ---------------------------------------------------------------------------------- */
+
+/* Threads have stacks of their own: a shelf to begin with. */
+static size_t first_shelf(const void *on_stack)
+{
+    return (size_t)((uint64_t)(uintptr_t)on_stack * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
+           PD_SHELVES;
+}
+
+static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
+{
+    size_t shelf = first_shelf(&b);
+    for (size_t i = 0; i < PD_SHELVES; i++) {
+        pd_shelf *at = &b->pool[(shelf + i) % PD_SHELVES];
+        if (!pd_gate_try(&at->gate))
+            continue;
+        pprofdelta_sample *s = at->samples;
+        if (s)
+            at->samples = s->next;
+        pd_gate_leave(&at->gate);
+        if (s)
+            return s;
+    }
+    return NULL;
+}
+
+void pd_builder_recycle(pprofdelta_builder *b, pprofdelta_sample *s)
+{
+    for (size_t i = first_shelf(&b);; i++) {
+        pd_shelf *at = &b->pool[i % PD_SHELVES];
+        if (!pd_gate_try(&at->gate)) { /* somebody is at it for a moment; there are others */
+            if (i % PD_SHELVES == 0)
+                sched_yield();
+            continue;
+        }
+        s->next = at->samples;
+        at->samples = s;
+        pd_gate_leave(&at->gate);
+        return;
+    }
+}
+
+static void push(_Atomic(pprofdelta_sample *) *list, pprofdelta_sample *s, pprofdelta_sample **next)
+{
+    pprofdelta_sample *head = atomic_load_explicit(list, memory_order_relaxed);
+    do
+        *next = head;
+    while (!atomic_compare_exchange_weak_explicit(list, &head, s, memory_order_release,
+                                                  memory_order_relaxed));
+}
+
+static pprofdelta_sample *make_sample(pprofdelta_builder *b)
+{
+    pd_mem mem;
+    pd_mem_init(&mem, &b->allocator, b->max_memory);
+    pprofdelta_sample *s = NULL;
+    size_t cap = 0, size = sizeof *s + b->types * sizeof *s->values;
+    if (pd_mem_reserve(&mem, &s, &cap, 1, size, NULL) != PPROFDELTA_OK)
+        return NULL;
+    memset(s, 0, size);
+    s->builder = b;
+    s->mem = mem;
+    push(&b->all, s, &s->next_all);
+    return s;
+}
+
+/* ---- the queue --------------------------------------------------------------------------------- */
+
+static pprofdelta_sample *reversed(pprofdelta_sample *list)
+{
+    pprofdelta_sample *out = NULL;
+    while (list) {
+        pprofdelta_sample *next = list->next;
+        list->next = out;
+        out = list;
+        list = next;
+    }
+    return out;
+}
+
+void pd_builder_drain(pprofdelta_builder *b)
+{
+    pprofdelta_sample *s =
+                          reversed(atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire)),
+                      *next;
+    for (; s; s = next) {
+        next = s->next;
+        if (s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed))
+            pd_collected_add(&b->collected[b->active], s);
+        pd_builder_recycle(b, s);
+    }
+}
+
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
+{
+    pprofdelta_sample *s = take_from_pool(b);
+    if (!s)
+        s = make_sample(b);
+    if (!s)
+        return NULL;
+    s->generation = atomic_load_explicit(&b->generation, memory_order_relaxed);
+    s->status = PPROFDELTA_OK;
+    s->hash = (pd_stack_hash){0};
+    s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
+    memset(s->values, 0, b->types * sizeof *s->values);
+    return s;
+}
+
+void pprofdelta_sample_discard(pprofdelta_sample *s)
+{
+    if (s)
+        pd_builder_recycle(s->builder, s);
+}
+
+static bool has_value(const pprofdelta_sample *s)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < s->builder->types; i++)
+        any |= s->values[i];
+    return any != 0;
+}
+
+static pprofdelta_status flush_failed(pprofdelta_status status, pprofdelta_error *err)
+{
+    const char *text = status == PPROFDELTA_E_MEMORY  ? "no memory for a sample"
+                       : status == PPROFDELTA_E_LIMIT ? "a sample takes more than max_memory"
+                                                      : "something that cannot be was pushed to a "
+                                                        "sample: a NULL, or a type that there is "
+                                                        "not";
+    return pd_fail(err, status, status == PPROFDELTA_E_USAGE ? "options" : "memory", NULL,
+                   PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, "%s", text);
+}
+
+pprofdelta_status pprofdelta_sample_flush(pprofdelta_sample *s, pprofdelta_error *err)
+{
+    if (!s)
+        return flush_failed(PPROFDELTA_E_MEMORY, err);
+    pprofdelta_builder *b = s->builder;
+    pprofdelta_status status = s->status;
+    bool is_ours = s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed);
+    if (status || !is_ours || !has_value(s)) {
+        pd_builder_recycle(b, s);
+        return status ? flush_failed(status, err) : PPROFDELTA_OK;
+    }
+    push(&b->queue, s, &s->next);
+    if (pd_gate_try(&b->gate)) {
+        pd_builder_drain(b);
+        pd_gate_leave(&b->gate);
+    }
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,168 @@
+/* From what was flushed to the sink, while more comes in. */
+#include "profile/stamp.h"
+#include "record/builder.h"
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+/* The numbers of an export on its way. */
+typedef struct journey {
+    pd_collected *from;
+    uint64_t generation;
+    pprofdelta_export_report report;
+} journey;
+
+/* Takes everything that was flushed so far aside. */
+static pprofdelta_status take_aside(pprofdelta_builder *b, journey *j, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_gate_enter(&b->gate);
+    pd_builder_drain(b);
+    pd_collected *active = &b->collected[b->active], *other = &b->collected[b->active ^ 1];
+    if (b->is_held) {
+        status = pd_collected_move(other, active, err);
+        if (!status)
+            pd_collected_clear(active);
+    } else {
+        b->active ^= 1;
+        other = active;
+    }
+    *j = (journey){.from = other,
+                   .generation = atomic_load(&b->generation),
+                   .report = {.pid = b->pid,
+                              .sequence = b->sequence + 1,
+                              .from_nanos = b->from_nanos,
+                              .to_nanos = pd_builder_now(),
+                              .samples_in = other->in,
+                              .samples_lost = other->lost}};
+    b->is_held = true; /* until it has arrived */
+    pd_gate_leave(&b->gate);
+    return status;
+}
+
+static uint32_t next_text(pprofdelta_builder *b, const char **at)
+{
+    size_t len = strlen(*at);
+    pd_bytes text = {(const uint8_t *)*at, len};
+    *at += len + 1;
+    return pd_compact_string(&b->compact, text);
+}
+
+static pprofdelta_status write_profile(pprofdelta_builder *b, journey *j, pd_bytes *out,
+                                       pprofdelta_error *err)
+{
+    const char *text = (const char *)b->text.ptr;
+    pprofdelta_export_report *report = &j->report;
+    pd_compact_begin(&b->compact, &b->export_mem, err);
+    for (size_t i = 0; i < b->types; i++) {
+        uint32_t type = next_text(b, &text);
+        pd_compact_type(&b->compact, type, next_text(b, &text));
+    }
+    pd_collected_write(j->from, &b->compact);
+    if (!(b->flags & PPROFDELTA_NO_STAMP)) {
+        pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
+                                  .to_nanos = report->to_nanos,
+                                  .sequence = report->sequence};
+        pd_stamp_add(&stamp, report->pid, &b->compact);
+    }
+    bool is_forward = report->to_nanos > report->from_nanos;
+    pd_compact_header header = {.has_period_type = b->has_period_type,
+                                .period = b->period,
+                                .time_nanos = report->to_nanos,
+                                .duration_nanos =
+                                    is_forward ? report->to_nanos - report->from_nanos : 0};
+    header.period_type = next_text(b, &text);
+    header.period_unit = next_text(b, &text);
+    header.default_sample_type = next_text(b, &text);
+    report->samples_out = b->compact.samples;
+    report->strings = b->compact.strings.len;
+    return pd_compact_finish(&b->compact, &header, out);
+}
+
+/* Where the compressor leaves its output: the caller's sink is called later, without a lock. */
+static int note_output(void *cookie, const void *data, size_t len)
+{
+    *(pd_bytes *)cookie = (pd_bytes){data, len};
+    return 0;
+}
+
+static pprofdelta_status compute(pprofdelta_builder *b, journey *j, pd_bytes *out,
+                                 pprofdelta_error *err)
+{
+    pd_bytes raw;
+    pprofdelta_sink notes = {note_output, out};
+    pd_gate_enter(&b->work);
+    pprofdelta_status status = write_profile(b, j, &raw, err);
+    if (!status)
+        status = pd_deflate(&b->deflater, &b->export_mem, raw.ptr, raw.len, &notes,
+                            &j->report.output_len, err);
+    pd_gate_leave(&b->work);
+    return status;
+}
+
+static void arrived(pprofdelta_builder *b, const journey *j)
+{
+    pd_gate_enter(&b->work);
+    pd_collected_clear(j->from);
+    pd_gate_enter(&b->gate);
+    b->is_held = false;
+    b->sequence = j->report.sequence;
+    b->from_nanos = j->report.to_nanos;
+    pd_gate_leave(&b->gate);
+    pd_gate_leave(&b->work);
+}
+
+static pprofdelta_status export_now(pprofdelta_builder *b, const pprofdelta_sink *sink,
+                                    pprofdelta_export_report *report, pprofdelta_error *err)
+{
+    journey j;
+    pd_bytes out;
+    pprofdelta_status status = take_aside(b, &j, err);
+    if (!status)
+        status = compute(b, &j, &out, err);
+    if (status)
+        return status;
+    int refused = sink->write(sink->cookie, out.ptr, out.len);
+    if (j.generation != atomic_load(&b->generation))
+        return refuse(err, "the sink forked, and this is the child: what was being exported is the "
+                           "parent's");
+    if (refused)
+        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+    arrived(b, &j);
+    if (report)
+        *report = j.report;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_builder_export(pprofdelta_builder *b, const pprofdelta_sink *sink,
+                                            pprofdelta_export_report *report, pprofdelta_error *err)
+{
+    if (!sink || !sink->write)
+        return refuse(err, "there is no sink to write to");
+    if (!pd_gate_try(&b->busy))
+        return refuse(err, "another export is under way");
+    pprofdelta_status status = export_now(b, sink, report, err);
+    pd_gate_leave(&b->busy);
+    return status;
+}
+
+pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    if (!pd_gate_try(&b->busy))
+        return refuse(err, "an export is under way");
+    pd_gate_enter(&b->work);
+    pd_gate_enter(&b->gate);
+    pd_builder_drain(b);
+    pd_collected_clear(&b->collected[0]);
+    pd_collected_clear(&b->collected[1]);
+    b->is_held = false;
+    b->from_nanos = pd_builder_now();
+    pd_gate_leave(&b->gate);
+    pd_gate_leave(&b->work);
+    pd_gate_leave(&b->busy);
+    return PPROFDELTA_OK;
+}

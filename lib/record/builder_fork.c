@@ -1,0 +1,105 @@
+/* What a builder does around a fork, and who tells it.
+ *
+ * pthread_atfork takes functions without a cookie, so that the builders that want to be told are on a
+ * list of the process. Nothing else in this library is. */
+#include "record/builder.h"
+
+#include <pthread.h>
+#include <unistd.h>
+
+void pprofdelta_builder_prefork(pprofdelta_builder *b)
+{
+    pd_gate_enter(&b->work);
+    pd_gate_enter(&b->gate);
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_enter(&b->pool[i].gate);
+}
+
+static void leave_all(pprofdelta_builder *b)
+{
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_leave(&b->pool[i].gate);
+    pd_gate_leave(&b->gate);
+    pd_gate_leave(&b->work);
+}
+
+void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
+{
+    leave_all(b);
+}
+
+/* Everything is whole, as prefork left it, and nobody else is here. What is in the queue is of an
+ * older generation from now on, as are samples on their way: neither will count. */
+void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
+{
+    atomic_fetch_add(&b->generation, 1);
+    pd_collected_clear(&b->collected[0]);
+    pd_collected_clear(&b->collected[1]);
+    b->is_held = false;
+    b->pid = getpid();
+    b->sequence = 0;
+    b->from_nanos = pd_builder_now();
+    leave_all(b);
+    pd_gate_leave(&b->busy);
+}
+
+/* ---- at every fork ----------------------------------------------------------------------------- */
+
+static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
+static pprofdelta_builder *list;
+static bool is_registered;
+
+static void before(void)
+{
+    pthread_mutex_lock(&list_lock);
+    for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
+        pprofdelta_builder_prefork(b);
+}
+
+static void in_parent(void)
+{
+    for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
+        pprofdelta_builder_postfork_parent(b);
+    pthread_mutex_unlock(&list_lock);
+}
+
+static void in_child(void)
+{
+    for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
+        pprofdelta_builder_postfork_child(b);
+    pthread_mutex_unlock(&list_lock);
+}
+
+/* Where on the list it is, or the end. */
+static pprofdelta_builder **find(const pprofdelta_builder *b)
+{
+    pprofdelta_builder **at = &list;
+    while (*at && *at != b)
+        at = &(*at)->next_at_fork;
+    return at;
+}
+
+pprofdelta_status pprofdelta_builder_atfork(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    pthread_mutex_lock(&list_lock);
+    if (!is_registered && pthread_atfork(before, in_parent, in_child) != 0)
+        status = pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
+                         PPROFDELTA_NOWHERE, "no memory for the handlers of fork");
+    is_registered = !status;
+    if (!status && !*find(b)) {
+        b->next_at_fork = list;
+        list = b;
+    }
+    pthread_mutex_unlock(&list_lock);
+    return status;
+}
+
+void pd_builder_forget_fork(pprofdelta_builder *b)
+{
+    pthread_mutex_lock(&list_lock);
+    pprofdelta_builder **at = find(b);
+    if (*at)
+        *at = b->next_at_fork;
+    pthread_mutex_unlock(&list_lock);
+}

@@ -1,0 +1,491 @@
+/* The sample builder by itself: what comes out is what was flushed, once, whatever fails. */
+#include "pprofdelta_record.h"
+#include "reading.h"
+#include "run.h"
+#include "seeds.h"
+
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static const pprofdelta_value_type types[] = {
+    {"cpu", "nanoseconds", 0}, {"samples", "count", 0}, {"alloc", "bytes", 0}};
+
+typedef struct bench {
+    pprofdelta_builder *b;
+    tracker memory;
+    arena arena;
+    reading out; /* of the last export */
+    pprofdelta_export_report report;
+    pprofdelta_error err;
+} bench;
+
+static pprofdelta_builder_options plain_options(void)
+{
+    pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    o.compression = PPROFDELTA_PLAIN;
+    o.types = types;
+    o.types_len = 3;
+    o.period_type = "cpu";
+    o.period_unit = "nanoseconds";
+    o.period = 10000000;
+    o.default_type = "samples";
+    return o;
+}
+
+static void bench_begin(bench *t)
+{
+    *t = (bench){0};
+    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
+    pprofdelta_builder_options o = plain_options();
+    if (pprofdelta_builder_new(&o, &allocator, &t->b, NULL))
+        abort();
+}
+
+static void bench_end(bench *t)
+{
+    pprofdelta_builder_free(t->b);
+    CHECK_MSG(t->memory.live == 0, "%zu bytes left", t->memory.live);
+    arena_free(&t->arena);
+}
+
+/* Flushes a sample with these frames (words, leaf first), one value and perhaps a label. */
+static pprofdelta_status add(bench *t, const char *stack, size_t type, int64_t value,
+                             const char *thread)
+{
+    pprofdelta_sample *s = pprofdelta_sample_start(t->b);
+    char name[64];
+    for (const char *at = stack; *at;) {
+        size_t len = strcspn(at, " ");
+        snprintf(name, sizeof name, "%.*s", (int)len, at);
+        pprofdelta_frame frame = {.name = name, .filename = "file.py", .line = 7};
+        pprofdelta_sample_push_frame(s, &frame, 0);
+        memset(name, '#', sizeof name - 1); /* a name may die after the call */
+        at += len + (at[len] == ' ');
+    }
+    pprofdelta_sample_push_value(s, type, value);
+    if (thread) {
+        pprofdelta_label label = {"thread", thread, 0, NULL};
+        pprofdelta_sample_push_label(s, &label);
+    }
+    return pprofdelta_sample_flush(s, NULL);
+}
+
+/* The samples of the last export as a line: "leaf;main {thread=a} 1 2 3, ..." */
+static const char *rows(bench *t)
+{
+    buf b = buf_begin(&t->arena);
+    for (size_t i = 0; i < t->out.samples_len; i++) {
+        const reading_sample *s = &t->out.samples[i];
+        buf_text(&b, i ? ", " : "");
+        for (size_t n = 0; n < s->depth; n++) {
+            const Pd__View__Location *l = t->out.locations[s->stack[n]].view;
+            const Pd__View__Function *f = NULL;
+            for (size_t k = 0; k < t->out.view->n_function && l->n_line; k++)
+                if (t->out.view->function[k]->id == l->line[0]->function_id)
+                    f = t->out.view->function[k];
+            buf_text(&b, n ? ";" : "");
+            buf_text(&b, f ? reading_string(&t->out, f->name) : "?");
+        }
+        const Pd__View__Sample *v = t->out.view->sample[i];
+        for (size_t n = 0; n < v->n_label; n++)
+            buf_format(&b, " {%s=%s}", reading_string(&t->out, v->label[n]->key),
+                       reading_string(&t->out, v->label[n]->str));
+        for (size_t n = 0; n < t->out.view->n_sample_type; n++)
+            buf_format(&b, " %" PRId64, s->values[n]);
+    }
+    return buf_string(&b);
+}
+
+static const char *export_rows(bench *t)
+{
+    collector c = {.bytes = buf_begin(&t->arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    if (pprofdelta_builder_export(t->b, &sink, &t->report, &t->err))
+        return t->err.text;
+    if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out))
+        return "not a valid profile";
+    return rows(t);
+}
+
+TEST(equal_samples_add_up_whatever_their_types)
+{
+    bench t;
+    bench_begin(&t);
+    add(&t, "leaf main", 0, 5, NULL);
+    add(&t, "leaf main", 1, 1, NULL);
+    add(&t, "leaf main", 1, 2, "a");
+    add(&t, "main", 2, 100, NULL);
+    add(&t, "leaf main", 0, 6, NULL);
+    add(&t, "nothing", 0, 0, NULL);
+    CHECK_STR(export_rows(&t), "leaf;main 11 1 0, leaf;main {thread=a} 0 2 0, main 0 0 100");
+    CHECK(t.report.samples_in == 5 && t.report.samples_out == 3 && t.report.samples_lost == 0);
+    CHECK(t.report.sequence == 1 && t.report.pid == getpid());
+    CHECK(t.report.strings == t.out.view->n_string_table);
+    CHECK(t.out.view->duration_nanos == t.report.to_nanos - t.report.from_nanos);
+    CHECK(t.out.view->period == 10000000 && reading_is_stamp(&t.out, 0));
+    CHECK_STR(reading_string(&t.out, t.out.view->default_sample_type), "samples");
+    CHECK_STR(export_rows(&t), "");
+    CHECK(t.report.sequence == 2 && t.report.samples_in == 0);
+    add(&t, "main", 0, 1, NULL);
+    CHECK_STR(export_rows(&t), "main 1 0 0");
+    bench_end(&t);
+}
+
+TEST(a_discarded_sample_leaves_no_trace)
+{
+    bench t;
+    bench_begin(&t);
+    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+    pprofdelta_frame frame = {.name = "gone"};
+    pprofdelta_sample_push_frame(s, &frame, 0);
+    pprofdelta_sample_push_value(s, 0, 1);
+    pprofdelta_sample_discard(s);
+    pprofdelta_sample_discard(NULL);
+    CHECK_STR(export_rows(&t), "");
+    CHECK(t.report.strings == t.out.view->n_string_table);
+    for (size_t i = 0; i < t.out.view->n_string_table; i++)
+        CHECK(strcmp(reading_string(&t.out, (int64_t)i), "gone") != 0);
+    bench_end(&t);
+}
+
+TEST(samples_may_interrupt_each_other)
+{
+    bench t;
+    bench_begin(&t);
+    pprofdelta_sample *outer = pprofdelta_sample_start(t.b), *inner[40];
+    pprofdelta_frame a = {.name = "a"}, b = {.name = "b"};
+    pprofdelta_sample_push_frame(outer, &a, 0);
+    for (size_t i = 0; i < 40; i++) {
+        inner[i] = pprofdelta_sample_start(t.b);
+        CHECK(inner[i] != outer && (!i || inner[i] != inner[i - 1]));
+        pprofdelta_sample_push_frame(inner[i], &b, 0);
+    }
+    pprofdelta_sample_push_frame(outer, &b, 0);
+    for (size_t i = 0; i < 40; i++) {
+        pprofdelta_sample_push_value(inner[i], 1, 1);
+        CHECK(pprofdelta_sample_flush(inner[i], NULL) == PPROFDELTA_OK);
+    }
+    pprofdelta_sample_push_value(outer, 0, 3);
+    CHECK(pprofdelta_sample_flush(outer, NULL) == PPROFDELTA_OK);
+    CHECK_STR(export_rows(&t), "b 0 40 0, a;b 3 0 0");
+    bench_end(&t);
+}
+
+TEST(a_failed_export_loses_nothing_and_says_nothing_twice)
+{
+    bench t;
+    bench_begin(&t);
+    for (int round = 0; round < 3; round++) {
+        add(&t, "a", 0, 1, NULL);
+        add(&t, "b", 0, 10, round == 1 ? "x" : NULL);
+        collector c = {.bytes = buf_begin(&t.arena), .fail_at = 1};
+        pprofdelta_sink sink = collector_sink(&c);
+        CHECK(pprofdelta_builder_export(t.b, &sink, &t.report, &t.err) == PPROFDELTA_E_SINK);
+        CHECK(t.err.status == PPROFDELTA_E_SINK && t.report.sequence == 0);
+    }
+    add(&t, "c", 2, 7, NULL);
+    CHECK_STR(export_rows(&t), "a 3 0 0, b 20 0 0, b {thread=x} 10 0 0, c 0 0 7");
+    CHECK(t.report.sequence == 1 && t.report.samples_in == 7);
+    CHECK_STR(export_rows(&t), "");
+    bench_end(&t);
+}
+
+TEST(clear_throws_away_what_was_flushed)
+{
+    bench t;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    CHECK(pprofdelta_builder_clear(t.b, NULL) == PPROFDELTA_OK);
+    add(&t, "b", 0, 1, NULL);
+    CHECK_STR(export_rows(&t), "b 1 0 0");
+    bench_end(&t);
+}
+
+TEST(places_are_known_by_address_where_they_have_one)
+{
+    bench t;
+    bench_begin(&t);
+    for (int64_t i = 0; i < 4; i++) {
+        pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+        pprofdelta_frame frame = {.name = i % 2 ? "renamed" : "named", .line = i};
+        pprofdelta_sample_push_frame(s, &frame, i < 2 ? 0x1000 : 0);
+        pprofdelta_sample_push_value(s, 0, 1);
+        pprofdelta_sample_flush(s, NULL);
+    }
+    CHECK_STR(export_rows(&t), "named 2 0 0, named 1 0 0, renamed 1 0 0");
+    CHECK(t.out.view->n_location == 3 && t.out.view->location[0]->address == 0x1000);
+    bench_end(&t);
+}
+
+static int export_again(void *cookie, const void *data, size_t len)
+{
+    bench *t = cookie;
+    pprofdelta_sink sink = {export_again, t};
+    (void)data, (void)len;
+    CHECK(pprofdelta_builder_export(t->b, &sink, NULL, &t->err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
+    return 0;
+}
+
+TEST(wrong_use_is_refused)
+{
+    bench t;
+    bench_begin(&t);
+    pprofdelta_builder *untouched = t.b, *b = untouched;
+    pprofdelta_builder_options o = plain_options();
+    CHECK(pprofdelta_builder_new(NULL, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
+    o.size--;
+    CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
+    o = plain_options();
+    o.flags = PPROFDELTA_VERIFY;
+    CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
+    o = plain_options();
+    o.level = 10;
+    CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
+    o = plain_options();
+    o.types_len = 0;
+    CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
+    o.types_len = PPROFDELTA_MAX_TYPES + 1;
+    CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE && b == untouched);
+    CHECK(pprofdelta_builder_export(t.b, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+    CHECK(pprofdelta_sample_push_value(s, 3, 1) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_sample_push_value(s, 0, 1) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_sample_push_frame(s, NULL, 1) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_sample_push_label(s, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_sample_flush(s, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
+    CHECK(pprofdelta_sample_push_value(NULL, 0, 1) == PPROFDELTA_E_MEMORY);
+    CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
+    CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
+    CHECK(pprofdelta_sample_flush(NULL, NULL) == PPROFDELTA_E_MEMORY);
+    pprofdelta_sink sink = {export_again, &t};
+    CHECK(pprofdelta_builder_export(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
+    bench_end(&t);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Memory
+ * ------------------------------------------------------------------------------------------ */
+
+/* One round of everything. What arrived in the end, which is what was flushed and not refused or
+ * counted as lost. */
+static int64_t round_of(bench *t, int64_t *flushed)
+{
+    char name[32];
+    int64_t arrived = 0;
+    for (int i = 0; i < 60; i++) {
+        snprintf(name, sizeof name, "f%d g%d main", i % 23, i % 7);
+        if (add(t, name, 1, 1, i % 3 ? NULL : "worker") == PPROFDELTA_OK)
+            ++*flushed;
+        if (i % 20)
+            continue;
+        collector c = {.bytes = buf_begin(&t->arena), .fail_at = i == 20};
+        pprofdelta_sink sink = collector_sink(&c);
+        pprofdelta_export_report report = {0};
+        if (pprofdelta_builder_export(t->b, &sink, &report, NULL) != PPROFDELTA_OK)
+            continue;
+        *flushed -= (int64_t)report.samples_lost;
+        if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out)) {
+            CHECK(!"a valid profile");
+            continue;
+        }
+        for (size_t n = 0; n < t->out.samples_len; n++)
+            arrived += t->out.samples[n].values[1];
+    }
+    return arrived;
+}
+
+TEST(every_allocation_may_fail_and_nothing_is_counted_wrong)
+{
+    for (unsigned alone = 0; alone < 2; alone++) {
+        bool refused = true;
+        for (size_t nth = 1; refused && nth < 2000; nth++) {
+            bench t;
+            bench_begin(&t);
+            t.memory.fail_at = t.memory.calls + nth;
+            t.memory.is_alone = alone;
+            int64_t flushed = 0, arrived = round_of(&t, &flushed);
+            refused = t.memory.refused > 0;
+            t.memory.fail_at = 0;
+            arrived += round_of(&t, &flushed);
+            collector c = {.bytes = buf_begin(&t.arena)};
+            pprofdelta_sink sink = collector_sink(&c);
+            REQUIRE(pprofdelta_builder_export(t.b, &sink, &t.report, NULL) == PPROFDELTA_OK);
+            REQUIRE(reading_make(&t.arena, c.bytes.ptr, c.bytes.len, &t.out) == PPROFDELTA_OK);
+            flushed -= (int64_t)t.report.samples_lost;
+            for (size_t n = 0; n < t.out.samples_len; n++)
+                arrived += t.out.samples[n].values[1];
+            CHECK_MSG(arrived == flushed, "allocation %zu: %" PRId64 " of %" PRId64, nth, arrived,
+                      flushed);
+            bench_end(&t);
+        }
+        CHECK(!refused);
+    }
+}
+
+TEST(a_new_builder_without_memory_is_told)
+{
+    bool refused = true;
+    for (size_t nth = 1; refused; nth++) {
+        tracker memory = {.fail_at = nth};
+        pprofdelta_allocator allocator = tracker_allocator(&memory);
+        pprofdelta_builder_options o = plain_options();
+        pprofdelta_builder *b = NULL;
+        pprofdelta_status status = pprofdelta_builder_new(&o, &allocator, &b, NULL);
+        refused = memory.refused > 0;
+        CHECK(status == (refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK) && !b == refused);
+        pprofdelta_builder_free(b);
+        CHECK(memory.live == 0);
+    }
+}
+
+TEST(the_steady_state_allocates_nothing)
+{
+    bench t;
+    bench_begin(&t);
+    size_t calls = 0;
+    for (int round = 0; round < 8; round++) {
+        int64_t flushed = 0;
+        round_of(&t, &flushed);
+        if (round == 3)
+            calls = t.memory.calls;
+    }
+    CHECK_MSG(t.memory.calls == calls, "%zu allocations", t.memory.calls - calls);
+    bench_end(&t);
+}
+
+TEST(max_memory_is_kept_and_what_is_lost_is_told)
+{
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pprofdelta_builder_options o = plain_options();
+    o.max_memory = 20000;
+    bench t = {0};
+    REQUIRE(pprofdelta_builder_new(&o, &allocator, &t.b, NULL) == PPROFDELTA_OK);
+    char name[64];
+    for (int i = 0; i < 2000; i++) {
+        snprintf(name, sizeof name, "function_%d_of_many main", i);
+        add(&t, name, 0, 1, NULL);
+    }
+    CHECK(memory.peak < 4 * 20000);
+    pprofdelta_builder_clear(t.b, NULL);
+    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+    pprofdelta_frame frame = {.name = "one of many"};
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status)
+        status = pprofdelta_sample_push_frame(s, &frame, 0);
+    CHECK(status == PPROFDELTA_E_LIMIT);
+    CHECK(pprofdelta_sample_flush(s, &t.err) == PPROFDELTA_E_LIMIT);
+    pprofdelta_builder_free(t.b);
+    CHECK(memory.live == 0);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Forks
+ * ------------------------------------------------------------------------------------------ */
+
+/* Runs in the child, whose verdict is its exit status. */
+static bool child_is_clean(bench *t, pprofdelta_sample *begun)
+{
+    pprofdelta_sample_push_value(begun, 0, 1000);
+    bool ok = pprofdelta_sample_flush(begun, NULL) == PPROFDELTA_OK;
+    ok &= strcmp(export_rows(t), "") == 0;
+    ok &= t->report.pid == getpid() && t->report.sequence == 1 && t->report.samples_in == 0;
+    add(t, "child", 0, 1, NULL);
+    ok &= strcmp(export_rows(t), "child 1 0 0") == 0 && t->report.sequence == 2;
+    return ok;
+}
+
+static void fork_once(bench *t, bool by_hand)
+{
+    collector c = {.bytes = buf_begin(&t->arena), .fail_at = 1};
+    pprofdelta_sink sink = collector_sink(&c);
+    add(t, "held", 0, 1, NULL);
+    CHECK(pprofdelta_builder_export(t->b, &sink, NULL, NULL) == PPROFDELTA_E_SINK);
+    add(t, "parent", 0, 2, NULL);
+    pprofdelta_sample *begun = pprofdelta_sample_start(t->b);
+    pprofdelta_frame frame = {.name = "begun"};
+    pprofdelta_sample_push_frame(begun, &frame, 0);
+    if (by_hand)
+        pprofdelta_builder_prefork(t->b);
+    pid_t pid = fork();
+    if (pid == 0) {
+        if (by_hand)
+            pprofdelta_builder_postfork_child(t->b);
+        _exit(child_is_clean(t, begun) ? 0 : 1);
+    }
+    if (by_hand)
+        pprofdelta_builder_postfork_parent(t->b);
+    int status = -1;
+    CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
+    pprofdelta_sample_push_value(begun, 0, 3);
+    CHECK(pprofdelta_sample_flush(begun, NULL) == PPROFDELTA_OK);
+    CHECK_STR(export_rows(t), "held 1 0 0, parent 2 0 0, begun 3 0 0");
+}
+
+TEST(a_child_starts_clean)
+{
+    bench t;
+    bench_begin(&t);
+    fork_once(&t, true);
+    bench_end(&t);
+}
+
+TEST(atfork_does_it_for_all_that_asked)
+{
+    bench t[2];
+    for (size_t i = 0; i < 2; i++) {
+        bench_begin(&t[i]);
+        CHECK(pprofdelta_builder_atfork(t[i].b, NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_builder_atfork(t[i].b, NULL) == PPROFDELTA_OK);
+    }
+    fork_once(&t[0], false);
+    fork_once(&t[1], false);
+    bench_end(&t[0]);
+    fork_once(&t[1], false);
+    bench_end(&t[1]);
+    pid_t pid = fork(); /* nobody is on the list */
+    if (pid == 0)
+        _exit(0);
+    CHECK(waitpid(pid, NULL, 0) == pid);
+}
+
+static int fork_in_sink(void *cookie, const void *data, size_t len)
+{
+    pid_t *pid = cookie;
+    (void)data, (void)len;
+    *pid = fork();
+    return 0;
+}
+
+TEST(a_sink_may_fork)
+{
+    bench t;
+    bench_begin(&t);
+    CHECK(pprofdelta_builder_atfork(t.b, NULL) == PPROFDELTA_OK);
+    add(&t, "a", 0, 1, NULL);
+    pid_t pid = -1;
+    pprofdelta_sink sink = {fork_in_sink, &pid};
+    pprofdelta_status status = pprofdelta_builder_export(t.b, &sink, &t.report, NULL);
+    if (pid == 0) {
+        add(&t, "b", 0, 1, NULL);
+        bool ok = status == PPROFDELTA_E_USAGE && strcmp(export_rows(&t), "b 1 0 0") == 0;
+        _exit(ok ? 0 : 1);
+    }
+    int how = -1;
+    CHECK(status == PPROFDELTA_OK);
+    CHECK(waitpid(pid, &how, 0) == pid && how == 0);
+    CHECK_STR(export_rows(&t), "");
+    bench_end(&t);
+}
+
+TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
+          CASE(samples_may_interrupt_each_other),
+          CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
+          CASE(clear_throws_away_what_was_flushed),
+          CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
+          CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),
+          CASE(a_new_builder_without_memory_is_told), CASE(the_steady_state_allocates_nothing),
+          CASE(max_memory_is_kept_and_what_is_lost_is_told), CASE(a_child_starts_clean),
+          CASE(atfork_does_it_for_all_that_asked), CASE(a_sink_may_fork))
