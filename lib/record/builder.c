@@ -68,6 +68,12 @@ static pprofdelta_status keep_texts(pprofdelta_builder *b, const pprofdelta_buil
 
 /* ---- new and free ------------------------------------------------------------------------------ */
 
+static void begin_collected(const pprofdelta_builder *b, pd_collected *collected)
+{
+    pd_mem_init(&collected->mem, &b->allocator, b->max_memory);
+    collected->types = b->types;
+}
+
 pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
                                          const pprofdelta_allocator *allocator,
                                          pprofdelta_builder **out, pprofdelta_error *err)
@@ -97,10 +103,10 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->from_nanos = pd_builder_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, limit);
-    for (size_t i = 0; i < 2; i++) {
-        pd_mem_init(&b->collected[i].mem, &b->allocator, limit);
-        b->collected[i].types = b->types;
-    }
+    begin_collected(b, &b->spare);
+    begin_collected(b, &b->outgoing);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        begin_collected(b, &b->shards[i].collected);
     status = keep_texts(b, options, err);
     if (status) {
         pprofdelta_builder_free(b);
@@ -128,8 +134,10 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
         next = s->next_all;
         free_sample(s);
     }
-    pd_collected_release(&b->collected[0]);
-    pd_collected_release(&b->collected[1]);
+    pd_collected_release(&b->spare);
+    pd_collected_release(&b->outgoing);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_collected_release(&b->shards[i].collected);
     pd_compact_release(&b->compact, &b->export_mem);
     pd_deflater_fini(&b->deflater, &b->export_mem);
     pd_buffer_release(&b->mem, &b->text);
@@ -140,16 +148,17 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
 
 /* ---- the pool ---------------------------------------------------------------------------------- */
 
-/* Threads have stacks of their own: a shelf to begin with. */
-static size_t first_shelf(const void *on_stack)
+/* Threads have stacks of their own, far from each other: where this one begins to look. */
+static size_t place_of_thread(void)
 {
-    return (size_t)((uint64_t)(uintptr_t)on_stack * UINT64_C(0x9e3779b97f4a7c15) >> 32) %
-           PD_SHELVES;
+    char here;
+    uint64_t region = (uint64_t)(uintptr_t)&here >> 16;
+    return (size_t)(region * UINT64_C(0x9e3779b97f4a7c15) >> 32);
 }
 
 static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
 {
-    size_t shelf = first_shelf(&b);
+    size_t shelf = place_of_thread();
     for (size_t i = 0; i < PD_SHELVES; i++) {
         pd_shelf *at = &b->pool[(shelf + i) % PD_SHELVES];
         if (!pd_gate_try(&at->gate))
@@ -166,7 +175,7 @@ static pprofdelta_sample *take_from_pool(pprofdelta_builder *b)
 
 void pd_builder_recycle(pprofdelta_builder *b, pprofdelta_sample *s)
 {
-    for (size_t i = first_shelf(&b);; i++) {
+    for (size_t i = place_of_thread();; i++) {
         pd_shelf *at = &b->pool[i % PD_SHELVES];
         if (!pd_gate_try(&at->gate)) { /* somebody is at it for a moment; there are others */
             if (i % PD_SHELVES == 0)
@@ -218,17 +227,35 @@ static pprofdelta_sample *reversed(pprofdelta_sample *list)
     return out;
 }
 
-void pd_builder_drain(pprofdelta_builder *b)
+void pd_builder_drain(pprofdelta_builder *b, pd_collected *collected)
 {
+    if (!atomic_load_explicit(&b->queue, memory_order_relaxed))
+        return;
     pprofdelta_sample *s =
                           reversed(atomic_exchange_explicit(&b->queue, NULL, memory_order_acquire)),
                       *next;
     for (; s; s = next) {
         next = s->next;
         if (s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed))
-            pd_collected_add(&b->collected[b->active], s);
+            pd_collected_add(collected, s);
         pd_builder_recycle(b, s);
     }
+}
+
+static void hand_over(pprofdelta_builder *b, pprofdelta_sample *s)
+{
+    size_t first = place_of_thread();
+    for (size_t i = 0; i < PD_SHARDS; i++) {
+        pd_shard *shard = &b->shards[(first + i) % PD_SHARDS];
+        if (!pd_gate_try(&shard->gate))
+            continue;
+        pd_collected_add(&shard->collected, s);
+        pd_builder_drain(b, &shard->collected);
+        pd_gate_leave(&shard->gate);
+        pd_builder_recycle(b, s);
+        return;
+    }
+    push(&b->queue, s, &s->next);
 }
 
 /* ---- samples ----------------------------------------------------------------------------------- */
@@ -284,10 +311,6 @@ pprofdelta_status pprofdelta_sample_flush(pprofdelta_sample *s, pprofdelta_error
         pd_builder_recycle(b, s);
         return status ? flush_failed(status, err) : PPROFDELTA_OK;
     }
-    push(&b->queue, s, &s->next);
-    if (pd_gate_try(&b->gate)) {
-        pd_builder_drain(b);
-        pd_gate_leave(&b->gate);
-    }
+    hand_over(b, s);
     return PPROFDELTA_OK;
 }

@@ -1,23 +1,28 @@
 /* The sample builder: many threads in, one export out.
  *
- *     start          flush                  drain                    export
- *     pool  ->  sample  ->  queue (lock-free)  ->  collected[active]  =>  collected[other] -> sink
- *       \________________________________________/                  swap
+ *               start            flush                    export
+ *     pool  ->  sample  ->  shard 0  collected  =swap=>  spare  -> outgoing -> sink
+ *                           shard 1  collected  =swap=>  spare  /
+ *                           ...                                /
+ *                           queue  ---------------------------
  *
- * A flush pushes the sample onto a list with one atomic operation. If nobody is at it, it then takes
- * what is on the list over into the active collection; if somebody is, that one or the next will. So
- * nobody who flushes ever waits, not even for itself: a sampler that interrupts another, or that is
- * called by the allocator in the middle of a flush, finds the gate taken and goes its way.
+ * A flush adds the sample to the first shard that nobody is at, beginning with one that goes with the
+ * thread. It never waits, not even for itself: a sampler that interrupts another, or is called by the
+ * allocator in the middle of a flush, finds that shard taken and goes to the next. Should all of them
+ * be taken, the sample goes onto a list, with one atomic operation, and the next who comes to a shard
+ * takes the list over.
  *
- * An export swaps the two collections and writes the other one while samples come into the first. If
- * it fails, the other one is `held`: the next export moves the active one into it and writes both.
+ * An export takes each shard's collection away, leaving an empty one, and moves it into the outgoing
+ * one while samples come into the shards. What was not delivered stays in the outgoing one, and the
+ * next export moves its own to it.
  *
- *     gate    the two collections, which is active, the numbers of the next export
- *     work    the other collection and what writes it, from the swap to the sink and again at the end
- *     busy    an export, from beginning to end, its sink included; nobody waits for it
- *     pool    each of its shelves by itself
+ *     a shard's gate   its collection
+ *     a shelf's gate   what lies on it, in the pool
+ *     work             spare, outgoing, the numbers of the next export, and what writes it: from the
+ *                      beginning of an export to its sink, and again behind it
+ *     busy             an export, from beginning to end, its sink included; nobody waits for it
  *
- * A fork happens with gate, work and all shelves taken, so that the child finds everything whole. */
+ * A fork happens with work and all shards and shelves taken, so that the child finds everything whole. */
 #ifndef PD_RECORD_BUILDER_H
 #define PD_RECORD_BUILDER_H
 
@@ -26,7 +31,12 @@
 #include "record/collected.h"
 #include "record/gate.h"
 
-enum { PD_SHELVES = 16 };
+enum { PD_SHARDS = 16, PD_SHELVES = 16 };
+
+typedef struct pd_shard {
+    pd_gate gate;
+    pd_collected collected;
+} pd_shard;
 
 typedef struct pd_shelf {
     pd_gate gate;
@@ -50,14 +60,12 @@ struct pprofdelta_builder {
     _Atomic(pprofdelta_sample *) queue;
     atomic_uint_fast64_t generation; /* grows in the child of a fork */
     /* What was flushed. */
-    pd_gate gate;
-    pd_collected collected[2];
-    unsigned active;
-    bool is_held; /* the other one was not delivered */
-    int64_t pid, from_nanos;
-    uint64_t sequence; /* of the last export that arrived */
+    pd_shard shards[PD_SHARDS];
     /* Exports. */
     pd_gate busy, work;
+    pd_collected spare, outgoing;
+    int64_t pid, from_nanos;
+    uint64_t sequence; /* of the last export that arrived */
     pd_mem export_mem;
     pd_compact compact;
     pd_deflater deflater;
@@ -68,8 +76,8 @@ struct pprofdelta_builder {
 /* Puts a sample that is not used any more on a shelf. */
 void pd_builder_recycle(pprofdelta_builder *builder, pprofdelta_sample *sample);
 
-/* Takes what is in the queue over. The gate is taken. */
-void pd_builder_drain(pprofdelta_builder *builder);
+/* Takes what is in the queue over into a collection, which is the caller's. */
+void pd_builder_drain(pprofdelta_builder *builder, pd_collected *collected);
 
 /* builder_fork.c: takes it off the list, if it is on it. */
 void pd_builder_forget_fork(pprofdelta_builder *builder);

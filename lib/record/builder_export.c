@@ -10,36 +10,48 @@ static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
 
 /* The numbers of an export on its way. */
 typedef struct journey {
-    pd_collected *from;
     uint64_t generation;
     pprofdelta_export_report report;
 } journey;
 
-/* Takes everything that was flushed so far aside. */
-static pprofdelta_status take_aside(pprofdelta_builder *b, journey *j, pprofdelta_error *err)
+static void swap_collected(pd_collected *a, pd_collected *b)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
-    pd_gate_enter(&b->gate);
-    pd_builder_drain(b);
-    pd_collected *active = &b->collected[b->active], *other = &b->collected[b->active ^ 1];
-    if (b->is_held) {
-        status = pd_collected_move(other, active, err);
-        if (!status)
-            pd_collected_clear(active);
-    } else {
-        b->active ^= 1;
-        other = active;
+    pd_collected scratch = *a;
+    *a = *b;
+    *b = scratch;
+}
+
+static bool is_empty(const pd_collected *c)
+{
+    return !c->keys.len && !c->in;
+}
+
+static pprofdelta_status move_spare(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    if (is_empty(&b->spare))
+        return PPROFDELTA_OK;
+    pprofdelta_status status = pd_collected_move(&b->outgoing, &b->spare, err);
+    if (!status)
+        pd_collected_clear(&b->spare);
+    return status;
+}
+
+/* Moves everything that was flushed so far into the outgoing collection. A failure leaves the rest
+ * where it is, in the spare one and the shards. */
+static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
+{
+    pprofdelta_status status = move_spare(b, err);
+    for (size_t i = 0; i < PD_SHARDS && !status; i++) {
+        pd_shard *shard = &b->shards[i];
+        pd_collected *to = is_empty(&b->outgoing) ? &b->outgoing : &b->spare;
+        pd_gate_enter(&shard->gate);
+        if (!is_empty(&shard->collected))
+            swap_collected(&shard->collected, to);
+        pd_gate_leave(&shard->gate);
+        status = move_spare(b, err);
     }
-    *j = (journey){.from = other,
-                   .generation = atomic_load(&b->generation),
-                   .report = {.pid = b->pid,
-                              .sequence = b->sequence + 1,
-                              .from_nanos = b->from_nanos,
-                              .to_nanos = pd_builder_now(),
-                              .samples_in = other->in,
-                              .samples_lost = other->lost}};
-    b->is_held = true; /* until it has arrived */
-    pd_gate_leave(&b->gate);
+    if (!status)
+        pd_builder_drain(b, &b->outgoing);
     return status;
 }
 
@@ -61,7 +73,7 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, journey *j, pd_byt
         uint32_t type = next_text(b, &text);
         pd_compact_type(&b->compact, type, next_text(b, &text));
     }
-    pd_collected_write(j->from, &b->compact);
+    pd_collected_write(&b->outgoing, &b->compact);
     if (!(b->flags & PPROFDELTA_NO_STAMP)) {
         pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
                                   .to_nanos = report->to_nanos,
@@ -94,24 +106,28 @@ static pprofdelta_status compute(pprofdelta_builder *b, journey *j, pd_bytes *ou
 {
     pd_bytes raw;
     pprofdelta_sink notes = {note_output, out};
-    pd_gate_enter(&b->work);
-    pprofdelta_status status = write_profile(b, j, &raw, err);
+    pprofdelta_status status = gather(b, err);
+    *j = (journey){.generation = atomic_load(&b->generation),
+                   .report = {.pid = b->pid,
+                              .sequence = b->sequence + 1,
+                              .from_nanos = b->from_nanos,
+                              .to_nanos = pd_builder_now(),
+                              .samples_in = b->outgoing.in,
+                              .samples_lost = b->outgoing.lost}};
+    if (!status)
+        status = write_profile(b, j, &raw, err);
     if (!status)
         status = pd_deflate(&b->deflater, &b->export_mem, raw.ptr, raw.len, &notes,
                             &j->report.output_len, err);
-    pd_gate_leave(&b->work);
     return status;
 }
 
 static void arrived(pprofdelta_builder *b, const journey *j)
 {
     pd_gate_enter(&b->work);
-    pd_collected_clear(j->from);
-    pd_gate_enter(&b->gate);
-    b->is_held = false;
+    pd_collected_clear(&b->outgoing);
     b->sequence = j->report.sequence;
     b->from_nanos = j->report.to_nanos;
-    pd_gate_leave(&b->gate);
     pd_gate_leave(&b->work);
 }
 
@@ -120,9 +136,9 @@ static pprofdelta_status export_now(pprofdelta_builder *b, const pprofdelta_sink
 {
     journey j;
     pd_bytes out;
-    pprofdelta_status status = take_aside(b, &j, err);
-    if (!status)
-        status = compute(b, &j, &out, err);
+    pd_gate_enter(&b->work);
+    pprofdelta_status status = compute(b, &j, &out, err);
+    pd_gate_leave(&b->work);
     if (status)
         return status;
     int refused = sink->write(sink->cookie, out.ptr, out.len);
@@ -145,8 +161,10 @@ pprofdelta_status pprofdelta_builder_export(pprofdelta_builder *b, const pprofde
         return refuse(err, "there is no sink to write to");
     if (!pd_gate_try(&b->busy))
         return refuse(err, "another export is under way");
+    uint64_t generation = atomic_load(&b->generation);
     pprofdelta_status status = export_now(b, sink, report, err);
-    pd_gate_leave(&b->busy);
+    if (generation == atomic_load(&b->generation)) /* else a fork has let it go */
+        pd_gate_leave(&b->busy);
     return status;
 }
 
@@ -155,13 +173,15 @@ pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *b, pprofdelta_err
     if (!pd_gate_try(&b->busy))
         return refuse(err, "an export is under way");
     pd_gate_enter(&b->work);
-    pd_gate_enter(&b->gate);
-    pd_builder_drain(b);
-    pd_collected_clear(&b->collected[0]);
-    pd_collected_clear(&b->collected[1]);
-    b->is_held = false;
+    for (size_t i = 0; i < PD_SHARDS; i++) {
+        pd_gate_enter(&b->shards[i].gate);
+        pd_collected_clear(&b->shards[i].collected);
+        pd_gate_leave(&b->shards[i].gate);
+    }
+    pd_builder_drain(b, &b->outgoing);
+    pd_collected_clear(&b->outgoing);
+    pd_collected_clear(&b->spare);
     b->from_nanos = pd_builder_now();
-    pd_gate_leave(&b->gate);
     pd_gate_leave(&b->work);
     pd_gate_leave(&b->busy);
     return PPROFDELTA_OK;

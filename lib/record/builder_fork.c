@@ -10,22 +10,19 @@
 void pprofdelta_builder_prefork(pprofdelta_builder *b)
 {
     pd_gate_enter(&b->work);
-    pd_gate_enter(&b->gate);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_gate_enter(&b->shards[i].gate);
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_enter(&b->pool[i].gate);
 }
 
-static void leave_all(pprofdelta_builder *b)
+void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
 {
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_leave(&b->pool[i].gate);
-    pd_gate_leave(&b->gate);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_gate_leave(&b->shards[i].gate);
     pd_gate_leave(&b->work);
-}
-
-void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
-{
-    leave_all(b);
 }
 
 /* Everything is whole, as prefork left it, and nobody else is here. What is in the queue is of an
@@ -33,14 +30,19 @@ void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
 void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
 {
     atomic_fetch_add(&b->generation, 1);
-    pd_collected_clear(&b->collected[0]);
-    pd_collected_clear(&b->collected[1]);
-    b->is_held = false;
+    pd_collected_clear(&b->spare);
+    pd_collected_clear(&b->outgoing);
     b->pid = getpid();
     b->sequence = 0;
     b->from_nanos = pd_builder_now();
-    leave_all(b);
-    pd_gate_leave(&b->busy);
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_reset(&b->pool[i].gate);
+    for (size_t i = 0; i < PD_SHARDS; i++) {
+        pd_collected_clear(&b->shards[i].collected);
+        pd_gate_reset(&b->shards[i].gate);
+    }
+    pd_gate_reset(&b->work);
+    pd_gate_reset(&b->busy);
 }
 
 /* ---- at every fork ----------------------------------------------------------------------------- */

@@ -1,0 +1,184 @@
+/* The sample builder under fire: sixteen threads flush and discard, an exporter exports and fails to,
+ * and the process forks all the while. Compiled with the thread sanitizer, library and all; what was
+ * flushed is counted, and has to come out to the unit. */
+#include "pprofdelta_record.h"
+#include "test.h"
+#include "wire/reader.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 16, ROUNDS = 1000, FORKS = 24, EXPORTS = 24, DISTINCT = 97 };
+
+static const pprofdelta_value_type types[] = {{"samples", "count", 0}, {"cpu", "nanoseconds", 0}};
+
+typedef struct storm {
+    pprofdelta_builder *b;
+    atomic_int running; /* threads that flush */
+    atomic_bool may_stop;
+    atomic_llong flushed;
+    atomic_int calls;
+    long long arrived;
+    long long lost;
+} storm;
+
+static void *flush_many(void *cookie)
+{
+    storm *s = cookie;
+    char name[32];
+    long long mine = 0;
+    for (int i = 0; i < ROUNDS || !atomic_load(&s->may_stop); i++) {
+        pprofdelta_sample *sample = pprofdelta_sample_start(s->b), *other = NULL;
+        if (i % 5 == 0) /* one interrupts the other */
+            other = pprofdelta_sample_start(s->b);
+        snprintf(name, sizeof name, "function %d", i % DISTINCT);
+        pprofdelta_frame frame = {.name = name, .filename = "storm.c", .line = i % 3};
+        pprofdelta_label label = {.key = "turn", .num = i % 2};
+        pprofdelta_sample_push_frame(sample, &frame, 0);
+        pprofdelta_sample_push_frame(other ? other : sample, &frame, 0x1000);
+        pprofdelta_sample_push_label(sample, &label);
+        pprofdelta_sample_push_value(sample, 0, 1);
+        pprofdelta_sample_push_value(sample, 1, 10);
+        pprofdelta_sample_discard(other);
+        if (i % 11 == 0)
+            pprofdelta_sample_discard(sample);
+        else if (pprofdelta_sample_flush(sample, NULL) == PPROFDELTA_OK)
+            mine++;
+    }
+    atomic_fetch_add(&s->flushed, mine);
+    atomic_fetch_sub(&s->running, 1);
+    return NULL;
+}
+
+/* The sum of the first value over all samples of a plain profile. */
+static long long sum_of(const void *data, size_t len)
+{
+    pd_reader top = pd_reader_of(data, len);
+    pd_field f, inner;
+    long long sum = 0;
+    while (pd_reader_next(&top, &f))
+        if (f.number == 2)
+            while (pd_reader_next(&f.body, &inner))
+                if (inner.number == 2 && pd_reader_varint(&inner.body, &inner.value))
+                    sum += (long long)inner.value;
+    return sum;
+}
+
+/* Every fourth time there is no way through. */
+static int arrive(void *cookie, const void *data, size_t len)
+{
+    storm *s = cookie;
+    if (atomic_fetch_add(&s->calls, 1) % 4 == 3)
+        return 1;
+    s->arrived += sum_of(data, len);
+    return 0;
+}
+
+static void *export_all(void *cookie)
+{
+    storm *s = cookie;
+    pprofdelta_sink sink = {arrive, s};
+    pprofdelta_export_report report;
+    while (atomic_load(&s->running))
+        if (pprofdelta_builder_export(s->b, &sink, &report, NULL) == PPROFDELTA_OK)
+            s->lost += (long long)report.samples_lost;
+    return NULL;
+}
+
+/* In the child there is one thread, and it finds everything in order. */
+static int be_a_child(pprofdelta_builder *b)
+{
+    storm child = {.b = b};
+    pprofdelta_sink sink = {arrive, &child};
+    pprofdelta_export_report report = {0};
+    pprofdelta_frame frame = {.name = "child"};
+    pprofdelta_sample *sample = pprofdelta_sample_start(b);
+    pprofdelta_sample_push_frame(sample, &frame, 0);
+    pprofdelta_sample_push_value(sample, 0, 7);
+    bool ok = pprofdelta_sample_flush(sample, NULL) == PPROFDELTA_OK;
+    ok &= pprofdelta_builder_export(b, &sink, &report, NULL) == PPROFDELTA_OK;
+    ok &= child.arrived == 7 && report.samples_in == 1 && report.sequence == 1;
+    ok &= report.pid == getpid();
+    return ok ? 0 : 1;
+}
+
+TEST(sixteen_threads_an_exporter_and_forks)
+{
+    pprofdelta_builder_options options = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    options.types = types;
+    options.types_len = 2;
+    storm s = {.running = THREADS};
+    REQUIRE(pprofdelta_builder_new(&options, NULL, &s.b, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_builder_atfork(s.b, NULL) == PPROFDELTA_OK);
+    pthread_t threads[THREADS], exporter;
+    for (int i = 0; i < THREADS; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, flush_many, &s) == 0);
+    REQUIRE(pthread_create(&exporter, NULL, export_all, &s) == 0);
+    int forks = 0;
+    for (; forks < FORKS || atomic_load(&s.calls) < EXPORTS; forks++) {
+        pid_t pid = fork();
+        if (pid == 0)
+            _exit(be_a_child(s.b));
+        int status = -1;
+        CHECK(waitpid(pid, &status, 0) == pid);
+        CHECK_MSG(status == 0, "fork %d: the child says %#x", forks, (unsigned)status);
+    }
+    atomic_store(&s.may_stop, true);
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(threads[i], NULL);
+    pthread_join(exporter, NULL);
+    pprofdelta_sink sink = {arrive, &s};
+    while (pprofdelta_builder_export(s.b, &sink, NULL, NULL) != PPROFDELTA_OK)
+        continue;
+    CHECK_MSG(s.arrived + s.lost == atomic_load(&s.flushed) && s.lost == 0, "%lld arrived of %lld",
+              s.arrived, (long long)atomic_load(&s.flushed));
+    CHECK(s.arrived >= (long long)THREADS * ROUNDS / 2);
+    pprofdelta_builder_free(s.b);
+}
+
+/* Two recorders on two threads know nothing of each other. */
+static void *record_alone(void *cookie)
+{
+    pprofdelta_recorder *r = NULL;
+    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    storm s = {0};
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_sink sink = {arrive, &s};
+    long long wrong = pprofdelta_recorder_new(&options, NULL, &r, NULL) != PPROFDELTA_OK;
+    for (int64_t window = 1; window <= 40 && !wrong; window++) {
+        wrong += pprofdelta_recorder_begin(r, NULL, NULL) != PPROFDELTA_OK;
+        for (uintptr_t i = 0; i < 200; i++) {
+            uintptr_t stack[] = {i, 1};
+            int64_t values[] = {window * 3, window * 300, 0, 0};
+            pprofdelta_record record = {.stack = stack, .depth = 2, .values = values};
+            wrong += pprofdelta_recorder_add(r, &record, NULL) != PPROFDELTA_OK;
+        }
+        if (pprofdelta_recorder_write(r, &sink, NULL, NULL) == PPROFDELTA_OK)
+            pprofdelta_recorder_commit(r);
+        else
+            pprofdelta_recorder_abandon(r);
+    }
+    /* The fourth of every four was refused: the last one, the fortieth, is still to come. */
+    wrong += s.arrived != 39LL * 3 * 200;
+    pprofdelta_recorder_free(r);
+    *(long long *)cookie = wrong;
+    return NULL;
+}
+
+TEST(recorders_do_not_steal_from_each_other)
+{
+    pthread_t threads[4];
+    long long wrong[4] = {1, 1, 1, 1};
+    for (int i = 0; i < 4; i++)
+        REQUIRE(pthread_create(&threads[i], NULL, record_alone, &wrong[i]) == 0);
+    for (int i = 0; i < 4; i++) {
+        pthread_join(threads[i], NULL);
+        CHECK_MSG(wrong[i] == 0, "recorder %d: %lld", i, wrong[i]);
+    }
+}
+
+TEST_MAIN(CASE(sixteen_threads_an_exporter_and_forks), CASE(recorders_do_not_steal_from_each_other))
