@@ -72,8 +72,7 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
     size_t sides;
     if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
         sides = SIZE_MAX;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
+    pprofdelta_status status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
     if (status)
         return status;
     ledger->side_len = side_len;

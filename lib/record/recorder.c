@@ -167,6 +167,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_buffer_release(mem, &r->text);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
+    pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_symbols_release(&r->symbols, mem);
     pd_maps_release(&r->maps, mem);
@@ -344,22 +345,21 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
 
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
 {
-    const uint8_t *at = r->arena.ptr + r->window.origin[row];
     pd_kept kept;
-    memcpy(&kept, at, sizeof kept);
+    const void *at = pd_recorder_kept(r, row, &kept); /* aligned: see keep */
     *depth = kept.depth;
-    at += sizeof kept;
     if (!(r->flags & PPROFDELTA_BORROW_STACKS))
-        return (const void *)at; /* aligned: see keep */
+        return at;
     const uintptr_t *stack;
     memcpy(&stack, at, sizeof stack);
     return stack;
 }
 
+/* Everything that may fail comes before the window knows of the record. */
 static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
                              const int64_t *row, pprofdelta_error *err)
 {
-    size_t hidden;
+    size_t hidden, rows = r->window.len;
     pprofdelta_status status = count_hidden(r, record, &hidden, err);
     if (status)
         return status;
@@ -367,14 +367,17 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     size_t depth = record->depth - hidden;
     status =
         pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);
-    if (status)
+    if (!status)
+        status =
+            pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
+    if (!status)
+        status = pd_window_add(&r->window, &r->mem, key_of(record, stack, depth), r->samples_in,
+                               row, err);
+    if (status || r->window.len == rows)
         return status;
-    size_t before = r->window.len;
-    status =
-        pd_window_add(&r->window, &r->mem, key_of(record, stack, depth), r->arena.len, row, err);
-    if (!status && r->window.len > before)
-        keep(r, record, stack, depth);
-    return status;
+    r->kept_at[rows] = r->arena.len;
+    keep(r, record, stack, depth);
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status check_record(const pprofdelta_recorder *r, const pprofdelta_record *record,
@@ -403,12 +406,11 @@ pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdel
     pprofdelta_status status = check_record(r, record, err);
     if (status)
         return status;
-    r->samples_in++;
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
-    if (!any)
-        return PPROFDELTA_OK;
-    status = add(r, record, row, &r->trouble);
+    if (any)
+        status = add(r, record, row, &r->trouble);
+    r->samples_in++;
     if (status && err)
         *err = r->trouble;
     return status;
@@ -473,7 +475,7 @@ void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_record
                         l->seen_cap * sizeof *l->seen + l->side_cap,
         .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
-                        r->arena.cap,
+                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap,
         .symbols_bytes = symbols_bytes(r),
         .all_bytes = r->mem.used,
     };

@@ -77,7 +77,9 @@ struct pprofdelta_recorder {
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
-    pd_window window;
+    pd_window window; /* a row's origin is the number of its record, from 0 */
+    size_t *kept_at;  /* of each row, in the arena */
+    size_t kept_at_cap;
     pd_buffer arena;
     pd_subtraction how;
     pprofdelta_restart restart;
@@ -94,6 +96,15 @@ struct pprofdelta_recorder {
     size_t emitted_cap, frames_cap, values_cap;
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
+
+/* What was kept of a row. */
+static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row,
+                                              pd_kept *kept)
+{
+    const uint8_t *at = recorder->arena.ptr + recorder->kept_at[row];
+    memcpy(kept, at, sizeof *kept);
+    return at + sizeof *kept;
+}
 
 /* The stack of a row: `depth` program counters. */
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);

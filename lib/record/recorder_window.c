@@ -78,7 +78,7 @@ void pd_recorder_carry_on(pprofdelta_recorder *r)
         pd_recorder_load_carries(r, row, carries);
         if (moved) {
             pd_kept kept;
-            memcpy(&kept, r->arena.ptr + r->window.origin[row], sizeof kept);
+            pd_recorder_kept(r, row, &kept);
             pd_recorder_unsample(r, kept.block_size, raw, carries, out);
         }
         uint8_t *side = pd_ledger_side(&r->ledger, r->window.entry[row]);

@@ -53,14 +53,15 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
 {
     int64_t raw[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_carry carries[PPROFDELTA_MAX_TYPES];
+    pd_window_walk walk = {0, 0};
     r->emitted_len = r->frames_len = 0;
-    for (size_t row = 0; row < r->window.len; row++) {
+    for (size_t row; (row = pd_window_next(&r->window, &walk)) != PD_ROW_NONE;) {
         if (!pd_subtract_row(&r->window, row, r->how, raw))
             continue;
         if (tally)
             pd_tally_output(tally, raw, r->schema.len);
         pd_kept kept;
-        memcpy(&kept, r->arena.ptr + r->window.origin[row], sizeof kept);
+        pd_recorder_kept(r, row, &kept);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, kept.block_size, raw, carries, values);
         pprofdelta_status status =
@@ -148,12 +149,11 @@ static void write_label(pprofdelta_recorder *r, const pd_kept_label *label, cons
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
-    const uint8_t *at = r->arena.ptr + r->window.origin[row];
     pd_kept kept;
     pd_kept_label label;
-    memcpy(&kept, at, sizeof kept);
-    at += sizeof kept + (r->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
-                                                             : kept.depth * sizeof(uintptr_t));
+    const uint8_t *at = pd_recorder_kept(r, row, &kept);
+    at += (r->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
+                                               : kept.depth * sizeof(uintptr_t));
     if (kept.block_size) {
         uint32_t bytes = write_text(r, "bytes", 5);
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
