@@ -380,18 +380,8 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status check_record(const pprofdelta_recorder *r, const pprofdelta_record *record,
-                                      pprofdelta_error *err)
+static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)
 {
-    if (r->state != PD_RECORDER_FILLING)
-        return refuse(err, r->state == PD_RECORDER_IDLE
-                               ? "no window is under way: pprofdelta_recorder_begin comes first"
-                               : "the window was written already");
-    if (r->trouble.status) {
-        if (err)
-            *err = r->trouble;
-        return r->trouble.status;
-    }
     if (!record->values || (record->depth && !record->stack) ||
         (record->labels_len && !record->labels))
         return refuse(err, "a record has no values, or an array that is NULL and whose length is "
@@ -399,21 +389,33 @@ static pprofdelta_status check_record(const pprofdelta_recorder *r, const pprofd
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
-                                          pprofdelta_error *err)
+static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                     pprofdelta_error *err)
 {
     int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
-    pprofdelta_status status = check_record(r, record, err);
+    pprofdelta_status status = check_record(record, err);
     if (status)
         return status;
     for (size_t i = 0; i < r->columns.len; i++)
         any |= row[r->columns.slot[i]] = record->values[i];
     if (any)
-        status = add(r, record, row, &r->trouble);
+        status = add(r, record, row, err);
     r->samples_in++;
-    if (status && err)
-        *err = r->trouble;
     return status;
+}
+
+pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                          pprofdelta_error *err)
+{
+    if (r->state != PD_RECORDER_FILLING)
+        return refuse(err, r->state == PD_RECORDER_IDLE
+                               ? "no window is under way: pprofdelta_recorder_begin comes first"
+                               : "the window was written already");
+    if (!r->trouble.status)
+        add_checked(r, record, &r->trouble);
+    if (r->trouble.status && err)
+        *err = r->trouble;
+    return r->trouble.status;
 }
 
 /* ---- the end of a window ----------------------------------------------------------------------- */

@@ -1,0 +1,146 @@
+#include "record_scene.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FIRST_PC = 0x1000 };
+
+static void symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+{
+    record_scene *s = cookie;
+    s->symbolized++;
+    const char *word = s->words[pc - FIRST_PC];
+    size_t len = 1;
+    for (const char *at = word; *at; at++)
+        len += *at == '+';
+    pprofdelta_frame *frames = ARENA_ARRAY(&s->arena, pprofdelta_frame, len);
+    for (size_t i = 0; i < len; i++) {
+        size_t part = strcspn(word, "+");
+        frames[i] = (pprofdelta_frame){.name = arena_format(&s->arena, "%.*s", (int)part, word),
+                                       .filename = "file.c",
+                                       .line = 1};
+        word += part + (word[part] == '+');
+    }
+    *out = (pprofdelta_symbol){frames, len, *s->words[pc - FIRST_PC] == '_'};
+}
+
+void record_begin(record_scene *s)
+{
+    memset(s, 0, sizeof *s);
+    s->options = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
+    s->options.compression = PPROFDELTA_PLAIN;
+    s->options.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
+    s->options.symbolize = symbolize;
+    s->options.symbolize_cookie = s;
+    s->look.time_nanos = 1000;
+}
+
+void record_end(record_scene *s)
+{
+    pprofdelta_recorder_free(s->recorder);
+    arena_free(&s->arena);
+}
+
+static uintptr_t pc_of(record_scene *s, const char *word, size_t len)
+{
+    for (size_t i = 0; i < s->words_len; i++)
+        if (strlen(s->words[i]) == len && memcmp(s->words[i], word, len) == 0)
+            return FIRST_PC + i;
+    s->words[s->words_len] = arena_format(&s->arena, "%.*s", (int)len, word);
+    return FIRST_PC + s->words_len++;
+}
+
+void record_set(record_scene *s, size_t row, const char *values)
+{
+    int64_t *out = ARENA_ARRAY(&s->arena, int64_t, PPROFDELTA_MAX_TYPES);
+    char *end = (char *)(uintptr_t)values;
+    for (size_t i = 0; i < PPROFDELTA_MAX_TYPES && *end; i++)
+        out[i] = strtoll(end, &end, 0);
+    s->rows[row].values = out;
+}
+
+size_t record(record_scene *s, const char *stack, int64_t block_size, const char *values)
+{
+    uintptr_t *pcs = ARENA_ARRAY(&s->arena, uintptr_t, strlen(stack) + 1);
+    pprofdelta_record *row = &s->rows[s->rows_len];
+    *row = (pprofdelta_record){.stack = pcs, .block_size = block_size};
+    while (*stack) {
+        size_t len = strcspn(stack, " ");
+        pcs[row->depth++] = pc_of(s, stack, len);
+        stack += len + (stack[len] == ' ');
+    }
+    record_set(s, s->rows_len, values);
+    return s->rows_len++;
+}
+
+static void write_stack(record_scene *s, buf *b, const reading_sample *sample)
+{
+    for (size_t n = 0; n < sample->depth; n++) {
+        const Pd__View__Location *l = s->out.locations[sample->stack[n]].view;
+        buf_text(b, n ? ";" : "");
+        for (size_t k = 0; k < l->n_line; k++)
+            for (size_t f = 0; f < s->out.view->n_function; f++)
+                if (s->out.view->function[f]->id == l->line[k]->function_id)
+                    buf_format(b, "%s%s", k ? "+" : "",
+                               reading_string(&s->out, s->out.view->function[f]->name));
+        if (!l->n_line)
+            buf_format(b, "%#" PRIx64, l->address);
+    }
+}
+
+static const char *rows(record_scene *s)
+{
+    buf b = buf_begin(&s->arena);
+    for (size_t i = 0; i < s->out.view->n_sample; i++) {
+        const Pd__View__Sample *v = s->out.view->sample[i];
+        buf_text(&b, i ? ", " : "");
+        write_stack(s, &b, &s->out.samples[i]);
+        for (size_t n = 0; n < v->n_label; n++) {
+            const char *str = reading_string(&s->out, v->label[n]->str);
+            buf_format(&b, " {%s=", reading_string(&s->out, v->label[n]->key));
+            if (*str)
+                buf_format(&b, "%s}", str);
+            else
+                buf_format(&b, "%" PRId64 "}", v->label[n]->num);
+        }
+        for (size_t n = 0; n < v->n_value; n++)
+            buf_format(&b, " %" PRId64, v->value[n]);
+    }
+    return buf_string(&b);
+}
+
+const char *record_pending(record_scene *s)
+{
+    if (!s->recorder) {
+        pprofdelta_allocator allocator = tracker_allocator(&s->memory);
+        s->status = pprofdelta_recorder_new(&s->options, &allocator, &s->recorder, &s->err);
+        if (s->status)
+            return arena_format(&s->arena, "[%s]", s->err.text);
+    }
+    collector c = {.bytes = buf_begin(&s->arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    s->status = pprofdelta_recorder_begin(s->recorder, &s->look, &s->err);
+    for (size_t i = 0; i < s->rows_len && !s->status; i++)
+        s->status = pprofdelta_recorder_add(s->recorder, &s->rows[i], &s->err);
+    if (!s->status)
+        s->status = pprofdelta_recorder_write(s->recorder, &sink, &s->report, &s->err);
+    s->look.time_nanos += 1000;
+    s->look.restarted = 0;
+    if (s->status)
+        return arena_format(&s->arena, "[%s]", s->err.text);
+    s->bytes = c.bytes;
+    if (reading_make(&s->arena, c.bytes.ptr, c.bytes.len, &s->out))
+        return "[not a valid profile]";
+    return rows(s);
+}
+
+const char *record_window(record_scene *s)
+{
+    const char *line = record_pending(s);
+    if (s->recorder && !s->status)
+        pprofdelta_recorder_commit(s->recorder);
+    else if (s->recorder)
+        pprofdelta_recorder_abandon(s->recorder);
+    return line;
+}

@@ -1,0 +1,488 @@
+/* The records door by hand: godeltaprof's tests as we hold them, unsampling, symbols, and two phases. */
+#include "record_scene.h"
+#include "records.h"
+#include "seeds.h"
+#include "test.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+/* ---------------------------------------------------------------------------------------------
+ * What godeltaprof tests
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(records_of_zeros_are_ignored)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "fresh main", 0, "0 0 0 0");
+    CHECK_STR(record_window(&s), "");
+    CHECK(s.report.samples_in == 1 && s.report.fresh == 0);
+    record_set(&s, 0, "1 16 1 16");
+    CHECK_STR(record_window(&s), "fresh;main 1 16 1 16");
+    record_end(&s);
+}
+
+TEST(repeats_give_gauges_only)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 16, "3 48 2 32");
+    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 2 32");
+    CHECK_STR(record_window(&s), "a;main {bytes=16} 0 0 2 32");
+    record_end(&s);
+}
+
+TEST(freed_gives_nothing)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 16, "3 48 3 48");
+    record_window(&s);
+    record_set(&s, 0, "3 48 0 0");
+    CHECK_STR(record_window(&s), "");
+    record_end(&s);
+}
+
+TEST(five_to_eight_is_three)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 16, "5 80 0 0");
+    record_window(&s);
+    record_set(&s, 0, "8 128 0 0");
+    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 0 0");
+    record_end(&s);
+}
+
+TEST(duplicates_add_up_and_block_sizes_stay_apart)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 16, "1 16 1 16");
+    record(&s, "a main", 32, "1 32 0 0");
+    record(&s, "a main", 16, "2 32 0 0");
+    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 1 16, a;main {bytes=32} 1 32 0 0");
+    CHECK(s.report.duplicates == 1);
+    const Pd__View__Label *label = s.out.view->sample[0]->label[0];
+    CHECK_STR(reading_string(&s.out, label->num_unit), "bytes");
+    record_set(&s, 2, "3 48 0 0");
+    record_set(&s, 0, "1 16 0 0");
+    CHECK_STR(record_window(&s), "a;main {bytes=16} 1 16 0 0");
+    record_end(&s);
+}
+
+/* 10, 8, 9: godeltaprof says 7. */
+TEST(what_goes_back_and_forth_is_counted_once)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+    record(&s, "a", 0, "10 10 0 0");
+    record_window(&s);
+    record_set(&s, 0, "8 8 0 0");
+    CHECK_STR(record_window(&s), "");
+    record_set(&s, 0, "9 9 0 0");
+    CHECK_STR(record_window(&s), "");
+    record_set(&s, 0, "12 12 0 0");
+    CHECK_STR(record_window(&s), "a 2 2 0 0");
+    record_end(&s);
+}
+
+TEST(many_stacks_repeat_in_next_to_nothing)
+{
+    record_scene s;
+    record_begin(&s);
+    for (size_t i = 0; i < 512; i++)
+        record(&s, arena_format(&s.arena, "leaf%zu mid%zu low%zu main", i, i % 32, i % 7), 64,
+               "7 448 0 0");
+    record_window(&s);
+    CHECK(s.report.samples_out == 512);
+    CHECK_STR(record_window(&s), "");
+    CHECK(s.bytes.len < 1000 && s.report.matched == 512);
+    record_end(&s);
+}
+
+TEST(recursion_keeps_its_frames)
+{
+    record_scene s;
+    record_begin(&s);
+    buf stack = buf_begin(&s.arena), want = buf_begin(&s.arena);
+    for (int i = 0; i < 3000; i++) {
+        buf_format(&stack, "%s%s", i ? " " : "", i % 64 ? "f" : "g");
+        buf_format(&want, "%s%s", i ? ";" : "", i % 64 ? "f" : "g");
+    }
+    buf_text(&want, " 1 1 0 0");
+    record(&s, buf_string(&stack), 0, "1 1 0 0");
+    CHECK_STR(record_window(&s), buf_string(&want));
+    CHECK(s.out.view->n_location == 2);
+    record_end(&s);
+}
+
+TEST(generics_stay_separate_and_inlines_share_one_location)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "Map[int] main", 0, "1 1 0 0");
+    record(&s, "Map[string] main", 0, "2 2 0 0");
+    record(&s, "inner+middle+outer main", 0, "3 3 0 0");
+    CHECK_STR(record_window(&s), "Map[int];main 1 1 0 0, Map[string];main 2 2 0 0, "
+                                 "inner+middle+outer;main 3 3 0 0");
+    CHECK(s.out.view->n_location == 4 && s.out.view->n_function == 6 && s.symbolized == 4);
+    record_window(&s);
+    CHECK(s.symbolized == 4); /* once for each program counter */
+    record_end(&s);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Unsampling
+ * ------------------------------------------------------------------------------------------ */
+
+static double book_scale(double size, double rate)
+{
+    return 1 / (1 - exp(-size / rate));
+}
+
+TEST(heap_values_are_scaled_by_size)
+{
+    record_scene s;
+    record_begin(&s);
+    s.look.period = 524288;
+    record(&s, "a", 1024, "10 10240 4 4096");
+    record(&s, "b", 0, "2 1048576 0 0");
+    double x = book_scale(1024, 524288), y = book_scale(524288, 524288);
+    CHECK_STR(record_window(&s),
+              arena_format(&s.arena, "a {bytes=1024} %lld %lld %lld %lld, b %lld %lld 0 0",
+                           llround(10 * x), llround(10240 * x), llround(4 * x), llround(4096 * x),
+                           llround(2 * y), llround(1048576 * y)));
+    CHECK(s.out.view->period == 524288);
+    CHECK_STR(reading_string(&s.out, s.out.view->period_type->type), "space");
+    CHECK(s.report.types[0].delta.lo == 12); /* raw */
+    record_end(&s);
+}
+
+TEST(a_change_of_rate_scales_what_comes_after_it)
+{
+    record_scene s;
+    record_begin(&s);
+    s.look.period = 524288;
+    record(&s, "a", 1024, "10 10240 0 0");
+    record_window(&s);
+    s.look.period = 1024;
+    CHECK_STR(record_window(&s), "");
+    record_set(&s, 0, "20 20480 0 0");
+    double x = book_scale(1024, 524288), y = book_scale(1024, 1024);
+    long long before = llround(10 * x), now = llround(10 * x + 10 * y) - before;
+    long long bytes = llround(10240 * x + 10240 * y) - llround(10240 * x);
+    CHECK_STR(record_window(&s),
+              arena_format(&s.arena, "a {bytes=1024} %lld %lld 0 0", now, bytes));
+    s.look.period = 0; /* everything is taken from now on */
+    record_set(&s, 0, "21 21504 0 0");
+    CHECK_STR(record_window(&s), "a {bytes=1024} 1 1024 0 0");
+    record_end(&s);
+}
+
+TEST(contention_is_scaled_by_clock_and_fraction)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.kind = PPROFDELTA_KIND_CONTENTION;
+    s.look.cycles_per_second = 3e9;
+    s.look.fraction = 0.2;
+    record(&s, "lock main", 0, "3 9000");
+    CHECK_STR(record_window(&s), "lock;main 15 15000");
+    CHECK_STR(reading_string(&s.out, s.out.view->period_type->type), "contentions");
+    record_set(&s, 0, "4 9001"); /* a third of a nanosecond, times five */
+    CHECK_STR(record_window(&s), "lock;main 5 2");
+    record_set(&s, 0, "4 9002");
+    CHECK_STR(record_window(&s), "lock;main 0 1");
+    record_set(&s, 0, "4 9003");
+    CHECK_STR(record_window(&s), "lock;main 0 2");
+    record_end(&s);
+}
+
+/* Windows that come and go, with records that vanish and come back: in the end each record's windows
+ * add up to its scaled total. */
+TEST(the_windows_of_a_record_sum_to_its_scaled_total)
+{
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        enum { ROWS = 12 };
+        record_scene s;
+        record_begin(&s);
+        rng r = {seed + 77};
+        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+        int64_t now[ROWS][4] = {{0}}, held[ROWS] = {0}, sums[ROWS] = {0}, bytes[ROWS] = {0};
+        double total[ROWS] = {0};
+        for (size_t i = 0; i < ROWS; i++)
+            record(&s, arena_format(&s.arena, "f%zu main", i), 16 << i, "0 0 0 0");
+        size_t windows = 2 + rng_below(&r, 30);
+        s.look.period = 512 << rng_below(&r, 11);
+        for (size_t w = 0; w < windows; w++) {
+            if (rng_chance(&r, 20))
+                s.look.period = 512 << rng_below(&r, 11);
+            for (size_t i = 0; i < ROWS; i++) {
+                int64_t more = rng_chance(&r, 60) ? (int64_t)rng_below(&r, 5) : 0;
+                now[i][0] += more;
+                now[i][1] += more * s.rows[i].block_size;
+                record_set(
+                    &s, i,
+                    arena_format(&s.arena, "%" PRId64 " %" PRId64 " 0 0", now[i][0], now[i][1]));
+            }
+            bool commit = rng_chance(&r, 80) || w + 1 == windows;
+            record_pending(&s);
+            REQUIRE(s.status == PPROFDELTA_OK);
+            if (!commit) {
+                pprofdelta_recorder_abandon(s.recorder);
+                continue;
+            }
+            pprofdelta_recorder_commit(s.recorder);
+            for (size_t n = 0; n < s.out.samples_len; n++) {
+                size_t row = 0;
+                while (s.rows[row].block_size != s.out.view->sample[n]->label[0]->num)
+                    row++;
+                sums[row] += s.out.samples[n].values[0];
+                bytes[row] += s.out.samples[n].values[1];
+            }
+            for (size_t i = 0; i < ROWS; i++) {
+                double scale = book_scale((double)s.rows[i].block_size, (double)s.look.period);
+                total[i] += (double)(now[i][0] - held[i]) * scale;
+                held[i] = now[i][0];
+            }
+        }
+        for (size_t i = 0; i < ROWS; i++) {
+            double size = (double)s.rows[i].block_size;
+            CHECK_MSG(fabs((double)sums[i] - total[i]) < 0.5001,
+                      "seed %" PRIu64 ", record %zu: %" PRId64 " of %f", seed, i, sums[i],
+                      total[i]);
+            CHECK_MSG(fabs((double)bytes[i] - total[i] * size) < 0.501,
+                      "seed %" PRIu64 ", record %zu: %" PRId64 " bytes of %f", seed, i, bytes[i],
+                      total[i] * size);
+        }
+        record_end(&s);
+    }
+}
+
+TEST(types_may_have_scales_of_their_own)
+{
+    static const pprofdelta_value_type types[] = {
+        {"size", "bytes", 0}, {"calls", "count", 1}, {"time", "ms", 1}};
+    static const double scales[] = {2, 1, 0.5};
+    record_scene s;
+    record_begin(&s);
+    s.options.kind = PPROFDELTA_KIND_TYPES;
+    s.options.types = types;
+    s.options.types_len = 3;
+    s.options.default_type = "calls";
+    record(&s, "a", 0, "7 3 5");
+    CHECK_STR(record_window(&s), "a 7 3 5");
+    CHECK_STR(reading_string(&s.out, s.out.view->default_sample_type), "calls");
+    CHECK(!s.out.view->period_type);
+    s.look.scales = scales;
+    record_set(&s, 0, "7 4 6");
+    CHECK_STR(record_window(&s), "a 14 1 1");
+    record_set(&s, 0, "0 4 7");
+    CHECK_STR(record_window(&s), ""); /* the other half */
+    record_set(&s, 0, "0 4 8");
+    CHECK_STR(record_window(&s), "a 0 0 1");
+    record_end(&s);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Symbols
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(leading_frames_may_be_hidden)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "_malloc _new a main", 0, "1 1 0 0");
+    record(&s, "_calloc a main", 0, "2 2 0 0");
+    record(&s, "_malloc _new", 0, "4 4 0 0");
+    record(&s, "a _callback main", 0, "8 8 0 0");
+    CHECK_STR(record_window(&s), "a;main 3 3 0 0, _malloc;_new 4 4 0 0, a;_callback;main 8 8 0 0");
+    record_end(&s);
+}
+
+TEST(without_a_callback_there_are_addresses)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.symbolize = NULL;
+    record(&s, "a b", 0, "1 1 0 0");
+    CHECK_STR(record_window(&s), "0x1000;0x1001 1 1 0 0");
+    CHECK(!s.out.view->n_mapping && !s.out.view->n_function);
+    record_end(&s);
+    record_begin(&s);
+    s.options.symbolize = NULL;
+    s.options.flags |= PPROFDELTA_RETURN_ADDRESSES;
+    record(&s, "a b", 0, "1 1 0 0");
+    CHECK_STR(record_window(&s), "0xfff;0x1000 1 1 0 0");
+    record_end(&s);
+}
+
+TEST(symbols_can_be_forgotten_and_counts_stay)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 0, "1 1 0 0");
+    record_window(&s);
+    s.words[0] = "another";
+    record_set(&s, 0, "3 3 0 0");
+    pprofdelta_recorder_forget_symbols(s.recorder);
+    CHECK_STR(record_window(&s), "another;main 2 2 0 0");
+    CHECK(s.symbolized == 4);
+    record_end(&s);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Two phases
+ * ------------------------------------------------------------------------------------------ */
+
+TEST(nothing_is_remembered_before_commit)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a", 0, "5 5 0 0");
+    record_window(&s);
+    record_set(&s, 0, "8 8 0 0");
+    for (int i = 0; i < 3; i++) {
+        CHECK_STR(record_pending(&s), "a 3 3 0 0");
+        pprofdelta_recorder_abandon(s.recorder);
+    }
+    CHECK_STR(record_window(&s), "a 3 3 0 0");
+    CHECK(s.report.sequence == 2 && s.report.from_nanos == 1000 && s.report.to_nanos == 5000);
+    CHECK(s.out.view->duration_nanos == 4000);
+    CHECK_STR(record_window(&s), "");
+    record_end(&s);
+}
+
+TEST(a_write_may_be_tried_again)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a", 0, "5 5 0 0");
+    CHECK_STR(record_pending(&s), "a 5 5 0 0");
+    buf first = s.bytes;
+    collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
+    collector taking = {.bytes = buf_begin(&s.arena)};
+    pprofdelta_sink no = collector_sink(&refusing), yes = collector_sink(&taking);
+    CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
+    pprofdelta_recorder_commit(s.recorder); /* of a window that was not written: abandons it */
+    refusing.calls = 0;
+    CHECK_STR(record_pending(&s), "a 5 5 0 0");
+    CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
+    CHECK(pprofdelta_recorder_write(s.recorder, &yes, NULL, &s.err) == PPROFDELTA_OK);
+    CHECK(taking.bytes.len == first.len);
+    pprofdelta_recorder_commit(s.recorder);
+    CHECK_STR(record_window(&s), "");
+    record_end(&s);
+}
+
+TEST(a_restart_that_is_told_counts_from_zero)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+    record(&s, "a", 0, "5 5 0 0");
+    record(&s, "b", 0, "5 5 0 0");
+    record_window(&s);
+    record_set(&s, 0, "7 7 0 0");
+    s.look.restarted = 1;
+    CHECK_STR(record_window(&s), "a 7 7 0 0, b 5 5 0 0");
+    CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
+    CHECK_STR(record_window(&s), "");
+    record_end(&s);
+}
+
+TEST(two_recorders_do_not_steal_from_each_other)
+{
+    record_scene a, b;
+    record_begin(&a);
+    record_begin(&b);
+    record(&a, "f", 0, "5 5 0 0");
+    record(&b, "f", 0, "5 5 0 0");
+    CHECK_STR(record_window(&a), "f 5 5 0 0");
+    CHECK_STR(record_window(&b), "f 5 5 0 0");
+    record_set(&a, 0, "6 6 0 0");
+    record_set(&b, 0, "6 6 0 0");
+    CHECK_STR(record_window(&a), "f 1 1 0 0");
+    CHECK_STR(record_window(&b), "f 1 1 0 0");
+    record_end(&a);
+    record_end(&b);
+}
+
+TEST(wrong_use_is_refused)
+{
+    pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    pprofdelta_recorder *r = NULL;
+    const pprofdelta_value_type gauge = {"size", "bytes", 0};
+    o.size++;
+    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
+    o = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
+    o.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
+    o.on_reset = PPROFDELTA_ON_RESET_AUTO;
+    o.flags = PPROFDELTA_ACCEPT_STAMPED;
+    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
+    o.flags = 0;
+    o.types = &gauge;
+    o.types_len = 1;
+    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
+    o.kind = PPROFDELTA_KIND_TYPES;
+    CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE && !r);
+    REQUIRE(pprofdelta_recorder_new(NULL, NULL, &r, NULL) == PPROFDELTA_OK);
+    collector c = {.calls = 0};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_error err = {0};
+    int64_t values[4] = {1, 1, 1, 1};
+    pprofdelta_record record = {.values = values};
+    CHECK(pprofdelta_recorder_add(r, &record, &err) == PPROFDELTA_E_USAGE && *err.text);
+    CHECK(pprofdelta_recorder_write(r, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_look look = {.fraction = 2};
+    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
+    look.fraction = NAN;
+    CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_recorder_begin(r, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_recorder_write(r, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
+    record.depth = 3;
+    CHECK(pprofdelta_recorder_add(r, &record, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_recorder_write(r, &sink, NULL, &err) == PPROFDELTA_E_USAGE && !c.calls);
+    pprofdelta_recorder_abandon(r);
+    pprofdelta_recorder_free(r);
+    pprofdelta_recorder_free(NULL);
+}
+
+TEST(the_clock_is_asked_where_nobody_tells_the_time)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.started_nanos = 1;
+    s.look.time_nanos = 0;
+    record(&s, "a", 0, "5 5 0 0");
+    record_window(&s);
+    int64_t now = s.out.view->time_nanos;
+    CHECK(now > INT64_C(1700000000000000000) && s.out.view->duration_nanos == now - 1);
+    s.look.time_nanos = 5; /* set back */
+    record_set(&s, 0, "6 6 0 0");
+    CHECK_STR(record_window(&s), "a 1 1 0 0");
+    CHECK(s.out.view->duration_nanos == 0);
+    record_end(&s);
+}
+
+TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
+          CASE(freed_gives_nothing), CASE(five_to_eight_is_three),
+          CASE(duplicates_add_up_and_block_sizes_stay_apart),
+          CASE(what_goes_back_and_forth_is_counted_once),
+          CASE(many_stacks_repeat_in_next_to_nothing), CASE(recursion_keeps_its_frames),
+          CASE(generics_stay_separate_and_inlines_share_one_location),
+          CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),
+          CASE(contention_is_scaled_by_clock_and_fraction),
+          CASE(the_windows_of_a_record_sum_to_its_scaled_total),
+          CASE(types_may_have_scales_of_their_own), CASE(leading_frames_may_be_hidden),
+          CASE(without_a_callback_there_are_addresses),
+          CASE(symbols_can_be_forgotten_and_counts_stay), CASE(nothing_is_remembered_before_commit),
+          CASE(a_write_may_be_tried_again), CASE(a_restart_that_is_told_counts_from_zero),
+          CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),
+          CASE(the_clock_is_asked_where_nobody_tells_the_time))

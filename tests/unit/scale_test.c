@@ -1,0 +1,100 @@
+/* Unsampling, held against 128-bit arithmetic and against the formula by the book. */
+#include "record/scale.h"
+#include "rng.h"
+#include "seeds.h"
+#include "test.h"
+
+#include <math.h>
+
+__extension__ typedef unsigned __int128 wide;
+
+TEST(a_scale_is_the_number)
+{
+    rng r = {1};
+    for (int i = 0; i < 20000; i++) {
+        double factor = ldexp(1 + (double)(rng_next(&r) >> 12) / 4503599627370496.0,
+                              (int)rng_below(&r, 80) - 40);
+        pd_scale s = pd_scale_of(factor);
+        CHECK(ldexp((double)s.mantissa, -s.shift) == factor && s.mantissa < UINT64_C(1) << 53);
+    }
+    CHECK(pd_scale_of(1).mantissa >> pd_scale_of(1).shift == 1);
+}
+
+TEST(a_size_has_the_scale_of_the_book)
+{
+    for (double size = 8; size < 1e9; size *= 1.7) {
+        pd_scale s = pd_scale_of_size(size, 524288);
+        double got = ldexp((double)s.mantissa, -s.shift), want = 1 / (1 - exp(-size / 524288));
+        CHECK_MSG(fabs(got - want) <= 1e-10 * want, "size %g: %.17g, not %.17g", size, got, want);
+    }
+    const pd_scale none[] = {pd_scale_of_size(64, 0), pd_scale_of_size(64, 1),
+                             pd_scale_of_size(0, 512)};
+    for (size_t i = 0; i < 3; i++)
+        CHECK(none[i].mantissa == 1 && none[i].shift == 0);
+}
+
+/* The sum of what comes out is the exact total, rounded, up to what the carries were rounded by. */
+TEST(windows_add_up_to_the_scaled_total)
+{
+    seed_range range = seeds(30);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        rng r = {seed * 9 + 1};
+        pd_carry carry = 0;
+        int64_t sum = 0, windows = 1 + (int64_t)rng_below(&r, 60);
+        wide total = 0; /* with 64 bits behind the point */
+        double factor = 0.01 + (double)rng_below(&r, 1000000) / 1000;
+        for (int64_t i = 0; i < windows; i++) {
+            if (rng_chance(&r, 10))
+                factor = 0.01 + (double)rng_below(&r, 1000000) / 1000;
+            pd_scale s = pd_scale_of(factor);
+            int64_t value = rng_magnitude(&r, 38);
+            wide product = (wide)(uint64_t)value * s.mantissa;
+            total += s.shift <= 64 ? product << (64 - s.shift) : product >> (s.shift - 64);
+            sum += pd_scale_apply(s, value, &carry);
+        }
+        CHECK(carry >= -(1 << 23) && carry < 1 << 23);
+        wide slack = (wide)windows << 39; /* half of 2^-24 a window */
+        wide got = (wide)(uint64_t)sum << 64, half = (wide)1 << 63;
+        CHECK_MSG(got + half + slack >= total && total + half + slack >= got,
+                  "seed %" PRIu64 ": %" PRId64 " is not within half a unit", seed, sum);
+    }
+}
+
+/* godeltaprof says 2 ten times, and the total is 21. */
+TEST(ten_times_two_point_one_is_twenty_one)
+{
+    pd_carry carry = 0;
+    int64_t sum = 0;
+    for (int i = 0; i < 10; i++)
+        sum += pd_scale_apply(pd_scale_of(2.1), 1, &carry);
+    CHECK(sum == 21);
+}
+
+TEST(numbers_at_the_edge)
+{
+    pd_carry carry = 0;
+    CHECK(pd_scale_apply(pd_scale_of(2), INT64_MAX, &carry) == INT64_MAX);
+    CHECK(pd_scale_apply(pd_scale_of(1e300), 1, &carry) == INT64_MAX);
+    CHECK(pd_scale_apply(pd_scale_of(1e300), 0, &carry) == 0);
+    CHECK(pd_scale_apply(pd_scale_of(1e-300), INT64_MAX, &carry) == 0);
+    CHECK(pd_scale_apply(pd_scale_of(ldexp(1, -63)), INT64_MAX, &carry) == 1 && carry == 0);
+    CHECK(pd_scale_apply(pd_scale_of(0.5), INT64_MAX, &carry) == INT64_MAX / 2 + 1);
+    carry = 0;
+    CHECK(pd_scale_apply(pd_scale_of(2.5), -3, &carry) == -8 && carry == 0);
+    CHECK(pd_scale_apply(PD_SCALE_ONE, 123, &carry) == 123 && carry == 0);
+}
+
+TEST(a_carry_is_kept_in_three_bytes)
+{
+    uint8_t bytes[PD_CARRY_BYTES];
+    for (pd_carry carry = -(1 << 23); carry < 1 << 23; carry += 4093) {
+        pd_carry_store(bytes, carry);
+        CHECK(pd_carry_load(bytes) == carry);
+    }
+    pd_carry_store(bytes, (1 << 23) - 1);
+    CHECK(pd_carry_load(bytes) == (1 << 23) - 1);
+}
+
+TEST_MAIN(CASE(a_scale_is_the_number), CASE(a_size_has_the_scale_of_the_book),
+          CASE(windows_add_up_to_the_scaled_total), CASE(ten_times_two_point_one_is_twenty_one),
+          CASE(numbers_at_the_edge), CASE(a_carry_is_kept_in_three_bytes))
