@@ -1,10 +1,11 @@
 // Compare says whether two profiles hold the same samples, read by google/pprof's parser.
 //
-//	compare [-clamp] A B
+//	compare [-clamp] [-unmapped] A B
 //
 // Samples are the same by their stacks (address, binary and lines of every location) and labels;
 // equal ones are added up and those without any value left out, so order, ids, comments and times
-// do not matter. With -clamp negative values count as zero, in both. Exits 1 and shows the first
+// do not matter. With -clamp negative values count as zero, in both; with -unmapped the
+// binary and the units of numeric labels do not matter either. Exits 1 and shows the first
 // differences when the profiles do not agree.
 package main
 
@@ -27,7 +28,7 @@ const shown = 10
 type column struct{ kind, unit string }
 type samples map[string]map[column]int64
 
-func read(path string, clamp bool) (samples, error) {
+func read(path string, clamp, unmapped bool) (samples, error) {
 	data, err := files.Read(path)
 	if err != nil {
 		return nil, err
@@ -39,9 +40,15 @@ func read(path string, clamp bool) (samples, error) {
 	all := make(samples)
 	places := make(map[*profile.Location]string, len(p.Location))
 	for _, l := range p.Location {
+		if unmapped {
+			l.Mapping = nil
+		}
 		places[l] = place(l)
 	}
 	for _, s := range p.Sample {
+		if unmapped {
+			s.NumUnit = nil
+		}
 		key := identity(s, places)
 		if all[key] == nil {
 			all[key] = make(map[column]int64)
@@ -114,17 +121,18 @@ func missing(a, b samples, name string) []string {
 
 func main() {
 	clamp := flag.Bool("clamp", false, "negative values count as zero")
+	unmapped := flag.Bool("unmapped", false, "neither the binary nor the units of labels matter")
 	flag.Parse()
 	files.Main(func() error {
 		if flag.NArg() != 2 {
-			fmt.Fprintln(os.Stderr, "usage: compare [-clamp] A B")
+			fmt.Fprintln(os.Stderr, "usage: compare [-clamp] [-unmapped] A B")
 			os.Exit(2)
 		}
-		a, err := read(flag.Arg(0), *clamp)
+		a, err := read(flag.Arg(0), *clamp, *unmapped)
 		if err != nil {
 			return err
 		}
-		b, err := read(flag.Arg(1), *clamp)
+		b, err := read(flag.Arg(1), *clamp, *unmapped)
 		if err != nil {
 			return err
 		}
