@@ -147,7 +147,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->started_nanos = o.started_nanos;
     r->has_period_type = o.period_type || o.period_unit;
     r->deflater.compression = o.compression;
-    r->deflater.level = o.level;
+    r->deflater.level = o.level ? o.level : 1;
     pd_maps_clear(&r->maps);
     status = set_up(r, &o, err);
     if (status) {

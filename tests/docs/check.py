@@ -1,7 +1,8 @@
-"""Are the documents true? The README's program is the one in agent.c, which is compiled and run; the
-README's recipes are run as written; every option of --help is in the man page; the version is one.
+"""Are the documents true? The README's program is the one in agent.c, which is compiled and run, and so
+is the one in records.c, which pprofdelta_record(3) has; the README's recipes are run as written; every
+option of --help is in the man page; every function of a header is in its page; the version is one.
 
-usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION"""
+usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS"""
 
 import os
 import re
@@ -12,6 +13,7 @@ import tempfile
 
 root, tool, agent = (os.path.abspath(path) for path in sys.argv[1:4])
 version = sys.argv[4]
+records = os.path.abspath(sys.argv[5])
 passed = failed = 0
 
 
@@ -46,6 +48,15 @@ with tempfile.TemporaryDirectory() as folder:
     raw = [re.sub(r"pprofdelta: delta.*", "", run(tool, "show", "--raw", f).stdout).replace(f, "")
            for f in (second, by_tool)]
     check("agent.c and the command agree", raw[0] == raw[1] and "Samples" in raw[0].title())
+
+    # The records door: two windows, of which the second has what happened in between.
+    ran = run(records, first, second)
+    shown = run(tool, "show", "--raw", second).stdout
+    check("records.c runs", ran.returncode == 0 and not ran.stderr, ran.stderr)
+    check("records.c writes its second window", "1000 64000 20 1280: 1 2\n" in shown and
+          "2 8192 4 16384: 3 2\n" in shown and "seq=2" in shown and '"remember"' in shown, shown)
+    ran = run(records, os.path.join(folder, "none", "there"))
+    check("records.c says what went wrong", ran.returncode != 0 and ran.stderr, ran.stderr)
 
     # The recipes, with a curl that hands out the look and keeps what is sent, unless it is down.
     bin_folder = os.path.join(folder, "bin")
@@ -125,13 +136,31 @@ help_text = run(tool, "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
 missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
 check("every option of --help is in the man page", help_text and not missing, missing)
+
+
+def example(page):
+    """The program of a page, as it was before it became one."""
+    found = re.search(r"^\.EX\n(#include.*?)^\.EE$", page, re.S | re.M)
+    text = found.group(1) if found else ""
+    return re.sub(r"^\\&", "", text, flags=re.M).replace("\\-", "-").replace("\\e", "\\")
+
+
+page, program = read("man", "pprofdelta_record.3"), read("tests", "docs", "records.c")
+check("pprofdelta_record(3) has records.c", example(page) == program)
+check("records.c has less than 60 lines", len(program.splitlines()) < 60)
+header = re.sub(r"/\*.*?\*/", "", read("lib", "include", "pprofdelta_record.h"), flags=re.S)
+names = re.findall(r"PPROFDELTA_API\b[^;(]*?(\w+)\s*\(", header)
+missing = [name for name in names if name not in page]
+check("every function of pprofdelta_record.h is in pprofdelta_record(3)", names and not missing,
+      missing)
+
 wide = [line for line in help_text.splitlines() if len(line) > 80]
 check("--help fits 80 columns", not wide, wide)
 
 check("--version tells meson's version", version in run(tool, "--version").stdout)
 check("the header tells it too", f'"{version}"' in read("lib", "include", "pprofdelta.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
-for page in ("pprofdelta.1", "libpprofdelta.3"):
+for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_record.3"):
     check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
 
 print(f"{passed} passed, {failed} failed")
