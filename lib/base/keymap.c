@@ -2,37 +2,32 @@
 
 #include <string.h>
 
-static size_t home(const pd_keymap *map, pd_key key)
-{
-    return (size_t)key.lo & (map->slots_cap - 1);
-}
-
 static size_t next(const pd_keymap *map, size_t slot)
 {
-    return (slot + 1) & (map->slots_cap - 1);
+    return slot + 1 == map->slots_cap ? 0 : slot + 1;
 }
 
 /* What the slot of a key has beside its number: the key's bits above it. */
 static uint32_t mark(const pd_keymap *map, pd_key key)
 {
-    return (uint32_t)key.hi & ~(uint32_t)(map->slots_cap - 1);
+    return (uint32_t)key.hi & ~map->low;
 }
 
 static uint32_t number_in(const pd_keymap *map, uint32_t slot)
 {
-    return (slot & (uint32_t)(map->slots_cap - 1)) - 1; /* a free slot holds PD_KEYMAP_NONE */
+    return (slot & map->low) - 1; /* a free slot holds PD_KEYMAP_NONE */
 }
 
 static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
 {
-    return ((slot ^ (uint32_t)key.hi) & ~(uint32_t)(map->slots_cap - 1)) == 0 &&
+    return ((slot ^ (uint32_t)key.hi) & ~map->low) == 0 &&
            pd_key_equal(map->keys[number_in(map, slot)], key);
 }
 
 /* The slot that holds the key, or the free one where it would go. */
 static size_t probe(const pd_keymap *map, pd_key key)
 {
-    size_t slot = home(map, key);
+    size_t slot = pd_keymap_home(map, key);
     while (map->slots[slot] && !holds(map, map->slots[slot], key))
         slot = next(map, slot);
     return slot;
@@ -55,12 +50,30 @@ void pd_keymap_reindex(pd_keymap *map)
     memset(map->slots, 0, map->slots_cap * sizeof *map->slots);
     for (size_t i = 0; i < map->len; i++) {
         if (i + AHEAD < map->len)
-            __builtin_prefetch(&map->slots[home(map, map->keys[i + AHEAD])], 1);
-        size_t slot = home(map, map->keys[i]);
+            __builtin_prefetch(&map->slots[pd_keymap_home(map, map->keys[i + AHEAD])], 1);
+        size_t slot = pd_keymap_home(map, map->keys[i]);
         while (map->slots[slot]) /* the keys differ: any free slot on the way will do */
             slot = next(map, slot);
         map->slots[slot] = mark(map, map->keys[i]) | ((uint32_t)i + 1);
     }
+}
+
+static size_t slots_for(const pd_keymap *map, size_t keys)
+{
+    if (map->is_tight)
+        return keys + keys / 4 + 2;
+    size_t slots = 32;
+    while (slots < keys * 2)
+        slots *= 2;
+    return slots;
+}
+
+static void set_low(pd_keymap *map)
+{
+    size_t slots = 1;
+    while (slots < map->slots_cap)
+        slots *= 2;
+    map->low = (uint32_t)(slots - 1);
 }
 
 pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pprofdelta_error *err)
@@ -73,18 +86,29 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     if (need > PD_KEYMAP_MAX)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "more than %u distinct elements", PD_KEYMAP_MAX);
-    size_t slots_need = 32;
-    while (slots_need < need * 2)
-        slots_need *= 2;
+    size_t slots_need = slots_for(map, need);
     /* Slots first: cap, which tells how much room there is, is the keys'. */
     if (slots_need > map->slots_cap) {
         pprofdelta_status status =
             pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err);
         if (status)
             return status;
+        set_low(map);
         pd_keymap_reindex(map);
     }
     return pd_mem_reserve(mem, &map->keys, &map->cap, need, sizeof *map->keys, err);
+}
+
+/* Keys first: cap tells how many the slots must have room for. */
+void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
+{
+    pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
+    size_t before = map->slots_cap, need = slots_for(map, map->cap);
+    pd_mem_trim(mem, &map->slots, &map->slots_cap, need, sizeof *map->slots);
+    if (map->slots_cap < before) {
+        set_low(map);
+        pd_keymap_reindex(map);
+    }
 }
 
 uint32_t pd_keymap_find(const pd_keymap *map, pd_key key)

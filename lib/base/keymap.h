@@ -9,7 +9,10 @@
  * What belongs to a key lies in arrays of the owner, beside it by number: counters in the ledger,
  * output ids in the writer. Dense keys make three things cheap that matter here. A guess ("the one
  * after the last") costs one compare and no probe. Taking back the newest keys is a truncation.
- * And dropping some is a pass over an array. */
+ * And dropping some is a pass over an array.
+ *
+ * Where memory counts more than time, a set is tight: five slots to four keys instead of two to one
+ * at least, and no more room than it is told to have. */
 #ifndef PD_BASE_KEYMAP_H
 #define PD_BASE_KEYMAP_H
 
@@ -23,7 +26,9 @@ typedef struct pd_keymap {
     pd_key *keys;
     uint32_t *slots;
     size_t len, cap;
-    size_t slots_cap; /* 0 or a power of two, at least twice len */
+    size_t slots_cap; /* 0 or a power of two, at least twice len; any number if it is tight */
+    uint32_t low;     /* the bits of a slot that hold the number */
+    bool is_tight;    /* the owner's choice, before there is any room */
 } pd_keymap;          /* zero it to begin */
 
 /* Makes room for `need` keys in all, so that adding up to there cannot fail. */
@@ -37,12 +42,20 @@ uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
  * must be room for it: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 
+/* The slot where a key would like to be. */
+static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
+{
+    if (__builtin_expect(map->is_tight, 0))
+        return (size_t)((uint64_t)(uint32_t)key.lo * map->slots_cap >> 32);
+    return (size_t)key.lo & map->low;
+}
+
 /* Appends a key that is not in the slots yet: pd_keymap_index is to follow, in order. There must be
  * room. */
 static inline void pd_keymap_push(pd_keymap *map, pd_key key)
 {
     map->keys[map->len++] = key;
-    __builtin_prefetch(&map->slots[(size_t)key.lo & (map->slots_cap - 1)], 1);
+    __builtin_prefetch(&map->slots[pd_keymap_home(map, key)], 1);
 }
 
 /* Puts the key with this number into the slots and returns the number; or where the same key is
@@ -63,6 +76,9 @@ static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pd_k
         return PPROFDELTA_OK;
     return pd_keymap_reserve(map, mem, map->len + map->len / 2 + 16, err);
 }
+
+/* Gives back the room of a tight set beyond `room` keys, which are no fewer than it has. */
+void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room);
 
 /* Takes back the newest keys down to `len` of them. */
 void pd_keymap_truncate(pd_keymap *map, size_t len);

@@ -69,6 +69,20 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     return resize(mem, ptr, cap, want, size, err);
 }
 
+void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
+{
+    if (need >= *cap || !need)
+        return;
+    void *old;
+    memcpy(&old, ptr, sizeof old);
+    void *moved = mem->allocator.resize(mem->allocator.cookie, old, need * size);
+    if (!moved)
+        return;
+    memcpy(ptr, &moved, sizeof moved);
+    mem->used -= (uint64_t)(*cap - need) * size;
+    *cap = need;
+}
+
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
 {
     void *old;

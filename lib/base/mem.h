@@ -26,6 +26,9 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                                  pprofdelta_error *err);
 
+/* Makes *ptr hold `need` elements only, where it holds more. Where the allocator refuses, it stays. */
+void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
+
 /* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 

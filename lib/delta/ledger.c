@@ -33,6 +33,19 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     return status;
 }
 
+void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem)
+{
+    size_t room = ledger->keys.len + ledger->keys.len / 64;
+    if (ledger->keys.cap <= room)
+        return;
+    pd_keymap_trim(&ledger->keys, mem, room);
+    room = ledger->keys.cap; /* what was asked for, unless that was refused */
+    pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
+                sizeof *ledger->base);
+    pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
+    pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
+}
+
 /* Takes out an entry that has just come. */
 static void take_out(pd_ledger *ledger, size_t entry)
 {

@@ -37,6 +37,9 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
+/* Gives back room that entries do not need, but for one in 64 that may come. For tight keys. */
+void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem);
+
 /* From now on an entry has a side of so many bytes, zeros to begin with. It had none so far. */
 pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
                                   pprofdelta_error *err);

@@ -148,6 +148,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->has_period_type = o.period_type || o.period_unit;
     r->deflater.compression = o.compression;
     r->deflater.level = o.level ? o.level : 1;
+    r->ledger.keys.is_tight = true;
     pd_maps_clear(&r->maps);
     status = set_up(r, &o, err);
     if (status) {
@@ -429,6 +430,7 @@ void pprofdelta_recorder_commit(pprofdelta_recorder *r)
     if (r->ledger.side_len)
         pd_recorder_carry_on(r);
     pd_window_commit(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
+    pd_ledger_trim(&r->ledger, &r->mem);
     r->last_nanos = r->time_nanos;
     r->sequence++;
     r->has_base = true;

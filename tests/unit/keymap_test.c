@@ -53,6 +53,7 @@ static void begin(kit *k, uint64_t seed)
     pprofdelta_allocator allocator = tracker_allocator(&k->tracker);
     pd_mem_init(&k->mem, &allocator, PLENTY);
     k->rng.state = seed;
+    k->map.is_tight = seed / 6 % 2;
     unsigned kind = (unsigned)(seed % 6);
     for (size_t i = 0; i < sizeof k->pool / sizeof *k->pool; i++)
         k->pool[i] = draw_key(&k->rng, kind < 5 ? kind : (unsigned)rng_below(&k->rng, 5));
@@ -72,7 +73,7 @@ static bool is_as_modelled(const kit *k)
     size_t cap = map->slots_cap, used = 0;
     if (map->len != k->model.len || map->len > map->cap)
         return false;
-    if (cap && ((cap & (cap - 1)) || cap < 2 * map->len))
+    if (cap && (map->is_tight ? cap <= map->cap : (cap & (cap - 1)) || cap < 2 * map->len))
         return false;
     for (size_t i = 0; i < cap; i++)
         used += map->slots[i] != 0;
@@ -122,10 +123,28 @@ static void drop_some(kit *k)
     pd_keymap_reindex(&k->map);
 }
 
+/* Room is given back, unless the allocator will not have it. */
+static void trim(kit *k)
+{
+    size_t len = k->model.len, room = len + rng_below(&k->rng, 9), cap = k->map.cap;
+    k->tracker.fail_at = rng_chance(&k->rng, 30) ? k->tracker.calls + 1 : 0;
+    k->tracker.is_alone = rng_chance(&k->rng, 50);
+    size_t refused = k->tracker.refused;
+    pd_keymap_trim(&k->map, &k->mem, room);
+    k->tracker.fail_at = 0;
+    CHECK(k->map.cap == (room && room < cap && k->tracker.refused == refused ? room : cap) ||
+          k->tracker.refused > refused);
+    CHECK(k->mem.used ==
+          k->map.cap * sizeof *k->map.keys + k->map.slots_cap * sizeof *k->map.slots);
+}
+
 static void step(kit *k)
 {
     size_t len = k->model.len;
-    switch (rng_below(&k->rng, 10)) {
+    switch (rng_below(&k->rng, 11)) {
+    case 10:
+        trim(k);
+        break;
     case 0: /* a few, taken out slot by slot */
         truncate(k, len - rng_below(&k->rng, len / 20 + 2) * (len > 1));
         break;
