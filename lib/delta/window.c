@@ -99,8 +99,8 @@ static void note_late(pd_window *w, uint32_t row)
     w->late[place] = row;
 }
 
-/* An entry that stood still moves after all. */
-static void make_late_row(pd_window *w, uint32_t entry)
+/* A row for an entry that stood still. There is room. */
+static void make_row(pd_window *w, uint32_t entry)
 {
     uint32_t row = (uint32_t)w->len++;
     w->entry[row] = entry;
@@ -110,7 +110,15 @@ static void make_late_row(pd_window *w, uint32_t entry)
     int64_t *values = pd_window_values(w, row);
     memset(values, 0, w->stride * sizeof *values);
     memcpy(values, pd_ledger_base(w->ledger, entry), w->ledger->counters * sizeof *values);
-    note_late(w, row);
+}
+
+pprofdelta_status pd_window_wake(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status = reserve_rows(w, mem, w->len + w->still, err);
+    for (uint32_t entry = 0; w->still && !status; entry++)
+        if (w->trace[entry] & PD_TRACE_STILL)
+            make_row(w, entry);
+    return status;
 }
 
 void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
@@ -121,8 +129,10 @@ void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
     w->duplicates++;
     if (!any)
         return;
-    if (w->trace[entry] & PD_TRACE_STILL)
-        make_late_row(w, entry);
+    if (w->trace[entry] & PD_TRACE_STILL) { /* it moves after all */
+        make_row(w, entry);
+        note_late(w, (uint32_t)w->len - 1);
+    }
     int64_t *sum = pd_window_values(w, w->trace[entry] - 1);
     for (size_t i = 0; i < w->stride; i++)
         sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);

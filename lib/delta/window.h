@@ -77,6 +77,10 @@ size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 /* Room in the ledger for one entry more, and in the window for one row more. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
+/* Gives a row to every entry that stands still, as if it had moved, behind the others: from then on
+ * rows are in no order but that of their origins. */
+pprofdelta_status pd_window_wake(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
 /* A sample whose entry the window has already; there is room for a row. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
 

@@ -170,6 +170,8 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_window_release(&r->window, mem);
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
+    pd_mem_release(mem, &r->asleep, &r->asleep_cap, sizeof *r->asleep);
+    pd_mem_release(mem, &r->by_origin, &r->by_origin_cap, sizeof *r->by_origin);
     pd_symbols_release(&r->symbols, mem);
     pd_maps_release(&r->maps, mem);
     pd_compact_release(&r->compact, mem);
@@ -253,9 +255,7 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
     r->samples_in = 0;
     r->arena.len = 0;
     r->is_written = false;
-    /* Nothing can come of a record that did not move, unless all of them turn out to be new. */
-    r->window.skips_still =
-        r->on_reset == PPROFDELTA_ON_RESET_CLAMP && r->has_base && !r->restarted;
+    pd_recorder_watch(r);
     r->state = PD_RECORDER_FILLING;
     return PPROFDELTA_OK;
 }
@@ -360,7 +360,7 @@ const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, siz
 static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
                              const int64_t *row, pprofdelta_error *err)
 {
-    size_t hidden, rows = r->window.len;
+    size_t hidden, rows = r->window.len, still = r->window.still;
     pprofdelta_status status = count_hidden(r, record, &hidden, err);
     if (status)
         return status;
@@ -371,13 +371,24 @@ static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *re
     if (!status)
         status =
             pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
+    if (!status && r->keeps_still)
+        status = pd_mem_grow(&r->mem, &r->asleep, &r->asleep_cap, r->asleep_len + 1,
+                             sizeof *r->asleep, err);
     if (!status)
         status = pd_window_add(&r->window, &r->mem, key_of(record, stack, depth), r->samples_in,
                                row, err);
-    if (status || r->window.len == rows)
+    if (status)
         return status;
-    r->kept_at[rows] = r->arena.len;
-    keep(r, record, stack, depth);
+    bool has_row = r->window.len > rows, is_still = r->window.still > still && r->keeps_still;
+    if (has_row)
+        r->kept_at[rows] = r->arena.len;
+    if (is_still) {
+        size_t entry = r->window.guess - 1; /* the one that was just added */
+        r->asleep[r->asleep_len++] = (pd_asleep){entry, r->arena.len};
+        pd_recorder_met(r, entry);
+    }
+    if (has_row || is_still)
+        keep(r, record, stack, depth);
     return PPROFDELTA_OK;
 }
 
@@ -479,7 +490,8 @@ void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_record
                         l->seen_cap * sizeof *l->seen + l->side_cap,
         .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
-                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap,
+                        r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +
+                        r->asleep_cap * sizeof *r->asleep + r->by_origin_cap * sizeof *r->by_origin,
         .symbols_bytes = symbols_bytes(r),
         .all_bytes = r->mem.used,
     };

@@ -9,6 +9,10 @@
  * bytes and nothing else: no program counter is looked up for them. (Those that lead a stack are,
  * where a callback may hide them: what is hidden takes no part in the key.)
  *
+ * Most records have not moved since the last window, and they get no row (see window.h). Should it turn
+ * out that counting began anew, all of them come out: so where that is for the recorder to find out,
+ * they are kept until so much of what was there before has been met that it cannot be.
+ *
  * The arena keeps what the rows of the window under way will need if they come out:
  *
  *     kept | depth program counters, or where they are borrowed | kept_label text | kept_label text ...
@@ -34,6 +38,11 @@ typedef struct pd_kept_label {
     int64_t num;
     size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
 } pd_kept_label;
+
+/* A record that stands still, and where in the arena it is kept. */
+typedef struct pd_asleep {
+    size_t entry, at;
+} pd_asleep;
 
 /* A sample that comes out: its row, and in `frames` its places; its values are in `values`, in the
  * order of columns. */
@@ -81,6 +90,12 @@ struct pprofdelta_recorder {
     size_t *kept_at;  /* of each row, in the arena */
     size_t kept_at_cap;
     pd_buffer arena;
+    pd_asleep *asleep;
+    size_t asleep_len, asleep_cap;
+    uint32_t *by_origin; /* the row of each record, once rows are in no order; else its len is 0 */
+    size_t by_origin_len, by_origin_cap;
+    uint64_t to_meet[PPROFDELTA_MAX_TYPES]; /* of each counter, until it cannot have begun anew */
+    bool keeps_still;
     pd_subtraction how;
     pprofdelta_restart restart;
     /* Machinery, kept for its capacity. */
@@ -117,7 +132,16 @@ pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc,
 pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *recorder, uintptr_t pc,
                                            uint32_t *out, pprofdelta_error *err);
 
-/* recorder_window.c: what the window is (how, restart). */
+/* recorder_window.c: what to do with records that stand still. */
+void pd_recorder_watch(pprofdelta_recorder *recorder);
+
+/* One of this entry was met, for the first time. */
+void pd_recorder_met(pprofdelta_recorder *recorder, size_t entry);
+
+/* The next row that may come out, in order: begin with a zeroed walk, until PD_ROW_NONE. */
+size_t pd_recorder_next_row(const pprofdelta_recorder *recorder, pd_window_walk *walk);
+
+/* What the window is (how, restart). */
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* The unsampled values of a row's increment, in the row's order. carries are those of its counters,

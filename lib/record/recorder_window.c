@@ -1,6 +1,86 @@
 /* What a filled window is, and what becomes of its numbers: the verdict and unsampling. */
 #include "record/recorder.h"
 
+/* ---- records that stand still ------------------------------------------------------------------ */
+
+/* Of a counter that loses half of its mass or more, counting began anew (reset.h). */
+static void set_to_meet(pprofdelta_recorder *r)
+{
+    const pd_ledger *ledger = &r->ledger;
+    for (size_t i = 0; i < ledger->counters; i++) {
+        uint64_t mass = 0;
+        for (size_t entry = 0; entry < ledger->committed; entry++) {
+            int64_t base = pd_ledger_base(ledger, entry)[i];
+            if (base > 0 && pd_ledger_is_living(ledger, entry) &&
+                __builtin_add_overflow(mass, (uint64_t)base, &mass))
+                mass = UINT64_MAX;
+        }
+        r->to_meet[i] = mass == UINT64_MAX ? mass : mass / 2 + (mass > 0);
+    }
+}
+
+void pd_recorder_watch(pprofdelta_recorder *r)
+{
+    r->window.skips_still = r->has_base && !r->restarted;
+    r->asleep_len = r->by_origin_len = 0;
+    r->keeps_still = r->window.skips_still && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                               r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    if (r->keeps_still)
+        set_to_meet(r);
+}
+
+void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
+{
+    const int64_t *base = pd_ledger_base(&r->ledger, entry);
+    bool is_settled = r->on_reset == PPROFDELTA_ON_RESET_AUTO;
+    for (size_t i = 0; i < r->schema.counters; i++) {
+        uint64_t mass =
+            base[i] > 0 && pd_ledger_is_living(&r->ledger, entry) ? (uint64_t)base[i] : 0;
+        r->to_meet[i] -= mass < r->to_meet[i] ? mass : r->to_meet[i];
+        is_settled &= r->to_meet[i] == 0;
+    }
+    r->keeps_still = !is_settled;
+}
+
+/* Counting began anew: everything may come out. */
+static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    size_t rows = r->window.len + r->window.still;
+    pprofdelta_status status =
+        pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows, sizeof *r->kept_at, err);
+    if (!status)
+        status = pd_window_wake(&r->window, &r->mem, err);
+    for (size_t i = 0; i < r->asleep_len && !status; i++)
+        r->kept_at[pd_window_row_of(&r->window, (uint32_t)r->asleep[i].entry)] = r->asleep[i].at;
+    return status;
+}
+
+static pprofdelta_status put_in_order(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, r->samples_in,
+                                           sizeof *r->by_origin, err);
+    if (status)
+        return status;
+    r->by_origin_len = r->samples_in;
+    for (size_t i = 0; i < r->by_origin_len; i++)
+        r->by_origin[i] = PD_ROW_NONE;
+    for (size_t row = 0; row < r->window.len; row++)
+        r->by_origin[r->window.origin[row]] = (uint32_t)row;
+    return PPROFDELTA_OK;
+}
+
+size_t pd_recorder_next_row(const pprofdelta_recorder *r, pd_window_walk *walk)
+{
+    if (!r->by_origin_len)
+        return pd_window_next(&r->window, walk);
+    while (walk->row < r->by_origin_len)
+        if (r->by_origin[walk->row++] != PD_ROW_NONE)
+            return r->by_origin[walk->row - 1];
+    return PD_ROW_NONE;
+}
+
+/* ---- the verdict ------------------------------------------------------------------------------- */
+
 static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
 {
     return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
@@ -25,9 +105,17 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return refuse_reset(verdict.restart, err);
+    /* Where so much was met that it cannot have begun anew, it has not: somebody's counters, below
+     * zero, only make it look so. */
+    if (r->window.still && !r->keeps_still)
+        verdict.restart = PPROFDELTA_RESTART_NONE;
     r->restart = verdict.restart;
     r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
-    return PPROFDELTA_OK;
+    bool must_wake = verdict.restart && r->window.still;
+    pprofdelta_status status = must_wake ? wake(r, err) : PPROFDELTA_OK;
+    if (!status && (must_wake || r->window.lacks_rows))
+        status = put_in_order(r, err);
+    return status;
 }
 
 /* ---- unsampling -------------------------------------------------------------------------------- */
