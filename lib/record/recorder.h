@@ -1,6 +1,6 @@
 /* The records door: what a recorder of the public API holds.
  *
- *     record -> key -> window, stack -> arena                         (recorder.c)
+ *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
  *     emission -> places -> compact -> deflate -> sink                (recorder_write.c)
  *
@@ -101,6 +101,7 @@ struct pprofdelta_recorder {
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
     pd_maps maps;
+    bool may_hide;       /* a program counter is or may be hidden */
     bool has_read_again; /* the maps, in this write */
     pd_compact compact;
     pd_deflater deflater;

@@ -38,6 +38,7 @@ static pprofdelta_status add_place(pprofdelta_recorder *r, uintptr_t pc, uint32_
     bool is_return = (r->flags & PPROFDELTA_RETURN_ADDRESSES) && pc;
     place->address = is_return ? pc - 1 : pc;
     place->is_hidden = symbol.hide != 0;
+    r->may_hide |= place->is_hidden;
     status = add_lines(r, &symbol, err);
     if (status) {
         pd_symbols_drop_last(&r->symbols);

@@ -1,0 +1,197 @@
+/* From a record to the window: what is shown of its stack, which entry it is, and what is kept of it. */
+#include "profile/stack.h"
+#include "record/recorder.h"
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+static pd_bytes bytes_of(const char *text)
+{
+    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+enum { SEED_RECORD = 201 };
+
+static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, size_t depth)
+{
+    pd_key key = pd_key_of_bytes(stack, depth * sizeof *stack, 0);
+    if (!record->block_size && !record->labels_len)
+        return key;
+    pd_stack_hash labels = {0};
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        pd_key names =
+            pd_label_names_key(bytes_of(l->key), bytes_of(l->str), bytes_of(l->num_unit));
+        pd_stack_hash_label(&labels, pd_label_key(names, l->num));
+    }
+    uint64_t words[] = {key.lo,
+                        key.hi,
+                        labels.labels.lo,
+                        labels.labels.hi,
+                        labels.labels_len,
+                        (uint64_t)record->block_size};
+    return pd_key_of_words(words, 6, SEED_RECORD);
+}
+
+/* How many leading frames are not shown: none, if nothing would be left. */
+static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                      size_t *out, pprofdelta_error *err)
+{
+    for (*out = 0; *out < record->depth; ++*out) {
+        uint32_t place;
+        pprofdelta_status status = pd_recorder_place(r, record->stack[*out], &place, err);
+        if (status)
+            return status;
+        if (!r->symbols.places[place].is_hidden)
+            return PPROFDELTA_OK;
+    }
+    *out = 0;
+    return PPROFDELTA_OK;
+}
+
+static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *record, size_t depth)
+{
+    size_t size = sizeof(pd_kept);
+    size +=
+        r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        size += sizeof(pd_kept_label) + bytes_of(l->key).len + bytes_of(l->str).len +
+                bytes_of(l->num_unit).len;
+    }
+    return size;
+}
+
+static void put(pd_buffer *arena, const void *ptr, size_t len)
+{
+    if (len)
+        memcpy(arena->ptr + arena->len, ptr, len);
+    arena->len += len;
+}
+
+/* There is room for it. */
+static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const uintptr_t *stack,
+                 size_t depth)
+{
+    pd_buffer *arena = &r->arena;
+    pd_kept kept = {depth, record->labels_len, record->block_size};
+    put(arena, &kept, sizeof kept);
+    if (r->flags & PPROFDELTA_BORROW_STACKS)
+        put(arena, &stack, sizeof stack);
+    else
+        put(arena, stack, depth * sizeof *stack);
+    for (size_t i = 0; i < record->labels_len; i++) {
+        const pprofdelta_label *l = &record->labels[i];
+        pd_bytes key = bytes_of(l->key), str = bytes_of(l->str), num_unit = bytes_of(l->num_unit);
+        pd_kept_label label = {l->num, key.len, str.len, num_unit.len};
+        put(arena, &label, sizeof label);
+        put(arena, key.ptr, key.len);
+        put(arena, str.ptr, str.len);
+        put(arena, num_unit.ptr, num_unit.len);
+    }
+    arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
+}
+
+const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
+{
+    pd_kept kept;
+    const void *at = pd_recorder_kept(r, row, &kept); /* aligned: see keep */
+    *depth = kept.depth;
+    if (!(r->flags & PPROFDELTA_BORROW_STACKS))
+        return at;
+    const uintptr_t *stack;
+    memcpy(&stack, at, sizeof stack);
+    return stack;
+}
+
+/* What is shown of the stack, and the key that goes with it. A stack that is known as it is, where
+ * nothing was ever hidden, needs no look at its program counters. */
+static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                  size_t *hidden, pd_key *key, pprofdelta_error *err)
+{
+    *hidden = 0;
+    *key = key_of(record, record->stack, record->depth);
+    if (!r->symbolize || (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
+        return PPROFDELTA_OK;
+    pprofdelta_status status = count_hidden(r, record, hidden, err);
+    if (!status && *hidden)
+        *key = key_of(record, record->stack + *hidden, record->depth - *hidden);
+    return status;
+}
+
+/* Everything that may fail comes before the window knows of the record. */
+static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
+                             const int64_t *row, pprofdelta_error *err)
+{
+    size_t hidden, rows = r->window.len, still = r->window.still;
+    pd_key key;
+    pprofdelta_status status = identify(r, record, &hidden, &key, err);
+    if (status)
+        return status;
+    const uintptr_t *stack = record->depth ? record->stack + hidden : NULL;
+    size_t depth = record->depth - hidden;
+    status =
+        pd_buffer_room(&r->mem, &r->arena, kept_size(r, record, depth) + sizeof(uint64_t), err);
+    if (!status)
+        status =
+            pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows + 1, sizeof *r->kept_at, err);
+    if (!status && r->keeps_still)
+        status = pd_mem_grow(&r->mem, &r->asleep, &r->asleep_cap, r->asleep_len + 1,
+                             sizeof *r->asleep, err);
+    if (!status)
+        status = pd_window_add(&r->window, &r->mem, key, r->samples_in, row, err);
+    if (status)
+        return status;
+    bool has_row = r->window.len > rows, is_still = r->window.still > still && r->keeps_still;
+    if (has_row)
+        r->kept_at[rows] = r->arena.len;
+    if (is_still) {
+        size_t entry = r->window.guess - 1; /* the one that was just added */
+        r->asleep[r->asleep_len++] = (pd_asleep){entry, r->arena.len};
+        pd_recorder_met(r, entry);
+    }
+    if (has_row || is_still)
+        keep(r, record, stack, depth);
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelta_error *err)
+{
+    if (!record->values || (record->depth && !record->stack) ||
+        (record->labels_len && !record->labels))
+        return refuse(err, "a record has no values, or an array that is NULL and whose length is "
+                           "not 0");
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                     pprofdelta_error *err)
+{
+    int64_t row[PPROFDELTA_MAX_TYPES], any = 0;
+    pprofdelta_status status = check_record(record, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < r->columns.len; i++)
+        any |= row[r->columns.slot[i]] = record->values[i];
+    if (any)
+        status = add(r, record, row, err);
+    r->samples_in++;
+    return status;
+}
+
+pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
+                                          pprofdelta_error *err)
+{
+    if (r->state != PD_RECORDER_FILLING)
+        return refuse(err, r->state == PD_RECORDER_IDLE
+                               ? "no window is under way: pprofdelta_recorder_begin comes first"
+                               : "the window was written already");
+    if (!r->trouble.status)
+        add_checked(r, record, &r->trouble);
+    if (r->trouble.status && err)
+        *err = r->trouble;
+    return r->trouble.status;
+}
