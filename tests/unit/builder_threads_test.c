@@ -11,7 +11,14 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { THREADS = 16, ROUNDS = 1000, FORKS = 24, EXPORTS = 24, DISTINCT = 97 };
+enum {
+    THREADS = 16,
+    ROUNDS = 1000,
+    MOST_ROUNDS = 200 * ROUNDS,
+    FORKS = 24,
+    EXPORTS = 24,
+    DISTINCT = 97
+};
 
 static const pprofdelta_value_type types[] = {{"samples", "count", 0}, {"cpu", "nanoseconds", 0}};
 
@@ -30,7 +37,7 @@ static void *flush_many(void *cookie)
     storm *s = cookie;
     char name[32];
     long long mine = 0;
-    for (int i = 0; i < ROUNDS || !atomic_load(&s->may_stop); i++) {
+    for (int i = 0; i < ROUNDS || (i < MOST_ROUNDS && !atomic_load(&s->may_stop)); i++) {
         pprofdelta_sample *sample = pprofdelta_sample_start(s->b), *other = NULL;
         if (i % 5 == 0) /* one interrupts the other */
             other = pprofdelta_sample_start(s->b);
