@@ -3,6 +3,8 @@
 
     bench.py --build BUILD [--quick]
 
+Behind that, the records door beside godeltaprof (records.py).
+
 Inputs are pairs of looks at one process: the profiles in the directory $PD_PROFILES where it is set
 (plain ones, X.before.pprof and X.after.pprof; a lone X.pprof gets a next look made up), else the
 pair in testdata; and generated ones. Before anything is timed, every tool's answer is held against
@@ -26,6 +28,8 @@ import subprocess
 import sys
 import tempfile
 from dataclasses import dataclass, field
+
+import records
 
 HERE = os.path.dirname(os.path.abspath(__file__))
 TREE = os.path.dirname(os.path.dirname(HERE))
@@ -307,12 +311,12 @@ def rows_of(pair, what, tools):
                in_size(os.path.getsize(tool.output)) if tool.output else "")
 
 
-def show(rows):
-    rows = [TITLE, *rows]
-    widths = [max(len(row[i]) for row in rows) for i in range(len(TITLE))]
+def show(rows, words=3):
+    """The first row is the title; the first so many columns are words."""
+    widths = [max(len(row[i]) for row in rows) for i in range(len(rows[0]))]
     line = "|".join("-" * (width + 2) for width in widths)
     for number, row in enumerate(rows):
-        cells = [cell.ljust(width) if i < 3 or number == 0 else cell.rjust(width)
+        cells = [cell.ljust(width) if i < words or number == 0 else cell.rjust(width)
                  for i, (cell, width) in enumerate(zip(row, widths))]
         print("| " + " | ".join(cells) + " |")
         if number == 0:
@@ -357,12 +361,14 @@ def main():
             rows += more
             notes.append(note)
         print(f"{machine()}; ratio: to pprofdelta's time in the same group\n")
-        show(rows)
+        show([TITLE, *rows])
         print()
         for note in notes:
             print(note)
         print(f"Without the peers: {bench.no_peers}." if bench.no_peers else
               "All agree with google/pprof, sample by sample.")
+        print("\nA window of raw records in the process that has them, to a compressed delta:\n")
+        show(records.table(bench, run), 2)
 
 
 if __name__ == "__main__":

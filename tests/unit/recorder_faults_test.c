@@ -79,7 +79,7 @@ static bool fail_once(duo *d, size_t nth, bool is_alone)
 
 TEST(every_allocation_may_fail_and_the_next_window_is_whole)
 {
-    seed_range range = seeds(4);
+    seed_range range = seeds(1);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         for (unsigned is_alone = 0; is_alone < 2; is_alone++) {
             bool refused = true;
@@ -115,7 +115,7 @@ TEST(a_new_recorder_without_memory_is_told)
 
 TEST(a_refused_write_loses_nothing)
 {
-    seed_range range = seeds(20);
+    seed_range range = seeds(10);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         duo d;
         REQUIRE(duo_begin(&d, seed));

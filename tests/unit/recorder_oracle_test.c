@@ -120,7 +120,7 @@ TEST(a_recorded_delta_is_the_parsed_one)
     static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_CLAMP,
                                                 PPROFDELTA_ON_RESET_RESTART,
                                                 PPROFDELTA_ON_RESET_FAIL};
-    seed_range range = seeds(2000);
+    seed_range range = seeds(40);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         records r;
         records_init(&r, seed);
