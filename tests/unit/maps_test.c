@@ -1,0 +1,189 @@
+/* Where files are mapped: lines of /proc/self/maps taken apart, this very process held against what
+ * the loader says of it, and build ids out of ELF files that are made by hand, whole and damaged. */
+#include "record/buildid.h"
+#include "record/maps.h"
+#include "test.h"
+
+#include <elf.h>
+#include <link.h>
+#include <math.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static bool parse(const char *text, pd_maps_line *line)
+{
+    return pd_maps_parse_line((pd_bytes){(const uint8_t *)text, strlen(text)}, line);
+}
+
+static bool is(pd_bytes bytes, const char *text)
+{
+    return bytes.len == strlen(text) && memcmp(bytes.ptr, text, bytes.len) == 0;
+}
+
+TEST(lines_are_taken_apart)
+{
+    pd_maps_line l;
+    REQUIRE(parse("55d0c0a00000-55d0c0a2f000 r-xp 00002000 fe:01 1311 /usr/bin/a b", &l));
+    CHECK(l.start == 0x55d0c0a00000 && l.limit == 0x55d0c0a2f000 && l.file_offset == 0x2000);
+    CHECK(l.is_executable && !l.is_deleted && l.inode == 1311 && is(l.name, "/usr/bin/a b"));
+    REQUIRE(parse("7f00-7f10 rw-p 00000000 00:00 0 ", &l));
+    CHECK(!l.is_executable && !l.name.len && !l.inode);
+    REQUIRE(parse("7f00-7f10 r-xp 00000000 00:00 0                  [vdso]", &l));
+    CHECK(l.is_executable && is(l.name, "[vdso]"));
+    REQUIRE(parse("7f00-7f10 r-xp 00000000 08:01 9 /lib/x.so (deleted)", &l));
+    CHECK(l.is_deleted && is(l.name, "/lib/x.so"));
+    static const char *const bad[] = {"",
+                                      "x",
+                                      "7f00",
+                                      "7f00-",
+                                      "7f00-7f10",
+                                      "7f00-7f10 r-xp",
+                                      "7f00-7f10 r-xp 0 08:01",
+                                      "-7f10 r-xp 0 08:01 9 /x"};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
+        CHECK_MSG(!parse(bad[i], &l), "\"%s\"", bad[i]);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * This process
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct loaded {
+    uintptr_t address; /* of something in it */
+    char build_id[128];
+    bool is_found;
+} loaded;
+
+/* The loader's own list has the notes in memory, with nothing of ours between. */
+static int look_at(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    loaded *out = cookie;
+    bool is_it = false;
+    (void)size;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        uintptr_t start = info->dlpi_addr + p->p_vaddr;
+        is_it |= p->p_type == PT_LOAD && out->address - start < p->p_memsz;
+    }
+    for (size_t i = 0; is_it && i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *p = &info->dlpi_phdr[i];
+        const char *at = (const char *)(info->dlpi_addr + p->p_vaddr), *end = at + p->p_memsz;
+        while (p->p_type == PT_NOTE && at < end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const char *desc = at + sizeof note + (note.n_namesz + 3) / 4 * 4;
+            if (note.n_type == NT_GNU_BUILD_ID)
+                for (size_t n = 0; n < note.n_descsz && n < 60; n++)
+                    snprintf(out->build_id + 2 * n, 3, "%02x", (unsigned)(unsigned char)desc[n]);
+            at = desc + (note.n_descsz + 3) / 4 * 4;
+        }
+    }
+    out->is_found |= is_it;
+    return is_it;
+}
+
+TEST(this_process_is_as_the_loader_says)
+{
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    pd_maps maps = {.main = PD_MAP_NONE};
+    REQUIRE(pd_maps_read(&maps, &mem, false, NULL) == PPROFDELTA_OK);
+    double (*of_libm)(double, double) = pow;
+    bool (*own)(const char *, pd_maps_line *) = parse;
+    loaded here = {0}, there = {0};
+    memcpy(&here.address, &own, sizeof own);
+    memcpy(&there.address, &of_libm, sizeof of_libm);
+    loaded *both[] = {&here, &there};
+    for (size_t i = 0; i < 2; i++) {
+        dl_iterate_phdr(look_at, both[i]);
+        uint32_t map = pd_maps_find(&maps, both[i]->address);
+        REQUIRE(both[i]->is_found && map != PD_MAP_NONE);
+        pd_bytes id = pd_maps_build_id(&maps, map);
+        CHECK_MSG(is(id, both[i]->build_id), "%.*s is not %s", (int)id.len, (const char *)id.ptr,
+                  both[i]->build_id);
+        CHECK(maps.maps[map].start <= both[i]->address && both[i]->address < maps.maps[map].limit);
+    }
+    char exe[4096];
+    ssize_t len = readlink("/proc/self/exe", exe, sizeof exe - 1);
+    REQUIRE(len > 0);
+    exe[len] = 0;
+    CHECK(is(pd_maps_name(&maps, maps.main), exe));
+    CHECK(pd_maps_find(&maps, here.address) == maps.main);
+    CHECK(pd_maps_find(&maps, 1) == PD_MAP_NONE);
+    CHECK(pd_maps_find(&maps, UINT64_MAX) == PD_MAP_NONE);
+    size_t before = maps.len;
+    CHECK(pd_maps_read(&maps, &mem, true, NULL) == PPROFDELTA_OK && maps.len == before);
+    pd_maps_release(&maps, &mem);
+    CHECK(mem.used == 0);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Files made by hand
+ * ------------------------------------------------------------------------------------------ */
+
+typedef struct image {
+    unsigned char bytes[512];
+    size_t len;
+} image;
+
+static bool read_image(void *cookie, uint64_t off, void *out, size_t len)
+{
+    const image *m = cookie;
+    if (off > m->len || len > m->len - off)
+        return false;
+    memcpy(out, m->bytes + off, len);
+    return true;
+}
+
+/* A load segment and a segment of two notes, of which the second is the one. */
+static image make_image(void)
+{
+    image m = {.len = 0};
+    ElfW(Ehdr) head = {.e_phoff = sizeof head, .e_phentsize = sizeof(ElfW(Phdr)), .e_phnum = 2};
+    memcpy(head.e_ident, ELFMAG, SELFMAG);
+    head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
+    const uint16_t one = 1;
+    head.e_ident[EI_DATA] = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
+    struct {
+        ElfW(Nhdr) head;
+        char owner[4];
+        unsigned char desc[8];
+    } notes[2] = {{{4, 8, NT_GNU_ABI_TAG}, "GNU", {9}},
+                  {{4, 6, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0xbe, 0xef, 0x00, 0x17}}};
+    size_t at = sizeof head + 2 * sizeof(ElfW(Phdr));
+    ElfW(Phdr) segments[2] = {
+        {.p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = 400},
+        {.p_type = PT_NOTE, .p_offset = at, .p_vaddr = 0x1000 + at, .p_filesz = sizeof notes}};
+    memcpy(m.bytes, &head, sizeof head);
+    memcpy(m.bytes + sizeof head, segments, sizeof segments);
+    memcpy(m.bytes + at, notes, sizeof notes);
+    m.len = at + sizeof notes;
+    return m;
+}
+
+TEST(a_build_id_is_found_and_damage_is_survived)
+{
+    char id[2 * PD_BUILD_ID_MAX];
+    image whole = make_image();
+    for (unsigned is_memory = 0; is_memory < 2; is_memory++) {
+        pd_elf_source source = {read_image, &whole, is_memory};
+        REQUIRE(pd_elf_build_id(&source, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
+        for (size_t len = 0; len < whole.len; len++) {
+            image cut = whole;
+            cut.len = len;
+            source.cookie = &cut;
+            size_t got = pd_elf_build_id(&source, id);
+            CHECK_MSG(got == 0 || got == 12, "cut at %zu: %zu", len, got);
+        }
+        for (size_t at = 0; at < whole.len; at++)
+            for (unsigned bit = 0; bit < 8; bit++) {
+                image other = whole;
+                other.bytes[at] ^= (unsigned char)(1u << bit);
+                source.cookie = &other;
+                CHECK(pd_elf_build_id(&source, id) <= sizeof id);
+            }
+    }
+}
+
+TEST_MAIN(CASE(lines_are_taken_apart), CASE(this_process_is_as_the_loader_says),
+          CASE(a_build_id_is_found_and_damage_is_survived))
