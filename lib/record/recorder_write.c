@@ -181,15 +181,19 @@ static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_na
     };
 }
 
-/* When the window began, or 0 where that is not known; a clock that was set back leaves no window. */
+/* When the window began, or 0 where that is not known. A first one that counts as unchanged begins
+ * where it ends. */
 static int64_t from_nanos(const pprofdelta_recorder *r)
 {
-    return r->has_base ? r->last_nanos : r->started_nanos;
+    if (r->has_base)
+        return r->last_nanos;
+    return r->first == PPROFDELTA_FIRST_ZERO ? r->time_nanos : 0;
 }
 
+/* A clock that was set back leaves no window. */
 static int64_t duration(const pprofdelta_recorder *r)
 {
-    int64_t from = from_nanos(r);
+    int64_t from = from_nanos(r) ? from_nanos(r) : r->started_nanos;
     return from && r->time_nanos > from ? (int64_t)((uint64_t)r->time_nanos - (uint64_t)from) : 0;
 }
 
@@ -209,10 +213,10 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
     if (!(r->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = r->has_base ? r->last_nanos : 0,
-                          .to_nanos = r->time_nanos,
-                          .sequence = r->sequence + 1,
-                          .restart = r->restart};
+        pprofdelta_stamp stamp = {.from_nanos = from_nanos(r),
+                                  .to_nanos = r->time_nanos,
+                                  .sequence = r->sequence + 1,
+                                  .restart = r->restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
     pd_compact_header header = make_header(r, duration(r));
@@ -250,7 +254,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .by_address = r->symbols.place_keys.len,
         .had_base = r->has_base,
         .restart = r->restart,
-        .from_nanos = r->has_base ? r->last_nanos : 0,
+        .from_nanos = from_nanos(r),
         .to_nanos = r->time_nanos,
         .sequence = r->sequence + 1,
         .output_len = written,
