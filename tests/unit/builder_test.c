@@ -287,7 +287,7 @@ static int64_t round_of(bench *t, int64_t *flushed)
             continue;
         *flushed -= (int64_t)report.samples_lost;
         if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out)) {
-            CHECK(!"a valid profile");
+            CHECK_MSG(false, "not a valid profile");
             continue;
         }
         for (size_t n = 0; n < t->out.samples_len; n++)
