@@ -124,15 +124,16 @@ static pd_encoded write_place(pprofdelta_recorder *r, uint32_t place)
     return pd_symbols_write_place(&r->symbols, &r->compact, place, id);
 }
 
-static void write_stack(pprofdelta_recorder *r, const uint32_t *frames, size_t depth)
+static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 {
     uint8_t *out = depth ? pd_compact_stack(&r->compact, depth) : NULL;
     if (!out)
         return;
     for (size_t i = 0; i < depth; i++) {
-        const pd_symbol_place *place = &r->symbols.places[frames[i]];
-        bool is_written = pd_symbols_is_written(&r->symbols, frames[i]);
-        out = pd_compact_stack_put(out, is_written ? place->out : write_place(r, frames[i]));
+        uint32_t frame = r->frames[first + i];
+        bool is_written = pd_symbols_is_written(&r->symbols, frame);
+        out = pd_compact_stack_put(out, is_written ? r->symbols.places[frame].out
+                                                   : write_place(r, frame));
     }
     pd_compact_stack_end(&r->compact, out);
 }
@@ -208,7 +209,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
     for (size_t i = 0; i < r->emitted_len; i++) {
         const pd_emitted *e = &r->emitted[i];
         size_t end = i + 1 < r->emitted_len ? e[1].frames_first : r->frames_len;
-        write_stack(r, r->frames + e->frames_first, end - e->frames_first);
+        write_stack(r, e->frames_first, end - e->frames_first);
         write_labels(r, e->row);
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
