@@ -248,7 +248,7 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
         return status;
     r->time_nanos = look->time_nanos ? look->time_nanos : now_nanos();
     r->period = look->period;
-    r->restarted = look->restarted;
+    r->restarted = look->restarted != 0;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;

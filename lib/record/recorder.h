@@ -64,6 +64,7 @@ struct pprofdelta_recorder {
     pprofdelta_kind kind;
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
+    bool has_period_type;
     pprofdelta_symbolize *symbolize;
     void *symbolize_cookie;
     int64_t started_nanos;
@@ -71,18 +72,20 @@ struct pprofdelta_recorder {
     pd_columns columns;
     pd_buffer text; /* period type, period unit and default type, each with a NUL behind it */
     size_t period_unit_off, default_type_off;
-    bool has_period_type;
     /* What is remembered. The side of a ledger entry is the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos;
     uint64_t sequence; /* of the last committed window */
-    bool has_base;
     /* The window under way. */
     pd_recorder_state state;
     bool is_written; /* the last write succeeded */
     bool is_scaled;
+    bool has_base;       /* something is remembered */
+    bool keeps_still;    /* as long as counting may have begun anew */
+    bool may_hide;       /* a program counter is or may be hidden */
+    bool has_read_again; /* the maps, in this write */
+    bool restarted;      /* as the caller says */
     int64_t time_nanos, period;
-    int restarted;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
@@ -95,14 +98,11 @@ struct pprofdelta_recorder {
     uint32_t *by_origin; /* the row of each record, once rows are in no order; else its len is 0 */
     size_t by_origin_len, by_origin_cap;
     uint64_t to_meet[PPROFDELTA_MAX_TYPES]; /* of each counter, until it cannot have begun anew */
-    bool keeps_still;
     pd_subtraction how;
     pprofdelta_restart restart;
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
     pd_maps maps;
-    bool may_hide;       /* a program counter is or may be hidden */
-    bool has_read_again; /* the maps, in this write */
     pd_compact compact;
     pd_deflater deflater;
     pd_emitted *emitted;

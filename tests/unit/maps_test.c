@@ -71,11 +71,11 @@ static int look_at(struct dl_phdr_info *info, size_t size, void *cookie)
         while (p->p_type == PT_NOTE && at < end) {
             ElfW(Nhdr) note;
             memcpy(&note, at, sizeof note);
-            const char *desc = at + sizeof note + (note.n_namesz + 3) / 4 * 4;
+            const char *desc = at + sizeof note + ((size_t)note.n_namesz + 3) / 4 * 4;
             if (note.n_type == NT_GNU_BUILD_ID)
                 for (size_t n = 0; n < note.n_descsz && n < 60; n++)
                     snprintf(out->build_id + 2 * n, 3, "%02x", (unsigned)(unsigned char)desc[n]);
-            at = desc + (note.n_descsz + 3) / 4 * 4;
+            at = desc + ((size_t)note.n_descsz + 3) / 4 * 4;
         }
     }
     out->is_found |= is_it;
