@@ -27,7 +27,8 @@ class Shape:
         return [str(n) for n in (self.records, self.depth, self.changed, self.live, self.windows)]
 
 
-SHAPES = [Shape("512 records, 56 change", 512, 32, 56, 0, 401),
+SHAPES = [Shape("512 records, 8 change", 512, 32, 8, 0, 801),
+          Shape("512 records, 56 change", 512, 32, 56, 0, 401),
           Shape("50,000 records, 1% change", 50_000, 32, 500, 0, 41)]
 WAYS = [("auto", "recorder"), ("borrow", "... borrowed stacks"), ("clamp", "... restarts are told"),
         ("dump", "full dump, parsed delta")]
