@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""What the libraries show to a linker, held against the public header.
+"""What the libraries show to a linker, held against the public headers.
 
-    symbols.py pprofdelta.h libpprofdelta.so libpd_private.a
+    symbols.py libpprofdelta.so libpd_private.a HEADER...
 
-The shared library exports every function that the header declares, and nothing else. The archive
+The shared library exports every function that the headers declare, and nothing else. The archive
 that is linked into programs may show more, but only under our prefixes: nothing that could collide.
 """
 
@@ -25,15 +25,15 @@ def declared(header):
     return set(re.findall(r"PPROFDELTA_API\b[^;(]*?(\w+)\s*\(", text))
 
 
-def main(header, shared, archive):
-    api = declared(header)
+def main(shared, archive, *headers):
+    api = set().union(*map(declared, headers))
     exported = symbols(shared, "--dynamic")
     loose = {name for name in symbols(archive, "--extern-only")
              if not name.startswith(("pprofdelta_", "pd_"))}
     checks = [
-        ("the header declares functions", not api, "none found"),
+        ("every header declares functions", not all(map(declared, headers)), "none found"),
         ("nothing leaks from the shared library", exported - api, exported - api),
-        ("the shared library has all of the header", api - exported, api - exported),
+        ("the shared library has all of the headers", api - exported, api - exported),
         ("the archive keeps to its prefixes", loose, loose),
     ]
     for name, failed, why in checks:
