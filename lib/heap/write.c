@@ -21,6 +21,7 @@ typedef struct writing {
     pd_compact *out;
     bool has_mappings, is_all; /* is_all: in-use values are not changes */
     pprofdelta_heap_kind kind;
+    uint32_t map, mapping; /* the last mapping that was written, and its id */
     pprofdelta_error *err;
 } writing;
 
@@ -48,7 +49,7 @@ static void write_types(writing *w)
     }
 }
 
-static uint32_t write_mapping(writing *w, uint32_t map)
+static uint32_t add_mapping(writing *w, uint32_t map)
 {
     const pd_maps *maps = &w->press->places.maps;
     uint64_t words[] = {map}, start;
@@ -66,6 +67,18 @@ static uint32_t write_mapping(writing *w, uint32_t map)
         .has = w->heap->options.symbolize ? 0xf : 0, /* all it will ever know is here */
     };
     return pd_compact_add_mapping(w->out, key, &mapping, &start);
+}
+
+/* Neighbours in a stack are often of one mapping. */
+static uint32_t write_mapping(writing *w, uint32_t map)
+{
+    if (map == PD_MAP_NONE)
+        return 0;
+    if (map != w->map || !w->mapping) {
+        w->map = map;
+        w->mapping = add_mapping(w, map);
+    }
+    return w->mapping;
 }
 
 static void write_lines(writing *w, uint64_t address)
@@ -96,16 +109,22 @@ static uint32_t find_map(writing *w, uint64_t address, uint32_t era)
     return w->out->writer.status ? PD_MAP_NONE : pd_places_find(places, address, places->era);
 }
 
+/* Spreads addresses, which differ in their lower bits, over all bits. */
+static inline uint64_t mix(uint64_t address)
+{
+    uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
+    return product ^ product >> 32;
+}
+
 /* An address that the table does not know. */
 static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, uint32_t era,
                                                  pd_known_place *known)
 {
     uint32_t map = w->has_mappings ? find_map(w, address, era) : PD_MAP_NONE;
-    uint64_t words[] = {address, map};
-    pd_key ident = pd_key_of_words(words, 2, 0);
+    pd_key ident = {mix(address), map}; /* mix can be undone: no two addresses have the same */
     uint32_t id = pd_compact_find_location(w->out, ident);
     if (!id) {
-        uint32_t mapping = map == PD_MAP_NONE ? 0 : write_mapping(w, map);
+        uint32_t mapping = write_mapping(w, map);
         write_lines(w, address);
         id = pd_compact_add_location(w->out, ident, mapping, address, false);
     }
@@ -125,8 +144,7 @@ static void write_stack(writing *w, const pd_site *site)
     uint32_t era = site->era ? site->era : w->press->places.era;
     for (uint32_t i = 0; i < trace->depth; i++) {
         uint64_t address = trace->stack[i];
-        pd_known_place *known =
-            &w->press->known[address * UINT64_C(0x9e3779b97f4a7c15) >> 52 & (KNOWN - 1)];
+        pd_known_place *known = &w->press->known[mix(address) & (KNOWN - 1)];
         bool is_known =
             known->address == address && known->run == w->press->run && known->born <= era;
         at = pd_compact_stack_put(at,

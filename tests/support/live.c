@@ -102,9 +102,9 @@ static const char *sample_key(arena *a, const Pd__View__Profile *p, const Pd__Vi
     for (size_t i = 0; i < s->n_location_id; i++)
         stack[i] = address_of(p, s->location_id[i]);
     for (size_t i = 0; i < s->n_label; i++)
-        labels[i] = label_text(a, p->string_table[s->label[i]->key],
-                               p->string_table[s->label[i]->str], s->label[i]->num,
-                               p->string_table[s->label[i]->num_unit]);
+        labels[i] =
+            label_text(a, p->string_table[s->label[i]->key], p->string_table[s->label[i]->str],
+                       s->label[i]->num, p->string_table[s->label[i]->num_unit]);
     return key_text(a, stack, s->n_location_id, labels, s->n_label);
 }
 
@@ -125,12 +125,11 @@ static bool types_are_right(const Pd__View__Profile *p)
 static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
 {
     char again[200];
-    if (p->n_comment != 1 ||
-        sscanf(p->string_table[p->comment[0]],
-               "pprofdelta: live epoch=%" SCNu64 " seq=%" SCNu64 " kind=%7s from=%" SCNd64
-               " to=%" SCNd64 " id=%" SCNx64,
-               &out->epoch, &out->sequence, out->kind, &out->from_nanos, &out->to_nanos,
-               &out->id) != 6)
+    if (p->n_comment != 1 || sscanf(p->string_table[p->comment[0]],
+                                    "pprofdelta: live epoch=%" SCNu64 " seq=%" SCNu64
+                                    " kind=%7s from=%" SCNd64 " to=%" SCNd64 " id=%" SCNx64,
+                                    &out->epoch, &out->sequence, out->kind, &out->from_nanos,
+                                    &out->to_nanos, &out->id) != 6)
         return false;
     snprintf(again, sizeof again,
              "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " kind=%s from=%" PRId64

@@ -163,7 +163,8 @@ static int complete(void *cookie, pprofdelta_heap_event *event)
     }
     if (rng_chance(&w->r, 20))
         do_untrack(w);
-    if (!t->is_alive || t->life != life) /* freed meanwhile: whatever is said now is said too late */
+    if (!t->is_alive ||
+        t->life != life) /* freed meanwhile: whatever is said now is said too late */
         return rng_chance(&w->r, 50);
     if (rng_chance(&w->r, 10)) {
         die(w, slot);
@@ -232,8 +233,7 @@ static void deliver(world *w, const pprofdelta_heap_batch *batch, const live_sum
     w->wrong = live_differ(&w->receiver.now, then);
     CHECK_MSG(!w->wrong, "epoch %" PRIu64 ", batch %" PRIu64 ": %s", p.epoch, p.sequence, w->wrong);
     CHECK(w->receiver.gaps == 0);
-    REQUIRE(pprofdelta_heap_write(w->heap, PPROFDELTA_HEAP_SNAPSHOT, &sink, &err) ==
-            PPROFDELTA_OK);
+    REQUIRE(pprofdelta_heap_write(w->heap, PPROFDELTA_HEAP_SNAPSHOT, &sink, &err) == PPROFDELTA_OK);
     live_profile window;
     REQUIRE(live_read(&w->arena, mail.bytes, mail.len, &window));
     /* What is in use as it stands, and the same allocations as in the delta. */

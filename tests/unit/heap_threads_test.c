@@ -165,7 +165,8 @@ static void do_fork(actor *a, arena *memory)
         _exit(check_child(a->stage, memory, clear));
     pprofdelta_heap_fork_parent(a->stage->heap);
     int status = -1;
-    CHECK_MSG(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d", status);
+    CHECK_MSG(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d",
+              status);
 }
 
 /* What arrives adds up, whatever became of the batches in between; and nothing is ever less than
@@ -256,7 +257,8 @@ TEST(sixteen_threads_and_everything_else_at_once)
     REQUIRE(pprofdelta_heap_new(&options, &s.heap, NULL) == PPROFDELTA_OK);
     for (size_t i = 0; i <= THREADS; i++) {
         actors[i] = (actor){.stage = &s, .r = {i}};
-        REQUIRE(pthread_create(&actors[i].thread, NULL, i < THREADS ? act : watch, &actors[i]) == 0);
+        REQUIRE(pthread_create(&actors[i].thread, NULL, i < THREADS ? act : watch, &actors[i]) ==
+                0);
     }
     actor self = {.stage = &s, .r = {99}};
     for (int64_t now = 1; now <= BATCHES; now++)
