@@ -195,7 +195,8 @@ typedef struct pprofdelta_heap_frame {
 
 /* What is at this address, innermost (inlined) frame first: fills frames[0..cap) and returns how
  * many there are, 0 where it does not know. Called while a profile is written, once for each
- * address in it; must not call the tracker, nor fork. */
+ * address in it; must not call the tracker, nor fork. With a symbolizer the profile's mappings are
+ * marked as having symbols, so that nobody looks for others. */
 typedef size_t pprofdelta_heap_symbolizer(void *cookie, uint64_t address,
                                           pprofdelta_heap_frame *frames, size_t cap);
 
@@ -227,7 +228,7 @@ typedef struct pprofdelta_heap_options {
     uint64_t max_retry;    /* bytes of sites that may wait in a batch that is given back; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression;    /* of the profiles */
-    int level;                             /* 1..9; 0: the default */
+    int level;                             /* 1..9; 0: the quickest */
     pprofdelta_heap_symbolizer *symbolize; /* NULL: addresses and mappings only */
     void *symbolize_cookie;
 } pprofdelta_heap_options;
@@ -299,7 +300,8 @@ typedef struct pprofdelta_heap_realloc {
     uint64_t held;
 } pprofdelta_heap_realloc;
 
-/* 1: it is tracked, and *r holds it. 0: it is not; there is nothing to end. */
+/* 1: it is tracked, and *r holds it. 0: it is not; there is nothing to end. A deferred allocation is
+ * cancelled, whatever becomes of the realloc. */
 PPROFDELTA_API int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                                  pprofdelta_heap_realloc *r);
 /* The old block is gone. */
@@ -449,8 +451,9 @@ typedef enum pprofdelta_heap_child {
 } pprofdelta_heap_child;
 
 /* The child has its own identity, allocations counted from zero, epoch 1 and sequence 1; a batch
- * that its parent was sending is its parent's. Quick in both ways: the work, if any, is done when the
- * child first begins a batch. id as in the options. now: the time from which its window counts. */
+ * that its parent was sending is its parent's. Quick in both ways, since most children run another
+ * program at once: the work is done by the first call in the child that tracks or begins a batch.
+ * id as in the options. now: the time from which its window counts. */
 PPROFDELTA_API void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child what,
                                                uint64_t id, int64_t now);
 
