@@ -25,11 +25,11 @@ typedef struct pd_maps {
     size_t len, cap;
     uint32_t *sorted; /* those that are there, by address */
     size_t sorted_len, sorted_cap;
-    pd_buffer text;      /* names and build ids */
-    pd_buffer file;      /* what was read */
-    uint32_t main;       /* the main binary's, or PD_MAP_NONE */
-    bool is_read;        /* since the beginning, or since it was cleared */
-} pd_maps;               /* zero it to begin */
+    pd_buffer text; /* names and build ids */
+    pd_buffer file; /* what was read */
+    uint32_t main;  /* the main binary's, or PD_MAP_NONE */
+    bool is_read;   /* since the beginning, or since it was cleared */
+} pd_maps;          /* zero it to begin */
 
 /* Reads it, if that has not been done yet or if `again`. */
 pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, bool again, pprofdelta_error *err);
@@ -44,8 +44,7 @@ static inline pd_bytes pd_maps_name(const pd_maps *maps, uint32_t map)
 
 static inline pd_bytes pd_maps_build_id(const pd_maps *maps, uint32_t map)
 {
-    return (pd_bytes){maps->text.ptr + maps->maps[map].build_id_off,
-                      maps->maps[map].build_id_len};
+    return (pd_bytes){maps->text.ptr + maps->maps[map].build_id_off, maps->maps[map].build_id_len};
 }
 
 /* Forgets everything, keeping capacity. */
