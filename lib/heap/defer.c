@@ -83,7 +83,7 @@ static bool is_as_it_began(const pprofdelta_heap *heap, const completing *c)
     pd_trace_show(pd_site_at(&heap->sites, c->site)->trace, &began);
     return c->event.ptr == entry->ptr && c->event.stack == began.stack &&
            c->event.depth == began.depth && c->event.labels == began.labels &&
-           c->event.labels_len == began.labels_len;
+           c->event.labels_len == began.labels_len && c->event.code == began.code;
 }
 
 /* Counts it as what it was completed to, if it is still there. */
@@ -101,8 +101,8 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
         pd_entry_count(heap, c->number);
         is_tracked = true;
     } else if (is_there) {
-        heap->stats.cancelled--; /* it is not: it becomes another entry */
         pd_entry_end(heap, c->number);
+        heap->stats.cancelled--; /* it was not: it becomes another entry */
         uint32_t number = pd_entry_make(heap, &c->event, key, PD_ENTRY_LIVE);
         if (number)
             pd_entry_count(heap, number);

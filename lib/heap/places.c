@@ -17,22 +17,32 @@ uint64_t pd_places_loads(void)
     return loads;
 }
 
+/* The mapping's span that is open, or one that is opened now. There is room for one more each. */
+static void note_presence(pd_places *p, uint32_t map)
+{
+    if (map < p->last_len && !p->spans[p->last[map]].gone)
+        return;
+    p->last[map] = (uint32_t)p->spans_len;
+    p->spans[p->spans_len++] = (pd_place_span){map, p->era, 0};
+}
+
 static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error *err)
 {
+    size_t len = p->maps.len;
     pprofdelta_status status =
-        pd_mem_grow(mem, &p->spans, &p->spans_cap, p->maps.len, sizeof *p->spans, err);
+        pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err);
+    if (!status)
+        status = pd_mem_grow(mem, &p->last, &p->last_cap, len, sizeof *p->last, err);
     if (status)
         return status;
     p->era++;
-    for (size_t i = 0; i < p->maps.len; i++) {
-        if (i >= p->spans_len)
-            p->spans[i] = (pd_place_span){p->era, 0};
-        if (p->maps.maps[i].is_there)
-            p->spans[i].gone = 0;
-        else if (!p->spans[i].gone)
-            p->spans[i].gone = p->era;
+    for (uint32_t map = 0; map < len; map++) {
+        if (map >= p->last_len || p->maps.maps[map].is_there)
+            note_presence(p, map);
+        if (!p->maps.maps[map].is_there && !p->spans[p->last[map]].gone)
+            p->spans[p->last[map]].gone = p->era;
     }
-    p->spans_len = p->maps.len;
+    p->last_len = len;
     return PPROFDELTA_OK;
 }
 
@@ -58,12 +68,12 @@ static bool was_there(const pd_place_span *span, uint32_t era)
 uint32_t pd_places_find(const pd_places *p, uint64_t address, uint32_t era)
 {
     uint32_t now = pd_maps_find(&p->maps, address);
-    if (now != PD_MAP_NONE && p->spans[now].born <= era)
+    if (now != PD_MAP_NONE && pd_places_born(p, now) <= era)
         return now;
-    for (size_t i = 0; i < p->maps.len; i++) {
-        const pd_map *map = &p->maps.maps[i];
+    for (size_t i = 0; i < p->spans_len; i++) {
+        const pd_map *map = &p->maps.maps[p->spans[i].map];
         if (map->start <= address && address < map->limit && was_there(&p->spans[i], era))
-            return (uint32_t)i;
+            return p->spans[i].map;
     }
     return now;
 }
@@ -72,5 +82,6 @@ void pd_places_release(pd_places *p, pd_mem *mem)
 {
     pd_maps_release(&p->maps, mem);
     pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
+    pd_mem_release(mem, &p->last, &p->last_cap, sizeof *p->last);
     *p = (pd_places){0};
 }

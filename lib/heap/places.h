@@ -2,7 +2,7 @@
  * written.
  *
  * Code that is unloaded leaves sites behind, and something else may come to stand at its addresses.
- * So mappings are never forgotten; each has the eras between which it was seen, where an era is one
+ * So mappings are never forgotten; each has the spans of eras in which it was seen, where an era is one
  * reading of /proc/self/maps. Eras count from 1. */
 #ifndef PD_HEAP_PLACES_H
 #define PD_HEAP_PLACES_H
@@ -10,17 +10,25 @@
 #include "record/maps.h"
 
 typedef struct pd_place_span {
+    uint32_t map;        /* the mapping's number */
     uint32_t born, gone; /* gone 0: it is there */
 } pd_place_span;
 
 typedef struct pd_places {
     pd_maps maps;
-    pd_place_span *spans; /* by the mapping's number */
-    size_t spans_len, spans_cap;
+    pd_place_span *spans; /* in order of birth: several for what came back */
+    uint32_t *last;       /* by the mapping's number: its last span */
+    size_t spans_len, spans_cap, last_len, last_cap;
     uint32_t era;
     uint64_t loads; /* what the loader had done when it was read */
     bool is_whole;  /* the last reading succeeded */
 } pd_places;        /* zero it to begin */
+
+/* The era since which the mapping has been there, if it is. */
+static inline uint32_t pd_places_born(const pd_places *places, uint32_t map)
+{
+    return places->spans[places->last[map]].born;
+}
 
 /* What the loader has loaded and unloaded so far; 0 where it does not tell. May wait for a dlopen
  * that is going on: to be called with no lock held. */

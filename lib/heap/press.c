@@ -91,6 +91,25 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                               PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
 }
 
+/* Sites that were not written yet belong to the mappings of now: what is read later may show others
+ * in their place. Those are all in the lists of changed ones, which only grow at their heads while
+ * nobody else exports. */
+static void note_era(pprofdelta_heap *heap)
+{
+    uint32_t heads[2];
+    pd_lock_take(&heap->lock);
+    memcpy(heads, heap->sites.changed, sizeof heads);
+    pd_lock_give(&heap->lock);
+    for (unsigned window = 0; window < 2; window++) {
+        for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
+            pd_site *site = pd_site_at(&heap->sites, number);
+            if (!site->era)
+                site->era = heap->press.places.era;
+            number = site->next_changed[window];
+        }
+    }
+}
+
 void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
 {
     pd_heap_press *press = &heap->press;
@@ -99,6 +118,7 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     uint64_t loads = pd_places_loads();
     pd_lock_take(&heap->exporting);
     /* Without memory for it, those places have no name in the end. */
-    pd_places_read(&press->places, &press->mem, loads, false, NULL);
+    if (pd_places_read(&press->places, &press->mem, loads, false, NULL) == PPROFDELTA_OK)
+        note_era(heap);
     pd_lock_give(&heap->exporting);
 }

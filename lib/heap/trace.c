@@ -122,7 +122,8 @@ static pd_key label_key(const pprofdelta_heap_label *label)
 
 pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
 {
-    pd_key key = pd_key_of_bytes(event->stack, depth * sizeof *event->stack, SEED_STACK);
+    pd_key key =
+        pd_key_of_bytes(event->stack, depth * sizeof *event->stack, SEED_STACK + event->code);
     if (!event->labels_len)
         return key;
     uint64_t words[] = {key.lo, key.hi, 0, 0};
@@ -186,6 +187,7 @@ pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, s
         __atomic_store_n(&trace->stack[i], event->stack[i], __ATOMIC_RELAXED);
     __atomic_store_n(&trace->depth, (uint32_t)depth, __ATOMIC_RELAXED);
     trace->is_cut = depth < event->depth;
+    trace->code = event->code;
     trace->labels_len = (uint32_t)event->labels_len;
     trace->labels = (pprofdelta_heap_label *)(void *)(trace->stack + depth);
     copy_labels(trace, event);
@@ -198,4 +200,5 @@ void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event)
     event->depth = trace->depth;
     event->labels = trace->labels;
     event->labels_len = trace->labels_len;
+    event->code = trace->code;
 }

@@ -17,6 +17,7 @@ typedef struct pd_trace {
     uint32_t depth, labels_len;
     uint32_t size_class;
     uint32_t is_cut; /* the stack was deeper */
+    uint64_t code;   /* as in the event */
     union {
         pprofdelta_heap_label *labels;
         struct pd_trace *unused; /* the next of those let go */

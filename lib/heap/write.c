@@ -131,7 +131,7 @@ static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, u
     bool is_there = map == PD_MAP_NONE || w->press->places.maps.maps[map].is_there;
     if (is_there && map != PD_MAP_NONE)
         *known = (pd_known_place){address, w->press->run, pd_encode_id(id),
-                                  w->press->places.spans[map].born};
+                                  pd_places_born(&w->press->places, map)};
     return pd_encode_id(id);
 }
 

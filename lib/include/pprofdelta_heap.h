@@ -272,6 +272,9 @@ typedef struct pprofdelta_heap_event {
     size_t depth;
     const pprofdelta_heap_label *labels; /* a multiset: their order does not matter */
     size_t labels_len;
+    /* Where code was unloaded and other code may have come to stand at its addresses: stacks are the
+     * same only if this is. Any number, such as a count of what was unloaded there. */
+    uint64_t code;
 } pprofdelta_heap_event;
 
 /* It is alive. 1: tracked. 0: dropped for want of room, and counted: it is then in no number, and

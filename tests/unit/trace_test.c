@@ -21,7 +21,8 @@ TEST(a_copy_is_whole_and_its_own)
     char key[] = "thread", str[] = "main", unit[] = "bytes";
     pprofdelta_heap_label labels[] = {
         {key, str, 0, NULL}, {"size", NULL, -48, unit}, {"empty", "", 7, NULL}};
-    pprofdelta_heap_event event = {.stack = stack, .depth = 3, .labels = labels, .labels_len = 3};
+    pprofdelta_heap_event event = {
+        .stack = stack, .depth = 3, .labels = labels, .labels_len = 3, .code = 77};
     pd_pages pages = plenty();
     pd_traces traces = {.pages = &pages};
     pd_trace *trace = pd_trace_copy(&traces, &event, 3);
@@ -35,7 +36,7 @@ TEST(a_copy_is_whole_and_its_own)
     pd_trace_show(trace, &back);
     CHECK(back.depth == 3 && back.stack[0] == 1 && back.stack[1] == 2 &&
           back.stack[2] == UINT64_MAX);
-    CHECK(back.labels_len == 3 && !trace->is_cut);
+    CHECK(back.labels_len == 3 && back.code == 77 && !trace->is_cut);
     CHECK(text_is(back.labels[0].key, "thread") && text_is(back.labels[0].str, "main") &&
           text_is(back.labels[0].num_unit, NULL));
     CHECK(text_is(back.labels[1].key, "size") && text_is(back.labels[1].str, NULL) &&
@@ -82,6 +83,8 @@ TEST(keys_tell_apart_what_differs_and_nothing_else)
     CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_heap_label){"x", "1", 9, NULL}, 1)));
     pprofdelta_heap_event cut = {.stack = ab, .depth = 2};
     CHECK(pd_key_equal(keys[2], pd_trace_key(&cut, 1)));
+    cut.code = 1; /* other code at the same addresses */
+    CHECK(!pd_key_equal(keys[2], pd_trace_key(&cut, 1)));
 }
 
 /* Traces of all sizes come and go: each stays as it was while it is there, and what was let go is
@@ -133,7 +136,7 @@ TEST(what_is_too_large_is_refused)
     pprofdelta_heap_event deep = {.stack = stack, .depth = 300000},
                           wide = {.labels = &label, .labels_len = 1},
                           wider = {.labels = many, .labels_len = 40000},
-                          largest = {.stack = stack, .depth = (2 << 20) / 8 - 3};
+                          largest = {.stack = stack, .depth = ((2 << 20) - sizeof(pd_trace)) / 8};
     pd_pages pages = plenty();
     pd_traces traces = {.pages = &pages};
     CHECK(!pd_trace_copy(&traces, &deep, deep.depth));
