@@ -144,7 +144,7 @@ static void make_room(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     uint64_t forgotten = 0;
-    uint32_t number = PD_SITE_EMPTY + 1, made = number;
+    uint32_t number = PD_SITE_EMPTY + 1, made;
     do {
         pd_lock_take(&heap->lock);
         made = sites->pool.made;

@@ -71,7 +71,7 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     pd_heap_press *press = &heap->press;
     bool has_mappings = !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS);
     uint64_t loads = has_mappings ? pd_places_loads() : 0;
-    pd_bytes out;
+    pd_bytes out = {0};
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     pd_lock_take(&heap->exporting);

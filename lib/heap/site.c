@@ -78,11 +78,16 @@ pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number)
     return &site->changed[window];
 }
 
-static void set_live(int64_t *live, int64_t more)
+static int64_t sum_of(int64_t a, int64_t b)
 {
-    int64_t sum = *live;
-    pd_heap_add(&sum, more);
-    __atomic_store_n(live, sum, __ATOMIC_RELAXED);
+    pd_heap_add(&a, b);
+    return a;
+}
+
+static void set_live(pd_site *site, const pprofdelta_weight *more)
+{
+    __atomic_store_n(&site->live[0], sum_of(site->live[0], more->objects), __ATOMIC_RELAXED);
+    __atomic_store_n(&site->live[1], sum_of(site->live[1], more->bytes), __ATOMIC_RELAXED);
 }
 
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
@@ -93,8 +98,7 @@ void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *w
     pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
     pd_heap_add(&sums->at[PD_INUSE_OBJECTS], weight->objects);
     pd_heap_add(&sums->at[PD_INUSE_BYTES], weight->bytes);
-    set_live(&site->live[0], weight->objects);
-    set_live(&site->live[1], weight->bytes);
+    set_live(site, weight);
 }
 
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
@@ -105,8 +109,7 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
                               (int64_t) - (uint64_t)weight->bytes};
     pd_heap_add(&sums->at[PD_INUSE_OBJECTS], less.objects);
     pd_heap_add(&sums->at[PD_INUSE_BYTES], less.bytes);
-    set_live(&site->live[0], less.objects);
-    set_live(&site->live[1], less.bytes);
+    set_live(site, &less);
 }
 
 void pd_site_forget(pd_sites *sites, uint32_t number)

@@ -122,20 +122,31 @@ static bool types_are_right(const Pd__View__Profile *p)
     return true;
 }
 
+static const char *behind(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+    return found ? found + strlen(name) : "";
+}
+
 static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
 {
     char again[200];
-    if (p->n_comment != 1 || sscanf(p->string_table[p->comment[0]],
-                                    "pprofdelta: live epoch=%" SCNu64 " seq=%" SCNu64
-                                    " kind=%7s from=%" SCNd64 " to=%" SCNd64 " id=%" SCNx64,
-                                    &out->epoch, &out->sequence, out->kind, &out->from_nanos,
-                                    &out->to_nanos, &out->id) != 6)
+    if (p->n_comment != 1)
         return false;
+    const char *text = p->string_table[p->comment[0]], *kind = strstr(text, " kind=");
+    out->epoch = strtoull(behind(text, " epoch="), NULL, 10);
+    out->sequence = strtoull(behind(text, " seq="), NULL, 10);
+    snprintf(out->kind, sizeof out->kind, "%.*s", kind ? (int)strcspn(kind + 6, " ") : 0,
+             kind ? kind + 6 : "");
+    out->from_nanos = strtoll(behind(text, " from="), NULL, 10);
+    out->to_nanos = strtoll(behind(text, " to="), NULL, 10);
+    out->id = strtoull(behind(text, " id="), NULL, 16);
+    /* It has to be what it is read as, to the letter. */
     snprintf(again, sizeof again,
              "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " kind=%s from=%" PRId64
              " to=%" PRId64 " id=%016" PRIx64,
              out->epoch, out->sequence, out->kind, out->from_nanos, out->to_nanos, out->id);
-    return strcmp(again, p->string_table[p->comment[0]]) == 0 && p->time_nanos == out->to_nanos &&
+    return strcmp(again, text) == 0 && p->time_nanos == out->to_nanos &&
            p->duration_nanos == out->to_nanos - out->from_nanos;
 }
 

@@ -52,6 +52,13 @@ static uint32_t find(const pd_chains *chains, uint32_t hash, uint64_t value)
     return 0;
 }
 
+static bool open_both(pd_pool *pool, pd_chains *chains, pd_pages *pages, uint32_t max)
+{
+    bool is_open = pd_pool_init(pool, pages, sizeof(element), max) && pd_chains_init(chains, pool);
+    CHECK(is_open);
+    return is_open;
+}
+
 /* Few distinct hashes make long chains, many make short ones. */
 static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
 {
@@ -60,11 +67,12 @@ static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
     memset(numbers, 0, sizeof numbers);
     shelf s = {.left = SIZE_MAX};
     pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool;
-    pd_chains chains;
+    pd_pool pool = {0};
+    pd_chains chains = {0};
     rng r = {seed};
     size_t there = 0;
-    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), VALUES) && pd_chains_init(&chains, &pool));
+    if (!open_both(&pool, &chains, &pages, VALUES))
+        return;
     for (size_t i = 0; i < steps; i++) {
         size_t value = rng_below(&r, VALUES);
         uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;
@@ -107,9 +115,10 @@ TEST(the_index_grows_by_one_chain_at_a_time)
     enum { N = 100000 };
     shelf s = {.left = SIZE_MAX};
     pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool;
-    pd_chains chains;
-    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), N) && pd_chains_init(&chains, &pool));
+    pd_pool pool = {0};
+    pd_chains chains = {0};
+    if (!open_both(&pool, &chains, &pages, N))
+        return;
     size_t longest = 0;
     for (uint32_t i = 1; i <= N; i++) {
         bool full;
@@ -135,9 +144,9 @@ TEST(elements_do_not_move_and_are_used_again)
 {
     shelf s = {.left = SIZE_MAX};
     pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool;
+    pd_pool pool = {0};
     bool full;
-    void *at[3000];
+    void *at[3000] = {0};
     REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), 2999));
     for (uint32_t i = 1; i < 3000; i++) {
         CHECK(pd_pool_take(&pool, &full) == i);
@@ -149,7 +158,8 @@ TEST(elements_do_not_move_and_are_used_again)
     pd_pool_give(&pool, 7);
     pd_pool_give(&pool, 2000);
     size_t held = s.held;
-    CHECK(pd_pool_take(&pool, &full) == 2000 && pd_pool_take(&pool, &full) == 7);
+    CHECK(pd_pool_take(&pool, &full) == 2000);
+    CHECK(pd_pool_take(&pool, &full) == 7);
     CHECK(pd_pool_take(&pool, &full) == 0 && full && s.held == held);
     pd_pool_fini(&pool);
     CHECK(s.held == 0);
@@ -193,10 +203,11 @@ TEST(an_index_that_cannot_grow_still_finds)
     enum { N = 60000 };
     shelf s = {.left = SIZE_MAX};
     pd_pages pages = pages_of(&s, UINT64_MAX);
-    pd_pool pool;
-    pd_chains chains;
+    pd_pool pool = {0};
+    pd_chains chains = {0};
     bool full;
-    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), N) && pd_chains_init(&chains, &pool));
+    if (!open_both(&pool, &chains, &pages, N))
+        return;
     for (uint32_t i = 1; i <= N; i++) {
         pd_pool_take(&pool, &full);
         ((element *)pd_pool_at(&pool, i))->value = i;

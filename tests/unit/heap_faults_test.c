@@ -221,7 +221,7 @@ TEST(an_export_keeps_its_cap)
         CHECK(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
         CHECK(mail.calls == (status == PPROFDELTA_OK));
         /* Each of some twenty buffers is rounded up to pages. */
-        CHECK_MSG(pages.held - before <= cap + 32 * 4096, "%zu of %" PRIu64, pages.held - before,
+        CHECK_MSG(pages.held - before <= cap + (32 << 12), "%zu of %" PRIu64, pages.held - before,
                   cap);
         failed |= status != PPROFDELTA_OK;
         done = status == PPROFDELTA_OK;

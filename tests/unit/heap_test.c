@@ -73,7 +73,15 @@ TEST(options_are_checked)
     pprofdelta_heap_options zero, init = PPROFDELTA_HEAP_OPTIONS_INIT;
     memset(&zero, 0, sizeof zero);
     zero.size = sizeof zero;
-    CHECK(memcmp(&zero, &init, sizeof zero) == 0);
+    CHECK(zero.size == init.size && zero.flags == init.flags && zero.period == init.period &&
+          zero.id == init.id && zero.started_nanos == init.started_nanos &&
+          zero.filter == init.filter && zero.pages == init.pages &&
+          zero.max_memory == init.max_memory && zero.max_live == init.max_live &&
+          zero.max_sites == init.max_sites && zero.max_depth == init.max_depth &&
+          zero.max_deferred == init.max_deferred && zero.max_attempts == init.max_attempts &&
+          zero.max_retry == init.max_retry && zero.max_export == init.max_export &&
+          zero.compression == init.compression && zero.level == init.level &&
+          zero.symbolize == init.symbolize && zero.symbolize_cookie == init.symbolize_cookie);
 }
 
 TEST(a_life_from_track_to_untrack)

@@ -186,8 +186,8 @@ TEST(the_same_seed_draws_the_same_and_no_seed_draws_anew)
     pprofdelta_sampler_init(&s[3], 1000, 0);
     unsigned differ = 0;
     for (int i = 0; i < 10000; i++) {
-        pprofdelta_weight w[4];
-        int taken[4];
+        pprofdelta_weight w[4] = {{0, 0}};
+        int taken[4] = {0};
         for (int j = 0; j < 4; j++)
             taken[j] =
                 pprofdelta_sampler_tick(&s[j], 30) && pprofdelta_sampler_take(&s[j], 30, &w[j]);
