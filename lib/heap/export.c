@@ -13,8 +13,8 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sites handled while the lock is held in one go: a few microseconds. */
-enum { AT_ONCE = 64 };
+/* Sites handled while the lock is held in one go: a microsecond or two. */
+enum { AT_ONCE = 32 };
 
 static uint64_t random_id(const pprofdelta_heap *heap)
 {
@@ -126,16 +126,16 @@ static void merge_windows(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     unsigned sending = pd_sites_sending(sites);
-    uint32_t number = 1;
-    while (number) {
-        pd_lock_take(&heap->lock);
-        for (int i = 0; i < AT_ONCE && (number = pop_changed(sites)); i++) {
-            pd_site *site = pd_site_at(sites, number);
-            pd_heap_sums_add(pd_site_changed(sites, number), &site->changed[sending]);
-            site->changed[sending] = (pd_heap_sums){{0}};
-        }
-        pd_lock_give(&heap->lock);
+    uint32_t number;
+    pd_lock_take(&heap->lock);
+    for (size_t i = 1; (number = pop_changed(sites)); i++) {
+        pd_site *site = pd_site_at(sites, number);
+        pd_heap_sums_add(pd_site_changed(sites, number), &site->changed[sending]);
+        site->changed[sending] = (pd_heap_sums){{0}};
+        if (i % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
     }
+    pd_lock_give(&heap->lock);
 }
 
 /* Forgets what has nothing in use and nothing left to send. Receivers have heard of such sites, so
@@ -144,20 +144,16 @@ static void make_room(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
     uint64_t forgotten = 0;
-    uint32_t number = PD_SITE_EMPTY + 1, made;
-    do {
-        pd_lock_take(&heap->lock);
-        made = sites->pool.made;
-        for (int i = 0; i < AT_ONCE && number <= made; i++, number++) {
-            const pd_site *site = pd_site_at(sites, number);
-            if (site->trace && !site->holders && !site->next_changed[sites->gathering]) {
-                pd_site_forget(sites, number);
-                forgotten++;
-            }
-        }
-        pd_lock_give(&heap->lock);
-    } while (number <= made);
     pd_lock_take(&heap->lock);
+    for (uint32_t number = PD_SITE_EMPTY + 1; number <= sites->pool.made; number++) {
+        const pd_site *site = pd_site_at(sites, number);
+        if (site->trace && !site->holders && !site->next_changed[sites->gathering]) {
+            pd_site_forget(sites, number);
+            forgotten++;
+        }
+        if (number % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
+    }
     heap->is_short_of_room = false;
     heap->stats.forgotten += forgotten;
     pd_lock_give(&heap->lock);

@@ -31,7 +31,7 @@ static void wake_one(const uint32_t *word)
 }
 #endif
 
-enum { SPINS = 100 };
+enum { SPINS = 100, REST = 32, REST_FOR_SLEEPERS = 2000 };
 
 static inline void breathe(void)
 {
@@ -60,4 +60,14 @@ void pd_lock_wake(pd_lock *lock)
     int kept = errno;
     wake_one(&lock->state);
     errno = kept;
+}
+
+void pd_lock_rest(pd_lock *lock)
+{
+    bool has_sleepers = __atomic_load_n(&lock->state, __ATOMIC_RELAXED) == 2;
+    pd_lock_give(lock);
+    int most = has_sleepers ? REST_FOR_SLEEPERS : REST;
+    for (int i = 0; i < most && !__atomic_load_n(&lock->state, __ATOMIC_RELAXED); i++)
+        breathe();
+    pd_lock_take(lock);
 }

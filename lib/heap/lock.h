@@ -19,6 +19,10 @@ typedef struct pd_lock {
 void pd_lock_wait(pd_lock *lock);
 void pd_lock_wake(pd_lock *lock);
 
+/* Gives the lock and takes it again, and lets those who wait have it in between. For long work in
+ * small steps, which would otherwise come back before anybody else has noticed. */
+void pd_lock_rest(pd_lock *lock);
+
 static inline bool pd_lock_try(pd_lock *lock)
 {
     uint32_t is_free = 0;

@@ -145,7 +145,7 @@ TEST(interval_1_takes_everything_for_what_it_is)
     pprofdelta_sampler s;
     pprofdelta_sampler_init(&s, 1, 1);
     for (size_t size = 1; size < 3000; size += 7) {
-        pprofdelta_weight weight;
+        pprofdelta_weight weight = {0, 0};
         CHECK(pprofdelta_sampler_tick(&s, size) && pprofdelta_sampler_take(&s, size, &weight));
         CHECK(weight.objects == 1 && weight.bytes == (int64_t)size);
     }
