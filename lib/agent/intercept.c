@@ -1,0 +1,101 @@
+/* Calls after which something would be lost: the end that runs no destructor, the program that takes
+ * this one's place, and code that is unloaded while stacks still speak of it. Each does what is to be
+ * done and then what was called. */
+#include "agent/agent.h"
+#include "agent/life.h"
+#include "agent/self.h"
+#include "agent/callers.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+PUBLIC void _exit(int status)
+{
+    pd_agent_end();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+PUBLIC void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- the next definition of a name, looked up once ------------------------------------------------ */
+
+/* A function's address out of an object's, which ISO C cannot say. */
+static void find_next(void *function, const char *name)
+{
+    void *address = dlsym(RTLD_NEXT, name);
+    if (address)
+        memcpy(function, &address, sizeof address);
+}
+
+/* ---- another program ---------------------------------------------------------------------------- */
+
+PUBLIC int execve(const char *path, char *const arguments[], char *const environment[])
+{
+    pd_agent_before_exec();
+    return (int)syscall(SYS_execve, path, arguments, environment);
+}
+
+PUBLIC int execv(const char *path, char *const arguments[])
+{
+    return execve(path, arguments, environ);
+}
+
+/* In the child of a fork or vfork nothing may be looked up that was not before: these are found when
+ * the agent is loaded. */
+static struct {
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    int (*dlclose)(void *);
+} next;
+
+__attribute__((constructor)) static void find_all(void)
+{
+    int kept = errno;
+    find_next(&next.execvpe, "execvpe");
+    find_next(&next.fexecve, "fexecve");
+    find_next(&next.dlclose, "dlclose");
+    errno = kept;
+}
+
+PUBLIC int execvpe(const char *file, char *const arguments[], char *const environment[])
+{
+    pd_agent_before_exec();
+    return next.execvpe(file, arguments, environment);
+}
+
+PUBLIC int execvp(const char *file, char *const arguments[])
+{
+    return execvpe(file, arguments, environ);
+}
+
+PUBLIC int fexecve(int fd, char *const arguments[], char *const environment[])
+{
+    pd_agent_before_exec();
+    return next.fexecve(fd, arguments, environment);
+}
+
+/* ---- unloading ---------------------------------------------------------------------------------- */
+
+PUBLIC int dlclose(void *handle)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (heap && pd_self_enter()) {
+        pprofdelta_heap_note_mappings(heap);
+        pd_self_leave();
+    }
+    int result = next.dlclose(handle);
+    pd_unwind_forget();
+    return result;
+}

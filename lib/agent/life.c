@@ -1,0 +1,192 @@
+/* How the agent comes, follows and leaves: see life.h. */
+#include "agent/life.h"
+
+#include "agent/agent.h"
+#include "agent/real.h"
+#include "agent/say.h"
+#include "agent/self.h"
+#include "agent/thread.h"
+#include "agent/top.h"
+#include "agent/callers.h"
+#include "agent/window.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+pd_agent pd_the_agent;
+pprofdelta_heap_filter pd_filter;
+__thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
+
+static atomic_bool has_come;
+
+bool pd_agent_is_coming(void)
+{
+    return !atomic_load_explicit(&has_come, memory_order_acquire);
+}
+
+int64_t pd_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- fork --------------------------------------------------------------------------------------- */
+
+/* Between prepare and its two ends the tracker's locks are held by this thread: other libraries'
+ * handlers, which run in between, may allocate, and are not to come near it. A signal handler that
+ * forks while the agent is at work below it has no way to get at the locks: that child goes without
+ * the agent. */
+static void before_fork(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    pd_this_thread.is_forking = heap && pd_self_enter();
+    if (pd_this_thread.is_forking)
+        pprofdelta_heap_fork_prepare(heap);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (!pd_this_thread.is_forking)
+        return;
+    pprofdelta_heap_fork_parent(atomic_load(&pd_the_agent.heap));
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+static void after_fork_in_child(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (!pd_this_thread.is_forking) {
+        atomic_store(&pd_the_agent.heap, NULL);
+        return;
+    }
+    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
+    atomic_store(&pd_the_agent.pid, getpid());
+    pd_the_agent.is_fork = true;
+    atomic_store(&pd_the_agent.samples, 0);
+    atomic_store(&pd_the_agent.next_number, 1);
+    pd_thread_forget();
+    pd_window_forget();
+    pd_top_again();
+    pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+void pd_agent_end(void)
+{
+    enum { PATIENCE = 10000 }; /* milliseconds */
+    static _Atomic pid_t ended;
+    pid_t pid = getpid();
+    /* A process that was made behind the C library's back, and between vfork and exec, has nothing
+     * to tell; a child of fork only where it did anything. */
+    if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
+        (pd_the_agent.is_fork && !atomic_load(&pd_the_agent.samples)))
+        return;
+    if (atomic_exchange(&ended, pid) == pid || !pd_self_enter())
+        return;
+    int kept = errno;
+    if (pd_thread_stop(PATIENCE))
+        pd_window_export();
+    errno = kept;
+    pd_self_leave();
+}
+
+void pd_agent_before_exec(void)
+{
+    int kept = errno;
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
+        return;
+    pd_window_export();
+    errno = kept;
+    pd_self_leave();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    pd_agent_end();
+}
+
+/* ---- the beginning ------------------------------------------------------------------------------ */
+
+static void on_signal(int number)
+{
+    (void)number;
+    pd_thread_ask(PD_REQUEST_WINDOW);
+}
+
+/* Only a signal that would kill is taken: one that is ignored, or handled already, has its use. */
+static void install_signal(int number)
+{
+    struct sigaction now;
+    if (!number || sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
+        return;
+    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&ours.sa_mask);
+    sigaction(number, &ours, NULL);
+}
+
+static void step_aside(const char *why)
+{
+    pd_text text = {.len = 0};
+    pd_text_add(&text, "nothing is recorded in this process: ");
+    pd_text_add(&text, why);
+    pd_say(PD_TOPIC_ASIDE, &text);
+}
+
+/* Is the malloc that the program calls the agent's? */
+static bool is_first(void)
+{
+    void *first = dlsym(RTLD_DEFAULT, "malloc");
+    Dl_info theirs, ours;
+    return first && dladdr(first, &theirs) && dladdr((void *)&pd_the_agent, &ours) &&
+           theirs.dli_fbase == ours.dli_fbase;
+}
+
+static void begin_tracking(void)
+{
+    pprofdelta_error err;
+    pprofdelta_heap *heap = NULL;
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.period = pd_the_agent.settings.rate;
+    options.started_nanos = pd_now();
+    options.filter = &pd_filter;
+    if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
+        step_aside(err.text);
+        return;
+    }
+    pd_unwind_begin();
+    atomic_store(&pd_the_agent.pid, getpid());
+    atomic_store(&pd_the_agent.next_number, 1);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    at_quick_exit(pd_agent_end);
+    install_signal(pd_the_agent.settings.signal);
+    atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int kept = errno;
+    pd_real_find();
+    pd_say_begin();
+    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    if (getauxval(AT_SECURE))
+        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)");
+    else if (wrong)
+        step_aside(wrong);
+    else if (!is_first())
+        step_aside("the program brings its own malloc, before which the agent cannot stand");
+    else
+        begin_tracking();
+    atomic_store_explicit(&has_come, true, memory_order_release);
+    errno = kept;
+}
