@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <signal.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <time.h>
 #include <unistd.h>
@@ -143,13 +144,20 @@ static void step_aside(const char *why)
     pd_say(PD_TOPIC_ASIDE, &text);
 }
 
-/* Is the malloc that the program calls the agent's? */
+/* Is the malloc that the program calls the agent's? Addresses do not tell (an executable may have an
+ * address of its own for what it calls elsewhere): a call does, since ours ticks. */
 static bool is_first(void)
 {
-    void *first = dlsym(RTLD_DEFAULT, "malloc");
-    Dl_info theirs, ours;
-    return first && dladdr(first, &theirs) && dladdr((void *)&pd_the_agent, &ours) &&
-           theirs.dli_fbase == ours.dli_fbase;
+    void *(*volatile allocate)(size_t) = NULL;
+    void (*volatile release)(void *) = NULL;
+    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *free_symbol = dlsym(RTLD_DEFAULT, "free");
+    if (!malloc_symbol || !free_symbol)
+        return false;
+    memcpy((void *)&allocate, &malloc_symbol, sizeof malloc_symbol);
+    memcpy((void *)&release, &free_symbol, sizeof free_symbol);
+    int64_t before = pd_this_thread.sampler.left;
+    release(allocate(1));
+    return pd_this_thread.sampler.left != before;
 }
 
 static void begin_tracking(void)
