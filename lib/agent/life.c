@@ -2,6 +2,7 @@
 #include "agent/life.h"
 
 #include "agent/agent.h"
+#include "agent/quiet.h"
 #include "agent/real.h"
 #include "agent/say.h"
 #include "agent/self.h"
@@ -12,10 +13,12 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <libdeflate.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -95,8 +98,11 @@ void pd_agent_end(void)
     if (atomic_exchange(&ended, pid) == pid || !pd_self_enter())
         return;
     int kept = errno;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
     if (pd_thread_stop(PATIENCE))
         pd_window_export();
+    pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
 }
@@ -107,7 +113,10 @@ void pd_agent_before_exec(void)
     if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
         return;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
     pd_window_export();
+    pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
 }
@@ -160,8 +169,44 @@ static bool is_first(void)
     return pd_this_thread.sampler.left != before;
 }
 
+/* The compressor asks for its memory once, when the first profile is written: perhaps while the
+ * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our own
+ * copy, it gets pages. */
+#ifdef PD_HAVE_DEFLATE_ALLOCATOR
+static void *map_pages(size_t size)
+{
+    const size_t header = 64; /* keeps what follows aligned for anything */
+    size_t whole = size + header;
+    char *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    memcpy(pages, &whole, sizeof whole);
+    return pages + header;
+}
+
+static void unmap_pages(void *ptr)
+{
+    const size_t header = 64;
+    size_t whole;
+    if (!ptr)
+        return;
+    memcpy(&whole, (char *)ptr - header, sizeof whole);
+    munmap((char *)ptr - header, whole);
+}
+
+static void keep_off_malloc(void)
+{
+    libdeflate_set_memory_allocator(map_pages, unmap_pages);
+}
+#else
+static void keep_off_malloc(void)
+{
+}
+#endif
+
 static void begin_tracking(void)
 {
+    keep_off_malloc();
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;

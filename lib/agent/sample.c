@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/life.h"
+#include "agent/quiet.h"
 #include "agent/thread.h"
 #include "agent/top.h"
 
@@ -106,7 +107,10 @@ void pd_sample_out_of_memory(size_t size)
     if (is_absurd(size) || !heap || !pd_self_enter())
         return;
     int kept = errno;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
     pd_top_out_of_memory(heap, size);
+    pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
 }

@@ -1,11 +1,14 @@
 /* What the agent says: see say.h. */
 #include "agent/say.h"
 
+#include "agent/quiet.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <sys/syscall.h>
 #include <unistd.h>
 
 void pd_text_add(pd_text *text, const char *string)
@@ -99,13 +102,24 @@ void pd_say_from_elsewhere(void)
     is_elsewhere = true;
 }
 
+/* The program's descriptor 2 for a thread with others of its own; a socket cannot be opened anew. */
+static int borrow_stderr(void)
+{
+    int fd = -1, process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (process >= 0) {
+        fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+        close(process);
+    }
+    return fd >= 0 ? fd : open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
 /* stderr, if it still is what it was, or -1. */
 static int open_stderr(void)
 {
     struct stat status;
     int fd = STDERR_FILENO;
     if (is_elsewhere)
-        fd = open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
+        fd = borrow_stderr();
     if (fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
         status.st_ino == stderr_ino)
         return fd;
@@ -126,6 +140,8 @@ int pd_say_more(pd_topic topic, const pd_text *text)
     int fd = open_stderr();
     if (fd < 0)
         return -1;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
     pd_text line = {.len = 0};
     pd_text_add(&line, "pprofdelta: ");
     pd_text_add(&line, text->bytes);
@@ -138,6 +154,7 @@ int pd_say_more(pd_topic topic, const pd_text *text)
             break;
         at += wrote > 0 ? (size_t)wrote : 0;
     }
+    pd_quiet_end(&quiet);
     return fd;
 }
 
