@@ -70,7 +70,7 @@ static void show(void)
     free(ptr);
 }
 
-static void go_round(size_t size)
+__attribute__((noinline)) static void go_round(size_t size)
 {
     void *ptr[8] = {malloc(size), calloc(size, 3), realloc(NULL, size), reallocarray(NULL, 2, size),
                     aligned_alloc(64, size * 64), memalign(128, size), valloc(size), NULL};

@@ -10,20 +10,20 @@
 #include <unistd.h>
 
 static atomic_bool is_over;
-static void *volatile sink;
 
 static void churn(int rounds)
 {
     for (int i = 0; i < rounds; i++) {
-        sink = malloc((size_t)(i % 5000) + 1);
-        free(sink);
+        void *volatile block = malloc((size_t)(i % 5000) + 1);
+        free(block);
     }
 }
 
 __attribute__((noinline)) static void keep_in_child(void)
 {
+    static void *volatile kept[40];
     for (int i = 0; i < 40; i++)
-        memset(sink = malloc(100000), 1, 100000);
+        memset(kept[i] = malloc(100000), 1, 100000);
 }
 
 static void *busy(void *unused)
