@@ -5,6 +5,7 @@
 #include "agent/life.h"
 #include "agent/self.h"
 #include "agent/callers.h"
+#include "agent/unloaded.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -91,11 +92,18 @@ PUBLIC int fexecve(int fd, char *const arguments[], char *const environment[])
 PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
-    if (heap && pd_self_enter()) {
-        pprofdelta_heap_note_mappings(heap);
+    if (!heap || !pd_self_enter())
+        return next.dlclose(handle);
+    pprofdelta_heap_note_mappings(heap);
+    pd_unloaded_look();
+    pd_self_leave();
+    int result = next.dlclose(handle);
+    int kept = errno;
+    if (pd_self_enter()) {
+        pd_unloaded_look();
+        pd_unwind_forget();
         pd_self_leave();
     }
-    int result = next.dlclose(handle);
-    pd_unwind_forget();
+    errno = kept;
     return result;
 }

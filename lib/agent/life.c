@@ -8,6 +8,7 @@
 #include "agent/self.h"
 #include "agent/thread.h"
 #include "agent/top.h"
+#include "agent/unloaded.h"
 #include "agent/callers.h"
 #include "agent/window.h"
 
@@ -77,6 +78,7 @@ static void after_fork_in_child(void)
     atomic_store(&pd_the_agent.next_number, 1);
     pd_thread_forget();
     pd_window_forget();
+    pd_unloaded_forget_lock();
     pd_top_again();
     pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
     pd_this_thread.is_forking = false;

@@ -6,6 +6,7 @@
 #include "agent/quiet.h"
 #include "agent/thread.h"
 #include "agent/top.h"
+#include "agent/unloaded.h"
 
 #include <errno.h>
 
@@ -57,6 +58,7 @@ void pd_sample_keep(const void *ptr, const pprofdelta_weight *weight, const pd_c
     uint64_t stack[PD_STACK_MAX];
     pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .stack = stack};
     event.depth = pd_unwind(caller, stack);
+    event.code = pd_unloaded_number(stack, event.depth);
     pprofdelta_heap_track(heap, &event);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_thread_sampled(samples);
