@@ -9,6 +9,7 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/syscall.h>
@@ -85,6 +86,54 @@ PUBLIC int fexecve(int fd, char *const arguments[], char *const environment[])
 {
     pd_agent_before_exec();
     return next.fexecve(fd, arguments, environment);
+}
+
+/* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack, since
+ * nothing may be allocated here. */
+static size_t count_arguments(va_list arguments)
+{
+    size_t count = 1;
+    while (va_arg(arguments, const char *))
+        count++;
+    return count;
+}
+
+static void take_arguments(char **vector, const char *first, size_t count, va_list arguments)
+{
+    vector[0] = (char *)first;
+    for (size_t i = 1; i <= count; i++)
+        vector[i] = va_arg(arguments, char *);
+}
+
+#define VECTOR(vector, first)                                                                      \
+    va_list arguments;                                                                             \
+    va_start(arguments, first);                                                                    \
+    size_t count = count_arguments(arguments);                                                     \
+    va_end(arguments);                                                                             \
+    char **vector = __builtin_alloca((count + 1) * sizeof *vector);                                \
+    va_start(arguments, first);                                                                    \
+    take_arguments(vector, first, count, arguments)
+
+PUBLIC int execl(const char *path, const char *first, ...)
+{
+    VECTOR(vector, first);
+    va_end(arguments);
+    return execve(path, vector, environ);
+}
+
+PUBLIC int execlp(const char *file, const char *first, ...)
+{
+    VECTOR(vector, first);
+    va_end(arguments);
+    return execvpe(file, vector, environ);
+}
+
+PUBLIC int execle(const char *path, const char *first, ...)
+{
+    VECTOR(vector, first);
+    char *const *environment = va_arg(arguments, char *const *);
+    va_end(arguments);
+    return execve(path, vector, environment);
 }
 
 /* ---- unloading ---------------------------------------------------------------------------------- */
