@@ -5,6 +5,7 @@
 #include "agent/life.h"
 #include "agent/self.h"
 #include "agent/callers.h"
+#include "agent/symbols.h"
 #include "agent/unloaded.h"
 
 #include <dlfcn.h>
@@ -151,6 +152,7 @@ PUBLIC int dlclose(void *handle)
     if (pd_self_enter()) {
         pd_unloaded_look();
         pd_unwind_forget();
+        pd_symbols_forget();
         pd_self_leave();
     }
     errno = kept;

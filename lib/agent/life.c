@@ -6,6 +6,7 @@
 #include "agent/real.h"
 #include "agent/say.h"
 #include "agent/self.h"
+#include "agent/symbols.h"
 #include "agent/thread.h"
 #include "agent/top.h"
 #include "agent/unloaded.h"
@@ -79,6 +80,7 @@ static void after_fork_in_child(void)
     pd_thread_forget();
     pd_window_forget();
     pd_unloaded_forget_lock();
+    pd_symbols_abandon();
     pd_top_again();
     pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
     pd_this_thread.is_forking = false;
@@ -215,6 +217,8 @@ static void begin_tracking(void)
     options.period = pd_the_agent.settings.rate;
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.symbolize = pd_symbols_name;
     if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
         step_aside(err.text);
         return;

@@ -5,6 +5,7 @@
 #include "agent/handover.h"
 #include "agent/say.h"
 #include "agent/spool.h"
+#include "agent/symbols.h"
 #include "agent/top.h"
 
 #include <errno.h>
@@ -88,6 +89,7 @@ static void send_batch(pprofdelta_heap *heap)
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
     pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, &err);
+    pd_symbols_close();
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_acknowledge(heap);
         pd_top_again();

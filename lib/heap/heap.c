@@ -28,7 +28,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         return refuse(err, "options.size is not that of this version's pprofdelta_heap_options");
     if (given)
         *o = *given;
-    if (o->flags & ~(unsigned)(PPROFDELTA_HEAP_NO_STAMP | PPROFDELTA_HEAP_NO_MAPPINGS))
+    const unsigned known =
+        PPROFDELTA_HEAP_NO_STAMP | PPROFDELTA_HEAP_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
+    if (o->flags & ~known)
         return refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return refuse(err, "options.pages has no map or no unmap");

@@ -58,13 +58,15 @@ static uint32_t add_mapping(writing *w, uint32_t map)
     if (id)
         return id;
     const pd_map *m = &maps->maps[map];
+    const pprofdelta_heap_options *o = &w->heap->options;
+    bool is_final = o->symbolize && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
     pd_compact_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
         .file_offset = m->file_offset,
         .filename = pd_compact_string(w->out, pd_maps_name(maps, map)),
         .build_id = pd_compact_string(w->out, pd_maps_build_id(maps, map)),
-        .has = w->heap->options.symbolize ? 0xf : 0, /* all it will ever know is here */
+        .has = is_final ? 0xf : 0, /* all it will ever know is here */
     };
     return pd_compact_add_mapping(w->out, key, &mapping, &start);
 }

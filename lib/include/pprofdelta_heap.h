@@ -205,7 +205,10 @@ enum {
     /* Leave out the stamp. Such profiles cannot be added up safely. */
     PPROFDELTA_HEAP_NO_STAMP = 1u << 0,
     /* Addresses are not code: write no mappings. */
-    PPROFDELTA_HEAP_NO_MAPPINGS = 1u << 1
+    PPROFDELTA_HEAP_NO_MAPPINGS = 1u << 1,
+    /* The symbolizer knows names alone: whoever reads the profile and has the files may look for
+     * lines and inlined calls. */
+    PPROFDELTA_HEAP_NAMES_ONLY = 1u << 2
 };
 
 /* Begin with PPROFDELTA_HEAP_OPTIONS_INIT; later versions add members at the end and tell by `size`
