@@ -55,13 +55,13 @@ static const struct option table[] = {
 };
 
 typedef struct record_options {
-    const char *dir;            /* NULL: not given */
-    const char *to;             /* NULL: into files */
-    uint64_t interval_millis;   /* 0: not given, as are the others */
+    const char *dir;          /* NULL: not given */
+    const char *to;           /* NULL: into files */
+    uint64_t interval_millis; /* 0: not given, as are the others */
     unsigned long long rate, threshold;
-    int signal;                 /* -1: not given; 0: none */
+    int signal; /* -1: not given; 0: none */
     bool snapshot, help;
-    char **command;             /* with its arguments, NULL at the end */
+    char **command; /* with its arguments, NULL at the end */
 } record_options;
 
 /* "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
@@ -272,8 +272,8 @@ static int set_environment(const record_options *options, const char *agent)
     if (!code)
         code = set_number("PPROFDELTA_RECORD_THRESHOLD", options->threshold, options->threshold);
     if (!code)
-        code = set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0,
-                          (uint64_t)options->signal);
+        code =
+            set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0, (uint64_t)options->signal);
     if (!code)
         code = set("PPROFDELTA_RECORD_SNAPSHOT", options->snapshot ? "1" : NULL);
     return code ? code : set_preload(agent);
@@ -290,11 +290,11 @@ int cli_record(int argc, char **argv)
     }
     if (!code)
         code = find_agent(agent);
-    if (!code)
+    if (!code && options.command)
         code = cli_target_check(options.command[0], agent);
     if (!code)
         code = set_environment(&options, agent);
-    if (code)
+    if (code || !options.command)
         return code;
     cli_signals_restore();
     execvp(options.command[0], options.command);

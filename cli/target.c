@@ -60,12 +60,12 @@ typedef struct image {
 
 static int map_image(const char *path, image *out)
 {
+    *out = (image){.bytes = NULL};
     int fd = open(path, O_RDONLY | O_CLOEXEC);
     if (fd < 0)
         return errno;
     int error = fstat(fd, &out->status) ? errno : 0;
     out->len = error ? 0 : (size_t)out->status.st_size;
-    out->bytes = NULL;
     if (out->len) {
         void *bytes = mmap(NULL, out->len, PROT_READ, MAP_PRIVATE, fd, 0);
         if (bytes == MAP_FAILED)
@@ -86,7 +86,7 @@ static void unmap_image(image *i)
 /* len bytes at an offset of the file, or NULL where it ends before. */
 static const void *at(const image *i, uint64_t off, uint64_t len)
 {
-    return off <= i->len && len <= i->len - off ? i->bytes + off : NULL;
+    return i->bytes && off <= i->len && len <= i->len - off ? i->bytes + off : NULL;
 }
 
 /* The rest works on files of this machine's own class alone. */
@@ -104,7 +104,7 @@ enum { OUR_CLASS = ELFCLASS32 };
 
 static bool has_magic(const image *i)
 {
-    return i->len >= SELFMAG && memcmp(i->bytes, ELFMAG, SELFMAG) == 0;
+    return i->bytes && i->len >= SELFMAG && memcmp(i->bytes, ELFMAG, SELFMAG) == 0;
 }
 
 static bool find_segment(const image *i, uint32_t type, segment *out)
@@ -127,9 +127,10 @@ static bool find_segment(const image *i, uint32_t type, segment *out)
 /* From an address in memory to the place in the file. */
 static uint64_t file_offset(const image *i, uint64_t address)
 {
-    file_header header;
+    file_header header = {.e_phnum = 0};
     segment load;
-    memcpy(&header, i->bytes, sizeof header);
+    if (at(i, 0, sizeof header))
+        memcpy(&header, i->bytes, sizeof header);
     for (size_t n = 0; n < header.e_phnum; n++) {
         const void *bytes = at(i, header.e_phoff + n * header.e_phentsize, sizeof load);
         if (!bytes)
@@ -144,9 +145,9 @@ static uint64_t file_offset(const image *i, uint64_t address)
 /* The sanitizers stand before malloc themselves and insist on being first. */
 static const char *sanitizer_in(const image *i)
 {
-    static const char *const runtimes[] = {"libasan.so",  "libtsan.so",      "libmsan.so",
-                                           "liblsan.so", "libhwasan.so",    "libclang_rt.asan",
-                                           "libclang_rt.tsan", NULL};
+    static const char *const runtimes[] = {
+        "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
+        "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
     segment table;
     if (!find_segment(i, PT_DYNAMIC, &table) || !at(i, table.p_offset, table.p_filesz))
         return NULL;
@@ -184,7 +185,7 @@ static int check_rights(const char *path, const image *i)
     bool has_capabilities = getxattr(path, "security.capability", NULL, 0) > 0;
     if (!(i->status.st_mode & (S_ISUID | S_ISGID)) && !has_capabilities)
         return CLI_DONE;
-    const char *what = has_capabilities                ? "has file capabilities"
+    const char *what = has_capabilities              ? "has file capabilities"
                        : i->status.st_mode & S_ISUID ? "is setuid"
                                                      : "is setgid";
     cli_error("%s: %s: the loader preloads nothing into it, so it cannot be recorded", path, what);
@@ -247,7 +248,7 @@ static int check_file(const char *path, const image *agent, unsigned scripts)
         code = check_elf(path, &i, agent);
         unmap_image(&i);
     } else {
-        bool is_script = i.len > 2 && memcmp(i.bytes, "#!", 2) == 0;
+        bool is_script = i.bytes && i.len > 2 && memcmp(i.bytes, "#!", 2) == 0;
         bool leads_on = is_script && read_interpreter(&i, interpreter);
         unmap_image(&i);
         if (leads_on && scripts < SCRIPTS_MAX)

@@ -62,8 +62,8 @@ static uint64_t packed(const pd_frame_rule *rule)
     if (rule->cfa_off / 8 >> CFA_BITS || rule->ra_below / 8 >> BELOW_BITS ||
         rule->fp_below / 8 >> BELOW_BITS)
         return PD_FRAME_COMPLEX;
-    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 2 | (uint64_t)(rule->cfa_off / 8) << 3 |
-           (uint64_t)(rule->ra_below / 8) << (3 + CFA_BITS) |
+    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 2 |
+           (uint64_t)(rule->cfa_off / 8) << 3 | (uint64_t)(rule->ra_below / 8) << (3 + CFA_BITS) |
            (uint64_t)(rule->fp_below / 8) << (3 + CFA_BITS + BELOW_BITS);
 }
 
@@ -234,7 +234,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     return _URC_NO_REASON;
 }
 
-static size_t unwind_slowly(const pd_caller *caller, uint64_t *stack)
+static size_t unwind_slowly(const pd_caller *caller, uint64_t *stack) // NOLINT: it is filled
 {
     trace t = {.stack = stack, .sp = caller->sp};
     _Unwind_Backtrace(note_frame, &t);

@@ -21,7 +21,7 @@ typedef struct pd_caller {
 /* To stand in a function that is not inlined. */
 #define PD_HERE()                                                                                  \
     {                                                                                              \
-        (uintptr_t)__builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),                  \
+        (uintptr_t) __builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),                 \
             *(const uintptr_t *)__builtin_frame_address(0)                                         \
     }
 

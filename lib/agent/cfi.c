@@ -160,8 +160,7 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *cookie)
         uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
         if (info->dlpi_phdr[i].p_type == PT_GNU_EH_FRAME)
             header = (const uint8_t *)begin; // NOLINT
-        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
-            wanted->pc - begin < info->dlpi_phdr[i].p_memsz)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && wanted->pc - begin < info->dlpi_phdr[i].p_memsz)
             is_here = true;
     }
     if (is_here)

@@ -22,10 +22,10 @@ typedef enum pd_frame_kind {
 /* CFA is the caller's stack pointer. What is saved is saved below it. */
 typedef struct pd_frame_rule {
     pd_frame_kind kind;
-    bool from_fp;       /* CFA = frame pointer + cfa_off; else stack pointer + cfa_off */
-    uint32_t cfa_off;   /* a multiple of 8, as are the others */
-    uint32_t ra_below;  /* the return address is at CFA - ra_below */
-    uint32_t fp_below;  /* the frame pointer is at CFA - fp_below; 0: it was not changed */
+    bool from_fp;      /* CFA = frame pointer + cfa_off; else stack pointer + cfa_off */
+    uint32_t cfa_off;  /* a multiple of 8, as are the others */
+    uint32_t ra_below; /* the return address is at CFA - ra_below */
+    uint32_t fp_below; /* the frame pointer is at CFA - fp_below; 0: it was not changed */
 } pd_frame_rule;
 
 /* The rule at this address, which is that of a call, not the one behind it. */

@@ -100,8 +100,7 @@ static void *load(int fd, const section *s)
 
 static bool section_at(int fd, const file_header *header, size_t i, section *out)
 {
-    return i < header->e_shnum &&
-           read_at(fd, out, sizeof *out, header->e_shoff + i * sizeof *out);
+    return i < header->e_shnum && read_at(fd, out, sizeof *out, header->e_shoff + i * sizeof *out);
 }
 
 /* The whole symbol table, else the dynamic one, and its strings. */

@@ -16,8 +16,6 @@
 #include <time.h>
 #include <unistd.h>
 
-extern char **environ;
-
 enum { STACK_LEN = 64 << 10, ENVIRONMENT_MAX = 16384 };
 
 /* What the helper and the command's process are told, and tell; in memory that all three share. */

@@ -44,15 +44,15 @@ static void find_next(void *function, const char *name)
 
 /* ---- another program ---------------------------------------------------------------------------- */
 
-PUBLIC int execve(const char *path, char *const arguments[], char *const environment[])
+PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
     pd_agent_before_exec();
-    return (int)syscall(SYS_execve, path, arguments, environment);
+    return (int)syscall(SYS_execve, path, argv, envp);
 }
 
-PUBLIC int execv(const char *path, char *const arguments[])
+PUBLIC int execv(const char *path, char *const argv[])
 {
-    return execve(path, arguments, environ);
+    return execve(path, argv, environ);
 }
 
 /* In the child of a fork or vfork nothing may be looked up that was not before: these are found when
@@ -72,21 +72,21 @@ __attribute__((constructor)) static void find_all(void)
     errno = kept;
 }
 
-PUBLIC int execvpe(const char *file, char *const arguments[], char *const environment[])
+PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     pd_agent_before_exec();
-    return next.execvpe(file, arguments, environment);
+    return next.execvpe(file, argv, envp);
 }
 
-PUBLIC int execvp(const char *file, char *const arguments[])
+PUBLIC int execvp(const char *file, char *const argv[])
 {
-    return execvpe(file, arguments, environ);
+    return execvpe(file, argv, environ);
 }
 
-PUBLIC int fexecve(int fd, char *const arguments[], char *const environment[])
+PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     pd_agent_before_exec();
-    return next.fexecve(fd, arguments, environment);
+    return next.fexecve(fd, argv, envp);
 }
 
 /* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack, since
@@ -106,6 +106,7 @@ static void take_arguments(char **vector, const char *first, size_t count, va_li
         vector[i] = va_arg(arguments, char *);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): names */
 #define VECTOR(vector, first)                                                                      \
     va_list arguments;                                                                             \
     va_start(arguments, first);                                                                    \
@@ -114,24 +115,25 @@ static void take_arguments(char **vector, const char *first, size_t count, va_li
     char **vector = __builtin_alloca((count + 1) * sizeof *vector);                                \
     va_start(arguments, first);                                                                    \
     take_arguments(vector, first, count, arguments)
+/* NOLINTEND(bugprone-macro-parentheses) */
 
-PUBLIC int execl(const char *path, const char *first, ...)
+PUBLIC int execl(const char *path, const char *arg, ...)
 {
-    VECTOR(vector, first);
+    VECTOR(vector, arg);
     va_end(arguments);
     return execve(path, vector, environ);
 }
 
-PUBLIC int execlp(const char *file, const char *first, ...)
+PUBLIC int execlp(const char *file, const char *arg, ...)
 {
-    VECTOR(vector, first);
+    VECTOR(vector, arg);
     va_end(arguments);
     return execvpe(file, vector, environ);
 }
 
-PUBLIC int execle(const char *path, const char *first, ...)
+PUBLIC int execle(const char *path, const char *arg, ...)
 {
-    VECTOR(vector, first);
+    VECTOR(vector, arg);
     char *const *environment = va_arg(arguments, char *const *);
     va_end(arguments);
     return execve(path, vector, environment);

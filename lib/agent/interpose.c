@@ -143,20 +143,20 @@ PUBLIC void free(void *ptr)
         pd_real.free(ptr);
 }
 
-PUBLIC void *calloc(size_t count, size_t each)
+PUBLIC void *calloc(size_t nmemb, size_t size)
 {
-    size_t size;
-    if (__builtin_mul_overflow(count, each, &size)) {
+    size_t all;
+    if (__builtin_mul_overflow(nmemb, size, &all)) {
         errno = ENOMEM;
         return NULL;
     }
-    if (tick(size))
-        return calloc_seldom(count, each, size);
-    void *ptr = pd_real.calloc(count, each);
-    return LIKELY(ptr) ? ptr : failed(size);
+    if (tick(all))
+        return calloc_seldom(nmemb, size, all);
+    void *ptr = pd_real.calloc(nmemb, size);
+    return LIKELY(ptr) ? ptr : failed(all);
 }
 
-PUBLIC void *realloc(void *old, size_t size)
+static inline void *resize(void *old, size_t size)
 {
     bool is_ticked = tick(size);
     if (is_ticked || pprofdelta_heap_maybe(&pd_filter, old))
@@ -165,25 +165,26 @@ PUBLIC void *realloc(void *old, size_t size)
     return LIKELY(ptr || !size) ? ptr : failed(size);
 }
 
-PUBLIC void *reallocarray(void *old, size_t count, size_t each)
+PUBLIC void *realloc(void *ptr, size_t size)
 {
-    size_t size;
-    if (__builtin_mul_overflow(count, each, &size)) {
+    return resize(ptr, size);
+}
+
+PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
+{
+    size_t all;
+    if (__builtin_mul_overflow(nmemb, size, &all)) {
         errno = ENOMEM;
         return NULL;
     }
-    bool is_ticked = tick(size);
-    if (is_ticked || pprofdelta_heap_maybe(&pd_filter, old))
-        return realloc_seldom(old, size, is_ticked);
-    void *ptr = pd_real.realloc(old, size);
-    return LIKELY(ptr || !size) ? ptr : failed(size);
+    return resize(ptr, all);
 }
 
-PUBLIC int posix_memalign(void **out, size_t alignment, size_t size)
+PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     if (tick(size))
-        return posix_memalign_seldom(out, alignment, size);
-    int error = pd_real.posix_memalign(out, alignment, size);
+        return posix_memalign_seldom(memptr, alignment, size);
+    int error = pd_real.posix_memalign(memptr, alignment, size);
     return LIKELY(!error) ? 0 : posix_memalign_failed(size, error);
 }
 

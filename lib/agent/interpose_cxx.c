@@ -118,6 +118,8 @@ static bool draw(size_t size, pprofdelta_weight *weight)
            pd_sample_draw(size, weight);
 }
 
+/* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, types and lists */
+
 /* An operator that is called as it is, with a tick in front where that is ours to do. */
 #define NEW(name, type, parameters, arguments)                                                     \
     PUBLIC void *name parameters;                                                                  \
@@ -230,4 +232,5 @@ DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, aligned_nothrow_delete,
 DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, aligned_nothrow_delete,
        (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
 
+/* NOLINTEND(bugprone-macro-parentheses) */
 #endif

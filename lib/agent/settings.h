@@ -19,12 +19,12 @@
 enum { PD_PATH_MAX = 1024 };
 
 typedef struct pd_settings {
-    char dir[PD_PATH_MAX];         /* absolute, no slash at its end; empty where command counts */
-    const char *command;           /* NULL: none */
-    uint64_t interval_nanos;       /* at least a millisecond */
-    uint64_t rate;                 /* at least 1 */
-    uint64_t threshold;            /* 0: none */
-    int signal;                    /* 0: none */
+    char dir[PD_PATH_MAX];   /* absolute, no slash at its end; empty where command counts */
+    const char *command;     /* NULL: none */
+    uint64_t interval_nanos; /* at least a millisecond */
+    uint64_t rate;           /* at least 1 */
+    uint64_t threshold;      /* 0: none */
+    int signal;              /* 0: none */
     bool snapshot;
 } pd_settings;
 

@@ -18,6 +18,14 @@ int pd_spool_high(int fd)
     return high;
 }
 
+/* dir is shorter than PD_PATH_MAX, and the names here than what path has room for beyond that. */
+static void join(char *path, const char *dir, const pd_text *name)
+{
+    size_t len = strlen(dir);
+    memcpy(path, dir, len + 1);
+    memcpy(path + len, name->bytes, name->len + 1);
+}
+
 int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
 {
     pd_text name = {.len = 0};
@@ -26,9 +34,7 @@ int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
     pd_text_add(&name, "-");
     /* Two threads of one process may write at once: the place of the struct tells them apart. */
     pd_text_add_hex(&name, (uint64_t)(uintptr_t)file);
-    size_t dir_len = strlen(dir);
-    memcpy(file->temporary, dir, dir_len);
-    memcpy(file->temporary + dir_len, name.bytes, name.len + 1);
+    join(file->temporary, dir, &name);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int fd = open(file->temporary, flags, 0666);
     if (fd < 0 && errno == EEXIST) {
@@ -92,9 +98,7 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
         pd_text_add(&rest, ".");
         pd_text_add_padded(&rest, number, DIGITS);
         pd_text_add(&rest, suffix);
-        size_t dir_len = strlen(dir);
-        memcpy(path, dir, dir_len);
-        memcpy(path + dir_len, rest.bytes, rest.len + 1);
+        join(path, dir, &rest);
         error = rename_to_free(file->temporary, path);
         if (!error) {
             *sequence = number;

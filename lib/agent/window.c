@@ -39,8 +39,7 @@ static unsigned patience(void)
 static int to_command(const void *data, size_t len, pd_text *why)
 {
     int detail = 0;
-    pd_handed handed =
-        pd_hand_over(pd_the_agent.settings.command, data, len, patience(), &detail);
+    pd_handed handed = pd_hand_over(pd_the_agent.settings.command, data, len, patience(), &detail);
     if (handed == PD_HANDED)
         return 0;
     pd_text_add(why, "the command did not take a profile (it will get it with the next one): ");

@@ -52,7 +52,7 @@ int main(int argc, char **argv)
     size_t kept = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
     uint64_t random = 1;
     char **ring = calloc(kept, sizeof *ring);
-    if (!ring || !pairs)
+    if (!ring)
         return 1;
     for (uint64_t i = 0; i <= rounds; i++) {
         uint64_t before = now();
@@ -60,5 +60,8 @@ int main(int argc, char **argv)
         if (i)
             printf("%.3f\n", (double)(now() - before) / (double)pairs);
     }
+    for (size_t i = 0; i < kept; i++)
+        free(ring[i]);
+    free(ring);
     return 0;
 }

@@ -102,7 +102,8 @@ def test_a_command_that_fails_gets_it_again(t):
     flaky = t.write("flaky", b"#!/bin/sh\nn=$(cat n 2>/dev/null || echo 0)\necho $((n + 1)) >n\n"
                              b"[ $n -ge 3 ] || exit 9\ncat >heap.$$.$(printf %06d $n).pb.gz\n")
     os.chmod(flaky, 0o755)
-    ran = record(t, target(t, "leaks"), "4", options=["--rate=1", "--interval=5ms", "--to=./flaky"])
+    ran = record(t, target(t, "leaks"), "4", "1500",
+                 options=["--rate=1", "--interval=20ms", "--to=./flaky"])
     t.equal(ran.code, 0)
     t.equal(len([line for line in ran.noise if "did not take" in line]), 1, "messages")
     t.contains(ran.err, "status 9")

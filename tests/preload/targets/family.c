@@ -8,8 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-extern void *reallocarray(void *ptr, size_t count, size_t size);
-
 static void say(const char *what, void *ptr, size_t alignment)
 {
     printf("%s: %s, %s, errno %d\n", what, ptr ? "memory" : "NULL",
@@ -17,7 +15,7 @@ static void say(const char *what, void *ptr, size_t alignment)
 }
 
 /* Sizes that no allocator has; not constants, or the compiler has an opinion on them. */
-static volatile size_t huge = SIZE_MAX / 2 + 4096, half = SIZE_MAX / 2;
+static volatile size_t huge = SIZE_MAX / 2 + 4096, half = SIZE_MAX / 2, zero;
 
 static void show(void)
 {
@@ -35,7 +33,7 @@ static void show(void)
     printf("realloc: %s\n", ((char *)ptr)[999] == 'x' ? "kept" : "lost");
     say("reallocarray", ptr = reallocarray(ptr, 10, 20), 16);
     printf("usable: %d\n", malloc_usable_size(ptr) >= 200);
-    say("realloc to nothing", realloc(ptr, 0), 1);
+    say("realloc to nothing", realloc(ptr, zero), 1);
     errno = 7;
     printf("posix_memalign: %d\n", posix_memalign(&ptr, 4096, 10));
     say("posix_memalign", ptr, 4096);
@@ -72,8 +70,14 @@ static void show(void)
 
 __attribute__((noinline)) static void go_round(size_t size)
 {
-    void *ptr[8] = {malloc(size), calloc(size, 3), realloc(NULL, size), reallocarray(NULL, 2, size),
-                    aligned_alloc(64, size * 64), memalign(128, size), valloc(size), NULL};
+    void *ptr[8] = {malloc(size),
+                    calloc(size, 3),
+                    realloc(NULL, size),
+                    reallocarray(NULL, 2, size),
+                    aligned_alloc(64, size * 64),
+                    memalign(128, size),
+                    valloc(size),
+                    NULL};
     if (posix_memalign(&ptr[7], 32, size))
         abort();
     for (int i = 0; i < 4; i++)

@@ -35,7 +35,7 @@ static void *busy(void *unused)
 
 int main(int argc, char **argv)
 {
-    int children = argc > 1 ? atoi(argv[1]) : 10, good = 0;
+    int children = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, good = 0;
     pthread_t threads[3];
     for (int i = 0; i < 3; i++)
         if (pthread_create(&threads[i], NULL, busy, NULL))

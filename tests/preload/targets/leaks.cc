@@ -1,6 +1,7 @@
 // Threads that leak known amounts by known functions, among a lot that they do not leak. Prints what
-// was leaked by each; the agent is to find the same. leaks THREADS
+// was leaked by each; the agent is to find the same. leaks THREADS [MILLISECONDS TO LINGER]
 #include <atomic>
+#include <chrono>
 #include <cstdio>
 #include <cstdlib>
 #include <map>
@@ -21,7 +22,7 @@ static void keep(void *leaked)
     kept[kept_len++ % (sizeof kept / sizeof *kept)] = leaked;
 }
 
-#define APART __attribute__((noinline, noclone))
+#define APART __attribute__((noinline))
 
 APART void leak_by_malloc(int count)
 {
@@ -50,7 +51,7 @@ APART void leak_by_realloc(int count)
 APART void leak_aligned(int count)
 {
     for (int i = 0; i < count; i++)
-        keep(std::aligned_alloc(64, 8192));
+        keep(aligned_alloc(64, 8192));
 }
 
 APART size_t work(int rounds)
@@ -78,7 +79,7 @@ static void run(int number)
 
 int main(int argc, char **argv)
 {
-    int count = argc > 1 ? std::atoi(argv[1]) : 4;
+    int count = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 4;
     std::vector<std::thread> threads;
     for (int i = 0; i < count; i++)
         threads.emplace_back(run, i);
@@ -92,6 +93,8 @@ int main(int argc, char **argv)
     std::printf("leak_by_array %d\n", count * 4000 * 300);
     std::printf("leak_by_realloc %d\n", count * 50 * 20000);
     std::printf("leak_aligned %d\n", count * 100 * 8192);
+    if (argc > 2)
+        std::this_thread::sleep_for(std::chrono::milliseconds(std::strtol(argv[2], nullptr, 10)));
     try {
         keep(::operator new(SIZE_MAX / 4));
     } catch (const std::bad_alloc &trouble) {

@@ -38,7 +38,7 @@ static int most_descriptors(void)
 
 int main(int argc, char **argv)
 {
-    long long end = now() + (argc > 1 ? atoi(argv[1]) : 300);
+    long long end = now() + (argc > 1 ? (int)strtol(argv[1], NULL, 10) : 300);
     int first = most_descriptors(), most = first, strange_children = 0, lost_errno = 0, torn = 0;
     signal(SIGCHLD, on_child);
     FILE *own = tmpfile();
@@ -61,6 +61,7 @@ int main(int argc, char **argv)
     }
     torn = own && (fseek(own, 0, SEEK_END) || ftell(own) != 0);
     printf("descriptors %d, numbers taken %d, children %d, signals %d, errno lost %d, torn %d\n",
-           most - number, lowest_taken, strange_children, (int)children_that_ended, lost_errno, torn);
+           most - number, lowest_taken, strange_children, (int)children_that_ended, lost_errno,
+           torn);
     return 0;
 }
