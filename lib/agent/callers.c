@@ -248,8 +248,7 @@ size_t pd_unwind(const pd_caller *caller, uint64_t *stack)
     size_t depth = 0;
     if (!self->stack_is_known)
         find_stack(self, caller->sp);
-    bool is_on_stack =
-        caller->sp >= self->stack_begin && caller->sp < self->stack_end && own_len != 0;
+    bool is_on_stack = caller->sp >= self->stack_begin && caller->sp < self->stack_end;
     if (!is_on_stack || walk(caller, self->stack_end, stack, &depth) == NOT_WALKED)
         depth = unwind_slowly(caller, stack);
     errno = kept;

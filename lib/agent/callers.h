@@ -31,7 +31,7 @@ enum { PD_STACK_MAX = 256 };
  * how many there are. Keeps errno. Frames of the agent itself are left out. */
 size_t pd_unwind(const pd_caller *caller, uint64_t *stack);
 
-/* Finds out where the agent itself lies. Before, pd_unwind finds nothing. */
+/* Finds out where the agent itself lies. */
 void pd_unwind_begin(void);
 
 /* Code was unloaded: what was remembered of it does not hold for what is loaded in its place. */

@@ -64,11 +64,11 @@ SELDOM static void *malloc_seldom(size_t size)
     return keep(pd_real.malloc(size), size, &d, &caller);
 }
 
-SELDOM static void *calloc_seldom(size_t count, size_t each, size_t size)
+SELDOM static void *calloc_seldom(size_t nmemb, size_t size, size_t all)
 {
     const pd_caller caller = PD_HERE();
-    drawn d = draw(size);
-    return keep(pd_real.calloc(count, each), size, &d, &caller);
+    drawn d = draw(all);
+    return keep(pd_real.calloc(nmemb, size), all, &d, &caller);
 }
 
 SELDOM static void *realloc_seldom(void *old, size_t size, bool is_ticked)

@@ -81,6 +81,7 @@ int main(int argc, char **argv)
 {
     int count = argc > 1 ? static_cast<int>(std::strtol(argv[1], nullptr, 10)) : 4;
     std::vector<std::thread> threads;
+    threads.reserve(static_cast<size_t>(count));
     for (int i = 0; i < count; i++)
         threads.emplace_back(run, i);
     for (std::thread &thread : threads)
