@@ -121,7 +121,7 @@ esac
         own = [line for line in ran.stderr.splitlines() if "heap-delta" in line]
         check("systemd takes the units", not own, own)
 
-help_text = run(tool, "--help").stdout
+help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
 missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
 check("every option of --help is in the man page", help_text and not missing, missing)
