@@ -28,7 +28,7 @@ static const char help[] =
     "signal and at the end: DIR/heap.PID.SEQUENCE.pb.gz. Children are followed.\n"
     "\n"
     "  -o, --output DIR       where profiles go; made if need be (default: here)\n"
-    "      --to COMMAND       hand each profile to this shell command's stdin instead;\n"
+    "      --to=COMMAND       hand each profile to this shell command on its stdin;\n"
     "                         it has arrived when the command exits with 0\n"
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples, 512k (the default)\n"
