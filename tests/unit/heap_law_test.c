@@ -410,5 +410,36 @@ TEST(parent_and_child_each_have_their_own_truth)
     }
 }
 
-TEST_MAIN(CASE(what_a_receiver_adds_up_is_what_is_alive),
+/* Forks while the bytes of a batch are on their way, which no lock tells. */
+static int fork_in_sink(void *cookie, const void *data, size_t len)
+{
+    world *w = cookie;
+    (void)data;
+    (void)len;
+    pprofdelta_heap_fork_prepare(w->heap);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_child(w, PPROFDELTA_HEAP_KEEP));
+    pprofdelta_heap_fork_parent(w->heap);
+    int status = -1;
+    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    return 0;
+}
+
+TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
+{
+    world w;
+    begin_world(&w, 1);
+    live_on(&w, 2);
+    CHECK(pprofdelta_heap_begin(w.heap, ++w.now, NULL, NULL) == PPROFDELTA_OK);
+    pprofdelta_sink sink = {fork_in_sink, &w};
+    CHECK(pprofdelta_heap_write(w.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    pprofdelta_heap_lost(w.heap);
+    live_on(&w, 2);
+    end_world(&w);
+}
+
+TEST_MAIN(CASE(a_child_that_is_born_while_a_batch_is_sent_sends_its_own),
+          CASE(what_a_receiver_adds_up_is_what_is_alive),
           CASE(parent_and_child_each_have_their_own_truth))
