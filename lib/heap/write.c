@@ -1,9 +1,6 @@
 /* A batch as a profile: its sites become samples, their addresses locations. */
 #include "heap/heap.h"
-#include "profile/tables.h"
-
-#include <inttypes.h>
-#include <stdio.h>
+#include "profile/live.h"
 
 /* Sites share most of their addresses, so what an address became is remembered for the time of one
  * profile, in a table with one place for each hash. */
@@ -200,12 +197,19 @@ static void write_sites(writing *w)
 static void write_stamp(writing *w)
 {
     const pprofdelta_heap_batch *b = &w->heap->export.batch;
-    const char *kind = w->kind == PPROFDELTA_HEAP_FULL ? "full" : w->is_all ? "window" : "delta";
-    char text[200];
-    snprintf(text, sizeof text,
-             PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64 " kind=%s from=%" PRId64 " to=%" PRId64
-                           " id=%016" PRIx64,
-             b->epoch, b->sequence, kind, b->from_nanos, b->to_nanos, b->id);
+    char text[PD_LIVE_STAMP_MAX];
+    pprofdelta_stamp stamp = {
+        .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
+                : w->is_all                     ? PPROFDELTA_LIVE_WINDOW
+                                                : PPROFDELTA_LIVE_DELTA,
+        .id = b->id,
+        .epoch = b->epoch,
+        .sequence = b->sequence,
+        .first = b->sequence,
+        .from_nanos = b->from_nanos,
+        .to_nanos = b->to_nanos,
+    };
+    pd_live_stamp_write(&stamp, text);
     pd_compact_comment(w->out, string(w, text));
 }
 

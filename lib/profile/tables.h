@@ -116,13 +116,18 @@ static inline pd_bytes pd_tables_string(const pd_tables *tables, uint32_t index)
 #define PD_STAMP_LIVE "pprofdelta: live"
 #define PD_STAMP_FULL " kind=full "
 
+static inline bool pd_is_live_stamp(pd_bytes comment)
+{
+    static const char live[] = PD_STAMP_LIVE;
+    return comment.len >= sizeof live - 1 && memcmp(comment.ptr, live, sizeof live - 1) == 0;
+}
+
 static inline bool pd_is_stamp(pd_bytes comment)
 {
-    static const char delta[] = PD_STAMP_PREFIX, live[] = PD_STAMP_LIVE, full[] = PD_STAMP_FULL;
+    static const char delta[] = PD_STAMP_PREFIX, full[] = PD_STAMP_FULL;
     if (comment.len >= sizeof delta - 1 && memcmp(comment.ptr, delta, sizeof delta - 1) == 0)
         return true;
-    return comment.len >= sizeof live - 1 && memcmp(comment.ptr, live, sizeof live - 1) == 0 &&
-           !memmem(comment.ptr, comment.len, full, sizeof full - 1);
+    return pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1);
 }
 
 #endif

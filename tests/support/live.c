@@ -156,7 +156,7 @@ bool live_read(arena *a, const void *bytes, size_t len, live_profile *out)
     if (reading_make(a, bytes, len, &r) != PPROFDELTA_OK)
         return false;
     const Pd__View__Profile *p = r.view;
-    *out = (live_profile){.sums.arena = a};
+    *out = (live_profile){.sums.arena = a, .bytes = bytes, .len = len};
     if (!types_are_right(p) || !read_stamp(p, out))
         return false;
     for (size_t i = 0; i < p->n_sample; i++)
@@ -207,4 +207,23 @@ static int take(void *cookie, const void *data, size_t len)
 pprofdelta_sink live_sink(live_mail *mail)
 {
     return (pprofdelta_sink){take, mail};
+}
+
+bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
+              pprofdelta_error *err)
+{
+    pprofdelta_adder *adder;
+    live_mail mail = {.arena = a};
+    pprofdelta_sink sink = live_sink(&mail);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_status status = pprofdelta_adder_new(&options, NULL, &adder, err);
+    if (status)
+        return false;
+    for (size_t i = 0; i < len && !status; i++)
+        status = pprofdelta_adder_add(adder, profiles[i].bytes, profiles[i].len, NULL, err);
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, err);
+    pprofdelta_adder_free(adder);
+    return !status && live_read(a, mail.bytes, mail.len, out);
 }

@@ -37,6 +37,8 @@ typedef struct live_profile {
     char kind[8];
     int64_t from_nanos, to_nanos;
     live_sums sums;
+    const void *bytes; /* what it was read from */
+    size_t len;
 } live_profile;
 
 /* False: not a valid profile with these four types and one good stamp. */
@@ -53,6 +55,10 @@ typedef struct live_receiver {
 } live_receiver;
 
 void live_receive(live_receiver *receiver, const live_profile *profile);
+
+/* `pprofdelta sum` of profiles, in their order. False where it fails, and *err tells why. */
+bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
+              pprofdelta_error *err);
 
 /* A sink that keeps the last output. */
 typedef struct live_mail {

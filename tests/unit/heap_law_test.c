@@ -10,7 +10,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { SLOTS = 64, STACKS = 24, DEPTH = 6, MAX_DEPTH = 5 };
+enum { SLOTS = 64, STACKS = 24, DEPTH = 6, MAX_DEPTH = 5, MOST_SENT = 64 };
 
 typedef struct truth {
     bool is_alive, is_deferred;
@@ -26,6 +26,9 @@ typedef struct world {
     truth slots[SLOTS]; /* one for each pointer there is */
     live_sums sums;     /* what a full profile says */
     live_receiver receiver;
+    live_profile sent[MOST_SENT]; /* what arrived, as deltas or windows */
+    live_sums then[MOST_SENT];    /* ... and what was alive then */
+    size_t sent_len;
     uint64_t stacks[STACKS][DEPTH];
     int64_t now;
     const char *wrong;
@@ -236,6 +239,12 @@ static void deliver(world *w, const pprofdelta_heap_batch *batch, const live_sum
     REQUIRE(pprofdelta_heap_write(w->heap, PPROFDELTA_HEAP_SNAPSHOT, &sink, &err) == PPROFDELTA_OK);
     live_profile window;
     REQUIRE(live_read(&w->arena, mail.bytes, mail.len, &window));
+    if (w->sent_len < MOST_SENT) {
+        w->sent[w->sent_len] = p;
+        if (rng_chance(&w->r, 30))
+            REQUIRE(live_read(&w->arena, mail.bytes, mail.len, &w->sent[w->sent_len]));
+        w->then[w->sent_len++] = *then;
+    }
     /* What is in use as it stands, and the same allocations as in the delta. */
     for (size_t i = 0; i < then->len; i++) {
         int64_t more[LIVE_TYPES] = {0, 0, -then->rows[i].values[2], -then->rows[i].values[3]};
@@ -310,6 +319,46 @@ static void begin_world(world *w, uint64_t seed)
     CHECK(pprofdelta_heap_new(&options, &w->heap, NULL) == PPROFDELTA_OK);
 }
 
+/* Does this one go on where that one ended? */
+static bool continues(const live_profile *p, const live_profile *last)
+{
+    return strcmp(p->kind, "full") == 0 ||
+           (p->epoch == last->epoch &&
+            (p->sequence == last->sequence ||
+             (p->sequence == last->sequence + 1 && p->from_nanos == last->to_nanos)));
+}
+
+/* `pprofdelta sum` says the same of all that arrived; and where some are lost on the way behind the
+ * receiver's back, it says so unless a full one comes later. */
+static void sum_up(world *w)
+{
+    live_profile got, some[MOST_SENT];
+    pprofdelta_error err;
+    size_t len = 0, chance = rng_below(&w->r, 12);
+    bool is_whole = true;
+    REQUIRE(w->sent_len > 0);
+    CHECK_MSG(live_sum(&w->arena, w->sent, w->sent_len, &got, &err), "sum: %s", err.text);
+    w->wrong = live_differ(&got.sums, &w->then[w->sent_len - 1]);
+    CHECK_MSG(!w->wrong, "sum: %s", w->wrong);
+    CHECK_STR(got.kind, "full");
+    size_t last = 0;
+    for (size_t i = 0; i < w->sent_len; i++) {
+        if (i && rng_chance(&w->r, (unsigned)chance))
+            continue;
+        bool joins = !len || continues(&w->sent[i], &w->sent[last]);
+        is_whole = strcmp(w->sent[i].kind, "full") == 0 || (is_whole && joins);
+        last = is_whole ? i : last;
+        some[len++] = w->sent[i];
+    }
+    bool is_summed = live_sum(&w->arena, some, len, &got, &err);
+    CHECK_MSG(is_summed == is_whole, "sum of %zu of %zu: %s", len, w->sent_len,
+              is_summed ? "did not notice" : err.text);
+    w->wrong = is_summed ? live_differ(&got.sums, &w->then[last]) : NULL;
+    CHECK_MSG(!w->wrong, "sum of %zu of %zu: %s", len, w->sent_len, w->wrong);
+    CHECK_MSG(is_summed || (err.status == PPROFDELTA_E_MISMATCH && strstr(err.text, "missing")),
+              "it says %s", err.text);
+}
+
 /* Everything dies: what a receiver has in use is exactly nothing, and so are the filter's bytes. */
 static void end_world(world *w)
 {
@@ -324,6 +373,7 @@ static void end_world(world *w)
     live_sums then = copy_sums(w);
     deliver(w, &batch, &then);
     pprofdelta_heap_acknowledge(w->heap);
+    sum_up(w);
     for (size_t i = 0; i < w->receiver.now.len; i++)
         CHECK(!w->receiver.now.rows[i].values[2] && !w->receiver.now.rows[i].values[3]);
     pprofdelta_heap_stats stats;
@@ -353,6 +403,7 @@ static void become_child(world *w, pprofdelta_heap_child what)
     uint64_t id = 0xc0ffee + (uint64_t)w->now;
     pprofdelta_heap_fork_child(w->heap, what, id, w->now);
     w->receiver = (live_receiver){.arena = &w->arena};
+    w->sent_len = 0;
     live_sums inherited = {.arena = &w->arena};
     for (size_t i = 0; i < w->sums.len && what == PPROFDELTA_HEAP_KEEP; i++) {
         int64_t *values = w->sums.rows[i].values;

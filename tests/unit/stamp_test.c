@@ -36,9 +36,14 @@ TEST(there_and_back)
 TEST(the_text_stands)
 {
     char text[PD_STAMP_MAX];
-    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 0, PPROFDELTA_RESTART_NONE}, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .from_nanos = 5, .to_nanos = 6}, text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6");
-    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 7, PPROFDELTA_RESTART_BUILD_ID}, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1,
+                                       .from_nanos = 5,
+                                       .to_nanos = 6,
+                                       .sequence = 7,
+                                       .restart = PPROFDELTA_RESTART_BUILD_ID},
+                   text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 restart=build_id");
 }
 
