@@ -85,7 +85,26 @@ def checked(t, folder):
     t.check(valid, "nothing was recorded")
     done = plainly(t, t.binary, "check", "-q", *valid)
     t.equal((done.code, done.err), (0, ""), "pprofdelta check")
-    return recorded.profiles(folder)
+    found = recorded.profiles(folder)
+    for profiles in found.values():
+        for one in {p.id: None for p in profiles}:  # programs that the process has been, in order
+            summed(t, [p for p in profiles if p.id == one])
+    return found
+
+
+def summed(t, profiles):
+    """`pprofdelta sum` of a program's profiles says what adding them up by hand does."""
+    out = t.path("summed.pb.gz")
+    done = plainly(t, t.binary, "sum", *[p.path for p in profiles], "-o", out)
+    t.equal((done.code, done.err), (0, ""), "pprofdelta sum")
+    got = recorded.Profile(out)
+    t.equal((got.kind, got.epoch, got.sequence), ("full", profiles[-1].epoch, profiles[-1].sequence))
+    t.equal(recorded.add_up([got]), recorded.add_up(profiles), "pprofdelta sum: what is in use")
+    for column in (recorded.ALLOC_OBJECTS, recorded.ALLOC_BYTES):
+        begun = max(i for i, p in enumerate(profiles) if p.kind == "full")
+        t.equal(got.total(column), sum(p.total(column) for p in profiles[begun:]),
+                "pprofdelta sum: what was allocated")
+    os.remove(out)
 
 
 def only(t, found):

@@ -101,7 +101,7 @@ def add_up(profiles):
     """In-use values of a process, by stack: the last full profile and the deltas behind it."""
     sums = {}
     for profile in profiles:
-        if profile.kind == "full":
+        if profile.kind in ("full", "window"):
             sums = {}
         for stack, values in profile.samples:
             at = sums.setdefault(stack, [0, 0])
