@@ -4,8 +4,8 @@
     agent.py --build BUILD [--quick]
 
 One program (pairs.c) runs plainly and with each allocator or profiler preloaded, in turn, so that a
-slow moment of the machine meets all of them; times are medians of many rounds of the fastest runs'
-kind. Each profiler samples every 512 KiB; the peers are Debian's packages, and their rows are left
+slow moment of the machine meets all of them; times are the thread's own, medians of the fastest
+quarter of many short rounds. Each profiler samples every 512 KiB; the peers are Debian's packages, and their rows are left
 out where they are not installed. "adds" is against the same allocator without its profiler.
 """
 
@@ -57,13 +57,13 @@ def run(program, size, kept, rounds, pairs, environment):
 
 
 def measure(program, rows, size, kept, quick):
-    """{name: nanoseconds of a pair}: of several runs in turn, the median of the best halves."""
+    """{name: nanoseconds of a pair}: of several runs in turn, the median of the fastest quarter."""
     times = {name: [] for name, _, _ in rows}
-    for _ in range(3 if quick else 9):
+    for _ in range(5 if quick else 15):
         for name, _, environment in rows:
-            pairs = 20_000 if name == "gperftools, heap profiler on" else 1_000_000
-            times[name] += run(program, size, kept, 5, pairs, environment)
-    return {name: statistics.median(sorted(all_of)[:(len(all_of) + 1) // 2])
+            rounds, pairs = (5, 10_000) if name == "gperftools, heap profiler on" else (20, 100_000)
+            times[name] += run(program, size, kept, rounds, pairs, environment)
+    return {name: statistics.median(sorted(all_of)[:(len(all_of) + 3) // 4])
             for name, all_of in times.items()}
 
 
