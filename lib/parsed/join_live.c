@@ -47,7 +47,7 @@ pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_st
 {
     if (next->id != last->id)
         return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
-                      "), each of which has its own heap",
+                      "), or from two programs that one process ran: each has its own heap",
                       last->id, next->id);
     if (is_same(last, next))
         return join_again(last, next, joint, err);
