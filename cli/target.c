@@ -142,6 +142,17 @@ static uint64_t file_offset(const image *i, uint64_t address)
     return UINT64_MAX;
 }
 
+/* A sanitizer's runtime that was linked in, as clang does: what it exports is among the names. */
+static const char *runtime_within(const uint8_t *names, uint64_t len)
+{
+    static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
+                                          "__tsan_init", NULL};
+    for (const char *const *entry = entries; *entry; entry++)
+        if (memmem(names, len, *entry, strlen(*entry) + 1))
+            return *entry;
+    return NULL;
+}
+
 /* The sanitizers stand before malloc themselves and insist on being first. */
 static const char *sanitizer_in(const image *i)
 {
@@ -154,11 +165,13 @@ static const char *sanitizer_in(const image *i)
     const uint8_t *rows = i->bytes + table.p_offset;
     size_t rows_len = table.p_filesz / sizeof(dynamic);
     dynamic row;
-    uint64_t strings = UINT64_MAX;
+    uint64_t strings = UINT64_MAX, strings_len = 0;
     for (size_t n = 0; n < rows_len; n++) {
         memcpy(&row, rows + n * sizeof row, sizeof row);
         if (row.d_tag == DT_STRTAB)
             strings = file_offset(i, row.d_un.d_ptr);
+        if (row.d_tag == DT_STRSZ)
+            strings_len = row.d_un.d_val;
     }
     for (size_t n = 0; n < rows_len && strings != UINT64_MAX; n++) {
         memcpy(&row, rows + n * sizeof row, sizeof row);
@@ -171,7 +184,8 @@ static const char *sanitizer_in(const image *i)
                 return *name;
         }
     }
-    return NULL;
+    const uint8_t *names = strings == UINT64_MAX ? NULL : at(i, strings, strings_len);
+    return names ? runtime_within(names, strings_len) : NULL;
 }
 
 static int refuse(const char *path, const char *why)
