@@ -343,11 +343,11 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_NEXT,      /* it begins where the last one ends */
     PPROFDELTA_JOINT_RESTART,   /* ... in a new process: the sum goes over both */
     PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
-    PPROFDELTA_JOINT_STALE,   /* it is the last window once more, ends earlier, and does not count */
+    PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
     PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
-    PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which says all that came before it, too */
-    PPROFDELTA_JOINT_GAP      /* batches of a live heap are missing before it: it does not count */
+    PPROFDELTA_JOINT_RESYNC, /* a live heap's full profile, which says all that came before it, too */
+    PPROFDELTA_JOINT_GAP     /* batches of a live heap are missing before it: it does not count */
 } pprofdelta_joint;
 
 /* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join, too)
