@@ -17,6 +17,10 @@ int cli_delta(int argc, char **argv);
 int cli_show(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_sum(int argc, char **argv);
+int cli_record(int argc, char **argv);
+
+/* Before the process becomes another program: signals are again as they were when it began. */
+void cli_signals_restore(void);
 
 /* Print to stdout; the exit code says whether that went well. */
 int cli_help(void);

@@ -21,6 +21,7 @@ static const struct {
     {"show", cli_show},
     {"check", cli_check},
     {"sum", cli_sum},
+    {"record", cli_record},
 };
 
 static const char help[] =
@@ -30,6 +31,7 @@ static const char help[] =
     "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
     "       pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
     "       pprofdelta check FILE...      valid or not, and where not\n"
+    "       pprofdelta record -- COMMAND  run it with the heap agent (record --help)\n"
     "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
@@ -89,13 +91,21 @@ static int hold_standard_streams(void)
     return 0;
 }
 
+static void (*inherited_sigpipe)(int), (*inherited_sigxfsz)(int);
+
+void cli_signals_restore(void)
+{
+    signal(SIGPIPE, inherited_sigpipe);
+    signal(SIGXFSZ, inherited_sigxfsz);
+}
+
 int main(int argc, char **argv)
 {
     if (hold_standard_streams())
         return CLI_FAILED;
     /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
-    signal(SIGPIPE, SIG_IGN);
-    signal(SIGXFSZ, SIG_IGN);
+    inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
+    inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     if (argc > 1)
         for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
             if (!strcmp(argv[1], verbs[i].name))

@@ -17,6 +17,8 @@ static const char help[] =
     "program; the DELTAs follow it in order, and none is missing. Counters are added\n"
     "up, gauges are the last one's. Of deltas with one sequence number the last\n"
     "counts. Any later delta may be BASE: then the sum is that longer window's.\n"
+    "Of a live heap's profiles (see record) in-use values are added up too; where\n"
+    "some are missing, the next full one puts it right.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
     "  -c, --counter TYPE[/UNIT]  this sample type was subtracted, too\n"
@@ -42,7 +44,16 @@ typedef struct run {
     cli_output output;
     pprofdelta_adder *adder;
     const char *last; /* the file that counts as the last so far */
+    const char *gap;  /* the first file before which batches are missing, if any */
 } run;
+
+/* Batches of a live heap are missing, and no full profile came after them. */
+static int tell_gap(const run *r, const pprofdelta_error *err)
+{
+    int code = cli_pair_error(r->last, r->gap, err);
+    cli_hint("a full profile of a later epoch would put it right; --force adds them all the same");
+    return code;
+}
 
 /* A mismatch is between two files. */
 static int tell(const run *r, const char *name, const pprofdelta_error *err)
@@ -54,13 +65,24 @@ static int tell(const run *r, const char *name, const pprofdelta_error *err)
     return code;
 }
 
-static void note(const run *r, const char *name, pprofdelta_joint joint)
+static void note(run *r, const char *name, pprofdelta_joint joint)
 {
+    const char *gap = r->gap;
+    if (joint == PPROFDELTA_JOINT_RESYNC)
+        r->gap = NULL;
+    else if (joint == PPROFDELTA_JOINT_GAP && !gap)
+        r->gap = name;
     if (r->options.quiet)
         return;
     switch (joint) {
     case PPROFDELTA_JOINT_FIRST:
     case PPROFDELTA_JOINT_NEXT:
+    case PPROFDELTA_JOINT_GAP: /* told when it is known whether it is put right */
+        break;
+    case PPROFDELTA_JOINT_RESYNC:
+        if (gap)
+            cli_note("%s: batches are missing between %s and %s; this full profile puts it right",
+                     name, r->last, gap);
         break;
     case PPROFDELTA_JOINT_RESTART:
         cli_note("%s: the program restarted before it; the sum goes over both lives (for the new "
@@ -94,7 +116,7 @@ static int add(run *r, const char *path)
     if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
         return tell(r, name, &err);
     note(r, name, joint);
-    if (joint != PPROFDELTA_JOINT_STALE)
+    if (joint != PPROFDELTA_JOINT_STALE && joint != PPROFDELTA_JOINT_GAP)
         r->last = name;
     cli_input_free(&r->input);
     return CLI_DONE;
@@ -105,7 +127,9 @@ static int write_sum(run *r)
     pprofdelta_error err;
     pprofdelta_sink sink = cli_output_sink(&r->output);
     if (pprofdelta_adder_finish(r->adder, &sink, &err))
-        return r->output.failure ? r->output.failure : cli_library_error("the sum", &err);
+        return r->gap && err.status == PPROFDELTA_E_MISMATCH ? tell_gap(r, &err)
+               : r->output.failure                           ? r->output.failure
+                                                             : cli_library_error("the sum", &err);
     return cli_output_finish(&r->output);
 }
 

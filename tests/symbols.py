@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What the libraries show to a linker, held against the public headers.
 
-    symbols.py HEADER... libpprofdelta.so libpd_private.a
+    symbols.py libpprofdelta.so libpd_private.a HEADER...
 
 The shared library exports every function that the headers declare, and nothing else. The archive
 that is linked into programs may show more, but only under our prefixes: nothing that could collide.
@@ -25,8 +25,7 @@ def declared(header):
     return set(re.findall(r"PPROFDELTA_API\b[^;(]*?(\w+)\s*\(", text))
 
 
-def main(*paths):
-    *headers, shared, archive = paths
+def main(shared, archive, *headers):
     api = set().union(*map(declared, headers))
     exported = symbols(shared, "--dynamic")
     loose = {name for name in symbols(archive, "--extern-only")

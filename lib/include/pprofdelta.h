@@ -242,12 +242,23 @@ typedef struct pprofdelta_memory {
 /* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta that
  * ends last is the one that counts: it covers what the others do. (A restart of the target is the one
  * thing that it cannot cover: a delta with a restart and one without count both.) */
+/* A profile of a live heap (pprofdelta_heap.h), and of which kind. */
+typedef enum pprofdelta_live {
+    PPROFDELTA_LIVE_NONE = 0,
+    PPROFDELTA_LIVE_FULL,  /* everything since the tracker began; is_delta is 0 */
+    PPROFDELTA_LIVE_DELTA, /* what was allocated, and what came into use minus what went */
+    PPROFDELTA_LIVE_WINDOW /* what was allocated, and all that is in use */
+} pprofdelta_live;
+
 typedef struct pprofdelta_stamp {
-    int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos */
+    int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos (and LIVE_FULL) */
     int64_t from_nanos; /* 0: unknown, or the beginning of the process */
     int64_t to_nanos;   /* 0: unknown */
     uint64_t sequence;  /* 0: none, as for a delta of two files */
     pprofdelta_restart restart;
+    pprofdelta_live live; /* of a live heap; else what follows is zero */
+    uint64_t id, epoch;   /* of the tracker, and of the full batch that its batches continue */
+    uint64_t first;       /* the sum of the batches from first to sequence; a full one: sequence */
 } pprofdelta_stamp;
 
 /* What pprofdelta_check saw in a valid profile. */
@@ -335,7 +346,9 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
     PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
     PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
-    PPROFDELTA_JOINT_FORCED   /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_JOINT_RESYNC, /* a live heap's full profile, which says all that came before it, too */
+    PPROFDELTA_JOINT_GAP     /* batches of a live heap are missing before it: it does not count */
 } pprofdelta_joint;
 
 /* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join, too)
@@ -349,6 +362,9 @@ PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
 /* Adds a profile: first a cumulative one or any delta, then deltas in their order. Counters are added
  * up, gauges are the last profile's. A window that is missing, or overlaps, is PPROFDELTA_E_MISMATCH.
+ * The batches of a live heap are added up as pprofdelta_heap.h says, in-use values included. There a
+ * missing one is noticed (JOINT_GAP), and may be put right by the full profile of a later epoch: only
+ * where none has come does pprofdelta_adder_finish fail with PPROFDELTA_E_MISMATCH.
  * joint may be NULL. A profile that is refused leaves the sum as it was; after PPROFDELTA_E_MEMORY
  * or PPROFDELTA_E_LIMIT it can only be freed. The bytes are copied where they are needed later. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
@@ -357,7 +373,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, c
 
 /* Writes the sum to the sink; after that, and after a failure, the adder can only be freed. A sum
  * that begins with a cumulative profile, the first full delta of a state or a restart is a cumulative
- * profile, and not stamped; any other is the delta of a longer window, and stamped as that. */
+ * profile, and not stamped; any other is the delta of a longer window, and stamped as that. The sum of
+ * a live heap's batches is stamped as one, which later batches continue. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
                                                          const pprofdelta_sink *sink,
                                                          pprofdelta_error *err);

@@ -9,7 +9,11 @@
  * is taken back then like any window that was lost. A context does the work. Its cur is the profile
  * that came last and its prev the one before; the ledger's entries are the samples of the sum in the
  * order they came, and the records in `stacks` stand in the same order. They are not the output yet,
- * because what it has in the end is known only then: samples may come to nothing. */
+ * because what it has in the end is known only then: samples may come to nothing.
+ *
+ * Batches of a live heap have changes in their gauges too, so all types are then counters in the
+ * ledger. A full batch empties it first; a window, and a delta of two full profiles, have gauges as
+ * they stand, so what the ledger has of those is forgotten first. */
 #include "parsed/context.h"
 #include "parsed/join.h"
 #include "profile/stamp.h"
@@ -19,11 +23,17 @@ struct pprofdelta_adder {
     pd_compact stacks;
     uint64_t *origins; /* of the entries: where their records stand in stacks */
     size_t origins_cap;
-    bool is_waiting;        /* cur's window is filled, and not in the ledger's counters yet */
-    bool has_settled;       /* one before it is */
-    bool is_over;           /* finished, or failed half way: only free is left */
-    pprofdelta_stamp first; /* the profile that the sum began with */
-    pprofdelta_stamp last;  /* the one that counts as the last */
+    bool is_waiting;  /* cur's window is filled, and not in the ledger's counters yet */
+    bool has_settled; /* one before it is */
+    bool is_over;     /* finished, or failed half way: only free is left */
+    bool is_live;     /* the first was of a live heap */
+    bool is_forced;   /* something did not join */
+    bool has_gap;     /* batches are missing, and no full one has put that right */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by slot of the ledger, where is_live */
+    bool has_window;                     /* a batch with gauges as they stand is settled */
+    pprofdelta_error gap;                /* what is missing */
+    pprofdelta_stamp first;              /* the profile that the sum began with */
+    pprofdelta_stamp last;               /* the one that counts as the last */
     int64_t first_duration;
 };
 
@@ -68,8 +78,33 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
 
 /* ---- a profile comes in ------------------------------------------------------------------------ */
 
+/* The sum is empty. */
+static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    pprofdelta *pd = a->pd;
+    pd_ledger_clear(&pd->ledger, pd->schema.counters);
+    pd_compact_begin(&a->stacks, &pd->mem, err);
+    for (size_t i = 0; i < pd->schema.len; i++)
+        pd_compact_type(&a->stacks, 0, 0);
+    a->has_settled = a->has_window = false;
+    return a->stacks.writer.status;
+}
+
+/* Tells counters from gauges; where it is a live heap's, all are to be added up. */
+static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
+{
+    pd_look *cur = &a->pd->cur;
+    size_t len = cur->tables.types_len;
+    pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
+    for (size_t i = 0; i < len && !status && a->is_live; i++) {
+        is_gauge[i] = !cur->names[i].is_counter;
+        cur->names[i].is_counter = true;
+    }
+    return status;
+}
+
 /* The first profile says which types there are. */
-static pprofdelta_status begin(pprofdelta_adder *a, pprofdelta_error *err)
+static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
@@ -77,11 +112,38 @@ static pprofdelta_status begin(pprofdelta_adder *a, pprofdelta_error *err)
         pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
     if (status)
         return status;
-    pd_ledger_clear(&pd->ledger, pd->schema.counters);
-    pd_compact_begin(&a->stacks, &pd->mem, err);
-    for (size_t i = 0; i < cur->tables.types_len; i++)
-        pd_compact_type(&a->stacks, 0, 0);
-    return a->stacks.writer.status;
+    /* Counters alone: slots are columns. */
+    memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
+    return clear(a, err);
+}
+
+/* How the new profile joins the sum. A gap is no failure yet. */
+static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
+                              pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    pprofdelta_error why;
+    pprofdelta_status status = pd_join(&a->last, next, joint, &why);
+    /* What is in use adds up in the one way or in the other. */
+    bool can_force = a->pd->flags & PPROFDELTA_ACCEPT_STAMPED && (a->is_live || !next->live);
+    if (!status && a->has_gap && *joint != PPROFDELTA_JOINT_RESYNC)
+        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "the second fills a gap before a profile that was given already: give them "
+                       "in their order");
+    if (!status)
+        return PPROFDELTA_OK;
+    if (status == PPROFDELTA_E_MISMATCH && can_force) {
+        *joint = PPROFDELTA_JOINT_FORCED;
+        return PPROFDELTA_OK;
+    }
+    if (*joint == PPROFDELTA_JOINT_GAP) {
+        if (!a->has_gap)
+            a->gap = why;
+        return PPROFDELTA_OK;
+    }
+    if (err)
+        *err = why;
+    return status;
 }
 
 /* Parses and checks all of the new profile, in cur, and how it joins. Nothing is touched that the
@@ -92,6 +154,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
 {
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
+    bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
     pprofdelta_status status = pd_look_parse(pd, cur, bytes, len, true, err);
     if (status)
         return status;
@@ -101,15 +164,13 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
                        "the stamp cannot be understood: pprofdelta did not write it like that");
     *joint = PPROFDELTA_JOINT_FIRST;
     if (a->is_waiting)
-        status = pd_join(&a->last, stamp, joint, err);
-    if (status == PPROFDELTA_E_MISMATCH && (pd->flags & PPROFDELTA_ACCEPT_STAMPED)) {
-        *joint = PPROFDELTA_JOINT_FORCED;
-        status = PPROFDELTA_OK;
-    }
+        status = join(a, stamp, joint, err);
+    else
+        a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
     if (!status)
-        status = pd_types_classify(cur->names, cur->tables.types_len, &pd->rules, err);
+        status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)
-        status = begin(a, err);
+        status = begin(a, is_gauge, err);
     if (!status)
         status =
             pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
@@ -133,6 +194,22 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_look *look, size_t e
     return a->stacks.writer.status;
 }
 
+/* Are the profile's gauges as they stand, in a sum where others are changes? */
+static bool replaces_gauges(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    return a->is_live &&
+           (stamp->live == PPROFDELTA_LIVE_WINDOW || stamp->live == PPROFDELTA_LIVE_NONE);
+}
+
+static void forget_gauges(pprofdelta_adder *a)
+{
+    pd_ledger *ledger = &a->pd->ledger;
+    for (size_t entry = 0; entry < ledger->committed; entry++)
+        for (size_t i = 0; i < ledger->counters; i++)
+            if (a->is_gauge[i])
+                pd_ledger_base(ledger, entry)[i] = 0;
+}
+
 /* The window that waited counts: its counters go into the ledger. */
 static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_error *err)
 {
@@ -140,6 +217,10 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_e
     pd_ledger *ledger = &pd->ledger;
     const pd_window *w = &look->window;
     a->stacks.writer.err = err;
+    if (replaces_gauges(a, &a->last)) {
+        forget_gauges(a);
+        a->has_window = true;
+    }
     pprofdelta_status status =
         pd_transfer_begin(&look->transfer, &pd->mem, &look->tables, &a->stacks, err);
     for (size_t row = 0; row < w->len && !status; row++) {
@@ -157,17 +238,20 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_e
 }
 
 /* A counter of the sum must fit into 64 bits, signed. */
-static pprofdelta_status check_sums(const pprofdelta *pd, pprofdelta_error *err)
+static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                    pprofdelta_error *err)
 {
-    const pd_ledger *ledger = &pd->ledger;
-    const pd_window *w = &pd->cur.window;
+    const pd_ledger *ledger = &a->pd->ledger;
+    const pd_window *w = &a->pd->cur.window;
+    bool is_anew = replaces_gauges(a, stamp);
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
         int64_t sum;
         if (w->entry[row] >= ledger->committed)
             continue;
         for (size_t i = 0; i < ledger->counters; i++)
-            if (__builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &sum))
+            if (!(is_anew && a->is_gauge[i]) &&
+                __builtin_add_overflow(pd_ledger_base(ledger, w->entry[row])[i], values[i], &sum))
                 return pd_fail(err, PPROFDELTA_E_LIMIT, "sum", "sample.value", row,
                                PPROFDELTA_NOWHERE, "the sum does not fit into 64 bits");
     }
@@ -175,23 +259,27 @@ static pprofdelta_status check_sums(const pprofdelta *pd, pprofdelta_error *err)
 }
 
 /* The look before, in prev, is settled or taken back; the new one, in cur, waits. */
-static pprofdelta_status take_in(pprofdelta_adder *a, pprofdelta_joint joint, pprofdelta_error *err)
+static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
+                                 pprofdelta_joint joint, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (joint == PPROFDELTA_JOINT_AGAIN)
+    if (joint == PPROFDELTA_JOINT_AGAIN || joint == PPROFDELTA_JOINT_RESYNC) {
         pd_window_abandon(&pd->prev.window);
-    else if (joint != PPROFDELTA_JOINT_FIRST)
+    } else if (joint != PPROFDELTA_JOINT_FIRST) {
         status = settle(a, &pd->prev, err);
-    a->has_settled |= joint != PPROFDELTA_JOINT_FIRST && joint != PPROFDELTA_JOINT_AGAIN;
+        a->has_settled = true;
+    }
+    if (joint == PPROFDELTA_JOINT_RESYNC)
+        status = clear(a, err);
     if (!status)
         status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
                                  cur->tables.samples, err);
     if (!status)
         status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
                                  (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
-    return status ? status : check_sums(pd, err);
+    return status ? status : check_sums(a, stamp, err);
 }
 
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
@@ -204,15 +292,19 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         return refuse(err, "the sum is over: the adder can only be freed");
     PD_SWAP(pd_look, pd->cur, pd->prev);
     pprofdelta_status status = look_at(a, bytes, len, &stamp, &how, err);
-    if (status || how == PPROFDELTA_JOINT_STALE)
+    bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_GAP;
+    if (status || !counts)
         PD_SWAP(pd_look, pd->cur, pd->prev);
-    else if ((status = take_in(a, how, err)))
+    else if ((status = take_in(a, &stamp, how, err)))
         a->is_over = true;
     a->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
     if (status)
         return status;
-    if (how != PPROFDELTA_JOINT_STALE) {
+    a->has_gap |= how == PPROFDELTA_JOINT_GAP;
+    if (counts) {
         a->is_waiting = true;
+        a->is_forced |= how == PPROFDELTA_JOINT_FORCED;
+        a->has_gap &= how != PPROFDELTA_JOINT_RESYNC;
         a->last = stamp;
         if (!a->has_settled) {
             a->first = stamp;
@@ -264,7 +356,23 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
 /* Does the sum begin where the process began? */
 static bool is_cumulative(const pprofdelta_stamp *first)
 {
-    return !first->is_delta || first->restart || (first->sequence == 1 && !first->from_nanos);
+    return !first->is_delta || first->restart ||
+           (first->sequence == 1 && !first->from_nanos && !first->live);
+}
+
+/* A sum of a live heap's batches is one itself, unless something else is in it: then it is a delta as
+ * any other. */
+static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
+{
+    if (!a->is_live || !a->last.live || a->is_forced)
+        return (pprofdelta_stamp){.from_nanos = a->first.from_nanos, .to_nanos = a->last.to_nanos};
+    pprofdelta_stamp stamp = a->last;
+    stamp.from_nanos = a->first.from_nanos;
+    stamp.live = a->first.live == PPROFDELTA_LIVE_FULL ? PPROFDELTA_LIVE_FULL
+                 : a->has_window                       ? PPROFDELTA_LIVE_WINDOW
+                                                       : PPROFDELTA_LIVE_DELTA;
+    stamp.first = stamp.live == PPROFDELTA_LIVE_FULL ? stamp.sequence : a->first.first;
+    return stamp;
 }
 
 /* How long the sum took: what its first profile says of itself, and the time behind that. */
@@ -294,8 +402,8 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     if (status)
         return status;
     pd_output_comments(pd);
-    pprofdelta_stamp stamp = {.from_nanos = a->first.from_nanos, .to_nanos = a->last.to_nanos};
-    if (!is_cumulative(&a->first) && !(pd->flags & PPROFDELTA_NO_STAMP))
+    pprofdelta_stamp stamp = stamp_of(a);
+    if ((stamp.live || !is_cumulative(&a->first)) && !(pd->flags & PPROFDELTA_NO_STAMP))
         pd_output_stamp(pd, &stamp);
     pd_compact_header header = pd_output_header(pd, cur->tables.header.time_nanos, duration_of(a));
     return pd_compact_finish(&pd->compact, &header, out);
@@ -315,6 +423,11 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!a->is_waiting)
         return refuse(err, "the sum has no profile yet");
     a->is_over = true;
+    if (a->has_gap) {
+        if (err)
+            *err = a->gap;
+        return a->gap.status;
+    }
     pprofdelta_status status = settle(a, &pd->cur, err);
     if (!status)
         status = pd_compact_finish(&a->stacks, &nothing, &stacks);

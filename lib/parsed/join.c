@@ -82,9 +82,13 @@ static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofd
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_joint *joint, pprofdelta_error *err)
 {
+    if (last->live && next->live)
+        return pd_join_live(last, next, joint, err);
+    if (next->live)
+        return REFUSE("the second is of a live heap and the first is not");
     if (!next->is_delta)
         return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
-    bool has_both = last->sequence && next->sequence;
+    bool has_both = last->sequence && next->sequence && !last->live;
     if (has_both && last->sequence == next->sequence)
         return join_again(last, next, joint, err);
     if (is_beginning(next))

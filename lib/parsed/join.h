@@ -9,4 +9,9 @@
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_joint *joint, pprofdelta_error *err);
 
+/* The same of two profiles of live heaps. RESYNC: it is a full one, and says all that `last` said, too.
+ * Where batches are missing *joint is GAP beside the failure. */
+pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                               pprofdelta_joint *joint, pprofdelta_error *err);
+
 #endif

@@ -85,7 +85,8 @@ void pd_output_comments(pprofdelta *pd)
 {
     const pd_tables *t = &pd->cur.tables;
     for (size_t i = 0; i < t->comments_len; i++)
-        if (!pd_is_stamp(t->strings[t->comments[i].index])) /* an older window's */
+        if (!pd_is_stamp(t->strings[t->comments[i].index]) && /* an older window's */
+            !pd_is_live_stamp(t->strings[t->comments[i].index]))
             pd_compact_comment(&pd->compact,
                                pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
 }

@@ -14,6 +14,8 @@ size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
     const char *restart = restarts[stamp->restart];
     char sequence[32] = "";
+    if (stamp->live)
+        return pd_live_stamp_write(stamp, buf);
     if (stamp->sequence)
         snprintf(sequence, sizeof sequence, " seq=%" PRIu64, stamp->sequence);
     return (size_t)snprintf(buf, PD_STAMP_MAX,
@@ -89,35 +91,113 @@ static bool read_restart(pd_bytes text, pprofdelta_restart *out)
     return false;
 }
 
-bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out)
+static bool read_hex(pd_bytes digits, uint64_t *out)
 {
-    const size_t prefix = sizeof PD_STAMP_PREFIX - 1;
-    pprofdelta_stamp stamp = {.is_delta = 1};
-    bool has_from = false, has_to = false, is_good = pd_is_stamp(comment);
-    if (!is_good || (comment.len > prefix && comment.ptr[prefix] != ' '))
-        return false;
-    pd_bytes rest = {comment.ptr + prefix, comment.len - prefix};
-    while (rest.len && is_good) {
-        pd_bytes word = next_word(&rest);
-        if (is_named(&word, "from"))
-            is_good = has_from = read_nanos(word, &stamp.from_nanos);
-        else if (is_named(&word, "to"))
-            is_good = has_to = read_nanos(word, &stamp.to_nanos);
-        else if (is_named(&word, "seq"))
-            is_good = read_magnitude(word, UINT64_MAX, &stamp.sequence);
-        else if (is_named(&word, "restart"))
-            is_good = read_restart(word, &stamp.restart);
+    static const char all[] = "0123456789abcdef";
+    uint64_t value = 0;
+    for (size_t i = 0; i < digits.len; i++) {
+        const char *digit = digits.ptr[i] ? strchr(all, digits.ptr[i]) : NULL;
+        if (!digit || value >> 60)
+            return false;
+        value = value << 4 | (uint64_t)(digit - all);
     }
-    if (!is_good || !has_from || !has_to)
+    *out = value;
+    return digits.len > 0;
+}
+
+static bool read_kind(pd_bytes text, pprofdelta_live *out)
+{
+    for (size_t i = 1; i < sizeof pd_live_kinds / sizeof *pd_live_kinds; i++) {
+        if (text.len != strlen(pd_live_kinds[i]) ||
+            memcmp(text.ptr, pd_live_kinds[i], text.len) != 0)
+            continue;
+        *out = (pprofdelta_live)i;
+        return true;
+    }
+    return false;
+}
+
+/* Words that have been there. */
+enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32 };
+
+static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
+{
+    if (is_named(&word, "from"))
+        return *seen |= FROM, read_nanos(word, &stamp->from_nanos);
+    if (is_named(&word, "to"))
+        return *seen |= TO, read_nanos(word, &stamp->to_nanos);
+    if (is_named(&word, "seq"))
+        return *seen |= SEQ, read_magnitude(word, UINT64_MAX, &stamp->sequence);
+    return true;
+}
+
+static bool read_delta_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
+{
+    if (is_named(&word, "restart"))
+        return read_restart(word, &stamp->restart);
+    return read_word(word, stamp, seen);
+}
+
+static bool read_live_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
+{
+    if (is_named(&word, "kind"))
+        return *seen |= KIND, read_kind(word, &stamp->live);
+    if (is_named(&word, "epoch"))
+        return *seen |= EPOCH, read_magnitude(word, UINT64_MAX, &stamp->epoch);
+    if (is_named(&word, "first"))
+        return read_magnitude(word, UINT64_MAX, &stamp->first) && stamp->first;
+    if (is_named(&word, "id"))
+        return *seen |= ID, read_hex(word, &stamp->id);
+    return read_word(word, stamp, seen);
+}
+
+static bool read_live(pd_bytes rest, pprofdelta_stamp *out)
+{
+    const unsigned needed = FROM | TO | SEQ | KIND | EPOCH | ID;
+    pprofdelta_stamp stamp = {0};
+    unsigned seen = 0;
+    while (rest.len)
+        if (!read_live_word(next_word(&rest), &stamp, &seen))
+            return false;
+    stamp.is_delta = stamp.live != PPROFDELTA_LIVE_FULL;
+    stamp.first = stamp.first ? stamp.first : stamp.sequence;
+    /* Numbers count from 1, and not beyond what has a successor. */
+    if (seen != needed || !stamp.sequence || !~stamp.sequence || stamp.first > stamp.sequence)
         return false;
     *out = stamp;
     return true;
+}
+
+static bool read_delta(pd_bytes rest, pprofdelta_stamp *out)
+{
+    pprofdelta_stamp stamp = {.is_delta = 1};
+    unsigned seen = 0;
+    while (rest.len)
+        if (!read_delta_word(next_word(&rest), &stamp, &seen))
+            return false;
+    if ((seen & (FROM | TO)) != (FROM | TO))
+        return false;
+    *out = stamp;
+    return true;
+}
+
+bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out)
+{
+    bool is_live = pd_is_live_stamp(comment);
+    size_t prefix = is_live ? sizeof PD_STAMP_LIVE - 1 : sizeof PD_STAMP_PREFIX - 1;
+    if (!(is_live || pd_is_stamp(comment)) || (comment.len > prefix && comment.ptr[prefix] != ' '))
+        return false;
+    pd_bytes rest = {comment.ptr + prefix, comment.len - prefix};
+    return is_live ? read_live(rest, out) : read_delta(rest, out);
 }
 
 bool pd_stamp_of(const pd_tables *t, pprofdelta_stamp *out)
 {
     for (size_t i = 0; i < t->comments_len; i++)
         if (pd_is_stamp(t->strings[t->comments[i].index]))
+            return pd_stamp_read(t->strings[t->comments[i].index], out);
+    for (size_t i = 0; i < t->comments_len; i++) /* a full one, which is no delta */
+        if (pd_is_live_stamp(t->strings[t->comments[i].index]))
             return pd_stamp_read(t->strings[t->comments[i].index], out);
     *out = (pprofdelta_stamp){.to_nanos = t->header.time_nanos};
     return true;

@@ -1,15 +1,17 @@
 /* The stamp: one comment by which a delta says what it is.
  *
  *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER] [restart=WHY] [pid=NUMBER]
+ *     pprofdelta: live ...                                                (see live.h)
  *
  * Words that a reader does not know are passed over, so that later versions can add some. */
 #ifndef PD_PROFILE_STAMP_H
 #define PD_PROFILE_STAMP_H
 
 #include "profile/compact.h"
+#include "profile/live.h"
 #include "profile/tables.h"
 
-enum { PD_STAMP_MAX = 192 };
+enum { PD_STAMP_MAX = PD_LIVE_STAMP_MAX };
 
 /* Writes the stamp to buf and returns its length. is_delta is taken for granted. */
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX]);

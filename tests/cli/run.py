@@ -17,6 +17,7 @@ import deltas  # noqa: E402
 import ends  # noqa: E402
 import harness  # noqa: E402
 import inputs  # noqa: E402
+import live  # noqa: E402
 import outputs  # noqa: E402
 import reports  # noqa: E402
 import resets  # noqa: E402
@@ -28,7 +29,7 @@ import usage  # noqa: E402
 import windows  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing,
-           windows, uploading, summing]
+           windows, uploading, summing, live]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

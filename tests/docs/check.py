@@ -132,7 +132,7 @@ esac
         own = [line for line in ran.stderr.splitlines() if "heap-delta" in line]
         check("systemd takes the units", not own, own)
 
-help_text = run(tool, "--help").stdout
+help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
 missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
 check("every option of --help is in the man page", help_text and not missing, missing)
@@ -160,8 +160,16 @@ check("--help fits 80 columns", not wide, wide)
 check("--version tells meson's version", version in run(tool, "--version").stdout)
 check("the header tells it too", f'"{version}"' in read("lib", "include", "pprofdelta.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
-for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_record.3"):
+for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta_record.3"):
     check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
+
+# A library's man page names every function of its header.
+for header, pages in (("pprofdelta_heap.h", ("pprofdelta_heap.3",)),):
+    named = "".join(read("man", page) for page in pages)
+    functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(",
+                           re.sub(r"/\*.*?\*/", "", read("lib", "include", header), flags=re.S))
+    missing = [f for f in functions if f not in named]
+    check(f"every function of {header} is in its man page", functions and not missing, missing)
 
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)

@@ -36,10 +36,39 @@ TEST(there_and_back)
 TEST(the_text_stands)
 {
     char text[PD_STAMP_MAX];
-    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 0, PPROFDELTA_RESTART_NONE}, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .from_nanos = 5, .to_nanos = 6}, text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6");
-    pd_stamp_write(&(pprofdelta_stamp){1, 5, 6, 7, PPROFDELTA_RESTART_BUILD_ID}, text);
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1,
+                                       .from_nanos = 5,
+                                       .to_nanos = 6,
+                                       .sequence = 7,
+                                       .restart = PPROFDELTA_RESTART_BUILD_ID},
+                   text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 restart=build_id");
+}
+
+TEST(a_live_heaps_stamp_goes_there_and_back)
+{
+    static const uint64_t numbers[] = {1, 2, UINT64_MAX - 1};
+    for (unsigned i = 0; i < 3 * 3 * 3 * 3; i++) {
+        uint64_t a = numbers[i % 3], b = numbers[i / 3 % 3], first = i / 9 % 3 ? a : 1;
+        pprofdelta_stamp out, in = {.live = (pprofdelta_live)(1 + i / 27),
+                                    .from_nanos = INT64_MIN,
+                                    .to_nanos = INT64_MAX,
+                                    .sequence = a,
+                                    .first = first,
+                                    .epoch = b,
+                                    .id = i % 2 ? UINT64_MAX : i};
+        in.is_delta = in.live != PPROFDELTA_LIVE_FULL;
+        char text[PD_STAMP_MAX];
+        memset(&out, 0x5a, sizeof out);
+        size_t len = pd_stamp_write(&in, text);
+        CHECK(len < PD_STAMP_MAX && strlen(text) == len);
+        REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
+        CHECK(out.live == in.live && out.is_delta == in.is_delta && out.id == in.id);
+        CHECK(out.sequence == a && out.epoch == b && out.first == first && !out.restart);
+        CHECK(out.from_nanos == INT64_MIN && out.to_nanos == INT64_MAX);
+    }
 }
 
 TEST(later_words_are_passed_over)
@@ -69,6 +98,22 @@ TEST(what_is_no_stamp_is_not_read)
         "pprofdelta: delta from=1 to=2 restart=maybe",
         "pprofdelta: delta from=1 to=2 restart=",
         " pprofdelta: delta from=1 to=2",
+        "pprofdelta: live",
+        "pprofdelta: live epoch=1 seq=2 kind=delta from=1 to=2",
+        "pprofdelta: live epoch=1 seq=2 kind=delta from=1 id=1",
+        "pprofdelta: live epoch=1 seq=2 kind=delta to=2 id=1",
+        "pprofdelta: live epoch=1 kind=delta from=1 to=2 id=1",
+        "pprofdelta: live seq=2 kind=full from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 kind= from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 kind=deltas from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 kind=delta from=1 to=2 id=",
+        "pprofdelta: live epoch=1 seq=2 kind=delta from=1 to=2 id=1g",
+        "pprofdelta: live epoch=1 seq=2 kind=delta from=1 to=2 id=10000000000000000",
+        "pprofdelta: live epoch=1 seq=0 kind=delta from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=18446744073709551615 kind=delta from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 first=3 kind=delta from=1 to=2 id=1",
+        "pprofdelta: live epoch=1 seq=2 first=0 kind=delta from=1 to=2 id=1",
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++) {
         pprofdelta_stamp out = {.sequence = 99};
@@ -101,5 +146,5 @@ TEST(any_bytes)
     CHECK(understood > 10);
 }
 
-TEST_MAIN(CASE(there_and_back), CASE(the_text_stands), CASE(later_words_are_passed_over),
-          CASE(what_is_no_stamp_is_not_read), CASE(any_bytes))
+TEST_MAIN(CASE(there_and_back), CASE(the_text_stands), CASE(a_live_heaps_stamp_goes_there_and_back),
+          CASE(later_words_are_passed_over), CASE(what_is_no_stamp_is_not_read), CASE(any_bytes))

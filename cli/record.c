@@ -1,0 +1,302 @@
+/* pprofdelta record [-o DIR] [...] -- COMMAND [ARG...]: runs COMMAND under the heap agent.
+ *
+ * The agent is a shared object that the loader puts before everything else; it is told what to do by
+ * variables of the environment, and from there on does all by itself. So this verb has only to find
+ * the agent, to make sure that it can get in, and to become COMMAND: same process, same descriptors,
+ * same signals, its own exit status. */
+#include "arguments.h"
+#include "cli.h"
+#include "message.h"
+#include "output.h"
+#include "target.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
+    "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
+    "signal and at the end: DIR/heap.PID.SEQUENCE.pb.gz. Children are followed.\n"
+    "\n"
+    "  -o, --output DIR       where profiles go; made if need be (default: here)\n"
+    "      --to=COMMAND       hand each profile to this shell command on its stdin;\n"
+    "                         it has arrived when the command exits with 0\n"
+    "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
+    "      --rate=SIZE        bytes between two samples, 512k (the default)\n"
+    "      --snapshot         in-use values as they stand, not what changed\n"
+    "      --signal=NAME      ask for a profile: USR2 (the default), USR1, RTMIN+N,\n"
+    "                         a number, or none\n"
+    "      --threshold=SIZE   write the largest sites when so much is in use\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit status: that of COMMAND; 1 it could not be run, 2 usage\n";
+
+enum { OPT_TO = CLI_LONG, OPT_INTERVAL, OPT_RATE, OPT_SNAPSHOT, OPT_SIGNAL, OPT_THRESHOLD };
+
+static const struct option table[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"to", required_argument, NULL, OPT_TO},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
+    {"threshold", required_argument, NULL, OPT_THRESHOLD},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+typedef struct record_options {
+    const char *dir;          /* NULL: not given */
+    const char *to;           /* NULL: into files */
+    uint64_t interval_millis; /* 0: not given, as are the others */
+    unsigned long long rate, threshold;
+    int signal; /* -1: not given; 0: none */
+    bool snapshot, help;
+    char **command; /* with its arguments, NULL at the end */
+} record_options;
+
+/* "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
+static bool read_duration(const char *text, uint64_t *millis)
+{
+    static const struct {
+        const char *unit;
+        double millis;
+    } units[] = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
+    size_t digits = strspn(text, "0123456789"), len = digits;
+    double value = 0, scale = 1;
+    for (size_t i = 0; i < digits; i++)
+        value = value * 10 + (text[i] - '0');
+    if (text[len] == '.')
+        for (len++; text[len] >= '0' && text[len] <= '9'; len++)
+            value += (text[len] - '0') * (scale /= 10);
+    for (size_t i = 0; digits && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(text + len, units[i].unit) != 0)
+            continue;
+        value *= units[i].millis;
+        *millis = value < 1e15 ? (uint64_t)(value + 0.5) : 0;
+        return *millis >= 1;
+    }
+    return false;
+}
+
+static bool read_number(const char *text, int most, int *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (!digits || digits > 4 || text[digits])
+        return false;
+    *out = atoi(text); // NOLINT(cert-err34-c): nothing but a few digits
+    return *out <= most;
+}
+
+static bool read_signal(const char *text, int *out)
+{
+    int above;
+    if (!strncmp(text, "SIG", 3))
+        text += 3;
+    if (!strcmp(text, "none"))
+        *out = 0;
+    else if (!strcmp(text, "USR1"))
+        *out = SIGUSR1;
+    else if (!strcmp(text, "USR2"))
+        *out = SIGUSR2;
+    else if (!strncmp(text, "RTMIN+", 6) && read_number(text + 6, SIGRTMAX - SIGRTMIN, &above))
+        *out = SIGRTMIN + above;
+    else
+        return read_number(text, SIGRTMAX, out) && *out != SIGKILL && *out != SIGSTOP;
+    return true;
+}
+
+static int apply(record_options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'o':
+        options->dir = value;
+        return *value ? CLI_DONE : cli_bad_value("--output", value, "the name of a directory");
+    case OPT_TO:
+        options->to = value;
+        return *value ? CLI_DONE : cli_bad_value("--to", value, "a shell command");
+    case OPT_INTERVAL:
+        return read_duration(value, &options->interval_millis)
+                   ? CLI_DONE
+                   : cli_bad_value("--interval", value, "a time like 60s, 500ms, 5m or 1h");
+    case OPT_RATE:
+        return cli_size_parse(value, &options->rate) && options->rate <= INT64_MAX / 64
+                   ? CLI_DONE
+                   : cli_bad_value("--rate", value, cli_size_allowed);
+    case OPT_THRESHOLD:
+        return cli_size_parse(value, &options->threshold) && options->threshold <= INT64_MAX
+                   ? CLI_DONE
+                   : cli_bad_value("--threshold", value, cli_size_allowed);
+    case OPT_SIGNAL:
+        return read_signal(value, &options->signal)
+                   ? CLI_DONE
+                   : cli_bad_value("--signal", value, "USR1, USR2, RTMIN+N, a number, or none");
+    case OPT_SNAPSHOT:
+        options->snapshot = true;
+        return CLI_DONE;
+    case 'h':
+        options->help = true;
+        return CLI_DONE;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+/* Options end where COMMAND begins: what follows is its own. */
+static int parse(record_options *options, int argc, char **argv)
+{
+    cli_arguments arguments = {argc, argv, "o:h", table, false};
+    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
+        if (option == CLI_OPERAND) {
+            options->command = argv + optind - 1;
+            break;
+        }
+        int code = apply(options, option, optarg);
+        if (code)
+            return code;
+    }
+    if (options->help)
+        return CLI_DONE;
+    if (options->dir && options->to)
+        return cli_usage("--output and --to: profiles go to one of them");
+    return options->command
+               ? CLI_DONE
+               : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
+}
+
+/* ---- where the agent is ----------------------------------------------------------------------- */
+
+/* Beside this program: as it is built, as it is installed, wherever that was moved; else where it was
+ * to be installed. */
+static int find_agent(char path[PATH_MAX])
+{
+    static const char *const places[] = {"/../lib/agent/", "/" PD_AGENT_FROM_BIN "/"};
+    char self[PATH_MAX], tried[2 * PATH_MAX];
+    const char *given = getenv("PPROFDELTA_AGENT");
+    if (given && *given) {
+        if (realpath(given, path))
+            return CLI_DONE;
+        return cli_system_error(given, "read", errno);
+    }
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len > 0) {
+        self[len] = '\0';
+        *strrchr(self, '/') = '\0';
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            snprintf(tried, sizeof tried, "%s%s%s", self, places[i], PD_AGENT_NAME);
+            if (realpath(tried, path))
+                return CLI_DONE;
+        }
+    }
+    if (realpath(PD_AGENT_DIR "/" PD_AGENT_NAME, path))
+        return CLI_DONE;
+    cli_error("the heap agent %s is neither beside this program nor in %s", PD_AGENT_NAME,
+              PD_AGENT_DIR);
+    cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
+    return CLI_FAILED;
+}
+
+/* ---- what it is told -------------------------------------------------------------------------- */
+
+static int make_dir(const char *dir, char path[PATH_MAX])
+{
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return cli_system_error(dir, "make the directory", errno);
+    struct stat status;
+    if (!realpath(dir, path) || stat(path, &status))
+        return cli_system_error(dir, "use as a directory", errno);
+    if (!S_ISDIR(status.st_mode))
+        return cli_system_error(dir, "write profiles to", ENOTDIR);
+    if (access(path, W_OK | X_OK))
+        return cli_system_error(dir, "write profiles to", errno);
+    return CLI_DONE;
+}
+
+static int set(const char *name, const char *value)
+{
+    return (value ? setenv(name, value, 1) : unsetenv(name))
+               ? cli_system_error(name, "set the variable", errno)
+               : CLI_DONE;
+}
+
+static int set_number(const char *name, bool is_given, uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    return set(name, is_given ? text : NULL);
+}
+
+/* The agent comes first, or another malloc that is preloaded would come before it. */
+static int set_preload(const char *agent)
+{
+    const char *others = getenv("LD_PRELOAD");
+    if (strpbrk(agent, " :")) {
+        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
+        return CLI_FAILED;
+    }
+    if (!others || !*others || strstr(others, agent))
+        return set("LD_PRELOAD", others && *others ? others : agent);
+    size_t size = strlen(agent) + strlen(others) + 2;
+    char *both = malloc(size);
+    if (!both)
+        return cli_system_error("LD_PRELOAD", "set the variable", ENOMEM);
+    snprintf(both, size, "%s:%s", agent, others);
+    int code = set("LD_PRELOAD", both);
+    free(both);
+    return code;
+}
+
+static int set_environment(const record_options *options, const char *agent)
+{
+    char dir[PATH_MAX], interval[32];
+    int code = options->to ? CLI_DONE : make_dir(options->dir ? options->dir : ".", dir);
+    snprintf(interval, sizeof interval, "%" PRIu64 ".%03" PRIu64, options->interval_millis / 1000,
+             options->interval_millis % 1000);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_DIR", options->to ? NULL : dir);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_COMMAND", options->to);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_INTERVAL", options->interval_millis ? interval : NULL);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_RATE", options->rate, options->rate);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_THRESHOLD", options->threshold, options->threshold);
+    if (!code)
+        code =
+            set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0, (uint64_t)options->signal);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_SNAPSHOT", options->snapshot ? "1" : NULL);
+    return code ? code : set_preload(agent);
+}
+
+int cli_record(int argc, char **argv)
+{
+    record_options options = {.signal = -1};
+    char agent[PATH_MAX];
+    int code = parse(&options, argc, argv);
+    if (!code && options.help) {
+        fputs(help, stdout);
+        return cli_output_end_text();
+    }
+    if (!code)
+        code = find_agent(agent);
+    if (!code && options.command)
+        code = cli_target_check(options.command[0], agent);
+    if (!code)
+        code = set_environment(&options, agent);
+    if (code || !options.command)
+        return code;
+    cli_signals_restore();
+    execvp(options.command[0], options.command);
+    return cli_system_error(options.command[0], "run", errno);
+}

@@ -1,0 +1,251 @@
+/* How the agent comes, follows and leaves: see life.h. */
+#include "agent/life.h"
+
+#include "agent/agent.h"
+#include "agent/quiet.h"
+#include "agent/real.h"
+#include "agent/say.h"
+#include "agent/self.h"
+#include "agent/symbols.h"
+#include "agent/thread.h"
+#include "agent/top.h"
+#include "agent/unloaded.h"
+#include "agent/callers.h"
+#include "agent/window.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libdeflate.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+pd_agent pd_the_agent;
+pprofdelta_heap_filter pd_filter;
+__thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
+
+static atomic_bool has_come;
+
+bool pd_agent_is_coming(void)
+{
+    return !atomic_load_explicit(&has_come, memory_order_acquire);
+}
+
+int64_t pd_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- fork --------------------------------------------------------------------------------------- */
+
+/* Between prepare and its two ends the tracker's locks are held by this thread: other libraries'
+ * handlers, which run in between, may allocate, and are not to come near it. A signal handler that
+ * forks while the agent is at work below it has no way to get at the locks: that child goes without
+ * the agent. */
+static void before_fork(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    pd_this_thread.is_forking = heap && pd_self_enter();
+    if (pd_this_thread.is_forking)
+        pprofdelta_heap_fork_prepare(heap);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (!pd_this_thread.is_forking)
+        return;
+    pprofdelta_heap_fork_parent(atomic_load(&pd_the_agent.heap));
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+static void after_fork_in_child(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (!pd_this_thread.is_forking) {
+        atomic_store(&pd_the_agent.heap, NULL);
+        return;
+    }
+    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
+    atomic_store(&pd_the_agent.pid, getpid());
+    pd_the_agent.is_fork = true;
+    atomic_store(&pd_the_agent.samples, 0);
+    atomic_store(&pd_the_agent.next_number, 1);
+    pd_thread_forget();
+    pd_window_forget();
+    pd_unloaded_forget_lock();
+    pd_symbols_abandon();
+    pd_top_again();
+    pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+void pd_agent_end(void)
+{
+    enum { PATIENCE = 10000 }; /* milliseconds */
+    static _Atomic pid_t ended;
+    pid_t pid = getpid();
+    /* A process that was made behind the C library's back, and between vfork and exec, has nothing
+     * to tell; a child of fork only where it did anything. */
+    if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
+        (pd_the_agent.is_fork && !atomic_load(&pd_the_agent.samples)))
+        return;
+    if (atomic_exchange(&ended, pid) == pid || !pd_self_enter())
+        return;
+    int kept = errno;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    if (pd_thread_stop(PATIENCE))
+        pd_window_export();
+    pd_quiet_end(&quiet);
+    errno = kept;
+    pd_self_leave();
+}
+
+void pd_agent_before_exec(void)
+{
+    int kept = errno;
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
+        return;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_window_export();
+    pd_quiet_end(&quiet);
+    errno = kept;
+    pd_self_leave();
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    pd_agent_end();
+}
+
+/* ---- the beginning ------------------------------------------------------------------------------ */
+
+static void on_signal(int number)
+{
+    (void)number;
+    pd_thread_ask(PD_REQUEST_WINDOW);
+}
+
+/* Only a signal that would kill is taken: one that is ignored, or handled already, has its use. */
+static void install_signal(int number)
+{
+    struct sigaction now;
+    if (!number || sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
+        return;
+    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+    sigemptyset(&ours.sa_mask);
+    sigaction(number, &ours, NULL);
+}
+
+static void step_aside(const char *why)
+{
+    pd_text text = {.len = 0};
+    pd_text_add(&text, "nothing is recorded in this process: ");
+    pd_text_add(&text, why);
+    pd_say(PD_TOPIC_ASIDE, &text);
+}
+
+/* Is the malloc that the program calls the agent's? Addresses do not tell (an executable may have an
+ * address of its own for what it calls elsewhere): a call does, since ours ticks. */
+static bool is_first(void)
+{
+    void *(*volatile allocate)(size_t) = NULL;
+    void (*volatile release)(void *) = NULL;
+    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *free_symbol = dlsym(RTLD_DEFAULT, "free");
+    if (!malloc_symbol || !free_symbol)
+        return false;
+    memcpy((void *)&allocate, &malloc_symbol, sizeof malloc_symbol);
+    memcpy((void *)&release, &free_symbol, sizeof free_symbol);
+    int64_t before = pd_this_thread.sampler.left;
+    release(allocate(1));
+    return pd_this_thread.sampler.left != before;
+}
+
+/* The compressor asks for its memory once, when the first profile is written: perhaps while the
+ * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our own
+ * copy, it gets pages. */
+#ifdef PD_HAVE_DEFLATE_ALLOCATOR
+static void *map_pages(size_t size)
+{
+    const size_t header = 64; /* keeps what follows aligned for anything */
+    size_t whole = size + header;
+    char *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return NULL;
+    memcpy(pages, &whole, sizeof whole);
+    return pages + header;
+}
+
+static void unmap_pages(void *ptr)
+{
+    const size_t header = 64;
+    size_t whole;
+    if (!ptr)
+        return;
+    memcpy(&whole, (char *)ptr - header, sizeof whole);
+    munmap((char *)ptr - header, whole);
+}
+
+static void keep_off_malloc(void)
+{
+    libdeflate_set_memory_allocator(map_pages, unmap_pages);
+}
+#else
+static void keep_off_malloc(void)
+{
+}
+#endif
+
+static void begin_tracking(void)
+{
+    keep_off_malloc();
+    pprofdelta_error err;
+    pprofdelta_heap *heap = NULL;
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.period = pd_the_agent.settings.rate;
+    options.started_nanos = pd_now();
+    options.filter = &pd_filter;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.symbolize = pd_symbols_name;
+    if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
+        step_aside(err.text);
+        return;
+    }
+    pd_unwind_begin();
+    atomic_store(&pd_the_agent.pid, getpid());
+    atomic_store(&pd_the_agent.next_number, 1);
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    at_quick_exit(pd_agent_end);
+    install_signal(pd_the_agent.settings.signal);
+    atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int kept = errno;
+    pd_real_find();
+    pd_say_begin();
+    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    if (getauxval(AT_SECURE))
+        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)");
+    else if (wrong)
+        step_aside(wrong);
+    else if (!is_first())
+        step_aside("the program brings its own malloc, before which the agent cannot stand");
+    else
+        begin_tracking();
+    atomic_store_explicit(&has_come, true, memory_order_release);
+    errno = kept;
+}

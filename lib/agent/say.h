@@ -1,0 +1,51 @@
+/* What the agent says: plain text put together without the C library's printf, and sent to stderr.
+ *
+ * The agent lives in a stranger's process. stdio allocates, takes locks and belongs to the program;
+ * so text is put together in a buffer on the stack, and leaves in one write. Each thing is said once
+ * in the life of a process, and only while descriptor 2 is still the file that it was when the agent
+ * came: a program that closes stderr and opens a database gets no message into it. */
+#ifndef PD_AGENT_SAY_H
+#define PD_AGENT_SAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* A line being put together; what does not fit is cut off. Always ends with a NUL. */
+typedef struct pd_text {
+    char bytes[1024];
+    size_t len;
+} pd_text; /* zero it to begin */
+
+void pd_text_add(pd_text *text, const char *string);
+void pd_text_add_number(pd_text *text, uint64_t number);
+/* At least `digits` digits, with zeros in front. */
+void pd_text_add_padded(pd_text *text, uint64_t number, unsigned digits);
+void pd_text_add_hex(pd_text *text, uint64_t number);
+/* What errno values mean, in the few words that matter here, or its number. */
+void pd_text_add_error(pd_text *text, int error);
+
+/* Looks at descriptor 2: what it is now is where messages go. */
+void pd_say_begin(void);
+
+/* Bits of what was said already: each is said once in a process. */
+typedef enum pd_topic {
+    PD_TOPIC_ASIDE = 1u << 0,  /* the agent cannot work here */
+    PD_TOPIC_OUTPUT = 1u << 1, /* a window could not be written */
+    PD_TOPIC_MEMORY = 1u << 2, /* the program ran out of memory */
+    PD_TOPIC_THREAD = 1u << 3, /* the thread could not be started */
+    PD_TOPIC_LIMIT = 1u << 4   /* the threshold was passed */
+} pd_topic;
+
+/* This thread has descriptors of its own, without the program's stderr: reach it through /proc. */
+void pd_say_from_elsewhere(void);
+
+/* "pprofdelta: TEXT" to stderr, if nothing was said on this topic yet. Keeps errno. */
+void pd_say(pd_topic topic, const pd_text *text);
+
+/* The same, and returns a descriptor to which more on the topic may be written, which pd_say_end is
+ * to be given; or -1. */
+int pd_say_more(pd_topic topic, const pd_text *text);
+void pd_say_end(int fd);
+
+#endif

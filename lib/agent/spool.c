@@ -1,0 +1,120 @@
+/* Where finished profiles go: see spool.h. */
+#include "agent/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int pd_spool_high(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
+    close(fd);
+    errno = kept;
+    return high;
+}
+
+/* dir is shorter than PD_PATH_MAX, and the names here than what path has room for beyond that. */
+static void join(char *path, const char *dir, const pd_text *name)
+{
+    size_t len = strlen(dir);
+    memcpy(path, dir, len + 1);
+    memcpy(path + len, name->bytes, name->len + 1);
+}
+
+int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    pd_text name = {.len = 0};
+    pd_text_add(&name, "/.pprofdelta-");
+    pd_text_add_number(&name, (uint64_t)pid);
+    pd_text_add(&name, "-");
+    /* Two threads of one process may write at once: the place of the struct tells them apart. */
+    pd_text_add_hex(&name, (uint64_t)(uintptr_t)file);
+    join(file->temporary, dir, &name);
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(file->temporary, flags, 0666);
+    if (fd < 0 && errno == EEXIST) {
+        unlink(file->temporary); /* left by a process of the same pid that was killed */
+        fd = open(file->temporary, flags, 0666);
+    }
+    file->fd = pd_spool_high(fd);
+    if (fd >= 0 && file->fd < 0) {
+        int kept = errno;
+        unlink(file->temporary);
+        errno = kept;
+    }
+    return file->fd;
+}
+
+int pd_spool_write(int fd, const void *data, size_t len)
+{
+    for (const char *at = data; len;) {
+        ssize_t wrote = write(fd, at, len);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return ENOSPC;
+        if (wrote > 0) {
+            at += wrote;
+            len -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+/* A rename that replaces nothing: as one step where the kernel and the file system know how, else
+ * by a second name, else (no hard links there either) by looking first. */
+static int rename_to_free(const char *from, const char *to)
+{
+    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    if (access(to, F_OK) == 0)
+        return EEXIST;
+    return rename(from, to) ? errno : 0;
+}
+
+int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
+                     uint64_t *sequence, pd_text *name)
+{
+    enum { DIGITS = 6 };
+    char path[PD_PATH_MAX + 64];
+    int error = close(file->fd) ? errno : 0;
+    for (uint64_t number = *sequence; !error; number++) {
+        pd_text rest = {.len = 0};
+        pd_text_add(&rest, "/heap.");
+        pd_text_add_number(&rest, (uint64_t)pid);
+        pd_text_add(&rest, ".");
+        pd_text_add_padded(&rest, number, DIGITS);
+        pd_text_add(&rest, suffix);
+        join(path, dir, &rest);
+        error = rename_to_free(file->temporary, path);
+        if (!error) {
+            *sequence = number;
+            if (name)
+                pd_text_add(name, path);
+            return 0;
+        }
+        if (error == EEXIST)
+            error = 0;
+    }
+    unlink(file->temporary);
+    return error;
+}
+
+void pd_spool_discard(pd_spool_file *file)
+{
+    close(file->fd);
+    unlink(file->temporary);
+}

@@ -1,0 +1,148 @@
+/* Deferred recording: an allocation waits, uncounted, until it can be told whole.
+ *
+ *     first -> o <-> o <-> o <-> o <- last        in order of age, through the entries
+ *
+ * A deferred allocation is an entry like any other: found by its pointer, so that a free that comes
+ * first takes it out of the queue for good. While its callback runs it is out of the queue and still
+ * found: what is freed then is not there any more when the callback returns. */
+#include "heap/heap.h"
+
+void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number)
+{
+    pd_deferral *queue = &heap->deferral;
+    pd_entry *entry = pd_entry_at(heap, number);
+    *(entry->before ? &pd_entry_at(heap, entry->before)->after : &queue->first) = entry->after;
+    *(entry->after ? &pd_entry_at(heap, entry->after)->before : &queue->last) = entry->before;
+    queue->len--;
+}
+
+static void append(pprofdelta_heap *heap, uint32_t number)
+{
+    pd_deferral *queue = &heap->deferral;
+    pd_entry *entry = pd_entry_at(heap, number);
+    entry->before = queue->last;
+    entry->after = 0;
+    *(queue->last ? &pd_entry_at(heap, queue->last)->after : &queue->first) = number;
+    queue->last = number;
+    queue->len++;
+}
+
+int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
+{
+    if (!event->ptr)
+        return PPROFDELTA_HEAP_DROPPED;
+    pd_key key = pd_site_key(&heap->sites, event);
+    pd_deferral *queue = &heap->deferral;
+    int answer = PPROFDELTA_HEAP_DROPPED;
+    pd_heap_enter(heap);
+    if (queue->len >= queue->max) {
+        heap->stats.dropped_deferred++;
+    } else {
+        uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_DEFERRED);
+        if (number) {
+            append(heap, number);
+            answer = queue->len > queue->max / 2 ? PPROFDELTA_HEAP_FLUSH_WANTED
+                                                 : PPROFDELTA_HEAP_DEFERRED;
+        }
+    }
+    pd_heap_leave(heap);
+    return answer;
+}
+
+/* One that is being completed: which entry, in which of its lives, and the site it holds. */
+typedef struct completing {
+    uint32_t number, life, site;
+    pprofdelta_heap_event event;
+} completing;
+
+/* Takes the oldest from the queue. Its site is held once more, since what the event points to must
+ * outlive a free that comes in between. */
+static bool take_oldest(pprofdelta_heap *heap, completing *c)
+{
+    pd_heap_enter(heap);
+    c->number = heap->deferral.first;
+    if (c->number) {
+        pd_deferral_remove(heap, c->number);
+        pd_entry *entry = pd_entry_at(heap, c->number);
+        entry->state = PD_ENTRY_COMPLETING;
+        c->life = entry->life;
+        c->site = entry->site;
+        c->event = (pprofdelta_heap_event){.ptr = entry->ptr, .weight = entry->weight};
+        pd_site *site = pd_site_at(&heap->sites, entry->site);
+        site->holders++;
+        pd_trace_show(site->trace, &c->event);
+    }
+    pd_heap_leave(heap);
+    return c->number != 0;
+}
+
+static bool is_as_it_began(const pprofdelta_heap *heap, const completing *c)
+{
+    pprofdelta_heap_event began = {0};
+    const pd_entry *entry = pd_entry_at(heap, c->number);
+    pd_trace_show(pd_site_at(&heap->sites, c->site)->trace, &began);
+    return c->event.ptr == entry->ptr && c->event.stack == began.stack &&
+           c->event.depth == began.depth && c->event.labels == began.labels &&
+           c->event.labels_len == began.labels_len && c->event.code == began.code;
+}
+
+/* Counts it as what it was completed to, if it is still there. */
+static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_wanted)
+{
+    bool is_tracked = false;
+    pd_key key = pd_site_key(&heap->sites, &c->event);
+    pd_heap_enter(heap);
+    pd_entry *entry = pd_entry_at(heap, c->number);
+    bool is_there = entry->state == PD_ENTRY_COMPLETING && entry->life == c->life;
+    if (is_there && (!is_wanted || !c->event.ptr)) {
+        pd_entry_end(heap, c->number);
+    } else if (is_there && is_as_it_began(heap, c)) {
+        entry->weight = c->event.weight;
+        pd_entry_count(heap, c->number);
+        is_tracked = true;
+    } else if (is_there) {
+        pd_entry_end(heap, c->number);
+        heap->stats.cancelled--; /* it was not: it becomes another entry */
+        uint32_t number = pd_entry_make(heap, &c->event, key, PD_ENTRY_LIVE);
+        if (number)
+            pd_entry_count(heap, number);
+        is_tracked = number != 0;
+    }
+    heap->stats.committed += is_tracked;
+    pd_site_at(&heap->sites, c->site)->holders--;
+    pd_heap_leave(heap);
+    return is_tracked;
+}
+
+size_t pprofdelta_heap_commit(pprofdelta_heap *heap, pprofdelta_heap_complete *complete,
+                              void *cookie)
+{
+    size_t tracked = 0;
+    if (__atomic_exchange_n(&heap->deferral.is_committing, 1, __ATOMIC_ACQUIRE))
+        return 0;
+    pd_heap_enter(heap);
+    uint32_t left = heap->deferral.len;
+    pd_heap_leave(heap);
+    completing c;
+    for (; left && take_oldest(heap, &c); left--) {
+        bool is_wanted = !complete || complete(cookie, &c.event);
+        tracked += count_completed(heap, &c, is_wanted);
+    }
+    __atomic_store_n(&heap->deferral.is_committing, 0, __ATOMIC_RELEASE);
+    return tracked;
+}
+
+int pprofdelta_heap_cancel(pprofdelta_heap *heap, const void *ptr)
+{
+    bool was = false;
+    pd_heap_enter(heap);
+    uint32_t number = ptr ? pd_entry_find(heap, ptr) : 0;
+    if (number) {
+        pd_entry_state state = pd_entry_at(heap, number)->state;
+        was = state == PD_ENTRY_DEFERRED || state == PD_ENTRY_COMPLETING;
+        if (was)
+            pd_entry_end(heap, number);
+    }
+    pd_heap_leave(heap);
+    return was;
+}

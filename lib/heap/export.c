@@ -1,0 +1,240 @@
+/* The life of a batch: begin, then acknowledge, give back, or lost.
+ *
+ *     epoch 1                                       epoch 2
+ *     full seq 1   delta 2   delta 3   delta 3 ...  full 5   delta 6
+ *                            given back, again      4 was lost
+ *
+ * A sequence number is used up when its batch arrived or was lost. An epoch is opened by its first
+ * attempt at a full batch, and the next attempts, if any, are of the same epoch. */
+#include "heap/heap.h"
+
+#include <errno.h>
+#include <sys/random.h>
+#include <time.h>
+#include <unistd.h>
+
+/* Sites handled while the lock is held in one go: a microsecond or two. */
+enum { AT_ONCE = 32 };
+
+static uint64_t random_id(const pprofdelta_heap *heap)
+{
+    uint64_t id = 0;
+    int kept = errno;
+    if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id || !id) {
+        struct timespec now = {0, 0};
+        clock_gettime(CLOCK_REALTIME, &now);
+        uint64_t words[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(),
+                            (uint64_t)(uintptr_t)heap};
+        id = pd_key_of_words(words, 4, 0).lo | 1;
+    }
+    errno = kept;
+    return id;
+}
+
+void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
+{
+    heap->export = (pd_heap_export){.id = id ? id : random_id(heap),
+                                    .started_nanos = started_nanos,
+                                    .sent_nanos = started_nanos,
+                                    .is_full_due = true};
+}
+
+void pprofdelta_heap_resync(pprofdelta_heap *heap)
+{
+    __atomic_store_n(&heap->export.is_resync_wanted, 1, __ATOMIC_RELAXED);
+}
+
+/* What the next batch is, and its number. */
+static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
+{
+    if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED)) {
+        e->is_full_due = true;
+        e->has_epoch = false;
+    }
+    if (e->is_full_due && !e->has_epoch) {
+        e->epoch++;
+        e->has_epoch = true;
+    }
+    return (pprofdelta_heap_batch){
+        .kind = e->is_full_due ? PPROFDELTA_HEAP_FULL : PPROFDELTA_HEAP_DELTA,
+        .id = e->id,
+        .epoch = e->epoch,
+        .sequence = e->sequence + 1,
+        .from_nanos = e->is_full_due ? e->started_nanos : e->sent_nanos,
+        .to_nanos = now,
+        .attempts = e->attempts,
+    };
+}
+
+pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
+                                        pprofdelta_heap_batch *batch, pprofdelta_error *err)
+{
+    pd_heap_export *e = &heap->export;
+    pd_lock_take(&heap->exporting);
+    pd_heap_enter(heap);
+    if (e->has_batch) {
+        pd_heap_leave(heap);
+        pd_lock_give(&heap->exporting);
+        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "a batch is under way: acknowledge it or give it back first");
+    }
+    e->batch = describe(e, now);
+    e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
+    e->has_batch = true;
+    e->sites_made = heap->sites.pool.made;
+    heap->sites.gathering ^= 1;
+    heap->stats.batches++;
+    heap->stats.resyncs += e->batch.kind == PPROFDELTA_HEAP_FULL && e->epoch > 1 && !e->attempts;
+    heap->stats.epoch = e->batch.epoch;
+    heap->stats.sequence = e->batch.sequence;
+    pd_heap_leave(heap);
+    if (batch)
+        *batch = e->batch;
+    pd_lock_give(&heap->exporting);
+    return PPROFDELTA_OK;
+}
+
+/* Takes the first changed site from the window that is being sent, or 0. */
+static uint32_t pop_changed(pd_sites *sites)
+{
+    unsigned sending = pd_sites_sending(sites);
+    uint32_t number = sites->changed[sending];
+    if (number == PD_SITE_LAST)
+        return 0;
+    pd_site *site = pd_site_at(sites, number);
+    sites->changed[sending] = site->next_changed[sending];
+    site->next_changed[sending] = 0;
+    sites->changed_len[sending]--;
+    return number;
+}
+
+/* The window is now part of the bases. Without the lock. */
+static void settle_window(pd_sites *sites)
+{
+    unsigned sending = pd_sites_sending(sites);
+    uint32_t number;
+    while ((number = pop_changed(sites))) {
+        pd_site *site = pd_site_at(sites, number);
+        pd_heap_sums_add(&site->base, &site->changed[sending]);
+        site->changed[sending] = (pd_heap_sums){{0}};
+    }
+}
+
+/* The window is part of the one that gathers. */
+static void merge_windows(pprofdelta_heap *heap)
+{
+    pd_sites *sites = &heap->sites;
+    unsigned sending = pd_sites_sending(sites);
+    uint32_t number;
+    pd_lock_take(&heap->lock);
+    for (size_t i = 1; (number = pop_changed(sites)); i++) {
+        pd_site *site = pd_site_at(sites, number);
+        pd_heap_sums_add(pd_site_changed(sites, number), &site->changed[sending]);
+        site->changed[sending] = (pd_heap_sums){{0}};
+        if (i % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
+    }
+    pd_lock_give(&heap->lock);
+}
+
+/* Forgets what has nothing in use and nothing left to send. Receivers have heard of such sites, so
+ * they are told everything anew. The window that was sent is settled, so its lists are empty. */
+static void make_room(pprofdelta_heap *heap)
+{
+    pd_sites *sites = &heap->sites;
+    uint64_t forgotten = 0;
+    pd_lock_take(&heap->lock);
+    for (uint32_t number = PD_SITE_EMPTY + 1; number <= sites->pool.made; number++) {
+        const pd_site *site = pd_site_at(sites, number);
+        if (site->trace && !site->holders && !site->next_changed[sites->gathering]) {
+            pd_site_forget(sites, number);
+            forgotten++;
+        }
+        if (number % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
+    }
+    heap->is_short_of_room = false;
+    heap->stats.forgotten += forgotten;
+    pd_lock_give(&heap->lock);
+    if (forgotten)
+        pprofdelta_heap_resync(heap);
+}
+
+/* The batch is over, and its number used up. */
+static void finish(pprofdelta_heap *heap)
+{
+    pd_heap_export *e = &heap->export;
+    settle_window(&heap->sites);
+    e->sequence = e->batch.sequence;
+    e->sent_nanos = e->batch.to_nanos;
+    e->attempts = 0;
+    e->has_batch = false;
+    if (e->batch.kind == PPROFDELTA_HEAP_FULL)
+        e->is_full_due = e->has_epoch = false;
+    pd_lock_take(&heap->lock);
+    bool is_short = heap->is_short_of_room;
+    pd_lock_give(&heap->lock);
+    if (is_short)
+        make_room(heap);
+}
+
+static void count(pprofdelta_heap *heap, uint64_t *what)
+{
+    pd_lock_take(&heap->lock);
+    ++*what;
+    pd_lock_give(&heap->lock);
+}
+
+static void lose(pprofdelta_heap *heap)
+{
+    finish(heap);
+    pprofdelta_heap_resync(heap);
+    count(heap, &heap->stats.lost);
+}
+
+void pprofdelta_heap_acknowledge(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->exporting);
+    if (heap->export.has_batch) {
+        finish(heap);
+        count(heap, &heap->stats.acknowledged);
+    }
+    pd_lock_give(&heap->exporting);
+}
+
+void pprofdelta_heap_lost(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->exporting);
+    if (heap->export.has_batch)
+        lose(heap);
+    pd_lock_give(&heap->exporting);
+}
+
+/* Would more than the cap wait? Looks no further than it has to. */
+static bool is_too_large(const pprofdelta_heap *heap)
+{
+    const pd_sites *sites = &heap->sites;
+    unsigned sending = pd_sites_sending(sites);
+    uint64_t bytes = 0;
+    for (uint32_t number = sites->changed[sending];
+         number != PD_SITE_LAST && bytes <= heap->options.max_retry;
+         number = pd_site_at(sites, number)->next_changed[sending])
+        bytes += sizeof(pd_site) + pd_trace_size(pd_site_at(sites, number)->trace);
+    return bytes > heap->options.max_retry;
+}
+
+void pprofdelta_heap_give_back(pprofdelta_heap *heap)
+{
+    pd_heap_export *e = &heap->export;
+    pd_lock_take(&heap->exporting);
+    if (e->has_batch && (e->attempts >= heap->options.max_attempts || is_too_large(heap))) {
+        lose(heap);
+    } else if (e->has_batch) {
+        merge_windows(heap);
+        e->attempts++;
+        e->has_batch = false;
+        count(heap, &heap->stats.given_back);
+    }
+    pd_lock_give(&heap->exporting);
+}

@@ -1,0 +1,79 @@
+/* What a fork leaves behind.
+ *
+ * prepare waits until nobody else is in the tracker, so that the child has it whole. The child itself
+ * only notes what is to be done, since most children run another program at once; the first call that
+ * tracks, or begins a batch, does it. */
+#include "heap/heap.h"
+
+void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->exporting);
+    pd_lock_take(&heap->lock);
+}
+
+void pprofdelta_heap_fork_parent(pprofdelta_heap *heap)
+{
+    pd_lock_give(&heap->lock);
+    pd_lock_give(&heap->exporting);
+}
+
+void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child what, uint64_t id,
+                                int64_t now)
+{
+    pd_export_init(heap, id, now);
+    heap->is_child = true;
+    heap->is_to_clear |= what == PPROFDELTA_HEAP_CLEAR;
+    heap->press.is_in_sink = false; /* whoever was there is in the parent */
+    __atomic_store_n(&heap->deferral.is_committing, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
+    pd_lock_reset(&heap->lock);
+    pd_lock_reset(&heap->exporting);
+}
+
+/* In use stays; what was allocated, and by whom it was heard of, is the parent's. */
+static void keep(pprofdelta_heap *heap)
+{
+    pd_sites *sites = &heap->sites;
+    for (uint32_t number = 1; number <= sites->pool.made; number++) {
+        pd_site *site = pd_site_at(sites, number);
+        for (int window = 0; window < 2; window++) {
+            pd_heap_sums_add(&site->base, &site->changed[window]);
+            site->changed[window] = (pd_heap_sums){{0}};
+            site->next_changed[window] = 0;
+        }
+        site->base.at[PD_ALLOC_OBJECTS] = site->base.at[PD_ALLOC_BYTES] = 0;
+    }
+    for (int window = 0; window < 2; window++) {
+        sites->changed[window] = PD_SITE_LAST;
+        sites->changed_len[window] = 0;
+    }
+}
+
+/* Ends whatever is there, which takes it out of the filter too. */
+static void end_all(pprofdelta_heap *heap)
+{
+    for (uint32_t number = 1; number <= heap->entries.made; number++)
+        if (pd_entry_at(heap, number)->state != PD_ENTRY_UNUSED)
+            pd_entry_end(heap, number);
+}
+
+static void forget_all(pd_sites *sites)
+{
+    for (uint32_t number = PD_SITE_EMPTY + 1; number <= sites->pool.made; number++)
+        if (pd_site_at(sites, number)->trace)
+            pd_site_forget(sites, number);
+}
+
+void pd_heap_settle(pprofdelta_heap *heap)
+{
+    heap->is_child = false;
+    if (heap->is_to_clear)
+        end_all(heap);
+    keep(heap);
+    if (heap->is_to_clear)
+        forget_all(&heap->sites);
+    heap->is_to_clear = false;
+    pprofdelta_heap_stats *now = &heap->stats;
+    *now = (pprofdelta_heap_stats){
+        .live = now->live, .inuse_objects = now->inuse_objects, .inuse_bytes = now->inuse_bytes};
+}

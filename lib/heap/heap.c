@@ -1,0 +1,168 @@
+/* The life of a tracker, and its numbers. */
+#include "heap/filter.h"
+#include "heap/heap.h"
+
+#include <string.h>
+#include <sys/mman.h>
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+static uint32_t or_default(uint32_t given, uint32_t usual)
+{
+    return given ? given : usual;
+}
+
+/* Keeps sizes from overflowing and numbers in 32 bits; far more than any process has. */
+#define MOST_ELEMENTS (UINT32_C(1) << 28)
+#define MOST_DEPTH    (UINT32_C(1) << 17)
+
+static pprofdelta_status read_options(const pprofdelta_heap_options *given,
+                                      pprofdelta_heap_options *o, pprofdelta_error *err)
+{
+    *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
+    if (given && given->size != sizeof *given)
+        return refuse(err, "options.size is not that of this version's pprofdelta_heap_options");
+    if (given)
+        *o = *given;
+    const unsigned known =
+        PPROFDELTA_HEAP_NO_STAMP | PPROFDELTA_HEAP_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
+    if (o->flags & ~known)
+        return refuse(err, "options.flags has a bit that this version does not know");
+    if (o->pages && (!o->pages->map || !o->pages->unmap))
+        return refuse(err, "options.pages has no map or no unmap");
+    if ((unsigned)o->compression > PPROFDELTA_PLAIN)
+        return refuse(err, "options.compression is not one of pprofdelta_compression");
+    if (o->level < 0 || o->level > 9)
+        return refuse(err, "options.level is not from 0 to 9");
+    if (o->period > INT64_MAX)
+        return refuse(err, "options.period is more than a profile can tell");
+    o->max_live = or_default(o->max_live, UINT32_C(1) << 22);
+    o->max_sites = or_default(o->max_sites, UINT32_C(1) << 20);
+    o->max_depth = or_default(o->max_depth, 512);
+    o->max_deferred = or_default(o->max_deferred, 4096);
+    o->max_attempts = or_default(o->max_attempts, 16);
+    o->max_memory = o->max_memory ? o->max_memory : UINT64_C(256) << 20;
+    o->max_retry = o->max_retry ? o->max_retry : UINT64_C(64) << 20;
+    o->max_export = o->max_export ? o->max_export : UINT64_C(1) << 30;
+    if (o->max_live > MOST_ELEMENTS || o->max_sites > MOST_ELEMENTS)
+        return refuse(err, "options.max_live or options.max_sites is more than 268435456");
+    if (o->max_depth > MOST_DEPTH)
+        return refuse(err, "options.max_depth is more than 131072");
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status no_pages(pprofdelta_error *err)
+{
+    return pd_fail(
+        err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        "no pages for the tables of a tracker, or fewer than options.max_memory must be");
+}
+
+/* A huge page where a few bytes are set would be memory for nothing. */
+static void want_small_pages(pprofdelta_heap_filter *filter)
+{
+#if defined(MADV_NOHUGEPAGE)
+    uintptr_t first = ((uintptr_t)filter + PD_PAGE - 1) & ~(uintptr_t)(PD_PAGE - 1);
+    uintptr_t end = ((uintptr_t)filter + sizeof *filter) & ~(uintptr_t)(PD_PAGE - 1);
+    madvise((void *)first, end - first, MADV_NOHUGEPAGE);
+#else
+    (void)filter;
+#endif
+}
+
+bool pd_heap_open(pprofdelta_heap *heap)
+{
+    const pprofdelta_heap_options *o = &heap->options;
+    if (pd_pool_init(&heap->entries, &heap->pages, sizeof(pd_entry), o->max_live) &&
+        pd_chains_init(&heap->index, &heap->entries) &&
+        pd_sites_init(&heap->sites, &heap->pages, o->max_sites, o->max_depth))
+        return true;
+    pd_heap_close(heap);
+    return false;
+}
+
+void pd_heap_close(pprofdelta_heap *heap)
+{
+    pd_sites_fini(&heap->sites);
+    pd_chains_fini(&heap->index);
+    pd_pool_fini(&heap->entries);
+}
+
+pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pprofdelta_heap **out,
+                                      pprofdelta_error *err)
+{
+    pprofdelta_heap_options o;
+    pprofdelta_status status = read_options(options, &o, err);
+    if (status)
+        return status;
+    pd_pages pages;
+    pd_pages_init(&pages, o.pages, UINT64_MAX);
+    pprofdelta_heap *heap = pd_pages_map(&pages, sizeof *heap);
+    if (!heap)
+        return no_pages(err);
+    heap->options = o;
+    heap->filter = o.filter ? o.filter : pd_pages_map(&pages, sizeof *heap->filter);
+    heap->owns_filter = !o.filter;
+    pd_pages_init(&heap->pages, o.pages, o.max_memory);
+    if (!heap->filter || !pd_heap_open(heap)) {
+        if (heap->owns_filter)
+            pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
+        pd_pages_unmap(&pages, heap, sizeof *heap);
+        return no_pages(err);
+    }
+    want_small_pages(heap->filter);
+    heap->deferral.max = o.max_deferred;
+    heap->sweep_next = 1;
+    pd_export_init(heap, o.id, o.started_nanos);
+    pd_press_init(heap);
+    *out = heap;
+    return PPROFDELTA_OK;
+}
+
+/* The caller's filter goes on, without what was ours. */
+static void clear_filter(pprofdelta_heap *heap)
+{
+    for (uint32_t number = 1; number <= heap->entries.made; number++) {
+        const pd_entry *entry = pd_entry_at(heap, number);
+        if (entry->state != PD_ENTRY_UNUSED && entry->state != PD_ENTRY_HELD)
+            pd_filter_clear(heap->filter, entry->ptr);
+    }
+}
+
+void pd_heap_clear(pprofdelta_heap *heap)
+{
+    clear_filter(heap);
+    pd_heap_close(heap);
+}
+
+void pprofdelta_heap_free(pprofdelta_heap *heap)
+{
+    if (!heap)
+        return;
+    pd_press_fini(heap);
+    pd_heap_clear(heap);
+    pd_pages pages;
+    pd_pages_init(&pages, heap->options.pages ? &heap->pages.source : NULL, UINT64_MAX);
+    if (heap->owns_filter)
+        pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
+    pd_pages_unmap(&pages, heap, sizeof *heap);
+}
+
+const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap)
+{
+    return heap->filter;
+}
+
+void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
+{
+    pd_heap_enter(heap);
+    *out = heap->stats;
+    out->deferred = heap->deferral.len;
+    out->sites = heap->sites.chains.len;
+    out->memory = heap->pages.used;
+    pd_heap_leave(heap);
+}

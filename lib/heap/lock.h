@@ -1,0 +1,51 @@
+/* A lock of four bytes that works inside an allocator.
+ *
+ * It never allocates, keeps errno, is born as zeros, and can be put back to that in the child of a
+ * fork. It is held for less than a microsecond, so a short spin mostly suffices; behind that waits
+ * the kernel (futex), or, where there is none, the scheduler.
+ *
+ *     0 free    1 held    2 held, and perhaps somebody waits in the kernel */
+#ifndef PD_HEAP_LOCK_H
+#define PD_HEAP_LOCK_H
+
+#include <stdbool.h>
+#include <stdint.h>
+
+typedef struct pd_lock {
+    uint32_t state;
+} pd_lock;
+
+/* lock.c: the rare ways. */
+void pd_lock_wait(pd_lock *lock);
+void pd_lock_wake(pd_lock *lock);
+
+/* Gives the lock and takes it again, and lets those who wait have it in between. For long work in
+ * small steps, which would otherwise come back before anybody else has noticed. */
+void pd_lock_rest(pd_lock *lock);
+
+static inline bool pd_lock_try(pd_lock *lock)
+{
+    uint32_t is_free = 0;
+    return __atomic_compare_exchange_n(&lock->state, &is_free, 1, false, __ATOMIC_ACQUIRE,
+                                       __ATOMIC_RELAXED);
+}
+
+static inline void pd_lock_take(pd_lock *lock)
+{
+    if (__builtin_expect(!pd_lock_try(lock), 0))
+        pd_lock_wait(lock);
+}
+
+static inline void pd_lock_give(pd_lock *lock)
+{
+    if (__builtin_expect(__atomic_exchange_n(&lock->state, 0, __ATOMIC_RELEASE) == 2, 0))
+        pd_lock_wake(lock);
+}
+
+/* In the child of a fork, whoever held it. */
+static inline void pd_lock_reset(pd_lock *lock)
+{
+    __atomic_store_n(&lock->state, 0, __ATOMIC_RELEASE);
+}
+
+#endif

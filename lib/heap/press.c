@@ -1,0 +1,124 @@
+/* From a batch to the caller's sink.
+ *
+ * A profile is put together with `exporting` held, so that a fork finds the buffers whole, and handed
+ * out with no lock held, since a sink may take its time. Buffers are pages, kept for the next profile
+ * unless a large one blew them up. */
+#include "heap/heap.h"
+
+enum { KEEP = 4 << 20 };
+
+void pd_press_init(pprofdelta_heap *heap)
+{
+    pd_heap_press *press = &heap->press;
+    const pprofdelta_heap_options *o = &heap->options;
+    pd_pages_init(&press->pages, &heap->pages.source, UINT64_MAX);
+    pprofdelta_allocator allocator = pd_pages_allocator(&press->pages);
+    pd_mem_init(&press->mem, &allocator, o->max_export);
+    press->deflater.compression = o->compression;
+    /* Most batches are small, and gzip's level 2, which suits whole profiles, takes twice as long to
+     * begin as they take to be made. */
+    press->deflater.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+}
+
+static void release_buffers(pd_heap_press *press)
+{
+    pd_compact_release(&press->compact, &press->mem);
+    pd_buffer_release(&press->mem, &press->deflater.out);
+}
+
+void pd_press_fini(pprofdelta_heap *heap)
+{
+    pd_heap_press *press = &heap->press;
+    release_buffers(press);
+    pd_deflater_fini(&press->deflater, &press->mem);
+    pd_places_release(&press->places, &press->mem);
+    pd_press_release_known(press);
+}
+
+static int look(void *cookie, const void *data, size_t len)
+{
+    *(pd_bytes *)cookie = (pd_bytes){data, len};
+    return 0;
+}
+
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
+/* The finished bytes. */
+static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse, uint64_t loads,
+                               pd_bytes *out, pprofdelta_error *err)
+{
+    pd_heap_press *press = &heap->press;
+    if (!heap->export.has_batch)
+        return refuse(err, "there is no batch to write: begin one first");
+    if (press->is_in_sink)
+        return refuse(err, "a write of this tracker is still in its sink");
+    pd_bytes raw;
+    pprofdelta_status status = pd_press_compose(heap, inuse, loads, &raw, err);
+    if (status)
+        return status;
+    pprofdelta_sink sink = {look, out};
+    uint64_t written;
+    return pd_deflate(&press->deflater, &press->mem, raw.ptr, raw.len, &sink, &written, err);
+}
+
+pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                                        const pprofdelta_sink *sink, pprofdelta_error *err)
+{
+    pd_heap_press *press = &heap->press;
+    bool has_mappings = !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS);
+    uint64_t loads = has_mappings ? pd_places_loads() : 0;
+    pd_bytes out = {0};
+    if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
+        return refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+    pd_lock_take(&heap->exporting);
+    pprofdelta_status status = print(heap, inuse, loads, &out, err);
+    press->is_in_sink |= !status;
+    pd_lock_give(&heap->exporting);
+    if (status)
+        return status;
+    bool is_taken = sink->write(sink->cookie, out.ptr, out.len) == 0;
+    pd_lock_take(&heap->exporting);
+    press->is_in_sink = false;
+    if (press->mem.used > KEEP)
+        release_buffers(press);
+    pd_lock_give(&heap->exporting);
+    return is_taken ? PPROFDELTA_OK
+                    : pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
+                              PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+}
+
+/* Sites that were not written yet belong to the mappings of now: what is read later may show others
+ * in their place. Those are all in the lists of changed ones, which only grow at their heads while
+ * nobody else exports. */
+static void note_era(pprofdelta_heap *heap)
+{
+    uint32_t heads[2];
+    pd_lock_take(&heap->lock);
+    memcpy(heads, heap->sites.changed, sizeof heads);
+    pd_lock_give(&heap->lock);
+    for (unsigned window = 0; window < 2; window++) {
+        for (uint32_t number = heads[window]; number != PD_SITE_LAST;) {
+            pd_site *site = pd_site_at(&heap->sites, number);
+            if (!site->era)
+                site->era = heap->press.places.era;
+            number = site->next_changed[window];
+        }
+    }
+}
+
+void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
+{
+    pd_heap_press *press = &heap->press;
+    if (heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS)
+        return;
+    uint64_t loads = pd_places_loads();
+    pd_lock_take(&heap->exporting);
+    /* Without memory for it, those places have no name in the end. */
+    if (pd_places_read(&press->places, &press->mem, loads, false, NULL) == PPROFDELTA_OK)
+        note_era(heap);
+    pd_lock_give(&heap->exporting);
+}

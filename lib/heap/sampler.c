@@ -1,0 +1,127 @@
+/* The slow path of the sampler: distances and weights.
+ *
+ * Each allocated byte is hit with the same small probability, and an allocation is a sample if any of
+ * its bytes is. With distances drawn from an exponential distribution of mean R, that is
+ *
+ *     P(sampled) = 1 - exp(-S/R)         for S bytes
+ *
+ * whatever came before: how far the last sample was does not matter, so a distance may be thrown
+ * away and drawn anew at any time (pause, a new interval, a failed allocation) without a bias. What was
+ * sampled stands for 1/P allocations. Rounding that to the nearest would be off always in the same
+ * direction for a program that allocates one size, so it is rounded up with the probability of its
+ * fraction. Objects and bytes are rounded apart, each once: a large allocation of weight 1.1 counts as
+ * 1.1 times its bytes to the byte, and as one object or, every tenth time, two. */
+#include "pprofdelta_heap.h"
+
+#include <math.h>
+#include <time.h>
+
+static const int64_t never = INT64_MAX;
+
+/* splitmix64: seeds. */
+static uint64_t mix(uint64_t *state)
+{
+    uint64_t z = *state += UINT64_C(0x9e3779b97f4a7c15);
+    z = (z ^ z >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    z = (z ^ z >> 27) * UINT64_C(0x94d049bb133111eb);
+    return z ^ z >> 31;
+}
+
+static uint64_t rotate(uint64_t x, int by)
+{
+    return x << by | x >> (64 - by);
+}
+
+/* xoroshiro128+, of which the upper bits are used. In [0, 1). */
+static double draw(pprofdelta_sampler *s)
+{
+    uint64_t a = s->random[0], b = s->random[1], sum = a + b;
+    b ^= a;
+    s->random[0] = rotate(a, 24) ^ b ^ b << 16;
+    s->random[1] = rotate(b, 37);
+    return (double)(sum >> 11) * 0x1p-53;
+}
+
+/* An allocation of S bytes is a sample if S > left, that is if the exact distance, of which left is
+ * the floor, is less than S. */
+static int64_t draw_distance(pprofdelta_sampler *s)
+{
+    if (!s->interval)
+        return never;
+    if (s->interval == 1)
+        return 0;
+    double distance = -log(1.0 - draw(s)) * (double)s->interval;
+    return distance < 0x1p62 ? (int64_t)distance : never;
+}
+
+static int64_t round_by_chance(pprofdelta_sampler *s, double value)
+{
+    if (value >= 0x1p63)
+        return INT64_MAX;
+    int64_t floor = (int64_t)value;
+    return floor + (draw(s) < value - (double)floor);
+}
+
+static pprofdelta_weight draw_weight(pprofdelta_sampler *s, size_t size)
+{
+    pprofdelta_weight whole = {1, (int64_t)size};
+    double ratio = (double)size / (double)s->interval;
+    if (s->interval == 1 || ratio > 36) /* exp(-36) is less than the last bit of 1 */
+        return whole;
+    double each = -1.0 / expm1(-ratio);
+    return (pprofdelta_weight){round_by_chance(s, each), round_by_chance(s, each * (double)size)};
+}
+
+static uint64_t unguessed(const pprofdelta_sampler *s)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (uint64_t)now.tv_sec * UINT64_C(1000000000) + (uint64_t)now.tv_nsec +
+           ((uint64_t)(uintptr_t)s << 20);
+}
+
+void pprofdelta_sampler_init(pprofdelta_sampler *s, uint64_t interval, uint64_t seed)
+{
+    uint64_t state = seed ? seed : unguessed(s);
+    *s = (pprofdelta_sampler){.interval = interval, .has_begun = 1};
+    s->random[0] = mix(&state);
+    s->random[1] = mix(&state) | 1; /* never all zeros */
+    s->left = draw_distance(s);
+}
+
+void pprofdelta_sampler_set_interval(pprofdelta_sampler *s, uint64_t interval)
+{
+    s->interval = interval;
+    if (s->has_begun)
+        *(s->pauses ? &s->held : &s->left) = draw_distance(s);
+}
+
+int pprofdelta_sampler_take(pprofdelta_sampler *s, size_t size, pprofdelta_weight *weight)
+{
+    if (s->left >= 0)
+        return 0;
+    if (s->pauses || !s->has_begun) {
+        s->left = s->pauses ? never : 0;
+        return 0;
+    }
+    s->left = draw_distance(s);
+    if (!s->interval || !size)
+        return 0;
+    *weight = draw_weight(s, size);
+    return 1;
+}
+
+void pprofdelta_sampler_pause(pprofdelta_sampler *s)
+{
+    if (s->pauses++)
+        return;
+    s->held = s->left;
+    s->left = never;
+}
+
+void pprofdelta_sampler_resume(pprofdelta_sampler *s)
+{
+    if (!s->pauses || --s->pauses)
+        return;
+    s->left = s->held;
+}

@@ -1,0 +1,125 @@
+#include "heap/site.h"
+
+bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_depth)
+{
+    *sites = (pd_sites){.traces = {.pages = pages},
+                        .max_depth = max_depth,
+                        .changed = {PD_SITE_LAST, PD_SITE_LAST}};
+    if (!pd_pool_init(&sites->pool, pages, sizeof(pd_site), max + 1) ||
+        !pd_chains_init(&sites->chains, &sites->pool))
+        return false;
+    pprofdelta_heap_event nothing = {0};
+    bool full;
+    return pd_site_for(sites, &nothing, pd_site_key(sites, &nothing), &full) == PD_SITE_EMPTY;
+}
+
+void pd_sites_fini(pd_sites *sites)
+{
+    pd_traces_fini(&sites->traces);
+    pd_chains_fini(&sites->chains);
+    pd_pool_fini(&sites->pool);
+}
+
+static size_t kept_depth(const pd_sites *sites, const pprofdelta_heap_event *event)
+{
+    return event->depth < sites->max_depth ? event->depth : sites->max_depth;
+}
+
+pd_key pd_site_key(const pd_sites *sites, const pprofdelta_heap_event *event)
+{
+    return pd_trace_key(event, kept_depth(sites, event));
+}
+
+static uint32_t find(const pd_sites *sites, pd_key key)
+{
+    uint32_t number = *pd_chains_head(&sites->chains, (uint32_t)key.lo);
+    while (number) {
+        const pd_site *site = pd_site_at(sites, number);
+        if (pd_key_equal(site->key, key))
+            return number;
+        number = site->link.next;
+    }
+    return 0;
+}
+
+uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key key, bool *full)
+{
+    *full = false;
+    uint32_t number = find(sites, key);
+    if (number)
+        return number;
+    number = pd_pool_take(&sites->pool, full);
+    if (!number)
+        return 0;
+    pd_trace *trace = pd_trace_copy(&sites->traces, event, kept_depth(sites, event));
+    if (!trace) {
+        pd_pool_give(&sites->pool, number);
+        return 0;
+    }
+    /* The sums are zero: in fresh pages, and where a site was forgotten. They are not touched here,
+     * since an export may be looking at them. */
+    pd_site *site = pd_site_at(sites, number);
+    site->key = key;
+    site->era = 0;
+    __atomic_store_n(&site->trace, trace, __ATOMIC_RELEASE);
+    pd_chains_add(&sites->chains, number, (uint32_t)key.lo);
+    return number;
+}
+
+pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number)
+{
+    pd_site *site = pd_site_at(sites, number);
+    unsigned window = sites->gathering;
+    if (!site->next_changed[window]) {
+        site->next_changed[window] = sites->changed[window];
+        sites->changed[window] = number;
+        sites->changed_len[window]++;
+    }
+    return &site->changed[window];
+}
+
+static int64_t sum_of(int64_t a, int64_t b)
+{
+    pd_heap_add(&a, b);
+    return a;
+}
+
+static void set_live(pd_site *site, const pprofdelta_weight *more)
+{
+    __atomic_store_n(&site->live[0], sum_of(site->live[0], more->objects), __ATOMIC_RELAXED);
+    __atomic_store_n(&site->live[1], sum_of(site->live[1], more->bytes), __ATOMIC_RELAXED);
+}
+
+void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+{
+    pd_site *site = pd_site_at(sites, number);
+    pd_heap_sums *sums = pd_site_changed(sites, number);
+    pd_heap_add(&sums->at[PD_ALLOC_OBJECTS], weight->objects);
+    pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
+    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], weight->objects);
+    pd_heap_add(&sums->at[PD_INUSE_BYTES], weight->bytes);
+    set_live(site, weight);
+}
+
+void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
+{
+    pd_site *site = pd_site_at(sites, number);
+    pd_heap_sums *sums = pd_site_changed(sites, number);
+    pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
+                              (int64_t) - (uint64_t)weight->bytes};
+    pd_heap_add(&sums->at[PD_INUSE_OBJECTS], less.objects);
+    pd_heap_add(&sums->at[PD_INUSE_BYTES], less.bytes);
+    set_live(site, &less);
+}
+
+void pd_site_forget(pd_sites *sites, uint32_t number)
+{
+    pd_site *site = pd_site_at(sites, number);
+    pd_heap_sums_add(&pd_site_at(sites, PD_SITE_EMPTY)->base, &site->base);
+    site->base = (pd_heap_sums){{0}};
+    pd_chains_remove(&sites->chains, number);
+    pd_trace *trace = site->trace;
+    __atomic_store_n(&site->trace, NULL, __ATOMIC_RELEASE);
+    pd_trace_give(&sites->traces, trace);
+    pd_pool_give(&sites->pool, number);
+}

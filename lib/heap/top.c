@@ -1,0 +1,248 @@
+/* When something is wrong: the largest sites, without a byte of memory.
+ *
+ * The lock is taken if it is free. Where it is not (the thread that holds it may be the very one that
+ * was interrupted), the sites are read as they stand: elements never move, their pages are never
+ * unmapped, and a trace's depth never leads out of its block, so that the worst there is are numbers
+ * of slightly different moments. */
+#include "heap/heap.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <unistd.h>
+
+typedef struct glance {
+    int64_t objects, bytes;
+    const pd_trace *trace; /* NULL: nothing in use */
+} glance;
+
+static glance look_at(const pd_sites *sites, uint32_t number)
+{
+    const pd_site *site = pd_site_at(sites, number);
+    return (glance){.objects = __atomic_load_n(&site->live[0], __ATOMIC_RELAXED),
+                    .bytes = __atomic_load_n(&site->live[1], __ATOMIC_RELAXED),
+                    .trace = __atomic_load_n(&site->trace, __ATOMIC_ACQUIRE)};
+}
+
+static uint32_t sites_made(const pd_sites *sites)
+{
+    return __atomic_load_n(&sites->pool.made, __ATOMIC_ACQUIRE);
+}
+
+static uint32_t depth_of(const pd_trace *trace)
+{
+    return __atomic_load_n(&trace->depth, __ATOMIC_RELAXED);
+}
+
+static uint64_t address_in(const pd_trace *trace, uint32_t at)
+{
+    return __atomic_load_n(&trace->stack[at], __ATOMIC_RELAXED);
+}
+
+/* The tracker is const to its callers; that it is locked while it is looked at is not. */
+static bool try_lock(const pprofdelta_heap *heap)
+{
+    return pd_lock_try((pd_lock *)(uintptr_t)&heap->lock);
+}
+
+static void unlock(const pprofdelta_heap *heap, bool is_locked)
+{
+    if (is_locked)
+        pd_lock_give((pd_lock *)(uintptr_t)&heap->lock);
+}
+
+static void fill(pprofdelta_heap_site *out, const glance *g)
+{
+    uint32_t depth = depth_of(g->trace);
+    out->objects = g->objects;
+    out->bytes = g->bytes;
+    out->depth = depth < PPROFDELTA_HEAP_TOP_DEPTH ? depth : PPROFDELTA_HEAP_TOP_DEPTH;
+    for (uint32_t i = 0; i < out->depth; i++)
+        out->stack[i] = address_in(g->trace, i);
+}
+
+size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap, pprofdelta_heap_site *out, size_t n)
+{
+    size_t len = 0;
+    bool is_locked = try_lock(heap);
+    uint32_t made = sites_made(&heap->sites);
+    for (uint32_t number = 1; n && number <= made; number++) {
+        glance g = look_at(&heap->sites, number);
+        if (!g.trace || g.bytes <= 0 || (len == n && out[n - 1].bytes >= g.bytes))
+            continue;
+        size_t at = len < n ? len++ : n - 1;
+        for (; at && out[at - 1].bytes < g.bytes; at--)
+            out[at] = out[at - 1];
+        fill(&out[at], &g);
+    }
+    unlock(heap, is_locked);
+    return len;
+}
+
+/* ---- text, without stdio --------------------------------------------------------------------- */
+
+typedef struct paper {
+    int fd;
+    int trouble; /* errno, sticky */
+    size_t len;
+    char text[1024];
+} paper;
+
+static void flush(paper *p)
+{
+    for (size_t done = 0; done < p->len && !p->trouble;) {
+        ssize_t wrote = write(p->fd, p->text + done, p->len - done);
+        if (wrote > 0)
+            done += (size_t)wrote;
+        else if (wrote < 0 && errno != EINTR)
+            p->trouble = errno;
+    }
+    p->len = 0;
+}
+
+static void put_bytes(paper *p, const char *text, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        if (p->len == sizeof p->text)
+            flush(p);
+        p->text[p->len++] = text[i];
+    }
+}
+
+static void put(paper *p, const char *text)
+{
+    put_bytes(p, text, strlen(text));
+}
+
+static void put_number(paper *p, uint64_t value, unsigned base)
+{
+    char digits[20];
+    size_t at = sizeof digits;
+    do
+        digits[--at] = "0123456789abcdef"[value % base];
+    while (value /= base);
+    put_bytes(p, digits + at, sizeof digits - at);
+}
+
+static uint64_t or_zero(int64_t value)
+{
+    return value > 0 ? (uint64_t)value : 0;
+}
+
+/* `objects: bytes [objects: bytes] @`: what this format calls allocated is not known any more in a
+ * pinch, so that it repeats what is in use. */
+static void put_counts(paper *p, int64_t objects, int64_t bytes)
+{
+    for (int i = 0; i < 2; i++) {
+        put(p, i ? " [" : "");
+        put_number(p, or_zero(objects), 10);
+        put(p, ": ");
+        put_number(p, or_zero(bytes), 10);
+    }
+    put(p, "] @");
+}
+
+/* Readers of this format take addresses for return addresses, and subtract 1. */
+static void put_site(paper *p, const glance *g)
+{
+    uint32_t depth = depth_of(g->trace);
+    put_counts(p, g->objects, g->bytes);
+    for (uint32_t i = 0; i < depth; i++) {
+        put(p, " 0x");
+        put_number(p, address_in(g->trace, i) + 1, 16);
+    }
+    put(p, "\n");
+}
+
+static void put_mappings(paper *p)
+{
+    put(p, "\nMAPPED_LIBRARIES:\n");
+    flush(p);
+    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return;
+    for (;;) {
+        ssize_t got = read(fd, p->text, sizeof p->text);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            break;
+        p->len = (size_t)got;
+        flush(p);
+    }
+    close(fd);
+}
+
+static glance total(const pd_sites *sites, uint32_t made)
+{
+    glance sum = {0};
+    for (uint32_t number = 1; number <= made; number++) {
+        glance g = look_at(sites, number);
+        pd_heap_add(&sum.objects, g.objects);
+        pd_heap_add(&sum.bytes, g.bytes);
+    }
+    return sum;
+}
+
+/* Numbers only: the stacks are read when they are printed. */
+typedef struct ranked {
+    int64_t bytes;
+    uint32_t number;
+} ranked;
+
+static size_t rank(const pd_sites *sites, uint32_t made, ranked *out, size_t n)
+{
+    size_t len = 0;
+    for (uint32_t number = 1; number <= made; number++) {
+        glance g = look_at(sites, number);
+        if (!g.trace || g.bytes <= 0 || (len == n && out[n - 1].bytes >= g.bytes))
+            continue;
+        size_t at = len < n ? len++ : n - 1;
+        for (; at && out[at - 1].bytes < g.bytes; at--)
+            out[at] = out[at - 1];
+        out[at] = (ranked){g.bytes, number};
+    }
+    return len;
+}
+
+static void put_ranked(paper *p, const pd_sites *sites, uint32_t made, size_t n)
+{
+    ranked top[PPROFDELTA_HEAP_DUMP_MAX];
+    size_t len = rank(sites, made, top, n);
+    for (size_t i = 0; i < len; i++) {
+        glance g = look_at(sites, top[i].number);
+        if (g.trace)
+            put_site(p, &g);
+    }
+}
+
+static void put_all(paper *p, const pd_sites *sites, uint32_t made)
+{
+    for (uint32_t number = 1; number <= made; number++) {
+        glance g = look_at(sites, number);
+        if (g.trace && (g.objects || g.bytes))
+            put_site(p, &g);
+    }
+}
+
+int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
+{
+    paper p;
+    int kept = errno;
+    p.fd = fd;
+    p.trouble = 0;
+    p.len = 0;
+    const pd_sites *sites = &heap->sites;
+    uint32_t made = sites_made(sites);
+    glance sum = total(sites, made);
+    put(&p, "heap profile: ");
+    put_counts(&p, sum.objects, sum.bytes);
+    put(&p, " heapprofile\n");
+    if (n)
+        put_ranked(&p, sites, made, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
+    else
+        put_all(&p, sites, made);
+    put_mappings(&p);
+    errno = kept;
+    return p.trouble;
+}

@@ -1,0 +1,204 @@
+#include "heap/trace.h"
+
+#include <string.h>
+
+enum {
+    STEP = 64,
+    LARGEST_STEP = STEP * PD_TRACE_STEPS,
+    LARGEST = LARGEST_STEP << (PD_TRACE_CLASSES - PD_TRACE_STEPS),
+    CHUNK = 64 << 10,
+    SEED_STACK = 301,
+    SEED_LABEL,
+    SEED_TRACE
+};
+
+typedef struct pd_trace_chunk {
+    struct pd_trace_chunk *next;
+    size_t size;
+} pd_trace_chunk;
+
+_Static_assert(sizeof(pd_trace_chunk) % sizeof(uint64_t) == 0, "traces are aligned behind it");
+
+static size_t class_size(uint32_t size_class)
+{
+    return size_class < PD_TRACE_STEPS ? (size_t)STEP * (size_class + 1)
+                                       : (size_t)LARGEST_STEP << (size_class - PD_TRACE_STEPS + 1);
+}
+
+/* size is at most LARGEST. */
+static uint32_t class_of(size_t size)
+{
+    if (size <= LARGEST_STEP)
+        return (uint32_t)((size - 1) / STEP);
+    uint32_t size_class = PD_TRACE_STEPS;
+    while (class_size(size_class) < size)
+        size_class++;
+    return size_class;
+}
+
+void pd_traces_fini(pd_traces *traces)
+{
+    while (traces->chunks) {
+        pd_trace_chunk *chunk = traces->chunks;
+        traces->chunks = chunk->next;
+        pd_pages_unmap(traces->pages, chunk, chunk->size);
+    }
+    *traces = (pd_traces){.pages = traces->pages};
+}
+
+static bool add_chunk(pd_traces *traces, size_t block)
+{
+    size_t size = block > CHUNK - sizeof(pd_trace_chunk) ? block + sizeof(pd_trace_chunk) : CHUNK;
+    pd_trace_chunk *chunk = pd_pages_map(traces->pages, size);
+    if (!chunk)
+        return false;
+    *chunk = (pd_trace_chunk){traces->chunks, size};
+    traces->chunks = chunk;
+    traces->room = (uint8_t *)(chunk + 1);
+    traces->end = (uint8_t *)chunk + size;
+    return true;
+}
+
+/* What is left of a chunk becomes blocks of the smallest size rather than nothing. */
+static void use_up(pd_traces *traces)
+{
+    while ((size_t)(traces->end - traces->room) >= STEP) {
+        pd_trace *trace = (pd_trace *)(void *)traces->room;
+        traces->room += STEP;
+        trace->size_class = 0;
+        pd_trace_give(traces, trace);
+    }
+}
+
+static pd_trace *take_block(pd_traces *traces, size_t size)
+{
+    uint32_t size_class = class_of(size);
+    pd_trace *trace = traces->unused[size_class];
+    if (trace) {
+        traces->unused[size_class] = trace->unused;
+        return trace;
+    }
+    size = class_size(size_class);
+    if ((size_t)(traces->end - traces->room) < size) {
+        use_up(traces);
+        if (!add_chunk(traces, size))
+            return NULL;
+    }
+    trace = (pd_trace *)(void *)traces->room;
+    traces->room += size;
+    trace->size_class = size_class;
+    return trace;
+}
+
+void pd_trace_give(pd_traces *traces, pd_trace *trace)
+{
+    trace->unused = traces->unused[trace->size_class];
+    traces->unused[trace->size_class] = trace;
+}
+
+size_t pd_trace_size(const pd_trace *trace)
+{
+    return class_size(trace->size_class);
+}
+
+static size_t text_len(const char *text)
+{
+    return text ? strlen(text) : 0;
+}
+
+static pd_key label_key(const pprofdelta_heap_label *label)
+{
+    const char *texts[] = {label->key, label->str, label->num_unit};
+    uint64_t words[8];
+    for (size_t i = 0; i < 3; i++) {
+        pd_key key = pd_key_of_bytes(texts[i] ? texts[i] : "", text_len(texts[i]), SEED_LABEL);
+        words[2 * i] = key.lo;
+        words[2 * i + 1] = key.hi;
+    }
+    words[6] = label->str ? 0 : (uint64_t)label->num;
+    words[7] = label->str != NULL;
+    return pd_key_of_words(words, 8, SEED_LABEL);
+}
+
+pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
+{
+    pd_key key =
+        pd_key_of_bytes(event->stack, depth * sizeof *event->stack, SEED_STACK + event->code);
+    if (!event->labels_len)
+        return key;
+    uint64_t words[] = {key.lo, key.hi, 0, 0};
+    for (size_t i = 0; i < event->labels_len; i++) {
+        pd_key label = label_key(&event->labels[i]);
+        words[2] += label.lo;
+        words[3] += label.hi;
+    }
+    return pd_key_of_words(words, 4, SEED_TRACE);
+}
+
+/* A number that is not shown, behind a string, is not kept either. */
+static char *copy_text(const char *text, char **to)
+{
+    if (!text)
+        return NULL;
+    char *copy = *to;
+    size_t size = strlen(text) + 1;
+    memcpy(copy, text, size);
+    *to += size;
+    return copy;
+}
+
+static size_t labels_size(const pprofdelta_heap_event *event)
+{
+    size_t size = event->labels_len * sizeof *event->labels;
+    for (size_t i = 0; i < event->labels_len; i++) {
+        const pprofdelta_heap_label *label = &event->labels[i];
+        size += text_len(label->key) + text_len(label->str) + text_len(label->num_unit) + 3;
+        if (size > LARGEST)
+            return size;
+    }
+    return size;
+}
+
+static void copy_labels(pd_trace *trace, const pprofdelta_heap_event *event)
+{
+    char *texts = (char *)(trace->labels + event->labels_len);
+    for (size_t i = 0; i < event->labels_len; i++) {
+        const pprofdelta_heap_label *label = &event->labels[i];
+        trace->labels[i] = (pprofdelta_heap_label){
+            .key = copy_text(label->key, &texts),
+            .str = copy_text(label->str, &texts),
+            .num = label->str ? 0 : label->num,
+            .num_unit = copy_text(label->num_unit, &texts),
+        };
+    }
+}
+
+pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, size_t depth)
+{
+    if (depth > LARGEST / sizeof *event->stack || event->labels_len > LARGEST / STEP)
+        return NULL;
+    size_t front = sizeof(pd_trace) + depth * sizeof *event->stack;
+    size_t size = front + labels_size(event);
+    pd_trace *trace = size > LARGEST ? NULL : take_block(traces, size);
+    if (!trace)
+        return NULL;
+    /* Word by word: somebody may be reading an older trace here without the lock. */
+    for (size_t i = 0; i < depth; i++)
+        __atomic_store_n(&trace->stack[i], event->stack[i], __ATOMIC_RELAXED);
+    __atomic_store_n(&trace->depth, (uint32_t)depth, __ATOMIC_RELAXED);
+    trace->is_cut = depth < event->depth;
+    trace->code = event->code;
+    trace->labels_len = (uint32_t)event->labels_len;
+    trace->labels = (pprofdelta_heap_label *)(void *)(trace->stack + depth);
+    copy_labels(trace, event);
+    return trace;
+}
+
+void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event)
+{
+    event->stack = trace->stack;
+    event->depth = trace->depth;
+    event->labels = trace->labels;
+    event->labels_len = trace->labels_len;
+    event->code = trace->code;
+}

@@ -1,0 +1,50 @@
+/* Stacks with labels, as a site keeps them: one block each, from pages, of one of a few sizes.
+ *
+ *     pd_trace | stack[depth] | labels[labels_len] | the labels' strings
+ *
+ * Sizes go in steps of 64 bytes to 2 KiB, then in powers of two. A block keeps its size for ever and
+ * is used again for traces of that size only, so that a depth read from it without the lock never
+ * leads out of it, whatever was written there since. */
+#ifndef PD_HEAP_TRACE_H
+#define PD_HEAP_TRACE_H
+
+#include "base/key.h"
+#include "heap/pages.h"
+
+enum { PD_TRACE_STEPS = 32, PD_TRACE_CLASSES = PD_TRACE_STEPS + 10 };
+
+typedef struct pd_trace {
+    uint32_t depth, labels_len;
+    uint32_t size_class;
+    uint32_t is_cut; /* the stack was deeper */
+    uint64_t code;   /* as in the event */
+    union {
+        pprofdelta_heap_label *labels;
+        struct pd_trace *unused; /* the next of those let go */
+    };
+    uint64_t stack[];
+} pd_trace;
+
+typedef struct pd_traces {
+    pd_pages *pages;
+    struct pd_trace_chunk *chunks; /* the latest first */
+    uint8_t *room, *end;           /* what is left in it */
+    pd_trace *unused[PD_TRACE_CLASSES];
+} pd_traces; /* zero it and set pages to begin */
+
+void pd_traces_fini(pd_traces *traces);
+
+/* What a trace is known by: its addresses in order, its labels in any order. */
+pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth);
+
+/* A copy of the event's first `depth` addresses and its labels; NULL: too large, or no pages. */
+pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, size_t depth);
+void pd_trace_give(pd_traces *traces, pd_trace *trace);
+
+/* Bytes that the trace takes. */
+size_t pd_trace_size(const pd_trace *trace);
+
+/* The event's stack and labels become the trace's. */
+void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event);
+
+#endif

@@ -1,0 +1,199 @@
+/* Entries: an allocation's life from track to untrack, with realloc between. */
+#include "heap/filter.h"
+#include "heap/heap.h"
+
+static uint32_t hash_of(const void *ptr)
+{
+    return (uint32_t)((uint64_t)(uintptr_t)ptr * UINT64_C(0x9e3779b97f4a7c15) >> 32);
+}
+
+uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr)
+{
+    uint32_t number = *pd_chains_head(&heap->index, hash_of(ptr));
+    while (number) {
+        const pd_entry *entry = pd_entry_at(heap, number);
+        if (entry->ptr == ptr)
+            return number;
+        number = entry->link.next;
+    }
+    return 0;
+}
+
+static void index_add(pprofdelta_heap *heap, uint32_t number, const void *ptr)
+{
+    pd_chains_add(&heap->index, number, hash_of(ptr));
+    pd_filter_add(heap->filter, ptr);
+}
+
+static void index_remove(pprofdelta_heap *heap, uint32_t number, const void *ptr)
+{
+    pd_chains_remove(&heap->index, number);
+    pd_filter_remove(heap->filter, ptr);
+}
+
+static void count_drop(pprofdelta_heap *heap, bool full, uint64_t *capped)
+{
+    (*(full ? capped : &heap->stats.dropped_memory))++;
+}
+
+uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
+                       pd_entry_state state)
+{
+    uint32_t former = pd_entry_find(heap, event->ptr);
+    if (former) {
+        heap->stats.replaced++;
+        pd_entry_end(heap, former);
+    }
+    bool full;
+    uint32_t number = pd_pool_take(&heap->entries, &full);
+    if (!number) {
+        count_drop(heap, full, &heap->stats.dropped_live);
+        return 0;
+    }
+    uint32_t site = pd_site_for(&heap->sites, event, key, &full);
+    if (!site) {
+        heap->is_short_of_room = true;
+        count_drop(heap, full, &heap->stats.dropped_sites);
+        pd_pool_give(&heap->entries, number);
+        return 0;
+    }
+    if (event->depth > heap->options.max_depth)
+        heap->stats.cut++;
+    pd_site_at(&heap->sites, site)->holders++;
+    pd_entry *entry = pd_entry_at(heap, number);
+    entry->ptr = event->ptr;
+    entry->weight = event->weight;
+    entry->site = site;
+    entry->state = state;
+    index_add(heap, number, event->ptr);
+    return number;
+}
+
+void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
+{
+    pd_entry *entry = pd_entry_at(heap, number);
+    entry->state = PD_ENTRY_LIVE;
+    pd_site_begins(&heap->sites, entry->site, &entry->weight);
+    heap->stats.live++;
+    heap->stats.tracked++;
+    pd_heap_add(&heap->stats.inuse_objects, entry->weight.objects);
+    pd_heap_add(&heap->stats.inuse_bytes, entry->weight.bytes);
+}
+
+static void count_end(pprofdelta_heap *heap, const pd_entry *entry)
+{
+    pd_site_ends(&heap->sites, entry->site, &entry->weight);
+    heap->stats.live--;
+    heap->stats.untracked++;
+    pd_heap_add(&heap->stats.inuse_objects, (int64_t) - (uint64_t)entry->weight.objects);
+    pd_heap_add(&heap->stats.inuse_bytes, (int64_t) - (uint64_t)entry->weight.bytes);
+}
+
+void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
+{
+    pd_entry *entry = pd_entry_at(heap, number);
+    if (entry->state == PD_ENTRY_LIVE || entry->state == PD_ENTRY_HELD) {
+        count_end(heap, entry);
+    } else {
+        heap->stats.cancelled++;
+        if (entry->state == PD_ENTRY_DEFERRED)
+            pd_deferral_remove(heap, number);
+    }
+    if (entry->state != PD_ENTRY_HELD)
+        index_remove(heap, number, entry->ptr);
+    pd_site_at(&heap->sites, entry->site)->holders--;
+    entry->state = PD_ENTRY_UNUSED;
+    entry->life++;
+    pd_pool_give(&heap->entries, number);
+}
+
+int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
+{
+    if (!event->ptr)
+        return 0;
+    pd_key key = pd_site_key(&heap->sites, event);
+    pd_heap_enter(heap);
+    uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
+    if (number)
+        pd_entry_count(heap, number);
+    pd_heap_leave(heap);
+    return number != 0;
+}
+
+int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
+{
+    if (!ptr)
+        return 0;
+    pd_heap_enter(heap);
+    uint32_t number = pd_entry_find(heap, ptr);
+    if (number)
+        pd_entry_end(heap, number);
+    else
+        heap->stats.not_tracked++;
+    pd_heap_leave(heap);
+    return number != 0;
+}
+
+/* held: the life of the entry above its number. A fork that cleared the tracker in between leaves a
+ * number that means nothing, or something else. */
+static uint64_t hold(const pd_entry *entry, uint32_t number)
+{
+    return (uint64_t)entry->life << 32 | number;
+}
+
+static uint32_t held(const pprofdelta_heap *heap, const pprofdelta_heap_realloc *r)
+{
+    uint32_t number = (uint32_t)r->held;
+    if (!number || number > heap->entries.made)
+        return 0;
+    const pd_entry *entry = pd_entry_at(heap, number);
+    return entry->state == PD_ENTRY_HELD && hold(entry, number) == r->held ? number : 0;
+}
+
+int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
+                                  pprofdelta_heap_realloc *r)
+{
+    if (!ptr)
+        return 0;
+    pd_heap_enter(heap);
+    uint32_t number = pd_entry_find(heap, ptr);
+    bool was = false;
+    if (number) {
+        pd_entry *entry = pd_entry_at(heap, number);
+        was = entry->state == PD_ENTRY_LIVE;
+        if (was) {
+            entry->state = PD_ENTRY_HELD;
+            index_remove(heap, number, ptr);
+            r->held = hold(entry, number);
+        } else {
+            pd_entry_end(heap, number);
+        }
+    } else {
+        heap->stats.not_tracked++;
+    }
+    pd_heap_leave(heap);
+    return was;
+}
+
+void pprofdelta_heap_realloc_commit(pprofdelta_heap *heap, pprofdelta_heap_realloc *r)
+{
+    pd_heap_enter(heap);
+    uint32_t number = held(heap, r);
+    if (number)
+        pd_entry_end(heap, number);
+    r->held = 0;
+    pd_heap_leave(heap);
+}
+
+void pprofdelta_heap_realloc_abort(pprofdelta_heap *heap, pprofdelta_heap_realloc *r)
+{
+    pd_heap_enter(heap);
+    uint32_t number = held(heap, r);
+    if (number) {
+        pd_entry *entry = pd_entry_at(heap, number);
+        entry->state = PD_ENTRY_LIVE;
+        index_add(heap, number, entry->ptr);
+    }
+    r->held = 0;
+    pd_heap_leave(heap);
+}

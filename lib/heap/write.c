@@ -1,0 +1,269 @@
+/* A batch as a profile: its sites become samples, their addresses locations. */
+#include "heap/heap.h"
+#include "profile/live.h"
+
+/* Sites share most of their addresses, so what an address became is remembered for the time of one
+ * profile, in a table with one place for each hash. */
+enum { KNOWN = 4096, FRAMES = 64 };
+
+typedef struct pd_known_place {
+    uint64_t address, run;
+    pd_encoded location;
+    uint32_t born; /* good for sites of this era or a later one */
+} pd_known_place;
+
+typedef struct writing {
+    pprofdelta_heap *heap;
+    pd_heap_press *press;
+    pd_compact *out;
+    bool has_mappings, is_all; /* is_all: in-use values are not changes */
+    pprofdelta_heap_kind kind;
+    uint32_t map, mapping; /* the last mapping that was written, and its id */
+    pprofdelta_error *err;
+} writing;
+
+void pd_press_release_known(pd_heap_press *press)
+{
+    pd_mem_release(&press->mem, &press->known, &press->known_cap, sizeof *press->known);
+}
+
+static uint32_t string(writing *w, const char *text)
+{
+    return text ? pd_compact_string(w->out, (pd_bytes){(const uint8_t *)text, strlen(text)}) : 0;
+}
+
+static void write_types(writing *w)
+{
+    static const char *const types[PD_HEAP_TYPES][2] = {
+        [PD_ALLOC_OBJECTS] = {"alloc_objects", "count"},
+        [PD_ALLOC_BYTES] = {"alloc_space", "bytes"},
+        [PD_INUSE_OBJECTS] = {"inuse_objects", "count"},
+        [PD_INUSE_BYTES] = {"inuse_space", "bytes"},
+    };
+    for (int i = 0; i < PD_HEAP_TYPES; i++) {
+        uint32_t type = string(w, types[i][0]);
+        pd_compact_type(w->out, type, string(w, types[i][1]));
+    }
+}
+
+static uint32_t add_mapping(writing *w, uint32_t map)
+{
+    const pd_maps *maps = &w->press->places.maps;
+    uint64_t words[] = {map}, start;
+    pd_key key = pd_key_of_words(words, 1, 0);
+    uint32_t id = pd_compact_find_mapping(w->out, key, &start);
+    if (id)
+        return id;
+    const pd_map *m = &maps->maps[map];
+    const pprofdelta_heap_options *o = &w->heap->options;
+    bool is_final = o->symbolize && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
+    pd_compact_mapping mapping = {
+        .start = m->start,
+        .limit = m->limit,
+        .file_offset = m->file_offset,
+        .filename = pd_compact_string(w->out, pd_maps_name(maps, map)),
+        .build_id = pd_compact_string(w->out, pd_maps_build_id(maps, map)),
+        .has = is_final ? 0xf : 0, /* all it will ever know is here */
+    };
+    return pd_compact_add_mapping(w->out, key, &mapping, &start);
+}
+
+/* Neighbours in a stack are often of one mapping. */
+static uint32_t write_mapping(writing *w, uint32_t map)
+{
+    if (map == PD_MAP_NONE)
+        return 0;
+    if (map != w->map || !w->mapping) {
+        w->map = map;
+        w->mapping = add_mapping(w, map);
+    }
+    return w->mapping;
+}
+
+static void write_lines(writing *w, uint64_t address)
+{
+    const pprofdelta_heap_options *o = &w->heap->options;
+    pprofdelta_heap_frame frames[FRAMES];
+    size_t len = o->symbolize ? o->symbolize(o->symbolize_cookie, address, frames, FRAMES) : 0;
+    for (size_t i = 0; i < len && i < FRAMES; i++) {
+        const pprofdelta_heap_frame *f = &frames[i];
+        uint32_t name = string(w, f->function);
+        uint32_t system_name = f->system_name ? string(w, f->system_name) : name;
+        uint32_t function =
+            pd_compact_add_function(w->out, name, system_name, string(w, f->file), f->start_line);
+        pd_compact_add_line(w->out, function, f->line, 0);
+    }
+}
+
+/* The mapping of an address in a site of this era, or of none yet: then it may have come after the
+ * last reading. */
+static uint32_t find_map(writing *w, uint64_t address, uint32_t era)
+{
+    pd_places *places = &w->press->places;
+    uint32_t map = pd_places_find(places, address, era ? era : places->era);
+    if (map != PD_MAP_NONE || era || w->press->is_reread || w->out->writer.status)
+        return map;
+    w->press->is_reread = true;
+    w->out->writer.status = pd_places_read(places, &w->press->mem, places->loads, true, w->err);
+    return w->out->writer.status ? PD_MAP_NONE : pd_places_find(places, address, places->era);
+}
+
+/* Spreads addresses, which differ in their lower bits, over all bits. */
+static inline uint64_t mix(uint64_t address)
+{
+    uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
+    return product ^ product >> 32;
+}
+
+/* An address that the table does not know. */
+static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, uint32_t era,
+                                                 pd_known_place *known)
+{
+    uint32_t map = w->has_mappings ? find_map(w, address, era) : PD_MAP_NONE;
+    pd_key ident = {mix(address), map}; /* mix can be undone: no two addresses have the same */
+    uint32_t id = pd_compact_find_location(w->out, ident);
+    if (!id) {
+        uint32_t mapping = write_mapping(w, map);
+        write_lines(w, address);
+        id = pd_compact_add_location(w->out, ident, mapping, address, false);
+    }
+    bool is_there = map == PD_MAP_NONE || w->press->places.maps.maps[map].is_there;
+    if (is_there && map != PD_MAP_NONE)
+        *known = (pd_known_place){address, w->press->run, pd_encode_id(id),
+                                  pd_places_born(&w->press->places, map)};
+    return pd_encode_id(id);
+}
+
+static void write_stack(writing *w, const pd_site *site)
+{
+    const pd_trace *trace = site->trace;
+    uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
+    if (!at)
+        return;
+    uint32_t era = site->era ? site->era : w->press->places.era;
+    for (uint32_t i = 0; i < trace->depth; i++) {
+        uint64_t address = trace->stack[i];
+        pd_known_place *known = &w->press->known[mix(address) & (KNOWN - 1)];
+        bool is_known =
+            known->address == address && known->run == w->press->run && known->born <= era;
+        at = pd_compact_stack_put(at,
+                                  is_known ? known->location : meet(w, address, site->era, known));
+    }
+    pd_compact_stack_end(w->out, at);
+}
+
+static void write_labels(writing *w, const pd_trace *trace)
+{
+    for (uint32_t i = 0; i < trace->labels_len; i++) {
+        const pprofdelta_heap_label *label = &trace->labels[i];
+        uint32_t key = string(w, label->key), str = string(w, label->str);
+        pd_compact_sample_label(w->out, key, str, label->num, string(w, label->num_unit));
+    }
+}
+
+static void write_site(writing *w, uint32_t number)
+{
+    pd_site *site = pd_site_at(&w->heap->sites, number);
+    pd_heap_sums sums = site->changed[pd_sites_sending(&w->heap->sites)];
+    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_TYPES;
+    for (int i = first; i < PD_HEAP_TYPES; i++)
+        pd_heap_add(&sums.at[i], site->base.at[i]);
+    int64_t any = 0;
+    for (int i = 0; i < PD_HEAP_TYPES; i++)
+        any |= sums.at[i];
+    if (!any) /* also a site that is being made just now: nothing else of it may be looked at */
+        return;
+    write_stack(w, site);
+    write_labels(w, site->trace);
+    pd_compact_sample_end(w->out, sums.at, PD_HEAP_TYPES);
+    if (!site->era)
+        site->era = w->press->places.era;
+}
+
+static void write_sites(writing *w)
+{
+    const pd_sites *sites = &w->heap->sites;
+    if (w->is_all) {
+        for (uint32_t number = 1; number <= w->heap->export.sites_made; number++)
+            write_site(w, number);
+        return;
+    }
+    unsigned sending = pd_sites_sending(sites);
+    for (uint32_t number = sites->changed[sending]; number != PD_SITE_LAST;
+         number = pd_site_at(sites, number)->next_changed[sending])
+        write_site(w, number);
+}
+
+static void write_stamp(writing *w)
+{
+    const pprofdelta_heap_batch *b = &w->heap->export.batch;
+    char text[PD_LIVE_STAMP_MAX];
+    pprofdelta_stamp stamp = {
+        .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
+                : w->is_all                     ? PPROFDELTA_LIVE_WINDOW
+                                                : PPROFDELTA_LIVE_DELTA,
+        .id = b->id,
+        .epoch = b->epoch,
+        .sequence = b->sequence,
+        .first = b->sequence,
+        .from_nanos = b->from_nanos,
+        .to_nanos = b->to_nanos,
+    };
+    pd_live_stamp_write(&stamp, text);
+    pd_compact_comment(w->out, string(w, text));
+}
+
+static pd_compact_header make_header(writing *w)
+{
+    const pprofdelta_heap_batch *b = &w->heap->export.batch;
+    int64_t duration = b->to_nanos > b->from_nanos ? b->to_nanos - b->from_nanos : 0;
+    return (pd_compact_header){
+        .has_period_type = true,
+        .period_type = string(w, "space"),
+        .period_unit = string(w, "bytes"),
+        .period = (int64_t)w->heap->options.period,
+        .time_nanos = b->to_nanos,
+        .duration_nanos = duration,
+        .default_sample_type = string(w, "inuse_space"),
+    };
+}
+
+static pprofdelta_status prepare(writing *w, uint64_t loads)
+{
+    pd_heap_press *press = w->press;
+    /* Pages come as zeros, and no run has the number 0. */
+    pprofdelta_status status = pd_mem_reserve(&press->mem, &press->known, &press->known_cap, KNOWN,
+                                              sizeof *press->known, w->err);
+    if (status)
+        return status;
+    press->run++;
+    press->is_reread = false;
+    return w->has_mappings ? pd_places_read(&press->places, &press->mem, loads, false, w->err)
+                           : PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                                   uint64_t loads, pd_bytes *out, pprofdelta_error *err)
+{
+    pd_heap_press *press = &heap->press;
+    pprofdelta_heap_kind kind = heap->export.batch.kind;
+    writing w = {.heap = heap,
+                 .press = press,
+                 .out = &press->compact,
+                 .has_mappings = !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS),
+                 .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
+                 .kind = kind,
+                 .err = err};
+    pprofdelta_status status = prepare(&w, loads);
+    if (status)
+        return status;
+    pd_compact_begin(&press->compact, &press->mem, err);
+    write_types(&w);
+    if (w.has_mappings && press->places.maps.main != PD_MAP_NONE)
+        write_mapping(&w, press->places.maps.main); /* pprof takes the first as the main binary */
+    write_sites(&w);
+    if (!(heap->options.flags & PPROFDELTA_HEAP_NO_STAMP))
+        write_stamp(&w);
+    pd_compact_header header = make_header(&w);
+    return pd_compact_finish(&press->compact, &header, out);
+}

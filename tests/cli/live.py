@@ -1,0 +1,147 @@
+"""sum of a live heap's profiles: in-use values are changes, and what is missing is noticed."""
+
+import os
+
+from pb import gz, profile, read
+from samples import SECOND, T0
+
+TRACKER = "00000000000000ab"
+
+
+def stamp(seq, kind="delta", epoch=1, since=None, until=None, tracker=TRACKER):
+    start = T0 if kind == "full" else T0 + (seq - 1 if since is None else since) * SECOND
+    end = T0 + (seq if until is None else until) * SECOND
+    return f"pprofdelta: live epoch={epoch} seq={seq} kind={kind} from={start} to={end} id={tracker}"
+
+
+def batch(t, name, samples, seq, kind="delta", **more):
+    """A profile of {function: values}."""
+    t.write(name, gz(profile([((f, "main"), values) for f, values in samples.items()],
+                             comments=[stamp(seq, kind, **more)], time=T0 + seq * SECOND)))
+
+
+def summed(result):
+    return {stack.split(";")[0]: values for stack, values in read(result.out).values().items()}
+
+
+def film(t):
+    """Four batches of a tracker; c comes and goes within them."""
+    batch(t, "1", {"a": [4, 40, 4, 40], "b": [2, 20, 1, 10]}, 1, "full")
+    batch(t, "2", {"a": [1, 10, -3, -30], "c": [5, 50, 5, 50]}, 2)
+    batch(t, "3", {"c": [0, 0, -5, -50]}, 3)
+    batch(t, "4", {"b": [1, 10, 1, 10]}, 4)
+
+
+SUM = {"a": [5, 50, 1, 10], "b": [3, 30, 2, 20], "c": [5, 50, 0, 0]}
+
+
+def test_all_values_add_up(t):
+    film(t)
+    result = t.succeeds("sum", "1", "2", "3", "4")
+    t.equal(summed(result), SUM)
+    t.equal((result.err, read(result.out).comments), ("", [stamp(4, "full")]))
+    t.equal(read(t.succeeds("sum", "1", "2", "--no-stamp").out).comments, [])
+
+
+def test_a_sum_can_be_added_to(t):
+    film(t)
+    t.succeeds("sum", "1", "2", "-o", "until 2")
+    t.equal(summed(t.succeeds("sum", "until 2", "3", "4")), SUM)
+    t.succeeds("sum", "2", "3", "-o", "2 to 3")
+    t.equal(read(t.load("2 to 3")).comments, [stamp(3, since=1).replace(" from", " first=2 from")])
+    t.equal(summed(t.succeeds("sum", "2", "3")), {"a": [1, 10, -3, -30], "c": [5, 50, 0, 0]})
+    t.equal(summed(t.succeeds("sum", "1", "2 to 3", "4")), SUM)
+    t.contains(t.fails(1, "sum", "1", "2", "2 to 3").err, "batch 3 (epoch 1) comes after batch 2")
+
+
+def test_churn_nets_to_nothing(t):
+    batch(t, "1", {"a": [0, 0, 2, 20]}, 1, "full")
+    batch(t, "2", {"a": [0, 0, -2, -20]}, 2)
+    t.equal(summed(t.succeeds("sum", "1", "2")), {})
+
+
+def test_a_gap_is_noticed(t):
+    film(t)
+    result = t.fails(1, "sum", "1", "2", "4", "-o", "out")
+    t.contains(result.err, "pprofdelta: 2 and 4: batch 3 is missing between them", "hint: a full profile")
+    result = t.fails(1, "sum", "1", "4", "-o", "out")
+    t.contains(result.err, "batches 2 to 3 are missing")
+    t.check(not os.path.exists(t.path("out")), "wrote")
+    result = t.fails(1, "sum", "1", "2", "4", "3")
+    t.contains(result.err, "2 and 3: the second fills a gap")
+    result = t.succeeds("sum", "1", "2", "4", "--force")
+    t.contains(result.err, "note: 4: does not join 2; added all the same")
+    t.equal(summed(result)["c"], [5, 50, 5, 50])
+    t.equal(read(result.out).comments, [], "what was forced is not continued")
+
+
+def test_a_full_profile_puts_a_gap_right(t):
+    film(t)
+    batch(t, "6", {"a": [9, 90, 3, 30]}, 6, "full", epoch=2)
+    batch(t, "7", {"a": [1, 10, 1, 10], "d": [1, 10, 1, 10]}, 7, epoch=2)
+    result = t.succeeds("sum", "1", "2", "4", "6", "7")
+    t.contains(result.err, "note: 6: batches are missing between 2 and 4; this full profile puts it")
+    t.equal(summed(result), {"a": [10, 100, 4, 40], "d": [1, 10, 1, 10]})
+    t.equal(read(result.out).comments, [stamp(7, "full", epoch=2)])
+    t.equal(t.succeeds("sum", "1", "2", "4", "6", "7", "-q").err, "")
+    t.equal(t.succeeds("sum", "1", "2", "3", "6").err, "", "no delta was left out")
+    result = t.fails(1, "sum", "1", "2", "3", "4", "7")
+    t.contains(result.err, "the full profile that opened epoch 2 is missing")
+    t.contains(t.fails(1, "sum", "6", "1").err, "comes after batch 6 (epoch 2)")
+    t.contains(t.fails(1, "sum", "6", "4").err, "comes after batch 6 (epoch 2)")
+
+
+def test_a_batch_that_came_again_counts_once(t):
+    film(t)
+    batch(t, "2 again", {"a": [1, 10, -3, -30], "b": [1, 10, 1, 10]}, 2, until=3)
+    result = t.succeeds("sum", "1", "2", "2 again")
+    t.contains(result.err, "note: 2 again: is the same window as 2, sent again; this one counts")
+    t.equal(summed(result), {"a": [5, 50, 1, 10], "b": [3, 30, 2, 20]})
+    result = t.succeeds("sum", "1", "2 again", "2")
+    t.contains(result.err, "ends earlier; it does not count")
+    t.equal(summed(result)["b"], [3, 30, 2, 20])
+    result = t.fails(1, "sum", "1", "2 again", "3")
+    t.contains(result.err, "2 again and 3: batch 2 was sent again with more in it, which is missing")
+
+
+def test_windows_have_what_is_in_use(t):
+    film(t)
+    batch(t, "w2", {"a": [1, 10, 1, 10], "b": [0, 0, 1, 10], "c": [5, 50, 5, 50]}, 2, "window")
+    batch(t, "w3", {"a": [0, 0, 1, 10], "b": [0, 0, 1, 10]}, 3, "window")
+    t.equal(summed(t.succeeds("sum", "1", "w2", "w3", "4")), SUM)
+    t.equal(summed(t.succeeds("sum", "1", "2", "w3", "4")), SUM)
+    result = t.succeeds("sum", "w2", "w3")
+    t.equal(summed(result), {"a": [1, 10, 1, 10], "b": [0, 0, 1, 10], "c": [5, 50, 0, 0]})
+    t.equal(read(result.out).comments,
+            [stamp(3, "window", since=1).replace(" from", " first=2 from")])
+
+
+def test_two_processes_are_told_apart(t):
+    film(t)
+    batch(t, "other", {"a": [1, 10, 1, 10]}, 2, tracker="00000000000000cd")
+    result = t.fails(1, "sum", "1", "other")
+    t.contains(result.err, "they come from two processes (00000000000000ab and 00000000000000cd)")
+    t.equal(summed(t.succeeds("sum", "1", "other", "--force"))["a"], [5, 50, 5, 50])
+
+
+def test_live_and_not(t):
+    film(t)
+    t.write("plain", gz(profile([(("a", "main"), [1, 1, 1, 1])], time=T0)))
+    t.contains(t.fails(1, "sum", "plain", "2").err, "the second is of a live heap")
+    t.fails(1, "sum", "plain", "2", "--force")
+    t.contains(t.fails(1, "sum", "1", "plain").err, "it has no stamp")
+    for wrong in ("epoch=1", "kind=what epoch=1 seq=2 from=1 to=2 id=1", stamp(2)[17:-17],
+                  stamp(2)[17:].replace("seq=2", "seq=0"), stamp(2)[17:].replace("ab", "xy")):
+        t.write("bad", profile([], comments=[f"pprofdelta: live {wrong}"], time=T0))
+        t.contains(t.fails(1, "sum", "1", "bad").err, "the stamp cannot be understood")
+
+
+def test_a_delta_of_two_full_ones(t):
+    """The ordinary delta takes full profiles, and none of the others; it adds up with them."""
+    film(t)
+    batch(t, "6", {"a": [9, 90, 3, 30], "b": [2, 20, 0, 0]}, 6, "full", epoch=2)
+    t.succeeds("1", "6", "-o", "by hand")
+    t.equal(read(t.load("by hand")).comments,
+            [f"pprofdelta: delta from={T0 + SECOND} to={T0 + 6 * SECOND}"])
+    t.equal(summed(t.succeeds("sum", "1", "by hand")), {"a": [9, 90, 3, 30], "b": [2, 20, 0, 0]})
+    t.contains(t.fails(1, "1", "2").err, "already a delta")

@@ -1,0 +1,151 @@
+"""What the tests of the agent share: running a program with and without it."""
+
+import os
+import shutil
+import signal
+import subprocess
+import time
+
+import recorded
+
+TIMEOUT = 120
+
+
+class Ran:
+    def __init__(self, done):
+        self.code, self.out, self.err = done.returncode, done.stdout, done.stderr.decode()
+
+    @property
+    def noise(self):
+        """What the agent said."""
+        return [line for line in self.err.splitlines() if line.startswith("pprofdelta: ")]
+
+    @property
+    def rest(self):
+        """What the program said."""
+        return [line for line in self.err.splitlines() if not line.startswith("pprofdelta: ")]
+
+
+def plainly(t, *command, **kwargs):
+    return Ran(subprocess.run(command, cwd=t.dir, capture_output=True, timeout=TIMEOUT,
+                              stdin=subprocess.DEVNULL, check=False, **kwargs))
+
+
+def record(t, *command, options=(), **kwargs):
+    """Runs the command under `pprofdelta record -o out`."""
+    where = () if any(o.startswith(("-o", "--to")) for o in options) else ("-o", t.path("out"))
+    return plainly(t, t.binary, "record", *where, *options, "--", *command, **kwargs)
+
+
+def same(t, *command, options=(), code=None, **kwargs):
+    """With the agent and without: the same output and exit status. Returns the run with it."""
+    without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, **kwargs)
+    t.equal(under.out, without.out, f"stdout of {command[0]}")
+    t.equal(under.rest, without.rest, f"stderr of {command[0]}")
+    t.equal(under.code, without.code, f"exit status of {command[0]}")
+    if code is not None:
+        t.equal(under.code, code, f"exit status of {command[0]}")
+    return under
+
+
+def quiet(t, ran):
+    t.equal(ran.noise, [], "the agent said something")
+    return ran
+
+
+def target(t, name):
+    return os.path.join(t.targets, name)
+
+
+def need(t, *programs):
+    for program in programs:
+        if not shutil.which(program):
+            t.skip(f"{program} is not here")
+
+
+def opened(t, *paths, index="inuse_space"):
+    """What `go tool pprof -top` makes of it; that it can is what is checked."""
+    need(t, "go")
+    done = subprocess.run(["go", "tool", "pprof", "-top", "-nodecount=10000",
+                           f"-sample_index={index}", *paths],
+                          capture_output=True, text=True, check=False, timeout=600,
+                          env={**os.environ, "GOFLAGS": "-mod=mod", "HOME": t.dir,
+                               "GOCACHE": os.environ.get("GOCACHE", "/var/tmp/pprofdelta-gocache")})
+    t.check(done.returncode == 0, f"go tool pprof: {done.stderr[-500:]}")
+    t.contains(done.stdout, "flat%")
+    return done.stdout
+
+
+def checked(t, folder):
+    """Every file of the folder is a valid profile, and nothing else lies there."""
+    paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder))]
+    strange = [path for path in paths if not path.endswith((".pb.gz", ".top.txt"))]
+    t.equal(strange, [], "files that should not be there")
+    valid = [path for path in paths if path.endswith(".pb.gz")]
+    t.check(valid, "nothing was recorded")
+    done = plainly(t, t.binary, "check", "-q", *valid)
+    t.equal((done.code, done.err), (0, ""), "pprofdelta check")
+    found = recorded.profiles(folder)
+    for profiles in found.values():
+        for one in {p.id: None for p in profiles}:  # programs that the process has been, in order
+            summed(t, [p for p in profiles if p.id == one])
+    return found
+
+
+def summed(t, profiles):
+    """`pprofdelta sum` of a program's profiles says what adding them up by hand does."""
+    out = t.path("summed.pb.gz")
+    done = plainly(t, t.binary, "sum", *[p.path for p in profiles], "-o", out)
+    t.equal((done.code, done.err), (0, ""), "pprofdelta sum")
+    got = recorded.Profile(out)
+    t.equal((got.kind, got.epoch, got.sequence), ("full", profiles[-1].epoch, profiles[-1].sequence))
+    t.equal(recorded.add_up([got]), recorded.add_up(profiles), "pprofdelta sum: what is in use")
+    for column in (recorded.ALLOC_OBJECTS, recorded.ALLOC_BYTES):
+        begun = max(i for i, p in enumerate(profiles) if p.kind == "full")
+        t.equal(got.total(column), sum(p.total(column) for p in profiles[begun:]),
+                "pprofdelta sum: what was allocated")
+    os.remove(out)
+
+
+def only(t, found):
+    """The profiles of the one process that was recorded."""
+    t.equal(len(found), 1, "processes that were recorded")
+    return next(iter(found.values()))
+
+
+def until(condition, seconds=30):
+    """Waits for something that is to happen."""
+    end = time.monotonic() + seconds
+    while not condition():
+        if time.monotonic() > end:
+            return False
+        time.sleep(0.02)
+    return True
+
+
+def start(t, *command, options=(), **kwargs):
+    return subprocess.Popen([t.binary, "record", "-o", t.path("out"), *options, "--", *command],
+                            cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                            stderr=subprocess.PIPE, **kwargs)
+
+
+def stop(t, process, number=signal.SIGTERM):
+    process.send_signal(number)
+    try:
+        return process.communicate(timeout=TIMEOUT)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.communicate()
+        raise
+
+
+def counted(t):
+    """How many profiles there are by now."""
+    try:
+        return sum(name.endswith(".pb.gz") for name in os.listdir(t.path("out")))
+    except FileNotFoundError:
+        return 0
+
+
+def near(t, got, want, share, what):
+    t.check(abs(got - want) <= share * want, f"{what}: {got} is not within {share:.0%} of {want}")

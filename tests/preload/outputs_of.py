@@ -1,0 +1,217 @@
+"""Where profiles go, when, and what happens where they cannot go."""
+
+import os
+import resource
+import shutil
+import signal
+import stat
+import subprocess
+
+import recorded
+from agents import (checked, counted, only, plainly, quiet, record, start, stop, target, until)
+
+ALLOCATE = """
+import sys, time
+kept = []
+for round in range(int(sys.argv[1])):
+    kept.append([bytes(50000) for _ in range(20)])
+    time.sleep(0.01)
+print(len(kept))
+"""
+
+
+def python(rounds, *more):
+    return ["/usr/bin/python3", "-c", ALLOCATE, str(rounds), *more]
+
+
+def test_every_interval(t):
+    quiet(t, record(t, *python(60), options=["--interval=100ms"]))
+    windows = only(t, checked(t, t.path("out")))
+    t.check(len(windows) >= 4, f"{len(windows)} windows of 600 ms by 100 ms")
+
+
+def test_at_exit_alone(t):
+    quiet(t, record(t, *python(5)))
+    t.equal(len(only(t, checked(t, t.path("out")))), 1)
+
+
+def test_on_a_signal(t):
+    for options, number in (([], signal.SIGUSR2), (["--signal=USR1"], signal.SIGUSR1),
+                            (["--signal=RTMIN+3"], signal.SIGRTMIN + 3)):
+        process = start(t, *python(3000), options=options)
+        try:
+            before = counted(t)
+            until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 2)
+            process.send_signal(number)
+            t.check(until(lambda: counted(t) > before), f"no window after signal {number}")
+            t.check(process.poll() is None, "the signal ended the program")
+        finally:
+            stop(t, process, signal.SIGKILL)
+    checked(t, t.path("out"))
+
+
+def test_no_signal(t):
+    process = start(t, *python(3000), options=["--signal=none"])
+    until(lambda: len(os.listdir(f"/proc/{process.pid}/task")) == 2)
+    stop(t, process, signal.SIGUSR2)
+    t.equal(process.returncode, -signal.SIGUSR2)
+
+
+def test_a_signal_that_is_ignored_stays_so(t):
+    code = "import signal; print(signal.getsignal(signal.SIGUSR2) is signal.SIG_IGN)"
+    ran = record(t, "bash", "-c", "trap '' USR2; exec /usr/bin/python3 -c \"$0\"", code)
+    t.equal(ran.out, b"True\n")
+
+
+def test_signals_are_inherited_as_they_were(t):
+    show = ["grep", "-E", "^Sig(Blk|Ign)", "/proc/self/status"]
+    t.equal(record(t, *show).out, plainly(t, *show).out)
+
+
+def test_the_environment_is_otherwise_the_same(t):
+    own = ("PPROFDELTA_RECORD_", "LD_PRELOAD=", "_=")
+    lines = [{line for line in run(t, "env").out.decode().splitlines() if not line.startswith(own)}
+             for run in (plainly, record)]
+    t.equal(lines[0], lines[1])
+    env = {**os.environ, "LD_PRELOAD": "libm.so.6"}
+    preload = [line for line in record(t, "env", env=env).out.decode().splitlines()
+               if line.startswith("LD_PRELOAD=")][0]
+    t.check(preload.endswith(":libm.so.6"), f"what was preloaded is lost: {preload}")
+
+
+def test_the_command(t):
+    ran = record(t, *python(30), options=["--interval=100ms", "--to=gzip -dc >got.$$"])
+    quiet(t, ran)
+    got = [name for name in os.listdir(t.dir) if name.startswith("got.")]
+    t.check(len(got) >= 2, f"{len(got)} profiles")
+    for name in got:
+        os.rename(t.path(name), t.path(name + ".pb"))
+    t.succeeds("check", *[name + ".pb" for name in got])
+    t.check(not os.path.exists(t.path("out")), "there are files too")
+
+
+def test_the_command_is_not_recorded(t):
+    record(t, *python(5), options=["--to=env >seen"])
+    seen = t.load("seen").decode()
+    t.lacks(seen, "PPROFDELTA_RECORD", "LD_PRELOAD")
+    t.contains(seen, "PATH=")
+
+
+def test_a_command_that_fails_gets_it_again(t):
+    """The first windows are refused; the one that is taken has their events, under their number."""
+    flaky = t.write("flaky", b"#!/bin/sh\nn=$(cat n 2>/dev/null || echo 0)\necho $((n + 1)) >n\n"
+                             b"[ $n -ge 3 ] || exit 9\ncat >heap.$$.$(printf %06d $n).pb.gz\n")
+    os.chmod(flaky, 0o755)
+    ran = record(t, target(t, "leaks"), "4", "1500",
+                 options=["--rate=1", "--interval=20ms", "--to=./flaky"])
+    t.equal(ran.code, 0)
+    t.equal(len([line for line in ran.noise if "did not take" in line]), 1, "messages")
+    t.contains(ran.err, "status 9")
+    taken = sorted((p for ps in recorded.profiles(t.dir).values() for p in ps),
+                   key=lambda p: p.sequence)
+    t.check(taken, "nothing was taken")
+    t.equal(taken[0].kind, "full")
+    sums = sum(size for stack, (_, size) in recorded.add_up(taken).items()
+               if "leak_by_new" in stack)
+    t.equal(sums, 4 * 500 * 4000)
+
+
+def test_the_folder_vanishes(t):
+    process = start(t, *python(150), options=["--interval=50ms"])
+    t.check(until(lambda: counted(t) >= 2), "nothing was written")
+    os.rename(t.path("out"), t.path("gone"))
+    out, err = process.communicate(timeout=60)
+    t.equal((process.returncode, out), (0, b"150\n"))
+    t.equal(err.decode().count("pprofdelta: "), 1, "messages")
+    t.contains(err.decode(), "no such file or directory")
+
+
+def test_the_folder_comes_back(t):
+    process = start(t, *python(200), options=["--interval=50ms", "--rate=4k"])
+    t.check(until(lambda: counted(t) >= 2), "nothing was written")
+    os.rename(t.path("out"), t.path("gone"))
+    until(lambda: False, 0.3)
+    os.rename(t.path("gone"), t.path("out"))
+    process.communicate(timeout=60)
+    windows = only(t, checked(t, t.path("out")))
+    t.equal([p.sequence for p in windows], list(range(1, len(windows) + 1)), "sequence numbers")
+
+
+def test_files_may_not_grow(t):
+    """A limit on the size of files stands for a full disk: told once, and no signal kills."""
+    def limit():
+        resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
+    ran = record(t, *python(40), options=["--interval=50ms"], preexec_fn=limit)
+    t.equal((ran.code, ran.out), (0, b"40\n"))
+    t.equal(len(ran.noise), 1, f"messages {ran.noise}")
+    t.contains(ran.err, "file too large")
+    t.equal(os.listdir(t.path("out")), [], "what is left")
+
+
+def test_nothing_is_overwritten(t):
+    """Another process of that pid was here before."""
+    os.mkdir(t.path("out"))
+    record(t, "bash", "-c", "echo old >out/heap.$$.000001.pb.gz; exec \"$0\"",
+           target(t, "family"), options=["--rate=1"])
+    olds = [name for name in os.listdir(t.path("out")) if t.load("out/" + name) == b"old\n"]
+    t.equal(len(olds), 1, "the older file")
+    pid = olds[0].split(".")[1]
+    t.check(os.path.exists(t.path(f"out/heap.{pid}.000002.pb.gz")), "the next number is not used")
+
+
+def test_closed_streams(t):
+    """stdin, stdout and stderr may be closed: nothing of ours takes their place."""
+    for streams in (">&-", "2>&-", "<&- >&- 2>&-"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        done = subprocess.run(["bash", "-c", f"exec \"$@\" {streams}", "x", t.binary, "record", "-o",
+                               t.path("out"), "--interval=20ms", "--", *python(20)], cwd=t.dir,
+                              capture_output=True, check=False, timeout=60)
+        t.check(done.stdout in (b"", b"20\n"), f"{streams}: stdout {done.stdout!r}")
+        checked(t, t.path("out"))
+
+
+def test_stderr_that_is_something_else_by_now(t):
+    """A program that makes its descriptor 2 a data file finds no message in it."""
+    code = ("import os, time\nfd = os.open('data', os.O_CREAT | os.O_WRONLY)\nos.dup2(fd, 2)\n"
+            "kept = [bytes(50000) for _ in range(100)]\ntime.sleep(0.5)\n")
+    os.mkdir(t.path("out"))
+    ran = record(t, "bash", "-c", "rmdir out; exec /usr/bin/python3 -c \"$0\"", code,
+                 options=["--interval=50ms"])
+    t.equal(ran.code, 0)
+    t.equal(t.load("data"), b"")
+
+
+def test_modes(t):
+    old = os.umask(0o027)
+    try:
+        quiet(t, record(t, *python(3)))
+    finally:
+        os.umask(old)
+    for name in os.listdir(t.path("out")):
+        mode = stat.S_IMODE(os.stat(t.path("out/" + name)).st_mode)
+        t.equal(mode, 0o640, name)
+
+
+def test_what_cannot_be_run(t):
+    for command, word in ((["./missing"], "No such file"), (["/"], "cannot")):
+        ran = record(t, *command)
+        t.equal(ran.code, 1)
+        t.contains(ran.err, word)
+    t.equal(record(t, "sh", "-c", "exit 7").code, 7, "the command's status")
+
+
+def test_wrong_options(t):
+    for args in (["--interval=0", "true"], ["--interval=x", "true"], ["--rate=0", "true"],
+                 ["--signal=KILLER", "true"], ["--threshold=many", "true"], [],
+                 ["-o", "x", "--to=y", "true"], ["--what", "true"], ["-o", "", "true"]):
+        t.fails(2, "record", *args)
+    t.write("file", b"")
+    t.fails(1, "record", "-o", "file", "--", "true")
+    t.fails(1, "record", "-o", "no/such/folder", "--", "true")
+    t.contains(t.succeeds("record", "--help").text, "--interval")
+
+
+def test_arguments_are_the_commands_own(t):
+    t.equal(record(t, "echo", "-o", "--rate", "--", "x").out, b"-o --rate -- x\n")
+    done = plainly(t, t.binary, "record", "-o", t.path("out"), "echo", "--help")
+    t.equal(done.out, plainly(t, "echo", "--help").out)

@@ -1,0 +1,206 @@
+"""Programs of our own, which know what they did."""
+
+import os
+import re
+import subprocess
+
+import recorded
+from agents import (checked, near, only, plainly, quiet, record, same, target)
+
+EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
+
+
+def leaked(out):
+    return {name: int(size) for name, size in re.findall(rb"(leak_\w+) (\d+)", out)}
+
+
+def sums_of(profile, column):
+    sums = {}
+    for stack, values in profile.samples:
+        for name in stack:
+            if name.startswith("leak_"):
+                sums[name] = sums.get(name, 0) + values[column]
+                break
+    return sums
+
+
+def test_leaks_are_found_to_the_byte(t):
+    ran = same(t, target(t, "leaks"), "4", options=[EVERYTHING])
+    profile = only(t, checked(t, t.path("out")))[-1]
+    wanted = {name.decode(): size for name, size in leaked(ran.out).items()}
+    t.check(len(wanted) == 5, f"the program leaked {wanted}")
+    t.equal(sums_of(profile, recorded.INUSE_BYTES), wanted)
+    for name in wanted:
+        stacks = [stack for stack, _ in profile.samples if name in stack]
+        t.check(all("run" in stack for stack in stacks), f"{name} was not called by run: {stacks}")
+    t.equal(profile.types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
+                            "inuse_space/bytes"])
+
+
+def test_leaks_are_estimated(t):
+    ran = quiet_but_for_memory(t, same(t, target(t, "leaks"), "16", options=["--rate=16k"]))
+    profile = only(t, checked(t, t.path("out")))[-1]
+    wanted = {name.decode(): size for name, size in leaked(ran.out).items()}
+    got = sums_of(profile, recorded.INUSE_BYTES)
+    for name, size in wanted.items():
+        # 20 MB and more at 16 kB: a thousand samples, 3% off at one sigma
+        near(t, got.get(name, 0), size, 0.2, name)
+
+
+def quiet_but_for_memory(t, ran):
+    t.check(all("allocation of" in line for line in ran.noise), f"said {ran.noise}")
+    t.check(len(ran.noise) <= 1, f"said more than once: {ran.noise}")
+    return ran
+
+
+def test_deltas_add_up(t):
+    """The deltas of many windows say in the end what one profile of the whole says."""
+    ran = quiet_but_for_memory(t, record(t, target(t, "leaks"), "8",
+                                         options=[EVERYTHING, "--interval=20ms"]))
+    windows = only(t, checked(t, t.path("out")))
+    t.equal([p.sequence for p in windows], list(range(1, len(windows) + 1)))
+    t.equal({p.id for p in windows}, {windows[0].id})
+    t.equal([p.kind for p in windows], ["full"] + ["delta"] * (len(windows) - 1))
+    sums = {}
+    for stack, (_, size) in recorded.add_up(windows).items():
+        for name in stack:
+            if name.startswith("leak_"):
+                sums[name] = sums.get(name, 0) + size
+                break
+    t.equal(sums, {name.decode(): size for name, size in leaked(ran.out).items()})
+
+
+def test_snapshots_say_what_is_in_use(t):
+    ran = record(t, target(t, "leaks"), "2", options=[EVERYTHING, "--interval=20ms", "--snapshot"])
+    last = only(t, checked(t, t.path("out")))[-1]
+    t.check(last.kind in ("window", "full"), f"the last is a {last.kind}")
+    t.equal(sums_of(last, recorded.INUSE_BYTES),
+            {name.decode(): size for name, size in leaked(ran.out).items()})
+
+
+def test_the_whole_family(t):
+    """Every function does what it does without the agent, and balanced use leaves nothing."""
+    quiet_but_for_memory(t, same(t, target(t, "family")))
+    quiet_but_for_memory(t, same(t, target(t, "family"), "3000", options=[EVERYTHING]))
+    found = recorded.profiles(t.path("out"))
+    profile = max((p for ps in found.values() for p in ps), key=lambda p: p.total(0))
+    in_use = {stack: values for stack, values in profile.samples
+              if "go_round" in stack and values[recorded.INUSE_OBJECTS]}
+    t.equal(in_use, {}, "in use after balanced rounds")
+    seen = sum(values[recorded.ALLOC_OBJECTS] for stack, values in profile.samples
+               if "go_round" in stack)
+    t.equal(seen, 3000 * 12, "allocations")
+
+
+def test_out_of_memory(t):
+    ran = same(t, target(t, "exhaust"), code=3)
+    t.equal(ran.out, b"out of memory: Cannot allocate memory\n")
+    t.check(len(ran.noise) == 1 and "failed" in ran.noise[0], f"said {ran.noise}")
+    tops = [name for name in os.listdir(t.path("out")) if name.endswith(".top.txt")]
+    t.equal(len(tops), 1, "files with the largest sites")
+    text = t.load(os.path.join("out", tops[0])).decode()
+    t.check(text.startswith("heap profile:"), f"not a heap profile: {text[:80]}")
+    t.contains(ran.noise[0], tops[0])
+    inuse = int(re.match(r"heap profile:\s*\d+:\s*(\d+)", text).group(1))
+    t.check(50e6 < inuse < 300e6, f"{inuse} bytes in use of 256 MiB")
+    checked(t, t.path("out"))
+
+
+def test_threshold(t):
+    ran = record(t, target(t, "exhaust"), options=["--threshold=64M", "--interval=1h"])
+    t.check(any("67108864 bytes are in use" in line for line in ran.noise), f"said {ran.noise}")
+    tops = [name for name in os.listdir(t.path("out")) if name.endswith(".top.txt")]
+    t.check(len(tops) >= 1, "no file with the largest sites")
+
+
+def test_forks(t):
+    quiet(t, same(t, target(t, "forks"), "30", options=["--rate=16k", "--interval=30ms"]))
+    found = checked(t, t.path("out"))
+    t.check(len(found) >= 30, f"{len(found)} processes of 31 were recorded")
+    t.equal(len({p.id for ps in found.values() for p in ps if p.sequence == 1}),
+            sum(1 for ps in found.values() for p in ps if p.sequence == 1), "identities")
+    kept = [ps for ps in found.values()
+            if any("keep_in_child" in stack for p in ps for stack, _ in p.samples)]
+    t.check(len(kept) >= 28, f"{len(kept)} of 30 children show what they kept")
+    for windows in kept:
+        size = sum(values[recorded.INUSE_BYTES] for p in windows[:1] for stack, values in p.samples
+                   if "keep_in_child" in stack)
+        near(t, size, 4_000_000, 0.5, "what a child kept")
+
+
+def test_exec(t):
+    """A program that becomes another keeps its pid: neither overwrites the other's windows."""
+    script = "x=$(printf '%0400000d' 1); y=$x$x; exec \"$0\""
+    ran = same(t, "bash", "-c", script, target(t, "leaks"), options=["--rate=4k"])
+    quiet_but_for_memory(t, ran)
+    found = checked(t, t.path("out"))
+    several = [ps for ps in found.values() if len({p.id for p in ps}) > 1]
+    t.check(several, "nobody shows a window before the exec and one behind it")
+    for windows in several:
+        names = [os.path.basename(p.path).split(".")[2] for p in windows]
+        t.equal(names, sorted(set(names)), "numbers")
+
+
+def test_plugins(t):
+    """Code that was unloaded, and other code in its place, keep their own names."""
+    paths = [target(t, f"libplugin_{name}.so") for name in ("one", "two")]
+    quiet(t, same(t, target(t, "plugin"), *paths, options=[EVERYTHING]))
+    profile = only(t, checked(t, t.path("out")))[-1]
+    sums = sums_of(profile, recorded.ALLOC_BYTES)
+    t.equal(sums, {"leak_in_one": 5 * 20 * 100000, "leak_in_two": 5 * 10 * 300000})
+
+
+def test_manners(t):
+    """Neither descriptors nor children nor signals nor errno show that somebody is there."""
+    for options in (["--interval=5ms", "--rate=512"], ["--interval=5ms", "--to=cat >>got"]):
+        quiet(t, same(t, target(t, "manners"), "600", options=options))
+    t.check(os.path.getsize(t.path("got")) > 0, "the command got nothing")
+    t.check(len(checked(t, t.path("out"))) >= 1, "nothing was recorded")
+
+
+def test_own_malloc(t):
+    ran = same(t, target(t, "ownmalloc"))
+    t.equal(len(ran.noise), 1, "messages")
+    t.contains(ran.err, "brings its own malloc")
+    t.equal(os.listdir(t.path("out")), [])
+
+
+def test_static_is_refused(t):
+    path = target(t, "static")
+    if not os.path.exists(path):
+        t.skip("no static executable could be built")
+    ran = record(t, path)
+    t.equal((ran.code, ran.out), (1, b""))
+    t.contains(ran.err, "linked statically", path)
+
+
+def test_setuid_is_refused(t):
+    copy = t.path("copy")
+    subprocess.run(["cp", target(t, "family"), copy], check=True)
+    for mode, word in ((0o4755, "setuid"), (0o2755, "setgid")):
+        os.chmod(copy, mode)
+        ran = record(t, "./copy")
+        t.equal((ran.code, ran.out), (1, b""))
+        t.contains(ran.err, f"is {word}")
+    script = t.write("script", f"#!{copy}\n".encode())
+    os.chmod(script, 0o755)
+    t.contains(record(t, "./script").err, "is setgid")
+
+
+def test_sanitizers_are_refused(t):
+    path = target(t, "sanitized")
+    if not os.path.exists(path):
+        t.skip("no executable with a sanitizer could be built")
+    ran = record(t, path)
+    t.equal((ran.code, ran.out), (1, b""))
+    t.contains(ran.err, "sanitizer")
+
+
+def test_twice(t):
+    """record within record: one agent, one recording."""
+    inner = 'exec "$0" record -o inner "$1"'  # the command itself may be linked statically
+    ran = record(t, "bash", "-c", inner, t.binary, target(t, "family"))
+    t.equal(ran.code, 0)
+    quiet_but_for_memory(t, ran)
+    t.equal(len(recorded.files(t.path("inner"))), 1)
+    t.equal(plainly(t, target(t, "family")).out, ran.out)

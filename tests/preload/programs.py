@@ -1,0 +1,151 @@
+"""Programs of others, as they come: the same output with the agent, and profiles that open."""
+
+import glob
+import os
+import re
+import shutil
+import socket
+import subprocess
+
+import recorded
+from agents import (TIMEOUT, checked, need, opened, plainly, quiet, record, same, start, stop, target,
+                    until)
+
+
+def largest(found):
+    """The profiles of the process that allocated most."""
+    return max(found.values(), key=lambda ps: sum(p.total(recorded.ALLOC_BYTES) for p in ps))
+
+
+def free_port():
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return probe.getsockname()[1]
+
+
+def test_redis(t):
+    need(t, "redis-server", "redis-benchmark", "redis-cli")
+    port = str(free_port())
+    process = start(t, "redis-server", "--port", port, "--save", "", "--bind", "127.0.0.1",
+                    options=["--interval=300ms", "--rate=64k"])
+
+    def cli(*words):
+        return plainly(t, "redis-cli", "-p", port, *words)
+
+    try:
+        t.check(until(lambda: cli("ping").out == b"PONG\n"), "the server does not answer")
+        bench = plainly(t, "redis-benchmark", "-p", port, "-n", "20000", "-r", "20000", "-q",
+                        "-d", "500", "-t", "set,get,lpush,lpop,sadd,hset,mset")
+        t.equal(bench.code, 0, "redis-benchmark")
+        t.check(bench.out.count(b"requests per second") >= 7, f"{bench.out!r}")
+        t.check(int(re.search(rb"\d+", cli("dbsize").out).group()) > 10000, "the keys are lost")
+        t.equal(cli("debug", "jmap").code, 0)
+        cli("bgsave")  # it forks
+        cli("shutdown", "nosave")
+        out, err = process.communicate(timeout=TIMEOUT)
+    finally:
+        if process.poll() is None:
+            stop(t, process)
+    t.equal(process.returncode, 0)
+    t.lacks(err.decode() + out.decode(), "pprofdelta:", "crashed", "BUG REPORT")
+    windows = largest(checked(t, t.path("out")))
+    t.check(len(windows) >= 2, f"{len(windows)} windows")
+    in_use = sum(size for _, size in recorded.add_up(windows).values())
+    t.check(in_use >= 0, f"{in_use} bytes in use at the end")
+    t.check(sum(p.total(recorded.ALLOC_BYTES) for p in windows) > 20e6, "allocations are missing")
+    opened(t, windows[0].path, index="alloc_space")
+
+
+def test_python(t):
+    code = ("import json, sys, threading, subprocess\n"
+            "def work(): return len(json.dumps([{'key': i, 'text': str(i) * 50} for i in "
+            "range(20000)]))\n"
+            "ts = [threading.Thread(target=work) for _ in range(4)]\n"
+            "[x.start() for x in ts]; [x.join() for x in ts]\n"
+            "print(work(), subprocess.run(['echo', 'child'], capture_output=True).stdout)\n"
+            "import os; pid = os.fork()\n"
+            "if pid == 0: work(); os._exit(4)\n"
+            "print(os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1]))\n"
+            "print('to stderr', file=sys.stderr); sys.exit(5)\n")
+    quiet(t, same(t, "/usr/bin/python3", "-c", code, options=["--interval=100ms", "--rate=32k"],
+                  code=5))
+    found = checked(t, t.path("out"))
+    t.check(len(found) >= 3, f"{len(found)} processes: Python, its child and echo")
+    opened(t, largest(found)[0].path, index="alloc_space")
+
+
+def test_sqlite(t):
+    need(t, "sqlite3")
+    script = ("CREATE TABLE t(a INTEGER PRIMARY KEY, b TEXT);"
+              "WITH RECURSIVE c(x) AS (SELECT 1 UNION ALL SELECT x+1 FROM c WHERE x<50000) "
+              "INSERT INTO t SELECT x, hex(zeroblob(x % 60)) FROM c;"
+              "CREATE INDEX i ON t(b);"
+              "SELECT count(*), sum(length(b)), max(b) FROM t;"
+              "SELECT group_concat(a) FROM (SELECT a FROM t ORDER BY b DESC, a LIMIT 2000);")
+    quiet(t, same(t, "sqlite3", ":memory:", script, options=["--rate=64k"]))
+    windows = largest(checked(t, t.path("out")))
+    t.check(windows[-1].total(recorded.ALLOC_BYTES) > 1e6, "allocations are missing")
+    opened(t, windows[-1].path, index="alloc_space")
+
+
+def test_bash(t):
+    script = ("f() { local x=$(seq 1 20000); echo ${#x}; }\n"
+              "for i in 1 2 3 4 5; do (f; f) & wait $!; echo $?; done\n"
+              "echo a b c | tr ' ' '\\n' | sort -r | while read l; do echo \"<$l>\"; done\n"
+              "cat <(echo one) <(echo two); trap 'echo bye' EXIT; exit 6")
+    quiet(t, same(t, "bash", "-c", script, options=["--rate=16k"], code=6))
+    found = checked(t, t.path("out"))
+    t.check(len(found) > 10, f"{len(found)} processes")
+    opened(t, largest(found)[0].path, index="alloc_space")
+
+
+def test_leaks_in_pprof(t):
+    """The top of what is in use has the leaks, with their sizes, for somebody who has only pprof."""
+    record(t, target(t, "leaks"), "4", options=["--rate=1"])
+    windows = largest(checked(t, t.path("out")))
+    text = opened(t, windows[-1].path)
+    found = {}
+    for line in text.splitlines():
+        match = re.match(r"\s*([\d.]+)(kB|MB)?\s.*\s(leak_\w+)", line)
+        if match:
+            found[match.group(3)] = float(match.group(1)) * {"kB": 1 / 1024, "MB": 1}[match.group(2)]
+    wanted = {"leak_by_malloc": 4.06, "leak_by_new": 8.0, "leak_by_array": 4.8}
+    for name, size in wanted.items():
+        t.check(name in found, f"{name} is not in {text}")
+        t.check(abs(found.get(name, 0) - size * 1e6 / 2**20) < 0.02, f"{name}: {found.get(name)} MB")
+
+
+def test_top_in_pprof(t):
+    record(t, target(t, "exhaust"))
+    tops = glob.glob(os.path.join(t.path("out"), "*.top.txt"))
+    t.contains(opened(t, *tops), "flat%")
+
+
+def test_other_allocators(t):
+    """Another malloc that is preloaded stays behind the agent, also where it has operators of its
+    own."""
+    for name in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4"):
+        path = next(iter(glob.glob(f"/usr/lib/*/{name}")), None)
+        if not path:
+            continue
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        env = {**os.environ, "LD_PRELOAD": path}
+        ran = same(t, target(t, "leaks"), "4", options=["--rate=1"], env=env)
+        wanted = {n.decode(): int(size) for n, size in re.findall(rb"(leak_\w+) (\d+)", ran.out)}
+        profile = largest(checked(t, t.path("out")))[-1]
+        sums = {}
+        for stack, values in profile.samples:
+            leak = next((n for n in stack if n.startswith("leak_")), None)
+            if leak:
+                sums[leak] = sums.get(leak, 0) + values[recorded.INUSE_BYTES]
+        t.equal(sums, wanted, name)
+    if not t.checks:
+        t.skip("neither jemalloc nor tcmalloc is here")
+
+
+def test_no_samples_no_thread(t):
+    """A program that allocates little stays single-threaded."""
+    ran = record(t, "cat", "/proc/self/status", options=["--rate=1T"])
+    t.contains(ran.out.decode(), "Threads:\t1\n")
+    t.equal(sum(len(ps) for ps in checked(t, t.path("out")).values()), 1)
+    subprocess.run(["true"], check=True)

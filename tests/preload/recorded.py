@@ -1,0 +1,125 @@
+"""Reading what the agent wrote, apart from the code under test: profiles decoded field by field, and
+addresses named by nm, from the files that the mappings name."""
+
+import bisect
+import os
+import re
+import subprocess
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+
+import pb  # noqa: E402
+
+ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES = range(4)
+NAME = re.compile(r"heap\.(\d+)\.(\d{6})\.pb\.gz$")
+STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
+_tables = {}
+
+
+def symbols(path):
+    """Sorted (address, name) of a file's functions, and its loaded segments (offset, address)."""
+    if path not in _tables:
+        def run(*command):
+            return subprocess.run([*command, path], capture_output=True, text=True,
+                                  check=False).stdout
+        rows = [line.split() for line in (run("nm", "-C") or "").splitlines()]
+        named = sorted((int(row[0], 16), " ".join(row[2:])) for row in rows
+                       if len(row) > 2 and row[1] in "tTwW")
+        loads = [line.split() for line in run("readelf", "-lW").splitlines() if " LOAD " in line]
+        _tables[path] = named, [(int(row[1], 16), int(row[2], 16), int(row[4], 16))
+                                for row in loads]
+    return _tables[path]
+
+
+def name_of(path, offset):
+    named, loads = symbols(path)
+    for begin, address, length in loads:
+        if begin <= offset < begin + length:
+            at = bisect.bisect_right(named, (offset - begin + address, "\xff")) - 1
+            return named[at][1].split("(")[0] if at >= 0 else "?"
+    return "?"
+
+
+class Profile:
+    """samples: (stack, values), where a stack is names, leaf first."""
+
+    def __init__(self, path):
+        self.path = path
+        with open(path, "rb") as file:
+            data = pb.inflate(file.read())
+        top = {}
+        for field, value in pb.fields(data):
+            top.setdefault(field, []).append(value)
+        strings = [s.decode() for s in top[6]]
+        self.comments = [strings[i] for v in top.get(13, []) for i in pb.numbers(v)]
+        self.types = []
+        for entry in top[1]:
+            f = dict(pb.fields(entry))
+            self.types.append(f"{strings[f[1]]}/{strings[f[2]]}")
+        self.mappings = {}
+        for entry in top.get(3, []):
+            f = dict(pb.fields(entry))
+            self.mappings[f[1]] = (f.get(2, 0), f.get(3, 0), f.get(4, 0), strings[f.get(5, 0)],
+                                   strings[f.get(6, 0)])
+        places = {}
+        for entry in top.get(4, []):
+            f = dict(pb.fields(entry))
+            places[f[1]] = self._name(f.get(2, 0), f.get(3, 0))
+        self.samples = []
+        for entry in top.get(2, []):
+            stack, values = [], []
+            for field, value in pb.fields(entry):
+                if field == 1:
+                    stack += [places[i] for i in pb.numbers(value)]
+                elif field == 2:
+                    values += [pb.signed(v) for v in pb.numbers(value)]
+            self.samples.append((tuple(stack), values))
+        match = STAMP.match(self.comments[0])
+        self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
+        self.kind, self.id = match.group(3), match.group(6)
+
+    def _name(self, mapping, address):
+        if mapping not in self.mappings:
+            return "?"
+        start, _, offset, path, _ = self.mappings[mapping]
+        return name_of(path, address - start + offset) if os.path.exists(path) else "?"
+
+    def total(self, column):
+        return sum(values[column] for _, values in self.samples)
+
+    def by_function(self, column):
+        """The sum over the samples in whose stack the function is, for each function."""
+        sums = {}
+        for stack, values in self.samples:
+            for name in set(stack):
+                sums[name] = sums.get(name, 0) + values[column]
+        return sums
+
+
+def add_up(profiles):
+    """In-use values of a process, by stack: the last full profile and the deltas behind it."""
+    sums = {}
+    for profile in profiles:
+        if profile.kind in ("full", "window"):
+            sums = {}
+        for stack, values in profile.samples:
+            at = sums.setdefault(stack, [0, 0])
+            at[0] += values[INUSE_OBJECTS]
+            at[1] += values[INUSE_BYTES]
+    return {stack: values for stack, values in sums.items() if values != [0, 0]}
+
+
+def files(folder):
+    """{pid: paths in order}."""
+    found = {}
+    for name in sorted(os.listdir(folder)):
+        match = NAME.match(name)
+        if match:
+            found.setdefault(int(match.group(1)), []).append(os.path.join(folder, name))
+    return found
+
+
+def profiles(folder):
+    """{pid: profiles in order}."""
+    return {pid: [Profile(path) for path in paths] for pid, paths in files(folder).items()}

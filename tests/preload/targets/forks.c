@@ -1,0 +1,65 @@
+/* Forks while threads allocate: each child allocates on its own, says that all is well, and ends by
+ * _exit or exit, or becomes another program. forks CHILDREN */
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static atomic_bool is_over;
+
+static void churn(int rounds)
+{
+    for (int i = 0; i < rounds; i++) {
+        void *volatile block = malloc((size_t)(i % 5000) + 1);
+        free(block);
+    }
+}
+
+__attribute__((noinline)) static void keep_in_child(void)
+{
+    static void *volatile kept[40];
+    for (int i = 0; i < 40; i++)
+        memset(kept[i] = malloc(100000), 1, 100000);
+}
+
+static void *busy(void *unused)
+{
+    while (!atomic_load(&is_over))
+        churn(1000);
+    return unused;
+}
+
+int main(int argc, char **argv)
+{
+    int children = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, good = 0;
+    pthread_t threads[3];
+    for (int i = 0; i < 3; i++)
+        if (pthread_create(&threads[i], NULL, busy, NULL))
+            return 1;
+    for (int i = 0; i < children; i++) {
+        pid_t pid = fork();
+        if (pid == 0) {
+            churn(5000);
+            keep_in_child();
+            if (i % 3 == 0)
+                _exit(0);
+            if (i % 3 == 1)
+                exit(0);
+            execlp("true", "true", (char *)NULL);
+            _exit(1);
+        }
+        int status;
+        if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
+            good++;
+    }
+    atomic_store(&is_over, true);
+    for (int i = 0; i < 3; i++)
+        pthread_join(threads[i], NULL);
+    /* Nobody may have children that this program did not make. */
+    printf("%d of %d, %s\n", good, children, wait(NULL) == -1 ? "and no more" : "and another");
+    return 0;
+}

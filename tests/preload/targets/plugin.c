@@ -1,0 +1,51 @@
+/* The same source thrice: two plugins, which leak under names of their own, and the program that loads
+ * and unloads them in turn. */
+#include <stddef.h>
+#include <stdlib.h>
+
+#ifdef PLUGIN
+#define NAME2(a, b) a##b
+#define NAME(a, b)  NAME2(a, b)
+
+void *volatile NAME(kept_by_, PLUGIN);
+void *NAME(leak_in_, PLUGIN)(size_t size);
+int run(int count, size_t size);
+
+__attribute__((noinline)) void *NAME(leak_in_, PLUGIN)(size_t size)
+{
+    void *volatile got = malloc(size);
+    return got;
+}
+
+int run(int count, size_t size)
+{
+    for (int i = 0; i < count; i++)
+        NAME(kept_by_, PLUGIN) = NAME(leak_in_, PLUGIN)(size);
+    return count;
+}
+#else
+#include <dlfcn.h>
+#include <stdio.h>
+#include <string.h>
+
+static int use(const char *path, int count, size_t size)
+{
+    int (*run)(int, size_t);
+    void *plugin = dlopen(path, RTLD_NOW), *found = plugin ? dlsym(plugin, "run") : NULL;
+    if (!found)
+        return -1;
+    memcpy(&run, &found, sizeof run);
+    int result = run(count, size);
+    dlclose(plugin);
+    return result;
+}
+
+int main(int argc, char **argv)
+{
+    if (argc < 3)
+        return 2;
+    for (int i = 0; i < 5; i++)
+        printf("%d %d\n", use(argv[1], 20, 100000), use(argv[2], 10, 300000));
+    return 0;
+}
+#endif

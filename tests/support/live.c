@@ -1,0 +1,229 @@
+#include "live.h"
+
+#include "reading.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+void live_add(live_sums *sums, const char *key, const int64_t *values)
+{
+    live_row *row = NULL;
+    for (size_t i = 0; i < sums->len && !row; i++)
+        if (strcmp(sums->rows[i].key, key) == 0)
+            row = &sums->rows[i];
+    if (!row) {
+        ARENA_PUSH(sums->arena, sums->rows, sums->len, sums->cap,
+                   (live_row){.key = arena_text(sums->arena, key)});
+        row = &sums->rows[sums->len - 1];
+    }
+    for (int i = 0; i < LIVE_TYPES; i++)
+        row->values[i] += values[i];
+}
+
+static const int64_t *values_of(const live_sums *sums, const char *key)
+{
+    static const int64_t none[LIVE_TYPES];
+    for (size_t i = 0; i < sums->len; i++)
+        if (strcmp(sums->rows[i].key, key) == 0)
+            return sums->rows[i].values;
+    return none;
+}
+
+static const char *first_difference(const live_sums *a, const live_sums *b, const char *names)
+{
+    for (size_t i = 0; i < a->len; i++) {
+        const int64_t *x = a->rows[i].values, *y = values_of(b, a->rows[i].key);
+        if (memcmp(x, y, sizeof a->rows[i].values) != 0)
+            return arena_format(a->arena,
+                                "%s: %s: %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 ", %" PRId64
+                                " %" PRId64 " %" PRId64 " %" PRId64,
+                                a->rows[i].key, names, x[0], x[1], x[2], x[3], y[0], y[1], y[2],
+                                y[3]);
+    }
+    return NULL;
+}
+
+const char *live_differ(const live_sums *got, const live_sums *want)
+{
+    const char *wrong = first_difference(got, want, "got, wanted");
+    return wrong ? wrong : first_difference(want, got, "wanted, got");
+}
+
+static int compare_texts(const void *a, const void *b)
+{
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+static const char *key_text(arena *a, const uint64_t *stack, size_t depth, const char **labels,
+                            size_t labels_len)
+{
+    buf b = buf_begin(a);
+    for (size_t i = 0; i < depth; i++)
+        buf_format(&b, "%" PRIx64 " ", stack[i]);
+    if (labels_len)
+        qsort(labels, labels_len, sizeof *labels, compare_texts);
+    for (size_t i = 0; i < labels_len; i++)
+        buf_format(&b, "{%s}", labels[i]);
+    return buf_string(&b);
+}
+
+static const char *label_text(arena *a, const char *key, const char *str, int64_t num,
+                              const char *unit)
+{
+    return arena_format(a, "%s=%s %" PRId64 " %s", key ? key : "", str ? str : "", num,
+                        unit ? unit : "");
+}
+
+const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_depth)
+{
+    const char **labels = ARENA_ARRAY(a, const char *, event->labels_len);
+    for (size_t i = 0; i < event->labels_len; i++) {
+        const pprofdelta_heap_label *l = &event->labels[i];
+        labels[i] = label_text(a, l->key, l->str, l->str ? 0 : l->num, l->num_unit);
+    }
+    size_t depth = event->depth < max_depth ? event->depth : max_depth;
+    return key_text(a, event->stack, depth, labels, event->labels_len);
+}
+
+static uint64_t address_of(const Pd__View__Profile *p, uint64_t id)
+{
+    for (size_t i = 0; i < p->n_location; i++)
+        if (p->location[i]->id == id)
+            return p->location[i]->address;
+    return 0;
+}
+
+static const char *sample_key(arena *a, const Pd__View__Profile *p, const Pd__View__Sample *s)
+{
+    uint64_t *stack = ARENA_ARRAY(a, uint64_t, s->n_location_id);
+    const char **labels = ARENA_ARRAY(a, const char *, s->n_label);
+    for (size_t i = 0; i < s->n_location_id; i++)
+        stack[i] = address_of(p, s->location_id[i]);
+    for (size_t i = 0; i < s->n_label; i++)
+        labels[i] =
+            label_text(a, p->string_table[s->label[i]->key], p->string_table[s->label[i]->str],
+                       s->label[i]->num, p->string_table[s->label[i]->num_unit]);
+    return key_text(a, stack, s->n_location_id, labels, s->n_label);
+}
+
+static bool types_are_right(const Pd__View__Profile *p)
+{
+    static const char *const names[][2] = {{"alloc_objects", "count"},
+                                           {"alloc_space", "bytes"},
+                                           {"inuse_objects", "count"},
+                                           {"inuse_space", "bytes"}};
+    for (size_t i = 0; i < LIVE_TYPES; i++)
+        if (p->n_sample_type != LIVE_TYPES ||
+            strcmp(p->string_table[p->sample_type[i]->type], names[i][0]) != 0 ||
+            strcmp(p->string_table[p->sample_type[i]->unit], names[i][1]) != 0)
+            return false;
+    return true;
+}
+
+static const char *behind(const char *text, const char *name)
+{
+    const char *found = strstr(text, name);
+    return found ? found + strlen(name) : "";
+}
+
+static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
+{
+    char again[200];
+    if (p->n_comment != 1)
+        return false;
+    const char *text = p->string_table[p->comment[0]], *kind = strstr(text, " kind=");
+    out->epoch = strtoull(behind(text, " epoch="), NULL, 10);
+    out->sequence = strtoull(behind(text, " seq="), NULL, 10);
+    snprintf(out->kind, sizeof out->kind, "%.*s", kind ? (int)strcspn(kind + 6, " ") : 0,
+             kind ? kind + 6 : "");
+    out->from_nanos = strtoll(behind(text, " from="), NULL, 10);
+    out->to_nanos = strtoll(behind(text, " to="), NULL, 10);
+    out->id = strtoull(behind(text, " id="), NULL, 16);
+    /* It has to be what it is read as, to the letter. */
+    snprintf(again, sizeof again,
+             "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " kind=%s from=%" PRId64
+             " to=%" PRId64 " id=%016" PRIx64,
+             out->epoch, out->sequence, out->kind, out->from_nanos, out->to_nanos, out->id);
+    return strcmp(again, text) == 0 && p->time_nanos == out->to_nanos &&
+           p->duration_nanos == out->to_nanos - out->from_nanos;
+}
+
+bool live_read(arena *a, const void *bytes, size_t len, live_profile *out)
+{
+    reading r;
+    if (reading_make(a, bytes, len, &r) != PPROFDELTA_OK)
+        return false;
+    const Pd__View__Profile *p = r.view;
+    *out = (live_profile){.sums.arena = a, .bytes = bytes, .len = len};
+    if (!types_are_right(p) || !read_stamp(p, out))
+        return false;
+    for (size_t i = 0; i < p->n_sample; i++)
+        live_add(&out->sums, sample_key(a, p, p->sample[i]), p->sample[i]->value);
+    return out->sums.len == p->n_sample; /* one record for each sample */
+}
+
+static live_sums copy(arena *a, const live_sums *of)
+{
+    live_sums sums = {.arena = a};
+    for (size_t i = 0; i < of->len; i++)
+        live_add(&sums, of->rows[i].key, of->rows[i].values);
+    return sums;
+}
+
+void live_receive(live_receiver *r, const live_profile *p)
+{
+    bool is_again = r->has_any && p->id == r->last.id && p->sequence == r->last.sequence;
+    if (strcmp(p->kind, "full") == 0) {
+        r->before = (live_sums){.arena = r->arena};
+    } else if (is_again && p->epoch == r->last.epoch) {
+        ; /* in place of the last */
+    } else if (r->has_any && p->id == r->last.id && p->epoch == r->last.epoch &&
+               p->sequence == r->last.sequence + 1) {
+        r->before = r->now;
+    } else {
+        r->gaps++;
+        return;
+    }
+    r->now = copy(r->arena, &r->before);
+    for (size_t i = 0; i < p->sums.len; i++)
+        live_add(&r->now, p->sums.rows[i].key, p->sums.rows[i].values);
+    r->last = *p;
+    r->has_any = true;
+}
+
+static int take(void *cookie, const void *data, size_t len)
+{
+    live_mail *mail = cookie;
+    mail->calls++;
+    if (mail->refuses)
+        return -1;
+    mail->bytes = memcpy(arena_alloc(mail->arena, len), data, len);
+    mail->len = len;
+    return 0;
+}
+
+pprofdelta_sink live_sink(live_mail *mail)
+{
+    return (pprofdelta_sink){take, mail};
+}
+
+bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
+              pprofdelta_error *err)
+{
+    pprofdelta_adder *adder;
+    live_mail mail = {.arena = a};
+    pprofdelta_sink sink = live_sink(&mail);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_status status = pprofdelta_adder_new(&options, NULL, &adder, err);
+    if (status)
+        return false;
+    for (size_t i = 0; i < len && !status; i++)
+        status = pprofdelta_adder_add(adder, profiles[i].bytes, profiles[i].len, NULL, err);
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, err);
+    pprofdelta_adder_free(adder);
+    return !status && live_read(a, mail.bytes, mail.len, out);
+}

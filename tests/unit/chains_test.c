@@ -1,0 +1,276 @@
+/* Elements that never move, and their index that grows by one chain at a time, held against a plain
+ * list; and what becomes of both without pages. */
+#include "heap/chains.h"
+#include "rng.h"
+#include "seeds.h"
+
+#include <stdlib.h>
+
+typedef struct element {
+    pd_link link;
+    uint64_t value;
+} element;
+
+/* Pages that run out. */
+typedef struct shelf {
+    size_t left, held;
+} shelf;
+
+static void *map(void *cookie, size_t size)
+{
+    shelf *s = cookie;
+    if (!s->left)
+        return NULL;
+    s->left--;
+    s->held += size;
+    return calloc(1, size);
+}
+
+static void unmap(void *cookie, void *ptr, size_t size)
+{
+    ((shelf *)cookie)->held -= size;
+    free(ptr);
+}
+
+static pd_pages pages_of(shelf *s, uint64_t limit)
+{
+    pprofdelta_heap_pages source = {map, unmap, s};
+    pd_pages pages;
+    pd_pages_init(&pages, &source, limit);
+    return pages;
+}
+
+static uint32_t find(const pd_chains *chains, uint32_t hash, uint64_t value)
+{
+    uint32_t number = *pd_chains_head(chains, hash);
+    while (number) {
+        const element *e = pd_pool_at(chains->pool, number);
+        if (e->value == value)
+            return number;
+        number = e->link.next;
+    }
+    return 0;
+}
+
+static bool open_both(pd_pool *pool, pd_chains *chains, pd_pages *pages, uint32_t max)
+{
+    bool is_open = pd_pool_init(pool, pages, sizeof(element), max) && pd_chains_init(chains, pool);
+    CHECK(is_open);
+    return is_open;
+}
+
+/* Few distinct hashes make long chains, many make short ones. */
+static void add_and_remove(uint64_t seed, uint32_t hashes, size_t steps)
+{
+    enum { VALUES = 6000 };
+    static uint32_t numbers[VALUES];
+    memset(numbers, 0, sizeof numbers);
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pd_pool pool = {0};
+    pd_chains chains = {0};
+    rng r = {seed};
+    size_t there = 0;
+    if (!open_both(&pool, &chains, &pages, VALUES))
+        return;
+    for (size_t i = 0; i < steps; i++) {
+        size_t value = rng_below(&r, VALUES);
+        uint32_t hash = (uint32_t)(value * 2654435761U) % hashes;
+        bool full;
+        CHECK(find(&chains, hash, value) == numbers[value]);
+        if (numbers[value] && rng_chance(&r, 60)) {
+            pd_chains_remove(&chains, numbers[value]);
+            pd_pool_give(&pool, numbers[value]);
+            numbers[value] = 0;
+            there--;
+        } else if (!numbers[value]) {
+            numbers[value] = pd_pool_take(&pool, &full);
+            CHECK(numbers[value] && !full);
+            element *e = pd_pool_at(&pool, numbers[value]);
+            e->value = value;
+            pd_chains_add(&chains, numbers[value], hash);
+            there++;
+        }
+        CHECK(chains.len == there);
+    }
+    for (size_t value = 0; value < VALUES; value++)
+        CHECK(find(&chains, (uint32_t)(value * 2654435761U) % hashes, value) == numbers[value]);
+    CHECK(pool.made <= VALUES);
+    pd_chains_fini(&chains);
+    pd_pool_fini(&pool);
+    CHECK(s.held == 0 && pages.used == 0);
+}
+
+TEST(what_was_added_is_found_and_what_was_removed_is_not)
+{
+    add_and_remove(1, UINT32_MAX, 60000);
+    add_and_remove(2, 5000, 60000);
+    add_and_remove(3, 7, 4000);
+    add_and_remove(4, 1, 2000);
+}
+
+/* So that an insertion is never longer than another: one chain is split, and chains stay short. */
+TEST(the_index_grows_by_one_chain_at_a_time)
+{
+    enum { N = 100000 };
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pd_pool pool = {0};
+    pd_chains chains = {0};
+    if (!open_both(&pool, &chains, &pages, N))
+        return;
+    size_t longest = 0;
+    for (uint32_t i = 1; i <= N; i++) {
+        bool full;
+        uint32_t number = pd_pool_take(&pool, &full), before = chains.buckets;
+        pd_chains_add(&chains, number, i * 2654435761U >> 3);
+        CHECK(chains.buckets - before <= 1);
+    }
+    CHECK(chains.buckets == N);
+    for (uint32_t bucket = 0; bucket < chains.buckets; bucket++) {
+        size_t len = 0;
+        uint32_t number =
+            chains.heads[bucket >> PD_CHAINS_CHUNK_BITS][bucket & (PD_CHAINS_CHUNK - 1)];
+        for (; number; number = ((pd_link *)pd_pool_at(&pool, number))->next)
+            len++;
+        longest = len > longest ? len : longest;
+    }
+    CHECK_MSG(longest < 20, "%zu", longest);
+    pd_chains_fini(&chains);
+    pd_pool_fini(&pool);
+}
+
+TEST(elements_do_not_move_and_are_used_again)
+{
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pd_pool pool = {0};
+    bool full;
+    void *at[3000] = {0};
+    REQUIRE(pd_pool_init(&pool, &pages, sizeof(element), 2999));
+    for (uint32_t i = 1; i < 3000; i++) {
+        CHECK(pd_pool_take(&pool, &full) == i);
+        at[i] = pd_pool_at(&pool, i);
+    }
+    for (uint32_t i = 1; i < 3000; i++)
+        CHECK(pd_pool_at(&pool, i) == at[i]);
+    CHECK(pd_pool_take(&pool, &full) == 0 && full);
+    pd_pool_give(&pool, 7);
+    pd_pool_give(&pool, 2000);
+    size_t held = s.held;
+    CHECK(pd_pool_take(&pool, &full) == 2000);
+    CHECK(pd_pool_take(&pool, &full) == 7);
+    CHECK(pd_pool_take(&pool, &full) == 0 && full && s.held == held);
+    pd_pool_fini(&pool);
+    CHECK(s.held == 0);
+}
+
+/* Each number of pages, from none on: what there is room for works, the rest is refused. */
+TEST(without_pages_it_says_so_and_goes_on)
+{
+    bool any_refused = false;
+    for (size_t left = 0; left < 12; left++) {
+        shelf s = {.left = left};
+        pd_pages pages = pages_of(&s, UINT64_MAX);
+        pd_pool pool = {0};
+        pd_chains chains = {0};
+        bool is_open =
+            pd_pool_init(&pool, &pages, sizeof(element), 40000) && pd_chains_init(&chains, &pool);
+        CHECK(is_open == (left >= 3));
+        for (uint32_t i = 1; is_open && i <= 9000; i++) {
+            bool full;
+            uint32_t number = pd_pool_take(&pool, &full);
+            if (!number) {
+                CHECK(!full && s.left == 0);
+                any_refused = true;
+                break;
+            }
+            ((element *)pd_pool_at(&pool, number))->value = i;
+            pd_chains_add(&chains, number, i * 2654435761U);
+        }
+        for (uint32_t i = 1; is_open && i <= pool.made; i++)
+            CHECK(find(&chains, i * 2654435761U, i) == i);
+        pd_chains_fini(&chains);
+        pd_pool_fini(&pool);
+        CHECK(s.held == 0 && pages.used == 0);
+    }
+    CHECK(any_refused);
+}
+
+/* Without a chunk for more heads the chains get longer, and that is all. */
+TEST(an_index_that_cannot_grow_still_finds)
+{
+    enum { N = 60000 };
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pd_pool pool = {0};
+    pd_chains chains = {0};
+    bool full;
+    if (!open_both(&pool, &chains, &pages, N))
+        return;
+    for (uint32_t i = 1; i <= N; i++) {
+        pd_pool_take(&pool, &full);
+        ((element *)pd_pool_at(&pool, i))->value = i;
+    }
+    s.left = 0;
+    for (uint32_t i = 1; i <= N; i++)
+        pd_chains_add(&chains, i, i * 2654435761U);
+    CHECK(chains.buckets == PD_CHAINS_CHUNK);
+    for (uint32_t i = 1; i <= N; i++)
+        CHECK(find(&chains, i * 2654435761U, i) == i);
+    s.left = SIZE_MAX;
+    pd_chains_remove(&chains, 1);
+    pd_chains_add(&chains, 1, 2654435761U);
+    CHECK(chains.buckets == PD_CHAINS_CHUNK + 1);
+    for (uint32_t i = 1; i <= N; i++)
+        CHECK(find(&chains, i * 2654435761U, i) == i);
+    pd_chains_fini(&chains);
+    pd_pool_fini(&pool);
+}
+
+TEST(the_cap_holds_to_the_byte)
+{
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, 3 * PD_PAGE);
+    void *one = pd_pages_map(&pages, 1), *two = pd_pages_map(&pages, PD_PAGE + 1);
+    CHECK(one && two && pages.used == 3 * PD_PAGE && s.held == pages.used);
+    CHECK(!pd_pages_map(&pages, 1) && !pd_pages_map(&pages, SIZE_MAX));
+    pd_pages_unmap(&pages, two, PD_PAGE + 1);
+    CHECK(pages.used == PD_PAGE && s.held == PD_PAGE);
+    pd_pages_unmap(&pages, one, 1);
+    pd_pages_unmap(&pages, NULL, 1);
+    CHECK(s.held == 0);
+}
+
+/* realloc over pages: what is there stays, also when there is no more. */
+TEST(pages_make_an_allocator)
+{
+    shelf s = {.left = SIZE_MAX};
+    pd_pages pages = pages_of(&s, UINT64_MAX);
+    pprofdelta_allocator a = pd_pages_allocator(&pages);
+    uint8_t *p = a.resize(a.cookie, NULL, 10);
+    REQUIRE(p);
+    CHECK((uintptr_t)p % 16 == 0);
+    for (size_t size = 10; size < 100000; size = size * 2 + 1) {
+        memset(p, (int)size & 0xff, size);
+        uint8_t *q = a.resize(a.cookie, p, size * 2 + 1);
+        REQUIRE(q);
+        p = q;
+        for (size_t i = 0; i < size; i++)
+            CHECK(p[i] == (size & 0xff));
+    }
+    s.left = 0;
+    CHECK(!a.resize(a.cookie, p, 10000000) && !a.resize(a.cookie, p, SIZE_MAX));
+    CHECK(a.resize(a.cookie, p, 100) == NULL); /* to fewer pages it would move too */
+    s.left = 1;
+    p = a.resize(a.cookie, p, 100);
+    CHECK(p && s.held == PD_PAGE);
+    a.release(a.cookie, p);
+    CHECK(s.held == 0);
+}
+
+TEST_MAIN(CASE(what_was_added_is_found_and_what_was_removed_is_not),
+          CASE(the_index_grows_by_one_chain_at_a_time),
+          CASE(elements_do_not_move_and_are_used_again), CASE(without_pages_it_says_so_and_goes_on),
+          CASE(an_index_that_cannot_grow_still_finds), CASE(the_cap_holds_to_the_byte),
+          CASE(pages_make_an_allocator))

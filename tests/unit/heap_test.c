@@ -1,0 +1,474 @@
+/* The tracker's contract, call by call. What adds up to what is heap_law_test's business. */
+#include "live.h"
+#include "rng.h"
+#include "seeds.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static const uint64_t a_stack[] = {0x1000, 0x2000, 0x3000, 0x4000};
+
+static const void *pointer(size_t at)
+{
+    return (const void *)(uintptr_t)(0x10000 + at * 4096);
+}
+
+static pprofdelta_heap_event event_at(size_t at)
+{
+    return (pprofdelta_heap_event){
+        .ptr = pointer(at), .weight = {2, 100}, .stack = a_stack, .depth = 4};
+}
+
+static pprofdelta_heap *make(pprofdelta_heap_options options)
+{
+    pprofdelta_heap *heap = NULL;
+    options.size = sizeof options;
+    CHECK(pprofdelta_heap_new(&options, &heap, NULL) == PPROFDELTA_OK);
+    return heap;
+}
+
+static int track(pprofdelta_heap *heap, size_t at)
+{
+    pprofdelta_heap_event event = event_at(at);
+    return pprofdelta_heap_track(heap, &event);
+}
+
+static pprofdelta_heap_stats stats_of(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_get_stats(heap, &stats);
+    return stats;
+}
+
+TEST(options_are_checked)
+{
+    static const struct {
+        const char *what;
+        pprofdelta_heap_options options;
+    } bad[] = {
+        {"size", {.size = 3}},
+        {"flags", {.flags = 1u << 20}},
+        {"compression", {.compression = (pprofdelta_compression)3}},
+        {"level", {.level = 10}},
+        {"level", {.level = -1}},
+        {"period", {.period = UINT64_MAX}},
+        {"max_live", {.max_live = UINT32_MAX}},
+        {"max_sites", {.max_sites = UINT32_MAX}},
+        {"max_depth", {.max_depth = UINT32_MAX}},
+    };
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pprofdelta_heap_options options = bad[i].options;
+        options.size = options.size ? options.size : sizeof options;
+        pprofdelta_error err;
+        pprofdelta_heap *untouched = (pprofdelta_heap *)&err, *heap = untouched;
+        CHECK(pprofdelta_heap_new(&options, &heap, &err) == PPROFDELTA_E_USAGE);
+        CHECK(heap == untouched && err.status == PPROFDELTA_E_USAGE);
+        CHECK_MSG(strstr(err.text, bad[i].what), "\"%s\" does not name %s", err.text, bad[i].what);
+    }
+    pprofdelta_heap *heap;
+    CHECK(pprofdelta_heap_new(NULL, &heap, NULL) == PPROFDELTA_OK);
+    pprofdelta_heap_free(heap);
+    pprofdelta_heap_free(NULL);
+    pprofdelta_heap_options zero, init = PPROFDELTA_HEAP_OPTIONS_INIT;
+    memset(&zero, 0, sizeof zero);
+    zero.size = sizeof zero;
+    CHECK(zero.size == init.size && zero.flags == init.flags && zero.period == init.period &&
+          zero.id == init.id && zero.started_nanos == init.started_nanos &&
+          zero.filter == init.filter && zero.pages == init.pages &&
+          zero.max_memory == init.max_memory && zero.max_live == init.max_live &&
+          zero.max_sites == init.max_sites && zero.max_depth == init.max_depth &&
+          zero.max_deferred == init.max_deferred && zero.max_attempts == init.max_attempts &&
+          zero.max_retry == init.max_retry && zero.max_export == init.max_export &&
+          zero.compression == init.compression && zero.level == init.level &&
+          zero.symbolize == init.symbolize && zero.symbolize_cookie == init.symbolize_cookie);
+}
+
+TEST(a_life_from_track_to_untrack)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
+    CHECK(!pprofdelta_heap_maybe(filter, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(track(heap, 1) == 1);
+    CHECK(pprofdelta_heap_maybe(filter, pointer(1)));
+    CHECK(!pprofdelta_heap_maybe(filter, pointer(2)) && !pprofdelta_heap_maybe(filter, NULL));
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.live == 1 && s.sites == 2 && s.inuse_objects == 2 && s.inuse_bytes == 100);
+    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) == 1);
+    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) == 0);
+    CHECK(!pprofdelta_heap_maybe(filter, pointer(1)));
+    s = stats_of(heap);
+    CHECK(s.live == 0 && s.inuse_objects == 0 && s.inuse_bytes == 0 && s.tracked == 1 &&
+          s.untracked == 1 && s.not_tracked == 2);
+    pprofdelta_heap_free(heap);
+}
+
+TEST(null_is_never_tracked)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    pprofdelta_heap_event event = event_at(1);
+    pprofdelta_heap_realloc r;
+    event.ptr = NULL;
+    CHECK(!pprofdelta_heap_track(heap, &event) && !pprofdelta_heap_defer(heap, &event));
+    CHECK(!pprofdelta_heap_untrack(heap, NULL) && !pprofdelta_heap_cancel(heap, NULL));
+    CHECK(!pprofdelta_heap_realloc_begin(heap, NULL, &r));
+    CHECK(stats_of(heap).sites == 1 && stats_of(heap).dropped_memory == 0);
+    pprofdelta_heap_free(heap);
+}
+
+TEST(a_pointer_that_was_freed_unseen_gives_way)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    CHECK(track(heap, 1) && track(heap, 1) && track(heap, 1));
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.live == 1 && s.replaced == 2 && s.tracked == 3 && s.untracked == 2);
+    CHECK(pprofdelta_heap_untrack(heap, pointer(1)) && !pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
+    pprofdelta_heap_free(heap);
+}
+
+TEST(the_filter_may_be_the_callers)
+{
+    static pprofdelta_heap_filter filter;
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.filter = &filter});
+    CHECK(pprofdelta_heap_filter_of(heap) == &filter);
+    CHECK(track(heap, 1) && track(heap, 2));
+    pprofdelta_heap_realloc r; /* in flight when the tracker goes */
+    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(2), &r));
+    CHECK(pprofdelta_heap_maybe(&filter, pointer(1)));
+    pprofdelta_heap_free(heap);
+    static const pprofdelta_heap_filter zeros;
+    CHECK(memcmp(&filter, &zeros, sizeof filter) == 0);
+}
+
+/* A full byte of the filter stays full: it says perhaps, and is never wrong the other way. */
+TEST(a_crowd_in_one_kilobyte_is_still_found)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    const pprofdelta_heap_filter *filter = pprofdelta_heap_filter_of(heap);
+    enum { N = 600 };
+    for (size_t i = 0; i < N; i++) {
+        pprofdelta_heap_event event = event_at(0);
+        event.ptr = (const char *)pointer(1) + i;
+        CHECK(pprofdelta_heap_track(heap, &event));
+    }
+    for (size_t i = 0; i < N; i++) {
+        CHECK(pprofdelta_heap_maybe(filter, (const char *)pointer(1) + i));
+        CHECK(pprofdelta_heap_untrack(heap, (const char *)pointer(1) + i));
+    }
+    pprofdelta_heap_free(heap);
+}
+
+TEST(realloc_commits_or_aborts)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    pprofdelta_heap_realloc r = {0}, other;
+    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r) && r.held == 0);
+    CHECK(track(heap, 1));
+    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(stats_of(heap).live == 1); /* counts until it is known to be gone */
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
+    CHECK(!pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &other));
+    pprofdelta_heap_realloc_abort(heap, &r);
+    CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
+    CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    /* Somebody else is given the old block before realloc has returned. */
+    CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
+    pprofdelta_heap_realloc_commit(heap, &r);
+    CHECK(stats_of(heap).live == 1);
+    pprofdelta_heap_realloc_commit(heap, &r); /* once is enough */
+    pprofdelta_heap_realloc_abort(heap, &r);
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, pointer(3), &r));
+    other = r;
+    pprofdelta_heap_realloc_commit(heap, &r);
+    CHECK(track(heap, 4)); /* in the same element, in another life */
+    pprofdelta_heap_realloc_commit(heap, &other);
+    CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(4)));
+    pprofdelta_heap_free(heap);
+}
+
+TEST(a_deferred_allocation_cannot_be_moved)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    pprofdelta_heap_event event = event_at(1);
+    pprofdelta_heap_realloc r;
+    CHECK(pprofdelta_heap_defer(heap, &event) == PPROFDELTA_HEAP_DEFERRED);
+    CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
+    CHECK(stats_of(heap).cancelled == 1 && stats_of(heap).deferred == 0);
+    pprofdelta_heap_free(heap);
+}
+
+static int drop_second(void *cookie, pprofdelta_heap_event *event)
+{
+    CHECK(event->depth == 4 && memcmp(event->stack, a_stack, sizeof a_stack) == 0);
+    CHECK(event->weight.objects == 2 && event->weight.bytes == 100);
+    return ++*(int *)cookie != 2;
+}
+
+TEST(what_is_deferred_counts_when_it_is_committed)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
+    static const int answers[] = {PPROFDELTA_HEAP_DEFERRED, PPROFDELTA_HEAP_DEFERRED,
+                                  PPROFDELTA_HEAP_FLUSH_WANTED, PPROFDELTA_HEAP_FLUSH_WANTED,
+                                  PPROFDELTA_HEAP_DROPPED};
+    for (size_t i = 0; i < 5; i++) {
+        pprofdelta_heap_event event = event_at(i);
+        CHECK(pprofdelta_heap_defer(heap, &event) == answers[i]);
+    }
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.deferred == 4 && s.dropped_deferred == 1 && s.live == 0 && s.tracked == 0);
+    CHECK(pprofdelta_heap_cancel(heap, pointer(0)) && !pprofdelta_heap_cancel(heap, pointer(0)));
+    CHECK(pprofdelta_heap_untrack(heap, pointer(2))); /* an early free */
+    CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(2)));
+    int calls = 0;
+    CHECK(pprofdelta_heap_commit(heap, drop_second, &calls) == 1 && calls == 2);
+    CHECK(pprofdelta_heap_commit(heap, drop_second, &calls) == 0 && calls == 2);
+    s = stats_of(heap);
+    CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.committed == 1 &&
+          s.cancelled == 3 && s.inuse_bytes == 100);
+    CHECK(!pprofdelta_heap_cancel(heap, pointer(1)) && pprofdelta_heap_untrack(heap, pointer(1)));
+    pprofdelta_heap_free(heap);
+}
+
+typedef struct nest {
+    pprofdelta_heap *heap;
+    size_t next, calls;
+} nest;
+
+/* Allocates in the callback, and asks for a commit in it: neither comes back into it. */
+static int allocate_more(void *cookie, pprofdelta_heap_event *event)
+{
+    nest *n = cookie;
+    pprofdelta_heap_event more = event_at(n->next++);
+    n->calls++;
+    CHECK(pprofdelta_heap_defer(n->heap, &more) != PPROFDELTA_HEAP_DROPPED);
+    CHECK(pprofdelta_heap_commit(n->heap, allocate_more, n) == 0);
+    CHECK(track(n->heap, n->next++) && pprofdelta_heap_untrack(n->heap, pointer(n->next - 1)));
+    static uint64_t other_stack[] = {9, 8};
+    event->stack = other_stack;
+    event->depth = 2;
+    event->ptr = pointer(n->next++); /* the id by which it will be asked for */
+    return 1;
+}
+
+TEST(a_commit_does_not_come_back_into_itself)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    nest n = {.heap = heap, .next = 100};
+    for (size_t i = 0; i < 3; i++) {
+        pprofdelta_heap_event event = event_at(i);
+        CHECK(pprofdelta_heap_defer(heap, &event));
+    }
+    CHECK(pprofdelta_heap_commit(heap, allocate_more, &n) == 3);
+    CHECK(n.calls == 3 && stats_of(heap).deferred == 3);
+    CHECK(!pprofdelta_heap_untrack(heap, pointer(0))); /* it goes by its id now */
+    CHECK(pprofdelta_heap_untrack(heap, pointer(102)));
+    CHECK(stats_of(heap).cancelled == 0 && stats_of(heap).replaced == 0);
+    pprofdelta_heap_free(heap);
+}
+
+typedef struct census {
+    pprofdelta_heap *heap;
+    size_t asked;
+} census;
+
+static int lives_if_even(void *cookie, const void *ptr)
+{
+    census *c = cookie;
+    c->asked++;
+    CHECK(pprofdelta_heap_sweep(c->heap, 10, lives_if_even, c, NULL) == 0); /* one at a time */
+    return (uintptr_t)ptr / 4096 % 2 == 0;
+}
+
+static int dies_while_asked(void *cookie, const void *ptr)
+{
+    census *c = cookie;
+    CHECK(pprofdelta_heap_untrack(c->heap, ptr) == 1);
+    pprofdelta_heap_event again = event_at(0);
+    again.ptr = ptr;
+    CHECK(pprofdelta_heap_track(c->heap, &again) == 1); /* another life at the same place */
+    return 0;
+}
+
+TEST(a_sweep_asks_everything_once_a_round)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    census c = {.heap = heap};
+    int done = 7;
+    CHECK(pprofdelta_heap_sweep(heap, 100, lives_if_even, &c, &done) == 0 && done == 1 &&
+          c.asked == 0);
+    for (size_t i = 0; i < 1000; i++)
+        CHECK(track(heap, i));
+    pprofdelta_heap_event event = event_at(5000);
+    CHECK(pprofdelta_heap_defer(heap, &event)); /* not asked for */
+    for (size_t i = 0; i < 300; i++)
+        CHECK(pprofdelta_heap_untrack(heap, pointer(i)));
+    size_t ended = 0;
+    for (int round = 0; round < 2; round++) {
+        done = 0;
+        for (int calls = 0; calls < 100 && !done; calls++)
+            ended += pprofdelta_heap_sweep(heap, 37, lives_if_even, &c, &done);
+        CHECK(done == 1);
+    }
+    CHECK(c.asked == 700 + 350 && ended == 350);
+    CHECK(stats_of(heap).live == 350 && stats_of(heap).swept == 350);
+    CHECK(pprofdelta_heap_sweep(heap, SIZE_MAX, dies_while_asked, &c, &done) == 0 && done);
+    CHECK(stats_of(heap).live == 350);
+    pprofdelta_heap_free(heap);
+}
+
+TEST(deep_stacks_are_cut_at_the_root)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_depth = 2});
+    static const uint64_t deep[] = {1, 2, 3}, other[] = {1, 2, 4}, flat[] = {1, 2};
+    const uint64_t *stacks[] = {deep, other, flat};
+    for (size_t i = 0; i < 3; i++) {
+        pprofdelta_heap_event event = event_at(i);
+        event.stack = stacks[i];
+        event.depth = i < 2 ? 3 : 2;
+        CHECK(pprofdelta_heap_track(heap, &event));
+    }
+    CHECK(stats_of(heap).cut == 2 && stats_of(heap).sites == 2);
+    pprofdelta_heap_free(heap);
+}
+
+/* What was dropped is in no number, and neither is its end. */
+TEST(caps_drop_and_count)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_live = 3});
+    for (size_t i = 0; i < 5; i++)
+        CHECK(track(heap, i) == (i < 3));
+    CHECK(stats_of(heap).live == 3 && stats_of(heap).dropped_live == 2);
+    CHECK(!pprofdelta_heap_untrack(heap, pointer(4)) && pprofdelta_heap_untrack(heap, pointer(0)));
+    CHECK(track(heap, 4));
+    pprofdelta_heap_free(heap);
+    heap = make((pprofdelta_heap_options){.max_sites = 2});
+    for (size_t i = 0; i < 4; i++) {
+        pprofdelta_heap_event event = event_at(i);
+        event.depth = i + 1;
+        CHECK(pprofdelta_heap_track(heap, &event) == (i < 2));
+    }
+    pprofdelta_heap_event empty = event_at(9);
+    empty.depth = 0; /* the site without a stack is beside them */
+    CHECK(pprofdelta_heap_track(heap, &empty));
+    CHECK(track(heap, 10) == 0);
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.live == 3 && s.sites == 3 && s.dropped_sites == 3);
+    pprofdelta_heap_free(heap);
+}
+
+TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_memory = 1 << 20});
+    size_t tracked = 0;
+    for (size_t i = 0; i < 100000; i++)
+        tracked += (size_t)track(heap, i);
+    pprofdelta_heap_stats s = stats_of(heap);
+    CHECK(s.live == tracked && tracked > 5000 && s.dropped_memory == 100000 - tracked);
+    CHECK(s.memory <= 1 << 20);
+    for (size_t i = 0; i < 100000; i++)
+        pprofdelta_heap_untrack(heap, pointer(i));
+    for (size_t i = 0; i < 1000000; i++) {
+        CHECK(track(heap, i) == 1);
+        CHECK(pprofdelta_heap_untrack(heap, pointer(i)) == 1);
+    }
+    CHECK(stats_of(heap).memory == s.memory && stats_of(heap).live == 0);
+    pprofdelta_heap_free(heap);
+    pprofdelta_heap_options tiny = PPROFDELTA_HEAP_OPTIONS_INIT;
+    tiny.max_memory = 8192;
+    CHECK(pprofdelta_heap_new(&tiny, &heap, NULL) == PPROFDELTA_E_MEMORY);
+}
+
+TEST(top_sites_are_the_largest_first)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    pprofdelta_heap_site top[40];
+    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 0);
+    static uint64_t stack[100];
+    for (size_t i = 0; i < 60; i++) {
+        stack[0] = 1000 + i;
+        pprofdelta_heap_event event = {.ptr = pointer(i),
+                                       .weight = {1, (int64_t)(i * 37 % 60) * 10},
+                                       .stack = stack,
+                                       .depth = 1 + i};
+        CHECK(pprofdelta_heap_track(heap, &event));
+    }
+    CHECK(pprofdelta_heap_top_sites(heap, top, 0) == 0);
+    CHECK(pprofdelta_heap_top_sites(heap, top, 5) == 5);
+    for (size_t i = 0; i < 5; i++) {
+        CHECK(top[i].bytes == (int64_t)(59 - i) * 10 && top[i].objects == 1);
+        size_t which = (size_t)top[i].stack[0] - 1000;
+        CHECK((int64_t)(which * 37 % 60) * 10 == top[i].bytes);
+        CHECK(top[i].depth == (which + 1 < 32 ? which + 1 : 32));
+    }
+    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 40);
+    for (size_t i = 0; i < 60; i++)
+        pprofdelta_heap_untrack(heap, pointer(i));
+    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 0);
+    pprofdelta_heap_free(heap);
+}
+
+static const char *read_back(FILE *file, char *text, size_t size)
+{
+    rewind(file);
+    text[fread(text, 1, size - 1, file)] = 0;
+    return text;
+}
+
+TEST(a_dump_is_the_text_that_pprof_reads)
+{
+    static char text[1 << 20];
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
+    CHECK(track(heap, 1));
+    pprofdelta_heap_event event = event_at(2);
+    event.weight = (pprofdelta_weight){1, 5000};
+    event.depth = 1;
+    CHECK(pprofdelta_heap_track(heap, &event));
+    FILE *file = tmpfile();
+    REQUIRE(file);
+    errno = 77;
+    CHECK(pprofdelta_heap_dump(heap, fileno(file), 10) == 0 && errno == 77);
+    static const char wanted[] = "heap profile: 3: 5100 [3: 5100] @ heapprofile\n"
+                                 "1: 5000 [1: 5000] @ 0x1001\n"
+                                 "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
+                                 "\nMAPPED_LIBRARIES:\n";
+    read_back(file, text, sizeof text);
+    CHECK_MSG(strncmp(text, wanted, sizeof wanted - 1) == 0, "%.300s", text);
+    CHECK(strstr(text, " r-xp ") || strstr(text, " r-x"));
+    rewind(file);
+    CHECK(ftruncate(fileno(file), 0) == 0 && pprofdelta_heap_dump(heap, fileno(file), 1) == 0);
+    read_back(file, text, sizeof text);
+    CHECK(strstr(text, "5000]") && !strstr(text, "2: 100"));
+    rewind(file);
+    CHECK(ftruncate(fileno(file), 0) == 0 && pprofdelta_heap_dump(heap, fileno(file), 0) == 0);
+    read_back(file, text, sizeof text);
+    CHECK(strstr(text, "5000]") && strstr(text, "2: 100"));
+    fclose(file);
+    CHECK(pprofdelta_heap_dump(heap, -1, 1) == EBADF);
+    pprofdelta_heap_free(heap);
+}
+
+TEST(errno_is_kept)
+{
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_memory = 1 << 20});
+    for (size_t i = 0; i < 30000; i++) {
+        errno = 1234;
+        track(heap, i);
+        CHECK(errno == 1234);
+    }
+    CHECK(stats_of(heap).dropped_memory > 0);
+    pprofdelta_heap_free(heap);
+}
+
+TEST_MAIN(CASE(options_are_checked), CASE(a_life_from_track_to_untrack),
+          CASE(null_is_never_tracked), CASE(a_pointer_that_was_freed_unseen_gives_way),
+          CASE(the_filter_may_be_the_callers), CASE(a_crowd_in_one_kilobyte_is_still_found),
+          CASE(realloc_commits_or_aborts), CASE(a_deferred_allocation_cannot_be_moved),
+          CASE(what_is_deferred_counts_when_it_is_committed),
+          CASE(a_commit_does_not_come_back_into_itself), CASE(a_sweep_asks_everything_once_a_round),
+          CASE(deep_stacks_are_cut_at_the_root), CASE(caps_drop_and_count),
+          CASE(memory_is_kept_within_its_cap_and_does_not_grow_with_churn),
+          CASE(top_sites_are_the_largest_first), CASE(a_dump_is_the_text_that_pprof_reads),
+          CASE(errno_is_kept))

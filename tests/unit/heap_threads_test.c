@@ -1,0 +1,276 @@
+/* Sixteen threads allocate and free, also what others allocated, while batches are begun, written,
+ * given back and lost, while somebody looks at the top sites, sweeps, and forks. Made to be run under
+ * ThreadSanitizer; without it the sums are still held against the truth. */
+#include "live.h"
+#include "rng.h"
+#include "seeds.h"
+
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+enum { THREADS = 16, SLOTS = 2048, STACKS = 40, BATCHES = 150, DEPTH = 4 };
+
+enum { FREE, BUSY, ALIVE, DEFERRED };
+
+typedef struct slot {
+    atomic_int state;
+    size_t stack;
+    pprofdelta_weight weight;
+} slot;
+
+typedef struct stage {
+    pprofdelta_heap *heap;
+    slot slots[SLOTS];
+    atomic_bool is_over;
+} stage;
+
+typedef struct actor {
+    stage *stage;
+    pthread_t thread;
+    rng r;
+    int64_t allocated[STACKS][2]; /* objects, bytes */
+    unsigned long wrong;
+} actor;
+
+static const void *pointer(size_t at)
+{
+    return (const void *)(uintptr_t)(0x10000 + at * 16);
+}
+
+static pprofdelta_heap_event event_of(size_t at, const slot *s, uint64_t stack[DEPTH])
+{
+    for (size_t i = 0; i < DEPTH; i++)
+        stack[i] = 0x1000 + s->stack * (i + 1);
+    return (pprofdelta_heap_event){
+        .ptr = pointer(at), .weight = s->weight, .stack = stack, .depth = DEPTH};
+}
+
+static void allocate(actor *a, size_t at, slot *s)
+{
+    uint64_t stack[DEPTH];
+    s->stack = rng_below(&a->r, STACKS);
+    s->weight = (pprofdelta_weight){1, 1 + (int64_t)rng_below(&a->r, 1000)};
+    pprofdelta_heap_event event = event_of(at, s, stack);
+    bool is_deferred = rng_chance(&a->r, 10);
+    a->wrong += is_deferred ? pprofdelta_heap_defer(a->stage->heap, &event) == 0
+                            : pprofdelta_heap_track(a->stage->heap, &event) == 0;
+    if (!is_deferred) {
+        a->allocated[s->stack][0] += s->weight.objects;
+        a->allocated[s->stack][1] += s->weight.bytes;
+    }
+    atomic_store_explicit(&s->state, is_deferred ? DEFERRED : ALIVE, memory_order_release);
+}
+
+static void release(actor *a, size_t at, slot *s)
+{
+    pprofdelta_heap *heap = a->stage->heap;
+    a->wrong += !pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(at));
+    pprofdelta_heap_realloc r;
+    if (rng_chance(&a->r, 80)) {
+        a->wrong += pprofdelta_heap_untrack(heap, pointer(at)) != 1;
+    } else if (pprofdelta_heap_realloc_begin(heap, pointer(at), &r)) {
+        if (rng_chance(&a->r, 50)) {
+            pprofdelta_heap_realloc_abort(heap, &r);
+            atomic_store_explicit(&s->state, ALIVE, memory_order_release);
+            return;
+        }
+        pprofdelta_heap_realloc_commit(heap, &r);
+    }
+    atomic_store_explicit(&s->state, FREE, memory_order_release);
+}
+
+/* What is deferred is only ever freed here, and committed at the end, where nobody else is there. */
+static void *act(void *cookie)
+{
+    actor *a = cookie;
+    while (!atomic_load_explicit(&a->stage->is_over, memory_order_relaxed)) {
+        size_t at = rng_below(&a->r, SLOTS);
+        slot *s = &a->stage->slots[at];
+        int was = atomic_exchange_explicit(&s->state, BUSY, memory_order_acquire);
+        if (was == FREE)
+            allocate(a, at, s);
+        else if (was == ALIVE)
+            release(a, at, s);
+        else if (was == DEFERRED) {
+            a->wrong += pprofdelta_heap_cancel(a->stage->heap, pointer(at)) != 1;
+            atomic_store_explicit(&s->state, FREE, memory_order_release);
+        }
+        /* BUSY: somebody has it, who will set the state when done. */
+    }
+    return NULL;
+}
+
+static int always_alive(void *cookie, const void *ptr)
+{
+    (void)ptr;
+    return *(int *)cookie;
+}
+
+/* Looks, without ever waiting. */
+static void *watch(void *cookie)
+{
+    actor *a = cookie;
+    pprofdelta_heap_site top[8];
+    pprofdelta_heap_stats stats;
+    int alive = 1, null = open("/dev/null", O_WRONLY | O_CLOEXEC);
+    while (!atomic_load(&a->stage->is_over)) {
+        size_t len = pprofdelta_heap_top_sites(a->stage->heap, top, 8);
+        for (size_t i = 0; i < len; i++)
+            a->wrong += top[i].depth > DEPTH || (i && top[i].bytes > top[i - 1].bytes);
+        a->wrong += pprofdelta_heap_dump(a->stage->heap, null, rng_below(&a->r, 3) * 8) != 0;
+        pprofdelta_heap_get_stats(a->stage->heap, &stats);
+        a->wrong += pprofdelta_heap_sweep(a->stage->heap, 100, always_alive, &alive, NULL) != 0;
+        pprofdelta_heap_note_mappings(a->stage->heap);
+    }
+    close(null);
+    return NULL;
+}
+
+/* The child has a whole tracker: its first batch is full and says what its numbers say. */
+static int check_child(stage *s, arena *memory, bool clear)
+{
+    pprofdelta_heap_fork_child(s->heap, clear ? PPROFDELTA_HEAP_CLEAR : PPROFDELTA_HEAP_KEEP, 5, 9);
+    uint64_t stack[DEPTH] = {1, 2, 3, 4};
+    pprofdelta_heap_event event = {.ptr = &stack, .weight = {3, 5}, .stack = stack, .depth = DEPTH};
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_batch batch;
+    live_mail mail = {.arena = memory};
+    pprofdelta_sink sink = live_sink(&mail);
+    live_profile p;
+    if (!pprofdelta_heap_track(s->heap, &event) ||
+        pprofdelta_heap_begin(s->heap, 10, &batch, NULL) != PPROFDELTA_OK ||
+        pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) != PPROFDELTA_OK ||
+        !live_read(memory, mail.bytes, mail.len, &p))
+        return 1;
+    pprofdelta_heap_get_stats(s->heap, &stats);
+    int64_t sums[LIVE_TYPES] = {0};
+    for (size_t i = 0; i < p.sums.len; i++)
+        for (int j = 0; j < LIVE_TYPES; j++)
+            sums[j] += p.sums.rows[i].values[j];
+    bool good = p.id == 5 && p.epoch == 1 && p.sequence == 1 && sums[0] == 3 && sums[1] == 5 &&
+                sums[2] == stats.inuse_objects && sums[3] == stats.inuse_bytes &&
+                (!clear || sums[3] == 5);
+    return good ? 0 : 2;
+}
+
+static void do_fork(actor *a, arena *memory)
+{
+    bool clear = rng_chance(&a->r, 50);
+    pprofdelta_heap_fork_prepare(a->stage->heap);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(check_child(a->stage, memory, clear));
+    pprofdelta_heap_fork_parent(a->stage->heap);
+    int status = -1;
+    CHECK_MSG(waitpid(child, &status, 0) == child && status == 0, "the child ended with %d",
+              status);
+}
+
+/* What arrives adds up, whatever became of the batches in between; and nothing is ever less than
+ * nothing. */
+static void send(actor *a, arena *memory, live_receiver *receiver, int64_t now)
+{
+    pprofdelta_heap *heap = a->stage->heap;
+    live_mail mail = {.arena = memory};
+    pprofdelta_sink sink = live_sink(&mail);
+    live_profile p;
+    CHECK(pprofdelta_heap_begin(heap, now, NULL, NULL) == PPROFDELTA_OK);
+    if (rng_chance(&a->r, 10))
+        do_fork(a, memory);
+    if (rng_chance(&a->r, 80)) {
+        CHECK(pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+        REQUIRE(live_read(memory, mail.bytes, mail.len, &p));
+        live_receive(receiver, &p);
+        CHECK(receiver->gaps == 0);
+        for (size_t i = 0; i < receiver->now.len; i++)
+            for (int j = 0; j < LIVE_TYPES; j++)
+                CHECK(receiver->now.rows[i].values[j] >= 0);
+        if (rng_chance(&a->r, 80)) {
+            pprofdelta_heap_acknowledge(heap);
+            return;
+        }
+    }
+    if (rng_chance(&a->r, 80))
+        pprofdelta_heap_give_back(heap);
+    else
+        pprofdelta_heap_lost(heap);
+}
+
+static live_sums truth_of(stage *s, actor *actors, arena *memory)
+{
+    live_sums sums = {.arena = memory};
+    for (size_t at = 0; at < SLOTS; at++) {
+        uint64_t stack[DEPTH];
+        pprofdelta_heap_event event = event_of(at, &s->slots[at], stack);
+        int64_t values[] = {0, 0, event.weight.objects, event.weight.bytes};
+        if (s->slots[at].state == ALIVE)
+            live_add(&sums, live_key(memory, &event, DEPTH), values);
+    }
+    for (size_t i = 0; i < THREADS; i++)
+        for (size_t stack_number = 0; stack_number < STACKS; stack_number++) {
+            uint64_t stack[DEPTH];
+            slot as_slot = {.stack = stack_number};
+            pprofdelta_heap_event event = event_of(0, &as_slot, stack);
+            int64_t values[] = {actors[i].allocated[stack_number][0],
+                                actors[i].allocated[stack_number][1], 0, 0};
+            live_add(&sums, live_key(memory, &event, DEPTH), values);
+        }
+    return sums;
+}
+
+static void check_end(stage *s, actor *actors, arena *memory, live_receiver *receiver)
+{
+    pprofdelta_heap_commit(s->heap, NULL, NULL);
+    for (size_t at = 0; at < SLOTS; at++) {
+        slot *one = &s->slots[at];
+        if (one->state != DEFERRED)
+            continue;
+        actors[0].allocated[one->stack][0] += one->weight.objects;
+        actors[0].allocated[one->stack][1] += one->weight.bytes;
+        one->state = ALIVE;
+    }
+    live_mail mail = {.arena = memory};
+    pprofdelta_sink sink = live_sink(&mail);
+    live_profile p;
+    live_sums truth = truth_of(s, actors, memory);
+    CHECK(pprofdelta_heap_begin(s->heap, 1 << 30, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    REQUIRE(live_read(memory, mail.bytes, mail.len, &p));
+    live_receive(receiver, &p);
+    const char *wrong = live_differ(&receiver->now, &truth);
+    CHECK_MSG(!wrong, "%s", wrong);
+    CHECK(receiver->gaps == 0);
+}
+
+TEST(sixteen_threads_and_everything_else_at_once)
+{
+    static stage s;
+    static actor actors[THREADS + 1];
+    arena memory = {0};
+    live_receiver receiver = {.arena = &memory};
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    options.max_deferred = SLOTS;
+    REQUIRE(pprofdelta_heap_new(&options, &s.heap, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i <= THREADS; i++) {
+        actors[i] = (actor){.stage = &s, .r = {i}};
+        REQUIRE(pthread_create(&actors[i].thread, NULL, i < THREADS ? act : watch, &actors[i]) ==
+                0);
+    }
+    actor self = {.stage = &s, .r = {99}};
+    for (int64_t now = 1; now <= BATCHES; now++)
+        send(&self, &memory, &receiver, now);
+    atomic_store(&s.is_over, true);
+    for (size_t i = 0; i <= THREADS; i++)
+        pthread_join(actors[i].thread, NULL);
+    for (size_t i = 0; i <= THREADS; i++)
+        CHECK_MSG(actors[i].wrong == 0, "thread %zu: %lu", i, actors[i].wrong);
+    check_end(&s, actors, &memory, &receiver);
+    pprofdelta_heap_free(s.heap);
+    arena_free(&memory);
+}
+
+TEST_MAIN(CASE(sixteen_threads_and_everything_else_at_once))
