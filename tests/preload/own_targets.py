@@ -123,7 +123,8 @@ def test_forks(t):
             if any("keep_in_child" in stack for p in ps for stack, _ in p.samples)]
     t.check(len(kept) >= 28, f"{len(kept)} of 30 children show what they kept")
     for windows in kept:
-        size = sum(values[recorded.INUSE_BYTES] for p in windows[:1] for stack, values in p.samples
+        before_exec = [p for p in windows if p.id == windows[0].id]
+        size = sum(size for stack, (_, size) in recorded.add_up(before_exec).items()
                    if "keep_in_child" in stack)
         near(t, size, 4_000_000, 0.5, "what a child kept")
 
