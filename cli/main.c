@@ -28,7 +28,7 @@ static const char help[] =
     "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
     "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
     "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
-    "       pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
+    "       pprofdelta show FILE [--type T] [--top|--raw|--folded|--json|--flame F]\n"
     "       pprofdelta check FILE...      valid or not, and where not\n"
     "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
     "\n"

@@ -12,12 +12,12 @@ from pb import HEAP, Stack, Strings, chunk, gz, number, packed, profile
 from samples import CUR, SECOND, T1, cur, pair
 
 
-def terminal(t, columns, *args):
+def terminal(t, columns, *args, env=None, code=0):
     """What the command prints to a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL, stdout=slave,
-                               stderr=slave)
+                               stderr=slave, env={**os.environ, "TERM": "dumb", **(env or {})})
     os.close(slave)
     data = b""
     while True:
@@ -29,7 +29,7 @@ def terminal(t, columns, *args):
             break
         data += part
     os.close(master)
-    t.equal(process.wait(), 0)
+    t.equal(process.wait(), code)
     return data.decode().replace("\r\n", "\n")
 
 
@@ -89,7 +89,7 @@ def test_a_type_that_is_not_there(t):
 def test_top(t):
     samples = [((f"f{i:03}", "main"), [i, i, i, i]) for i in range(1, 201)]
     t.write("many", profile(samples, time=T1))
-    for args, rows in (((), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
+    for args, rows in (((), 10), (("--top",), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
         text = t.succeeds("show", "many", *args).text
         lines = text.splitlines()
         names = [line.split()[-1] for line in lines if line.split()[-1:] and
