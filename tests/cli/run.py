@@ -29,9 +29,10 @@ import texts  # noqa: E402
 import uploading  # noqa: E402
 import usage  # noqa: E402
 import windows  # noqa: E402
+import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing,
-           windows, uploading, summing, flames, terminals, texts]
+           windows, uploading, summing, flames, terminals, texts, worlds]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):
