@@ -1,6 +1,6 @@
 module pprofdelta/tests/e2e/backend
 
-go 1.22
+go 1.19
 
 require (
 	github.com/prometheus/client_golang v1.12.2

@@ -1,3 +1,3 @@
 module pprofdelta/tests/e2e/server
 
-go 1.22
+go 1.19
