@@ -9,7 +9,7 @@ import subprocess
 import termios
 
 from pb import HEAP, Stack, Strings, chunk, gz, number, packed, profile
-from samples import CUR, SECOND, T1, cur, pair
+from samples import CUR, SECOND, T1, cur, pair, two
 
 
 def terminal(t, columns, *args, env=None, code=0):
@@ -77,6 +77,13 @@ def test_the_default_type_sorts(t):
     t.contains(result.text, "by inuse_space")
     rows = [line.split()[-1] for line in result.text.splitlines()[-4:]]
     t.equal(rows, ["idle", "work", "new", "main"])
+
+
+def test_the_first_type_that_has_anything_sorts(t):
+    two(t, [(("a", "main"), [1, 5])], [(("b", "main"), [0, 7]), (("a", "main"), [0, 9])],
+        types=["cpu/nanoseconds", "alloc/bytes"])
+    t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc")
+    t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 9\nmain;b 7\n")
 
 
 def test_a_type_that_is_not_there(t):
