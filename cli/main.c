@@ -89,10 +89,18 @@ static int hold_standard_streams(void)
     return 0;
 }
 
+/* musl's own buffer is so small that most of a text fails to be written before anybody asks why. */
+static void give_stdout_room(void)
+{
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof buffer);
+}
+
 int main(int argc, char **argv)
 {
     if (hold_standard_streams())
         return CLI_FAILED;
+    give_stdout_room();
     /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
     signal(SIGPIPE, SIG_IGN);
     signal(SIGXFSZ, SIG_IGN);
