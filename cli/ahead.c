@@ -1,6 +1,7 @@
 #include "ahead.h"
 
 #include <sched.h>
+#include <signal.h>
 #include <sys/stat.h>
 
 /* Where two threads begin to pay, in bytes of compressed file. */
@@ -32,7 +33,11 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
     a->in = in;
     pd_ahead_begin(&a->state, context);
     a->has_begun = true;
+    sigset_t all, before; /* signals are for the first thread, which knows when they may come */
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
     a->is_running = pthread_create(&a->thread, NULL, read_ahead, a) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
 void cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)

@@ -47,6 +47,11 @@ int cli_arguments_next(cli_arguments *arguments)
     char letters[64] = "-:";
     strncat(letters, arguments->letters, sizeof letters - 3);
     int at = optind;
+    /* A lone "-" is an operand; musl's getopt takes it for the end. */
+    if (!arguments->has_ended && at < arguments->argc && !strcmp(arguments->argv[at], "-")) {
+        optarg = arguments->argv[optind++];
+        return CLI_OPERAND;
+    }
     opterr = 0;
     optopt = 0;
     int got = CLI_END;

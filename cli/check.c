@@ -8,6 +8,7 @@
 #include "message.h"
 #include "output.h"
 #include "pprofdelta.h"
+#include "progress.h"
 #include "text.h"
 
 #include <errno.h>
@@ -80,6 +81,7 @@ static void put_count(uint64_t count, const char *noun)
 
 static void put_census(const char *name, const pprofdelta_census *census)
 {
+    cli_progress_clear();
     cli_text_put(stdout, name, CLI_TEXT_SHOWN);
     printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
     put_count(census->types, "type");
@@ -100,6 +102,7 @@ static int check_file(pprofdelta *context, const check_options *options, const c
     pprofdelta_error err;
     int code = cli_input_read(&input, path, options->max_memory);
     if (!code) {
+        cli_progress_say("checking", input.name);
         if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
             code = cli_library_error(input.name, &err);
         else if (!options->quiet)
@@ -120,11 +123,13 @@ static int check_files(const check_options *options)
     if (pprofdelta_new(&library, NULL, &context, &err))
         return cli_library_error("options", &err);
     int worst = CLI_DONE;
+    cli_progress_start(!options->quiet);
     for (size_t i = 0; i < options->files_len; i++) {
         int code = check_file(context, options, options->files[i]);
         if (!worst)
             worst = code;
     }
+    cli_progress_end();
     pprofdelta_free(context);
     int printed = cli_output_end_text();
     return printed ? printed : worst;

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "progress.h"
 #include "report.h"
 #include "status.h"
 #include "window.h"
@@ -44,6 +45,7 @@ static int make_base(run *r)
     int code = cli_input_read(&r->prev, r->options.prev, limit_of(r));
     if (code)
         return code;
+    cli_progress_say("remembering", r->prev.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
     pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
     if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead, r->context)) /* all the memory */
@@ -58,6 +60,7 @@ static int make_window(run *r, pprofdelta_report *report)
     pprofdelta_status status;
     pprofdelta_sink sink = cli_output_sink(&r->output);
     r->cur.name = r->options.cur;
+    cli_progress_say("comparing", r->cur.name);
     if (cli_ahead_wait(&r->ahead)) {
         status = pd_ahead_window(r->context, &r->ahead.state, &sink, report, &err);
     } else {
@@ -65,6 +68,7 @@ static int make_window(run *r, pprofdelta_report *report)
         int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
         if (code)
             return code;
+        cli_progress_say("comparing", r->cur.name);
         status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
     }
     if (status == PPROFDELTA_E_SINK && r->output.failure)
@@ -82,11 +86,13 @@ static int perform(run *r, int argc, char **argv)
         return r->options.status ? cli_status_print(&r->options) : cli_window_run(&r->options);
     if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
+    cli_progress_start(!r->options.quiet);
     cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r));
     if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
     if ((code = cli_output_finish(&r->output)))
         return code;
+    cli_progress_end();
     pprofdelta_commit(r->context);
     cli_report_notes(&r->options, &report, r->prev.name, r->cur.name);
     return cli_report_print(&r->options, &report);
@@ -97,6 +103,7 @@ int cli_delta(int argc, char **argv)
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
     cli_ahead_end(&r.ahead, r.context);
+    cli_progress_end();
     pprofdelta_free(r.context);
     cli_output_close(&r.output);
     cli_input_free(&r.prev);

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "progress.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -83,6 +84,7 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
     const char *doing = "read";
     int wrong;
     *in = (cli_input){.name = path};
+    cli_progress_say("reading", cli_input_is_stdin(path) ? "(stdin)" : path);
     if (!cli_input_is_stdin(path)) {
         wrong = read_file(in, path, limit, &doing);
     } else {

@@ -29,7 +29,7 @@ static const char help[] =
     "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
     "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
     "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
-    "       pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
+    "       pprofdelta show FILE [--type T] [--top|--raw|--folded|--json|--flame F]\n"
     "       pprofdelta check FILE...      valid or not, and where not\n"
     "       pprofdelta record -- COMMAND  run it with the heap agent (record --help)\n"
     "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
@@ -99,10 +99,18 @@ void cli_signals_restore(void)
     signal(SIGXFSZ, inherited_sigxfsz);
 }
 
+/* musl's own buffer is so small that most of a text fails to be written before anybody asks why. */
+static void give_stdout_room(void)
+{
+    static char buffer[1 << 16];
+    setvbuf(stdout, buffer, isatty(STDOUT_FILENO) ? _IOLBF : _IOFBF, sizeof buffer);
+}
+
 int main(int argc, char **argv)
 {
     if (hold_standard_streams())
         return CLI_FAILED;
+    give_stdout_room();
     /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);

@@ -2,6 +2,7 @@
 #include "message.h"
 
 #include "cli.h"
+#include "progress.h"
 #include "text.h"
 
 #include <errno.h>
@@ -50,6 +51,7 @@ static void add_newline(line *to)
 
 int cli_message_raw(const char *bytes, size_t len)
 {
+    cli_progress_clear();
     fflush(stdout); /* what was printed before comes first, also where both go to one file */
     while (len) {
         ssize_t done = write(STDERR_FILENO, bytes, len);
@@ -63,15 +65,44 @@ int cli_message_raw(const char *bytes, size_t len)
     return 0;
 }
 
+/* Breaks text at spaces so that no line passes WIDTH where it has a space to break at; the lines
+ * that follow stand under the text. */
+static void add_wrapped(line *out, const char *text)
+{
+    size_t indent = strlen(PREFIX), room = WIDTH - 1 - indent;
+    for (const char *rest = text; *rest;) {
+        size_t len = strlen(rest), cut = len;
+        if (len > room) {
+            for (cut = room; cut && rest[cut] != ' ';)
+                cut--;
+            if (!cut)
+                cut = strcspn(rest, " ");
+        }
+        add(out, rest == text ? PREFIX : INDENT, indent);
+        add(out, rest, cut);
+        add_newline(out);
+        rest += cut + (rest[cut] == ' ');
+    }
+}
+
+/* A person reads it in lines that fit; a log has it in one, for grep and for whoever counts lines. */
 static void say(const char *kind, const char *format, va_list args)
 {
-    char text[16384];
-    line out = {.len = 0};
+    char text[8192];
+    line shown = {.len = 0}, out = {.len = 0};
     vsnprintf(text, sizeof text, format, args);
-    add(&out, PREFIX, strlen(PREFIX));
-    add(&out, kind, strlen(kind));
-    add_shown(&out, text);
-    add_newline(&out);
+    add(&shown, kind, strlen(kind));
+    add_shown(&shown, text);
+    if (isatty(STDERR_FILENO)) {
+        if (shown.len == sizeof shown.bytes)
+            shown.len--;
+        shown.bytes[shown.len] = 0;
+        add_wrapped(&out, shown.bytes);
+    } else {
+        add(&out, PREFIX, strlen(PREFIX));
+        add(&out, shown.bytes, shown.len);
+        add_newline(&out);
+    }
     cli_message_raw(out.bytes, out.len);
 }
 
@@ -97,26 +128,6 @@ void cli_hint(const char *format, ...)
     va_start(args, format);
     say("hint: ", format, args);
     va_end(args);
-}
-
-/* Breaks text at spaces so that no line passes WIDTH where it has a space to break at; the lines
- * that follow stand under the text. */
-static void add_wrapped(line *out, const char *text)
-{
-    size_t indent = strlen(PREFIX), room = WIDTH - 1 - indent;
-    for (const char *rest = text; *rest;) {
-        size_t len = strlen(rest), cut = len;
-        if (len > room) {
-            for (cut = room; cut && rest[cut] != ' ';)
-                cut--;
-            if (!cut)
-                cut = strcspn(rest, " ");
-        }
-        add(out, rest == text ? PREFIX : INDENT, indent);
-        add(out, rest, cut);
-        add_newline(out);
-        rest += cut + (rest[cut] == ' ');
-    }
 }
 
 int cli_usage(const char *format, ...)

@@ -1,57 +1,80 @@
-/* pprofdelta show FILE: a profile for the eye, or for the next tool in the pipe. */
+/* pprofdelta show FILE, or PREV CUR: a profile for the eye, or for the next tool in the pipe. */
 #include "show.h"
 
 #include "arguments.h"
 #include "cli.h"
 #include "message.h"
 #include "output.h"
+#include "progress.h"
+#include "show_stacks.h"
 
 #include <stdio.h>
 #include <string.h>
 
 static const char help[] =
-    "usage: pprofdelta show FILE [--top N] [--type TYPE] [--raw|--folded|--json]\n"
-    "Prints the profile FILE (- is stdin) as a table of its functions, or as\n"
+    "usage: pprofdelta show FILE [--top N] [--type TYPE]\n"
+    "       pprofdelta show FILE --flame OUT.html | --folded | --raw | --json\n"
+    "       pprofdelta show PREV CUR [--top N | --flame OUT.html | --folded]\n"
+    "Prints the profile FILE (- is stdin) as a table of its functions, or what grew\n"
+    "and what shrank from PREV to CUR; or as\n"
     "\n"
-    "      --raw              everything, one record a line\n"
+    "      --flame=OUT.html   a page with a flame graph, which needs no network\n"
     "      --folded           one line a stack, root first: root;...;leaf VALUE\n"
+    "      --raw              everything, one record a line\n"
     "      --json             everything, one JSON object\n"
     "\n"
-    "      --top=N            rows of the table (10)\n"
-    "      --type=TYPE[/UNIT] the sample type of the table or of --folded\n"
+    "      --top[=N]          the table; its rows (10)\n"
+    "      --type=TYPE[/UNIT] the sample type of the table, the page or --folded\n"
     "      --max-memory=SIZE  bytes to use at most, or 512M, 8G (the default)\n"
     "  -h, --help\n";
 
-enum { OPT_TOP = CLI_LONG, OPT_TYPE, OPT_RAW, OPT_FOLDED, OPT_JSON, OPT_MAX_MEMORY };
+enum { OPT_TOP = CLI_LONG, OPT_TYPE, OPT_RAW, OPT_FOLDED, OPT_JSON, OPT_FLAME, OPT_MAX_MEMORY };
 enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
 
 static const struct option table[] = {
-    {"top", required_argument, NULL, OPT_TOP},
+    {"top", optional_argument, NULL, OPT_TOP},
     {"type", required_argument, NULL, OPT_TYPE},
     {"raw", no_argument, NULL, OPT_RAW},
     {"folded", no_argument, NULL, OPT_FOLDED},
     {"json", no_argument, NULL, OPT_JSON},
+    {"flame", required_argument, NULL, OPT_FLAME},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
 
 typedef struct show_options {
-    const char *file;
-    const char *type; /* NULL: all in the table, the default one in --folded */
+    const char *files[CLI_SIDES];
+    size_t files_len;
+    const char *type; /* NULL: all in the table, the default one elsewhere */
+    const char *page; /* of --flame */
     int form;         /* OPT_RAW and so on; 0: the table */
     size_t top;       /* 0: not given */
     unsigned long long max_memory;
     bool help;
 } show_options;
 
-static int set_top(show_options *options, const char *value)
+static bool is_number(const char *text)
 {
+    return *text && !text[strspn(text, "0123456789")];
+}
+
+/* --top, --top=N, or --top N: what stands behind it is the number only if it is one. */
+static int set_top(show_options *options, const char *value, const cli_arguments *arguments)
+{
+    const char *next = optind < arguments->argc ? arguments->argv[optind] : "";
+    if (!value && !is_number(next)) {
+        options->top = DEFAULT_TOP;
+        return CLI_DONE;
+    }
+    if (!value) {
+        value = next;
+        optind++;
+    }
     size_t top = 0;
-    const char *p = value;
-    for (; *p >= '0' && *p <= '9' && top <= MOST_TOP; p++)
+    for (const char *p = value; is_number(p) && top <= MOST_TOP; p++)
         top = top * 10 + (size_t)(*p - '0');
-    if (*p || !top || top > MOST_TOP)
+    if (!is_number(value) || !top || top > MOST_TOP)
         return cli_bad_value("--top", value, "a number of rows, 1 or more");
     options->top = top;
     return CLI_DONE;
@@ -60,21 +83,37 @@ static int set_top(show_options *options, const char *value)
 static int set_form(show_options *options, int form)
 {
     if (options->form && options->form != form)
-        return cli_usage("--raw, --folded and --json exclude each other");
+        return cli_usage("--flame, --folded, --raw and --json exclude each other");
     options->form = form;
     return CLI_DONE;
 }
 
-static int apply(show_options *options, int option)
+static int set_page(show_options *options, const char *value)
+{
+    if (!*value)
+        return cli_bad_value("--flame", value, "the name of a file, or - for stdout");
+    options->page = value;
+    return set_form(options, OPT_FLAME);
+}
+
+static int add_file(show_options *options, const char *value)
+{
+    if (options->files_len == CLI_SIDES)
+        return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
+                         value);
+    options->files[options->files_len++] = value;
+    return CLI_DONE;
+}
+
+static int apply(show_options *options, int option, const cli_arguments *arguments)
 {
     switch (option) {
     case CLI_OPERAND:
-        if (options->file)
-            return cli_usage("%.60s: is one operand too many; show takes one profile", optarg);
-        options->file = optarg;
-        return CLI_DONE;
+        return add_file(options, optarg);
     case OPT_TOP:
-        return set_top(options, optarg);
+        return set_top(options, optarg, arguments);
+    case OPT_FLAME:
+        return set_page(options, optarg);
     case OPT_TYPE:
         options->type = optarg;
         return CLI_DONE;
@@ -94,77 +133,88 @@ static int apply(show_options *options, int option)
     }
 }
 
+static int check_options(const show_options *options)
+{
+    bool is_whole = options->form == OPT_RAW || options->form == OPT_JSON;
+    if (!options->files_len)
+        return cli_usage("a profile is missing: pprofdelta show FILE");
+    if (options->files_len > 1 && is_whole)
+        return cli_usage("--raw and --json show one profile");
+    if (options->files_len > 1 && cli_input_is_stdin(options->files[0]) &&
+        cli_input_is_stdin(options->files[1]))
+        return cli_usage("-: stdin can be read only once");
+    if (options->top && options->form)
+        return cli_usage("--top is for the table, not for --flame, --folded, --raw or --json");
+    if (options->type && is_whole)
+        return cli_usage("--type is not for --raw and --json, which show every type");
+    return CLI_DONE;
+}
+
 static int parse(show_options *options, int argc, char **argv)
 {
     cli_arguments arguments = {argc, argv, "h", table, false};
     for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        int code = apply(options, option);
+        int code = apply(options, option, &arguments);
         if (code || options->help)
             return code;
     }
-    if (!options->file)
-        return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->top && options->form)
-        return cli_usage("--top is for the table, not for --raw, --folded or --json");
-    if (options->type && options->form && options->form != OPT_FOLDED)
-        return cli_usage("--type is for the table and --folded; --raw and --json show every type");
-    return CLI_DONE;
+    return check_options(options);
 }
 
-/* The column that is meant, or says which there are. */
-static int choose_column(const cli_profile *profile, const char *type, size_t *column)
+static int print(const show_options *options, const cli_profile *profiles)
 {
-    if (!profile->view->n_sample_type) {
-        cli_error("%s: has no sample types; --raw shows what it has", profile->input.name);
-        return CLI_FAILED;
-    }
-    *column = cli_profile_default_type(profile);
-    if (!type)
-        return CLI_DONE;
-    int found = cli_profile_find_type(profile, type);
-    if (found >= 0) {
-        *column = (size_t)found;
-        return CLI_DONE;
-    }
-    char names[512] = "";
-    for (size_t i = 0, at = 0; i < profile->view->n_sample_type && at < sizeof names; i++)
-        at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? " or " : "",
-                               cli_profile_type(profile, i));
-    return cli_bad_value("--type", type, names);
-}
-
-static int print(const show_options *options, const cli_profile *profile)
-{
-    size_t column;
+    cli_types types;
+    size_t chosen, sides = options->files_len;
+    size_t rows = options->top ? options->top : DEFAULT_TOP;
     if (options->form == OPT_RAW)
-        return cli_show_raw(profile);
+        return cli_show_raw(profiles);
     if (options->form == OPT_JSON)
-        return cli_show_json(profile);
-    int code = choose_column(profile, options->type, &column);
+        return cli_show_json(profiles);
+    int code = cli_types_match(&types, profiles, sides);
+    if (!code)
+        code = cli_types_choose(&types, profiles, sides, options->type, &chosen);
     if (code)
         return code;
     if (options->form == OPT_FOLDED)
-        return cli_show_folded(profile, column);
-    return cli_show_top(profile, column, options->type != NULL,
-                        options->top ? options->top : DEFAULT_TOP);
+        return cli_show_folded(profiles, sides, &types, chosen);
+    if (options->form == OPT_FLAME)
+        return cli_show_flame(profiles, sides, &types, chosen, options->page);
+    if (sides > 1)
+        return cli_show_change(profiles, &types, chosen, rows);
+    return cli_show_top(profiles, types.column[0][chosen], options->type != NULL, rows);
+}
+
+/* The second profile has the memory that the first one left. */
+static int load_and_print(const show_options *options, cli_profile *profiles)
+{
+    uint64_t memory = options->max_memory;
+    cli_progress_start(true);
+    for (size_t i = 0; i < options->files_len; i++) {
+        int code = cli_profile_load(&profiles[i], options->files[i], memory);
+        if (code)
+            return code;
+        memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
+    }
+    if (options->form != OPT_FLAME)
+        cli_progress_end();
+    return print(options, profiles);
 }
 
 int cli_show(int argc, char **argv)
 {
     show_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+    cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
     int code = parse(&options, argc, argv);
     if (code)
         return code;
-    if (options.help) {
+    if (options.help)
         fputs(help, stdout);
-        return cli_output_end_text();
-    }
-    cli_profile profile;
-    code = cli_profile_load(&profile, options.file, options.max_memory);
-    if (!code)
-        code = print(&options, &profile);
-    if (!code)
+    else
+        code = load_and_print(&options, profiles);
+    cli_progress_end();
+    if (!code && options.form != OPT_FLAME) /* the page has gone its own way */
         code = cli_output_end_text();
-    cli_profile_free(&profile);
+    for (size_t i = 0; i < CLI_SIDES; i++)
+        cli_profile_free(&profiles[i]);
     return code;
 }

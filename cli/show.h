@@ -2,7 +2,9 @@
  *
  *   show.c --> show_profile.c: read, check, inflate, unpack
  *          --> show_symbols.c: which names stand at a location
- *          --> one of show_top.c, show_folded.c, show_raw.c, show_json.c: print to stdout
+ *          --> one of show_top.c, show_raw.c, show_json.c: print to stdout
+ *          --> or show_stacks.c, for one profile or two, and then one of show_folded.c,
+ *              show_change.c and show_flame.c
  *
  * The profile has passed pprofdelta_check before, so every id and index in it leads somewhere. */
 #ifndef CLI_SHOW_H
@@ -61,6 +63,7 @@ typedef struct cli_symbols {
     const char **names;
     size_t len;
     uint32_t *frames;
+    size_t frames_len;
     size_t *first; /* frames[first[i]] to frames[first[i + 1]] stand at view->location[i] */
     char *made;    /* the names that no function gives: addresses */
 } cli_symbols;
@@ -76,7 +79,6 @@ size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);
  * stdout and checks it. */
 int cli_show_top(const cli_profile *profile, size_t sort_column, bool only_sort_column,
                  size_t most_rows);
-int cli_show_folded(const cli_profile *profile, size_t column);
 int cli_show_raw(const cli_profile *profile);
 int cli_show_json(const cli_profile *profile);
 

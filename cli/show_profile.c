@@ -174,17 +174,30 @@ int cli_profile_find_type(const cli_profile *profile, const char *name)
     return -1;
 }
 
-size_t cli_profile_default_type(const cli_profile *profile)
-{
-    const char *name = cli_profile_string(profile, profile->view->default_sample_type);
-    int found = *name ? cli_profile_find_type(profile, name) : -1;
-    return found < 0 ? 0 : (size_t)found;
-}
-
 pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column)
 {
     pprofdelta_sum sum = {0};
     for (size_t i = 0; i < profile->view->n_sample; i++)
         cli_sum_add(&sum, profile->view->sample[i]->value[column]);
     return sum;
+}
+
+static bool has_any(const cli_profile *profile, size_t column)
+{
+    for (size_t i = 0; i < profile->view->n_sample; i++)
+        if (profile->view->sample[i]->value[column])
+            return true;
+    return false;
+}
+
+size_t cli_profile_default_type(const cli_profile *profile)
+{
+    const char *name = cli_profile_string(profile, profile->view->default_sample_type);
+    int found = *name ? cli_profile_find_type(profile, name) : -1;
+    if (found >= 0)
+        return (size_t)found;
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        if (has_any(profile, i))
+            return i;
+    return 0;
 }

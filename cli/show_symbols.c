@@ -133,6 +133,7 @@ int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile)
     int code = CLI_DONE;
     *symbols = (cli_symbols){0};
     if (reserve(symbols, profile, &frames, &len)) {
+        symbols->frames_len = len;
         name_frames(symbols, profile, frames);
         number(symbols, frames, len);
     } else {

@@ -10,15 +10,14 @@
  * said to be. */
 #include "show_top.h"
 
+#include "screen.h"
 #include "text.h"
 #include "units.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <sys/ioctl.h>
-#include <unistd.h>
 
-enum { LEAST_NAME = 24, LEAST_WIDTH = 40, USUAL_WIDTH = 80, GAP = 2, CELL = 48, HEADS = 3 };
+enum { LEAST_NAME = 24, GAP = 2, CELL = 48, HEADS = 3 };
 
 /* ---- the table ----------------------------------------------------------------------------------
  */
@@ -89,18 +88,10 @@ static size_t width_of(const layout *l)
     return width;
 }
 
-static size_t screen_width(void)
-{
-    struct winsize size;
-    if (!isatty(STDOUT_FILENO) || ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) || !size.ws_col)
-        return USUAL_WIDTH;
-    return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
-}
-
 /* Drops types from the right, never the one to sort by, until the names have room. */
 static void lay_out(layout *l, cli_top *t, bool has_shares, size_t rows)
 {
-    size_t screen = screen_width();
+    size_t screen = cli_screen_width();
     for (;;) {
         l->len = 0;
         for (size_t i = 0; i < t->columns_len; i++)
@@ -119,12 +110,6 @@ static void lay_out(layout *l, cli_top *t, bool has_shares, size_t rows)
     }
     size_t width = width_of(l);
     l->name_width = width + LEAST_NAME <= screen ? screen - width : LEAST_NAME;
-}
-
-static void put_right(const char *text, size_t width)
-{
-    printf("%*s", (int)(width - cli_text_columns(text)), "");
-    cli_text_put(stdout, text, CLI_TEXT_SHOWN);
 }
 
 static void put_caption(const cli_top *t, size_t rows)
@@ -170,19 +155,32 @@ static void put_heads(const layout *l, int line)
         return;
     for (size_t i = 0; i < l->len; i++) {
         printf("%*s", i ? GAP : 0, "");
-        put_right(l->columns[i].head[line], l->columns[i].width);
+        cli_screen_put_right(l->columns[i].head[line], l->columns[i].width);
     }
     printf("%*s%s\n", is_last ? GAP : 0, "", is_last ? "function" : "");
 }
 
+/* "0", "0B" and "0.0%" say nothing, and step back. */
+static bool says_nothing(const char *cell)
+{
+    return cell[0] == '0' && (cell[1] != '.' || cell[2] == '0');
+}
+
 static void put_table(const cli_top *t, const layout *l, size_t rows)
 {
+    cli_ink ink = cli_screen_ink();
+    fputs(ink.bold, stdout);
     for (int line = 0; line < HEADS; line++)
         put_heads(l, line);
+    fputs(ink.end, stdout);
     for (size_t i = 0; i < rows; i++) {
         char text[CELL];
         for (size_t c = 0; c < l->len; c++) {
-            put_right(format_cell(t, &l->columns[c], &t->rows[i], text), l->columns[c].width);
+            format_cell(t, &l->columns[c], &t->rows[i], text);
+            bool dim = says_nothing(text), bold = l->columns[c].type == t->sort && !dim;
+            fputs(dim ? ink.dim : bold ? ink.bold : "", stdout);
+            cli_screen_put_right(text, l->columns[c].width);
+            fputs(dim || bold ? ink.end : "", stdout);
             printf("%*s", GAP, "");
         }
         cli_text_put_cut(stdout, t->symbols.names[t->rows[i].symbol], l->name_width);

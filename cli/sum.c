@@ -7,6 +7,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "progress.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -113,6 +114,7 @@ static int add(run *r, const char *path)
     if (code)
         return code;
     const char *name = r->input.name;
+    cli_progress_say("adding", name);
     if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
         return tell(r, name, &err);
     note(r, name, joint);
@@ -143,6 +145,7 @@ static int perform(run *r, int argc, char **argv)
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
         return cli_library_error("options", &err);
+    cli_progress_start(!r->options.quiet);
     for (size_t i = 0; i < r->options.files_len; i++)
         if ((code = add(r, r->options.files[i])))
             return code;
@@ -153,6 +156,7 @@ int cli_sum(int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
+    cli_progress_end();
     pprofdelta_adder_free(r.adder);
     cli_output_close(&r.output);
     cli_input_free(&r.input);

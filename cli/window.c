@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "message.h"
 #include "output.h"
+#include "progress.h"
 #include "report.h"
 #include "state.h"
 #include "uploader.h"
@@ -79,6 +80,7 @@ static int compute(run *r)
 {
     pprofdelta_error err;
     pprofdelta_sink sink = {keep, &r->delta};
+    cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
     pprofdelta_status status;
     if (cli_ahead_wait(&r->ahead)) {
@@ -97,6 +99,7 @@ static int compute(run *r)
 
 static int deliver(run *r)
 {
+    cli_progress_end(); /* from here on the terminal is the uploader's */
     if (r->options->uploader) {
         cli_upload upload = {.argv = r->options->uploader,
                              .bytes = r->delta.bytes,
@@ -125,6 +128,7 @@ static int perform(run *r)
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
     r->output.is_synced = true;
+    cli_progress_start(!o->quiet);
     if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) || (code = new_context(r)) ||
         (code = load(r)) || (code = compute(r)) ||
@@ -139,6 +143,7 @@ int cli_window_run(const cli_options *options)
 {
     run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1}};
     int code = perform(&r);
+    cli_progress_end();
     cli_output_close(&r.output);
     cli_state_close(&r.state);
     cli_ahead_end(&r.ahead, r.context);

@@ -3,7 +3,8 @@
 
     symbols.py libpprofdelta.so libpd_private.a HEADER...
 
-The shared library exports every function that the headers declare, and nothing else. The archive
+The shared library exports every function that the headers declare, and nothing else, all under the
+symbol version of the first header's API, which its soname ends in too. The archive
 that is linked into programs may show more, but only under our prefixes: nothing that could collide.
 """
 
@@ -19,6 +20,26 @@ def symbols(library, *options):
     return {row[0].split("@")[0] for row in rows if row[1] != "A"}  # A: the version's own name
 
 
+def versions(library):
+    """The symbol versions that exported functions carry."""
+    listing = subprocess.run(["nm", "--defined-only", "--dynamic", "--with-symbol-versions",
+                              "--format=posix", library], check=True, capture_output=True,
+                             text=True).stdout
+    return {row.split()[0].partition("@")[2].lstrip("@") for row in listing.splitlines()
+            if row.startswith("pprofdelta_")}
+
+
+def soname(library):
+    dynamic = subprocess.run(["readelf", "-dW", library], check=True, capture_output=True,
+                             text=True).stdout
+    return re.search(r"\(SONAME\).*\[(.*)\]", dynamic).group(1)
+
+
+def api_version(header):
+    with open(header, encoding="utf-8") as file:
+        return re.search(r"#define PPROFDELTA_API_VERSION (\d+)", file.read()).group(1)
+
+
 def declared(header):
     with open(header, encoding="utf-8") as file:
         text = re.sub(r"/\*.*?\*/|^#.*?$", "", file.read(), flags=re.DOTALL | re.MULTILINE)
@@ -30,7 +51,11 @@ def main(shared, archive, *headers):
     exported = symbols(shared, "--dynamic")
     loose = {name for name in symbols(archive, "--extern-only")
              if not name.startswith(("pprofdelta_", "pd_"))}
+    version = api_version(headers[0])
+    found, name = versions(shared), soname(shared)
     checks = [
+        ("the symbol version is the API's", found != {"PPROFDELTA_" + version}, found),
+        ("the soname is the API's", name != "libpprofdelta.so." + version, name),
         ("every header declares functions", not all(map(declared, headers)), "none found"),
         ("nothing leaks from the shared library", exported - api, exported - api),
         ("the shared library has all of the headers", api - exported, api - exported),

@@ -24,6 +24,7 @@ typedef struct pd_remembered {
     int64_t time_nanos;
     int64_t from_nanos;         /* where the window that ended there began; 0: not known */
     pprofdelta_restart restart; /* ... and what it was */
+    uint32_t rate;              /* as pd_text has it */
     pd_buffer build_id;         /* of the main mapping; empty where it has none */
 } pd_remembered;
 

@@ -34,7 +34,7 @@ enum {
     PD_STATE_AT_TYPES = 64,    /* 4 */
     PD_STATE_AT_COUNTERS = 68, /* 4 */
     PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes come first behind the lengths of names */
-    PD_STATE_AT_RESERVED = 76  /* 4: 0 */
+    PD_STATE_AT_RATE = 76      /* 4: of a text form's raw counts, as pd_text has it; else 0 */
     /* then, for each type, the lengths of its name and its unit, 4 each; then all these bytes, in
      * this order; zeros up to a multiple of 8; the head's sum */
 };

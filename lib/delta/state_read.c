@@ -123,7 +123,7 @@ typedef struct promise {
 
 static bool check_promise(inlet *in, const promise *p)
 {
-    if (p->has_base > 1 || pd_get32(in->head.ptr + PD_STATE_AT_RESERVED))
+    if (p->has_base > 1)
         return refuse(in, "head", PD_STATE_AT_HAS_BASE, "the state has a flag nobody set");
     if (!p->has_base) {
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
@@ -201,6 +201,7 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
     state->last->from_nanos = (int64_t)pd_get64(head + PD_STATE_AT_FROM);
     state->last->time_nanos = (int64_t)pd_get64(head + PD_STATE_AT_TIME);
     state->last->restart = (pprofdelta_restart)p->restart;
+    state->last->rate = pd_get32(head + PD_STATE_AT_RATE);
     if (state->sequence == UINT64_MAX)
         return refuse(in, "sequence", PD_STATE_AT_SEQUENCE, "no window comes after this one");
     if (state->last->from_nanos && state->last->time_nanos &&

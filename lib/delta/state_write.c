@@ -83,6 +83,7 @@ static void put_head(outlet *o, const pd_state *state, size_t head_len, size_t n
         pd_put32(head + PD_STATE_AT_TYPES, (uint32_t)schema->len);
         pd_put32(head + PD_STATE_AT_COUNTERS, (uint32_t)schema->counters);
         pd_put32(head + PD_STATE_AT_BUILD_ID, (uint32_t)state->last->build_id.len);
+        pd_put32(head + PD_STATE_AT_RATE, state->last->rate);
         for (size_t i = 0; i < schema->len; i++, lengths += 8) {
             pd_put32(head + lengths, (uint32_t)schema->names[i].type_len);
             pd_put32(head + lengths + 4, (uint32_t)schema->names[i].unit_len);

@@ -46,6 +46,10 @@ extern "C" {
 
 #define PPROFDELTA_VERSION "0.1.0"
 
+/* Goes up when a program that was compiled against this header no longer runs with a newer library.
+ * The library's soname ends in it, and PPROFDELTA_VERSION begins with it. */
+#define PPROFDELTA_API_VERSION 0
+
 /* ---------------------------------------------------------------------------------------------
  * Status and error
  * ------------------------------------------------------------------------------------------ */
@@ -263,7 +267,9 @@ typedef struct pprofdelta_stamp {
 
 /* What pprofdelta_check saw in a valid profile. */
 typedef struct pprofdelta_census {
-    const char *format; /* static: "gzip", "zstd" or "plain" */
+    const char
+        *format; /* static: "gzip", "zstd", "plain", or "text" for an allocator's dump that is
+                           not compressed */
     uint64_t inflated_len;
     uint64_t types, samples, mappings, locations, functions, strings;
     uint64_t by_address, by_lines;
@@ -297,7 +303,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
                                                  pprofdelta_error *err);
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
- * writes it to the sink. report may be NULL. After PPROFDELTA_OK the window is pending until
+ * writes it to the sink. The text heap profiles of jemalloc and gperftools are taken too: their raw
+ * counts are subtracted (and reported), what is written is unsampled. report may be NULL. After PPROFDELTA_OK the window is pending until
  * pprofdelta_commit or pprofdelta_abandon; another window or base while one is pending is
  * PPROFDELTA_E_USAGE. After any other status nothing is pending and nothing has changed. */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
@@ -388,7 +395,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
 
-/* Takes a file's container off: gzip (any number of members), zstd or plain. *out belongs to the
+/* Takes a file's container off: gzip (any number of members), zstd or plain; an allocator's text
+ * becomes the unsampled profile that it stands for. *out belongs to the
  * context (or is `bytes` itself where they are plain) and lasts until the next call on it. */
 PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                                     const uint8_t **out, size_t *out_len,

@@ -155,6 +155,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
+    cur->unsamples = true; /* as the deltas are that are added to it */
     pprofdelta_status status = pd_look_parse(pd, cur, bytes, len, true, err);
     if (status)
         return status;

@@ -119,7 +119,9 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     if (status || !census)
         return status;
     *census = (pprofdelta_census){
-        .format = pd_format_name(pd_format_of(bytes, len)),
+        .format = look->dump.rate && pd_format_of(bytes, len) == PD_FORMAT_PLAIN
+                      ? "text"
+                      : pd_format_name(pd_format_of(bytes, len)),
         .inflated_len = t->len,
         .types = t->types_len,
         .samples = t->samples,
@@ -147,6 +149,8 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
         return refuse(err, "bytes is NULL and len is not 0");
     pprofdelta_status status =
         pd_inflate(&pd->inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
+    if (!status)
+        status = pd_text_read(&pd->cur.dump, &pd->mem, false, &raw, err);
     if (status)
         return status;
     *out = raw.ptr;

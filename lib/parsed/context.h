@@ -16,6 +16,7 @@
 #include "delta/types.h"
 #include "profile/chunks.h"
 #include "profile/transfer.h"
+#include "text/heap.h"
 
 typedef struct pd_look {
     pd_buffer inflated;
@@ -24,6 +25,8 @@ typedef struct pd_look {
     pd_bytes packed; /* the caller's */
     pd_stream stream;
     pd_buffer text; /* the strings */
+    pd_text dump;   /* where the profile was made of one in text form, in the ordinary way */
+    bool unsamples; /* ... and is wanted as what its raw counts stand for */
     pd_tables tables;
     pd_window window;
     pd_transfer transfer;
@@ -61,6 +64,7 @@ struct pprofdelta {
     pd_look proof; /* the output read back, for VERIFY */
     size_t piece;  /* 0; or how much the bounded way inflates at a time, which then is the way
                       of every profile: the tests' choice */
+    pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
 

@@ -99,6 +99,21 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
     return status;
 }
 
+/* Counts that were sampled at different rates cannot be subtracted from one another. */
+static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
+{
+    uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
+    if (!pd->has_base || prev == cur)
+        return PPROFDELTA_OK;
+    if (prev && cur)
+        return pd_fail(
+            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "one is a heap profile in text form, with raw counts, and the other is not");
+}
+
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pprofdelta_error *err)
 {
@@ -122,6 +137,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
         status = pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
     if (!status)
         status = check_order(pd, err);
+    if (!status)
+        status = check_rate(pd, err);
     if (!status)
         status = pd_look_remember(pd, cur, &pd->next, err);
     bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;

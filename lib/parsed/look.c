@@ -43,6 +43,8 @@ static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelt
 {
     pd_buffer_release(&pd->mem, &look->inflated);
     look->is_streamed = true;
+    look->dump.rate = 0;
+    look->dump.has_no_sums = false;
     pprofdelta_status status = begin_stream(pd, look, err);
     if (!status)
         status = pd_chunks_tables(&look->tables, &look->text, &look->stream, &pd->mem, err);
@@ -58,6 +60,10 @@ static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_by
     look->is_streamed = false;
     pprofdelta_status status =
         pd_inflate(&pd->inflater, &pd->mem, packed.ptr, packed.len, &look->inflated, &raw, err);
+    if (!status)
+        status = pd_text_read(&look->dump, &pd->mem, !look->unsamples, &raw, err);
+    if (look->unsamples)
+        look->dump.rate = 0;
     if (!status && keep_bytes && packed.len && raw.ptr == packed.ptr)
         status = keep(pd, look, &raw, err);
     return status ? status : pd_tables_parse(&look->tables, &pd->mem, raw, err);
@@ -125,7 +131,13 @@ pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_err
         return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
-    return pd_types_classify(look->names, look->tables.types_len, &pd->rules, err);
+    pprofdelta_status status =
+        pd_types_classify(look->names, look->tables.types_len, &pd->rules, err);
+    if (status == PPROFDELTA_E_MISMATCH && look->dump.has_no_sums)
+        return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                       "this dump has no cumulative counts, only what is in use; jemalloc counts "
+                       "with MALLOC_CONF=prof:true,prof_accum:true");
+    return status;
 }
 
 pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remembered *out,
@@ -135,6 +147,7 @@ pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remem
     out->time_nanos = t->header.time_nanos;
     out->from_nanos = 0;
     out->restart = PPROFDELTA_RESTART_NONE;
+    out->rate = look->dump.rate;
     out->build_id.len = 0;
     if (!t->mappings_len)
         return PPROFDELTA_OK;
@@ -152,6 +165,7 @@ void pd_look_release(pd_look *look, pd_mem *mem)
     pd_buffer_release(mem, &look->inflated);
     pd_buffer_release(mem, &look->text);
     pd_stream_end(&look->stream);
+    pd_text_release(&look->dump, mem);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);

@@ -20,6 +20,17 @@ static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
         out[i] = row[columns->slot[i]];
 }
 
+/* What was counted in samples, as what it stands for. */
+static void unsample(pprofdelta *pd, int64_t *values)
+{
+    const pd_columns *columns = &pd->cur.columns;
+    if (!pd->cur.dump.rate)
+        return;
+    pd_text_unsample(&pd->cur.dump, values);
+    for (size_t i = 0; i < columns->len; i++)
+        pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
+}
+
 static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_error *err)
 {
     pprofdelta_status status =
@@ -43,6 +54,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (tally)
             pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
+        unsample(pd, values);
         status = pd_look_record(cur, cur->window.origin[row], err);
         if (status)
             break;
@@ -71,6 +83,7 @@ static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofde
         if (tally)
             pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
+        unsample(pd, values);
         pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
     }
     return PPROFDELTA_OK;
@@ -181,6 +194,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                   pd_bytes *out, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
+    memset(pd->unsampled, 0, sizeof pd->unsampled);
     pd_compact_begin(&pd->compact, &pd->mem, err);
     pprofdelta_status status = cur->is_streamed ? begin_parts(pd, err) : PPROFDELTA_OK;
     if (!status)
@@ -238,7 +252,8 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_byt
         size_t slot = cur->columns.slot[i];
         if (in[i].lo != tally->types[slot].cur.lo)
             return does_not_hold(pd, slot, "what was read is not what was counted", err);
-        if (written[i].lo != tally->types[slot].delta.lo)
+        pprofdelta_sum sent = cur->dump.rate ? pd->unsampled[slot] : tally->types[slot].delta;
+        if (written[i].lo != sent.lo)
             return does_not_hold(pd, slot, "what was written is not what was counted", err);
     }
     int broken = pd_tally_check(tally, pd->schema.counters);

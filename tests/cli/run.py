@@ -15,6 +15,7 @@ sys.dont_write_bytecode = True
 import checking  # noqa: E402
 import deltas  # noqa: E402
 import ends  # noqa: E402
+import flames  # noqa: E402
 import harness  # noqa: E402
 import inputs  # noqa: E402
 import live  # noqa: E402
@@ -24,12 +25,15 @@ import resets  # noqa: E402
 import showing  # noqa: E402
 import started  # noqa: E402
 import summing  # noqa: E402
+import terminals  # noqa: E402
+import texts  # noqa: E402
 import uploading  # noqa: E402
 import usage  # noqa: E402
 import windows  # noqa: E402
+import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing,
-           windows, uploading, summing, live]
+           windows, uploading, summing, live, flames, terminals, texts, worlds]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

@@ -9,15 +9,15 @@ import subprocess
 import termios
 
 from pb import HEAP, Stack, Strings, chunk, gz, number, packed, profile
-from samples import CUR, SECOND, T1, cur, pair
+from samples import CUR, SECOND, T1, cur, pair, two
 
 
-def terminal(t, columns, *args):
+def terminal(t, columns, *args, env=None, code=0):
     """What the command prints to a terminal of that width."""
     master, slave = pty.openpty()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL, stdout=slave,
-                               stderr=slave)
+                               stderr=slave, env={**os.environ, "TERM": "dumb", **(env or {})})
     os.close(slave)
     data = b""
     while True:
@@ -29,7 +29,7 @@ def terminal(t, columns, *args):
             break
         data += part
     os.close(master)
-    t.equal(process.wait(), 0)
+    t.equal(process.wait(), code)
     return data.decode().replace("\r\n", "\n")
 
 
@@ -79,6 +79,13 @@ def test_the_default_type_sorts(t):
     t.equal(rows, ["idle", "work", "new", "main"])
 
 
+def test_the_first_type_that_has_anything_sorts(t):
+    two(t, [(("a", "main"), [1, 5])], [(("b", "main"), [0, 7]), (("a", "main"), [0, 9])],
+        types=["cpu/nanoseconds", "alloc/bytes"])
+    t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc")
+    t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 9\nmain;b 7\n")
+
+
 def test_a_type_that_is_not_there(t):
     t.write("cur", cur())
     result = t.fails(2, "show", "cur", "--type=nonsense")
@@ -89,7 +96,7 @@ def test_a_type_that_is_not_there(t):
 def test_top(t):
     samples = [((f"f{i:03}", "main"), [i, i, i, i]) for i in range(1, 201)]
     t.write("many", profile(samples, time=T1))
-    for args, rows in (((), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
+    for args, rows in (((), 10), (("--top",), 10), (("--top=3",), 3), (("--top", "150"), 150), (("--top=9999",), 201)):
         text = t.succeeds("show", "many", *args).text
         lines = text.splitlines()
         names = [line.split()[-1] for line in lines if line.split()[-1:] and

@@ -2,7 +2,9 @@
 #ifndef PD_TESTS_FUZZ_H
 #define PD_TESTS_FUZZ_H
 
+#include "codec/inflate.h"
 #include "pprofdelta.h"
+#include "text/records.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,6 +21,22 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
             abort();                                                                               \
         }                                                                                          \
     } while (0)
+
+/* A heap profile in text form: fuzz_text's, whatever it comes packed in. */
+static inline int fuzz_is_text(const uint8_t *data, size_t size)
+{
+    pd_mem mem;
+    pd_inflater inflater = {0};
+    pd_buffer into = {0};
+    pd_bytes raw;
+    pd_records records;
+    pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
+    int is_text = !pd_inflate(&inflater, &mem, data, size, &into, &raw, NULL) &&
+                  pd_records_begin(&records, raw);
+    pd_buffer_release(&mem, &into);
+    pd_inflater_fini(&inflater);
+    return is_text;
+}
 
 /* An error struct that no failure leaves like this. */
 static inline pprofdelta_error fuzz_unfilled(void)

@@ -449,7 +449,8 @@ static void try_all(trial *t)
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     trial t = {0};
-    if (!pair_split(data, size, &t.in))
+    if (!pair_split(data, size, &t.in) || fuzz_is_text(t.in.prev.ptr, t.in.prev.len) ||
+        fuzz_is_text(t.in.cur.ptr, t.in.cur.len))
         return 0;
     t.options = options_of(data);
     try_all(&t);

@@ -381,6 +381,8 @@ static void check_again(const uint8_t *data, size_t size, pprofdelta_status stat
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
+    if (fuzz_is_text(data, size))
+        return 0;
     pprofdelta *context = new_context(data, size);
     pprofdelta_census census;
     pprofdelta_error err = fuzz_unfilled();

@@ -343,7 +343,7 @@ static const forgery forgeries[] = {
     {PD_STATE_AT_BUILD_ID, 4, 6, NULL}, /* into the padding */
     {PD_STATE_AT_BUILD_ID, 4, 13, "do not fit"},
     {PD_STATE_AT_BUILD_ID, 4, UINT32_MAX, "do not fit"},
-    {PD_STATE_AT_RESERVED, 4, 1, "flag"},
+    {PD_STATE_AT_RATE, 4, UINT32_MAX, NULL},
     {PD_STATE_FIXED, 4, UINT32_MAX, "do not fit"},
     {PD_STATE_FIXED + 28, 4, 1000, "do not fit"},
     {ENTRIES - 15, 1, 1, "should"},

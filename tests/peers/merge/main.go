@@ -1,7 +1,7 @@
 // Merge is the delta of a careful user of google/pprof's profile package: the counters of the
 // earlier profile are negated, its gauges taken out, and the two merged.
 //
-//	merge PREV CUR OUT         gzip or plain in, gzip out
+//	merge [-c TYPE,TYPE...] PREV CUR OUT         gzip or plain in, gzip out; -c names more counters
 //	merge -rounds N PREV CUR   prints the nanoseconds of N windows, plain to plain, in memory
 //
 // The user of the second form keeps the last profile parsed, so a round parses one profile only.
@@ -13,17 +13,20 @@ import (
 	"fmt"
 	"io"
 	"os"
+	"strings"
 
 	"github.com/google/pprof/profile"
 
 	"pprofdelta/tests/peers/files"
 )
 
-// ratios are -1 for what only grows and 0 for the rest.
+// What only grows.
+var counters = map[string]bool{
+	"alloc_objects": true, "alloc_space": true, "contentions": true, "delay": true,
+}
+
+// ratios are -1 for counters and 0 for the rest.
 func ratios(types []*profile.ValueType) []float64 {
-	counters := map[string]bool{
-		"alloc_objects": true, "alloc_space": true, "contentions": true, "delay": true,
-	}
 	all := make([]float64, len(types))
 	for i, t := range types {
 		if counters[t.Type] {
@@ -81,10 +84,14 @@ func timed(rounds int, prevBytes, curBytes []byte) error {
 
 func main() {
 	rounds := flag.Int("rounds", 0, "time so many windows in memory")
+	named := flag.String("c", "", "more value types that only grow")
 	flag.Parse()
+	for _, name := range strings.Split(*named, ",") {
+		counters[name] = true
+	}
 	files.Main(func() error {
 		if flag.NArg() != 3 && !(*rounds > 0 && flag.NArg() == 2) {
-			fmt.Fprintln(os.Stderr, "usage: merge [-rounds N] PREV CUR [OUT]")
+			fmt.Fprintln(os.Stderr, "usage: merge [-rounds N] [-c TYPE,...] PREV CUR [OUT]")
 			os.Exit(2)
 		}
 		prev, err := files.Read(flag.Arg(0))

@@ -1,0 +1,57 @@
+# bash completion for pprofdelta. The verbs and the options are read from what --help prints, so that
+# they are those of the program that is installed; only values stand here.
+
+_pprofdelta_verbs() {
+    "$1" --help 2>/dev/null | sed -n 's/^.* pprofdelta \([a-z][a-z]*\) .*/\1/p' | sort -u
+}
+
+# The long options of the program, or of one of its verbs; with a '=' behind if they go by one.
+_pprofdelta_options() {
+    "$@" --help 2>/dev/null | grep -E '^ +-' | grep -oE -- '--[a-z][a-z-]*=?' | sort -u
+}
+
+_pprofdelta_values() {
+    case $1 in
+    --on-reset) echo auto restart clamp negative fail ;;
+    --compress) echo gzip zstd none ;;
+    --report | --status) echo text json ;;
+    --default-type) echo counter keep ;;
+    --first) echo full zero ;;
+    --max-memory) echo 512M 2G 8G ;;
+    --type | --counter | --gauge | -c | -g)
+        echo alloc_objects alloc_space inuse_objects inuse_space contentions delay ;;
+    esac
+}
+
+_pprofdelta() {
+    local program=${COMP_WORDS[0]/#\~/$HOME} cur=${COMP_WORDS[COMP_CWORD]} option='' verb='' values
+    local before=${COMP_WORDS[COMP_CWORD - 1]}
+    COMPREPLY=()
+    if [[ $cur == = ]]; then # '=' parts words, so --compress=z is three of them
+        option=$before cur=''
+    elif [[ $before == = && COMP_CWORD -ge 2 ]]; then
+        option=${COMP_WORDS[COMP_CWORD - 2]}
+    elif [[ $before == -[cg] || $before == --* ]]; then
+        option=$before
+    fi
+    values=$(_pprofdelta_values "$option")
+    if [[ -n $values && $cur != -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
+        return
+    fi
+    if [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} == [a-z]* ]] &&
+        _pprofdelta_verbs "$program" | grep -qxF -- "${COMP_WORDS[1]}"; then
+        verb=${COMP_WORDS[1]}
+    fi
+    if [[ $cur == -* ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_pprofdelta_options "$program" ${verb:+"$verb"})" -- "$cur")
+        [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+    else
+        [[ $COMP_CWORD -ne 1 ]] || mapfile -t COMPREPLY < <(compgen -W "$(_pprofdelta_verbs "$program")" -- "$cur")
+        mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur")
+        compopt -o filenames 2>/dev/null
+    fi
+    return 0
+}
+
+complete -F _pprofdelta pprofdelta

@@ -1,0 +1,62 @@
+# fish completion for pprofdelta. The verbs and the options are read from what --help prints, so that
+# they are those of the program that is installed; only values stand here.
+
+function __pprofdelta_verbs
+    $argv[1] --help 2>/dev/null | string replace -rf '^.* pprofdelta ([a-z]+) .*' '$1' | sort -u
+end
+
+# One a line: an option, with what --help says of it behind a tab.
+function __pprofdelta_options
+    $argv --help 2>/dev/null | string replace -rf '^ +(?:-[a-z], )?(--[a-z][a-z-]*=?)\S*(?: [A-Z]\S*)? +([A-Za-z].*)$' '$1'\t'$2'
+    echo --help\t'print a summary of the options'
+    test (count $argv) -eq 1; and echo --version\t'print the version'
+end
+
+function __pprofdelta_values
+    switch $argv[1]
+        case --on-reset
+            printf '%s\n' auto restart clamp negative fail
+        case --compress
+            printf '%s\n' gzip zstd none
+        case --report --status
+            printf '%s\n' text json
+        case --default-type
+            printf '%s\n' counter keep
+        case --first
+            printf '%s\n' full zero
+        case --max-memory
+            printf '%s\n' 512M 2G 8G
+        case --type --counter --gauge -c -g
+            printf '%s\n' alloc_objects alloc_space inuse_objects inuse_space contentions delay
+    end
+end
+
+function __pprofdelta_complete
+    set -l tokens (commandline -opc)
+    set -l current (commandline -ct)
+    set -l program $tokens[1]
+    set -l verb
+    if test (count $tokens) -gt 1; and contains -- $tokens[2] (__pprofdelta_verbs $program)
+        set verb $tokens[2]
+    end
+    if string match -qr '^--[a-z-]+=' -- $current
+        set -l option (string replace -r '=.*' '' -- $current)
+        for value in (__pprofdelta_values $option)
+            echo $option=$value
+        end
+        return
+    end
+    set -l values (__pprofdelta_values $tokens[-1])
+    if set -q values[1]; and not string match -q -- '-*' $current
+        printf '%s\n' $values
+        return
+    end
+    if string match -q -- '-*' $current
+        __pprofdelta_options $program $verb
+    else
+        test (count $tokens) -eq 1; and __pprofdelta_verbs $program
+        __fish_complete_path $current
+    end
+end
+
+complete -c pprofdelta -f -a '(__pprofdelta_complete)'

@@ -1,0 +1,131 @@
+/* A line on the terminal that says what takes long: see progress.h.
+ *
+ * The line is put together ahead but for the seconds, and the handler of SIGALRM writes it: all that
+ * it touches is below, and everybody else touches it with the signal held back. */
+#include "progress.h"
+
+#include "text.h"
+
+#include <errno.h>
+#include <signal.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/time.h>
+#include <unistd.h>
+
+enum { NAME_COLUMNS = 48, LINE_ROOM = 512 };
+
+static struct {
+    bool is_on, is_shown;
+    unsigned long long seconds;
+    char line[LINE_ROOM];
+    size_t len;
+} progress;
+
+static const char erase[] = "\r\033[K";
+
+/* A terminal that takes no more is no reason to fail: the line is a courtesy. */
+static void put(const char *bytes, size_t len)
+{
+    ssize_t done = write(STDERR_FILENO, bytes, len);
+    (void)done;
+}
+
+static void tick(int signal)
+{
+    char text[LINE_ROOM + 32];
+    char digits[24];
+    size_t len = progress.len, at = sizeof digits;
+    int kept = errno;
+    (void)signal;
+    progress.seconds++;
+    if (!len)
+        return;
+    for (unsigned long long left = progress.seconds; left || at == sizeof digits; left /= 10)
+        digits[--at] = (char)('0' + left % 10);
+    memcpy(text, progress.line, len);
+    memcpy(text + len, digits + at, sizeof digits - at);
+    len += sizeof digits - at;
+    text[len++] = ' ';
+    text[len++] = 's';
+    put(text, len);
+    progress.is_shown = true;
+    errno = kept;
+}
+
+/* Blocks the tick, or lets it in again. */
+static void hold(int how)
+{
+    sigset_t set;
+    sigemptyset(&set);
+    sigaddset(&set, SIGALRM);
+    sigprocmask(how, &set, NULL);
+}
+
+static void set_timer(time_t seconds)
+{
+    struct itimerval timer = {{seconds, 0}, {seconds, 0}};
+    setitimer(ITIMER_REAL, &timer, NULL);
+}
+
+void cli_progress_start(bool is_wanted)
+{
+    struct sigaction action = {.sa_handler = tick, .sa_flags = SA_RESTART};
+    if (!is_wanted || !isatty(STDERR_FILENO))
+        return;
+    sigemptyset(&action.sa_mask);
+    if (sigaction(SIGALRM, &action, NULL))
+        return;
+    progress.is_on = true;
+    set_timer(1);
+}
+
+/* As much of a name's end as there is room for, made safe to print. */
+static size_t add_name(char *to, size_t room, const char *name)
+{
+    size_t len = strlen(name), at = len > NAME_COLUMNS ? len - NAME_COLUMNS : 0, used = 0;
+    while (at < len) {
+        cli_glyph glyph = cli_text_next(name + at, len - at, CLI_TEXT_SHOWN);
+        if (used + glyph.len > room)
+            break;
+        memcpy(to + used, glyph.bytes, glyph.len);
+        used += glyph.len;
+        at += glyph.taken;
+    }
+    return used;
+}
+
+void cli_progress_say(const char *doing, const char *name)
+{
+    char line[LINE_ROOM];
+    if (!progress.is_on)
+        return;
+    size_t len = (size_t)snprintf(line, sizeof line, "%spprofdelta: %.32s ", erase, doing);
+    len += add_name(line + len, sizeof line - len - 2, name);
+    line[len++] = ',';
+    line[len++] = ' ';
+    hold(SIG_BLOCK);
+    memcpy(progress.line, line, len);
+    progress.len = len;
+    hold(SIG_UNBLOCK);
+}
+
+void cli_progress_clear(void)
+{
+    if (!progress.is_on)
+        return;
+    hold(SIG_BLOCK);
+    if (progress.is_shown)
+        put(erase, sizeof erase - 1);
+    progress.is_shown = false;
+    hold(SIG_UNBLOCK);
+}
+
+void cli_progress_end(void)
+{
+    if (!progress.is_on)
+        return;
+    set_timer(0);
+    cli_progress_clear();
+    progress.is_on = false;
+}

@@ -1,0 +1,342 @@
+#include "text/heap.h"
+
+#include "profile/fields.h"
+#include "text/unsample.h"
+#include "wire/writer.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* The first strings of every profile made here; those behind them are the files of the maps. */
+enum {
+    S_NONE,
+    S_ALLOC_OBJECTS,
+    S_COUNT,
+    S_ALLOC_SPACE,
+    S_BYTES,
+    S_INUSE_OBJECTS,
+    S_INUSE_SPACE,
+    S_SPACE,
+    S_COMMENT,
+    S_FILES
+};
+
+typedef struct maker {
+    pd_text *text;
+    pd_writer writer;
+} maker;
+
+/* ---- samples ------------------------------------------------------------------------------------
+ */
+
+/* A stack has return addresses: the call is before them, and one byte less is in it. */
+static uint64_t call_of(uint64_t address)
+{
+    return address ? address - 1 : 0;
+}
+
+static uint64_t number_of(maker *m, uint64_t address)
+{
+    pd_text *text = m->text;
+    uint64_t word = pd_le64(address);
+    pd_key key = {XXH3_64bits(&word, sizeof word), address};
+    if (!m->writer.status)
+        m->writer.status = pd_keymap_room(&text->addresses, m->writer.mem, key, m->writer.err);
+    return m->writer.status ? 0 : (uint64_t)pd_keymap_add(&text->addresses, key) + 1;
+}
+
+static void add_varint(maker *m, pd_buffer *to, uint64_t value)
+{
+    uint8_t *p = pd_write_room(&m->writer, to, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(to, pd_varint_encode(p, value));
+}
+
+static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffer *part)
+{
+    pd_lines stack = {.rest = record->stack, .number = record->line, .start = record->off};
+    while (!m->writer.status && !pd_lines_is_done(&stack)) {
+        uint64_t address;
+        if (!pd_lines_hex(&stack, &address))
+            return pd_lines_fail(&stack, "is no list of addresses", m->writer.err);
+        add_varint(m, part, number_of(m, call_of(address)));
+    }
+    return m->writer.status;
+}
+
+static size_t first_value(const pd_text *text)
+{
+    return text->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
+}
+
+/* Both lists are packed: first in scratch, at the front of which the sample then takes shape. */
+static pprofdelta_status write_sample(maker *m, const pd_record *record)
+{
+    pd_text *text = m->text;
+    pd_buffer *part = &text->sample;
+    part->len = 0;
+    pprofdelta_status status = write_stack(m, record, part);
+    if (status)
+        return status;
+    uint8_t values[PD_TEXT_VALUES * PD_VARINT_MAX], *end = values;
+    for (size_t i = first_value(text); i < PD_TEXT_VALUES; i++)
+        end = pd_varint_encode(end, (uint64_t)record->values[i]);
+    size_t values_len = (size_t)(end - values);
+    size_t len =
+        1 + pd_varint_size(part->len) + part->len + 1 + pd_varint_size(values_len) + values_len;
+    uint8_t *p = pd_write_room(&m->writer, &text->profile, 1 + PD_VARINT_MAX);
+    if (!p)
+        return m->writer.status;
+    p = pd_varint_encode(p, PD_TAG_SAMPLE);
+    pd_write_done(&text->profile, pd_varint_encode(p, len));
+    pd_write_bytes(&m->writer, &text->profile, PD_SAMPLE_LOCATION_ID, part->ptr, part->len);
+    pd_write_bytes(&m->writer, &text->profile, PD_SAMPLE_VALUE, values, values_len);
+    return m->writer.status;
+}
+
+static void write_value_type(maker *m, uint32_t field, uint64_t type, uint64_t unit)
+{
+    pd_buffer *part = &m->text->sample;
+    part->len = 0;
+    pd_write_varint(&m->writer, part, PD_VALUE_TYPE_TYPE, type);
+    pd_write_varint(&m->writer, part, PD_VALUE_TYPE_UNIT, unit);
+    pd_write_part(&m->writer, &m->text->profile, field, part);
+}
+
+static void write_types(maker *m)
+{
+    static const uint8_t types[PD_TEXT_VALUES][2] = {{S_ALLOC_OBJECTS, S_COUNT},
+                                                     {S_ALLOC_SPACE, S_BYTES},
+                                                     {S_INUSE_OBJECTS, S_COUNT},
+                                                     {S_INUSE_SPACE, S_BYTES}};
+    for (size_t i = first_value(m->text); i < PD_TEXT_VALUES; i++)
+        write_value_type(m, PD_PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
+}
+
+/* ---- maps ---------------------------------------------------------------------------------------
+ */
+
+static pd_bytes trim(pd_bytes file)
+{
+    static const char gone[] = " (deleted)";
+    const size_t gone_len = sizeof gone - 1;
+    while (file.len && (file.ptr[0] == ' ' || file.ptr[0] == '\t')) {
+        file.ptr++;
+        file.len--;
+    }
+    while (file.len && (file.ptr[file.len - 1] == '\r' || file.ptr[file.len - 1] == ' '))
+        file.len--;
+    if (file.len > gone_len && !memcmp(file.ptr + file.len - gone_len, gone, gone_len))
+        file.len -= gone_len;
+    return file;
+}
+
+/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app": only code is of interest. A line
+ * that is not of this form is no reason to refuse what was counted. */
+static bool read_map(pd_lines *lines, struct pd_text_map *map)
+{
+    uint64_t device, minor;
+    int64_t inode;
+    bool is_map = pd_lines_hex(lines, &map->start) && pd_lines_take(lines, "-") &&
+                  pd_lines_hex(lines, &map->limit) && pd_lines_is_done(lines) == false &&
+                  lines->rest.len > 5 && lines->rest.ptr[4] == ' ';
+    if (!is_map || lines->rest.ptr[2] != 'x')
+        return false;
+    lines->rest.ptr += 4;
+    lines->rest.len -= 4;
+    is_map = pd_lines_hex(lines, &map->offset) && pd_lines_hex(lines, &device) &&
+             pd_lines_take(lines, ":") && pd_lines_hex(lines, &minor) &&
+             pd_lines_decimal(lines, &inode);
+    map->file = trim(lines->rest);
+    return is_map && map->limit > map->start;
+}
+
+static void read_maps(maker *m, pd_lines *lines)
+{
+    pd_text *text = m->text;
+    while (!m->writer.status && pd_lines_next(lines)) {
+        struct pd_text_map map;
+        if (!read_map(lines, &map))
+            continue;
+        m->writer.status = pd_mem_grow(m->writer.mem, &text->maps, &text->maps_cap,
+                                       text->maps_len + 1, sizeof *text->maps, m->writer.err);
+        if (!m->writer.status)
+            text->maps[text->maps_len++] = map;
+    }
+}
+
+static void write_maps(maker *m)
+{
+    pd_text *text = m->text;
+    pd_buffer *part = &text->sample;
+    part->len = 0;
+    for (size_t i = 0; i < text->maps_len; i++) {
+        const struct pd_text_map *map = &text->maps[i];
+        pd_write_varint(&m->writer, part, PD_MAPPING_ID, i + 1);
+        pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_START, map->start);
+        pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_LIMIT, map->limit);
+        pd_write_varint(&m->writer, part, PD_MAPPING_FILE_OFFSET, map->offset);
+        pd_write_varint(&m->writer, part, PD_MAPPING_FILENAME,
+                        map->file.len ? S_FILES + i : S_NONE);
+        pd_write_part(&m->writer, &text->profile, PD_PROFILE_MAPPING, part);
+    }
+}
+
+/* Neighbours in a stack often lie in one file: the last one is asked first. */
+static size_t map_of(const pd_text *text, uint64_t address, size_t last)
+{
+    for (size_t tried = 0; tried < text->maps_len; tried++, last++) {
+        const struct pd_text_map *map = &text->maps[last % text->maps_len];
+        if (address >= map->start && address < map->limit)
+            return last % text->maps_len + 1;
+    }
+    return 0;
+}
+
+static void write_locations(maker *m)
+{
+    pd_text *text = m->text;
+    pd_buffer *part = &text->sample;
+    size_t map = 0;
+    part->len = 0;
+    for (size_t i = 0; i < text->addresses.len && !m->writer.status; i++) {
+        uint64_t address = text->addresses.keys[i].hi;
+        map = map_of(text, address, map ? map - 1 : 0);
+        pd_write_varint(&m->writer, part, PD_LOCATION_ID, i + 1);
+        pd_write_varint(&m->writer, part, PD_LOCATION_MAPPING_ID, map);
+        pd_write_varint(&m->writer, part, PD_LOCATION_ADDRESS, address);
+        pd_write_part(&m->writer, &text->profile, PD_PROFILE_LOCATION, part);
+    }
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------
+ */
+
+static void write_string(maker *m, const char *string)
+{
+    pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE, (const uint8_t *)string,
+                   strlen(string));
+}
+
+static void write_strings(maker *m, const pd_records *records)
+{
+    static const char *const strings[] = {
+        [S_NONE] = "",
+        [S_ALLOC_OBJECTS] = "alloc_objects",
+        [S_COUNT] = "count",
+        [S_ALLOC_SPACE] = "alloc_space",
+        [S_BYTES] = "bytes",
+        [S_INUSE_OBJECTS] = "inuse_objects",
+        [S_INUSE_SPACE] = "inuse_space",
+        [S_SPACE] = "space",
+    };
+    char comment[64];
+    snprintf(comment, sizeof comment, "from a text heap profile, %s/%llu",
+             records->is_jemalloc || records->repeats_inuse ? "heap_v2" : "heapprofile",
+             (unsigned long long)records->rate);
+    for (size_t i = 0; i < S_COMMENT; i++)
+        write_string(m, strings[i]);
+    write_string(m, comment);
+    for (size_t i = 0; i < m->text->maps_len; i++)
+        pd_write_bytes(&m->writer, &m->text->profile, PD_PROFILE_STRING_TABLE,
+                       m->text->maps[i].file.ptr, m->text->maps[i].file.len);
+}
+
+/* Are there cumulative counts at all? jemalloc writes zeros without prof_accum, and tcmalloc's
+ * sample of the heap what is in use once more. */
+static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofdelta_error *err)
+{
+    pd_record record;
+    bool has_one = true;
+    pprofdelta_status status = PPROFDELTA_OK;
+    text->has_no_sums = false;
+    bool has_any = false;
+    while (!status && has_one) {
+        status = pd_records_next(&records, &record, &has_one, err);
+        if (status || !has_one)
+            continue;
+        const int64_t *v = record.values;
+        has_any = true;
+        bool is_nothing = !v[PD_TEXT_ALLOC_OBJECTS] && !v[PD_TEXT_ALLOC_SPACE];
+        bool is_repeated = records.repeats_inuse &&
+                           v[PD_TEXT_ALLOC_OBJECTS] == v[PD_TEXT_INUSE_OBJECTS] &&
+                           v[PD_TEXT_ALLOC_SPACE] == v[PD_TEXT_INUSE_SPACE];
+        if (!is_nothing && !is_repeated)
+            return PPROFDELTA_OK;
+    }
+    text->has_no_sums = has_any;
+    return status;
+}
+
+static pprofdelta_status check_end(const pd_records *records, pprofdelta_error *err)
+{
+    pd_bytes whole = records->lines.text;
+    if (records->has_maps || whole.ptr[whole.len - 1] == '\n')
+        return PPROFDELTA_OK;
+    return pd_lines_fail(&records->lines, "ends in the middle: the dump is cut off", err);
+}
+
+static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
+{
+    pd_text *text = m->text;
+    pd_record record;
+    bool has_one = true;
+    pprofdelta_status status = look_for_sums(text, *records, m->writer.err);
+    if (status)
+        return status;
+    write_types(m);
+    while (!(status = pd_records_next(records, &record, &has_one, m->writer.err)) && has_one) {
+        if (!is_raw)
+            for (size_t i = 0; i < PD_TEXT_VALUES; i += 2)
+                pd_unsample(text->rate, &record.values[i], &record.values[i + 1]);
+        status = write_sample(m, &record);
+        if (status)
+            break;
+    }
+    if (!status)
+        status = check_end(records, m->writer.err);
+    if (status)
+        return status;
+    read_maps(m, &records->lines);
+    write_maps(m);
+    write_locations(m);
+    write_value_type(m, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);
+    pd_write_varint(&m->writer, &text->profile, PD_PROFILE_PERIOD, text->rate);
+    pd_write_varint(&m->writer, &text->profile, PD_PROFILE_COMMENT, S_COMMENT);
+    write_strings(m, records);
+    return m->writer.status;
+}
+
+pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
+                               pprofdelta_error *err)
+{
+    pd_records records;
+    text->rate = 0;
+    text->has_no_sums = false;
+    if (!pd_records_begin(&records, *bytes))
+        return PPROFDELTA_OK;
+    maker m = {.text = text, .writer = {.mem = mem, .err = err}};
+    text->profile.len = text->maps_len = 0;
+    pd_keymap_clear(&text->addresses);
+    text->rate = records.rate;
+    pprofdelta_status status = make(&m, &records, is_raw);
+    if (!status)
+        *bytes = (pd_bytes){text->profile.ptr, text->profile.len};
+    return status;
+}
+
+void pd_text_unsample(const pd_text *text, int64_t *values)
+{
+    size_t len = PD_TEXT_VALUES - first_value(text);
+    for (size_t i = 0; i < len; i += 2)
+        pd_unsample(text->rate, &values[i], &values[i + 1]);
+}
+
+void pd_text_release(pd_text *text, pd_mem *mem)
+{
+    pd_buffer_release(mem, &text->profile);
+    pd_buffer_release(mem, &text->sample);
+    pd_keymap_release(&text->addresses, mem);
+    pd_mem_release(mem, &text->maps, &text->maps_cap, sizeof *text->maps);
+    *text = (pd_text){0};
+}

@@ -1,0 +1,112 @@
+#include "text/lines.h"
+
+#include <string.h>
+
+static bool is_space(uint8_t c)
+{
+    return c == ' ' || c == '\t' || c == '\r';
+}
+
+static void skip(pd_bytes *bytes, size_t len)
+{
+    bytes->ptr += len;
+    bytes->len -= len;
+}
+
+static void skip_spaces(pd_lines *lines)
+{
+    while (lines->rest.len && is_space(lines->rest.ptr[0]))
+        skip(&lines->rest, 1);
+}
+
+bool pd_lines_next(pd_lines *lines)
+{
+    if (lines->at >= lines->text.len)
+        return false;
+    const uint8_t *begin = lines->text.ptr + lines->at;
+    size_t left = lines->text.len - lines->at;
+    const uint8_t *end = memchr(begin, '\n', left);
+    size_t len = end ? (size_t)(end - begin) : left;
+    lines->start = lines->at;
+    lines->at += len + (end != NULL);
+    lines->rest = (pd_bytes){begin, len};
+    lines->number++;
+    return true;
+}
+
+bool pd_lines_take(pd_lines *lines, const char *word)
+{
+    size_t len = strlen(word);
+    pd_bytes before = lines->rest;
+    skip_spaces(lines);
+    if (lines->rest.len < len || memcmp(lines->rest.ptr, word, len) != 0) {
+        lines->rest = before;
+        return false;
+    }
+    skip(&lines->rest, len);
+    return true;
+}
+
+bool pd_lines_decimal(pd_lines *lines, int64_t *value)
+{
+    pd_bytes before = lines->rest;
+    bool is_negative = pd_lines_take(lines, "-");
+    if (!is_negative)
+        skip_spaces(lines);
+    uint64_t number = 0;
+    size_t digits = 0;
+    bool fits = true;
+    for (; lines->rest.len && lines->rest.ptr[0] >= '0' && lines->rest.ptr[0] <= '9'; digits++) {
+        unsigned digit = (unsigned)(lines->rest.ptr[0] - '0');
+        fits &= number <= ((uint64_t)INT64_MAX - digit) / 10;
+        number = number * 10 + digit;
+        skip(&lines->rest, 1);
+    }
+    if (!digits || !fits) {
+        lines->rest = before;
+        return false;
+    }
+    *value = is_negative ? -(int64_t)number : (int64_t)number;
+    return true;
+}
+
+static int hex_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9'   ? c - '0'
+           : c >= 'a' && c <= 'f' ? c - 'a' + 10
+           : c >= 'A' && c <= 'F' ? c - 'A' + 10
+                                  : -1;
+}
+
+bool pd_lines_hex(pd_lines *lines, uint64_t *value)
+{
+    pd_bytes before = lines->rest;
+    uint64_t number = 0;
+    size_t digits = 0;
+    bool fits = true;
+    if (!pd_lines_take(lines, "0x"))
+        skip_spaces(lines);
+    for (; lines->rest.len && hex_digit(lines->rest.ptr[0]) >= 0; digits++) {
+        fits &= number >> 60 == 0;
+        number = number << 4 | (uint64_t)hex_digit(lines->rest.ptr[0]);
+        skip(&lines->rest, 1);
+    }
+    if (!digits || !fits) {
+        lines->rest = before;
+        return false;
+    }
+    *value = number;
+    return true;
+}
+
+bool pd_lines_is_done(pd_lines *lines)
+{
+    skip_spaces(lines);
+    return lines->rest.len == 0;
+}
+
+pprofdelta_status pd_lines_fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE, lines->start,
+                   "line %zu: %s", lines->number, what);
+}

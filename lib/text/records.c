@@ -1,0 +1,148 @@
+#include "text/records.h"
+
+#include <string.h>
+
+/* "400: 40000000 [4000: 400000000]": in use first, then allocated. */
+static bool read_counts(pd_lines *lines, int64_t values[PD_TEXT_VALUES])
+{
+    return pd_lines_decimal(lines, &values[PD_TEXT_INUSE_OBJECTS]) && pd_lines_take(lines, ":") &&
+           pd_lines_decimal(lines, &values[PD_TEXT_INUSE_SPACE]) && pd_lines_take(lines, "[") &&
+           pd_lines_decimal(lines, &values[PD_TEXT_ALLOC_OBJECTS]) && pd_lines_take(lines, ":") &&
+           pd_lines_decimal(lines, &values[PD_TEXT_ALLOC_SPACE]) && pd_lines_take(lines, "]");
+}
+
+static bool read_rate(pd_lines *lines, uint32_t *rate)
+{
+    int64_t value;
+    if (!pd_lines_decimal(lines, &value) || value < 1 || value > UINT32_MAX)
+        return false;
+    *rate = (uint32_t)value;
+    return pd_lines_is_done(lines);
+}
+
+/* What a program that keeps every allocation calls its profile, or one that samples. Go's text form
+ * ("heap/1048576") is not for here: its binary form is at hand, and says more. */
+static bool read_kind(pd_records *records)
+{
+    pd_lines *lines = &records->lines;
+    if (pd_lines_take(lines, "heapprofile"))
+        return pd_lines_is_done(lines);
+    records->repeats_inuse = true;
+    return (pd_lines_take(lines, "heap_v2/") || pd_lines_take(lines, "heapz_v2/")) &&
+           read_rate(lines, &records->rate);
+}
+
+bool pd_records_begin(pd_records *records, pd_bytes text)
+{
+    int64_t totals[PD_TEXT_VALUES];
+    *records = (pd_records){.lines = pd_lines_of(text), .rate = 1};
+    pd_lines *lines = &records->lines;
+    if (!text.len || text.ptr[0] != 'h' || !pd_lines_next(lines))
+        return false;
+    if (pd_lines_take(lines, "heap_v2/")) {
+        records->is_jemalloc = true;
+        return read_rate(lines, &records->rate);
+    }
+    return pd_lines_take(lines, "heap profile:") && read_counts(lines, totals) &&
+           pd_lines_take(lines, "@") && read_kind(records);
+}
+
+/* Is the line under way one without a record: empty, a comment, or the beginning of the maps? */
+static bool is_aside(pd_records *records)
+{
+    pd_lines *lines = &records->lines;
+    if (pd_lines_is_done(lines))
+        return true;
+    records->has_maps = pd_lines_take(lines, "MAPPED_LIBRARIES:");
+    return records->has_maps || lines->rest.ptr[0] == '#';
+}
+
+static pprofdelta_status next_gperftools(pd_records *records, pd_record *record, bool *has_one,
+                                         pprofdelta_error *err)
+{
+    pd_lines *lines = &records->lines;
+    while (!records->has_maps && pd_lines_next(lines)) {
+        if (is_aside(records))
+            continue;
+        if (!read_counts(lines, record->values) || !pd_lines_take(lines, "@"))
+            return pd_lines_fail(lines, "is no record of a heap profile", err);
+        record->stack = lines->rest;
+        record->line = lines->number;
+        record->off = lines->start;
+        *has_one = true;
+        return PPROFDELTA_OK;
+    }
+    return PPROFDELTA_OK;
+}
+
+/* "t*: counts", or "t7: counts" of one thread. */
+static bool read_thread(pd_lines *lines, int64_t values[PD_TEXT_VALUES], bool *is_sum)
+{
+    int64_t thread;
+    if (!pd_lines_take(lines, "t"))
+        return false;
+    *is_sum = pd_lines_take(lines, "*");
+    return (*is_sum || pd_lines_decimal(lines, &thread)) && pd_lines_take(lines, ":") &&
+           read_counts(lines, values);
+}
+
+static bool add(int64_t *sum, int64_t value)
+{
+    return !__builtin_add_overflow(*sum, value, sum);
+}
+
+/* The lines of one block: t* says it all; without it the threads are added up. */
+static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEXT_VALUES],
+                                      pprofdelta_error *err)
+{
+    pd_lines *lines = &records->lines;
+    bool has_sum = false;
+    memset(values, 0, PD_TEXT_VALUES * sizeof *values);
+    while (!records->is_ahead && !records->has_maps && pd_lines_next(lines)) {
+        int64_t counts[PD_TEXT_VALUES];
+        bool is_sum;
+        if (is_aside(records))
+            continue;
+        records->is_ahead = pd_lines_take(lines, "@");
+        if (records->is_ahead)
+            break;
+        if (!read_thread(lines, counts, &is_sum))
+            return pd_lines_fail(lines, "is neither a stack nor the counts of one", err);
+        if (is_sum)
+            memcpy(values, counts, sizeof counts);
+        bool fits = true;
+        for (size_t i = 0; i < PD_TEXT_VALUES && !has_sum && !is_sum; i++)
+            fits &= add(&values[i], counts[i]);
+        if (!fits)
+            return pd_lines_fail(lines, "the counts of the threads pass 64 bits", err);
+        has_sum |= is_sum;
+    }
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status next_jemalloc(pd_records *records, pd_record *record, bool *has_one,
+                                       pprofdelta_error *err)
+{
+    int64_t totals[PD_TEXT_VALUES];
+    if (!records->is_ahead && !records->has_maps) { /* behind the header: the totals */
+        pprofdelta_status status = read_threads(records, totals, err);
+        if (status)
+            return status;
+    }
+    if (!records->is_ahead)
+        return PPROFDELTA_OK;
+    record->stack = records->lines.rest;
+    record->line = records->lines.number;
+    record->off = records->lines.start;
+    records->is_ahead = false;
+    *has_one = true;
+    return read_threads(records, record->values, err);
+}
+
+pprofdelta_status pd_records_next(pd_records *records, pd_record *record, bool *has_one,
+                                  pprofdelta_error *err)
+{
+    *has_one = false;
+    return records->is_jemalloc ? next_jemalloc(records, record, has_one, err)
+                                : next_gperftools(records, record, has_one, err);
+}

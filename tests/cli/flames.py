@@ -1,0 +1,230 @@
+"""pprofdelta show --flame, --folded and the table, of one profile and of two: what the page holds.
+(That a browser draws it is tests/e2e/flame.py's.)"""
+
+import json
+import os
+import re
+
+from pb import Stack, gz, profile
+from samples import CUR, PREV, T0, T1, cur, pair, prev, two
+from showing import terminal
+
+
+def page(t, *args, **kwargs):
+    t.succeeds("show", *args, "--flame", "page.html", **kwargs)
+    return t.load("page.html").decode()
+
+
+def data_of(text):
+    return json.loads(re.search(r'<script id="data" type="application/json">(.*?)</script>', text,
+                                re.S).group(1))
+
+
+def stacks_of(data, which="self", number=0):
+    """The tree read back: {"root;...;leaf": value} of one type."""
+    paths = [()]
+    parents = [0]
+    at = 0
+    for name, back in list(zip(data["name"], data["back"]))[:-1]:
+        for _ in range(back):
+            at = parents[at]
+        paths.append(paths[at] + (data["names"][name],))
+        parents.append(at)
+        at = len(paths) - 1
+    got, node = {}, 0
+    pairs = data["types"][number][which]
+    for step, value in zip(pairs[::2], pairs[1::2]):
+        node += step
+        got[";".join(paths[node])] = value
+    return got
+
+
+def folded_of(t, *args):
+    lines = t.succeeds("show", "--folded", *args).text.splitlines()
+    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in lines}
+
+
+def test_the_page_has_the_profile(t):
+    t.write("cur", gz(cur(comments=["a comment"], default="alloc_space")))
+    data = data_of(page(t, "cur"))
+    t.equal(data["profiles"], [{"file": "cur", "time": "2023-11-14T22:14:20Z", "duration": "",
+                                "samples": 3, "isDelta": False, "comments": ["a comment"]}])
+    t.equal([(one["type"], one["unit"]) for one in data["types"]],
+            [("alloc_objects", "count"), ("alloc_space", "bytes"), ("inuse_objects", "count"),
+             ("inuse_space", "bytes")])
+    t.equal(data["chosen"], 1)
+    t.equal(data["names"], ["idle", "main", "new", "work"])
+    t.equal(stacks_of(data), {"main;work": 15, "main;idle": 5, "main;new": 1})
+    t.equal(data_of(page(t, "cur", "--type=inuse_objects"))["chosen"], 2)
+
+
+def test_the_page_has_what_folded_has(t):
+    samples = [(("f", "g", "f", "main"), [1, 2, 3, 4]), (("f", "main"), [5, 6, 7, 8]),
+               (("f", "g", "f", "main"), [10, 20, 30, 40]), (("main",), [7, 0, 0, 0]),
+               ((), [9, 9, 9, 9]), (("z", "y"), [0, 0, 0, 1]), (("g", "f", "main"), [2, 2, 2, 2])]
+    t.write("a", profile(samples))
+    data = data_of(page(t, "a"))
+    for number, kind in enumerate(one["type"] for one in data["types"]):
+        want = folded_of(t, "a", "--type", kind)
+        t.equal(stacks_of(data, number=number),
+                {("" if path == "(no stack)" else path): value for path, value in want.items()})
+
+
+def test_the_page_of_two(t):
+    t.write("prev", prev())
+    t.write("cur", cur(types=["inuse_space/bytes", "alloc_objects/count", "alloc_space/bytes",
+                              "own/count"]))
+    data = data_of(page(t, "prev", "cur"))
+    t.equal([one["file"] for one in data["profiles"]], ["prev", "cur"])
+    t.equal([one["type"] for one in data["types"]],
+            ["inuse_space", "alloc_objects", "alloc_space"])
+    t.equal(stacks_of(data, "before", 1), {"main;work": 10, "main;idle": 5})
+    t.equal(stacks_of(data, "self", 1), {"main;work": 1600, "main;idle": 500, "main;new": 8})
+    t.equal(stacks_of(data, "before", 0), {"main;work": 100, "main;idle": 500})
+
+
+def test_the_page_needs_no_network(t):
+    t.write("cur", cur())
+    text = page(t, "cur")
+    t.check(text.isascii(), "not ASCII")
+    t.contains(text, "default-src 'none'", "<!doctype html>", "<title>")
+    t.equal(re.findall(r"https?://|@import|url\(|src=|<link(?! rel=\"icon\" href=\"data:,\")", text),
+            [])
+    for marker in ("{{style}}", "{{script}}", "{{data}}"):
+        t.lacks(text, marker)
+
+
+def test_names_stay_data(t):
+    evil = '</script><script>alert(1)</script><!--"\\\n\u2028' + "\x00after"
+    t.write("a", profile([((evil, b"\xff\xfe", "main"), [1, 1, 1, 1])], comments=["</script>"]))
+    text = page(t, "a")
+    t.equal(text.count("</script>"), 2)
+    t.lacks(text, "<script>alert", "\u2028")
+    data = data_of(text)
+    t.check('</script><script>alert(1)</script><!--"\\\n\u2028' in data["names"], data["names"])
+    t.check("\ufffd\ufffd" in data["names"], data["names"])
+
+
+def test_sums_stay_exact(t):
+    most = 2**63 - 1
+    t.write("a", profile([(Stack("f", labels={"k": str(i)}), [most, -most, 0, 0])
+                          for i in range(3)]))
+    data = data_of(page(t, "a"))
+    t.equal(stacks_of(data), {"f": 3 * most})
+    t.equal(stacks_of(data, number=1), {"f": -3 * most})
+
+
+def test_where_the_page_goes(t):
+    t.write("cur", cur())
+    text = page(t, "cur")
+    t.equal(t.succeeds("show", "cur", "--flame", "-").text, text)
+    t.equal(t.litter(), [])
+    os.mkdir(t.path("folder"))
+    result = t.fails(1, "show", "cur", "--flame", "folder")
+    t.contains(result.err, "folder: cannot write")
+    t.write("bad", b"\x0a")
+    t.write("page.html", b"as it was")
+    t.fails(1, "show", "bad", "--flame", "page.html")
+    t.fails(2, "show", "cur", "--flame", "page.html", "--type=nonsense")
+    t.equal(t.load("page.html"), b"as it was")
+    result = t.fails(1, "show", "cur", "--flame", "/dev/full")
+    t.contains(result.err, "/dev/full: cannot write")
+
+
+def test_an_empty_page(t):
+    t.write("a", profile([], time=T1))
+    data = data_of(page(t, "a"))
+    t.equal((data["names"], data["name"], data["back"]), ([], [0], [0]))
+    t.equal(stacks_of(data), {})
+
+
+# ---- two profiles ----------------------------------------------------------------------------------
+
+def test_the_table_of_two(t):
+    before, after = pair(t)
+    t.equal(t.succeeds("show", before, after).text, """\
+prev      prev.pb.gz (gzip, 2 samples)
+          2023-11-14T22:13:20Z
+cur       cur.pb.gz (gzip, 3 samples)
+          2023-11-14T22:14:20Z
+between   60 s
+total     alloc_objects/count  15 -> 21  +6
+          alloc_space/bytes    1.46KiB -> 2.06KiB  +608B
+          inuse_objects/count  6 -> 8  +2
+          inuse_space/bytes    600B -> 758B  +158B
+
+3 functions changed, by alloc_objects
+prev  cur  change  change
+flat  flat    flat     cum  function
+  10   15      +5      +5  work
+   0    1      +1      +1  new
+   0    0       0      +6  main
+""")
+
+
+def test_the_table_of_two_shrinking(t):
+    before, after = two(t, [(("f", "main"), [7, 4096]), (("g", "main"), [1, 1])],
+                        [(("g", "main"), [3, 1])])
+    text = t.succeeds("show", before, after, "--type=alloc_space").text
+    t.contains(text, "-4.00KiB  -4.00KiB  f\n", "      0B  -4.00KiB  main\n",
+               "2 functions changed, by alloc_space")
+    t.lacks(text, "  g\n")
+    text = t.succeeds("show", before, after, "--top=1").text
+    t.contains(text, "the first 1 of 3 functions that changed, by alloc_objects", "-7      -7  f\n")
+    t.lacks(text, "  g\n")
+
+
+def test_two_that_are_equal(t):
+    before, _ = pair(t)
+    t.contains(t.succeeds("show", before, before).text, "0 functions changed, by alloc_objects\n")
+
+
+def test_two_of_different_builds(t):
+    t.write("a", profile(PREV, time=T0, build_id="1"))
+    t.write("b", profile([(stack, values) for stack, values in reversed(CUR)], time=T1,
+                         build_id="2", addresses=False))
+    t.equal(t.succeeds("show", "--folded", "a", "b").text,
+            "main;idle 5 5\nmain;new 0 1\nmain;work 10 15\n")
+
+
+def test_two_with_nothing_in_common(t):
+    t.write("a", profile(PREV))
+    t.write("b", profile([(("f",), [1])], types=["samples/count"]))
+    result = t.fails(1, "show", "a", "b")
+    t.contains(result.err, "a and b: have no sample type in common", "alloc_space/bytes",
+               "samples/count")
+
+
+def test_two_with_some_in_common(t):
+    t.write("a", profile([(("f",), [1, 2])], types=["x/count", "samples/count"]))
+    t.write("b", profile([(("f",), [5])], types=["samples/count"]))
+    t.contains(t.succeeds("show", "a", "b").text, "samples/count  2 -> 5  +3")
+    result = t.fails(2, "show", "b", "a", "--type=x")
+    t.contains(result.err, "--type=x", "must be samples")
+
+
+def test_two_from_stdin(t):
+    before, after = pair(t)
+    want = t.succeeds("show", "--folded", before, after).text
+    t.equal(t.succeeds("show", "--folded", "-", after, stdin=t.load(before)).text, want)
+    t.equal(t.succeeds("show", "--folded", before, "-", stdin=t.load(after)).text, want)
+
+
+# ---- colour ----------------------------------------------------------------------------------------
+
+def test_colour_is_for_terminals(t):
+    before, after = pair(t)
+    for args in (("show", after), ("show", before, after)):
+        plain = t.succeeds(*args).text
+        t.lacks(plain, "\x1b")
+        shown = terminal(t, 80, *args, env={"TERM": "xterm", "NO_COLOR": ""})
+        t.contains(shown, "\x1b[1m", "\x1b[0m")
+        t.equal(re.sub("\x1b\\[[0-9]*m", "", shown), plain)
+        for env in ({"TERM": "xterm", "NO_COLOR": "1"}, {"TERM": "dumb"}, {"TERM": ""}):
+            t.equal(terminal(t, 80, *args, env=env), plain)
+
+
+def test_growth_and_shrinkage_differ(t):
+    before, after = two(t, [(("f",), [7, 1]), (("g",), [1, 1])], [(("g",), [3, 1])])
+    shown = terminal(t, 80, "show", before, after, env={"TERM": "xterm", "NO_COLOR": ""})
+    t.contains(shown, "\x1b[36m    -7\x1b[0m", "\x1b[31m    +2\x1b[0m")

@@ -1,0 +1,275 @@
+"""Heap profiles that jemalloc and gperftools write as text, held against arithmetic of our own."""
+
+import math
+import random
+
+from pb import gz, read
+from samples import cur
+
+MAPS = """\
+55d2e000-55d2f000 r--p 00000000 fe:00 1022                       /opt/my app
+55d2f000-55d31000 r-xp 00001000 fe:00 1022                       /opt/my app
+7f0000000000-7f0000010000 r-xp 00022000 00:00 99                 /lib/libx.so.6 (deleted)
+7ffe90694000-7ffe906b5000 rw-p 00000000 00:00 0                  [stack]
+"""
+APP, LIB = 0x55d2f000, 0x7f0000000000
+
+
+def gperftools(records, kind="heapprofile", maps=MAPS):
+    """records: {(return addresses, leaf first): (in use objects, bytes, allocated objects, bytes)}"""
+    def counts(values):
+        return "%6d: %8d [%6d: %8d] @" % tuple(values)
+
+    totals = [sum(v[i] for v in records.values()) for i in range(4)]
+    text = "heap profile: " + counts(totals) + " " + kind + "\n"
+    for stack, values in records.items():
+        text += counts(values) + "".join(" 0x%016x" % address for address in stack) + "\n"
+    return (text + ("\nMAPPED_LIBRARIES:\n" + maps if maps else "")).encode()
+
+
+def jemalloc(records, rate, maps=MAPS, threads=2):
+    def counts(name, values):
+        return "  %s: %d: %d [%d: %d]\n" % (name, *values)
+
+    text = "heap_v2/%d\n" % rate
+    text += counts("t*", [sum(v[i] for v in records.values()) for i in range(4)])
+    text += counts("t0", [0, 0, 0, 0])
+    for stack, values in records.items():
+        text += "@" + "".join(" 0x%x" % address for address in stack) + "\n"
+        text += counts("t*", values) + "".join(counts("t%d" % i, values) for i in range(threads))
+    return (text + ("\nMAPPED_LIBRARIES:\n" + maps if maps else "")).encode()
+
+
+def unsampled(objects, size, rate):
+    if rate < 2 or not objects or not size:
+        return objects, size
+    factor = 1 / -math.expm1(-abs(size / objects) / rate)
+    return tuple(int(math.copysign(math.floor(abs(v * factor) + 0.5), v)) for v in (objects, size))
+
+
+def frame(address):
+    """As `show` names it: the byte before the return address, as the file numbers its bytes."""
+    address -= 1
+    if APP <= address < APP + 0x2000:
+        return "my app+0x%x" % (address - APP + 0x1000)
+    if LIB <= address < LIB + 0x10000:
+        return "libx.so.6+0x%x" % (address - LIB + 0x22000)
+    return "0x%x" % address
+
+
+def folded(t, name):
+    """{"root;...;leaf": [four values]} of a file."""
+    got = {}
+    for i, kind in enumerate(("alloc_objects", "alloc_space", "inuse_objects", "inuse_space")):
+        for line in t.succeeds("show", "--folded", "--type", kind, name).text.splitlines():
+            path, value = line.rsplit(" ", 1)
+            got.setdefault(path, [0] * 4)[i] = int(value)
+    return got
+
+
+def expected(prev, cur_, rate):
+    want = {}
+    for stack, (in_objects, in_bytes, objects, size) in cur_.items():
+        before = prev.get(stack, (0, 0, 0, 0))
+        values = [*unsampled(objects - before[2], size - before[3], rate),
+                  *unsampled(in_objects, in_bytes, rate)]
+        if any(values):
+            want[";".join(frame(a) for a in reversed(stack))] = values
+    return want
+
+
+PREV_RECORDS = {(APP + 0x10, APP + 0x20): (2, 200, 10, 1000),
+                (LIB + 0x100, APP + 0x30): (5, 500, 5, 500), (0x1234, APP + 0x20): (1, 9, 3, 27)}
+CUR_RECORDS = {(APP + 0x10, APP + 0x20): (3, 300, 16, 1900), (APP + 0x40,): (1, 8, 1, 8),
+               (LIB + 0x100, APP + 0x30): (5, 500, 5, 500), (0x1234, APP + 0x20): (0, 0, 7, 63)}
+
+
+def test_gperftools(t):
+    t.write("a.heap", gperftools(PREV_RECORDS))
+    t.write("b.heap", gperftools(CUR_RECORDS))
+    t.succeeds("a.heap", "b.heap", "--verify", "-o", "d")
+    t.equal(folded(t, "d"), expected(PREV_RECORDS, CUR_RECORDS, 1))
+    got = read(t.load("d"))
+    t.equal(got.types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
+                        "inuse_space/bytes"])
+    t.equal((got.period, got.period_type), (1, "space/bytes"))
+
+
+def test_jemalloc(t):
+    rate = 512
+    t.write("a.heap", jemalloc(PREV_RECORDS, rate))
+    t.write("b.heap", gz(jemalloc(CUR_RECORDS, rate)))
+    t.succeeds("a.heap", "b.heap", "--verify", "-o", "d")
+    t.equal(folded(t, "d"), expected(PREV_RECORDS, CUR_RECORDS, rate))
+    # Raw counts are subtracted and then unsampled: 6 objects of 150 bytes, not of 118.75 and 100.
+    first = folded(t, "d")[";".join((frame(APP + 0x20), frame(APP + 0x10)))]
+    t.equal(first[0], round(6 / (1 - math.exp(-150 / rate))))
+    t.equal(read(t.load("d")).period, rate)
+
+
+def test_the_report_counts_what_was_recorded(t):
+    t.write("a", jemalloc(PREV_RECORDS, 512))
+    t.write("b", jemalloc(CUR_RECORDS, 512))
+    t.contains(t.succeeds("a", "b", "-o", "d", "--report", manners=False).err,
+               "1527  2471    944  alloc_space/bytes")
+    words = t.succeeds("a", "b", "-o", "d", "--report=json", manners=False).err
+    t.contains(words, '"prev": 1527', '"cur": 2471', '"delta": 944')
+
+
+def test_processes_made_by_chance(t):
+    chance = random.Random(11)
+    for turn in range(30):
+        rate = chance.choice((1, 2, 4096, 524288))
+        prev, now = {}, {}
+        for _ in range(chance.randint(0, 40)):
+            stack = tuple(chance.choice((APP, LIB, 0x1000)) + chance.randint(1, 0xfff)
+                          for _ in range(chance.randint(0, 12)))
+            if stack in now:
+                continue
+            size, n, more = chance.randint(1, 10**6), chance.randint(0, 99), chance.randint(0, 99)
+            live = chance.randint(0, n + more)
+            if chance.random() < 0.8:
+                prev[stack] = (0, 0, n, n * size)
+                now[stack] = (live, live * size, n + more, (n + more) * size)
+            else:
+                now[stack] = (live, live * size, more, more * size)
+        write = gperftools if rate == 1 else lambda r: jemalloc(r, rate)
+        t.write("a", write(prev))
+        t.write("b", write(now))
+        mass = sum(v[2] for v in prev.values())
+        result = t.run("a", "b", "--verify", "-o", "d")
+        if not any(v[2] for v in now.values()) or (prev and not mass):
+            continue  # nothing was counted: told as a dump without sums
+        t.equal(result.code, 0, result.err)
+        want = {}
+        for path, values in expected(prev, now, rate).items():
+            want.setdefault(path or "(no stack)", values)
+        t.equal(folded(t, "d"), want, f"turn {turn}")
+
+
+def test_show_and_check(t):
+    t.write("a.heap", jemalloc(CUR_RECORDS, 512))
+    t.contains(t.succeeds("check", "a.heap").text, "a.heap: ok: text, ", "4 samples", "2 mappings")
+    t.contains(t.succeeds("show", "a.heap").text, "from a text heap profile, heap_v2/512")
+    want = {path: values for path, values in expected({}, CUR_RECORDS, 512).items()}
+    t.equal(folded(t, "a.heap"), want)
+    t.write("b.heap", gz(jemalloc(PREV_RECORDS, 512)))
+    t.contains(t.succeeds("check", "b.heap").text, "b.heap: ok: gzip, ")
+    t.contains(t.succeeds("show", "b.heap", "a.heap").text, "functions changed")
+
+
+def test_an_address_that_moved(t):
+    """The same program at other addresses: the maps tell."""
+    moved = {tuple(a + 0x5000 if a < LIB else a for a in stack if a != 0x1234): v
+             for stack, v in CUR_RECORDS.items()}
+    maps = MAPS.replace("55d2e000-55d2f000", "55d33000-55d34000").replace(
+        "55d2f000-55d31000", "55d34000-55d36000")
+    prev = {stack: v for stack, v in PREV_RECORDS.items() if 0x1234 not in stack}
+    t.write("a", gperftools(prev))
+    t.write("b", gperftools({s: v for s, v in moved.items() if len(s) > 1 or s[0] > 0x5000}, maps=maps))
+    t.succeeds("a", "b", "--verify", "-o", "d", "--on-reset=fail")
+    t.equal(folded(t, "d")[";".join((frame(APP + 0x20), frame(APP + 0x10)))], [6, 900, 3, 300])
+
+
+def test_no_cumulative_counts(t):
+    without = {stack: (v[0], v[1], 0, 0) for stack, v in CUR_RECORDS.items()}
+    twice = {stack: (v[0], v[1], v[0], v[1]) for stack, v in CUR_RECORDS.items()}
+    for text in (jemalloc(without, 512), gperftools(twice, "heap_v2/524288"),
+                 gperftools(without, "heap_v2/524288"), gperftools(without)):
+        t.write("a", text)
+        result = t.fails(1, "a", "a", "-o", "d")
+        t.contains(result.err, "pprofdelta: a: ", "no cumulative counts", "prof_accum:true")
+        t.contains(t.succeeds("check", "a").text, "a: ok: text, ", "2 types")
+        t.contains(t.succeeds("show", "a").text, "inuse_space/bytes")
+        t.lacks(t.succeeds("show", "a").text, "alloc_space")
+    t.write("b", gperftools(CUR_RECORDS, "heap_v2/524288"))
+    t.contains(t.succeeds("check", "b").text, "4 types")
+
+
+def test_counts_that_cannot_be_subtracted(t):
+    t.write("a", jemalloc(PREV_RECORDS, 512))
+    t.write("b", jemalloc(CUR_RECORDS, 1024))
+    t.write("c", cur())
+    t.contains(t.fails(1, "a", "b", "-o", "d").err, "a and b: ",
+               "the sampling changed: one byte in 512, and now one in 1024")
+    for pair in (("a", "c"), ("c", "a")):
+        t.contains(t.fails(1, *pair, "-o", "d").err, "text form", "and the other is not")
+
+
+def test_restarts_are_seen(t):
+    t.write("a", jemalloc(CUR_RECORDS, 512))
+    t.write("b", jemalloc(PREV_RECORDS, 512))
+    fewer = {stack: tuple(x // 4 for x in v) for stack, v in CUR_RECORDS.items()}
+    t.write("c", jemalloc(fewer, 512))
+    t.contains(t.succeeds("a", "c", "-o", "d").err, "a restart since a")
+    t.equal(folded(t, "d"), expected({}, fewer, 512))
+    t.fails(3, "a", "b", "--on-reset=fail", "-o", "d")
+    t.succeeds("a", "b", "--on-reset=negative", "--verify", "-o", "d")
+    t.equal(folded(t, "d")[frame(APP + 0x40)][:2], list(unsampled(-1, -8, 512)))
+
+
+def test_what_is_wrong_is_placed(t):
+    good = jemalloc(PREV_RECORDS, 512).decode()
+    lines = good.splitlines()
+    t.check(lines[3].startswith("@ "), lines[3])
+    for old, new, line, what in ((lines[3], "@ 0x12 what", 4, "is no list of addresses"),
+                                 (lines[3], "@ 0x1" + "0" * 16, 4, "is no list of addresses"),
+                                 (lines[4], "  t*: 1: 2 [3]", 5, "is neither a stack nor the counts"),
+                                 (lines[4], "  t*: 99999999999999999999: 2 [3: 4]", 5, "is neither a stack"),
+                                 (lines[4], "nonsense", 5, "is neither a stack nor the counts")):
+        t.write("a", good.replace(old, new, 1).encode())
+        result = t.fails(1, "check", "a")
+        t.contains(result.err, f"a: line {line}: {what}", "(at byte ")
+    t.write("a", gperftools(PREV_RECORDS).replace(b"@ 0x", b"# 0x", 1))
+    t.contains(t.fails(1, "check", "a").err, "a: line 2: is no record of a heap profile")
+    t.write("a", gperftools(PREV_RECORDS, maps="")[:-1])
+    t.contains(t.fails(1, "check", "a").err, "cut off")
+    # Two threads of one stack whose counts do not fit together.
+    most = 2**63 - 1
+    t.write("a", (f"heap_v2/1\n@ 0x1\n  t1: {most}: 1 [1: 1]\n  t2: 1: 1 [1: 1]\n").encode())
+    t.contains(t.fails(1, "check", "a").err, "line 4: the counts of the threads pass 64 bits")
+
+
+def test_other_texts_stay_refused(t):
+    for text, words in ((b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n1: 2 [3: 4] @ 0x1\n", "debug"),
+                        (b"heap profile: 3: 4096 [12: 16384] @ growthz\n", "debug"),
+                        (b"heap_v2/\n@ 0x1\n", "text"), (b"heap_v2/0\n", "text"),
+                        (b"heap_v3/512\n", "text"), (b"heap profile: nonsense\n", "debug")):
+        t.write("a", text)
+        t.contains(t.fails(1, "check", "a").err, words)
+
+
+def test_loose_forms(t):
+    """Without maps, with comments, CRs and empty lines, threads without their sum."""
+    t.write("a", b"heap profile: 1: 2 [3: 4] @ heapprofile\r\n# a comment\r\n\r\n1: 2 [3: 4] @ 12 0x34\r\n")
+    t.equal(folded(t, "a"), {"0x33;0x11": [3, 4, 1, 2]})
+    t.write("a", b"heap_v2/1\n@ 0x12\n  t1: 1: 2 [3: 4]\n  t2: 10: 20 [30: 40]\n@\n  t*: 0: 0 [1: 1]\n")
+    t.equal(folded(t, "a"), {"0x11": [33, 44, 11, 22], "(no stack)": [1, 1, 0, 0]})
+    t.write("a", b"heap_v2/1\n")
+    t.contains(t.succeeds("check", "a").text, "0 samples")
+
+
+def test_windows_with_a_state(t):
+    """The state holds raw counts, and the rate that they were sampled at."""
+    rate = 512
+    t.write("prev", jemalloc(PREV_RECORDS, rate))
+    t.write("cur", jemalloc(CUR_RECORDS, rate))
+    t.succeeds("--state", "state", "prev", "-o", "first", "--verify")
+    t.equal(folded(t, "first"), expected({}, PREV_RECORDS, rate))
+    t.write("slower", jemalloc(CUR_RECORDS, 2 * rate))
+    t.contains(t.fails(1, "--state", "state", "slower", "-o", "out").err, "512", "1024")
+    t.succeeds("--state", "state", "cur", "-o", "second", "--verify")
+    t.equal(folded(t, "second"), expected(PREV_RECORDS, CUR_RECORDS, rate))
+
+
+def test_sums(t):
+    """A dump is added as what it stands for, as the deltas are that follow it."""
+    rate = 512
+    t.write("prev", jemalloc(PREV_RECORDS, rate))
+    t.write("cur", jemalloc(CUR_RECORDS, rate))
+    t.succeeds("prev", "cur", "-o", "delta")
+    t.succeeds("sum", "prev", "delta", "-o", "sum")
+    base, delta, total = (folded(t, name) for name in ("prev", "delta", "sum"))
+    for path in {**base, **delta}:
+        counters = [base.get(path, [0] * 4)[i] + delta.get(path, [0] * 4)[i] for i in (0, 1)]
+        t.equal(total[path], counters + delta.get(path, [0] * 4)[2:], path)

@@ -1,0 +1,221 @@
+#!/usr/bin/env python3
+"""What `meson install` puts down, and programs that use it: run.py SOURCE_ROOT BUILD_ROOT PPROFDELTA
+
+Installs into an empty folder, looks at each file, builds a consumer in C (shared and static), C++,
+Go and Python as its user would, through pkg-config, and lets each make the bundled delta. The shell
+completions are asked what they complete. What is not installed here is skipped, with its name.
+"""
+
+import glob
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+source, build, tool = map(os.path.abspath, sys.argv[1:4])
+here = os.path.join(source, "tests", "consumers")
+passed = failed = 0
+
+
+def check(name, holds, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    print("ok" if holds else "FAILED", name, "" if holds else detail, flush=True)
+
+
+def run(*args, env=None, **kwargs):
+    return subprocess.run(args, capture_output=True, check=False, env={**os.environ, **(env or {})},
+                          timeout=600, **kwargs)
+
+
+def have(*programs):
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        print("skipped: there is no", " and no ".join(missing), flush=True)
+    return not missing
+
+
+def read(*path):
+    with open(os.path.join(*path), encoding="utf-8") as file:
+        return file.read()
+
+
+with open(os.path.join(build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
+    options = {option["name"]: option["value"] for option in json.load(file)}
+folder = tempfile.mkdtemp(prefix="pprofdelta-consumers-")
+result = run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder)
+check("meson install", result.returncode == 0, result.stderr.decode())
+prefix = folder + options["prefix"]
+libdir = os.path.join(prefix, options["libdir"])
+version = re.search(r'PPROFDELTA_VERSION "(.*)"', read(prefix, "include", "pprofdelta.h")).group(1)
+api = re.search(r"PPROFDELTA_API_VERSION (\d+)", read(prefix, "include", "pprofdelta.h")).group(1)
+
+# ---- the files ------------------------------------------------------------------------------------
+
+for name in ("bin/pprofdelta", "include/pprofdelta.h", "share/man/man1/pprofdelta.1",
+             "share/man/man3/libpprofdelta.3", "share/bash-completion/completions/pprofdelta",
+             "share/zsh/site-functions/_pprofdelta", "share/fish/vendor_completions.d/pprofdelta.fish",
+             f"{options['libdir']}/libpprofdelta.a", f"{options['libdir']}/libpprofdelta.so.{version}",
+             f"{options['libdir']}/pkgconfig/pprofdelta.pc"):
+    check("installs " + name, os.path.isfile(os.path.join(prefix, name)))
+for link in ("libpprofdelta.so", "libpprofdelta.so." + api):
+    leads_to = os.path.realpath(os.path.join(libdir, link))
+    check(f"{link} leads to the library", leads_to == os.path.realpath(
+        os.path.join(libdir, "libpprofdelta.so." + version)), leads_to)
+ran = run(os.path.join(prefix, "bin", "pprofdelta"), "--version")
+check("the installed command runs", ran.stdout.decode() == f"pprofdelta {version}\n", ran)
+leak = run("grep", "-rlaF", source, prefix)
+check("nothing installed names the folder it was built in", not leak.stdout or options["debug"],
+      leak.stdout.decode())
+
+# ---- the consumers --------------------------------------------------------------------------------
+
+pair = [os.path.join(source, "testdata", "valid", f"heap.{n}.pb.gz") for n in (1, 2)]
+want = run(tool, *pair).stdout
+env = {"PKG_CONFIG_PATH": os.path.join(libdir, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
+       "LD_LIBRARY_PATH": libdir}
+
+
+def flags(*options_):
+    result_ = run("pkg-config", *options_, "pprofdelta", env=env)
+    check("pkg-config " + " ".join(options_), result_.returncode == 0, result_.stderr.decode())
+    return result_.stdout.decode().split()
+
+
+def makes_the_delta(name, *command):
+    ran_ = run(*command, *pair, env=env)
+    check(name + " makes the delta", ran_.returncode == 0 and ran_.stdout == want and want,
+          ran_.stderr.decode())
+    ran_ = run(*command, pair[0], __file__, env=env)
+    check(name + " tells what is wrong", ran_.returncode == 1 and b"not a pprof profile" in ran_.stderr,
+          ran_.stderr.decode())
+
+
+def compiles(name, *command):
+    result_ = run(*command, env=env)
+    check(name + " compiles", result_.returncode == 0, result_.stderr.decode()[-3000:])
+    return result_.returncode == 0
+
+
+def out(name):
+    return os.path.join(folder, name)
+
+
+if have("pkg-config", "cc"):
+    check("pkg-config tells the version",
+          run("pkg-config", "--modversion", "pprofdelta", env=env).stdout.decode().strip() == version)
+    if compiles("C", "cc", "-Wall", "-Wextra", "-Werror", "-std=c11", os.path.join(here, "consumer.c"),
+                "-o", out("c"), *flags("--cflags", "--libs")):
+        makes_the_delta("C", out("c"))
+        needed = run("readelf", "-dW", out("c")).stdout.decode()
+        check("C needs the library by its soname", f"[libpprofdelta.so.{api}]" in needed, needed)
+    static = [flag for flag in flags("--cflags", "--libs", "--static") if flag != "-lpprofdelta"]
+    if compiles("C, static", "cc", "-std=c11", os.path.join(here, "consumer.c"), "-o", out("static"),
+                os.path.join(libdir, "libpprofdelta.a"), *static):
+        makes_the_delta("C, static", out("static"))
+        needed = run("readelf", "-dW", out("static")).stdout.decode()
+        check("C, static, has the library in it", "libpprofdelta" not in needed, needed)
+if have("pkg-config", "c++") and compiles(
+        "C++", "c++", "-Wall", "-Wextra", "-Werror", "-std=c++17", os.path.join(here, "consumer.cc"),
+        "-o", out("cc"), *flags("--cflags", "--libs")):
+    makes_the_delta("C++", out("cc"))
+if have("pkg-config", "go", "cc"):
+    shutil.copy(os.path.join(here, "consumer.go"), out("consumer.go"))
+    env.update(CGO_ENABLED="1", GOFLAGS="-mod=mod", GOTOOLCHAIN="local", GO111MODULE="off",
+               GOCACHE=os.environ.get("GOCACHE") or out("go-cache"))
+    if compiles("Go", "go", "build", "-o", out("go"), out("consumer.go")):
+        makes_the_delta("Go", out("go"))
+makes_the_delta("Python", sys.executable, os.path.join(here, "consumer.py"))
+
+# ---- the documents --------------------------------------------------------------------------------
+
+man = read(source, "man", "libpprofdelta.3")
+for name in ("consumer.c", "consumer.cc", "consumer.go", "consumer.py"):
+    text = read(here, name)
+    shown = text.replace("\\", "\\e").replace("-", "\\-")
+    check(f"libpprofdelta(3) shows {name}", shown in man)
+    check(f"{name} is short", len(text.splitlines()) <= 27, len(text.splitlines()))
+
+# ---- the completions ------------------------------------------------------------------------------
+
+by_help = {verb: sorted(set(re.findall(r"--[a-z][a-z-]*=?", "\n".join(
+    line for line in run(tool, *verb, "--help").stdout.decode().splitlines()
+    if re.match(r" +-", line))))) for verb in ((), ("show",), ("check",), ("sum",))}
+share = os.path.join(prefix, "share")
+path = os.path.join(folder, "path")
+os.mkdir(path)
+os.symlink(tool, os.path.join(path, "pprofdelta"))
+shell_env = {"PATH": path + ":" + os.environ["PATH"], "HOME": folder, "TERM": "dumb"}
+os.mkdir(os.path.join(folder, "files"))
+with open(os.path.join(folder, "files", "heap.pb.gz"), "w", encoding="utf-8"):
+    pass
+
+
+def bash(line):
+    """Words as bash parts them: '=' stands alone."""
+    words = [word for part in line.split(" ") for word in (re.split("(=)", part) if "=" in part else [part])]
+    words = [word for i, word in enumerate(words) if word or i == len(words) - 1]
+    script = (f". {share}/bash-completion/completions/pprofdelta\n"
+              f"COMP_WORDS=({' '.join(repr(word) for word in words)}) COMP_CWORD={len(words) - 1}\n"
+              "_pprofdelta 2>/dev/null; printf '%s\\n' \"${COMPREPLY[@]}\"")
+    return sorted(filter(None, run("bash", "-c", script, env=shell_env,
+                                   cwd=os.path.join(folder, "files")).stdout.decode().split("\n")))
+
+
+def fish(line):
+    script = (f"source {share}/fish/vendor_completions.d/pprofdelta.fish\n"
+              f"complete -C '{line}'")
+    shown = run("fish", "--no-config", "-c", script, env=shell_env,
+                cwd=os.path.join(folder, "files")).stdout.decode()
+    return sorted({row.split("\t")[0] for row in shown.splitlines()})
+
+
+ZSH = """
+compset() { PREFIX=${PREFIX#*=} }
+compadd() { shift; print -l -- "$@" }
+_describe() { [[ $1 == -o ]] && shift; print -l -- ${(P)2} }
+_files() { print -l -- *(N) }
+"""
+
+
+def zsh(line):
+    """What the completion hands to zsh's own functions, which here only print it."""
+    words = line.split(" ")
+    script = (f"words=(); . {share}/zsh/site-functions/_pprofdelta; {ZSH}\n"
+              f"words=({' '.join(repr(word) for word in words)}) CURRENT={len(words)} "
+              f"PREFIX={words[-1]!r}; _pprofdelta")
+    shown = run("zsh", "-f", "-c", script, env=shell_env, cwd=os.path.join(folder, "files"))
+    return sorted({row.split(":")[0] for row in shown.stdout.decode().splitlines()})
+
+
+def check_shell(name, complete):
+    for verb, wanted in by_help.items():
+        typed = " ".join(("pprofdelta", *verb, "--"))
+        check(f"{name}: options of {' '.join(verb) or 'the delta'}",
+              complete(typed) == wanted and len(wanted) > 2, (complete(typed), wanted))
+    check(f"{name}: verbs", {"show", "check", "sum"} <= set(complete("pprofdelta ")), complete("pprofdelta "))
+    check(f"{name}: files", "heap.pb.gz" in complete("pprofdelta show "), complete("pprofdelta show "))
+    check(f"{name}: no verb behind a verb", "check" not in complete("pprofdelta show "))
+
+
+if have("bash"):
+    check_shell("bash", bash)
+    check("bash: values", bash("pprofdelta --compress=") == ["gzip", "none", "zstd"]
+          and bash("pprofdelta a b --on-reset=c") == ["clamp"], bash("pprofdelta --compress="))
+    check("bash: values of a word of its own", bash("pprofdelta show --type inuse_o") == ["inuse_objects"])
+if have("fish"):
+    check_shell("fish", fish)
+    check("fish: values", fish("pprofdelta --compress=") == ["--compress=gzip", "--compress=none",
+                                                             "--compress=zstd"],
+          fish("pprofdelta --compress="))
+if have("zsh"):
+    check_shell("zsh", zsh)
+    check("zsh: values", zsh("pprofdelta --compress=") == ["gzip", "none", "zstd"],
+          zsh("pprofdelta --compress="))
+
+shutil.rmtree(folder, ignore_errors=True)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)

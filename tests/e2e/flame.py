@@ -1,0 +1,335 @@
+#!/usr/bin/env python3
+"""The page of `show --flame` in a real browser: flame.py PPROFDELTA
+
+It renders, zooms, finds, switches types, obeys keys, goes light and dark, asks the network for
+nothing, and draws 50,000 samples without drawing more than the screen holds. Skipped (77) where
+there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, for an eye to look at.
+"""
+
+import os
+import random
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.dont_write_bytecode = True
+
+import browser  # noqa: E402
+import harness  # noqa: E402
+from pb import gz, profile  # noqa: E402
+from samples import T0, T1  # noqa: E402
+
+ROW = 20  # of the graph, in pixels
+
+# Twelve of sixteen objects below left, four below right; by bytes it is the other way round.
+SAMPLES = [(("parse", "left", "main"), [8, 100, 1, 1]), (("left", "main"), [4, 100, 1, 1]),
+           (("parse", "deep", "right", "main"), [3, 500, 0, 0]), (("right", "main"), [1, 100, 0, 0])]
+LATER = [(("parse", "left", "main"), [24, 100, 1, 1]), (("left", "main"), [4, 100, 1, 1]),
+         (("right", "main"), [1, 100, 0, 0]), (("fresh", "main"), [6, 100, 0, 0])]
+
+shared = None  # one browser for all of them
+
+
+class Page:
+    """A page in the browser, with what a user finds on it."""
+
+    def __init__(self, t, *args):
+        t.succeeds("show", *args, "--flame", "page.html")
+        self.t, self.browser = t, shared
+        shared.scheme("light")
+        shared.open(t.path("page.html"))
+        self.box = shared.run("(() => { const b = document.querySelector('#graph')"
+                              ".getBoundingClientRect(); return [b.x, b.y, b.width, b.height] })()")
+
+    def point(self, share, row):
+        """Of the screen: so far from the left of the graph, in that row."""
+        return self.box[0] + share * self.box[2], self.box[1] + (row + 0.4) * ROW
+
+    def click(self, share, row):
+        self.browser.click(*self.point(share, row))
+
+    def colour(self, share, row):
+        """What the graph shows near the bottom of a frame, where no letter stands."""
+        x, y = share * self.box[2], row * ROW + ROW - 3
+        return tuple(self.browser.run(
+            f"[...document.querySelector('#graph').getContext('2d').getImageData({x}, {y}, 1, 1).data]"))
+
+    def detail(self):
+        return self.browser.text("#detail")
+
+    def found(self):
+        return self.browser.text("#found")
+
+    def functions(self):
+        return self.browser.run("[...document.querySelectorAll('#rows tr')]"
+                                ".map(row => [...row.cells].map(cell => cell.textContent))")
+
+    def keys(self, *keys):
+        for key in keys:
+            self.browser.key(key)
+
+    def focus(self):
+        self.browser.run("document.querySelector('#graph').focus()")
+
+    def seen(self, name):
+        folder = os.environ.get("SCREENSHOTS")
+        picture = self.browser.screenshot()
+        self.t.check(picture.startswith(b"\x89PNG"), "no picture")
+        if folder:
+            with open(os.path.join(folder, name + ".png"), "wb") as file:
+                file.write(picture)
+
+    def clean(self):
+        self.t.equal(self.browser.errors, [], "errors")
+        self.t.equal([url.split("/")[-1] for url in self.browser.requests], ["page.html"], "requests")
+
+
+def test_renders(t):
+    t.write("a.pb.gz", gz(profile(SAMPLES, time=T0)))
+    page = Page(t, "a.pb.gz")
+    t.equal(page.browser.run("document.title"), "a.pb.gz \u2013 pprofdelta")
+    t.contains(page.browser.text("#facts"), "4 samples, 2023-11-14T22:13:20Z")
+    ground = page.colour(0.5, 12)
+    t.equal(ground, (255, 255, 255, 255))
+    for share, row in ((0.5, 0), (0.5, 1), (0.3, 2), (0.9, 2), (0.3, 3), (0.78, 3), (0.78, 4)):
+        t.check(page.colour(share, row) != ground, f"nothing at {share}, {row}")
+    t.equal(page.colour(0.6, 3), ground, "left's own value has no frame below")
+    t.equal(page.colour(0.97, 3), ground, "right's own value neither")
+    t.equal(page.functions(), [["11", "68.8%", "11", "68.8%", "parse"],
+                               ["4", "25.0%", "12", "75.0%", "left"],
+                               ["1", "6.3%", "4", "25.0%", "right"],
+                               ["0", "0.0%", "3", "18.8%", "deep"],
+                               ["0", "0.0%", "16", "100.0%", "main"]])
+    t.contains(page.detail(), "all, total 16 (100.0%)")
+    page.seen("light")
+    page.clean()
+
+
+def test_zooms(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+    page.click(0.9, 2)
+    t.contains(page.detail(), "right, total 4 (25.0%), self 1 (6.3%)")
+    ground = page.colour(0.5, 12)
+    t.check(page.colour(0.1, 2) != ground, "right is not as wide as the graph")
+    t.check(page.colour(0.1, 3) != ground and page.colour(0.74, 3) != ground, "deep is 3 of 4")
+    t.equal(page.colour(0.77, 3), ground, "right's own quarter")
+    page.seen("zoomed")
+    page.click(0.2, 4)
+    t.contains(page.detail(), "parse, total 3 (18.8%)")
+    page.click(0.5, 1)
+    t.contains(page.detail(), "main, total 16")
+    page.click(0.3, 3)
+    t.contains(page.detail(), "parse, total 8 (50.0%)")
+    page.browser.run("document.querySelector('#reset').click()")
+    t.contains(page.detail(), "all, total 16")
+    t.equal(page.browser.run("document.querySelector('#reset').disabled"), True)
+    page.clean()
+
+
+def test_finds(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+    before = page.colour(0.6, 2)
+    page.keys("/")
+    page.browser.type("PARSE")
+    t.equal(page.found(), "1 function, 68.8%")
+    t.equal([row[-1] for row in page.functions()], ["parse"])
+    t.check(page.colour(0.6, 2) != before, "what was not found does not step back")
+    t.check(page.colour(0.3, 3) != page.colour(0.6, 2), "what was found does not stand out")
+    page.keys("Enter")
+    t.contains(page.detail(), "parse, total 8")
+    page.keys("Enter")
+    t.contains(page.detail(), "parse, total 3")
+    page.seen("found")
+    page.keys("Escape")
+    t.equal((page.found(), len(page.functions())), ("", 5))
+    for text, found in (("/^(left|right)$/", "2 functions, 100.0%"), ("nowhere", "0 functions, 0.0%"),
+                        ("/(/", "no such pattern")):
+        page.keys("/")
+        page.browser.type(text)
+        t.equal(page.found(), found)
+        page.keys("Escape")
+    page.clean()
+
+
+def test_obeys_keys(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+    page.focus()
+    page.keys("ArrowDown", "ArrowDown")
+    t.contains(page.detail(), "left, total 12")
+    page.keys("ArrowRight")
+    t.contains(page.detail(), "right, total 4")
+    page.keys("ArrowDown", "Enter")
+    t.contains(page.detail(), "deep, total 3 (18.8%)")
+    t.check(page.colour(0.99, 3) != page.colour(0.5, 12), "deep is not as wide as the graph")
+    page.keys("Backspace")
+    t.contains(page.detail(), "right, total 4")
+    page.keys("Escape")
+    t.contains(page.detail(), "all, total 16")
+    page.keys("ArrowDown", "ArrowDown", "ArrowRight", "ArrowLeft", "ArrowUp")
+    t.contains(page.detail(), "main, total 16")
+    page.keys("t")
+    t.contains(page.detail(), "main, total 800B")
+    # Everything can be reached with Tab alone: what has the focus says who it is.
+    page.browser.run("document.activeElement.blur()")
+    reached = []
+    for _ in range(20):
+        page.browser.key("Tab")
+        reached.append(page.browser.run("document.activeElement === document.body ? '' : "
+                                        "document.activeElement.id || document.activeElement.textContent"))
+    for name in ("type", "search", "theme", "graph", "Self", "Total", "Function"):
+        t.check(name in reached, f"Tab does not reach {name}: {reached}")
+    page.clean()
+
+
+def test_switches_types(t):
+    t.write("a", profile(SAMPLES, default="alloc_space"))
+    page = Page(t, "a")
+    t.equal(page.browser.run("document.querySelector('#type').value"), "1")
+    t.contains(page.detail(), "all, total 800B")
+    ground = page.colour(0.5, 12)
+    t.check(page.colour(0.5, 4) != ground, "by bytes, deep is wider")
+    page.browser.run("const type = document.querySelector('#type'); type.value = 0; "
+                     "type.dispatchEvent(new Event('change'))")
+    page.browser.settle()
+    t.contains(page.detail(), "all, total 16")
+    t.equal(page.colour(0.5, 4), ground)
+    page.clean()
+
+
+def test_sorts_the_table(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+
+    def press(number):
+        page.browser.run(f"document.querySelectorAll('#heads button')[{number}].click()")
+        return [row[-1] for row in page.functions()]
+
+    t.equal(press(1), ["main", "left", "parse", "right", "deep"])
+    t.equal(press(1), ["deep", "right", "parse", "left", "main"])
+    t.equal(press(2), ["deep", "left", "main", "parse", "right"])
+    t.equal(page.browser.run("[...document.querySelectorAll('#heads th')].map(th => th.ariaSort)"),
+            [None, None, None, None, "ascending"])
+    page.browser.run("document.querySelector('#rows button').click()")
+    page.browser.settle()
+    t.equal(page.found(), "1 function, 18.8%")
+    t.contains(page.detail(), "deep, total 3")
+    page.clean()
+
+
+def test_light_and_dark(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+    ground = "getComputedStyle(document.body).backgroundColor"
+    t.equal(page.browser.run(ground), "rgb(255, 255, 255)")
+    page.browser.scheme("dark")
+    t.equal(page.browser.run(ground), "rgb(21, 24, 27)")
+    t.equal(page.colour(0.5, 12), (21, 24, 27, 255))
+    page.seen("dark")
+    page.browser.run("document.querySelector('#theme').click()")
+    page.browser.settle()
+    t.equal(page.browser.text("#theme"), "Theme: light")
+    t.equal((page.browser.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
+    page.browser.run("document.querySelector('#theme').click()")
+    page.browser.scheme("light")
+    t.equal((page.browser.run(ground), page.colour(0.5, 12)), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
+    page.clean()
+
+
+def test_paints_growth_and_shrinkage(t):
+    t.write("a", profile(SAMPLES, time=T0))
+    t.write("b", profile(LATER, time=T1))
+    page = Page(t, "a", "b")
+    t.contains(page.detail(), "all, 16 \u2192 35, change +19")
+
+    def tint(share, row):
+        red, _, blue, _ = page.colour(share, row)
+        return "grew" if red > blue + 20 else "shrank" if blue > red + 20 else "same"
+
+    # As wide as the larger of both: fresh 6, left 24 + 4, right 3 + 1, in the order of the names.
+    t.equal([tint(share, 2) for share in (0.05, 0.4, 0.97)], ["grew", "grew", "shrank"])
+    t.equal(tint(0.9, 3), "shrank", "deep is gone")
+    page.browser.run("const width = document.querySelector('#width'); width.value = 'before'; "
+                     "width.dispatchEvent(new Event('change'))")
+    page.browser.settle()
+    t.equal(tint(0.05, 2), "grew", "left: fresh was not there before")
+    page.focus()
+    page.keys("ArrowDown", "ArrowDown")
+    t.contains(page.detail(), "left, 12 \u2192 28, change +16 (133.3%), self 0")
+    page.seen("change")
+    t.equal(page.functions()[0], ["11", "24", "+13", "+13", "parse"])
+    t.equal(page.browser.run("document.querySelector('#legend').hidden"), False)
+    page.clean()
+
+
+def test_paints_negative_values(t):
+    t.write("a", profile([(("up", "main"), [5, 5, 0, 0]), (("down", "main"), [-5, -5, 0, 0])]))
+    page = Page(t, "a")
+    down, up = page.colour(0.25, 2), page.colour(0.75, 2)
+    t.check(down[2] > down[0] + 20 and up[0] > up[2] + 20, f"{down} {up}")
+    page.clean()
+
+
+def test_names_are_only_text(t):
+    name = "</script><img src=x onerror=alert(1)><b>bold"
+    t.write("a", profile([((name, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))
+    page = Page(t, "a")
+    t.equal(page.functions()[0][-1], name)
+    t.contains(page.browser.text("#facts"), "<i>comment")
+    t.equal(page.browser.run("document.querySelectorAll('img, #rows b, i').length"), 0)
+    page.clean()
+
+
+def test_nothing_to_show(t):
+    t.write("a", profile([]))
+    page = Page(t, "a")
+    page.focus()
+    page.keys("ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Enter", "Escape", "n", "p")
+    page.click(0.5, 3)
+    t.contains(page.detail(), "all, total 0")
+    page.clean()
+
+
+def test_fifty_thousand_samples(t):
+    chance = random.Random(7)
+    names = [f"example.com/pkg{i % 40}.(*Type{i % 300}).Method{i}" for i in range(5000)]
+
+    def stack():
+        depth = chance.randint(5, 60)
+        return tuple(chance.choice(names) for _ in range(depth // 3)) + tuple(
+            names[i * 7 % 300] for i in range(depth - depth // 3))
+
+    t.write("a", gz(profile([(stack(), [chance.randint(1, 9), 1, 0, 0]) for _ in range(50_000)])))
+    page = Page(t, "a")
+    most = page.box[2] * (page.box[3] / ROW + 1)  # a frame of a pixel in every place
+    drawn = []
+    for keys in ((), ("ArrowDown", "ArrowDown", "Enter"), ("ArrowDown", "Enter"), ("Escape",)):
+        page.focus()
+        page.keys(*keys)
+        drawn.append(int(page.browser.run("document.querySelector('#graph').dataset.drawn")))
+    t.check(all(0 < number < most / 4 for number in drawn), f"{drawn} of at most {most}")
+    # Scrolled to the bottom it is still the screen that is drawn, not the profile.
+    page.browser.run("document.querySelector('#view').scrollTop = 1e6")
+    page.browser.settle()
+    number = int(page.browser.run("document.querySelector('#graph').dataset.drawn"))
+    t.check(0 < number < most / 4, f"{number} of at most {most}")
+    t.equal(len(page.functions()), 200)
+    page.browser.run("document.querySelector('#more').click()")
+    t.equal(len(page.functions()), 400)
+    page.seen("large")
+    page.clean()
+
+
+if __name__ == "__main__":
+    path = browser.find()
+    if not path:
+        print("skipped: there is no Chromium here\n0 passed, 0 failed")
+        sys.exit(77)
+    import flame
+    flame.shared = browser.Browser(path)
+    try:
+        sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [flame], *sys.argv[2:]))
+    finally:
+        flame.shared.close()

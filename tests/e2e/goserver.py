@@ -1,0 +1,139 @@
+#!/usr/bin/env python3
+"""A Go server with net/http/pprof, scraped as the cron recipe does: goserver.py PPROFDELTA SOURCE_ROOT
+
+Each delta is held against google/pprof's Merge sample by sample, counts what the server did, and is
+opened by `go tool pprof`. Profiles that count nothing get an error that says so. Skipped (77) where
+there is no Go or no curl, or its modules cannot be had.
+"""
+
+import os
+import socket
+import subprocess
+import sys
+import time
+import urllib.error
+import urllib.request
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import real  # noqa: E402
+
+ROUNDS = 500  # as in server/main.go
+bin_folder = server = address = None
+
+
+def prepare(folder):
+    global bin_folder, server, address
+    bin_folder = folder
+    real.need("go", "curl")
+    real.go_program(os.path.join(here, "server"), ".", folder + "/")
+    real.google_pprof(sys.argv[2], folder)
+    server = subprocess.Popen([os.path.join(folder, "server")], stdin=subprocess.PIPE,
+                              stdout=subprocess.PIPE)
+    address = server.stdout.readline().decode().strip()
+
+
+def end():
+    server.communicate(timeout=harness.TIMEOUT)
+
+
+def work():
+    with urllib.request.urlopen(f"http://{address}/work", timeout=harness.TIMEOUT) as answer:
+        answer.read()
+
+
+def scrape(t, kind, to):
+    done = subprocess.run(["curl", "-sf", "-o", t.path(to), f"http://{address}/debug/pprof/{kind}"],
+                          timeout=harness.TIMEOUT, check=False)
+    t.equal(done.returncode, 0, "curl")
+
+
+def two_looks(t, kind, times=2):
+    work()
+    scrape(t, kind, "prev")
+    for _ in range(times):
+        work()
+    scrape(t, kind, "cur")
+    t.succeeds("prev", "cur", "--verify", "-o", "delta", "-q")
+
+
+def pprof(t, *args):
+    ran = subprocess.run(["go", "tool", "pprof", *args, t.path("delta")], capture_output=True,
+                         timeout=harness.TIMEOUT, check=False, env={**os.environ, "PPROF_TMPDIR": t.dir})
+    t.equal(ran.returncode, 0, ran.stderr.decode())
+    return ran.stdout.decode()
+
+
+def test_heap(t):
+    two_looks(t, "heap")
+    real.agrees_with_merge(t, bin_folder)
+    rows = t.succeeds("show", "--folded", "--type=alloc_objects", "delta").text
+    for name in ("allocateLarge", "allocateSmall"):
+        counted = sum(int(line.rsplit(" ", 1)[1]) for line in rows.splitlines() if name in line)
+        t.equal(counted, 2 * ROUNDS, name)
+    t.contains(pprof(t, "-top", "-sample_index=alloc_space"), "main.allocateLarge", "64000kB")
+    t.contains(pprof(t, "-raw"), "main.allocateSmall", "pprofdelta: delta", "Samples:")
+
+
+def test_allocs(t):
+    two_looks(t, "allocs")
+    real.agrees_with_merge(t, bin_folder)
+    t.contains(pprof(t, "-top"), "Type: alloc_space", "main.allocateLarge")
+
+
+def test_mutex_and_block(t):
+    for kind, name in (("mutex", "main.fight"), ("block", "main.fight")):
+        two_looks(t, kind)
+        real.agrees_with_merge(t, bin_folder)
+        t.contains(pprof(t, "-top", "-cum"), name, "Type: delay")
+
+
+def test_the_web_interface(t):
+    two_looks(t, "heap")
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        at = "127.0.0.1:%d" % free.getsockname()[1]
+    process = subprocess.Popen(["go", "tool", "pprof", "-http=" + at, "-no_browser", t.path("delta")],
+                               stderr=subprocess.PIPE, stdin=subprocess.DEVNULL,
+                               env={**os.environ, "PPROF_TMPDIR": t.dir}, start_new_session=True)
+    try:
+        for _ in range(200):  # until it listens
+            try:
+                with urllib.request.urlopen(f"http://{at}/ui/flamegraph?si=alloc_objects",
+                                            timeout=harness.TIMEOUT) as page:
+                    t.contains(page.read().decode(), "main.allocateLarge")
+                break
+            except urllib.error.URLError:
+                time.sleep(0.1)
+        else:
+            t.check(False, "it does not listen")
+    finally:
+        os.killpg(process.pid, 15)
+        process.wait()
+        process.stderr.close()
+
+
+def test_profiles_that_count_nothing(t):
+    scrape(t, "goroutine", "prev")
+    scrape(t, "goroutine", "cur")
+    result = t.fails(1, "prev", "cur", "-o", "delta")
+    t.contains(result.err, "goroutine/count", "counter", "-c TYPE")
+    t.succeeds("prev", "cur", "-o", "delta", "-c", "goroutine", "-q")
+    scrape(t, "profile?seconds=1", "prev")
+    scrape(t, "profile?seconds=1", "cur")
+    result = t.fails(1, "prev", "cur", "-o", "delta")
+    t.contains(result.err, "samples/count", "cpu/nanoseconds", "counter", "-c TYPE")
+
+
+def test_text_form_is_told(t):
+    for kind in ("heap?debug=1", "mutex?debug=1", "goroutine?debug=2"):
+        scrape(t, kind, "text")
+        t.contains(t.fails(1, "check", "text").err, "text")
+
+
+if __name__ == "__main__":
+    import goserver
+    sys.exit(real.run(goserver, sys.argv[:2] + sys.argv[3:]))

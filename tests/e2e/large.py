@@ -1,0 +1,86 @@
+#!/usr/bin/env python3
+"""A profile of more than 2 GiB: large.py PPROFDELTA SOURCE_ROOT
+
+Longer than any 32-bit offset reaches with a sign: two million samples, the same few over and over,
+between two strings of 768 MiB each. As gzip members of which most are the same, it is a small
+file that is made in a moment. Skipped where there is not the memory.
+"""
+
+import gzip
+import os
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import pb  # noqa: E402
+import real  # noqa: E402
+
+MEMORY = 5 << 30
+STRING = 3 << 28
+BLOCKS, IN_BLOCK = 512, 4096  # of samples
+DEPTH = 250
+TYPES = ["alloc_objects/count", "alloc_space/bytes"]
+
+
+def prepare(_):
+    with open("/proc/meminfo", encoding="ascii") as file:
+        free = dict(line.split(":") for line in file)["MemAvailable"]
+    if int(free.split()[0]) * 1024 < MEMORY:
+        raise real.Missing(f"less than {MEMORY >> 30} GiB of memory are free")
+
+
+def block(values):
+    """Samples that take turns in two stacks of DEPTH frames each."""
+    ids = (range(1, DEPTH + 1), range(DEPTH, 0, -1))
+    return b"".join(pb.chunk(2, pb.packed(1, ids[i % 2]) + pb.packed(2, values))
+                    for i in range(IN_BLOCK))
+
+
+def lay(t, name, values, time):
+    """In the middle of the samples, and behind the last of them, 768 MiB of one string."""
+    tables = b"".join(
+        pb.chunk(4, pb.number(1, i) + pb.number(2, 1) + pb.number(3, 0x1000 + i) +
+                 pb.chunk(4, pb.number(1, i))) + pb.chunk(5, pb.number(1, i) + pb.number(2, 5))
+        for i in range(1, DEPTH + 1))
+    words = ["", "alloc_objects", "count", "alloc_space", "bytes", "name", "/bin/app"]
+    head = (pb.chunk(1, pb.number(1, 1) + pb.number(2, 2)) +
+            pb.chunk(1, pb.number(1, 3) + pb.number(2, 4)) +
+            pb.chunk(3, pb.number(1, 1) + pb.number(2, 0x1000) + pb.number(3, 1 << 20) +
+                     pb.number(5, 6)) + b"".join(pb.chunk(6, word.encode()) for word in words))
+    samples = gzip.compress(block(values), 1)
+    string = gzip.compress(pb.varint(6 << 3 | 2) + pb.varint(STRING), 1)
+    letters = gzip.compress(b"x" * (1 << 24), 1) * (STRING >> 24)
+    with open(t.path(name), "wb") as file:
+        file.write(gzip.compress(head, 1) + samples * (BLOCKS // 2) + string + letters +
+                   samples * (BLOCKS // 2) + gzip.compress(tables + pb.number(9, time), 1) +
+                   string + letters)
+    return len(head) + len(block(values)) * BLOCKS + 2 * STRING
+
+
+def test_more_than_two_gigabytes(t):
+    length = lay(t, "cur", [3, 1 << 40], 2 * 10**9)
+    t.check(length > 1 << 31, f"only {length} bytes")
+    t.write("prev", pb.gz(pb.profile([(("name",), [1, 1])], types=TYPES, time=10**9)))
+    t.contains(t.succeeds("check", "cur").text, f"{BLOCKS * IN_BLOCK} samples", f"{DEPTH} locations")
+    t.succeeds("prev", "cur", "--on-reset=clamp", "--verify", "-q", "-o", "delta")
+    samples = pb.read(t.load("delta")).samples
+    half = BLOCKS * IN_BLOCK // 2
+    t.equal([values for _, _, values in samples], [[3 * half, half << 40]] * 2)
+    t.equal({len(stack) for stack, _, _ in samples}, {DEPTH})
+    t.check(len(t.load("delta")) < 1 << 16, "no string is in it that nothing uses")
+    t.succeeds("cur", "cur", "--verify", "-q", "-o", "delta")
+    t.equal(pb.read(t.load("delta")).samples, [])
+
+
+def test_no_more_memory_than_allowed(t):
+    lay(t, "cur", [3, 1 << 40], 10**9)
+    result = t.fails(1, "check", "cur", "--max-memory=1G")
+    t.contains(result.err, "pprofdelta: cur: ", "--max-memory")
+
+
+if __name__ == "__main__":
+    import large
+    sys.exit(real.run(large, sys.argv[:2] + sys.argv[3:]))

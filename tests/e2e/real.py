@@ -1,0 +1,148 @@
+"""The real programs that the end-to-end tests meet: got by their own package managers, by lock files
+that stand in the tree, and kept between runs in the user's cache, so that a second run builds
+nothing. Where one cannot be had, `Missing` says why, and the tests that need it are skipped.
+"""
+
+import hashlib
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+here = os.path.dirname(os.path.abspath(__file__))
+TIMEOUT = 900  # for what hangs; nothing here measures time
+
+
+class Missing(Exception):
+    pass
+
+
+def need(*programs):
+    missing = [program for program in programs if not shutil.which(program)]
+    if missing:
+        raise Missing(f"there is no {' and no '.join(missing)}")
+
+
+def made(what, command, cwd, env=None):
+    """Runs a step of making something; its last words are the reason where it fails."""
+    try:
+        ran = subprocess.run(command, cwd=cwd, capture_output=True, check=False, timeout=TIMEOUT,
+                             stdin=subprocess.DEVNULL, env={**os.environ, **(env or {})})
+    except subprocess.TimeoutExpired:
+        raise Missing(f"{what}: not done within {TIMEOUT} seconds") from None
+    if ran.returncode:
+        said = (ran.stderr or ran.stdout).decode("utf-8", "replace").strip()
+        raise Missing(f"{what}: {said[-400:]}")
+    return ran.stdout.decode("utf-8", "replace")
+
+
+def kept(name, *sources):
+    """A folder for what is made of these files. It is another one when they change."""
+    digest = hashlib.sha256()
+    for source in sources:
+        with open(source, "rb") as file:
+            digest.update(file.read())
+    cache = os.environ.get("XDG_CACHE_HOME") or os.path.expanduser("~/.cache")
+    folder = os.path.join(cache, "pprofdelta-tests", f"{name}-{digest.hexdigest()[:16]}")
+    try:
+        os.makedirs(folder, exist_ok=True)
+    except OSError:
+        folder = os.path.join(tempfile.gettempdir(), f"pprofdelta-tests-{os.getuid()}", name)
+        os.makedirs(folder, exist_ok=True)
+    return folder
+
+
+def finished(folder):
+    return os.path.join(folder, "finished")
+
+
+def is_finished(folder):
+    return os.path.exists(finished(folder))
+
+
+def finish(folder):
+    with open(finished(folder), "wb"):
+        pass
+
+
+def go_program(source, what, output):
+    """Go keeps what it built itself."""
+    need("go")
+    made(f"{what} of {os.path.basename(source)}", ["go", "build", "-trimpath", "-o", output, what],
+         source, {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+
+
+def node_modules():
+    """The folder with node_modules and the scripts beside it."""
+    need("node", "npm")
+    source = os.path.join(here, "node")
+    locked = [os.path.join(source, name) for name in ("package.json", "package-lock.json")]
+    folder = kept("node", *locked)
+    for name in os.listdir(source):
+        shutil.copy(os.path.join(source, name), folder)
+    if not is_finished(folder):
+        made("npm ci", ["npm", "ci", "--no-audit", "--no-fund", "--ignore-scripts"], folder)
+        finish(folder)
+    return folder
+
+
+def python_with(requirements):
+    """A Python that has what the file pins, with the hashes that it names."""
+    source = os.path.join(here, requirements)
+    folder = kept("python-%d.%d" % sys.version_info[:2], source)
+    program = os.path.join(folder, "bin", "python")
+    if not is_finished(folder):
+        made("python3 -m venv", [sys.executable, "-m", "venv", "--clear", folder], folder)
+        made("pip", [program, "-m", "pip", "install", "--quiet", "--disable-pip-version-check",
+                     "--only-binary=:all:", "--require-hashes", "-r", source], folder)
+        finish(folder)
+    return program
+
+
+def rust_program():
+    """Cargo keeps what it built, beside a copy of the source: it writes there too."""
+    need("cargo")
+    source = os.path.join(here, "rust")
+    folder = kept("rust", os.path.join(source, "Cargo.toml"))
+    shutil.copytree(source, os.path.join(folder, "source"), dirs_exist_ok=True)
+    made("cargo build", ["cargo", "build", "--quiet", "--release", "--target-dir", folder],
+         os.path.join(folder, "source"))
+    return os.path.join(folder, "release", "rust")
+
+
+def google_pprof(source, folder):
+    """google/pprof's Merge, and a comparison by its own reading, as programs in a folder."""
+    for what in ("./merge", "./compare"):
+        go_program(os.path.join(source, "tests", "peers"), what, folder + "/")
+
+
+def agrees_with_merge(t, folder, counters=""):
+    """The file delta says what google/pprof makes of prev and cur, sample by sample."""
+    for args in (["merge", "-c", counters, t.path("prev"), t.path("cur"), t.path("merged")],
+                 ["compare", "-clamp", t.path("delta"), t.path("merged")]):
+        ran = subprocess.run([os.path.join(folder, args[0]), *args[1:]], capture_output=True,
+                             timeout=TIMEOUT, check=False)
+        t.equal(ran.returncode, 0, (ran.stdout + ran.stderr).decode()[-2000:])
+
+
+def same(t, got, want, what):
+    """Two readings, sample by sample; only the first that differ are shown."""
+    differ = [name for name in {**want, **got} if got.get(name) != want.get(name)]
+    shown = [f"{name}: {got.get(name)} is not {want.get(name)}" for name in differ[:3]]
+    t.check(not differ, f"{what}: {len(differ)} samples differ: {'; '.join(shown)}")
+
+
+def run(module, argv):
+    """The tests of a module, after its `prepare`; 77, which is skipped, where something is missing."""
+    import harness
+    with tempfile.TemporaryDirectory(prefix="pprofdelta-real-") as folder:
+        try:
+            module.prepare(folder)
+        except Missing as why:
+            print(f"skipped: {why}\n0 passed, 0 failed")
+            return 77
+        try:
+            return harness.run_tests(os.path.abspath(argv[1]), [module], *argv[2:])
+        finally:
+            getattr(module, "end", lambda: None)()

@@ -1,0 +1,3 @@
+module pprofdelta/tests/e2e/server
+
+go 1.19

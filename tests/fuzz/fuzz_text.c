@@ -1,0 +1,89 @@
+/* Any two texts as heap profiles of one process: they are refused with a reason, or what they stand
+ * for is a valid profile, and their delta is one too and adds up.
+ *
+ * A 0 byte parts the input; without one it is both. */
+#include "fuzz.h"
+
+typedef struct output {
+    uint8_t *bytes;
+    size_t len;
+} output;
+
+static int collect(void *cookie, const void *data, size_t len)
+{
+    output *out = cookie;
+    out->bytes = realloc(out->bytes, out->len + len + 1);
+    require(out->bytes);
+    memcpy(out->bytes + out->len, data, len);
+    out->len += len;
+    return 0;
+}
+
+static pprofdelta *new_context(unsigned flags)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    options.compression = PPROFDELTA_PLAIN;
+    options.flags = flags;
+    pprofdelta *context = NULL;
+    require(pprofdelta_new(&options, NULL, &context, NULL) == PPROFDELTA_OK);
+    return context;
+}
+
+/* What it stands for is a profile, and its census is that of the text. */
+static int look(pprofdelta *context, const uint8_t *text, size_t len)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_census census, again;
+    const uint8_t *out;
+    size_t out_len;
+    pprofdelta_status status = pprofdelta_check(context, text, len, &census, &err);
+    if (status) {
+        fuzz_require_filled(&err, status, len, len);
+        return 0;
+    }
+    fuzz_require_untouched(&err);
+    require(!pprofdelta_inflate(context, text, len, &out, &out_len, NULL));
+    uint8_t *copy = malloc(out_len + 1);
+    require(copy);
+    memcpy(copy, out, out_len);
+    require(!pprofdelta_check(context, copy, out_len, &again, NULL));
+    require(census.samples == again.samples && census.locations == again.locations &&
+            census.mappings == again.mappings && census.strings == again.strings &&
+            census.types == again.types);
+    free(copy);
+    return 1;
+}
+
+static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, size_t cur_len)
+{
+    pprofdelta *context = new_context(PPROFDELTA_VERIFY);
+    output out = {NULL, 0};
+    pprofdelta_sink sink = {collect, &out};
+    pprofdelta_error err = fuzz_unfilled();
+    if (pprofdelta_base(context, prev, prev_len, &err) == PPROFDELTA_OK) {
+        pprofdelta_status status = pprofdelta_window(context, cur, cur_len, &sink, NULL, &err);
+        require(status == PPROFDELTA_OK || status == PPROFDELTA_E_MISMATCH ||
+                status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_INFLATE ||
+                status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE);
+        if (!status)
+            require(!pprofdelta_check(context, out.bytes, out.len, NULL, NULL));
+    }
+    free(out.bytes);
+    pprofdelta_free(context);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    const uint8_t *part = size ? memchr(data, 0, size) : NULL;
+    size_t first = part ? (size_t)(part - data) : size, skipped = part ? first + 1 : 0;
+    pd_records records;
+    if (!pd_records_begin(&records, (pd_bytes){data, first}))
+        return 0;
+    pprofdelta *context = new_context(0);
+    int is_good = look(context, data, first);
+    pprofdelta_free(context);
+    if (is_good)
+        subtract(data, first, data + skipped, size - skipped);
+    return 0;
+}

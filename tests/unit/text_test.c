@@ -1,0 +1,216 @@
+/* Heap profiles written as text: what a line says, every prefix, every allocation that fails; and
+ * that unsampling is the arithmetic it says it is. What the deltas come to is the CLI tests' part. */
+#include "../support/test.h"
+
+#include "pprofdelta.h"
+#include "run.h"
+#include "text/heap.h"
+#include "text/unsample.h"
+
+#include <math.h>
+#include <stdlib.h>
+
+static const char gperftools[] = "heap profile:  3:  300 [  5:  700] @ heapprofile\n"
+                                 "  2:  200 [  4:  600] @ 0x401001 0x401f00\n"
+                                 "  1:  100 [  1:  100] @ 0x401003\n"
+                                 "\n"
+                                 "MAPPED_LIBRARIES:\n"
+                                 "00401000-00402000 r-xp 00001000 fe:00 10    /bin/an app\n";
+
+static const char jemalloc[] = "heap_v2/512\n"
+                               "  t*: 3: 300 [5: 700]\n"
+                               "  t1: 3: 300 [5: 700]\n"
+                               "@ 0x401001 0x401f00\n"
+                               "  t*: 2: 200 [4: 600]\n"
+                               "  t1: 2: 200 [4: 600]\n"
+                               "@ 0x401003\n"
+                               "  t1: 1: 100 [1: 100]\n"
+                               "\n"
+                               "MAPPED_LIBRARIES:\n"
+                               "00401000-00402000 r-xp 00001000 fe:00 10    /bin/an app\n";
+
+static pd_lines line_of(const char *text)
+{
+    pd_lines lines = pd_lines_of((pd_bytes){(const uint8_t *)text, strlen(text)});
+    pd_lines_next(&lines);
+    return lines;
+}
+
+TEST(numbers_are_read_whole_or_not_at_all)
+{
+    static const struct {
+        const char *text;
+        bool is_decimal, is_hex;
+        int64_t decimal;
+        uint64_t hex;
+        size_t left; /* bytes behind the decimal number */
+    } cases[] = {
+        {"0", true, true, 0, 0, 0},
+        {" \t 12:", true, true, 12, 0x12, 1},
+        {"-5 ", true, false, -5, 0, 1},
+        {"- 5", false, false, 0, 0, 0},
+        {"9223372036854775807", true, false, INT64_MAX, 0, 0},
+        {"9223372036854775808", false, false, 0, 0, 0},
+        {"99999999999999999999999", false, false, 0, 0, 0},
+        {"ff", false, true, 0, 0xff, 0},
+        {"0xfFfFffffffffffff", true, true, 0, UINT64_MAX, 17},
+        {"0x10000000000000000", true, false, 0, 0, 18},
+        {"0x", true, false, 0, 0, 1},
+        {"", false, false, 0, 0, 0},
+        {"x", false, false, 0, 0, 0},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pd_lines lines = line_of(cases[i].text);
+        int64_t decimal = 77;
+        uint64_t hex = 77;
+        bool is_decimal = pd_lines_decimal(&lines, &decimal);
+        CHECK_MSG(is_decimal == cases[i].is_decimal, "\"%s\"", cases[i].text);
+        CHECK_MSG(decimal == (is_decimal ? cases[i].decimal : 77), "\"%s\"", cases[i].text);
+        CHECK_MSG(lines.rest.len == (is_decimal ? cases[i].left : strlen(cases[i].text)), "\"%s\"",
+                  cases[i].text);
+        lines = line_of(cases[i].text);
+        bool is_hex = pd_lines_hex(&lines, &hex);
+        CHECK_MSG(is_hex == cases[i].is_hex, "\"%s\"", cases[i].text);
+        CHECK_MSG(hex == (is_hex ? cases[i].hex : 77), "\"%s\"", cases[i].text);
+    }
+}
+
+TEST(lines_are_counted)
+{
+    pd_lines lines = pd_lines_of((pd_bytes){(const uint8_t *)"a\n\nbc", 5});
+    static const size_t starts[] = {0, 2, 3}, lens[] = {1, 0, 2};
+    for (size_t i = 0; i < 3; i++) {
+        REQUIRE(pd_lines_next(&lines));
+        CHECK(lines.number == i + 1 && lines.start == starts[i] && lines.rest.len == lens[i]);
+    }
+    CHECK(!pd_lines_next(&lines));
+}
+
+TEST(unsampling)
+{
+    static const struct {
+        uint64_t rate;
+        int64_t objects, bytes;
+    } same[] = {{0, 5, 50}, {1, 5, 50}, {512, 0, 50}, {512, 5, 0}, {512, 0, 0}};
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++) {
+        int64_t objects = same[i].objects, bytes = same[i].bytes;
+        pd_unsample(same[i].rate, &objects, &bytes);
+        CHECK(objects == same[i].objects && bytes == same[i].bytes);
+    }
+    for (int64_t size = 1; size < 100000000; size = size * 3 + 1) {
+        int64_t objects = 1000, bytes = 1000 * size, minus = -1000, minus_bytes = -1000 * size;
+        pd_unsample(524288, &objects, &bytes);
+        pd_unsample(524288, &minus, &minus_bytes);
+        long double p = 1 - expl(-(long double)size / 524288);
+        CHECK(fabsl((long double)objects - 1000 / p) <= 0.5L + 1000 / p * 1e-9L);
+        CHECK(fabsl((long double)bytes - 1000 * (long double)size / p) <=
+              0.5L + 1000 * (long double)size / p * 1e-9L);
+        CHECK(minus == -objects && minus_bytes == -bytes);
+    }
+    int64_t most = INT64_MAX, bytes = INT64_MAX;
+    pd_unsample(1000, &most, &bytes);
+    CHECK(most == INT64_MAX && bytes == INT64_MAX);
+    most = bytes = INT64_MIN;
+    pd_unsample(1000, &most, &bytes);
+    CHECK(most == INT64_MIN && bytes == INT64_MIN);
+}
+
+/* The way of one text through a context: as base, as window, as what is looked at. */
+static pprofdelta_status whole_way(const char *text, size_t len, tracker *memory, arena *a,
+                                   pprofdelta_error *err)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_VERIFY;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta_allocator allocator = tracker_allocator(memory);
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    const uint8_t *out;
+    size_t out_len;
+    pprofdelta *pd = NULL;
+    pprofdelta_status status = pprofdelta_new(&options, &allocator, &pd, err);
+    if (!status)
+        status = pprofdelta_check(pd, text, len, NULL, err);
+    if (!status)
+        status = pprofdelta_inflate(pd, text, len, &out, &out_len, err);
+    if (!status)
+        status = pprofdelta_base(pd, text, len, err);
+    if (!status)
+        status = pprofdelta_window(pd, text, len, &sink, NULL, err);
+    pprofdelta_free(pd);
+    CHECK(!memory->live);
+    CHECK(!status == (c.calls > 0));
+    return status;
+}
+
+TEST(every_allocation_that_fails)
+{
+    static const char *const texts[] = {gperftools, jemalloc};
+    for (size_t i = 0; i < 2; i++) {
+        bool is_done = false;
+        for (size_t n = 1; !is_done; n++) {
+            arena a = {0};
+            tracker memory = {.fail_at = n};
+            pprofdelta_error err = {.status = PPROFDELTA_OK};
+            pprofdelta_status status = whole_way(texts[i], strlen(texts[i]), &memory, &a, &err);
+            is_done = !memory.refused;
+            CHECK(status == (is_done ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY));
+            CHECK(err.status == status);
+            arena_free(&a);
+        }
+    }
+}
+
+TEST(every_prefix_fails_cleanly_or_is_whole)
+{
+    static const char *const texts[] = {gperftools, jemalloc};
+    for (size_t i = 0; i < 2; i++) {
+        size_t len = strlen(texts[i]), good = 0;
+        for (size_t cut = 0; cut <= len; cut++) {
+            arena a = {0};
+            tracker memory = {0};
+            pprofdelta_error err;
+            /* Where it ends is where the allocation ends, so that a sanitizer sees one byte more. */
+            char *copy = malloc(cut + !cut);
+            REQUIRE(copy);
+            memcpy(copy, texts[i], cut);
+            pprofdelta_status status = whole_way(copy, cut, &memory, &a, &err);
+            good += !status;
+            CHECK(!status || status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE ||
+                  status == PPROFDELTA_E_MISMATCH);
+            CHECK(!status || err.text[0]);
+            CHECK(!status || err.offset == PPROFDELTA_NOWHERE || err.offset <= cut);
+            free(copy);
+            arena_free(&a);
+        }
+        CHECK_MSG(good > 60 && good < len, "%zu of %zu", good, len);
+    }
+}
+
+TEST(a_second_look_allocates_nothing)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
+    pprofdelta *pd;
+    REQUIRE(pprofdelta_new(&options, &allocator, &pd, NULL) == PPROFDELTA_OK);
+    size_t calls = 0;
+    for (int i = 0; i < 4; i++) {
+        arena a = {0};
+        collector c = {.bytes = buf_begin(&a)};
+        pprofdelta_sink sink = collector_sink(&c);
+        calls = memory.calls;
+        CHECK(pprofdelta_window(pd, jemalloc, strlen(jemalloc), &sink, NULL, NULL) ==
+              PPROFDELTA_OK);
+        pprofdelta_commit(pd);
+        arena_free(&a);
+    }
+    CHECK(memory.calls == calls);
+    pprofdelta_free(pd);
+    CHECK(!memory.live);
+}
+
+TEST_MAIN(CASE(numbers_are_read_whole_or_not_at_all), CASE(lines_are_counted), CASE(unsampling),
+          CASE(every_allocation_that_fails), CASE(every_prefix_fails_cleanly_or_is_whole),
+          CASE(a_second_look_allocates_nothing))
