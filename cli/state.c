@@ -78,14 +78,17 @@ static int open_either(cli_state *state)
 
 static int take_lock(const cli_state *state, cli_waiting waiting)
 {
+    /* Where there is no state yet the directory is locked, for all that are made in it. */
+    const char *user = state->exists ? "another run is using this state"
+                                     : "another run is making a state in this directory";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
     if (errno == EWOULDBLOCK && waiting == CLI_NO_WAIT) {
-        cli_error("%s: another run is using this state, and --no-wait does not wait", state->path);
+        cli_error("%s: %s, and --no-wait does not wait", state->path, user);
         return CLI_FAILED;
     }
     if (errno == EWOULDBLOCK && waiting == CLI_WAIT)
-        cli_note("%s: waiting for another run that is using this state", state->path);
+        cli_note("%s: waiting: %s", state->path, user);
     while (flock(state->lock, LOCK_EX))
         if (errno != EINTR)
             return cli_system_error(state->path, "lock", errno);

@@ -353,7 +353,8 @@ def test_two_runs_at_once(t):
         a = start(t, "--state", "s", first, *SLOW, "1")
         wait_for(t, "running 1")
         busy = t.fails(1, "--state", "s", second, "--no-wait", "-o", "out 2")
-        t.contains(busy.err, "another run is using this state", "--no-wait")
+        user = "another run is " + ("using this state" if before else "making a state in this directory")
+        t.contains(busy.err, user, "--no-wait")
         b = start(t, "--state", "s", second, *SLOW, "2")
         time.sleep(0.3)
         t.check(not os.path.exists(t.path("running 2")), "both at once")
@@ -361,7 +362,7 @@ def test_two_runs_at_once(t):
         for process in (a, b):
             _, err = process.communicate(timeout=60)
             t.equal(process.returncode, 0, err.decode())
-        t.contains(err.decode(), "note: s: waiting for another run")
+        t.contains(err.decode(), f"note: s: waiting: {user}")
         want = 1 if before is None else 2
         t.equal(window_of(t, t.load("got 1"))["seq"], str(want))
         t.equal(window_of(t, t.load("got 2"))["seq"], str(want + 1))
