@@ -143,7 +143,7 @@ for name in ("consumer.c", "consumer.cc", "consumer.go", "consumer.py"):
 
 by_help = {verb: sorted(set(re.findall(r"--[a-z][a-z-]*=?", "\n".join(
     line for line in run(tool, *verb, "--help").stdout.decode().splitlines()
-    if re.match(r" +-", line))))) for verb in ((), ("show",), ("check",), ("sum",))}
+    if re.match(r" +-", line))))) for verb in ((), ("show",), ("check",), ("sum",), ("record",))}
 share = os.path.join(prefix, "share")
 path = os.path.join(folder, "path")
 os.mkdir(path)
@@ -196,7 +196,7 @@ def check_shell(name, complete):
         typed = " ".join(("pprofdelta", *verb, "--"))
         check(f"{name}: options of {' '.join(verb) or 'the delta'}",
               complete(typed) == wanted and len(wanted) > 2, (complete(typed), wanted))
-    check(f"{name}: verbs", {"show", "check", "sum"} <= set(complete("pprofdelta ")), complete("pprofdelta "))
+    check(f"{name}: verbs", {"show", "check", "sum", "record"} <= set(complete("pprofdelta ")), complete("pprofdelta "))
     check(f"{name}: files", "heap.pb.gz" in complete("pprofdelta show "), complete("pprofdelta show "))
     check(f"{name}: no verb behind a verb", "check" not in complete("pprofdelta show "))
 
