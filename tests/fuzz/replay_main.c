@@ -57,9 +57,18 @@ static void refuse(const char *name, const char *why)
     failed++;
 }
 
-static void run_file(const char *name, size_t len)
+static size_t length_of(FILE *file)
+{
+    long len = file && fseek(file, 0, SEEK_END) == 0 ? ftell(file) : 0;
+    if (file)
+        rewind(file);
+    return len > 0 ? (size_t)len : 0;
+}
+
+static void run_file(const char *name)
 {
     FILE *file = fopen(name, "rb");
+    size_t len = length_of(file);
     uint8_t *data = malloc(len ? len : 1);
     if (!file || !data || fread(data, 1, len, file) != len)
         refuse(name, "cannot be read");
@@ -74,7 +83,7 @@ static int visit(const char *name, const struct stat *info, int kind, struct FTW
 {
     (void)place;
     if (kind == FTW_F && S_ISREG(info->st_mode))
-        run_file(name, (size_t)info->st_size);
+        run_file(name);
     return 0;
 }
 
