@@ -73,7 +73,7 @@ pprofdelta_status pd_ahead_add_rows(pprofdelta *pd, const pd_ahead *a, pprofdelt
     pd_window *window = &pd->cur.window;
     const pd_columns *columns = &pd->cur.columns;
     const pd_sample_rows *rows = &a->rows;
-    int64_t values[PPROFDELTA_MAX_TYPES];
+    int64_t values[PPROFDELTA_MAX_TYPES] = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t row = 0; row < rows->len && !status; row++) {
         for (size_t i = 0; i < rows->stride; i++)

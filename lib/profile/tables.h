@@ -111,7 +111,7 @@ struct pd_parse;
 struct pd_reader;
 void pd_tables_begin(pd_tables *tables);
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
-void pd_tables_read_end(pd_tables *tables, struct pd_parse *parse, const struct pd_reader *top);
+void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 
 void pd_tables_release(pd_tables *tables, pd_mem *mem);
 

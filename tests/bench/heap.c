@@ -328,6 +328,8 @@ static void measure_holds(void)
 {
     enum { SITES = 20000, STEP = 32 };
     pprofdelta_heap *heap = populate(SITES, SITES);
+    const size_t whole_steps = SITES / STEP;
+    const double steps = (double)whole_steps;
     double begins[RUNS], backs[RUNS];
     for (size_t run = 0; run < RUNS; run++) {
         uint64_t start = nanos();
@@ -335,7 +337,7 @@ static void measure_holds(void)
         uint64_t middle = nanos();
         pprofdelta_heap_give_back(heap);
         begins[run] = (double)(middle - start) / 1000;
-        backs[run] = (double)(nanos() - middle) / 1000 / (SITES / STEP);
+        backs[run] = (double)(nanos() - middle) / 1000 / steps;
         if (run % 8 == 0) { /* before it is given back too often */
             pprofdelta_heap_begin(heap, 1, NULL, NULL);
             pprofdelta_heap_acknowledge(heap);

@@ -76,6 +76,7 @@ static void use_builder()
     check("a builder is made",
           pprofdelta_builder_new(&options, nullptr, &builder, nullptr) == PPROFDELTA_OK);
     std::vector<std::thread> threads;
+    threads.reserve(4);
     for (int i = 0; i < 4; i++)
         threads.emplace_back([builder] {
             for (int n = 0; n < 100; n++) {

@@ -60,7 +60,7 @@ pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
                                const pprofdelta_look *look, pprofdelta_error *err);
 
 /* One record as the recorder takes it; the stack lives in the arena. */
-pprofdelta_record records_record(records *r, size_t row);
+pprofdelta_record records_record(records *r, size_t index);
 
 /* The same as a profile with cumulative values. */
 void records_model(records *r, arena *a, model *m);

@@ -148,7 +148,7 @@ TEST(the_memory_that_it_was_lent_is_its_limit)
     serial_style style = serial_draw(&r);
     buf cur = serial_write(&a, &g.m, &style);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = 1024 * 1024;
+    options.max_memory = 1 << 20;
     pprofdelta *pd;
     CHECK(pprofdelta_new(&options, NULL, &pd, NULL) == PPROFDELTA_OK);
     uint64_t left = pd->mem.limit - pd->mem.used;
