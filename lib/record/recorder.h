@@ -25,7 +25,7 @@
 #include "delta/tally.h"
 #include "delta/types.h"
 #include "record/maps.h"
-#include "record/scale.h"
+#include "base/scale.h"
 #include "record/symbols.h"
 
 typedef struct pd_kept {

@@ -1,5 +1,5 @@
 /* Unsampling, held against 128-bit arithmetic and against the formula by the book. */
-#include "record/scale.h"
+#include "base/scale.h"
 #include "rng.h"
 #include "seeds.h"
 #include "test.h"

@@ -1,4 +1,4 @@
-#include "record/scale.h"
+#include "base/scale.h"
 
 #include <math.h>
 
@@ -71,5 +71,6 @@ int64_t pd_scale_apply(pd_scale scale, int64_t value, pd_carry *carry)
     if (value >= 0)
         return scale_magnitude(scale, (uint64_t)value, carry);
     pd_carry none = 0;
-    return -scale_magnitude(scale, 0 - (uint64_t)value, &none);
+    int64_t magnitude = scale_magnitude(scale, 0 - (uint64_t)value, &none);
+    return magnitude == INT64_MAX ? INT64_MIN : -magnitude;
 }
