@@ -6,6 +6,7 @@ check ran has failed. What the command says is held to its manners on every run:
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 import traceback
@@ -130,7 +131,15 @@ class Test:
         shutil.rmtree(self.dir, ignore_errors=True)
 
 
+def meet_signals_as_a_shell_does():
+    """What nohup, cron or a background job had us ignore, the commands under test would ignore too."""
+    for number in (signal.SIGHUP, signal.SIGQUIT, signal.SIGTERM):
+        signal.signal(number, signal.SIG_DFL)
+    signal.signal(signal.SIGINT, signal.default_int_handler)
+
+
 def run_tests(binary, modules, only=""):
+    meet_signals_as_a_shell_does()
     passed = failed = 0
     for module in modules:
         theme = module.__name__
