@@ -180,11 +180,14 @@ static uint64_t unknown_fields(const view *v)
 
 static bool is_stamped(const view *v)
 {
-    static const char stamp[] = "pprofdelta: delta";
-    for (size_t i = 0; i < v->n_comment; i++)
-        if (!strncmp(v->string_table[v->comment[i]], stamp, sizeof stamp - 1))
-            return true;
-    return false;
+    static const char delta[] = "pprofdelta: delta", live[] = "pprofdelta: live";
+    bool is_ours = false;
+    for (size_t i = 0; i < v->n_comment; i++) {
+        const char *comment = v->string_table[v->comment[i]];
+        is_ours |= !strncmp(comment, delta, sizeof delta - 1);
+        is_ours |= !strncmp(comment, live, sizeof live - 1);
+    }
+    return is_ours;
 }
 
 static void require_census(const view *v, const pprofdelta_census *census)
