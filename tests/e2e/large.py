@@ -25,10 +25,25 @@ DEPTH = 250
 TYPES = ["alloc_objects/count", "alloc_space/bytes"]
 
 
-def prepare(_):
+def free_memory():
+    """What the machine has to spare, and what a container may take of it."""
     with open("/proc/meminfo", encoding="ascii") as file:
-        free = dict(line.split(":") for line in file)["MemAvailable"]
-    if int(free.split()[0]) * 1024 < MEMORY:
+        free = int(dict(line.split(":") for line in file)["MemAvailable"].split()[0]) * 1024
+    for most, used in (("memory.max", "memory.current"),
+                       ("memory/memory.limit_in_bytes", "memory/memory.usage_in_bytes")):
+        try:
+            numbers = []
+            for name in most, used:
+                with open(os.path.join("/sys/fs/cgroup", name), encoding="ascii") as file:
+                    numbers.append(int(file.read()))
+            free = min(free, numbers[0] - numbers[1])
+        except (OSError, ValueError):  # there is no such file, or it says "max"
+            pass
+    return free
+
+
+def prepare(_):
+    if free_memory() < MEMORY:
         raise real.Missing(f"less than {MEMORY >> 30} GiB of memory are free")
 
 

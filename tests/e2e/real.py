@@ -11,7 +11,7 @@ import sys
 import tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
-TIMEOUT = 300  # for what hangs; nothing here measures time
+TIMEOUT = 240  # for what hangs; nothing here measures time
 
 
 class Missing(Exception):
