@@ -23,8 +23,14 @@ static bool has_two_processors(void)
 static void *read_ahead(void *cookie)
 {
     cli_ahead *a = cookie;
-    a->is_ready = (a->in != &a->file || cli_input_try(&a->file, a->file.name, a->limit)) &&
-                  pd_ahead_read(&a->state, a->in->bytes, a->in->len) == PPROFDELTA_OK;
+    bool is_own = a->in == &a->file;
+    if (is_own && !cli_input_try(&a->file, a->file.name, a->limit))
+        return NULL;
+    if (pd_ahead_open(&a->state, a->in->bytes, a->in->len) != PPROFDELTA_OK)
+        return NULL;
+    if (is_own && !pd_ahead_borrows(&a->state)) /* it is inflated, and room is needed */
+        cli_input_release(&a->file);
+    a->is_ready = pd_ahead_read(&a->state) == PPROFDELTA_OK;
     return NULL;
 }
 

@@ -15,14 +15,16 @@ typedef union header {
     max_align_t align;
 } header;
 
-enum { HUGE = 2 * 1024 * 1024 };
+/* Pages: a huge one, and what every small one divides. */
+enum { HUGE = 2 * 1024 * 1024, SMALL = 64 * 1024 };
 
-/* Maps whole huge pages, on such a boundary: a page more than that, less what is outside. */
+/* Maps as much from the boundary of a huge page on: a page more than that, less what is outside. As
+ * many huge pages as are filled; the rest is made of small ones. */
 static header *map(size_t bytes)
 {
     if (bytes > SIZE_MAX / 2)
         return NULL;
-    size_t mapped = (bytes + HUGE - 1) / HUGE * HUGE;
+    size_t mapped = (bytes + SMALL - 1) / SMALL * SMALL;
     char *at =
         mmap(NULL, mapped + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
     if (at == MAP_FAILED)
@@ -31,7 +33,7 @@ static header *map(size_t bytes)
     if (before)
         munmap(at, before);
     munmap(at + before + mapped, HUGE - before);
-    madvise(at + before, mapped, MADV_HUGEPAGE); /* advice: without it, it is slower */
+    madvise(at + before, mapped / HUGE * HUGE, MADV_HUGEPAGE); /* advice: else it is slower */
     header *block = (header *)(void *)(at + before);
     block->is.mapped = mapped;
     return block;

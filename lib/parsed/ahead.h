@@ -2,8 +2,8 @@
  *
  * Nearly all that cur costs does not depend on prev: inflating, the tables, hashing every stack. An
  * ahead does that with nothing of the context but what never changes, so that it may run beside any
- * call on it. It keeps rows of keys and values; the window then takes the look over, and the
- * rows are met with the ledger one after the other.
+ * call on it. It keeps who the samples are; the window then takes the look over, reads their values,
+ * and meets them with the ledger one after the other.
  *
  * An ahead that fails says only that: the caller goes the ordinary way, which finds out why. */
 #ifndef PD_PARSED_AHEAD_H
@@ -16,15 +16,20 @@ struct pd_ahead {
     const pd_stack_numbers *numbers;
     pd_inflater inflater;
     pd_look look; /* inflated bytes and tables */
-    pd_sample_rows rows;
+    pd_sample_keys keys;
 };
 
 /* Lends it half of the memory that the context has left, until pd_ahead_end. The allocator is used
  * from both threads. */
 void pd_ahead_begin(pd_ahead *ahead, pprofdelta *pd);
 
-/* Reads a profile; `bytes` stay the caller's, and must last as long as the ahead and its window. */
-pprofdelta_status pd_ahead_read(pd_ahead *ahead, const void *bytes, size_t len);
+/* Inflates a profile and reads its tables. `bytes` stay the caller's: where they are borrowed, which
+ * plain ones are, they must last as long as the ahead and its window, else no longer than the call. */
+pprofdelta_status pd_ahead_open(pd_ahead *ahead, const void *bytes, size_t len);
+bool pd_ahead_borrows(const pd_ahead *ahead);
+
+/* Then reads its samples. */
+pprofdelta_status pd_ahead_read(pd_ahead *ahead);
 
 /* pprofdelta_window of what was read, without an error. */
 pprofdelta_status pd_ahead_window(pprofdelta *pd, pd_ahead *ahead, const pprofdelta_sink *sink,

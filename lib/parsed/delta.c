@@ -93,7 +93,7 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
     cur->window.skips_still = skips_still;
     cur->window.is_tight = cur->is_streamed;
     if (!status && ahead)
-        status = pd_ahead_add_rows(pd, ahead, err);
+        status = pd_ahead_add_samples(pd, ahead, err);
     else if (!status)
         status = pd_look_samples(pd, cur, (pd_sample_taker){.window = &cur->window}, err);
     return status;

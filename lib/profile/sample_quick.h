@@ -1,7 +1,8 @@
 /* The quick way to read samples, but for two steps: those that a processor can do better are left to
  * the file that includes this one, which defines beforehand
  *
- *     PD_QUICK_RUN     the name of the function that comes out of it (declared in sample.h)
+ *     PD_QUICK_RUN     the name of the function that comes out of it, and
+ *     PD_QUICK_VALUES  of the one that reads values only (declared in samples.h)
  *     PD_QUICK_TARGET  attributes for every function here, or nothing
  *     take_stack       adds the locations of a packed run of ids to a hash that is empty
  *     take_value       decodes a varint, 8 bytes being readable
@@ -11,6 +12,8 @@
  * without a branch on their length, which nobody can predict; a label that was met before, as most
  * were (Go has one for each size class), is known by its bytes. */
 #include "profile/samples.h"
+
+enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
 
 /* A packed run of values, all of them. */
 PD_QUICK_TARGET static inline bool read_values(const pd_columns *columns, const uint8_t *p,
@@ -109,7 +112,6 @@ PD_QUICK_TARGET static inline const uint8_t *take_field(const uint8_t *p, const 
 PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_t *p,
                                                const uint8_t *end, pd_key *key, int64_t *values)
 {
-    enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
     pd_stack_hash hash = {0};
     const uint8_t *body, *next = p;
     bool has_values = (body = take_field(next, end, TAG_VALUES, &next)) != NULL;
@@ -125,6 +127,15 @@ PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_
             return false;
     *key = pd_stack_hash_key(&hash);
     return next == end;
+}
+
+PD_QUICK_TARGET bool PD_QUICK_VALUES(const pd_columns *columns, const uint8_t *p,
+                                     const uint8_t *end, int64_t *values)
+{
+    const uint8_t *next = p, *body = take_field(p, end, TAG_VALUES, &next);
+    if (!body && take_field(p, end, TAG_STACK, &next))
+        body = take_field(next, end, TAG_VALUES, &next);
+    return body && read_values(columns, body, next, values);
 }
 
 PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *top,

@@ -9,30 +9,18 @@
 #include "delta/window.h"
 #include "profile/sample.h"
 
-/* Samples as they were read, for a window that is to come. There is room for all before reading. */
-typedef struct pd_sample_rows {
+/* Who the samples are, in their order, for a window that is to come: what takes longest to find out,
+ * and little room to keep. There is room for all before reading. */
+typedef struct pd_sample_keys {
     pd_key *keys;
-    uint64_t *origins;
-    int64_t *values; /* in the columns' slots, `stride` to a row */
-    size_t len, stride;
-    size_t keys_cap, origins_cap, values_cap;
-} pd_sample_rows; /* zero it to begin */
-
-static inline void pd_sample_rows_push(pd_sample_rows *rows, pd_key key, uint64_t origin,
-                                       const int64_t *values)
-{
-    size_t row = rows->len++;
-    rows->keys[row] = key;
-    rows->origins[row] = origin;
-    for (size_t i = 0; i < rows->stride; i++)
-        rows->values[row * rows->stride + i] = values[i];
-}
+    size_t len, cap;
+} pd_sample_keys; /* zero it to begin */
 
 /* Whom the samples go to: one of them, or nobody. */
 typedef struct pd_sample_taker {
     pd_window *window;
-    pd_ledger *ledger; /* that is being filled; it takes the counters only */
-    pd_sample_rows *rows;
+    pd_ledger *ledger;    /* that is being filled; it takes the counters only */
+    pd_sample_keys *keys; /* that are noted, and nothing else */
 } pd_sample_taker;
 
 /* The next sample record, whatever stands before it: where it starts, and its body. */
@@ -58,15 +46,22 @@ static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_p
                              parse->err);
     if (taker.ledger)
         return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
-    if (taker.rows)
-        pd_sample_rows_push(taker.rows, key, pd_parse_offset(parse, start), values);
+    if (taker.keys)
+        taker.keys->keys[taker.keys->len++] = key;
     return PPROFDELTA_OK;
 }
 
 pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
 
+/* The values of one record, [p, end), with PD_QUICK_SLACK readable bytes behind it. False where it is
+ * not for the quick way. */
+typedef bool pd_sample_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end,
+                              int64_t *values);
+pd_sample_values pd_sample_values_portable, pd_sample_values_avx512;
+
 /* The quickest that this processor can do. */
 pd_sample_run *pd_sample_run_best(void);
+pd_sample_values *pd_sample_values_best(void);
 
 /* Hands every sample of the sealed tables on; a row holds columns->slot's order, and its origin is
  * the offset of its first record's tag: what pd_transfer_sample takes. Unknown fields are counted in
@@ -74,6 +69,12 @@ pd_sample_run *pd_sample_run_best(void);
 pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
                                   const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err);
+
+/* The same for samples that were read before, and of which the keys are known: nothing of them but
+ * their values is read once more. */
+pprofdelta_status pd_samples_meet(const pd_tables *tables, const pd_stack_numbers *numbers,
+                                  const pd_columns *columns, const pd_sample_keys *keys,
+                                  pd_sample_taker taker, pd_mem *mem, pprofdelta_error *err);
 
 /* The part of it that is the loop: reads from `top` until that is at its end or got stuck, or the
  * tables have no more samples. */
