@@ -35,20 +35,12 @@ static uint64_t mass_of(const pd_ledger *ledger, size_t entry, size_t counter)
     return pd_ledger_is_living(ledger, entry) && base > 0 ? (uint64_t)base : 0;
 }
 
-static pprofdelta_sum mass_before(const pd_ledger *ledger, size_t counter)
-{
-    pd_long_sum sum = {0, 0};
-    for (size_t entry = 0; entry < ledger->committed; entry++)
-        pd_long_sum_add(&sum, mass_of(ledger, entry, counter));
-    return pd_long_sum_get(sum);
-}
-
-/* How much of it is gone: with samples that vanished, and from those that shrank. */
-static pprofdelta_sum mass_lost(const pd_window *w, size_t counter)
+/* How much of it is gone: with samples that vanished, if any did, and from those that shrank. */
+static pprofdelta_sum mass_lost(const pd_window *w, size_t counter, bool any_vanished)
 {
     const pd_ledger *ledger = w->ledger;
     pd_long_sum sum = {0, 0};
-    for (size_t entry = 0; entry < ledger->committed; entry++)
+    for (size_t entry = 0; any_vanished && entry < ledger->committed; entry++)
         if (w->trace[entry] == PD_TRACE_NONE)
             pd_long_sum_add(&sum, mass_of(ledger, entry, counter));
     for (size_t row = 0; row < w->len; row++) {
@@ -61,15 +53,28 @@ static pprofdelta_sum mass_lost(const pd_window *w, size_t counter)
     return pd_long_sum_get(sum);
 }
 
-/* Has any counter lost at least half of what it had in the last window? */
-static bool lost_half(const pd_window *w)
+/* Was it no more than twice what is lost? Where little is, a few entries tell. */
+static bool is_half(const pd_ledger *ledger, size_t counter, pprofdelta_sum lost)
 {
-    for (size_t i = 0; i < w->ledger->counters; i++) {
-        pprofdelta_sum before = mass_before(w->ledger, i), lost = mass_lost(w, i);
-        bool had_any = (before.lo | (uint64_t)before.hi) != 0;
-        if (had_any && pd_sum_at_least(pd_sum_plus(lost, lost), before))
-            return true;
+    enum { AT_ONCE = 256 };
+    pprofdelta_sum twice = pd_sum_plus(lost, lost);
+    pd_long_sum before = {0, 0};
+    for (size_t entry = 0; entry < ledger->committed;) {
+        size_t end = ledger->committed - entry > AT_ONCE ? entry + AT_ONCE : ledger->committed;
+        for (; entry < end; entry++)
+            pd_long_sum_add(&before, mass_of(ledger, entry, counter));
+        if (!pd_sum_at_least(twice, pd_long_sum_get(before)))
+            return false;
     }
+    return (before.low | before.high) != 0;
+}
+
+/* Has any counter lost at least half of what it had in the last window? */
+static bool lost_half(const pd_window *w, bool any_vanished)
+{
+    for (size_t i = 0; i < w->ledger->counters; i++)
+        if (is_half(w->ledger, i, mass_lost(w, i, any_vanished)))
+            return true;
     return false;
 }
 
@@ -82,12 +87,13 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
+    bool any_vanished = !has_all_living(w);
     if (facts->started_nanos && facts->prev_time_nanos &&
         facts->started_nanos > facts->prev_time_nanos)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
     else if (facts->build_id_changed)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
-    else if ((verdict.has_decrease || !has_all_living(w)) && lost_half(w))
+    else if ((any_vanished || verdict.has_decrease) && lost_half(w, any_vanished))
         verdict.restart = PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
         verdict.restart = PPROFDELTA_RESTART_ANY;

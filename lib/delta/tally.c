@@ -1,42 +1,58 @@
 #include "delta/tally.h"
 
 /* A sum of signed values, each taken as unsigned at first: then 2^64 too large if it is negative. */
-typedef struct base_sum {
+typedef struct signed_sum {
     pd_long_sum sum;
     uint64_t negative;
-} base_sum;
+} signed_sum;
 
-static void base_sum_add(base_sum *sum, uint64_t base)
+static inline void signed_sum_add(signed_sum *sum, int64_t value)
 {
-    pd_long_sum_add(&sum->sum, base);
-    sum->negative += base >> 63;
+    pd_long_sum_add(&sum->sum, (uint64_t)value);
+    sum->negative += (uint64_t)value >> 63;
 }
 
-static pprofdelta_sum base_sum_get(const base_sum *sum)
+static pprofdelta_sum signed_sum_get(const signed_sum *sum)
 {
     pprofdelta_sum total = pd_long_sum_get(sum->sum);
     total.hi = (int64_t)((uint64_t)total.hi - sum->negative);
     return total;
 }
 
-/* What the ledger held of a counter; and of that what the window does not have, and what it has
- * just like that, without a row. Samples that stand still are not read from the window (it does not
- * hold them): they are as the ledger has them. */
-static void book_ledger(pd_tally *tally, const pd_window *w, size_t counter)
+/* Adds up the counters of all entries; inlined where their number is a constant, it goes through them
+ * at the speed of memory. */
+static inline void add_columns(signed_sum *sums, const int64_t *base, size_t entries,
+                               size_t counters)
+{
+    for (size_t entry = 0; entry < entries; entry++)
+        for (size_t i = 0; i < counters; i++)
+            signed_sum_add(&sums[i], base[entry * counters + i]);
+}
+
+/* What the ledger held. */
+static void book_prev(pd_tally *tally, const pd_ledger *ledger)
+{
+    signed_sum sums[PPROFDELTA_MAX_TYPES] = {{{0, 0}, 0}};
+    size_t entries = ledger->committed, counters = ledger->counters;
+    if (counters == 2) /* as heap and contention profiles have */
+        add_columns(sums, ledger->base, entries, 2);
+    else
+        add_columns(sums, ledger->base, entries, counters);
+    for (size_t i = 0; i < counters; i++)
+        tally->types[i].prev = signed_sum_get(&sums[i]);
+}
+
+/* What it held of entries that the window does not have, of which there are some. */
+static void book_vanished(pd_tally *tally, const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
-    base_sum all = {{0, 0}, 0}, vanished = all, still = all;
     for (size_t entry = 0; entry < ledger->committed; entry++) {
-        uint64_t base = (uint64_t)pd_ledger_base(ledger, entry)[counter];
-        uint32_t trace = w->trace[entry];
-        base_sum_add(&all, base);
-        base_sum_add(&vanished, trace == PD_TRACE_NONE ? base : 0);
-        base_sum_add(&still, trace & PD_TRACE_STILL ? base : 0);
+        if (w->trace[entry] != PD_TRACE_NONE)
+            continue;
+        const int64_t *base = pd_ledger_base(ledger, entry);
+        for (size_t i = 0; i < ledger->counters; i++)
+            pd_sum_add(&tally->types[i].vanished, base[i]);
     }
-    pd_type_sums *sums = &tally->types[counter];
-    sums->prev = base_sum_get(&all);
-    sums->vanished = base_sum_get(&vanished);
-    sums->cur = base_sum_get(&still);
 }
 
 static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
@@ -53,19 +69,10 @@ static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
     tally->clamped += is_clamped;
 }
 
-void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
+/* Books the rows, and in *met what the ledger held of those that it knows. */
+static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how,
+                      pprofdelta_sum *met)
 {
-    const pd_ledger *ledger = w->ledger;
-    *tally = (pd_tally){.matched = w->still};
-    bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
-    size_t known = has_prev ? ledger->committed : 0;
-    for (size_t i = 0; i < ledger->counters && has_prev; i++) {
-        book_ledger(tally, w, i);
-        if (how == PD_SUBTRACT_NEGATIVE) /* the vanished leave through the output */
-            tally->types[i].vanished = (pprofdelta_sum){0, 0};
-    }
-    for (size_t entry = 0; entry < known; entry++)
-        tally->vanished += w->trace[entry] == PD_TRACE_NONE;
     for (size_t row = 0; row < w->len; row++) {
         const int64_t *values = pd_window_values(w, row);
         for (size_t i = 0; i < w->stride; i++)
@@ -74,13 +81,48 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
             tally->fresh++;
             continue;
         }
+        const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
+        for (size_t i = 0; i < w->ledger->counters; i++)
+            pd_sum_add(&met[i], base[i]);
         tally->matched++;
         if (how == PD_SUBTRACT_CLAMP)
             book_clamped(tally, w, row);
     }
-    if (how == PD_SUBTRACT_ALL) /* as if prev had been the same */
-        for (size_t i = 0; i < w->ledger->counters; i++)
+}
+
+/* Samples that stand still have no row to be read from: what they have is what the ledger held and
+ * neither vanished nor was met again in a row. */
+static void book_still(pd_tally *tally, size_t counters, const pprofdelta_sum *met)
+{
+    for (size_t i = 0; i < counters; i++) {
+        pd_type_sums *sums = &tally->types[i];
+        pprofdelta_sum moved = pd_sum_plus(sums->vanished, met[i]);
+        pprofdelta_sum still = pd_sum_plus(sums->prev, pd_sum_negated(moved));
+        sums->cur = pd_sum_plus(sums->cur, still);
+    }
+}
+
+void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
+{
+    size_t counters = w->ledger->counters;
+    pprofdelta_sum met[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
+    size_t known = has_prev ? w->ledger->committed : 0;
+    *tally = (pd_tally){.matched = w->still};
+    book_rows(tally, w, known, how, met);
+    if (has_prev) {
+        tally->vanished = known - tally->matched; /* an entry has no more than one row */
+        book_prev(tally, w->ledger);
+        if (tally->vanished)
+            book_vanished(tally, w);
+        book_still(tally, counters, met);
+    }
+    for (size_t i = 0; i < counters; i++) {
+        if (how == PD_SUBTRACT_NEGATIVE) /* the vanished leave through the output */
+            tally->types[i].vanished = (pprofdelta_sum){0, 0};
+        if (how == PD_SUBTRACT_ALL) /* as if prev had been the same */
             tally->types[i].prev = tally->types[i].cur;
+    }
 }
 
 void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)
