@@ -61,6 +61,14 @@ enum { PD_LEDGER_LAG = 16 };
 /* Indexes the first entry that is not yet, or adds it to an earlier equal one. */
 void pd_ledger_index(pd_ledger *ledger);
 
+static inline void pd_ledger_copy(int64_t *to, const int64_t *from, size_t counters)
+{
+    if (__builtin_expect(counters == 2, 1)) /* as heap and contention profiles have */
+        memcpy(to, from, 2 * sizeof *to);
+    else
+        memcpy(to, from, counters * sizeof *to);
+}
+
 /* Adds a sample to a ledger that is being filled: a base. Equal ones add up. */
 static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
                                               const int64_t *counters, pprofdelta_error *err)
@@ -71,7 +79,7 @@ static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd
         if (status)
             return status;
     }
-    memcpy(pd_ledger_base(ledger, len), counters, ledger->counters * sizeof *ledger->base);
+    pd_ledger_copy(pd_ledger_base(ledger, len), counters, ledger->counters);
     pd_keymap_push(&ledger->keys, key);
     if (ledger->unindexed++ == PD_LEDGER_LAG)
         pd_ledger_index(ledger);

@@ -32,6 +32,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
 {
     t->tables = tables;
     t->compact = compact;
+    memset(t->labels, 0, sizeof t->labels);
     t->run = best_run();
     pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
     if (!status)
@@ -163,7 +164,7 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     pd_compact_stack_end(t->compact, out);
 }
 
-static void transfer_label(pd_transfer *t, pd_reader r)
+static void transfer_label_anew(pd_transfer *t, pd_reader r)
 {
     uint32_t key = 0, str = 0, num_unit = 0;
     int64_t num = 0;
@@ -192,15 +193,49 @@ static void transfer_label(pd_transfer *t, pd_reader r)
     pd_compact_sample_label(t->compact, key, str, num, num_unit);
 }
 
+/* A label of up to 7 bytes as the number that they and their count are, which is never 0; or 0. */
+static uint64_t short_label(const pd_transfer *t, pd_reader r)
+{
+    size_t len = (size_t)(r.end - r.at);
+    if (len - 1 >= 7 || t->tables->bytes.ptr + t->tables->bytes.len - r.at < 8)
+        return 0;
+    return (pd_load64(r.at) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
+}
+
+/* Most labels were met before (Go has one for each size class): these are copied as they were written
+ * then. */
+static void transfer_label(pd_transfer *t, pd_reader r)
+{
+    uint64_t word = short_label(t, r);
+    pd_label_sent *sent = &t->labels[word * UINT64_C(0x9e3779b97f4a7c15) >> PD_LABELS_SENT_SHIFT];
+    if (word && sent->word == word) {
+        pd_compact_sample_label_again(t->compact, sent->bytes, sent->len);
+        return;
+    }
+    size_t before = t->compact->labels.len;
+    transfer_label_anew(t, r);
+    size_t len = t->compact->labels.len - before;
+    if (!word || len > sizeof sent->bytes || t->compact->writer.status)
+        return;
+    sent->word = word;
+    sent->len = (uint8_t)len;
+    memcpy(sent->bytes, t->compact->labels.ptr + before, len);
+}
+
 void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)
 {
     pd_bytes bytes = t->tables->bytes;
     size_t at = (size_t)(origin - t->tables->base);
     pd_reader top = pd_reader_of(bytes.ptr + at, bytes.len - at);
-    pd_field record, f;
-    if (!pd_reader_next(&top, &record))
-        return;
-    while (pd_reader_next_quick(&record.body, &f)) {
+    pd_reader body;
+    const uint8_t *start;
+    pd_field f;
+    if (!pd_reader_expect(&top, PD_TAG_SAMPLE, &start, &body)) {
+        if (!pd_reader_next(&top, &f))
+            return;
+        body = f.body;
+    }
+    while (pd_reader_next_quick(&body, &f)) {
         if (f.number == PD_SAMPLE_LABEL)
             transfer_label(t, f.body);
         else if (f.number == PD_SAMPLE_LOCATION_ID)

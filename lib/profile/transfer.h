@@ -18,6 +18,14 @@ typedef struct pd_transfer pd_transfer;
 typedef uint8_t *pd_transfer_run(pd_transfer *transfer, const uint8_t *p, const uint8_t *end,
                                  uint8_t *out);
 
+/* A short label that was carried over, as it was read and as it was written. */
+typedef struct pd_label_sent {
+    uint64_t word; /* its bytes and their number, or 0 */
+    uint8_t bytes[PD_SHORT_LABEL], len;
+} pd_label_sent;
+
+enum { PD_LABELS_SENT_SHIFT = 64 - 7, PD_LABELS_SENT = 1 << 7 };
+
 struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
@@ -26,6 +34,7 @@ struct pd_transfer {
     pd_encoded *locations;
     uint64_t *starts; /* memory_start of the mapping as written; where mappings[i] is set */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
+    pd_label_sent labels[PD_LABELS_SENT];
     pd_transfer_run *run; /* what this processor does better, or NULL */
 };                        /* zero it to begin */
 
