@@ -129,7 +129,8 @@ static bool check_promise(inlet *in, const promise *p)
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
             if (in->head.ptr[i])
                 return refuse(in, "head", i, "the state says that it is empty, and is not");
-        return true;
+        return in->head.len == PD_STATE_FIXED ||
+               refuse(in, "head", PD_STATE_AT_HEAD, "an empty state has no longer head");
     }
     if (p->restart > PPROFDELTA_RESTART_ANY)
         return refuse(in, "restart", PD_STATE_AT_RESTART, "there is no such restart");

@@ -135,6 +135,30 @@ TEST(what_is_remembered_can_be_told)
     stand_end(&k);
 }
 
+/* There is one way to write it: without the padding that another reader would skip. */
+TEST(an_empty_state_has_nothing_to_spare)
+{
+    enum { HEAD = PD_STATE_FIXED + PD_STATE_HEAD_SUM, MORE = 40 };
+    stand k;
+    pprofdelta_error err = {0};
+    pprofdelta *pd;
+    stand_begin(&k, NULL);
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    buf nothing = keep_save(&k.s.arena, pd), longer = buf_begin(&k.s.arena);
+    static const uint8_t zeros[MORE];
+    REQUIRE(nothing.len == HEAD + PD_STATE_CHECK);
+    buf_add(&longer, nothing.ptr, PD_STATE_FIXED);
+    buf_add(&longer, zeros, MORE);
+    buf_add(&longer, nothing.ptr + PD_STATE_FIXED, nothing.len - PD_STATE_FIXED);
+    longer.ptr[PD_STATE_AT_HEAD] = HEAD + MORE;
+    keep_forge(longer.ptr, longer.len);
+    CHECK(keep_load(k.s.pd, longer, &err) == PPROFDELTA_E_STATE);
+    CHECK_STR(err.field, "head");
+    check_stands(&k);
+    pprofdelta_free(pd);
+    stand_end(&k);
+}
+
 TEST(an_empty_context_stays_one)
 {
     arena a = {0};
@@ -524,10 +548,11 @@ TEST(a_ledger_that_changes_its_types_has_room)
 }
 
 TEST_MAIN(CASE(a_context_that_is_loaded_goes_on_as_if_nothing_had_been),
-          CASE(what_is_remembered_can_be_told), CASE(an_empty_context_stays_one),
-          CASE(a_pending_window_is_not_saved), CASE(other_rules_for_the_types_are_told),
-          CASE(a_state_is_small), CASE(the_layout_stands), CASE(every_prefix_is_refused),
-          CASE(every_changed_bit_is_refused), CASE(what_is_no_state_is_called_that),
+          CASE(what_is_remembered_can_be_told), CASE(an_empty_state_has_nothing_to_spare),
+          CASE(an_empty_context_stays_one), CASE(a_pending_window_is_not_saved),
+          CASE(other_rules_for_the_types_are_told), CASE(a_state_is_small), CASE(the_layout_stands),
+          CASE(every_prefix_is_refused), CASE(every_changed_bit_is_refused),
+          CASE(what_is_no_state_is_called_that),
           CASE(a_forged_state_is_refused_where_it_contradicts_itself),
           CASE(a_key_that_is_there_twice_is_refused), CASE(what_follows_the_end_is_refused),
           CASE(a_promise_is_not_believed), CASE(a_source_that_fails_changes_nothing),
