@@ -222,7 +222,7 @@ static const char *row_text(arena *a, const char *stack, const char *labels, con
     return buf_string(&b);
 }
 
-static const char *stack_text(arena *a, const reading *r, const reading_sample *s)
+const char *compare_stack(arena *a, const reading *r, const reading_sample *s)
 {
     buf b = buf_begin(a);
     for (size_t i = 0; i < s->depth; i++) {
@@ -238,7 +238,7 @@ static const char *compare_rows(arena *a, const expectation *x, const reading *r
     for (size_t i = 0; i < r->samples_len && i < x->rows_len; i++) {
         const reading_sample *s = &r->samples[i];
         const expected_row *row = &x->rows[i];
-        const char *got = row_text(a, stack_text(a, r, s), s->labels, s->values, types);
+        const char *got = row_text(a, compare_stack(a, r, s), s->labels, s->values, types);
         const char *want = row_text(a, row->stack, row->labels, row->values, types);
         const char *wrong = differ(a, arena_format(a, "row %zu", i), got, want);
         if (wrong)

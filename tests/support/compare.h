@@ -10,6 +10,9 @@ const char *compare_output(arena *a, const expectation *x, const void *bytes, si
 /* The same for a report. */
 const char *compare_report(arena *a, const expectation *x, const pprofdelta_report *got);
 
+/* The places of a sample as an expected row tells them. */
+const char *compare_stack(arena *a, const reading *r, const reading_sample *s);
+
 /* Is a profile written compactly: ids dense from 1, nothing twice, nothing unused? */
 const char *compare_compact(arena *a, const reading *r);
 

@@ -11,29 +11,16 @@ static const pprofdelta_value_type heap_types[] = {{"alloc_objects", "count", 1}
 static const pprofdelta_value_type contention_types[] = {{"contentions", "count", 1},
                                                          {"delay", "nanoseconds", 1}};
 
-static void draw_types(records *r)
+void records_use_types(records *r)
 {
-    r->options.kind = (pprofdelta_kind)rng_below(&r->rng, 3);
-    r->types = heap_types;
-    r->types_len = 4;
-    if (r->options.kind == PPROFDELTA_KIND_CONTENTION) {
+    r->types = r->options.types;
+    r->types_len = r->options.types_len;
+    if (r->options.kind == PPROFDELTA_KIND_HEAP) {
+        r->types = heap_types;
+        r->types_len = sizeof heap_types / sizeof *heap_types;
+    } else if (r->options.kind == PPROFDELTA_KIND_CONTENTION) {
         r->types = contention_types;
-        r->types_len = 2;
-    }
-    if (r->options.kind == PPROFDELTA_KIND_TYPES) {
-        size_t len = 1 + rng_below(&r->rng, 6);
-        pprofdelta_value_type *types = ARENA_ARRAY(&r->arena, pprofdelta_value_type, len);
-        for (size_t i = 0; i < len; i++)
-            types[i] = (pprofdelta_value_type){arena_format(&r->arena, "type%zu", i), "things",
-                                               rng_chance(&r->rng, 60)};
-        types[rng_below(&r->rng, len)].is_counter = 1;
-        r->types = r->options.types = types;
-        r->types_len = r->options.types_len = len;
-        if (rng_chance(&r->rng, 70)) {
-            r->options.period_type = "turns";
-            r->options.period_unit = "count";
-        }
-        r->options.default_type = rng_chance(&r->rng, 50) ? types[0].type : NULL;
+        r->types_len = sizeof contention_types / sizeof *contention_types;
     }
     for (size_t i = 0; i < r->types_len; i++) {
         char *name = arena_format(&r->arena, "%s/%s", r->types[i].type, r->types[i].unit);
@@ -42,6 +29,27 @@ static void draw_types(records *r)
         else
             r->gauges[r->gauges_len++] = name;
     }
+}
+
+static void draw_types(records *r)
+{
+    r->options.kind = (pprofdelta_kind)rng_below(&r->rng, 3);
+    if (r->options.kind == PPROFDELTA_KIND_TYPES) {
+        size_t len = 1 + rng_below(&r->rng, 6);
+        pprofdelta_value_type *types = ARENA_ARRAY(&r->arena, pprofdelta_value_type, len);
+        for (size_t i = 0; i < len; i++)
+            types[i] = (pprofdelta_value_type){arena_format(&r->arena, "type%zu", i), "things",
+                                               rng_chance(&r->rng, 60)};
+        types[rng_below(&r->rng, len)].is_counter = 1;
+        r->options.types = types;
+        r->options.types_len = len;
+        if (rng_chance(&r->rng, 70)) {
+            r->options.period_type = "turns";
+            r->options.period_unit = "count";
+        }
+        r->options.default_type = rng_chance(&r->rng, 50) ? types[0].type : NULL;
+    }
+    records_use_types(r);
 }
 
 static const char *draw_name(records *r, const char *what)

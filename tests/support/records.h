@@ -55,6 +55,9 @@ void records_init(records *r, uint64_t seed);
 void records_evolve(records *r, unsigned events);
 void records_free(records *r);
 
+/* Sets the types, counters and gauges by the options, for a process that chance did not draw. */
+void records_use_types(records *r);
+
 /* Begins a window and adds every record; a recorder in the middle of trouble says what it was. */
 pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
                                const pprofdelta_look *look, pprofdelta_error *err);
