@@ -104,7 +104,7 @@ static inline void accounts_settle(accounts *all, process *p, arena *a, const ex
     }
     require(found == out->samples_len);
     if (is_remembered) /* and who vanished may be forgotten */
-        all->forgotten += is_restart + (x->report.vanished != 0);
+        all->forgotten += (unsigned)is_restart + (x->report.vanished != 0);
 }
 
 #endif

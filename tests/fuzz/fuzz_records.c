@@ -16,7 +16,7 @@
 #include "run.h"
 #include "serial.h"
 
-enum { MOST_WINDOWS = 12 };
+enum { MOST_WINDOWS = 10 };
 
 typedef struct trial {
     process p;

@@ -8,7 +8,7 @@
 
 #include <math.h>
 
-enum { PROCESS_SITES = 24, PROCESS_MOST_ROWS = 24, PROCESS_DEEP = 300 };
+enum { PROCESS_SITES = 12, PROCESS_MOST_ROWS = 24, PROCESS_DEEP = 300 };
 
 typedef struct process {
     program in;
