@@ -27,7 +27,7 @@ pprofdelta_status pd_symbols_string(pd_symbols *s, pd_mem *mem, pd_bytes text, u
                                     pprofdelta_error *err)
 {
     if (text.len > UINT32_MAX)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "record", "string", PPROFDELTA_NOWHERE,
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", "string", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "a string of %zu bytes", text.len);
     pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
     if ((*out = pd_keymap_find(&s->string_keys, key)) != PD_KEYMAP_NONE)

@@ -67,7 +67,8 @@ pprofdelta_status pd_symbols_string(pd_symbols *symbols, pd_mem *mem, pd_bytes t
 static inline pd_bytes pd_symbols_text(const pd_symbols *symbols, uint32_t string)
 {
     const pd_symbol_string *s = &symbols->strings[string];
-    return (pd_bytes){symbols->text.ptr + s->off, s->len};
+    return (pd_bytes){s->len ? symbols->text.ptr + s->off : NULL,
+                      s->len}; /* perhaps no text at all */
 }
 
 /* A function by its parts; key is pd_function_key of them. */

@@ -149,6 +149,20 @@ TEST(a_discarded_sample_leaves_no_trace)
     bench_end(&t);
 }
 
+TEST(a_sample_needs_no_text_at_all)
+{
+    bench t;
+    bench_begin(&t);
+    pprofdelta_frame frame = {.line = 7};
+    pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+    pprofdelta_sample_push_frame(s, &frame, 0);
+    pprofdelta_sample_push_value(s, 0, 3);
+    CHECK(pprofdelta_sample_flush(s, NULL) == PPROFDELTA_OK);
+    CHECK_STR(export_rows(&t), " 3 0 0");
+    CHECK(t.out.view->n_function == 1 && t.out.view->location[0]->line[0]->line == 7);
+    bench_end(&t);
+}
+
 TEST(samples_may_interrupt_each_other)
 {
     bench t;
@@ -481,7 +495,7 @@ TEST(a_sink_may_fork)
 }
 
 TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
-          CASE(samples_may_interrupt_each_other),
+          CASE(a_sample_needs_no_text_at_all), CASE(samples_may_interrupt_each_other),
           CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
           CASE(clear_throws_away_what_was_flushed),
           CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),

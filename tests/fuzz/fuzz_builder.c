@@ -1,0 +1,489 @@
+/* Bytes as a program of calls on a builder: several samples on their way at once, flushed in any order,
+ * also from within the allocator, the sink and a fork, as other threads and samplers do. Whatever fails
+ * on the way:
+ *
+ *   - an export that arrives is a valid, compact profile of what was flushed since the last one, added
+ *     up sample by sample, once; what was flushed while it was under way may be in the next
+ *   - one that is refused or has no memory loses nothing; what had no memory when it was flushed is
+ *     counted as lost, and is the only thing that is missing
+ *   - trouble with a sample is sticky and is told when it is flushed; a wrong call is refused
+ *   - the child of a fork has nothing of the parent's, and the parent everything
+ *   - every failure fills in the error struct, no success touches it, and everything is given back */
+#include "fuzz.h"
+
+#include "compare.h"
+#include "live.h"
+#include "pprofdelta_record.h"
+#include "program.h"
+#include "run.h"
+#include "serial.h"
+
+#include <unistd.h>
+
+enum { SLOTS = 6, FRAMES = 6, MOST_DEPTH = 40, MOST_LABELS = 8, MOST_EXPORTS = 12 };
+
+/* A sample on its way, and what it should become. */
+typedef struct slot {
+    pprofdelta_sample *sample;
+    pprofdelta_status status; /* the first trouble */
+    model_sample *m;          /* NULL: the slot is free */
+    bool is_stale;            /* begun in the parent of this child */
+} slot;
+
+typedef struct trial {
+    program in;
+    arena arena, export_arena;
+    tracker memory;
+    pprofdelta_builder *b;
+    model m; /* its samples: what the next export has to have */
+    slot slots[SLOTS];
+    uint64_t sequence;
+    unsigned exports;
+    model_sample *doubtful; /* flushed while an allocation failed: in, or counted as lost */
+    bool is_sure;           /* no allocation may fail before the next export */
+    /* Somebody flushes this slot in the middle of the next allocation; 0: nobody, else 1 more. */
+    size_t interrupting;
+    model_sample *interrupted; /* who did, in an export: in it, or in the next */
+    /* The export under way. */
+    const slot *in_use; /* the slot that a call is about */
+    unsigned sink_does;
+    size_t asked; /* samples that were flushed before the sink was called */
+    buf output;
+    bool is_called, is_forked;
+} trial;
+
+/* ---- what a program names ---------------------------------------------------------------------- */
+
+static const pprofdelta_value_type types[LIVE_TYPES] = {{"cpu", "nanoseconds", 0},
+                                                        {"samples", "count", 0},
+                                                        {"alloc", "bytes", 0},
+                                                        {"cpu", "nanoseconds", 0}};
+
+static const pprofdelta_frame frames[FRAMES] = {
+    {"main", NULL, "main.c", 1, 2, 3}, {"main", "main", "main.c", 1, 2, 3}, /* the same */
+    {"main", NULL, "main.c", 1, 3, 3}, {"f", "_Z1f", "", 0, 0, 0},
+    {NULL, NULL, NULL, 0, 0, 0},       {"", NULL, NULL, -1, -2, 0},
+};
+
+static const pprofdelta_label labels[] = {{"thread", "a", 0, NULL}, {"thread", "b", 0, NULL},
+                                          {"size", NULL, 8, "kb"},  {"size", NULL, -8, NULL},
+                                          {NULL, "a", 0, ""},       {"size", "", 0, "kb"}};
+
+static const char *or_empty(const char *text)
+{
+    return text ? text : "";
+}
+
+/* Each frame twice: without an address, and with one that two of them share. */
+static uint64_t address_of(size_t frame, bool has_address)
+{
+    return has_address ? 0x1000 + frame / 2 : 0;
+}
+
+static void make_places(trial *t)
+{
+    for (size_t i = 0; i < 2 * FRAMES; i++) {
+        const pprofdelta_frame *frame = &frames[i / 2];
+        model_function *f = arena_alloc(&t->arena, sizeof *f);
+        model_location *l = arena_alloc(&t->arena, sizeof *l);
+        *f = (model_function){.name = or_empty(frame->name),
+                              .system_name =
+                                  or_empty(frame->system_name ? frame->system_name : frame->name),
+                              .filename = or_empty(frame->filename),
+                              .start_line = frame->start_line};
+        *l = (model_location){.address = address_of(i / 2, i & 1), .lines_len = 1};
+        l->lines = ARENA_ARRAY(&t->arena, model_line, 1);
+        l->lines[0] = (model_line){f, frame->line, frame->column};
+        ARENA_PUSH(&t->arena, t->m.functions, t->m.functions_len, t->m.functions_cap, f);
+        ARENA_PUSH(&t->arena, t->m.locations, t->m.locations_len, t->m.locations_cap, l);
+    }
+}
+
+static void make_model(trial *t, size_t types_len)
+{
+    t->m = (model){.drop_frames = "",
+                   .keep_frames = "",
+                   .default_sample_type = "",
+                   .doc_url = "",
+                   .period_type = {"", ""},
+                   .types_len = types_len};
+    t->m.types = ARENA_ARRAY(&t->arena, model_type, types_len);
+    for (size_t i = 0; i < types_len; i++)
+        t->m.types[i] = (model_type){types[i].type, types[i].unit};
+    make_places(t);
+}
+
+/* ---- samples ----------------------------------------------------------------------------------- */
+
+static void require_told(pprofdelta_status status, const pprofdelta_error *err)
+{
+    if (status)
+        fuzz_require_filled(err, status, 0, 0);
+    else
+        fuzz_require_untouched(err);
+}
+
+static void start(trial *t, slot *s)
+{
+    if (s->m)
+        return;
+    size_t refused = t->memory.refused;
+    *s = (slot){.sample = pprofdelta_sample_start(t->b)};
+    s->m = arena_alloc(&t->arena, sizeof *s->m);
+    s->m->stack = ARENA_ARRAY(&t->arena, model_location *, MOST_DEPTH);
+    s->m->labels = ARENA_ARRAY(&t->arena, model_label, MOST_LABELS);
+    s->m->values = ARENA_ARRAY(&t->arena, int64_t, LIVE_TYPES);
+    s->status = s->sample ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY;
+    require(s->sample || t->memory.refused > refused);
+}
+
+/* What a push said. True if it was taken. */
+static bool pushed(trial *t, slot *s, size_t refused, bool is_right, pprofdelta_status status)
+{
+    t->in_use = NULL;
+    if (s->status)
+        require(status == s->status);
+    else if (!is_right)
+        require(status == PPROFDELTA_E_USAGE);
+    else
+        require(status == PPROFDELTA_OK ||
+                (status == PPROFDELTA_E_MEMORY && t->memory.refused > refused));
+    s->status = status;
+    return status == PPROFDELTA_OK;
+}
+
+static void push_frame(trial *t, slot *s)
+{
+    unsigned which = program_byte(&t->in);
+    size_t place = which % (2 * FRAMES), refused = t->memory.refused;
+    bool is_right = which < 250;
+    if (!s->m || s->m->depth == MOST_DEPTH)
+        return;
+    t->in_use = s;
+    pprofdelta_status status = pprofdelta_sample_push_frame(
+        s->sample, is_right ? &frames[place / 2] : NULL, address_of(place / 2, place & 1));
+    if (pushed(t, s, refused, is_right, status))
+        s->m->stack[s->m->depth++] = t->m.locations[place];
+}
+
+static void push_label(trial *t, slot *s)
+{
+    unsigned which = program_byte(&t->in);
+    const pprofdelta_label *l = &labels[which % (sizeof labels / sizeof *labels)];
+    size_t refused = t->memory.refused;
+    bool is_right = which < 250;
+    if (!s->m || s->m->labels_len == MOST_LABELS)
+        return;
+    t->in_use = s;
+    pprofdelta_status status = pprofdelta_sample_push_label(s->sample, is_right ? l : NULL);
+    if (pushed(t, s, refused, is_right, status))
+        s->m->labels[s->m->labels_len++] =
+            (model_label){or_empty(l->key), or_empty(l->str), l->num, or_empty(l->num_unit)};
+}
+
+static void push_value(trial *t, slot *s)
+{
+    size_t type = program_below(&t->in, LIVE_TYPES + 1), refused = t->memory.refused;
+    int64_t value = (int64_t)program_number(&t->in);
+    bool is_right = type < t->m.types_len;
+    if (!s->m)
+        return;
+    pprofdelta_status status = pprofdelta_sample_push_value(s->sample, type, value);
+    if (pushed(t, s, refused, is_right, status))
+        s->m->values[type] = (int64_t)((uint64_t)s->m->values[type] + (uint64_t)value);
+}
+
+static bool counts(const trial *t, const slot *s)
+{
+    bool is_any = false;
+    for (size_t i = 0; i < t->m.types_len; i++)
+        is_any |= s->m->values[i] != 0;
+    return is_any && !s->status && !s->is_stale;
+}
+
+/* Returns what the next export has to have of it; NULL: nothing. */
+static model_sample *flush(trial *t, slot *s)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    size_t refused = t->memory.refused;
+    model_sample *m = counts(t, s) ? s->m : NULL;
+    s->m = NULL; /* nobody else may flush it now */
+    pprofdelta_status status = pprofdelta_sample_flush(s->sample, &err);
+    require(status == s->status);
+    require_told(status, &err);
+    if (m)
+        ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, m);
+    if (t->memory.refused > refused) { /* only a new sample takes memory */
+        require(m && !t->doubtful);
+        t->doubtful = m;
+        t->is_sure = true;
+    }
+    return m;
+}
+
+static void discard(slot *s)
+{
+    pprofdelta_sample_discard(s->sample);
+    s->m = NULL;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+static void *resize(void *cookie, void *ptr, size_t size)
+{
+    trial *t = cookie;
+    pprofdelta_allocator inner = tracker_allocator(&t->memory);
+    slot *s = t->interrupting ? &t->slots[t->interrupting - 1] : NULL;
+    t->interrupting = 0;
+    if (s && s->m && s != t->in_use)
+        t->interrupted = flush(t, s);
+    return inner.resize(inner.cookie, ptr, size);
+}
+
+static void release(void *cookie, void *ptr)
+{
+    trial *t = cookie;
+    pprofdelta_allocator inner = tracker_allocator(&t->memory);
+    inner.release(inner.cookie, ptr);
+}
+
+/* One allocation fails, or is interrupted: never both, so that it is known what is missing. */
+static void arm(trial *t, unsigned which, bool interrupts)
+{
+    t->memory.fail_at = t->interrupting = 0;
+    if (interrupts)
+        t->interrupting = 1 + which % SLOTS;
+    else if (!t->is_sure)
+        t->memory.fail_at = t->memory.calls + 1 + which;
+}
+
+/* ---- forks ------------------------------------------------------------------------------------- */
+
+static void become_child(trial *t)
+{
+    t->m.samples_len = 0;
+    t->sequence = 0;
+    t->doubtful = t->interrupted = NULL;
+    for (size_t i = 0; i < SLOTS; i++)
+        t->slots[i].is_stale = true;
+}
+
+/* Another thread may flush while the fork is on its way: into a queue. (It would wait for the fork, here
+ * for ever, if there were nothing to add.) */
+static void fork_by_hand(trial *t, unsigned how)
+{
+    slot *s = &t->slots[how / 4 % SLOTS];
+    t->memory.fail_at = t->interrupting = 0;
+    pprofdelta_builder_prefork(t->b);
+    if (how & 2 && s->m && counts(t, s)) {
+        flush(t, s);
+        t->is_sure = true; /* it may be anybody's call that takes it out of the queue */
+    }
+    if (how & 1) {
+        pprofdelta_builder_postfork_child(t->b);
+        become_child(t);
+    } else {
+        pprofdelta_builder_postfork_parent(t->b);
+    }
+}
+
+/* ---- exports ----------------------------------------------------------------------------------- */
+
+enum { SINK_REFUSES = 1, SINK_FLUSHES = 2, SINK_FORKS = 4, SINK_EXPORTS = 8 };
+
+static int sink_write(void *cookie, const void *data, size_t len)
+{
+    trial *t = cookie;
+    unsigned how = t->sink_does, which = how / 16;
+    slot *s = &t->slots[which % SLOTS];
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_sink sink = {sink_write, t};
+    require(!t->is_called);
+    t->is_called = true;
+    t->asked = t->m.samples_len;
+    buf_add(&t->output, data, len);
+    if (how & SINK_EXPORTS) {
+        require(pprofdelta_builder_export(t->b, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
+        fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
+        require(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
+    }
+    if (how & SINK_FLUSHES && s->m)
+        flush(t, s);
+    if (how & SINK_FORKS) {
+        fork_by_hand(t, which);
+        t->is_forked = which & 1;
+    }
+    return how & SINK_REFUSES;
+}
+
+static live_sums sums_of(arena *a, buf profile, reading *r)
+{
+    live_sums sums = {.arena = a};
+    require(reading_make(a, profile.ptr, profile.len, r) == PPROFDELTA_OK);
+    for (size_t i = 0; i < r->samples_len; i++) {
+        int64_t values[LIVE_TYPES] = {0};
+        memcpy(values, r->samples[i].values, r->view->n_sample_type * sizeof *values);
+        live_add(&sums, r->samples[i].key, values);
+    }
+    return sums;
+}
+
+static void agree(const char *wrong)
+{
+    if (wrong)
+        fprintf(stderr, "%s\n", wrong);
+    require(!wrong);
+}
+
+/* A sample of zeros stands for one that was lost. */
+static model_sample *lost_one(trial *t)
+{
+    model_sample *m = arena_alloc(&t->export_arena, sizeof *m);
+    m->values = ARENA_ARRAY(&t->export_arena, int64_t, LIVE_TYPES);
+    return m;
+}
+
+static void require_report(trial *t, const pprofdelta_export_report *report, const reading *r)
+{
+    require(report->pid == getpid() && report->sequence == t->sequence + 1);
+    require(report->samples_out == r->records && r->records == r->samples_len);
+    require(report->strings == r->view->n_string_table && report->output_len == t->output.len);
+    require(r->view->time_nanos == report->to_nanos);
+    require(r->view->n_comment == 1 && reading_is_stamp(r, 0));
+    for (size_t i = 0; i < r->samples_len; i++) {
+        int64_t any = 0;
+        for (size_t n = 0; n < t->m.types_len; n++)
+            any |= r->samples[i].values[n];
+        require(any);
+    }
+    agree(compare_compact(&t->export_arena, r));
+}
+
+/* In it is what was flushed before the sink was called, but perhaps not the one that interrupted. */
+static void arrived(trial *t, const pprofdelta_export_report *report)
+{
+    const serial_style style = {0};
+    reading got, want;
+    size_t len = t->m.samples_len, in = report->samples_in, lost = 0;
+    require(in <= t->asked && in + (t->interrupted != NULL) >= t->asked);
+    for (size_t i = 0; i < in && t->doubtful; i++) {
+        if (t->m.samples[i] != t->doubtful)
+            continue;
+        lost = report->samples_lost;
+        t->m.samples[i] = lost ? lost_one(t) : t->doubtful;
+        t->doubtful = NULL;
+    }
+    require(report->samples_lost == lost && lost <= 1);
+    t->m.samples_len = in;
+    live_sums said = sums_of(&t->export_arena, t->output, &got);
+    buf profile = serial_write(&t->export_arena, &t->m, &style);
+    live_sums wanted = sums_of(&t->export_arena, profile, &want);
+    agree(live_differ(&said, &wanted));
+    require_report(t, report, &got);
+    for (size_t i = in; i < len; i++)
+        t->m.samples[i - in] = t->m.samples[i];
+    t->m.samples_len = len - in;
+    t->sequence++;
+    t->is_sure &= t->m.samples_len > 0;
+}
+
+static void export(trial *t)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_export_report report;
+    pprofdelta_sink sink = {sink_write, t};
+    size_t refused = t->memory.refused;
+    if (t->exports++ == MOST_EXPORTS)
+        return;
+    arena_free(&t->export_arena);
+    t->output = buf_begin(&t->export_arena);
+    t->is_called = t->is_forked = false;
+    t->interrupted = NULL;
+    t->sink_does = program_byte(&t->in);
+    pprofdelta_status status = pprofdelta_builder_export(t->b, &sink, &report, &err);
+    require_told(status, &err);
+    if (status == PPROFDELTA_E_MEMORY)
+        require(t->memory.refused > refused && !t->is_called);
+    else if (t->is_forked)
+        require(status == PPROFDELTA_E_USAGE);
+    else
+        require(status == (t->sink_does & SINK_REFUSES ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
+    if (!status)
+        arrived(t, &report);
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+static void clear(trial *t)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    require(pprofdelta_builder_clear(t->b, &err) == PPROFDELTA_OK);
+    fuzz_require_untouched(&err);
+    t->m.samples_len = 0;
+    t->doubtful = NULL;
+    t->is_sure = false;
+}
+
+static void step(trial *t)
+{
+    unsigned op = program_byte(&t->in), what = op % 16;
+    slot *s = &t->slots[op / 16 % SLOTS];
+    if (what == 0)
+        start(t, s);
+    else if (what < 4)
+        push_frame(t, s);
+    else if (what < 6)
+        push_value(t, s);
+    else if (what == 6)
+        push_label(t, s);
+    else if (what < 9 && s->m)
+        flush(t, s);
+    else if (what == 9 && s->m)
+        discard(s);
+    else if (what == 10)
+        clear(t);
+    else if (what == 11 || what == 12)
+        arm(t, program_byte(&t->in), what == 12);
+    else if (what == 13)
+        fork_by_hand(t, program_byte(&t->in));
+    else if (what > 13)
+        export(t);
+}
+
+static bool make_builder(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    pprofdelta_allocator allocator = {resize, release, t};
+    pprofdelta_error err = fuzz_unfilled();
+    o.types = types;
+    o.types_len = 1 + how % LIVE_TYPES;
+    o.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
+    o.period_type = how & 4 ? "cpu" : NULL;
+    o.default_type = how & 8 ? "samples" : NULL;
+    make_model(t, o.types_len);
+    t->memory.is_alone = true;
+    if (how & 16)
+        arm(t, program_byte(&t->in), false);
+    pprofdelta_status status = pprofdelta_builder_new(&o, &allocator, &t->b, &err);
+    require_told(status, &err);
+    require(status == (t->memory.refused ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
+    require(!t->b == (status != PPROFDELTA_OK));
+    return t->b;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > PROGRAM_MOST_BYTES)
+        return 0;
+    trial t = {.in = program_of(data, size)};
+    if (make_builder(&t)) {
+        while (program_has_more(&t.in))
+            step(&t);
+        pprofdelta_builder_free(t.b); /* with those on their way */
+    }
+    require(!t.memory.live);
+    arena_free(&t.arena);
+    arena_free(&t.export_arena);
+    return 0;
+}
