@@ -20,7 +20,14 @@
 
 #include <unistd.h>
 
-enum { SLOTS = 6, FRAMES = 6, MOST_DEPTH = 40, MOST_LABELS = 8, MOST_EXPORTS = 12 };
+enum {
+    SLOTS = 6,
+    FRAMES = 6,
+    PLACES = 2 * FRAMES,
+    MOST_DEPTH = 40,
+    MOST_LABELS = 8,
+    MOST_EXPORTS = 12
+};
 
 /* A sample on its way, and what it should become. */
 typedef struct slot {
@@ -82,7 +89,7 @@ static uint64_t address_of(size_t frame, bool has_address)
 
 static void make_places(trial *t)
 {
-    for (size_t i = 0; i < 2 * FRAMES; i++) {
+    for (size_t i = 0; i < PLACES; i++) {
         const pprofdelta_frame *frame = &frames[i / 2];
         model_function *f = arena_alloc(&t->arena, sizeof *f);
         model_location *l = arena_alloc(&t->arena, sizeof *l);
@@ -155,7 +162,7 @@ static bool pushed(trial *t, slot *s, size_t refused, bool is_right, pprofdelta_
 static void push_frame(trial *t, slot *s)
 {
     unsigned which = program_byte(&t->in);
-    size_t place = which % (2 * FRAMES), refused = t->memory.refused;
+    size_t place = which % PLACES, refused = t->memory.refused;
     bool is_right = which < 250;
     if (!s->m || s->m->depth == MOST_DEPTH)
         return;
