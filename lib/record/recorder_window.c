@@ -55,18 +55,19 @@ static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
     return status;
 }
 
-static pprofdelta_status put_in_order(pprofdelta_recorder *r, pprofdelta_error *err)
+static pprofdelta_status reserve_order(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, r->samples_in,
-                                           sizeof *r->by_origin, err);
-    if (status)
-        return status;
+    return pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, r->samples_in,
+                       sizeof *r->by_origin, err);
+}
+
+static void put_in_order(pprofdelta_recorder *r)
+{
     r->by_origin_len = r->samples_in;
     for (size_t i = 0; i < r->by_origin_len; i++)
         r->by_origin[i] = PD_ROW_NONE;
     for (size_t row = 0; row < r->window.len; row++)
         r->by_origin[r->window.origin[row]] = (uint32_t)row;
-    return PPROFDELTA_OK;
 }
 
 size_t pd_recorder_next_row(const pprofdelta_recorder *r, pd_window_walk *walk)
@@ -112,9 +113,13 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     r->restart = verdict.restart;
     r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
     bool must_wake = verdict.restart && r->window.still;
-    pprofdelta_status status = must_wake ? wake(r, err) : PPROFDELTA_OK;
-    if (!status && (must_wake || r->window.lacks_rows))
-        status = put_in_order(r, err);
+    /* Who is awake cannot be seen to need an order when it is written again: room for it comes first. */
+    bool must_order = must_wake || r->window.lacks_rows;
+    pprofdelta_status status = must_order ? reserve_order(r, err) : PPROFDELTA_OK;
+    if (!status && must_wake)
+        status = wake(r, err);
+    if (!status && must_order)
+        put_in_order(r);
     return status;
 }
 
