@@ -1,0 +1,338 @@
+/* Bytes as the life of a heap and a program of calls on its sampler and tracker: allocations that are
+ * tracked, deferred, moved, freed, swept and dropped; batches that are written, refused, given back,
+ * lost and acknowledged at any time; forks. Whatever is called, and wherever pages or caps run out:
+ *
+ *   - what a receiver has added up is what a naive list says was alive when the batch began, and a
+ *     window says all that is in use
+ *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused, and
+ *     leaves nothing behind; the stats say what the list says
+ *   - a sample stands for 1/P allocations, rounded; a sampler that is off, paused or has not begun
+ *     takes none, and one that takes every allocation takes it for what it is
+ *   - every failure fills in the error struct, no success touches it, and all pages are given back,
+ *     with the filter as clean as it came */
+#include "life.h"
+
+/* ---- the sampler ------------------------------------------------------------------------------- */
+
+static void set_sampler(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    uint64_t number = program_number(&t->in);
+    pprofdelta_weight weight;
+    if (how % 8 == 0) {
+        pprofdelta_sampler_init(&t->sampler, number, 1 + how);
+        t->interval = number;
+        t->has_begun = true;
+        t->pauses = 0;
+    } else if (how % 8 == 1) {
+        pprofdelta_sampler_set_interval(&t->sampler, number);
+        t->interval = number;
+    } else if (how % 8 == 2 && t->has_begun) {
+        pprofdelta_sampler_pause(&t->sampler);
+        t->pauses++;
+    } else if (how % 8 == 3) {
+        pprofdelta_sampler_resume(&t->sampler);
+        t->pauses -= t->pauses > 0;
+    } else {
+        sample(t, (size_t)(number >> 1), &weight);
+    }
+}
+
+/* ---- what the tracker says of itself ------------------------------------------------------------- */
+
+static void require_stats(trial *t)
+{
+    pprofdelta_heap_stats stats;
+    int64_t objects = 0, bytes = 0;
+    uint64_t live = 0, deferred = 0;
+    require(drops_of(t, &stats) == t->drops);
+    for (size_t i = 0; i < SLOTS; i++) {
+        live += t->slots[i].state == LIVE;
+        deferred += t->slots[i].state == DEFERRED;
+    }
+    for (size_t i = 0; i < HANDS; i++)
+        live += t->hands[i].is_full && t->hands[i].was.state == LIVE;
+    for (size_t i = 0; i < t->sums.len; i++) {
+        objects += t->sums.rows[i].values[2];
+        bytes += t->sums.rows[i].values[3];
+    }
+    require(stats.live == live && (t->nested || stats.deferred == deferred));
+    require(stats.inuse_objects == objects && stats.inuse_bytes == bytes);
+    require(stats.memory <= t->mapped && stats.memory <= t->options.max_memory);
+}
+
+/* The largest sites first, each for what is in use; all of them where they are few. */
+static void look_at_top(trial *t)
+{
+    pprofdelta_heap_site top[SLOTS + HANDS];
+    pprofdelta_heap_stats stats;
+    size_t most = 1 + program_below(&t->in, SLOTS + HANDS);
+    int64_t objects = 0, bytes = 0;
+    pprofdelta_heap_get_stats(t->heap, &stats);
+    size_t len = pprofdelta_heap_top_sites(t->heap, top, most);
+    require(len <= most);
+    for (size_t i = 0; i < len; i++) {
+        require(!i || top[i].bytes <= top[i - 1].bytes);
+        objects += top[i].objects;
+        bytes += top[i].bytes;
+    }
+    require(objects <= stats.inuse_objects && bytes <= stats.inuse_bytes);
+    require(len == most || (objects == stats.inuse_objects && bytes == stats.inuse_bytes));
+}
+
+/* ---- batches ----------------------------------------------------------------------------------- */
+
+/* Some columns of the sums. Where sites were forgotten nobody knows of which of them their allocations
+ * were: then these are one row. */
+static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_inuse)
+{
+    pprofdelta_heap_stats stats;
+    live_sums out = {.arena = &t->arena};
+    pprofdelta_heap_get_stats(t->heap, &stats);
+    for (size_t i = 0; i < of->len; i++) {
+        const int64_t *v = of->rows[i].values;
+        const int64_t allocs[LIVE_TYPES] = {v[0], v[1], 0, 0},
+                      inuse[LIVE_TYPES] = {0, 0, v[2], v[3]};
+        if (has_allocs)
+            live_add(&out, stats.forgotten ? "forgotten" : of->rows[i].key, allocs);
+        if (has_inuse)
+            live_add(&out, of->rows[i].key, inuse);
+    }
+    return out;
+}
+
+static void agree(trial *t, const live_sums *got, const live_sums *want, bool allocs, bool inuse)
+{
+    live_sums a = part(t, got, allocs, inuse), b = part(t, want, allocs, inuse);
+    const char *wrong = live_differ(&a, &b);
+    if (wrong)
+        fprintf(stderr, "%s\n", wrong);
+    require(!wrong);
+}
+
+static void begin(trial *t)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    t->now += 1 + (int64_t)(program_number(&t->in) % 100000);
+    pprofdelta_heap_batch batch;
+    pprofdelta_status status = pprofdelta_heap_begin(t->heap, t->now, &batch, &err);
+    require(status == (t->has_batch ? PPROFDELTA_E_USAGE : PPROFDELTA_OK));
+    if (status) {
+        fuzz_require_filled(&err, status, 0, 0);
+        return;
+    }
+    fuzz_require_untouched(&err);
+    require(batch.id == t->id && batch.to_nanos == t->now && batch.from_nanos < t->now);
+    t->batch = batch;
+    t->has_batch = true;
+    t->has_arrived = false;
+    t->then = (live_sums){.arena = &t->arena};
+    for (size_t i = 0; i < t->sums.len; i++)
+        live_add(&t->then, t->sums.rows[i].key, t->sums.rows[i].values);
+    require_stats(t);
+}
+
+static void receive(trial *t, const live_profile *p)
+{
+    bool is_full = t->batch.kind == PPROFDELTA_HEAP_FULL;
+    t->has_arrived = true;
+    if (t->is_deaf && !is_full)
+        return;
+    live_receive(&t->receiver, p);
+    t->is_deaf = false;
+    require(!t->receiver.gaps);
+    agree(t, &t->receiver.now, &t->then, true, true);
+}
+
+static void arrive(trial *t, pprofdelta_heap_inuse inuse, const live_mail *mail)
+{
+    live_profile p;
+    require(live_read(&t->arena, mail->bytes, mail->len, &p));
+    require(p.epoch == t->batch.epoch && p.sequence == t->batch.sequence && p.id == t->id);
+    require(p.from_nanos == t->batch.from_nanos && p.to_nanos == t->batch.to_nanos);
+    bool is_full = t->batch.kind == PPROFDELTA_HEAP_FULL;
+    bool is_window = !is_full && inuse == PPROFDELTA_HEAP_SNAPSHOT;
+    require(!strcmp(p.kind, is_full ? "full" : is_window ? "window" : "delta"));
+    if (!is_window) {
+        receive(t, &p);
+        return;
+    }
+    agree(t, &p.sums, &t->then, false, true);
+    if (t->has_arrived && !t->is_deaf)
+        agree(t, &p.sums, &t->receiver.last.sums, true, false);
+}
+
+static void write(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    pprofdelta_heap_inuse inuse = how & 1 ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    live_mail mail = {.arena = &t->arena, .refuses = how >> 1 & 1};
+    pprofdelta_sink sink = live_sink(&mail);
+    pprofdelta_error err = fuzz_unfilled();
+    size_t refused = t->refused;
+    if (t->writes++ >= MOST_WRITES)
+        return;
+    pprofdelta_status status = pprofdelta_heap_write(t->heap, inuse, &sink, &err);
+    if (status)
+        fuzz_require_filled(&err, status, 0, 0);
+    else
+        fuzz_require_untouched(&err);
+    require(t->has_batch || status == PPROFDELTA_E_USAGE);
+    if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
+        require(t->refused > refused || t->options.max_export < UINT64_C(1) << 20);
+    else if (t->has_batch)
+        require(status == (mail.refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
+    require(mail.calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
+    if (!status)
+        arrive(t, inuse, &mail);
+}
+
+static void end_batch(trial *t)
+{
+    unsigned how = program_byte(&t->in) % 8;
+    if (how == 0)
+        pprofdelta_heap_lost(t->heap);
+    else if (how < 3)
+        pprofdelta_heap_give_back(t->heap);
+    else if (how == 3)
+        pprofdelta_heap_resync(t->heap);
+    else
+        pprofdelta_heap_acknowledge(t->heap);
+    if (how > 3 && t->has_batch && !t->has_arrived)
+        t->is_deaf = true;
+    t->has_batch &= how == 3;
+}
+
+/* ---- forks ------------------------------------------------------------------------------------- */
+
+static void become_child(trial *t, pprofdelta_heap_child what)
+{
+    live_sums inherited = {.arena = &t->arena};
+    pprofdelta_heap_fork_child(t->heap, what, ++t->id, t->now);
+    t->receiver = (live_receiver){.arena = &t->arena};
+    t->is_deaf = t->has_batch = false;
+    t->drops = 0;
+    for (size_t i = 0; i < t->sums.len && what == PPROFDELTA_HEAP_KEEP; i++) {
+        const int64_t *v = t->sums.rows[i].values;
+        const int64_t values[LIVE_TYPES] = {0, 0, v[2], v[3]};
+        live_add(&inherited, t->sums.rows[i].key, values);
+    }
+    t->sums = inherited;
+    for (size_t i = 0; i < SLOTS && what == PPROFDELTA_HEAP_CLEAR; i++)
+        t->slots[i].state = NONE;
+    for (size_t i = 0; i < HANDS && what == PPROFDELTA_HEAP_CLEAR; i++)
+        t->hands[i].was.state = NONE;
+}
+
+static void fork_by_hand(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    if (t->nested)
+        return;
+    pprofdelta_heap_fork_prepare(t->heap);
+    if (how & 1)
+        become_child(t, how & 2 ? PPROFDELTA_HEAP_KEEP : PPROFDELTA_HEAP_CLEAR);
+    else
+        pprofdelta_heap_fork_parent(t->heap);
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+static void arm(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    t->fail_at = t->maps + 1 + how / 2;
+    t->fails_for_good = how & 1;
+}
+
+static void step(trial *t)
+{
+    unsigned op = program_byte(&t->in), what = op % 20;
+    if (t->steps++ >= MOST_STEPS)
+        return;
+    if (what >= 10) {
+        static void (*const calls[])(trial *) = {begin,        write, write,       end_batch,
+                                                 commit,       sweep, look_at_top, set_sampler,
+                                                 fork_by_hand, arm};
+        calls[what - 10](t);
+        return;
+    }
+    size_t slot = program_below(&t->in, SLOTS);
+    hand *h = &t->hands[slot % HANDS];
+    if (what < 4)
+        track(t, slot);
+    else if (what == 4)
+        defer(t, slot);
+    else if (what < 7)
+        untrack(t, slot);
+    else if (what == 7)
+        cancel(t, slot);
+    else if (what == 8)
+        begin_realloc(t, slot, h);
+    else
+        end_realloc(t, h, op >= 128);
+}
+
+static size_t symbolize(void *cookie, uint64_t address, pprofdelta_heap_frame *frames, size_t cap)
+{
+    static const char *const names[] = {"main", NULL, "f", ""};
+    (void)cookie;
+    size_t len = address % 3 < cap ? address % 3 : cap;
+    for (size_t i = 0; i < len; i++)
+        frames[i] = (pprofdelta_heap_frame){names[(address + i) % 4], names[address % 4],
+                                            names[i % 4], (int64_t)address, 1};
+    return len;
+}
+
+static bool make_heap(trial *t)
+{
+    unsigned how = program_byte(&t->in), caps = program_byte(&t->in);
+    pprofdelta_heap_options *o = &t->options;
+    *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
+    o->flags = PPROFDELTA_HEAP_NO_MAPPINGS;
+    o->id = t->id = 7;
+    o->started_nanos = 500;
+    o->filter = &filter;
+    o->pages = &t->pages;
+    o->compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
+    o->symbolize = how & 1 ? symbolize : NULL;
+    o->max_live = caps & 1 ? 1 + program_byte(&t->in) % SLOTS : 1000;
+    o->max_sites = caps & 2 ? 1 + program_byte(&t->in) % SLOTS : 1000;
+    o->max_depth = caps & 4 ? 1 + program_byte(&t->in) % MOST_DEPTH : 100;
+    o->max_deferred = caps & 8 ? 1 + program_byte(&t->in) % SLOTS : 1000;
+    o->max_attempts = 1 + how / 2 % 4;
+    o->max_retry = caps & 16 ? 100 * (1 + (uint64_t)program_byte(&t->in)) : 0;
+    o->max_memory = caps & 32 ? 4096 * (1 + (uint64_t)program_byte(&t->in)) : UINT64_C(1) << 28;
+    o->max_export = caps & 64 ? 256 * (1 + (uint64_t)program_byte(&t->in)) : UINT64_C(1) << 28;
+    if (caps & 128)
+        arm(t);
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_heap_new(o, &t->heap, &err);
+    if (!status) {
+        fuzz_require_untouched(&err);
+        return true;
+    }
+    fuzz_require_filled(&err, status, 0, 0);
+    require(status == PPROFDELTA_E_MEMORY && !t->heap && (t->refused || caps & 32));
+    return false;
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > PROGRAM_MOST_BYTES)
+        return 0;
+    trial t = {.in = program_of(data, size), .step = step, .now = 1000};
+    t.pages = (pprofdelta_heap_pages){map, unmap, &t};
+    t.sums.arena = t.receiver.arena = &t.arena;
+    if (make_heap(&t)) {
+        while (program_has_more(&t.in) && t.steps < MOST_STEPS)
+            step(&t);
+        require_stats(&t);
+        pprofdelta_heap_free(t.heap);
+    }
+    require(!t.mapped);
+    for (size_t i = 0; i < SLOTS; i++)
+        require(!pprofdelta_heap_maybe(&filter, pointer(i)));
+    arena_free(&t.arena);
+    return 0;
+}

@@ -1,0 +1,353 @@
+/* The life of a heap as the bytes of an input tell it, beside a naive list of what is true: which
+ * allocation is at which pointer, and what a full profile would say. Batches, forks and what the tracker
+ * says of itself are fuzz_heap.c's. */
+#ifndef PD_TESTS_FUZZ_LIFE_H
+#define PD_TESTS_FUZZ_LIFE_H
+
+#include "fuzz.h"
+
+#include "live.h"
+#include "program.h"
+
+#include <math.h>
+
+enum { SLOTS = 24, MOST_DEPTH = 8, HANDS = 3, MOST_STEPS = 300, MOST_WRITES = 12, NESTED = 3 };
+
+typedef enum state { NONE, LIVE, DEFERRED } state;
+
+/* What is at a pointer. */
+typedef struct truth {
+    state state;
+    const char *key;
+    pprofdelta_weight weight;
+    unsigned life; /* which of the pointer's lives this is */
+} truth;
+
+/* A realloc under way. */
+typedef struct hand {
+    pprofdelta_heap_realloc held;
+    truth was;
+    size_t slot;
+    bool is_full;
+} hand;
+
+typedef struct trial {
+    program in;
+    arena arena;
+    pprofdelta_heap_options options;
+    pprofdelta_heap_pages pages;
+    size_t mapped, maps, fail_at, refused;
+    bool fails_for_good;
+    pprofdelta_heap *heap;
+    pprofdelta_sampler sampler;
+    bool has_begun; /* the sampler; until then everything is tracked */
+    uint64_t interval;
+    unsigned pauses;
+    truth slots[SLOTS];
+    hand hands[HANDS];
+    live_sums sums; /* what a full profile says */
+    uint64_t drops; /* that are accounted for */
+    unsigned steps, writes, nested;
+    /* The batch under way. */
+    bool has_batch, has_arrived;
+    uint64_t id;
+    pprofdelta_heap_batch batch;
+    live_sums then; /* the sums when it began */
+    live_receiver receiver;
+    bool is_deaf; /* the receiver was told less than the tracker believes: until a full one comes */
+    int64_t now;
+    void (*step)(struct trial *t); /* whatever comes next in the program */
+    /* The allocation whose completion is not seen through yet. */
+    truth *completed;
+} trial;
+
+/* Zeroed between inputs: a tracker leaves it as it was. */
+static pprofdelta_heap_filter filter;
+
+/* ---- pages ------------------------------------------------------------------------------------- */
+
+static inline void *map(void *cookie, size_t size)
+{
+    trial *t = cookie;
+    t->maps++;
+    if (t->fail_at && (t->fails_for_good ? t->maps >= t->fail_at : t->maps == t->fail_at)) {
+        t->refused++;
+        return NULL;
+    }
+    void *pages = calloc(1, size);
+    require(pages);
+    t->mapped += size;
+    return pages;
+}
+
+static inline void unmap(void *cookie, void *ptr, size_t size)
+{
+    trial *t = cookie;
+    require(size <= t->mapped);
+    t->mapped -= size;
+    free(ptr);
+}
+
+/* ---- what is true ------------------------------------------------------------------------------ */
+
+static inline const void *pointer(size_t slot)
+{
+    return (const void *)(uintptr_t)(0x10001000 + slot * (slot % 2 ? 48 : 5000));
+}
+
+static inline size_t slot_of(const void *ptr)
+{
+    size_t slot = 0;
+    while (slot < SLOTS && pointer(slot) != ptr)
+        slot++;
+    require(slot < SLOTS);
+    return slot;
+}
+
+static inline void account(trial *t, const truth *of, int allocs, int inuse)
+{
+    int64_t values[] = {of->weight.objects * allocs, of->weight.bytes * allocs,
+                        of->weight.objects * inuse, of->weight.bytes * inuse};
+    live_add(&t->sums, of->key, values);
+}
+
+static inline void die(trial *t, truth *of)
+{
+    if (of->state == LIVE)
+        account(t, of, 0, -1);
+    of->state = NONE;
+}
+
+static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *event, state as)
+{
+    *of =
+        (truth){as, live_key(&t->arena, event, t->options.max_depth), event->weight, of->life + 1};
+    if (as == LIVE)
+        account(t, of, 1, 1);
+}
+
+/* ---- drops ------------------------------------------------------------------------------------- */
+
+static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
+{
+    pprofdelta_heap_get_stats(t->heap, stats);
+    require(!stats->dropped_memory || t->refused || t->options.max_memory < UINT64_C(1) << 20);
+    require(!stats->dropped_live || t->options.max_live < SLOTS + HANDS);
+    require(!stats->dropped_sites || t->options.max_sites < 1000);
+    require(!stats->dropped_deferred || t->options.max_deferred < SLOTS);
+    return stats->dropped_live + stats->dropped_sites + stats->dropped_memory +
+           stats->dropped_deferred;
+}
+
+/* Something was to be kept: was it? */
+static inline bool is_kept(trial *t)
+{
+    pprofdelta_heap_stats stats;
+    uint64_t drops = drops_of(t, &stats);
+    bool is_kept = drops == t->drops;
+    require(is_kept || drops == t->drops + 1);
+    t->drops = drops;
+    return is_kept;
+}
+
+/* What the last completion came to is known by its drop only. */
+static inline void see_through(trial *t)
+{
+    truth *of = t->completed;
+    t->completed = NULL;
+    if (of && !is_kept(t)) {
+        account(t, of, -1, -1);
+        of->state = NONE;
+    }
+}
+
+/* ---- allocations ------------------------------------------------------------------------------- */
+
+/* Rounded up or down; what 64 bits cannot hold is the most that they can. */
+static inline void require_near(int64_t said, long double exact)
+{
+    long double most = (long double)INT64_MAX, wanted = exact < most ? exact : most;
+    require(fabsl((long double)said - wanted) <= 1 + wanted * 1e-9L);
+}
+
+/* What the sampler says of it; nothing is tracked that it does not take. */
+static inline bool sample(trial *t, size_t size, pprofdelta_weight *weight)
+{
+    bool is_likely = pprofdelta_sampler_tick(&t->sampler, size);
+    require(is_likely || size == 0 || t->interval != 1 || t->pauses || !t->has_begun);
+    if (!is_likely || !pprofdelta_sampler_take(&t->sampler, size, weight))
+        return false;
+    require(t->has_begun && !t->pauses && t->interval && size);
+    long double ratio = (long double)size / (long double)t->interval;
+    long double each = t->interval == 1 ? 1 : -1 / expm1l(-ratio), all = each * (long double)size;
+    require_near(weight->objects, each);
+    require_near(weight->bytes, all);
+    return weight->objects < INT64_C(1) << 50 && weight->bytes < INT64_C(1) << 50;
+}
+
+/* An allocation as bytes tell it. What it points to lives in the arena. */
+static inline pprofdelta_heap_event read_event(trial *t, size_t slot)
+{
+    static const pprofdelta_heap_label some[] = {{"thread", "main", 0, NULL},
+                                                 {"thread", "worker", 0, NULL},
+                                                 {"bytes", NULL, 48, "bytes"},
+                                                 {"bytes", NULL, 0, "bytes"},
+                                                 {"x", "", 7, NULL}};
+    unsigned shape = program_byte(&t->in);
+    size_t depth = shape % (MOST_DEPTH + 1), labels_len = shape / 16 % 4;
+    uint64_t *stack = ARENA_ARRAY(&t->arena, uint64_t, depth);
+    pprofdelta_heap_label *labels = ARENA_ARRAY(&t->arena, pprofdelta_heap_label, labels_len);
+    uint64_t from = 0x400000 + program_byte(&t->in);
+    for (size_t i = 0; i < depth; i++)
+        stack[i] = from + i * i;
+    for (size_t i = 0; i < labels_len; i++)
+        labels[i] = some[(from + i) % (sizeof some / sizeof *some)];
+    return (pprofdelta_heap_event){.ptr = pointer(slot),
+                                   .weight = {1, 1 + (int64_t)(shape >> 6)},
+                                   .stack = stack,
+                                   .depth = depth,
+                                   .labels = labels,
+                                   .labels_len = labels_len};
+}
+
+static inline void track(trial *t, size_t slot)
+{
+    pprofdelta_heap_event event = read_event(t, slot);
+    truth *of = &t->slots[slot];
+    if (t->has_begun && !sample(t, (size_t)(program_number(&t->in) >> 1), &event.weight))
+        return;
+    die(t, of); /* tracked again without being untracked: freed unseen */
+    int answer = pprofdelta_heap_track(t->heap, &event);
+    require(answer == is_kept(t));
+    if (answer)
+        be_born(t, of, &event, LIVE);
+}
+
+static inline void defer(trial *t, size_t slot)
+{
+    pprofdelta_heap_event event = read_event(t, slot);
+    pprofdelta_heap_stats before, after;
+    truth *of = &t->slots[slot];
+    pprofdelta_heap_get_stats(t->heap, &before);
+    int answer = pprofdelta_heap_defer(t->heap, &event);
+    require((answer != PPROFDELTA_HEAP_DROPPED) == is_kept(t));
+    pprofdelta_heap_get_stats(t->heap, &after);
+    if (after.dropped_deferred == before.dropped_deferred) /* else it was not even looked at */
+        die(t, of);
+    if (answer != PPROFDELTA_HEAP_DROPPED)
+        be_born(t, of, &event, DEFERRED);
+}
+
+static inline void untrack(trial *t, size_t slot)
+{
+    truth *of = &t->slots[slot];
+    bool was = of->state != NONE;
+    require(!was || pprofdelta_heap_maybe(&filter, pointer(slot)));
+    require(pprofdelta_heap_untrack(t->heap, pointer(slot)) == was);
+    die(t, of);
+}
+
+static inline void cancel(trial *t, size_t slot)
+{
+    truth *of = &t->slots[slot];
+    bool was = of->state == DEFERRED;
+    require(pprofdelta_heap_cancel(t->heap, pointer(slot)) == was);
+    if (was)
+        of->state = NONE;
+}
+
+static inline void begin_realloc(trial *t, size_t slot, hand *h)
+{
+    truth *of = &t->slots[slot];
+    if (h->is_full)
+        return;
+    *h = (hand){.was = *of, .slot = slot, .is_full = of->state == LIVE};
+    require(pprofdelta_heap_realloc_begin(t->heap, pointer(slot), &h->held) == h->is_full);
+    of->state = NONE;
+}
+
+/* Where the pointer is somebody else's by now, the old block cannot stand. */
+static inline void end_realloc(trial *t, hand *h, bool stands)
+{
+    if (!h->is_full)
+        return;
+    truth *of = &t->slots[h->slot];
+    if (h->was.state == NONE) { /* a fork cleared it away */
+        (stands ? pprofdelta_heap_realloc_abort : pprofdelta_heap_realloc_commit)(t->heap,
+                                                                                  &h->held);
+    } else if (stands && of->state == NONE) {
+        pprofdelta_heap_realloc_abort(t->heap, &h->held);
+        unsigned life = of->life;
+        *of = h->was;
+        of->life = life + 1;
+    } else {
+        pprofdelta_heap_realloc_commit(t->heap, &h->held);
+        die(t, &h->was);
+    }
+    pprofdelta_heap_realloc_commit(t->heap, &h->held); /* once more is once too often */
+    h->is_full = false;
+}
+
+/* ---- callbacks --------------------------------------------------------------------------------- */
+
+/* It may be forgotten, become another, or be freed meanwhile; and whoever is called allocates. */
+static inline int complete(void *cookie, pprofdelta_heap_event *event)
+{
+    trial *t = cookie;
+    size_t slot = slot_of(event->ptr);
+    truth *of = &t->slots[slot];
+    unsigned life = of->life, how = program_byte(&t->in);
+    see_through(t);
+    require(of->state == DEFERRED);
+    for (unsigned i = how & 3; i && t->nested < NESTED; i--) {
+        t->nested++;
+        t->step(t);
+        t->nested--;
+    }
+    if (of->state != DEFERRED || of->life != life) /* whatever is said now is said too late */
+        return how >> 2 & 1;
+    of->state = NONE;
+    if (how & 4)
+        return 0;
+    if (how & 8) { /* and by another pointer */
+        slot = program_below(&t->in, SLOTS);
+        of = &t->slots[slot];
+        die(t, of);
+        *event = read_event(t, slot);
+    }
+    be_born(t, of, event, LIVE);
+    t->completed = of;
+    return 1;
+}
+
+static inline void commit(trial *t)
+{
+    if (t->nested) {
+        require(pprofdelta_heap_commit(t->heap, complete, t) == 0);
+        return;
+    }
+    pprofdelta_heap_commit(t->heap, complete, t);
+    see_through(t);
+}
+
+static inline int is_alive(void *cookie, const void *ptr)
+{
+    trial *t = cookie;
+    truth *of = &t->slots[slot_of(ptr)];
+    require(of->state == LIVE);
+    if (program_byte(&t->in) & 3)
+        return 1;
+    die(t, of);
+    return 0;
+}
+
+static inline void sweep(trial *t)
+{
+    pprofdelta_heap_stats before, after;
+    pprofdelta_heap_get_stats(t->heap, &before);
+    size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
+    pprofdelta_heap_get_stats(t->heap, &after);
+    require(after.swept == before.swept + ended && after.live + ended == before.live);
+}
+
+#endif
