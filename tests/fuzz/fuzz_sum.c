@@ -1,0 +1,314 @@
+/* Bytes as profiles that are added up: a base, deltas, batches of a live heap, in order or not, with
+ * stamps that fit, do not fit or are forged, among them any bytes at all. Whatever comes:
+ *
+ *   - the sum of those that joined is a valid and compact profile, which has of each sample what a naive
+ *     reading of them adds up to: counters of all, gauges of the last; of a live heap both
+ *   - one that was refused leaves the sum as it was, and says why; a missing batch fails the sum in the
+ *     end, unless a full one came
+ *   - what is over is over: nothing is added any more, nothing is written twice
+ *   - every failure fills in the error struct, no success touches it, and everything is given back */
+#include "fuzz.h"
+
+#include "compare.h"
+#include "live.h"
+#include "program.h"
+#include "run.h"
+#include "serial.h"
+
+#include <inttypes.h>
+
+enum { PLACES = 5, MOST_PROFILES = 10, MOST_SAMPLES = 6 };
+
+typedef struct trial {
+    program in;
+    arena arena;
+    tracker memory;
+    pprofdelta *looker; /* that reads stamps */
+    pprofdelta_adder *adder;
+    unsigned flags;
+    model m; /* types and places; samples and the rest are the profile's under way */
+    buf profile;
+    bool is_any; /* it may be anything: nobody knows how long it is, once inflated */
+    /* What the next stamp says if it fits. */
+    int64_t now;
+    uint64_t sequence, epoch;
+    /* What the sum should be. */
+    live_sums before, sums; /* without the last profile, and with it */
+    bool has_any, is_live, has_gap, is_over;
+    bool is_wild; /* other types than these */
+} trial;
+
+static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"},
+                                             {"alloc_space", "bytes"},
+                                             {"inuse_objects", "count"},
+                                             {"inuse_space", "bytes"}};
+
+/* ---- profiles ---------------------------------------------------------------------------------- */
+
+static void make_model(trial *t)
+{
+    t->m = (model){.drop_frames = "",
+                   .keep_frames = "",
+                   .default_sample_type = "",
+                   .doc_url = "",
+                   .period_type = {"space", "bytes"}};
+    t->m.types = ARENA_ARRAY(&t->arena, model_type, LIVE_TYPES);
+    memcpy(t->m.types, types, sizeof types);
+    t->m.types_len = LIVE_TYPES;
+    for (size_t i = 0; i < PLACES; i++) {
+        model_location *l = arena_alloc(&t->arena, sizeof *l);
+        l->address = 0x1000 + i;
+        ARENA_PUSH(&t->arena, t->m.locations, t->m.locations_len, t->m.locations_cap, l);
+    }
+}
+
+static model_sample *read_sample(trial *t)
+{
+    model_sample *s = arena_alloc(&t->arena, sizeof *s);
+    unsigned shape = program_byte(&t->in);
+    s->depth = shape % 4;
+    s->stack = ARENA_ARRAY(&t->arena, model_location *, s->depth);
+    for (size_t i = 0; i < s->depth; i++)
+        s->stack[i] = t->m.locations[(shape / 4 + i) % PLACES];
+    s->labels_len = shape >> 7;
+    s->labels = ARENA_ARRAY(&t->arena, model_label, 1);
+    s->labels[0] = (model_label){"thread", "a", 0, ""};
+    s->values = ARENA_ARRAY(&t->arena, int64_t, LIVE_TYPES);
+    for (size_t i = 0; i < LIVE_TYPES; i++)
+        s->values[i] = (int64_t)program_number(&t->in);
+    return s;
+}
+
+/* How a stamp differs from the one that would fit: small steps, or anything. */
+static uint64_t bent(trial *t, unsigned how, uint64_t fits)
+{
+    return how == 0 ? fits : how == 1 ? fits - 1 : how == 2 ? fits + 1 : program_number(&t->in);
+}
+
+static const char *read_stamp(trial *t, int64_t from, int64_t to)
+{
+    static const char *const kinds[] = {"delta", "full", "window", "delta"};
+    static const char *const restarts[] = {"", "", "", " restart=mass"};
+    unsigned how = program_byte(&t->in), bend = program_byte(&t->in);
+    uint64_t sequence = bent(t, bend & 3, t->sequence + 1);
+    uint64_t epoch = bent(t, bend >> 2 & 3, t->epoch + ((how >> 2 & 3) == 1));
+    from = (int64_t)bent(t, bend >> 4 & 3, (uint64_t)from);
+    to = (int64_t)bent(t, bend >> 6, (uint64_t)to);
+    t->sequence = sequence;
+    if (how & 1) {
+        t->epoch = epoch;
+        return arena_format(&t->arena,
+                            "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64
+                            " kind=%s from=%" PRId64 " to=%" PRId64 " id=%016x",
+                            epoch, sequence, kinds[how >> 2 & 3], from, to, how >> 7);
+    }
+    const char *seq = how & 2 ? arena_format(&t->arena, " seq=%" PRIu64, sequence) : "";
+    return arena_format(&t->arena, "pprofdelta: delta from=%" PRId64 " to=%" PRId64 "%s%s", from,
+                        to, seq, restarts[how >> 2 & 3]);
+}
+
+enum { HAS_STAMP = 1, IS_FORGED = 2, IS_UNTIMED = 4, IS_SHUFFLED = 8 };
+
+static void make_profile(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    const serial_style style = {.seed = how, .shuffle_columns = (how & IS_SHUFFLED) != 0};
+    int64_t from = t->now;
+    t->now += how & 16 ? 0 : 1 + (int64_t)(program_number(&t->in) & 0xffffffff);
+    t->m.time_nanos = how & IS_UNTIMED ? 0 : t->now;
+    t->m.duration_nanos = t->now - from;
+    t->m.comments_len = t->m.samples_len = 0;
+    if (how & HAS_STAMP) {
+        char *stamp = arena_text(&t->arena, read_stamp(t, from, t->now));
+        if (how & IS_FORGED)
+            stamp[program_byte(&t->in) % strlen(stamp)] = (char)(1 + program_byte(&t->in) % 127);
+        ARENA_PUSH(&t->arena, t->m.comments, t->m.comments_len, t->m.comments_cap, stamp);
+    }
+    for (size_t n = program_below(&t->in, MOST_SAMPLES); n; n--)
+        ARENA_PUSH(&t->arena, t->m.samples, t->m.samples_len, t->m.samples_cap, read_sample(t));
+    t->profile = serial_write(&t->arena, &t->m, &style);
+    t->is_any = false;
+}
+
+static void take_bytes(trial *t)
+{
+    t->profile = buf_begin(&t->arena);
+    size_t left = (size_t)(t->in.end - t->in.at), len = (size_t)program_byte(&t->in) * 4;
+    left -= left > 0;
+    buf_add(&t->profile, t->in.at, len < left ? len : left);
+    t->in.at += len < left ? len : left;
+    t->is_any = true;
+}
+
+/* ---- the naive sum ----------------------------------------------------------------------------- */
+
+static live_sums copy(trial *t, const live_sums *of, bool has_gauges)
+{
+    live_sums out = {.arena = &t->arena};
+    for (size_t i = 0; i < of->len; i++) {
+        const int64_t *v = of->rows[i].values;
+        const int64_t values[LIVE_TYPES] = {v[0], v[1], has_gauges ? v[2] : 0,
+                                            has_gauges ? v[3] : 0};
+        live_add(&out, of->rows[i].key, values);
+    }
+    return out;
+}
+
+/* In the order of the types above. False: it has others. */
+static bool read_sums(trial *t, buf profile, reading *r, live_sums *out)
+{
+    size_t columns[LIVE_TYPES];
+    *out = (live_sums){.arena = &t->arena};
+    require(reading_make(&t->arena, profile.ptr, profile.len, r) == PPROFDELTA_OK);
+    if (r->view->n_sample_type != LIVE_TYPES)
+        return false;
+    for (size_t i = 0; i < LIVE_TYPES; i++) {
+        size_t at = 0;
+        while (at < LIVE_TYPES &&
+               (strcmp(reading_string(r, r->view->sample_type[at]->type), types[i].type) != 0 ||
+                strcmp(reading_string(r, r->view->sample_type[at]->unit), types[i].unit) != 0))
+            at++;
+        if (at == LIVE_TYPES)
+            return false;
+        columns[i] = at;
+    }
+    for (size_t n = 0; n < r->samples_len; n++) {
+        int64_t values[LIVE_TYPES];
+        for (size_t i = 0; i < LIVE_TYPES; i++)
+            values[i] = r->samples[n].values[columns[i]];
+        live_add(out, r->samples[n].key, values);
+    }
+    return true;
+}
+
+/* The profile joined, in this way. */
+static void join(trial *t, pprofdelta_joint joint)
+{
+    reading r;
+    live_sums own;
+    pprofdelta_census census;
+    require(!pprofdelta_check(t->looker, t->profile.ptr, t->profile.len, &census, NULL));
+    bool is_first = joint == PPROFDELTA_JOINT_FIRST, is_live = census.stamp.live;
+    require(is_first == !t->has_any);
+    t->has_any = true;
+    t->has_gap |= joint == PPROFDELTA_JOINT_GAP;
+    if (joint == PPROFDELTA_JOINT_GAP || joint == PPROFDELTA_JOINT_STALE)
+        return;
+    t->is_wild |= !read_sums(t, t->profile, &r, &own);
+    if (is_first)
+        t->is_live = is_live;
+    if (is_first || joint == PPROFDELTA_JOINT_RESYNC)
+        t->before = (live_sums){.arena = &t->arena};
+    else if (joint != PPROFDELTA_JOINT_AGAIN)
+        t->before = t->sums;
+    t->has_gap &= joint != PPROFDELTA_JOINT_RESYNC;
+    bool replaces = !t->is_live || !is_live || census.stamp.live == PPROFDELTA_LIVE_WINDOW;
+    t->sums = copy(t, &t->before, !replaces);
+    for (size_t i = 0; i < own.len; i++)
+        live_add(&t->sums, own.rows[i].key, own.rows[i].values);
+}
+
+/* ---- calls ------------------------------------------------------------------------------------- */
+
+static void require_told(const trial *t, pprofdelta_status status, const pprofdelta_error *err)
+{
+    require(status != PPROFDELTA_E_MEMORY || t->memory.refused);
+    if (status)
+        fuzz_require_filled(err, status, t->profile.len,
+                            t->is_any ? FUZZ_MAX_MEMORY : t->profile.len);
+    else
+        fuzz_require_untouched(err);
+}
+
+static void add(trial *t)
+{
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_joint joint = PPROFDELTA_JOINT_FIRST;
+    pprofdelta_status status =
+        pprofdelta_adder_add(t->adder, t->profile.ptr, t->profile.len, &joint, &err);
+    require_told(t, status, &err);
+    require((status == PPROFDELTA_E_USAGE) == t->is_over);
+    t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
+    require(joint != PPROFDELTA_JOINT_FORCED || t->flags & PPROFDELTA_ACCEPT_STAMPED);
+    if (!status)
+        join(t, joint);
+}
+
+/* The sum is the naive one, and a profile that goes in again. */
+static void require_sum(trial *t, buf out)
+{
+    reading r;
+    live_sums got;
+    pprofdelta_census census;
+    bool has_types = read_sums(t, out, &r, &got);
+    require(!pprofdelta_check(t->looker, out.ptr, out.len, &census, NULL));
+    require(r.records == r.samples_len && !compare_compact(&t->arena, &r));
+    require(!census.is_stamped || !(t->flags & PPROFDELTA_NO_STAMP));
+    const char *wrong = t->is_wild ? NULL : live_differ(&got, &t->sums);
+    if (wrong)
+        fprintf(stderr, "%s\n", wrong);
+    require(!wrong && (t->is_wild || has_types));
+}
+
+static void finish(trial *t, bool refuses)
+{
+    collector c = {.bytes = buf_begin(&t->arena), .fail_at = refuses};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_adder_finish(t->adder, &sink, &err);
+    require_told(t, status, &err);
+    if (t->is_over || !t->has_any)
+        require(status == PPROFDELTA_E_USAGE);
+    else if (t->has_gap)
+        require(status == PPROFDELTA_E_MISMATCH);
+    else if (status != PPROFDELTA_E_MEMORY && status != PPROFDELTA_E_LIMIT)
+        require(status == (refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
+    t->is_over |= t->has_any;
+    if (!status)
+        require_sum(t, c.bytes);
+}
+
+/* ---- the program ------------------------------------------------------------------------------- */
+
+static void run(trial *t)
+{
+    for (size_t n = 0; n < MOST_PROFILES && program_has_more(&t->in); n++) {
+        unsigned what = program_byte(&t->in) % 16;
+        if (what == 15)
+            finish(t, program_byte(&t->in) & 1);
+        else if (what == 14)
+            take_bytes(t);
+        else if (what > 1 || !t->profile.len) /* else the last one once more */
+            make_profile(t);
+        add(t);
+    }
+    finish(t, false);
+    finish(t, false);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    if (size > PROGRAM_MOST_BYTES)
+        return 0;
+    trial t = {.in = program_of(data, size), .now = 1000, .memory.is_alone = true};
+    unsigned how = program_byte(&t.in);
+    pprofdelta_allocator allocator = tracker_allocator(&t.memory);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    require(!pprofdelta_new(&options, NULL, &t.looker, NULL));
+    options.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
+    options.flags = t.flags = how & (PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED);
+    t.memory.fail_at = how & 4 ? 1 + program_byte(&t.in) : 0;
+    t.profile = buf_begin(&t.arena);
+    make_model(&t);
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &t.adder, &err);
+    require_told(&t, status, &err);
+    if (!status)
+        run(&t);
+    pprofdelta_adder_free(t.adder);
+    require(!t.memory.live);
+    pprofdelta_free(t.looker);
+    arena_free(&t.arena);
+    return 0;
+}
