@@ -143,7 +143,7 @@ static uint64_t file_offset(const image *i, uint64_t address)
 }
 
 /* A sanitizer's runtime that was linked in, as clang does: what it exports is among the names. */
-static const char *runtime_within(const uint8_t *names, uint64_t len)
+static const char *runtime_within(const uint8_t *names, size_t len)
 {
     static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
                                           "__tsan_init", NULL};
@@ -185,7 +185,7 @@ static const char *sanitizer_in(const image *i)
         }
     }
     const uint8_t *names = strings == UINT64_MAX ? NULL : at(i, strings, strings_len);
-    return names ? runtime_within(names, strings_len) : NULL;
+    return names ? runtime_within(names, (size_t)strings_len) : NULL;
 }
 
 static int refuse(const char *path, const char *why)

@@ -22,6 +22,7 @@
 #define PD_HEAP_SITE_H
 
 #include "heap/chains.h"
+#include "heap/shared.h"
 #include "heap/trace.h"
 
 enum { PD_ALLOC_OBJECTS, PD_ALLOC_BYTES, PD_INUSE_OBJECTS, PD_INUSE_BYTES, PD_HEAP_TYPES };
@@ -42,7 +43,7 @@ typedef struct pd_site {
     pd_trace *trace;  /* NULL: not in use */
     uint32_t holders; /* live and deferred allocations that refer to it */
     uint32_t era;     /* of the mappings, when it was first written; 0: not yet */
-    int64_t live[2];  /* objects and bytes in use now, for those who do not take the lock */
+    pd_shared_sum live[2]; /* objects and bytes in use now, for those who do not take the lock */
     pd_heap_sums base, changed[2];
 } pd_site;
 

@@ -17,7 +17,7 @@ typedef struct pd_trace_chunk {
     size_t size;
 } pd_trace_chunk;
 
-_Static_assert(sizeof(pd_trace_chunk) % sizeof(uint64_t) == 0, "traces are aligned behind it");
+_Static_assert(sizeof(pd_trace_chunk) % _Alignof(pd_trace) == 0, "traces are aligned behind it");
 
 static size_t class_size(uint32_t size_class)
 {

@@ -10,6 +10,7 @@
 
 #include "base/key.h"
 #include "heap/pages.h"
+#include "heap/shared.h"
 
 enum { PD_TRACE_STEPS = 32, PD_TRACE_CLASSES = PD_TRACE_STEPS + 10 };
 
@@ -22,7 +23,7 @@ typedef struct pd_trace {
         pprofdelta_heap_label *labels;
         struct pd_trace *unused; /* the next of those let go */
     };
-    uint64_t stack[];
+    pd_shared_word stack[];
 } pd_trace;
 
 typedef struct pd_traces {

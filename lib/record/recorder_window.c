@@ -57,13 +57,13 @@ static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
 
 static pprofdelta_status reserve_order(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    return pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, r->samples_in,
-                       sizeof *r->by_origin, err);
+    size_t len = r->samples_in < SIZE_MAX ? (size_t)r->samples_in : SIZE_MAX; /* which is refused */
+    return pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, len, sizeof *r->by_origin, err);
 }
 
 static void put_in_order(pprofdelta_recorder *r)
 {
-    r->by_origin_len = r->samples_in;
+    r->by_origin_len = (size_t)r->samples_in; /* there was room for so many */
     for (size_t i = 0; i < r->by_origin_len; i++)
         r->by_origin[i] = PD_ROW_NONE;
     for (size_t row = 0; row < r->window.len; row++)

@@ -48,8 +48,8 @@ int main(int argc, char **argv)
     if (argc < 3)
         return 2;
     uint64_t rounds = strtoull(argv[1], NULL, 10), pairs = strtoull(argv[2], NULL, 10);
-    size_t size = argc > 3 ? strtoull(argv[3], NULL, 10) : 64;
-    size_t kept = argc > 4 ? strtoull(argv[4], NULL, 10) : 1;
+    size_t size = argc > 3 ? strtoul(argv[3], NULL, 10) : 64;
+    size_t kept = argc > 4 ? strtoul(argv[4], NULL, 10) : 1;
     uint64_t random = 1;
     char **ring = calloc(kept, sizeof *ring);
     if (!ring)

@@ -7,8 +7,7 @@
 #define PD_TESTS_ORACLE_H
 
 #include "reading.h"
-
-__extension__ typedef __int128 wide;
+#include "wide.h"
 
 /* A set of statuses, for where more than one thing is wrong at once. */
 typedef unsigned status_set;

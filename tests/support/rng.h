@@ -24,6 +24,12 @@ static inline size_t rng_below(rng *r, size_t below)
     return below ? (size_t)(rng_next(r) % below) : 0;
 }
 
+/* The same where it counts addresses. */
+static inline uint64_t rng_below_wide(rng *r, uint64_t below)
+{
+    return below ? rng_next(r) % below : 0;
+}
+
 static inline bool rng_chance(rng *r, unsigned percent)
 {
     return rng_next(r) % 100 < percent;

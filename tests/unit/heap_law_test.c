@@ -34,14 +34,16 @@ typedef struct world {
     const char *wrong;
 } world;
 
+static const uintptr_t lowest = (uintptr_t)UINT64_C(0x7f0000001000);
+
 static const void *pointer(size_t slot)
 {
-    return (const void *)(uintptr_t)(0x7f0000001000 + slot * 48);
+    return (const void *)(lowest + slot * 48);
 }
 
 static size_t slot_of(const void *ptr)
 {
-    return ((uintptr_t)ptr - 0x7f0000001000) / 48;
+    return ((uintptr_t)ptr - lowest) / 48;
 }
 
 static void account(world *w, const truth *t, int allocs, int inuse)

@@ -126,7 +126,7 @@ TEST(near_the_limit_only_what_is_needed_is_taken)
             pd_mem mem = mem_of(&t, limit);
             pprofdelta_error err = {0};
             array first = {.size = 1}, a = {.size = 8};
-            uint64_t taken = limit / 3;
+            size_t taken = (size_t)(limit / 3);
             REQUIRE(pd_mem_reserve(&mem, &first.ptr, &first.cap, taken, 1, NULL) == PPROFDELTA_OK);
             size_t calls = t.calls;
             pprofdelta_status status = pd_mem_grow(&mem, &a.ptr, &a.cap, need, a.size, &err);

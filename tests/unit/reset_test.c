@@ -3,6 +3,7 @@
 
 #include "delta/reset.h"
 #include "run.h"
+#include "wide.h"
 
 #define PLENTY (UINT64_C(1) << 40)
 
@@ -258,8 +259,6 @@ TEST(a_start_counts_only_after_the_last_look)
 /* ---------------------------------------------------------------------------------------------
  * The naive judge
  * ------------------------------------------------------------------------------------------ */
-
-__extension__ typedef __int128 wide;
 
 typedef struct person {
     int64_t base[COUNTERS_MAX];

@@ -131,7 +131,7 @@ TEST(interval_0_is_off)
     pprofdelta_sampler s;
     pprofdelta_sampler_init(&s, 0, 1);
     for (int i = 0; i < 1000; i++)
-        CHECK(!pprofdelta_sampler_tick(&s, (size_t)1 << 40));
+        CHECK(!pprofdelta_sampler_tick(&s, PTRDIFF_MAX >> 12));
     /* Even when all of 63 bits were counted away. */
     pprofdelta_weight weight = {-1, -1};
     for (int i = 0; i < 10; i++)

@@ -3,10 +3,9 @@
 #include "rng.h"
 #include "seeds.h"
 #include "test.h"
+#include "wide.h"
 
 #include <math.h>
-
-__extension__ typedef unsigned __int128 wide;
 
 TEST(a_scale_is_the_number)
 {
@@ -43,20 +42,20 @@ TEST(windows_add_up_to_the_scaled_total)
         rng r = {seed * 9 + 1};
         pd_carry carry = 0;
         int64_t sum = 0, windows = 1 + (int64_t)rng_below(&r, 60);
-        wide total = 0; /* with 64 bits behind the point */
+        uwide total = 0; /* with 64 bits behind the point */
         double factor = 0.01 + (double)rng_below(&r, 1000000) / 1000;
         for (int64_t i = 0; i < windows; i++) {
             if (rng_chance(&r, 10))
                 factor = 0.01 + (double)rng_below(&r, 1000000) / 1000;
             pd_scale s = pd_scale_of(factor);
             int64_t value = rng_magnitude(&r, 38);
-            wide product = (wide)(uint64_t)value * s.mantissa;
+            uwide product = (uwide)(uint64_t)value * s.mantissa;
             total += s.shift <= 64 ? product << (64 - s.shift) : product >> (s.shift - 64);
             sum += pd_scale_apply(s, value, &carry);
         }
         CHECK(carry >= -(1 << 23) && carry < 1 << 23);
-        wide slack = (wide)windows << 39; /* half of 2^-24 a window */
-        wide got = (wide)(uint64_t)sum << 64, half = (wide)1 << 63;
+        uwide slack = (uwide)windows << 39; /* half of 2^-24 a window */
+        uwide got = (uwide)(uint64_t)sum << 64, half = (uwide)1 << 63;
         CHECK_MSG(got + half + slack >= total && total + half + slack >= got,
                   "seed %" PRIu64 ": %" PRId64 " is not within half a unit", seed, sum);
     }

@@ -4,10 +4,9 @@
 #include "delta/subtract.h"
 #include "delta/tally.h"
 #include "run.h"
+#include "wide.h"
 
 #define PLENTY (UINT64_C(1) << 40)
-
-__extension__ typedef __int128 wide;
 
 enum { PEOPLE = 30, COUNTERS_MAX = 3, STRIDE_MAX = 5 };
 

@@ -3,9 +3,7 @@
 
 #include "base/sum.h"
 #include "rng.h"
-
-__extension__ typedef __int128 wide;
-__extension__ typedef unsigned __int128 uwide;
+#include "wide.h"
 
 static const int64_t extremes[] = {0,          1,
                                    -1,         2,
@@ -40,19 +38,22 @@ static wide draw_wide(rng *r)
     return w >> 2;
 }
 
-/* The digits, one by one from the last, by the compiler's own division. */
+/* Digit by digit from the first: how often each power of ten can be taken away. */
 static void print(wide w, char out[48])
 {
-    uwide rest = w < 0 ? -(uwide)w : (uwide)w;
-    char reversed[48];
-    size_t len = 0, at = 0;
-    do
-        reversed[len++] = (char)('0' + (int)(rest % 10));
-    while (rest /= 10);
+    uwide rest = w < 0 ? -(uwide)w : (uwide)w, powers[39] = {1}; /* 128 bits have 39 digits */
+    for (size_t i = 1; i < 39; i++)
+        powers[i] = powers[i - 1] * 10;
+    size_t digits = 39, at = 0;
+    while (digits > 1 && powers[digits - 1] > rest)
+        digits--;
     if (w < 0)
         out[at++] = '-';
-    while (len)
-        out[at++] = reversed[--len];
+    while (digits--) {
+        for (out[at] = '0'; rest >= powers[digits]; rest -= powers[digits])
+            out[at]++;
+        at++;
+    }
     out[at] = 0;
 }
 
