@@ -14,10 +14,12 @@ static bool is_large(const char *path)
            st.st_size >= LARGE;
 }
 
-static bool has_two_processors(void)
+/* Two processors, and the memory of both: no limit against it, nor 32-bit addresses. */
+static bool has_room_for_two(uint64_t limit)
 {
     cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
+    return limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && sizeof(void *) >= 8 &&
+           sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
 static void *read_ahead(void *cookie)
@@ -48,7 +50,7 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 
 void cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
 {
-    if (limit < PPROFDELTA_DEFAULT_MAX_MEMORY || !is_large(path) || !has_two_processors())
+    if (!is_large(path) || !has_room_for_two(limit))
         return;
     a->file.name = path;
     a->limit = limit;
@@ -57,7 +59,7 @@ void cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, u
 
 void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uint64_t limit)
 {
-    if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && in->len >= LARGE && has_two_processors())
+    if (in->len >= LARGE && has_room_for_two(limit))
         start(a, context, in);
 }
 

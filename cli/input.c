@@ -23,21 +23,29 @@ bool cli_input_is_stdin(const char *path)
 /* What can be wrong, beside what errno has words for. */
 enum { TOO_LARGE = -1 };
 
-/* Where to begin: a byte more than a regular file has, so that one read meets its end. */
-static size_t first_room(int fd)
+/* No process can have more, whatever it is allowed. */
+static uint64_t possible(uint64_t limit)
+{
+    return limit < PTRDIFF_MAX ? limit : PTRDIFF_MAX - 1;
+}
+
+/* How long a regular file says it is; 0: it is none, or does not say. */
+static uint64_t announced(int fd)
 {
     struct stat st;
-    if (fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size <= 0)
-        return FIRST_ROOM;
-    return (uint64_t)st.st_size < SIZE_MAX ? (size_t)st.st_size + 1 : FIRST_ROOM;
+    return fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
 /* Reads to the end of fd. One byte past the limit is asked for, to tell a file of exactly that
- * size from a larger one. Returns 0, TOO_LARGE or an errno. */
+ * size from a larger one; and one past a regular file's length, so that one read meets its end.
+ * Returns 0, TOO_LARGE or an errno. */
 static int read_all(cli_input *in, int fd, uint64_t limit)
 {
-    size_t most = limit < SIZE_MAX ? (size_t)limit + 1 : SIZE_MAX;
-    size_t room = 0, want = first_room(fd);
+    uint64_t len = announced(fd);
+    limit = possible(limit);
+    if (len > limit)
+        return TOO_LARGE;
+    size_t room = 0, most = (size_t)limit + 1, want = len ? (size_t)len + 1 : FIRST_ROOM;
     for (;;) {
         if (in->len > limit)
             return TOO_LARGE;
@@ -92,6 +100,11 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
         if (isatty(STDIN_FILENO))
             return cli_usage("(stdin): is a terminal; a profile comes from a file or a pipe");
         wrong = read_all(in, STDIN_FILENO, limit);
+    }
+    if (wrong == TOO_LARGE && limit > possible(limit)) {
+        cli_error("%s: is larger than a %zu-bit process has room for", in->name,
+                  8 * sizeof(void *));
+        return CLI_FAILED;
     }
     if (wrong == TOO_LARGE) {
         cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);

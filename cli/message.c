@@ -163,6 +163,8 @@ static void hint(const pprofdelta_error *err)
     case PPROFDELTA_E_LIMIT:
         if (strstr(err->text, "max-memory"))
             cli_hint("--max-memory=SIZE raises the limit");
+        else if (strstr(err->text, "32-bit"))
+            cli_hint("a 64-bit pprofdelta can have more");
         break;
     case PPROFDELTA_E_MISMATCH:
         if (strstr(err->field, "time_nanos"))

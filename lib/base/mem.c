@@ -18,7 +18,15 @@ static void libc_release(void *cookie, void *ptr)
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit)
 {
     static const pprofdelta_allocator libc = {libc_resize, libc_release, NULL};
-    *mem = (pd_mem){.allocator = allocator ? *allocator : libc, .limit = limit};
+    *mem = (pd_mem){.allocator = allocator ? *allocator : libc,
+                    .limit = limit < PD_MEM_MOST ? limit : PD_MEM_MOST};
+}
+
+const char *pd_mem_who_allows(const pd_mem *mem)
+{
+    return mem->limit < PD_MEM_MOST   ? "max-memory allows"
+           : PD_MEM_MOST > UINT32_MAX ? "a 64-bit process has room for"
+                                      : "a 32-bit process has room for";
 }
 
 static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
@@ -29,9 +37,8 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
     if (__builtin_mul_overflow(want, size, &bytes) || bytes > PTRDIFF_MAX ||
         bytes - held > mem->limit - mem->used)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "this takes more than the %llu bytes that max-memory allows",
-                       (unsigned long long)mem->limit);
+                       PPROFDELTA_NOWHERE, "this takes more than the %llu bytes that %s",
+                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
     /* ptr points at the caller's typed pointer: copied, not cast, to stay within aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);

@@ -15,6 +15,10 @@ typedef struct pd_mem {
     uint64_t limit; /* used never passes it */
 } pd_mem;
 
+/* Never more than a process has room for, whatever its caller allows: a quarter of its addresses, so
+ * that even the largest array finds another place when it grows. */
+#define PD_MEM_MOST ((uint64_t)(SIZE_MAX / 4))
+
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
 /* Makes *ptr (NULL or from here, holding *cap elements) hold at least `need` elements of `size`
@@ -31,6 +35,9 @@ void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
 
 /* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
+
+/* Whose limit it is, as the end of "more than so many bytes that ...". */
+const char *pd_mem_who_allows(const pd_mem *mem);
 
 /* A run of bytes that belongs to somebody else. */
 typedef struct pd_bytes {

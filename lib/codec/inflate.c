@@ -107,10 +107,15 @@ pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t a
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
                                        pprofdelta_error *err)
 {
+    const char *does = says_so ? "says that it inflates" : "inflates";
+    if (mem->limit == PD_MEM_MOST)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                       "the input %s to more than the %llu bytes that %s", does,
+                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
     return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
                    "the input %s to more than the %llu bytes of max-memory leave room for; "
                    "if it is to be trusted, allow more with --max-memory",
-                   says_so ? "says that it inflates" : "inflates", (unsigned long long)mem->limit);
+                   does, (unsigned long long)mem->limit);
 }
 
 pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,

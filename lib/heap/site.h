@@ -40,9 +40,9 @@ typedef struct pd_site {
     pd_link link;
     uint32_t next_changed[2];
     pd_key key;
-    pd_trace *trace;  /* NULL: not in use */
-    uint32_t holders; /* live and deferred allocations that refer to it */
-    uint32_t era;     /* of the mappings, when it was first written; 0: not yet */
+    pd_trace *trace;       /* NULL: not in use */
+    uint32_t holders;      /* live and deferred allocations that refer to it */
+    uint32_t era;          /* of the mappings, when it was first written; 0: not yet */
     pd_shared_sum live[2]; /* objects and bytes in use now, for those who do not take the lock */
     pd_heap_sums base, changed[2];
 } pd_site;

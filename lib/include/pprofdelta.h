@@ -163,8 +163,9 @@ typedef struct pprofdelta_options {
     pprofdelta_compression compression;
     int level;                   /* 1..9; 0: the default, chosen for speed */
     uint64_t max_memory;         /* bytes that the context may hold, inflated input included;
-                                    0: PPROFDELTA_DEFAULT_MAX_MEMORY. Compressed input that might
-                                    not fit is never held whole, for more time: the bounded way */
+                                    0: PPROFDELTA_DEFAULT_MAX_MEMORY; in a 32-bit process never
+                                    more than 1 GiB. Compressed input that might not fit is never
+                                    held whole, for more time: the bounded way */
     const char *const *counters; /* more counters, "type" or "type/unit" */
     size_t counters_len;
     const char *const *gauges; /* types that are gauges whatever their name says */

@@ -39,18 +39,6 @@ static pprofdelta_status begin_stream(pprofdelta *pd, pd_look *look, pprofdelta_
                            pd->piece ? pd->piece : PD_STREAM_PIECE, err);
 }
 
-static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
-{
-    pd_buffer_release(&pd->mem, &look->inflated);
-    look->is_streamed = true;
-    look->dump.rate = 0;
-    look->dump.has_no_sums = false;
-    pprofdelta_status status = begin_stream(pd, look, err);
-    if (!status)
-        status = pd_chunks_tables(&look->tables, &look->text, &look->stream, &pd->mem, err);
-    return status;
-}
-
 static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_bytes,
                                      pprofdelta_error *err)
 {
@@ -67,6 +55,24 @@ static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_by
     if (!status && keep_bytes && packed.len && raw.ptr == packed.ptr)
         status = keep(pd, look, &raw, err);
     return status ? status : pd_tables_parse(&look->tables, &pd->mem, raw, err);
+}
+
+/* But for a dump that is text, which becomes a profile whole or not at all. */
+static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    pd_bytes head;
+    pd_buffer_release(&pd->mem, &look->inflated);
+    look->is_streamed = true;
+    look->dump.rate = 0;
+    look->dump.has_no_sums = false;
+    pprofdelta_status status = begin_stream(pd, look, err);
+    if (!status)
+        status = pd_stream_reach(&look->stream, 0, PD_TEXT_HEAD, &head, err);
+    if (!status && pd_text_begins(head))
+        return parse_whole(pd, look, false, err);
+    if (!status)
+        status = pd_chunks_tables(&look->tables, &look->text, &look->stream, &pd->mem, err);
+    return status;
 }
 
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,

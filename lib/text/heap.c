@@ -307,6 +307,12 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
     return m->writer.status;
 }
 
+bool pd_text_begins(pd_bytes head)
+{
+    pd_records records;
+    return pd_records_begin(&records, head);
+}
+
 pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err)
 {

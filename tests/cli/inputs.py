@@ -178,6 +178,14 @@ def test_memory_limit_of_the_file_itself(t):
     t.contains(result.err, "(stdin): is larger than the limit")
 
 
+def test_a_file_beyond_all_memory(t):
+    before, _ = pair(t)
+    t.write("vast", b"")
+    os.truncate(t.path("vast"), 1 << 42)  # holes, none of which is read
+    for args in (("vast", before), (before, "vast"), ("check", "vast")):
+        t.contains(t.fails(1, *args).err, "vast: is larger than ")
+
+
 def test_endless_input_ends(t):
     before, _ = pair(t)
     result = t.fails(1, before, "/dev/zero", "--max-memory=4M")

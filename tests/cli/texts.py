@@ -147,6 +147,22 @@ def test_processes_made_by_chance(t):
         t.equal(folded(t, "d"), want, f"turn {turn}")
 
 
+def test_more_than_may_be_in_memory_at_once(t):
+    chance = random.Random(12)
+    stacks = [tuple(APP + chance.randrange(1, 0x2000) for _ in range(20)) for _ in range(4000)]
+    t.write("a", gz(gperftools({stack: (1, 8, 1, 8) for stack in stacks})))
+    t.write("b", gz(gperftools({stack: (1, 8, 2 + i % 2, 16 + i % 2 * 8)
+                                for i, stack in enumerate(stacks)})))
+    whole = t.succeeds("a", "b", "--compress=none", "--verify")
+    limit = "--max-memory=6M"  # less than four times the text: where profiles go the bounded way
+    got = t.succeeds("a", "b", "--compress=none", "--verify", limit)
+    t.check(got.out == whole.out, "it is another delta")
+    t.contains(t.succeeds("check", "b", limit).text, "4000 samples")
+    for args in (("a", "b"), ("check", "b")):
+        result = t.fails(1, *args, "--max-memory=1M")
+        t.contains(result.err, "1048576 bytes", "hint: --max-memory=SIZE raises the limit")
+
+
 def test_show_and_check(t):
     t.write("a.heap", jemalloc(CUR_RECORDS, 512))
     t.contains(t.succeeds("check", "a.heap").text, "a.heap: ok: text, ", "4 samples", "2 mappings")

@@ -301,9 +301,11 @@ static const char *compare_sums(arena *a, const expectation *x, const expected_t
     return arena_format(a,
                         "report of %s/%s: %s: prev %.0f, cur %.0f, delta %.0f, clamped %.0f, "
                         "vanished %.0f; want %.0f, %.0f, %.0f, %.0f, %.0f",
-                        want->type, want->unit, what, wide_as_double(prev), wide_as_double(cur), wide_as_double(delta),
-                        wide_as_double(clamped), wide_as_double(vanished), wide_as_double(want->prev), wide_as_double(want->cur),
-                        wide_as_double(want->delta), wide_as_double(want->clamped), wide_as_double(want->vanished));
+                        want->type, want->unit, what, wide_as_double(prev), wide_as_double(cur),
+                        wide_as_double(delta), wide_as_double(clamped), wide_as_double(vanished),
+                        wide_as_double(want->prev), wide_as_double(want->cur),
+                        wide_as_double(want->delta), wide_as_double(want->clamped),
+                        wide_as_double(want->vanished));
 }
 
 const char *compare_report(arena *a, const expectation *x, const pprofdelta_report *got)

@@ -201,6 +201,24 @@ TEST(without_an_allocator_there_is_malloc)
     CHECK(mem.used == 0);
 }
 
+/* Whatever is allowed, an array must find another place when it grows. */
+TEST(no_process_has_more_than_its_addresses)
+{
+    const uint64_t limits[] = {PD_MEM_MOST - 1, PD_MEM_MOST, PD_MEM_MOST + 1, UINT64_MAX};
+    for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
+        tracker t = {0};
+        pd_mem mem = mem_of(&t, limits[i]);
+        pprofdelta_error err = {0};
+        array a = {.size = 1};
+        bool is_ours = limits[i] < PD_MEM_MOST;
+        CHECK(mem.limit == (is_ours ? limits[i] : PD_MEM_MOST));
+        CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, SIZE_MAX / 4 + 1, 1, &err) == PPROFDELTA_E_LIMIT);
+        CHECK_MSG(strstr(err.text, is_ours ? "max-memory allows" : "-bit process has room for"),
+                  "%s", err.text);
+        CHECK(t.calls == 0 && mem.used == 0);
+    }
+}
+
 TEST(a_buffer_has_the_room_it_was_asked_for)
 {
     tracker t = {0};
@@ -225,4 +243,5 @@ TEST(a_buffer_has_the_room_it_was_asked_for)
 TEST_MAIN(CASE(what_is_held_is_counted), CASE(growing_one_by_one_moves_rarely),
           CASE(what_fits_already_costs_nothing), CASE(near_the_limit_only_what_is_needed_is_taken),
           CASE(sizes_that_cannot_be_are_refused), CASE(a_failed_allocation_changes_nothing),
-          CASE(without_an_allocator_there_is_malloc), CASE(a_buffer_has_the_room_it_was_asked_for))
+          CASE(without_an_allocator_there_is_malloc), CASE(no_process_has_more_than_its_addresses),
+          CASE(a_buffer_has_the_room_it_was_asked_for))
