@@ -1,39 +1,9 @@
-/* The sum against a naive one, the law that it is the inverse of the subtraction, and how profiles
- * join. */
+/* The sum against a naive one, the law that it is the inverse of the subtraction, and what is refused.
+ * How profiles join has its own file, adder_joins_test.c. */
 #include "../support/test.h"
 
-#include "gen.h"
-#include "scene.h"
 #include "seeds.h"
-
-/* Reads a profile or ends the test program. */
-static reading read_whole(arena *a, buf bytes)
-{
-    reading r = {0};
-    if (reading_make(a, bytes.ptr, bytes.len, &r) != PPROFDELTA_OK) {
-        fprintf(stderr, "what was written is not a profile\n");
-        abort();
-    }
-    return r;
-}
-
-/* Adds all of them and finishes. *status is that of the first call that failed. */
-static buf add_up(arena *a, const pprofdelta_options *options, const buf *profiles, size_t len,
-                  pprofdelta_status *status, pprofdelta_error *err)
-{
-    pprofdelta_adder *adder;
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    *status = pprofdelta_adder_new(options, NULL, &adder, err);
-    if (*status)
-        return c.bytes;
-    for (size_t i = 0; i < len && !*status; i++)
-        *status = pprofdelta_adder_add(adder, profiles[i].ptr, profiles[i].len, NULL, err);
-    if (!*status)
-        *status = pprofdelta_adder_finish(adder, &sink, err);
-    pprofdelta_adder_free(adder);
-    return c.bytes;
-}
+#include "sums.h"
 
 /* ---------------------------------------------------------------------------------------------
  * Against a naive sum
@@ -178,16 +148,16 @@ TEST(sums_are_as_the_naive_one_says)
         pprofdelta_status status;
         pprofdelta_error err = {0};
         for (size_t i = 0; i < f.len; i++)
-            all[i] = read_whole(&f.arena, f.deltas[i]);
+            all[i] = sums_read(&f.arena, f.deltas[i]);
         for (size_t len = 1; len <= f.len; len++) {
             total *rows;
-            buf bytes = add_up(&f.arena, &f.options, f.deltas, len, &status, &err);
+            buf bytes = sums_add(&f.arena, &f.options, f.deltas, len, &status, &err);
             CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT,
                       "seed %" PRIu64 ", %zu: %s", seed, len, err.text);
             if (status)
                 break; /* the values of a made-up process may be as large as they like */
             added++;
-            reading sum = read_whole(&f.arena, bytes);
+            reading sum = sums_read(&f.arena, bytes);
             size_t rows_len = naive_sum(&f, all, len, &rows);
             const char *wrong = compare_rows(&f.arena, &sum, rows, rows_len);
             AGREE(seed, wrong);
@@ -209,13 +179,13 @@ TEST(the_sum_of_all_deltas_is_the_last_look)
         shoot(&f, seed + 500, GEN_MOVE | GEN_RENAME | GEN_HEADER);
         pprofdelta_status status;
         pprofdelta_error err = {0};
-        buf bytes = add_up(&f.arena, &f.options, f.deltas, f.len, &status, &err);
+        buf bytes = sums_add(&f.arena, &f.options, f.deltas, f.len, &status, &err);
         bool whole = f.len == MOST_WINDOWS;
         CHECK_MSG(!whole || status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT,
                   "seed %" PRIu64 ": %s", seed, err.text);
         if (whole && !status) {
-            reading sum = read_whole(&f.arena, bytes);
-            reading last = read_whole(&f.arena, f.looks[f.len - 1]);
+            reading sum = sums_read(&f.arena, bytes);
+            reading last = sums_read(&f.arena, f.looks[f.len - 1]);
             size_t found = 0;
             for (size_t i = 0; i < last.samples_len; i++) {
                 const reading_sample *s = &last.samples[i], *same = NULL;
@@ -237,326 +207,16 @@ TEST(the_sum_of_all_deltas_is_the_last_look)
             buf from_look[MOST_WINDOWS];
             memcpy(from_look, f.deltas, sizeof from_look);
             from_look[0] = f.looks[0];
-            buf other = add_up(&f.arena, &f.options, from_look, f.len, &status, &err);
+            buf other = sums_add(&f.arena, &f.options, from_look, f.len, &status, &err);
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
             if (!status) {
-                reading again = read_whole(&f.arena, other);
+                reading again = sums_read(&f.arena, other);
                 CHECK_MSG(again.samples_len == sum.samples_len, "seed %" PRIu64, seed);
             }
         }
         film_end(&f);
     }
     CHECK(added > 100);
-}
-
-/* ---------------------------------------------------------------------------------------------
- * How profiles join
- * ------------------------------------------------------------------------------------------ */
-
-/* One window by hand: from and to in seconds; sequence 0: no stamp at all; restart may be NULL. */
-static buf window_of(build *b, int64_t from, int64_t to, unsigned sequence, const char *restart,
-                     const char *values)
-{
-    char stamp[160];
-    *b = (build){0};
-    build_types(b, HEAP_TYPES);
-    build_sample(b, "leaf main", values);
-    b->m.time_nanos = to;
-    b->m.duration_nanos = from ? to - from : 0;
-    if (sequence || restart) {
-        snprintf(stamp, sizeof stamp, "pprofdelta: delta from=%lld to=%lld", (long long)from,
-                 (long long)to);
-        if (sequence)
-            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " seq=%u", sequence);
-        if (restart && *restart)
-            snprintf(stamp + strlen(stamp), sizeof stamp - strlen(stamp), " restart=%s", restart);
-        build_comment(b, stamp);
-    }
-    return build_bytes(b);
-}
-
-typedef struct part {
-    int64_t from, to;
-    unsigned sequence;   /* 0 with restart NULL: a cumulative profile; with "": a two-file delta */
-    const char *restart; /* why */
-    pprofdelta_joint joint;
-} part;
-
-typedef struct joining {
-    part parts[4];
-    size_t len;
-    const char *refused; /* what is said of the last part; NULL: all join */
-    const char *sum;     /* of the first counter, where they do: the parts count 1, 10, 100 ... */
-    const char *stamp;   /* of the sum; NULL: it is cumulative */
-} joining;
-
-static const joining joinings[] = {
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST}}, 1, NULL, "1", NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {10, 20, 2, NULL, PPROFDELTA_JOINT_NEXT},
-      {20, 30, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     3,
-     NULL,
-     "111",
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {10, 20, 7, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     NULL,
-     "11",
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {10, 20, 0, "", PPROFDELTA_JOINT_NEXT}},
-     2,
-     NULL,
-     "11",
-     NULL},
-    {{{5, 10, 4, NULL, PPROFDELTA_JOINT_FIRST}, {10, 20, 5, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     NULL,
-     "11",
-     "pprofdelta: delta from=5 to=20"},
-    /* sent again, with more, with the same, with less */
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {10, 20, 2, NULL, PPROFDELTA_JOINT_NEXT},
-      {10, 30, 2, NULL, PPROFDELTA_JOINT_AGAIN},
-      {30, 40, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     4,
-     NULL,
-     "1101",
-     NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {0, 10, 1, NULL, PPROFDELTA_JOINT_AGAIN},
-      {0, 20, 1, NULL, PPROFDELTA_JOINT_AGAIN},
-      {20, 30, 2, NULL, PPROFDELTA_JOINT_NEXT}},
-     4,
-     NULL,
-     "1100",
-     NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {10, 30, 2, NULL, PPROFDELTA_JOINT_NEXT},
-      {10, 20, 2, NULL, PPROFDELTA_JOINT_STALE},
-      {30, 40, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     4,
-     NULL,
-     "1011",
-     NULL},
-    {{{5, 10, 4, NULL, PPROFDELTA_JOINT_FIRST}, {5, 20, 4, NULL, PPROFDELTA_JOINT_AGAIN}},
-     2,
-     NULL,
-     "10",
-     "pprofdelta: delta from=5 to=20"},
-    /* restarts */
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST}, {10, 20, 2, "mass", PPROFDELTA_JOINT_RESTART}},
-     2,
-     NULL,
-     "11",
-     NULL},
-    {{{10, 20, 2, "build_id", PPROFDELTA_JOINT_FIRST}, {20, 30, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     NULL,
-     "11",
-     NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {10, 20, 2, NULL, PPROFDELTA_JOINT_NEXT},
-      {10, 30, 2, "mass", PPROFDELTA_JOINT_RESTART}, /* 2 went out, but nobody was told */
-      {10, 40, 2, "mass", PPROFDELTA_JOINT_AGAIN}},
-     4,
-     NULL,
-     "1011",
-     NULL},
-    /* profiles that never say what time it is */
-    {{{0, 0, 0, NULL, PPROFDELTA_JOINT_FIRST},
-      {0, 0, 0, "", PPROFDELTA_JOINT_UNTIMED},
-      {0, 0, 0, "", PPROFDELTA_JOINT_UNTIMED}},
-     3,
-     NULL,
-     "111",
-     NULL},
-    {{{0, 0, 1, NULL, PPROFDELTA_JOINT_FIRST},
-      {0, 0, 2, NULL, PPROFDELTA_JOINT_NEXT},
-      {0, 0, 2, NULL, PPROFDELTA_JOINT_AGAIN}},
-     3,
-     NULL,
-     "101",
-     NULL},
-    {{{0, 0, 0, NULL, PPROFDELTA_JOINT_FIRST}, {0, 0, 0, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "no stamp",
-     NULL,
-     NULL},
-    {{{0, 0, 1, NULL, PPROFDELTA_JOINT_FIRST}, {0, 0, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "window 2 is missing",
-     NULL,
-     NULL},
-    /* what does not */
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST}, {20, 30, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "window 2 is missing",
-     NULL,
-     NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST}, {40, 50, 9, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "windows 2 to 8 are missing",
-     NULL,
-     NULL},
-    {{{5, 10, 3, NULL, PPROFDELTA_JOINT_FIRST}, {1, 5, 2, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "window 2 comes after window 3",
-     NULL,
-     NULL},
-    {{{0, 10, 1, NULL, PPROFDELTA_JOINT_FIRST}, {11, 20, 2, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "two states",
-     NULL,
-     NULL},
-    {{{5, 10, 3, NULL, PPROFDELTA_JOINT_FIRST}, {6, 12, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "two windows 3",
-     NULL,
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {0, 20, 1, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "counts from the beginning",
-     NULL,
-     NULL},
-    {{{5, 10, 3, NULL, PPROFDELTA_JOINT_FIRST}, {0, 20, 1, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "counts from the beginning",
-     NULL,
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {0, 20, 0, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "no stamp",
-     NULL,
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {12, 20, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     2,
-     "from 10 to 12 is missing",
-     NULL,
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {8, 20, 0, "", PPROFDELTA_JOINT_NEXT}},
-     2,
-     "overlap",
-     NULL,
-     NULL},
-    {{{0, 0, 0, NULL, PPROFDELTA_JOINT_FIRST}, {8, 20, 0, "", PPROFDELTA_JOINT_NEXT}},
-     2,
-     "not known",
-     NULL,
-     NULL},
-    {{{0, 10, 0, NULL, PPROFDELTA_JOINT_FIRST}, {0, 20, 0, "", PPROFDELTA_JOINT_NEXT}},
-     2,
-     "not known",
-     NULL,
-     NULL},
-    {{{5, 10, 2, NULL, PPROFDELTA_JOINT_FIRST},
-      {10, 30, 3, "mass", PPROFDELTA_JOINT_RESTART},
-      {10, 20, 3, NULL, PPROFDELTA_JOINT_NEXT}},
-     3,
-     "before comes after the restart",
-     NULL,
-     NULL},
-};
-
-static const char *const ones[] = {"1 1 7 7", "10 1 7 7", "100 1 7 7", "1000 1 7 7"};
-
-static pprofdelta_status join_parts(const joining *j, pprofdelta_adder *adder, size_t number,
-                                    pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < j->len && !status; i++) {
-        build b;
-        const part *p = &j->parts[i];
-        pprofdelta_joint joint = PPROFDELTA_JOINT_FORCED;
-        buf bytes = window_of(&b, p->from, p->to, p->sequence, p->restart, ones[i]);
-        status = pprofdelta_adder_add(adder, bytes.ptr, bytes.len, &joint, err);
-        CHECK_MSG(!status || i == j->len - 1, "case %zu, part %zu: %s", number, i, err->text);
-        CHECK_MSG(status || joint == p->joint, "case %zu, part %zu: %d", number, i, joint);
-        build_free(&b);
-    }
-    return status;
-}
-
-static void check_sum(const joining *j, buf bytes, size_t number)
-{
-    arena a = {0};
-    reading r = read_whole(&a, bytes);
-    char text[32];
-    REQUIRE(r.samples_len == 1);
-    snprintf(text, sizeof text, "%lld", (long long)r.samples[0].values[0]);
-    CHECK_MSG(!strcmp(text, j->sum), "case %zu: %s, not %s", number, text, j->sum);
-    CHECK_MSG(r.samples[0].values[2] == 7, "case %zu: gauges are the last one's", number);
-    CHECK_MSG(r.view->n_comment == (j->stamp ? 1 : 0), "case %zu", number);
-    if (j->stamp && r.view->n_comment)
-        CHECK_STR(reading_string(&r, r.view->comment[0]), j->stamp);
-    arena_free(&a);
-}
-
-TEST(windows_join_or_it_is_said_what_is_missing)
-{
-    for (size_t i = 0; i < sizeof joinings / sizeof *joinings; i++) {
-        const joining *j = &joinings[i];
-        arena a = {0};
-        pprofdelta_adder *adder;
-        pprofdelta_error err = {0};
-        collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
-        REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
-        pprofdelta_status status = join_parts(j, adder, i, &err);
-        CHECK_MSG(status == (j->refused ? PPROFDELTA_E_MISMATCH : PPROFDELTA_OK), "case %zu: %s", i,
-                  err.text);
-        CHECK_MSG(!j->refused || strstr(err.text, j->refused), "case %zu: %s", i, err.text);
-        /* What was refused is not in it. */
-        CHECK(pprofdelta_adder_finish(adder, &sink, &err) == PPROFDELTA_OK);
-        if (!j->refused)
-            check_sum(j, c.bytes, i);
-        pprofdelta_adder_free(adder);
-        arena_free(&a);
-    }
-}
-
-TEST(what_does_not_join_can_be_forced)
-{
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.flags = PPROFDELTA_ACCEPT_STAMPED;
-    arena a = {0};
-    build b[3];
-    buf parts[] = {window_of(&b[0], 0, 10, 0, NULL, "1 1 5 5"),
-                   window_of(&b[1], 90, 100, 9, NULL, "10 1 6 6"),
-                   window_of(&b[2], 0, 50, 0, NULL, "100 1 7 7")};
-    pprofdelta_status status;
-    pprofdelta_error err;
-    buf bytes = add_up(&a, &options, parts, 3, &status, &err);
-    REQUIRE(status == PPROFDELTA_OK);
-    reading r = read_whole(&a, bytes);
-    CHECK(r.samples_len == 1 && r.samples[0].values[0] == 111 && r.samples[0].values[2] == 7);
-    for (size_t i = 0; i < 3; i++)
-        build_free(&b[i]);
-    arena_free(&a);
-}
-
-/* A longer window is a delta, and can be added like one. */
-TEST(sums_of_sums)
-{
-    arena a = {0};
-    build b[4];
-    buf one = window_of(&b[0], 0, 10, 1, NULL, "1 1 5 5");
-    buf later[] = {window_of(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
-                   window_of(&b[2], 20, 30, 3, NULL, "100 1 7 7")};
-    pprofdelta_status status;
-    pprofdelta_error err;
-    buf hour = add_up(&a, NULL, later, 2, &status, &err);
-    REQUIRE(status == PPROFDELTA_OK);
-    buf all[] = {one, hour, window_of(&b[3], 30, 40, 4, NULL, "1000 1 8 8")};
-    buf bytes = add_up(&a, NULL, all, 3, &status, &err);
-    REQUIRE(status == PPROFDELTA_OK);
-    reading h = read_whole(&a, hour), r = read_whole(&a, bytes);
-    CHECK(h.view->duration_nanos == 20 && h.view->time_nanos == 30);
-    CHECK(r.samples_len == 1 && r.samples[0].values[0] == 1111 && r.samples[0].values[3] == 8);
-    CHECK(r.view->duration_nanos == 0 && r.view->time_nanos == 40 && r.view->n_comment == 0);
-    for (size_t i = 0; i < 4; i++)
-        build_free(&b[i]);
-    arena_free(&a);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -569,9 +229,9 @@ TEST(a_sum_that_does_not_fit_is_told)
     build b[2];
     pprofdelta_status status;
     pprofdelta_error err = {0};
-    buf parts[] = {window_of(&b[0], 0, 10, 1, NULL, "9223372036854775807 1 0 0"),
-                   window_of(&b[1], 10, 20, 2, NULL, "1 1 0 0")};
-    add_up(&a, NULL, parts, 2, &status, &err);
+    buf parts[] = {sums_window(&b[0], 0, 10, 1, NULL, "9223372036854775807 1 0 0"),
+                   sums_window(&b[1], 10, 20, 2, NULL, "1 1 0 0")};
+    sums_add(&a, NULL, parts, 2, &status, &err);
     CHECK(status == PPROFDELTA_E_LIMIT && strstr(err.text, "64 bits"));
     build_free(&b[0]);
     build_free(&b[1]);
@@ -585,7 +245,7 @@ TEST(calls_out_of_order_are_refused)
     pprofdelta_adder *adder;
     collector c = {.bytes = buf_begin(&a)};
     pprofdelta_sink sink = collector_sink(&c);
-    buf one = window_of(&b, 0, 10, 1, NULL, "1 1 5 5");
+    buf one = sums_window(&b, 0, 10, 1, NULL, "1 1 5 5");
     pprofdelta_adder_free(NULL);
     REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
     CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_E_USAGE);
@@ -609,8 +269,8 @@ TEST(types_that_differ_are_told)
     build_types(&other, CONTENTION_TYPES);
     build_sample(&other, "leaf main", "1 1");
     build_comment(&other, "pprofdelta: delta from=10 to=20 seq=2");
-    buf parts[] = {window_of(&b, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
-    add_up(&a, NULL, parts, 2, &status, &err);
+    buf parts[] = {sums_window(&b, 0, 10, 1, NULL, "1 1 5 5"), build_bytes(&other)};
+    sums_add(&a, NULL, parts, 2, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "contentions/count"));
     build_free(&b);
     build_free(&other);
@@ -627,7 +287,7 @@ TEST(a_stamp_that_nobody_understands_is_refused)
     build_sample(&b, "leaf main", "1 1 1 1");
     build_comment(&b, "pprofdelta: delta from=yesterday");
     buf bytes = build_bytes(&b);
-    add_up(&a, NULL, &bytes, 1, &status, &err);
+    sums_add(&a, NULL, &bytes, 1, &status, &err);
     CHECK(status == PPROFDELTA_E_MISMATCH && strstr(err.text, "stamp"));
     build_free(&b);
     arena_free(&a);
@@ -637,10 +297,10 @@ TEST(a_stamp_that_nobody_understands_is_refused)
 TEST(every_failed_allocation_is_told)
 {
     build b[4];
-    buf parts[] = {window_of(&b[0], 0, 10, 1, NULL, "1 1 5 5"),
-                   window_of(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
-                   window_of(&b[2], 10, 30, 2, NULL, "10 1 6 6"),
-                   window_of(&b[3], 30, 40, 3, NULL, "100 1 7 7")};
+    buf parts[] = {sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5"),
+                   sums_window(&b[1], 10, 20, 2, NULL, "10 1 6 6"),
+                   sums_window(&b[2], 10, 30, 2, NULL, "10 1 6 6"),
+                   sums_window(&b[3], 30, 40, 3, NULL, "100 1 7 7")};
     bool refused = true;
     for (size_t nth = 1; refused; nth++) {
         tracker memory = {.fail_at = nth};
@@ -670,7 +330,6 @@ TEST(every_failed_allocation_is_told)
 }
 
 TEST_MAIN(CASE(sums_are_as_the_naive_one_says), CASE(the_sum_of_all_deltas_is_the_last_look),
-          CASE(windows_join_or_it_is_said_what_is_missing), CASE(what_does_not_join_can_be_forced),
-          CASE(sums_of_sums), CASE(a_sum_that_does_not_fit_is_told),
-          CASE(calls_out_of_order_are_refused), CASE(types_that_differ_are_told),
-          CASE(a_stamp_that_nobody_understands_is_refused), CASE(every_failed_allocation_is_told))
+          CASE(a_sum_that_does_not_fit_is_told), CASE(calls_out_of_order_are_refused),
+          CASE(types_that_differ_are_told), CASE(a_stamp_that_nobody_understands_is_refused),
+          CASE(every_failed_allocation_is_told))

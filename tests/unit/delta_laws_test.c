@@ -1,0 +1,340 @@
+/* Laws of deltas that need no oracle: a profile against itself counts nothing, prev and delta add up to
+ * cur, how a profile is written does not matter, windows sum to what was counted. */
+#include "delta_stage.h"
+#include "seeds.h"
+#include "wide.h"
+
+/* The delta of two looks from a context of their own; empty where there is none. */
+static buf delta_of(arena *a, const pprofdelta_options *options, buf prev, buf cur)
+{
+    pprofdelta *pd;
+    collector c = {.bytes = buf_begin(a)};
+    pprofdelta_sink sink = collector_sink(&c);
+    if (pprofdelta_new(options, NULL, &pd, NULL) != PPROFDELTA_OK)
+        return c.bytes;
+    if (pprofdelta_base(pd, prev.ptr, prev.len, NULL) == PPROFDELTA_OK)
+        pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
+    pprofdelta_free(pd);
+    return c.bytes;
+}
+
+static const reading_sample *find_sample(const reading *r, const char *key)
+{
+    for (size_t i = 0; i < r->samples_len; i++)
+        if (strcmp(r->samples[i].key, key) == 0)
+            return &r->samples[i];
+    return NULL;
+}
+
+TEST(a_profile_against_itself_counts_nothing)
+{
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 300000);
+        buf first = look_in_order(&s), again = look_in_order(&s);
+        buf out = delta_of(&s.arena, &s.options, first, again);
+        reading r;
+        if (gen_counts(&s.g)) {
+            CHECK_MSG(reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK,
+                      "seed %" PRIu64, seed);
+            for (size_t i = 0; out.len && i < r.samples_len; i++)
+                for (size_t t = 0; t < s.g.m.types_len; t++)
+                    CHECK_MSG(!s.g.is_counter[t] || !r.samples[i].values[t], "seed %" PRIu64, seed);
+        }
+        stage_end(&s);
+    }
+}
+
+/* One sample of cur: is it what prev had, and the delta on top? */
+static bool adds_up(const stage *s, const reading_sample *cur, const reading_sample *prev,
+                    const reading_sample *delta)
+{
+    for (size_t t = 0; t < s->g.m.types_len; t++) {
+        uint64_t sum = delta ? (uint64_t)delta->values[t] : 0;
+        if (s->g.is_counter[t] && prev)
+            sum += (uint64_t)prev->values[t];
+        if ((uint64_t)cur->values[t] != sum)
+            return false;
+    }
+    return true;
+}
+
+TEST(prev_and_delta_add_up_to_cur)
+{
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 400000);
+        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+        buf first = look_in_order(&s);
+        gen_evolve(&s.g, GEN_RENAME | GEN_MOVE | GEN_REORDER | GEN_HEADER);
+        buf second = look_in_order(&s);
+        buf out = delta_of(&s.arena, &s.options, first, second);
+        reading a, b, d;
+        bool readable = reading_make(&s.arena, first.ptr, first.len, &a) == PPROFDELTA_OK &&
+                        reading_make(&s.arena, second.ptr, second.len, &b) == PPROFDELTA_OK &&
+                        reading_make(&s.arena, out.ptr, out.len, &d) == PPROFDELTA_OK;
+        CHECK_MSG(readable || !gen_counts(&s.g), "seed %" PRIu64, seed);
+        for (size_t i = 0; readable && i < b.samples_len; i++) {
+            const reading_sample *cur = &b.samples[i];
+            CHECK_MSG(adds_up(&s, cur, find_sample(&a, cur->key), find_sample(&d, cur->key)),
+                      "seed %" PRIu64 ", sample %zu", seed, i);
+        }
+        for (size_t i = 0; readable && i < d.samples_len; i++)
+            CHECK_MSG(find_sample(&b, d.samples[i].key), "seed %" PRIu64 ", row %zu", seed, i);
+        stage_end(&s);
+    }
+}
+
+/* Two ways to write the same two looks. loosely: samples stand in another order, too. */
+static void check_styles(uint64_t seed, bool loosely)
+{
+    stage s;
+    stage_begin(&s, seed);
+    s.options.flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER; /* may go by the columns' order */
+    const char *said[2];
+    buf looks[2][2];
+    for (size_t l = 0; l < 2; l++) {
+        for (size_t i = 0; i < 2; i++) {
+            serial_style style = serial_draw(&s.rng);
+            style.shuffle_samples = loosely && rng_chance(&s.rng, 70);
+            looks[l][i] = serial_write(&s.arena, &s.g.m, &style);
+        }
+        gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
+    }
+    for (size_t i = 0; i < 2; i++) {
+        buf out = delta_of(&s.arena, &s.options, looks[0][i], looks[1][i]);
+        reading r;
+        if (reading_make(&s.arena, out.ptr, out.len, &r) == PPROFDELTA_OK)
+            said[i] = reading_all(&r, loosely);
+        else
+            said[i] = "refused";
+    }
+    CHECK_MSG(strcmp(said[0], said[1]) == 0, "seed %" PRIu64 ":\n%s\nand\n%s", seed, said[0],
+              said[1]);
+    stage_end(&s);
+}
+
+TEST(how_a_profile_is_written_does_not_matter)
+{
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++)
+        check_styles(seed + 500000, false);
+}
+
+TEST(the_order_of_samples_matters_to_nothing_but_the_order)
+{
+    seed_range range = seeds(8);
+    for (uint64_t seed = range.from; seed < range.to; seed++)
+        check_styles(seed + 600000, true);
+}
+
+TEST(equal_input_gives_equal_bytes)
+{
+    seed_range range = seeds(4);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 700000);
+        buf first = look(&s);
+        gen_evolve(&s.g, GEN_ANYTHING);
+        buf second = look(&s);
+        buf a = delta_of(&s.arena, &s.options, first, second);
+        buf b = delta_of(&s.arena, &s.options, first, second);
+        CHECK_MSG(a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0), "seed %" PRIu64,
+                  seed);
+        stage_end(&s);
+    }
+}
+
+TEST(the_window_after_a_lost_one_covers_both)
+{
+    seed_range range = seeds(4);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 800000);
+        if (s.options.on_reset == PPROFDELTA_ON_RESET_FAIL)
+            s.options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+        buf looks[3];
+        for (size_t i = 0; i < 3; i++) {
+            looks[i] = look(&s);
+            gen_evolve(&s.g, GEN_ANYTHING & ~GEN_CLOCK);
+        }
+        buf whole = delta_of(&s.arena, &s.options, looks[0], looks[2]);
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        pprofdelta_status base, lost, status;
+        twin_base(&t, looks[0], &base);
+        twin_window(&t, looks[1], &lost);
+        twin_abandon(&t);
+        const char *wrong = twin_window(&t, looks[2], &status);
+        AGREE(seed, wrong);
+        CHECK_MSG(base || lost ||
+                      (!status && t.output.len == whole.len &&
+                       memcmp(t.output.ptr, whole.ptr, whole.len) == 0),
+                  "seed %" PRIu64, seed);
+        twin_end(&t);
+        stage_end(&s);
+    }
+}
+
+/* What each sample was reported to have counted, and the most it ever said it had. */
+typedef struct account {
+    const char *key;
+    wide *sum;
+    int64_t *most;
+} account;
+
+typedef struct accounts {
+    account *items;
+    size_t len, cap;
+} accounts;
+
+static account *find_account(stage *s, accounts *all, const char *key)
+{
+    for (size_t i = 0; i < all->len; i++)
+        if (strcmp(all->items[i].key, key) == 0)
+            return &all->items[i];
+    size_t types = s->g.m.types_len;
+    account added = {arena_text(&s->arena, key), ARENA_ARRAY(&s->arena, wide, types),
+                     ARENA_ARRAY(&s->arena, int64_t, types)};
+    for (size_t t = 0; t < types; t++)
+        added.most[t] = INT64_MIN;
+    ARENA_PUSH(&s->arena, all->items, all->len, all->cap, added);
+    return &all->items[all->len - 1];
+}
+
+static void book(stage *s, accounts *all, const reading *cur, const reading *delta)
+{
+    size_t types = s->g.m.types_len;
+    for (size_t i = 0; i < cur->samples_len; i++) {
+        account *a = find_account(s, all, cur->samples[i].key);
+        for (size_t t = 0; t < types; t++)
+            if (cur->samples[i].values[t] > a->most[t])
+                a->most[t] = cur->samples[i].values[t];
+    }
+    for (size_t i = 0; i < delta->samples_len; i++) {
+        account *a = find_account(s, all, delta->samples[i].key);
+        for (size_t t = 0; t < types; t++)
+            a->sum[t] += delta->samples[i].values[t];
+    }
+}
+
+static void check_accounts(const stage *s, const accounts *all, uint64_t seed)
+{
+    for (size_t i = 0; i < all->len; i++)
+        for (size_t t = 0; t < s->g.m.types_len; t++)
+            CHECK_MSG(!s->g.is_counter[t] || all->items[i].sum[t] == all->items[i].most[t],
+                      "seed %" PRIu64 ": %s: column %zu", seed, all->items[i].key, t);
+}
+
+TEST(windows_sum_to_what_was_counted)
+{
+    seed_range range = seeds(3);
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        stage_begin(&s, seed + 900000);
+        s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
+        s.options.first = PPROFDELTA_FIRST_FULL;
+        accounts all = {0};
+        twin t;
+        twin_begin(&t, &s.options, NULL);
+        for (size_t windows = 8; windows && gen_counts(&s.g); windows--) {
+            buf now = look_in_order(&s);
+            pprofdelta_status status;
+            reading cur, delta;
+            const char *wrong = twin_window(&t, now, &status);
+            AGREE(seed, wrong);
+            if (status || reading_make(&s.arena, now.ptr, now.len, &cur) ||
+                reading_make(&s.arena, t.output.ptr, t.output.len, &delta))
+                break;
+            twin_commit(&t);
+            book(&s, &all, &cur, &delta);
+            if (all.len > 2 * cur.samples_len)
+                break; /* from here on the ledger forgets */
+            check_accounts(&s, &all, seed);
+            gen_evolve(&s.g, GEN_DECREASE | GEN_VANISH | GEN_RENAME | GEN_MOVE);
+        }
+        twin_end(&t);
+        stage_end(&s);
+    }
+}
+
+/* As the contract has it: 100, 90, 105 gives 100, 0, 5, whichever way clamping was chosen. */
+TEST(a_decrease_is_made_up_for_before_it_counts_again)
+{
+    static const pprofdelta_on_reset modes[] = {PPROFDELTA_ON_RESET_AUTO,
+                                                PPROFDELTA_ON_RESET_CLAMP};
+    for (size_t i = 0; i < 2; i++) {
+        pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.on_reset = modes[i];
+        build b = {0};
+        build_types(&b, CONTENTION_TYPES);
+        model_sample *sample = build_sample(&b, "leaf main", "100 0");
+        scene s;
+        scene_begin(&s, &options);
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 100 0");
+        sample->values[0] = 90;
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "");
+        CHECK(s.report.clamped == 1 && s.report.types[0].clamped.lo == 10);
+        sample->values[0] = 105;
+        CHECK_STR(scene_window(&s, build_bytes(&b)), "leaf;main 5 0");
+        scene_end(&s);
+        build_free(&b);
+    }
+}
+
+/* One deep stack, and every other that comes of it when its leaf changes places with a frame. */
+TEST(the_order_of_frames_matters_however_far_apart)
+{
+    enum { DEPTH = 700 };
+    build b = {0};
+    build_types(&b, CONTENTION_TYPES);
+    model_location *frames[DEPTH];
+    for (uint64_t d = 0; d < DEPTH; d++)
+        frames[d] = build_bare(&b, "frame", NULL, 0x1000 + d);
+    for (size_t d = 0; d < DEPTH; d++) {
+        model_sample *sample = build_sample(&b, "", "1 1");
+        sample->depth = DEPTH;
+        sample->stack = ARENA_ARRAY(&b.arena, model_location *, DEPTH);
+        memcpy(sample->stack, frames, sizeof frames);
+        sample->stack[0] = frames[d];
+        sample->stack[d] = frames[0];
+    }
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, build_bytes(&b));
+    CHECK(s.status == PPROFDELTA_OK);
+    CHECK(s.report.fresh == DEPTH && s.report.duplicates == 0);
+    scene_end(&s);
+    build_free(&b);
+}
+
+/* Equal numbers of labels, the same ones, but not equally often; and none where two are equal. */
+TEST(labels_are_a_multiset)
+{
+    static const char *const sets[] = {"aab", "abb", "aaa", "bbb", "aacc", "bbcc", "", "aa", "bb"};
+    enum { SETS = sizeof sets / sizeof *sets };
+    build b = {0};
+    build_types(&b, CONTENTION_TYPES);
+    for (size_t i = 0; i < SETS; i++) {
+        model_sample *sample = build_sample(&b, "leaf", "1 1");
+        for (const char *c = sets[i]; *c; c++)
+            build_label(&b, sample, "key", arena_format(&b.arena, "%c", *c), 0, "");
+    }
+    scene s;
+    scene_begin(&s, NULL);
+    scene_window(&s, build_bytes(&b));
+    CHECK(s.status == PPROFDELTA_OK);
+    CHECK(s.report.fresh == SETS && s.report.duplicates == 0);
+    scene_end(&s);
+    build_free(&b);
+}
+
+TEST_MAIN(CASE(a_profile_against_itself_counts_nothing), CASE(prev_and_delta_add_up_to_cur),
+          CASE(how_a_profile_is_written_does_not_matter),
+          CASE(the_order_of_samples_matters_to_nothing_but_the_order),
+          CASE(equal_input_gives_equal_bytes), CASE(the_window_after_a_lost_one_covers_both),
+          CASE(windows_sum_to_what_was_counted),
+          CASE(a_decrease_is_made_up_for_before_it_counts_again),
+          CASE(the_order_of_frames_matters_however_far_apart), CASE(labels_are_a_multiset))

@@ -1,0 +1,182 @@
+/* What a batch looks like as a profile: its stamp, symbols and mappings, its size; and who may do what
+ * while it is written. */
+#include "heap_scene.h"
+#include "reading.h"
+
+#include <dlfcn.h>
+
+/* The sink holds no lock: it may look, and end the batch; only another write has to wait. */
+static int nosy(void *cookie, const void *data, size_t len)
+{
+    scene *s = cookie;
+    pprofdelta_heap_stats stats;
+    (void)data, (void)len;
+    pprofdelta_heap_get_stats(s->heap, &stats);
+    track(s, 9);
+    CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &s->sink, NULL) ==
+          PPROFDELTA_E_USAGE);
+    pprofdelta_heap_acknowledge(s->heap);
+    return 0;
+}
+
+TEST(the_sink_holds_no_lock)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){0});
+    begun(&s, 1);
+    pprofdelta_sink sink = {nosy, &s};
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    live_profile p = sent(&s, 2);
+    CHECK(is(&p, "delta", 1, 2, 1, 2) && p.sums.len == 1);
+    end(&s);
+}
+
+TEST(the_stamp_can_be_left_out)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_NO_STAMP, .period = 4096});
+    track(&s, 1);
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    reading r;
+    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    CHECK(r.view->n_comment == 0 && r.samples_len == 1 && r.view->period == 4096);
+    CHECK_STR(reading_string(&r, r.view->default_sample_type), "inuse_space");
+    CHECK_STR(reading_string(&r, r.view->period_type->type), "space");
+    CHECK_STR(reading_string(&r, r.view->period_type->unit), "bytes");
+    end(&s);
+}
+
+/* A full profile counts from the beginning and may be the input of a delta; the others may not. */
+TEST(the_parsed_door_knows_a_delta_by_its_stamp)
+{
+    scene s;
+    pprofdelta *pd;
+    pprofdelta_census census;
+    begin(&s, (pprofdelta_heap_options){0});
+    CHECK(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    track(&s, 1);
+    static const int stamped[] = {0, 0, 1, 1};
+    for (int i = 0; i < 4; i++) {
+        if (i % 2 == 0)
+            begun(&s, i);
+        CHECK(pprofdelta_heap_write(s.heap, (pprofdelta_heap_inuse)(i % 2), &s.sink, NULL) ==
+              PPROFDELTA_OK);
+        CHECK(pprofdelta_check(pd, s.mail.bytes, s.mail.len, &census, NULL) == PPROFDELTA_OK);
+        CHECK_MSG(census.is_stamped == stamped[i], "%d", i);
+        CHECK(pprofdelta_base(pd, s.mail.bytes, s.mail.len, NULL) ==
+              (stamped[i] ? PPROFDELTA_E_STAMPED : PPROFDELTA_OK));
+        if (i % 2)
+            pprofdelta_heap_acknowledge(s.heap);
+    }
+    pprofdelta_free(pd);
+    end(&s);
+}
+
+static size_t two_frames(void *cookie, uint64_t address, pprofdelta_heap_frame *frames, size_t cap)
+{
+    ++*(size_t *)cookie;
+    if (address % 2 || cap < 2)
+        return 0;
+    frames[0] = (pprofdelta_heap_frame){.function = "inlined", .file = "a.c", .line = 3};
+    frames[1] = (pprofdelta_heap_frame){
+        .function = "outer", .system_name = "_Zouter", .file = "a.c", .line = 9, .start_line = 7};
+    return 2;
+}
+
+TEST(a_symbolizer_is_asked_once_for_an_address)
+{
+    scene s;
+    size_t calls = 0;
+    begin(&s, (pprofdelta_heap_options){.symbolize = two_frames, .symbolize_cookie = &calls});
+    for (size_t i = 0; i < 50; i++)
+        track(&s, i);
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    CHECK(calls == 51); /* 50 leaves and the frame below them all */
+    reading r;
+    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    size_t with_lines = 0;
+    for (size_t i = 0; i < r.view->n_location; i++) {
+        const Pd__View__Location *l = r.view->location[i];
+        CHECK(l->n_line == (l->address % 2 ? 0 : 2));
+        if (l->n_line != 2)
+            continue;
+        with_lines++;
+        CHECK(l->line[0]->line == 3 && l->line[1]->line == 9);
+    }
+    CHECK(with_lines == 26 && r.view->n_function == 2);
+    end(&s);
+}
+
+static const Pd__View__Mapping *mapping_of(const Pd__View__Profile *p, uint64_t address)
+{
+    for (size_t i = 0; i < p->n_location; i++)
+        for (size_t j = 0; p->location[i]->address == address && j < p->n_mapping; j++)
+            if (p->mapping[j]->id == p->location[i]->mapping_id)
+                return p->mapping[j];
+    return NULL;
+}
+
+static int a_function(void)
+{
+    return 1;
+}
+
+/* The program's own code and a library's are told apart, by name; an address that is in no file is
+ * without a mapping; the program is the first mapping, as pprof takes it. */
+TEST(addresses_have_their_mappings)
+{
+    scene s;
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    *&s = (scene){0};
+    s.mail.arena = &s.arena;
+    s.sink = live_sink(&s.mail);
+    REQUIRE(pprofdelta_heap_new(&options, &s.heap, NULL) == PPROFDELTA_OK);
+    uint64_t here = (uint64_t)(uintptr_t)&a_function,
+             theirs_at = (uint64_t)(uintptr_t)dlsym(NULL, "getppid");
+    uint64_t stack[] = {theirs_at, here, 16};
+    pprofdelta_heap_event event = {.ptr = &s, .weight = {1, 1}, .stack = stack, .depth = 3};
+    CHECK(a_function() && pprofdelta_heap_track(s.heap, &event));
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    reading r;
+    REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+    const Pd__View__Mapping *ours = mapping_of(r.view, here),
+                            *theirs = mapping_of(r.view, theirs_at);
+    REQUIRE(ours && theirs && ours != theirs);
+    CHECK(ours == r.view->mapping[0] && !mapping_of(r.view, 16));
+    CHECK(strstr(reading_string(&r, ours->filename), "heap_profile_test"));
+    CHECK(ours->memory_start <= here && here < ours->memory_limit);
+    CHECK(theirs->memory_start <= theirs_at && theirs_at < theirs->memory_limit);
+    pprofdelta_heap_note_mappings(s.heap);
+    end(&s);
+}
+
+static int take_nothing(void *cookie, const void *data, size_t len)
+{
+    (void)data;
+    *(size_t *)cookie = len;
+    return 0;
+}
+
+/* In the steady state nothing is mapped for tracking, and a batch without changes is small. */
+TEST(a_batch_without_changes_is_small)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){0});
+    for (size_t i = 0; i < 5000; i++)
+        track(&s, i);
+    sent(&s, 1);
+    begun(&s, 2);
+    size_t len = 0;
+    pprofdelta_sink sink = {take_nothing, &len};
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
+    CHECK_MSG(len < 300, "%zu bytes", len);
+    end(&s);
+}
+
+TEST_MAIN(CASE(the_sink_holds_no_lock), CASE(the_stamp_can_be_left_out),
+          CASE(the_parsed_door_knows_a_delta_by_its_stamp),
+          CASE(a_symbolizer_is_asked_once_for_an_address), CASE(addresses_have_their_mappings),
+          CASE(a_batch_without_changes_is_small))
