@@ -102,3 +102,25 @@ void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size)
     old = NULL;
     memcpy(ptr, &old, sizeof old);
 }
+
+pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
+                               uint64_t max_memory, void *object, size_t size,
+                               pprofdelta_error *err)
+{
+    void *made = NULL;
+    size_t cap = 0;
+    pd_mem_init(mem, allocator, max_memory ? max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta_status status = pd_mem_reserve(mem, &made, &cap, 1, size, err);
+    if (status)
+        return status;
+    memset(made, 0, size);
+    memcpy(object, &made, sizeof made);
+    return PPROFDELTA_OK;
+}
+
+void pd_mem_end(const pd_mem *mem, void *object, size_t size)
+{
+    pd_mem last = *mem; /* *mem goes with the object */
+    size_t cap = 1;
+    pd_mem_release(&last, &object, &cap, size);
+}

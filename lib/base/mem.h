@@ -21,6 +21,16 @@ typedef struct pd_mem {
 
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
+/* For an object that lives in memory of its own: *mem begins, and `object`, a pointer to one of `size`
+ * bytes, is set to them, cleared; *mem then becomes the object's. max_memory 0: the default. On
+ * failure nothing is held and the pointer stays. */
+pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
+                               uint64_t max_memory, void *object, size_t size,
+                               pprofdelta_error *err);
+
+/* Gives such an object back, the last thing that its memory holds. */
+void pd_mem_end(const pd_mem *mem, void *object, size_t size);
+
 /* Makes *ptr (NULL or from here, holding *cap elements) hold at least `need` elements of `size`
  * bytes, growing geometrically. New space is not cleared. On failure both stay as they were. */
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,

@@ -52,13 +52,10 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     if (status)
         return status;
     pd_mem mem;
-    pd_mem_init(&mem, allocator, o.max_memory ? o.max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
     pprofdelta *pd = NULL;
-    size_t cap = 0;
-    status = pd_mem_reserve(&mem, &pd, &cap, 1, sizeof *pd, err);
+    status = pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err);
     if (status)
         return status;
-    memset(pd, 0, sizeof *pd);
     pd->mem = mem;
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
@@ -96,9 +93,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_look_release(&pd->prev, mem);
     pd_compact_release(&pd->compact, mem);
     pd_look_release(&pd->proof, mem);
-    pd_mem last = *mem;
-    size_t cap = 1;
-    pd_mem_release(&last, &pd, &cap, sizeof *pd);
+    pd_mem_end(mem, pd, sizeof *pd);
 }
 
 void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)

@@ -82,17 +82,13 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     if (status)
         return status;
     pd_mem mem;
-    uint64_t limit = options->max_memory ? options->max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY;
-    pd_mem_init(&mem, allocator, limit);
     pprofdelta_builder *b = NULL;
-    size_t cap = 0;
-    status = pd_mem_reserve(&mem, &b, &cap, 1, sizeof *b, err);
+    status = pd_mem_begin(&mem, allocator, options->max_memory, &b, sizeof *b, err);
     if (status)
         return status;
-    memset(b, 0, sizeof *b);
     b->mem = mem;
     b->allocator = mem.allocator;
-    b->max_memory = limit;
+    b->max_memory = mem.limit;
     b->flags = options->flags;
     b->types = options->types_len;
     b->has_period_type = options->period_type || options->period_unit;
@@ -102,7 +98,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->pid = getpid();
     b->from_nanos = pd_builder_now();
     pd_stack_numbers_init(&b->numbers);
-    pd_mem_init(&b->export_mem, &b->allocator, limit);
+    pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
     begin_collected(b, &b->spare);
     begin_collected(b, &b->outgoing);
     for (size_t i = 0; i < PD_SHARDS; i++)
@@ -141,9 +137,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_compact_release(&b->compact, &b->export_mem);
     pd_deflater_fini(&b->deflater, &b->export_mem);
     pd_buffer_release(&b->mem, &b->text);
-    pd_mem last = b->mem;
-    size_t cap = 1;
-    pd_mem_release(&last, &b, &cap, sizeof *b);
+    pd_mem_end(&b->mem, b, sizeof *b);
 }
 
 /* ---- the pool ---------------------------------------------------------------------------------- */

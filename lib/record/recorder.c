@@ -128,13 +128,10 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
         return status;
     fill_kind(&o);
     pd_mem mem;
-    pd_mem_init(&mem, allocator, o.max_memory ? o.max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
     pprofdelta_recorder *r = NULL;
-    size_t cap = 0;
-    status = pd_mem_reserve(&mem, &r, &cap, 1, sizeof *r, err);
+    status = pd_mem_begin(&mem, allocator, o.max_memory, &r, sizeof *r, err);
     if (status)
         return status;
-    memset(r, 0, sizeof *r);
     r->mem = mem;
     r->flags = o.flags;
     r->kind = o.kind;
@@ -177,9 +174,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
     pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);
     pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
-    pd_mem last = *mem;
-    size_t cap = 1;
-    pd_mem_release(&last, &r, &cap, sizeof *r);
+    pd_mem_end(mem, r, sizeof *r);
 }
 
 /* ---- begin ------------------------------------------------------------------------------------- */
