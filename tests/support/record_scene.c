@@ -144,3 +144,9 @@ const char *record_window(record_scene *s)
         pprofdelta_recorder_abandon(s->recorder);
     return line;
 }
+
+const char *record_next(record_scene *s, size_t row, const char *values)
+{
+    record_set(s, row, values);
+    return record_window(s);
+}

@@ -42,7 +42,10 @@ void record_set(record_scene *s, size_t row, const char *values);
 /* A window of all records, remembered if it is OK: its rows, or "[what was wrong]". */
 const char *record_window(record_scene *s);
 
-/* The same without its end. */
+/* The same once the process has counted so many at `row`. */
+const char *record_next(record_scene *s, size_t row, const char *values);
+
+/* A window without its end. */
 const char *record_pending(record_scene *s);
 
 #endif

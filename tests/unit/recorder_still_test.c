@@ -89,12 +89,10 @@ TEST(where_most_stands_still_a_decrease_is_a_decrease)
         record(&s, arena_format(&s.arena, "f%d", i), 0, "100 100 0 0");
     record(&s, "a", 0, "1000 1000 0 0");
     record_window(&s);
-    record_set(&s, 50, "10 10 0 0");
-    CHECK_STR(record_window(&s), "");
+    CHECK_STR(record_next(&s, 50, "10 10 0 0"), "");
     CHECK(s.report.restart == PPROFDELTA_RESTART_NONE && s.report.clamped == 1);
     CHECK(s.report.matched == 51);
-    record_set(&s, 50, "1001 1001 0 0");
-    CHECK_STR(record_window(&s), "a 1 1 0 0");
+    CHECK_STR(record_next(&s, 50, "1001 1001 0 0"), "a 1 1 0 0");
     record_end(&s);
 }
 
@@ -151,8 +149,7 @@ TEST(what_is_hidden_later_is_hidden)
     s.words[0] = "_a";
     pprofdelta_recorder_forget_symbols(s.recorder);
     CHECK_STR(record_window(&s), "main 1 1 0 0"); /* another stack */
-    record_set(&s, 0, "3 3 0 0");
-    CHECK_STR(record_window(&s), "main 2 2 0 0");
+    CHECK_STR(record_next(&s, 0, "3 3 0 0"), "main 2 2 0 0");
     record_end(&s);
 }
 

@@ -18,8 +18,7 @@ TEST(records_of_zeros_are_ignored)
     record(&s, "fresh main", 0, "0 0 0 0");
     CHECK_STR(record_window(&s), "");
     CHECK(s.report.samples_in == 1 && s.report.fresh == 0);
-    record_set(&s, 0, "1 16 1 16");
-    CHECK_STR(record_window(&s), "fresh;main 1 16 1 16");
+    CHECK_STR(record_next(&s, 0, "1 16 1 16"), "fresh;main 1 16 1 16");
     record_end(&s);
 }
 
@@ -39,8 +38,7 @@ TEST(freed_gives_nothing)
     record_begin(&s);
     record(&s, "a main", 16, "3 48 3 48");
     record_window(&s);
-    record_set(&s, 0, "3 48 0 0");
-    CHECK_STR(record_window(&s), "");
+    CHECK_STR(record_next(&s, 0, "3 48 0 0"), "");
     record_end(&s);
 }
 
@@ -50,8 +48,7 @@ TEST(five_to_eight_is_three)
     record_begin(&s);
     record(&s, "a main", 16, "5 80 0 0");
     record_window(&s);
-    record_set(&s, 0, "8 128 0 0");
-    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 0 0");
+    CHECK_STR(record_next(&s, 0, "8 128 0 0"), "a;main {bytes=16} 3 48 0 0");
     record_end(&s);
 }
 
@@ -67,8 +64,7 @@ TEST(duplicates_add_up_and_block_sizes_stay_apart)
     const Pd__View__Label *label = s.out.view->sample[0]->label[0];
     CHECK_STR(reading_string(&s.out, label->num_unit), "bytes");
     record_set(&s, 2, "3 48 0 0");
-    record_set(&s, 0, "1 16 0 0");
-    CHECK_STR(record_window(&s), "a;main {bytes=16} 1 16 0 0");
+    CHECK_STR(record_next(&s, 0, "1 16 0 0"), "a;main {bytes=16} 1 16 0 0");
     record_end(&s);
 }
 
@@ -80,12 +76,9 @@ TEST(what_goes_back_and_forth_is_counted_once)
     s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
     record(&s, "a", 0, "10 10 0 0");
     record_window(&s);
-    record_set(&s, 0, "8 8 0 0");
-    CHECK_STR(record_window(&s), "");
-    record_set(&s, 0, "9 9 0 0");
-    CHECK_STR(record_window(&s), "");
-    record_set(&s, 0, "12 12 0 0");
-    CHECK_STR(record_window(&s), "a 2 2 0 0");
+    CHECK_STR(record_next(&s, 0, "8 8 0 0"), "");
+    CHECK_STR(record_next(&s, 0, "9 9 0 0"), "");
+    CHECK_STR(record_next(&s, 0, "12 12 0 0"), "a 2 2 0 0");
     record_end(&s);
 }
 
@@ -177,8 +170,7 @@ TEST(a_change_of_rate_scales_what_comes_after_it)
     CHECK_STR(record_window(&s),
               arena_format(&s.arena, "a {bytes=1024} %lld %lld 0 0", now, bytes));
     s.look.period = 0; /* everything is taken from now on */
-    record_set(&s, 0, "21 21504 0 0");
-    CHECK_STR(record_window(&s), "a {bytes=1024} 1 1024 0 0");
+    CHECK_STR(record_next(&s, 0, "21 21504 0 0"), "a {bytes=1024} 1 1024 0 0");
     record_end(&s);
 }
 
@@ -194,10 +186,8 @@ TEST(contention_is_scaled_by_clock_and_fraction)
     CHECK_STR(reading_string(&s.out, s.out.view->period_type->type), "contentions");
     record_set(&s, 0, "4 9001"); /* a third of a nanosecond, times five */
     CHECK_STR(record_window(&s), "lock;main 5 2");
-    record_set(&s, 0, "4 9002");
-    CHECK_STR(record_window(&s), "lock;main 0 1");
-    record_set(&s, 0, "4 9003");
-    CHECK_STR(record_window(&s), "lock;main 0 2");
+    CHECK_STR(record_next(&s, 0, "4 9002"), "lock;main 0 1");
+    CHECK_STR(record_next(&s, 0, "4 9003"), "lock;main 0 2");
     record_end(&s);
 }
 
@@ -279,12 +269,9 @@ TEST(types_may_have_scales_of_their_own)
     CHECK_STR(reading_string(&s.out, s.out.view->default_sample_type), "calls");
     CHECK(!s.out.view->period_type);
     s.look.scales = scales;
-    record_set(&s, 0, "7 4 6");
-    CHECK_STR(record_window(&s), "a 14 1 1");
-    record_set(&s, 0, "0 4 7");
-    CHECK_STR(record_window(&s), ""); /* the other half */
-    record_set(&s, 0, "0 4 8");
-    CHECK_STR(record_window(&s), "a 0 0 1");
+    CHECK_STR(record_next(&s, 0, "7 4 6"), "a 14 1 1");
+    CHECK_STR(record_next(&s, 0, "0 4 7"), ""); /* the other half */
+    CHECK_STR(record_next(&s, 0, "0 4 8"), "a 0 0 1");
     record_end(&s);
 }
 
@@ -465,8 +452,7 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     int64_t now = s.out.view->time_nanos;
     CHECK(now > INT64_C(1700000000000000000) && s.out.view->duration_nanos == now - 1);
     s.look.time_nanos = 5; /* set back */
-    record_set(&s, 0, "6 6 0 0");
-    CHECK_STR(record_window(&s), "a 1 1 0 0");
+    CHECK_STR(record_next(&s, 0, "6 6 0 0"), "a 1 1 0 0");
     CHECK(s.out.view->duration_nanos == 0);
     record_end(&s);
 }
