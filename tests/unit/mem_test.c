@@ -219,6 +219,34 @@ TEST(no_process_has_more_than_its_addresses)
     }
 }
 
+TEST(an_object_lives_in_its_own_memory)
+{
+    typedef struct object {
+        pd_mem mem;
+        int64_t zeros[9];
+    } object;
+    tracker t = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&t);
+    pprofdelta_error err = {0};
+    pd_mem mem;
+    object *o = NULL;
+    REQUIRE(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_OK);
+    o->mem = mem;
+    CHECK(mem.used == sizeof *o && t.live == sizeof *o);
+    CHECK(sizeof(void *) < 8 || mem.limit == PPROFDELTA_DEFAULT_MAX_MEMORY);
+    for (size_t i = 0; i < 9; i++)
+        CHECK(o->zeros[i] == 0);
+    pd_mem_end(&o->mem, o, sizeof *o);
+    CHECK(t.live == 0);
+    o = NULL;
+    CHECK(pd_mem_begin(&mem, &allocator, sizeof *o - 1, &o, sizeof *o, &err) ==
+              PPROFDELTA_E_LIMIT &&
+          err.status == PPROFDELTA_E_LIMIT);
+    t.fail_at = t.calls + 1;
+    CHECK(pd_mem_begin(&mem, &allocator, 0, &o, sizeof *o, NULL) == PPROFDELTA_E_MEMORY);
+    CHECK(!o && t.live == 0);
+}
+
 TEST(a_buffer_has_the_room_it_was_asked_for)
 {
     tracker t = {0};
@@ -244,4 +272,4 @@ TEST_MAIN(CASE(what_is_held_is_counted), CASE(growing_one_by_one_moves_rarely),
           CASE(what_fits_already_costs_nothing), CASE(near_the_limit_only_what_is_needed_is_taken),
           CASE(sizes_that_cannot_be_are_refused), CASE(a_failed_allocation_changes_nothing),
           CASE(without_an_allocator_there_is_malloc), CASE(no_process_has_more_than_its_addresses),
-          CASE(a_buffer_has_the_room_it_was_asked_for))
+          CASE(an_object_lives_in_its_own_memory), CASE(a_buffer_has_the_room_it_was_asked_for))
