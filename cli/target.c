@@ -65,6 +65,8 @@ static int map_image(const char *path, image *out)
     if (fd < 0)
         return errno;
     int error = fstat(fd, &out->status) ? errno : 0;
+    if (!error && (uint64_t)out->status.st_size > PTRDIFF_MAX)
+        error = EFBIG; /* addresses may be narrower than off_t */
     out->len = error ? 0 : (size_t)out->status.st_size;
     if (out->len) {
         void *bytes = mmap(NULL, out->len, PROT_READ, MAP_PRIVATE, fd, 0);
