@@ -35,7 +35,8 @@ typedef struct trial {
     /* What the sum should be. */
     live_sums before, sums; /* without the last profile, and with it */
     bool has_any, is_live, has_gap, is_over;
-    bool is_wild; /* other types than these */
+    bool is_wild;          /* other types than these */
+    pprofdelta_stamp last; /* of the last that counts */
 } trial;
 
 static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"},
@@ -181,6 +182,25 @@ static bool read_sums(trial *t, buf profile, reading *r, live_sums *out)
     return true;
 }
 
+/* What a way of joining says of the two stamps. */
+static void require_joint(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint joint)
+{
+    bool is_same = next->sequence == last->sequence && next->from_nanos == last->from_nanos;
+    if (joint == PPROFDELTA_JOINT_NEXT)
+        require(next->from_nanos == last->to_nanos && (!is_same || !next->sequence));
+    if (joint == PPROFDELTA_JOINT_AGAIN)
+        require(is_same && next->to_nanos >= last->to_nanos);
+    if (joint == PPROFDELTA_JOINT_STALE)
+        require(is_same && next->to_nanos < last->to_nanos);
+    if (joint == PPROFDELTA_JOINT_RESTART)
+        require(next->restart);
+    if (joint == PPROFDELTA_JOINT_RESYNC)
+        require(next->live == PPROFDELTA_LIVE_FULL);
+    if (joint == PPROFDELTA_JOINT_GAP)
+        require(next->live && last->live);
+}
+
 /* The profile joined, in this way. */
 static void join(trial *t, pprofdelta_joint joint)
 {
@@ -190,10 +210,12 @@ static void join(trial *t, pprofdelta_joint joint)
     require(!pprofdelta_check(t->looker, t->profile.ptr, t->profile.len, &census, NULL));
     bool is_first = joint == PPROFDELTA_JOINT_FIRST, is_live = census.stamp.live;
     require(is_first == !t->has_any);
+    require_joint(&t->last, &census.stamp, joint);
     t->has_any = true;
     t->has_gap |= joint == PPROFDELTA_JOINT_GAP;
     if (joint == PPROFDELTA_JOINT_GAP || joint == PPROFDELTA_JOINT_STALE)
         return;
+    t->last = census.stamp;
     t->is_wild |= !read_sums(t, t->profile, &r, &own);
     if (is_first)
         t->is_live = is_live;
