@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <sys/stat.h>
 
+/* What the thread has come to: the tables are there, and it goes on with the samples; or they are not. */
+enum { AT_WORK, READY, FAILED };
+
 /* Where two threads begin to pay, in bytes of compressed file. */
 enum { LARGE = 256 * 1024 };
 
@@ -22,17 +25,27 @@ static bool has_room_for_two(uint64_t limit)
            sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
+static bool open_ahead(cli_ahead *a)
+{
+    bool is_own = a->in == &a->file;
+    if ((is_own && !cli_input_try(&a->file, a->file.name, a->limit)) ||
+        pd_ahead_open(&a->state, a->in->bytes, a->in->len) != PPROFDELTA_OK)
+        return false;
+    if (is_own && !pd_ahead_borrows(&a->state)) /* it is inflated, and room is needed */
+        cli_input_release(&a->file);
+    return pd_ahead_feed(&a->state) == PPROFDELTA_OK;
+}
+
 static void *read_ahead(void *cookie)
 {
     cli_ahead *a = cookie;
-    bool is_own = a->in == &a->file;
-    if (is_own && !cli_input_try(&a->file, a->file.name, a->limit))
-        return NULL;
-    if (pd_ahead_open(&a->state, a->in->bytes, a->in->len) != PPROFDELTA_OK)
-        return NULL;
-    if (is_own && !pd_ahead_borrows(&a->state)) /* it is inflated, and room is needed */
-        cli_input_release(&a->file);
-    a->is_ready = pd_ahead_read(&a->state) == PPROFDELTA_OK;
+    bool is_good = open_ahead(a);
+    pthread_mutex_lock(&a->lock);
+    a->progress = is_good ? READY : FAILED;
+    pthread_cond_signal(&a->changed);
+    pthread_mutex_unlock(&a->lock);
+    if (is_good)
+        pd_ahead_read(&a->state);
     return NULL;
 }
 
@@ -43,18 +56,22 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
     a->has_begun = true;
     sigset_t all, before; /* signals are for the first thread, which knows when they may come */
     sigfillset(&all);
+    a->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+    a->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
+    a->progress = AT_WORK;
     pthread_sigmask(SIG_SETMASK, &all, &before);
     a->is_running = pthread_create(&a->thread, NULL, read_ahead, a) == 0;
     pthread_sigmask(SIG_SETMASK, &before, NULL);
 }
 
-void cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
+bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
 {
     if (!is_large(path) || !has_room_for_two(limit))
-        return;
+        return false;
     a->file.name = path;
     a->limit = limit;
     start(a, context, &a->file);
+    return true;
 }
 
 void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uint64_t limit)
@@ -65,19 +82,31 @@ void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uin
 
 bool cli_ahead_wait(cli_ahead *a)
 {
+    if (!a->is_running)
+        return false;
+    pthread_mutex_lock(&a->lock);
+    while (a->progress == AT_WORK)
+        pthread_cond_wait(&a->changed, &a->lock);
+    pthread_mutex_unlock(&a->lock);
+    return a->progress == READY;
+}
+
+void cli_ahead_join(cli_ahead *a)
+{
+    if (cli_ahead_wait(a))
+        pd_ahead_stop(&a->state);
     if (a->is_running)
         pthread_join(a->thread, NULL);
     a->is_running = false;
-    return a->is_ready;
 }
 
 bool cli_ahead_end(cli_ahead *a, pprofdelta *context)
 {
     bool had_begun = a->has_begun;
-    cli_ahead_wait(a);
+    cli_ahead_join(a);
     if (had_begun)
         pd_ahead_end(&a->state, context);
     cli_input_free(&a->file);
-    a->has_begun = a->is_ready = false;
+    a->has_begun = false;
     return had_begun;
 }

@@ -16,17 +16,24 @@ typedef struct cli_ahead {
     cli_input file; /* what `in` points at, where the thread reads it */
     uint64_t limit;
     pthread_t thread;
-    bool has_begun, is_running, is_ready;
+    pthread_mutex_t lock;
+    pthread_cond_t changed;
+    int progress; /* under the lock */
+    bool has_begun, is_running;
 } cli_ahead; /* zero it to begin */
 
-/* Begins to read the file at path, if that may pay; the limit of memory tells who asked for less. */
-void cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
+/* Begins to read the file at path, if that may pay, and tells; the limit of memory tells who asked
+ * for less. */
+bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
 
 /* The same for what is in memory, and stays the caller's. */
 void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit);
 
-/* Waits; true where the window can be made of it. Why it can not, the ordinary way finds out. */
+/* Waits until it has come to the samples; true where the window can be made of it. Why it can not, the ordinary way finds out. */
 bool cli_ahead_wait(cli_ahead *ahead);
+
+/* Waits until the thread is gone; what it read stays. */
+void cli_ahead_join(cli_ahead *ahead);
 
 /* Waits, and gives everything back; false where there was nothing. */
 bool cli_ahead_end(cli_ahead *ahead, pprofdelta *context);

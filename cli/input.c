@@ -20,6 +20,11 @@ bool cli_input_is_stdin(const char *path)
     return !strcmp(path, "-");
 }
 
+const char *cli_input_name(const char *path)
+{
+    return cli_input_is_stdin(path) ? "(stdin)" : path;
+}
+
 /* What can be wrong, beside what errno has words for. */
 enum { TOO_LARGE = -1 };
 
@@ -92,11 +97,11 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
     const char *doing = "read";
     int wrong;
     *in = (cli_input){.name = path};
-    cli_progress_say("reading", cli_input_is_stdin(path) ? "(stdin)" : path);
+    in->name = cli_input_name(path);
+    cli_progress_say("reading", in->name);
     if (!cli_input_is_stdin(path)) {
         wrong = read_file(in, path, limit, &doing);
     } else {
-        in->name = "(stdin)";
         if (isatty(STDIN_FILENO))
             return cli_usage("(stdin): is a terminal; a profile comes from a file or a pipe");
         wrong = read_all(in, STDIN_FILENO, limit);

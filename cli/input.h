@@ -19,6 +19,9 @@ typedef struct cli_input {
 /* Whether a path means stdin. */
 bool cli_input_is_stdin(const char *path);
 
+/* What messages call it. */
+const char *cli_input_name(const char *path);
+
 /* Reads path whole, at most `limit` bytes, into *in, which is to be freed whatever is returned.
  * Prints what went wrong; returns an exit code. */
 int cli_input_read(cli_input *in, const char *path, uint64_t limit);

@@ -69,11 +69,36 @@ static int new_context(run *r)
     return cli_library_error("options", &err);
 }
 
-/* The other processor reads the profile meanwhile. */
-static int load(run *r)
+/* The other processor reads the profile while this one waits for the state, and loads it. */
+static int read_cur(run *r)
 {
-    cli_ahead_start(&r->ahead, r->context, &r->cur, r->options->library.max_memory);
-    return cli_state_load(&r->state, r->context);
+    const cli_options *o = r->options;
+    uint64_t limit = o->library.max_memory;
+    r->cur.name = cli_input_name(o->cur);
+    if (cli_ahead_start_file(&r->ahead, r->context, o->cur, limit))
+        return CLI_DONE;
+    int code = cli_input_read(&r->cur, o->cur, limit);
+    if (!code)
+        cli_ahead_start(&r->ahead, r->context, &r->cur, limit);
+    return code;
+}
+
+/* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
+static int make_window(run *r, const pprofdelta_sink *sink, pprofdelta_status *status,
+                       pprofdelta_error *err)
+{
+    if (cli_ahead_wait(&r->ahead)) {
+        *status = pd_ahead_window(r->context, &r->ahead.state, sink, &r->report, err);
+        cli_ahead_join(&r->ahead); /* there will be only one who forks */
+        return CLI_DONE;
+    }
+    cli_ahead_end(&r->ahead, r->context);
+    int code = r->cur.bytes
+                   ? CLI_DONE
+                   : cli_input_read(&r->cur, r->options->cur, r->options->library.max_memory);
+    if (!code)
+        *status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, sink, &r->report, err);
+    return code;
 }
 
 static int compute(run *r)
@@ -83,12 +108,9 @@ static int compute(run *r)
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
     pprofdelta_status status;
-    if (cli_ahead_wait(&r->ahead)) {
-        status = pd_ahead_window(r->context, &r->ahead.state, &sink, &r->report, &err);
-    } else {
-        cli_ahead_end(&r->ahead, r->context);
-        status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, &r->report, &err);
-    }
+    int code = make_window(r, &sink, &status, &err);
+    if (code)
+        return code;
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
     if (status)
@@ -129,9 +151,9 @@ static int perform(run *r)
         return code;
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
-    if ((code = cli_input_read(&r->cur, o->cur, o->library.max_memory)) ||
-        (code = cli_state_open(&r->state, o->state, how_to_wait(o))) || (code = new_context(r)) ||
-        (code = load(r)) || (code = compute(r)) ||
+    if ((code = new_context(r)) || (code = read_cur(r)) ||
+        (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
+        (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
         (code = cli_state_prepare(&r->state, r->context)) || (code = deliver(r)) ||
         (code = cli_state_move(&r->state)))
         return code;

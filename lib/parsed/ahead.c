@@ -24,24 +24,25 @@ bool pd_ahead_borrows(const pd_ahead *a)
     return a->look.tables.bytes.ptr != a->look.inflated.ptr;
 }
 
-pprofdelta_status pd_ahead_read(pd_ahead *a)
+pprofdelta_status pd_ahead_feed(pd_ahead *a)
 {
-    pd_look *look = &a->look;
-    a->keys.len = 0;
-    pprofdelta_status status = pd_mem_reserve(&a->mem, &a->keys.keys, &a->keys.cap,
-                                              look->tables.samples, sizeof *a->keys.keys, NULL);
-    if (status)
-        return status;
-    pd_columns as_they_come = {.len = look->tables.types_len};
-    for (size_t i = 0; i < as_they_come.len; i++)
-        as_they_come.slot[i] = (uint8_t)i;
-    return pd_samples_read(&look->tables, a->numbers, &as_they_come,
-                           (pd_sample_taker){.keys = &a->keys}, &a->mem, NULL);
+    return pd_feed_begin(&a->feed, &a->look.tables, a->numbers, &a->mem);
+}
+
+void pd_ahead_read(pd_ahead *a)
+{
+    pd_feed_read(&a->feed);
+}
+
+void pd_ahead_stop(pd_ahead *a)
+{
+    pd_feed_end(&a->feed);
 }
 
 /* What the ahead holds counts as the context's from here on, and it has its limit back. */
 void pd_ahead_adopt(pprofdelta *pd, pd_ahead *a)
 {
+    pd_feed_settle(&a->feed);
     pd_look_release(&pd->cur, &pd->mem);
     pd->cur = a->look;
     memset(&a->look, 0, sizeof a->look);
@@ -53,26 +54,41 @@ void pd_ahead_adopt(pprofdelta *pd, pd_ahead *a)
     pd_look_name_columns(&pd->cur);
 }
 
-pprofdelta_status pd_ahead_add_samples(pprofdelta *pd, const pd_ahead *a, pprofdelta_error *err)
+bool pd_ahead_add_samples(pprofdelta *pd, pd_ahead *a, pprofdelta_status *status,
+                          pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    return pd_samples_meet(&cur->tables, &pd->numbers, &cur->columns, &a->keys,
-                           (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
+    const pd_tables *t = &cur->tables;
+    pd_sample_reader reader = {.parse = {.mem = &pd->mem, .err = err, .zero = t->bytes.ptr},
+                               .tables = t,
+                               .numbers = a->numbers,
+                               .columns = &cur->columns};
+    pd_reader top =
+        pd_reader_of(t->bytes.ptr + t->samples_off, t->bytes.len - (size_t)t->samples_off);
+    pd_feed_taker taker;
+    const pd_sample_keys *keys;
+    pd_feed_taker_begin(&taker, &a->feed);
+    while (!*status && (keys = pd_feed_take(&taker)))
+        *status = pd_samples_meet(&reader, &top, keys, (pd_sample_taker){.window = &cur->window});
+    pd_feed_end(&a->feed);
+    cur->tables.sample_unknown_fields = a->feed.unknown_fields;
+    return !a->feed.failed;
 }
 
 pprofdelta_status pd_ahead_window(pprofdelta *pd, pd_ahead *a, const pprofdelta_sink *sink,
                                   pprofdelta_report *report, pprofdelta_error *err)
 {
     pd_source source = {.ahead = a};
-    return pd_window_of(pd, &source, sink, report, err);
+    pprofdelta_status status = pd_window_of(pd, &source, sink, report, err);
+    pd_feed_end(&a->feed);
+    return status;
 }
 
 void pd_ahead_end(pd_ahead *a, pprofdelta *pd)
 {
     bool is_adopted = a->mem.limit == 0;
     pd_mem *mem = is_adopted ? &pd->mem : &a->mem;
-    pd_mem_release(mem, &a->keys.keys, &a->keys.cap, sizeof *a->keys.keys);
-    a->keys.len = 0;
+    pd_feed_release(&a->feed, mem);
     pd_look_release(&a->look, mem);
     pd_inflater_fini(&a->inflater);
     pd->mem.limit += a->mem.limit;

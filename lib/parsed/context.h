@@ -131,8 +131,10 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
 /* ahead.c: the context's look becomes the ahead's. */
 void pd_ahead_adopt(pprofdelta *pd, pd_ahead *ahead);
 
-/* Adds its samples to the context's window, whose columns are known. */
-pprofdelta_status pd_ahead_add_samples(pprofdelta *pd, const pd_ahead *ahead, pprofdelta_error *err);
+/* Adds its samples to the context's window, whose columns are known. False where they could not all be
+ * read; *status tells whether the window took what was. */
+bool pd_ahead_add_samples(pprofdelta *pd, pd_ahead *ahead, pprofdelta_status *status,
+                          pprofdelta_error *err);
 
 /* output.c: what the delta says of itself. */
 typedef struct pd_story {

@@ -82,7 +82,7 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
 }
 
 /* Reads cur's samples into its window, or takes them from an ahead, which may be NULL. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_ahead *ahead,
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pd_ahead *ahead,
                                       pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
@@ -92,9 +92,9 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
     cur->window.skips_still = skips_still;
     cur->window.is_tight = cur->is_streamed;
-    if (!status && ahead)
-        status = pd_ahead_add_samples(pd, ahead, err);
-    else if (!status)
+    if (!status && ahead && !pd_ahead_add_samples(pd, ahead, &status, err))
+        return read_samples(pd, skips_still, NULL, err); /* which tells what is wrong */
+    if (!status && !ahead)
         status = pd_look_samples(pd, cur, (pd_sample_taker){.window = &cur->window}, err);
     return status;
 }

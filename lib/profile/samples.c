@@ -61,24 +61,18 @@ pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *num
     return status;
 }
 
-pprofdelta_status pd_samples_meet(const pd_tables *tables, const pd_stack_numbers *numbers,
-                                  const pd_columns *columns, const pd_sample_keys *keys,
-                                  pd_sample_taker taker, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_sample_keys *keys,
+                                  pd_sample_taker taker)
 {
     pd_sample_values *quick = pd_sample_values_best();
-    pd_sample_reader r = {.parse = {.mem = mem, .err = err, .zero = tables->bytes.ptr},
-                          .tables = tables,
-                          .numbers = numbers,
-                          .columns = columns};
-    pd_reader body, top = pd_reader_of(tables->bytes.ptr + tables->samples_off,
-                                       tables->bytes.len - (size_t)tables->samples_off);
+    pd_reader body;
     const uint8_t *start;
     pd_sample s;
     pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < keys->len && !status && pd_sample_next(&top, &start, &body); i++) {
-        if (top.end - body.end < PD_QUICK_SLACK || !quick(columns, body.at, body.end, s.values))
-            pd_sample_read(&r, body, &s);
-        status = pd_sample_take(taker, &r.parse, keys->keys[i], start, s.values);
+    for (size_t i = 0; i < keys->len && !status && pd_sample_next(top, &start, &body); i++) {
+        if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
+            pd_sample_read(r, body, &s);
+        status = pd_sample_take(taker, &r->parse, keys->keys[i], start, s.values);
     }
     return status;
 }

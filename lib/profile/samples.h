@@ -70,16 +70,15 @@ pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *num
                                   const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err);
 
-/* The same for samples that were read before, and of which the keys are known: nothing of them but
- * their values is read once more. */
-pprofdelta_status pd_samples_meet(const pd_tables *tables, const pd_stack_numbers *numbers,
-                                  const pd_columns *columns, const pd_sample_keys *keys,
-                                  pd_sample_taker taker, pd_mem *mem, pprofdelta_error *err);
-
 /* The part of it that is the loop: reads from `top` until that is at its end or got stuck, or the
  * tables have no more samples. */
 pprofdelta_status pd_samples_read_some(pd_sample_reader *reader, pd_reader *top,
                                        pd_sample_taker taker);
+
+/* The same for the next samples where they were read before, and their keys are known: nothing of them
+ * but their values is read once more. */
+pprofdelta_status pd_samples_meet(pd_sample_reader *reader, pd_reader *top,
+                                  const pd_sample_keys *keys, pd_sample_taker taker);
 
 /* Adds up each column over all records, by itself: what a window's sums are verified against. */
 void pd_samples_sum(const pd_tables *tables, pprofdelta_sum *sums);

@@ -35,7 +35,11 @@ static pprofdelta_status read_whole(pd_ahead *ahead, buf cur)
     free(copy);
     if (is_borrowed)
         status = pd_ahead_open(ahead, cur.ptr, cur.len);
-    return status ? status : pd_ahead_read(ahead);
+    if (!status)
+        status = pd_ahead_feed(ahead);
+    if (!status && cur.len % 2)
+        pd_ahead_read(ahead);
+    return status;
 }
 
 /* As the command does it, but one after the other. What it tracks is all given back. */
