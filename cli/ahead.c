@@ -49,19 +49,27 @@ static void *read_ahead(void *cookie)
     return NULL;
 }
 
+bool cli_ahead_thread(pthread_t *thread, void *(*work)(void *), void *cookie)
+{
+    sigset_t all, before; /* signals are for the first thread, which knows when they may come */
+    if (!has_two_processors())
+        return false;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    bool is_made = pthread_create(thread, NULL, work, cookie) == 0;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    return is_made;
+}
+
 static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 {
     a->in = in;
     pd_ahead_begin(&a->state, context);
     a->has_begun = true;
-    sigset_t all, before; /* signals are for the first thread, which knows when they may come */
-    sigfillset(&all);
     a->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     a->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     a->progress = AT_WORK;
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    a->is_running = pthread_create(&a->thread, NULL, read_ahead, a) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    a->is_running = cli_ahead_thread(&a->thread, read_ahead, a);
 }
 
 bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)

@@ -38,4 +38,7 @@ void cli_ahead_join(cli_ahead *ahead);
 /* Waits, and gives everything back; false where there was nothing. */
 bool cli_ahead_end(cli_ahead *ahead, pprofdelta *context);
 
+/* A thread for work of some length, where there is a second processor: false where not. */
+bool cli_ahead_thread(pthread_t *thread, void *(*work)(void *), void *cookie);
+
 #endif

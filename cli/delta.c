@@ -9,6 +9,7 @@
 #include "message.h"
 #include "options.h"
 #include "output.h"
+#include "pack.h"
 #include "progress.h"
 #include "report.h"
 #include "status.h"
@@ -59,18 +60,24 @@ static int make_window(run *r, pprofdelta_report *report)
     pprofdelta_error err;
     pprofdelta_status status;
     pprofdelta_sink sink = cli_output_sink(&r->output);
+    cli_pack pack = {.has_begun = false};
     r->cur.name = r->options.cur;
     cli_progress_say("comparing", r->cur.name);
     if (cli_ahead_wait(&r->ahead)) {
-        status = pd_ahead_window(r->context, &r->ahead.state, &sink, report, &err);
+        status = pd_ahead_window(r->context, &r->ahead.state, NULL, report, &err);
     } else {
         cli_ahead_end(&r->ahead, r->context);
         int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
         if (code)
             return code;
         cli_progress_say("comparing", r->cur.name);
-        status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
+        pd_source source = {.bytes = r->cur.bytes, .len = r->cur.len};
+        status = pd_window_of(r->context, &source, NULL, report, &err);
     }
+    if (!status)
+        status = cli_pack_begin(&pack, r->context, &err);
+    if (!status)
+        status = cli_pack_finish(&pack, &sink, report, &err);
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* told when it happened */
     return status ? cli_pair_error(r->prev.name, r->cur.name, &err) : CLI_DONE;

@@ -16,6 +16,7 @@
 #include "memory.h"
 #include "message.h"
 #include "output.h"
+#include "pack.h"
 #include "progress.h"
 #include "report.h"
 #include "state.h"
@@ -38,6 +39,7 @@ typedef struct run {
     cli_state state;
     pprofdelta *context;
     cli_ahead ahead;
+    cli_pack pack;
     pprofdelta_report report;
     parcel delta;
 } run;
@@ -84,11 +86,10 @@ static int read_cur(run *r)
 }
 
 /* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
-static int make_window(run *r, const pprofdelta_sink *sink, pprofdelta_status *status,
-                       pprofdelta_error *err)
+static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
 {
     if (cli_ahead_wait(&r->ahead)) {
-        *status = pd_ahead_window(r->context, &r->ahead.state, sink, &r->report, err);
+        *status = pd_ahead_window(r->context, &r->ahead.state, NULL, &r->report, err);
         cli_ahead_join(&r->ahead); /* there will be only one who forks */
         return CLI_DONE;
     }
@@ -96,33 +97,47 @@ static int make_window(run *r, const pprofdelta_sink *sink, pprofdelta_status *s
     int code = r->cur.bytes
                    ? CLI_DONE
                    : cli_input_read(&r->cur, r->options->cur, r->options->library.max_memory);
+    pd_source source = {.bytes = r->cur.bytes, .len = r->cur.len};
     if (!code)
-        *status = pprofdelta_window(r->context, r->cur.bytes, r->cur.len, sink, &r->report, err);
+        *status = pd_window_of(r->context, &source, NULL, &r->report, err);
     return code;
 }
 
 static int compute(run *r)
 {
     pprofdelta_error err;
-    pprofdelta_sink sink = {keep, &r->delta};
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
     pprofdelta_status status;
-    int code = make_window(r, &sink, &status, &err);
+    int code = make_window(r, &status, &err);
     if (code)
         return code;
+    if (!status) {
+        pprofdelta_commit(r->context); /* in memory: FILE is another matter */
+        status = cli_pack_begin(&r->pack, r->context, &err);
+    }
+    return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
+}
+
+/* The rest of the work goes on beside the next state's way to the disk. */
+static int finish(run *r, const pprofdelta_sink *sink)
+{
+    pprofdelta_error err;
+    pprofdelta_status status = cli_pack_finish(&r->pack, sink, &r->report, &err);
+    if (status == PPROFDELTA_E_SINK && r->output.failure)
+        return r->output.failure; /* told when it happened */
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
-    if (status)
-        return cli_window_error(r->options->state, r->cur.name, &err);
-    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
-    return CLI_DONE;
+    return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
 }
 
 static int deliver(run *r)
 {
     cli_progress_end(); /* from here on the terminal is the uploader's */
     if (r->options->uploader) {
+        int code = finish(r, &(pprofdelta_sink){keep, &r->delta});
+        if (code)
+            return code;
         cli_upload upload = {.argv = r->options->uploader,
                              .bytes = r->delta.bytes,
                              .len = r->delta.len,
@@ -133,9 +148,8 @@ static int deliver(run *r)
         return cli_upload_run(&upload);
     }
     pprofdelta_sink sink = cli_output_sink(&r->output);
-    if (sink.write(sink.cookie, r->delta.bytes, r->delta.len))
-        return r->output.failure;
-    return cli_output_finish(&r->output);
+    int code = finish(r, &sink);
+    return code ? code : cli_output_finish(&r->output);
 }
 
 static cli_waiting how_to_wait(const cli_options *options)
@@ -168,6 +182,7 @@ int cli_window_run(const cli_options *options)
     cli_progress_end();
     cli_output_close(&r.output);
     cli_state_close(&r.state);
+    cli_pack_abandon(&r.pack);
     cli_ahead_end(&r.ahead, r.context);
     pprofdelta_free(r.context);
     cli_input_free(&r.cur);

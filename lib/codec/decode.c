@@ -362,6 +362,8 @@ static bool step(pd_decoder *d, bits *b, pd_decode_run *run)
     case PD_DECODE_SYMBOLS:
         return read_block_symbols(d, b, run);
     default: {
+        d->block = b->in;
+        d->block_held = b->held;
         bool is_good = begin_block(d, b) && !is_cut_off(b);
         settle(b);
         return is_good;

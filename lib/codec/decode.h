@@ -34,10 +34,12 @@ typedef enum pd_decode_end {
 typedef struct pd_decoder {
     unsigned hold, held; /* the bits of a byte that was begun, lowest first; fewer than 8 */
     enum { PD_DECODE_BLOCK, PD_DECODE_STORED, PD_DECODE_SYMBOLS } state;
-    bool is_final;   /* the block is the last one */
-    bool is_fixed;   /* the tables are those of the fixed codes */
-    size_t stored;   /* bytes left of a stored block */
-    uint64_t before; /* bytes decoded before this call */
+    bool is_final;        /* the block is the last one */
+    bool is_fixed;        /* the tables are those of the fixed codes */
+    size_t stored;        /* bytes left of a stored block */
+    uint64_t before;      /* bytes decoded before this call */
+    const uint8_t *block; /* the block that was begun last begins so many bits before this byte */
+    unsigned block_held;
     uint32_t litlen[PD_LITLEN_ENTRIES], distance[PD_DISTANCE_ENTRIES];
 } pd_decoder;
 

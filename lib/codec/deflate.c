@@ -75,8 +75,8 @@ static pprofdelta_status to_zstd(pd_deflater *deflater, pd_mem *mem, const uint8
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status write_out(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
-                                   pprofdelta_error *err)
+pprofdelta_status pd_deflate_hand_over(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
+                                       pprofdelta_error *err)
 {
     if (sink->write(sink->cookie, out.ptr, out.len) != 0)
         return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
@@ -85,23 +85,30 @@ static pprofdelta_status write_out(pd_bytes out, const pprofdelta_sink *sink, ui
     return PPROFDELTA_OK;
 }
 
+pprofdelta_status pd_deflate_whole(pd_deflater *deflater, pd_mem *mem, const uint8_t *in,
+                                   size_t len, pd_bytes *out, pprofdelta_error *err)
+{
+    *out = (pd_bytes){in, len};
+    if (deflater->compression == PPROFDELTA_PLAIN)
+        return PPROFDELTA_OK;
+    pprofdelta_status status = deflater->compression == PPROFDELTA_GZIP
+                                   ? to_gzip(deflater, mem, in, len, err)
+                                   : to_zstd(deflater, mem, in, len, err);
+    *out = (pd_bytes){deflater->out.ptr, deflater->out.len};
+    return status;
+}
+
 pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
 {
-    pd_bytes out = {in, len};
-    if (deflater->compression != PPROFDELTA_PLAIN) {
-        pprofdelta_status status = deflater->compression == PPROFDELTA_GZIP
-                                       ? to_gzip(deflater, mem, in, len, err)
-                                       : to_zstd(deflater, mem, in, len, err);
-        if (status != PPROFDELTA_OK)
-            return status;
-        out = (pd_bytes){deflater->out.ptr, deflater->out.len};
-    }
-    return write_out(out, sink, written, err);
+    pd_bytes out;
+    pprofdelta_status status = pd_deflate_whole(deflater, mem, in, len, &out, err);
+    return status ? status : pd_deflate_hand_over(out, sink, written, err);
 }
 
 pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
                                    uint64_t *written, pprofdelta_error *err)
 {
-    return write_out((pd_bytes){deflater->out.ptr, deflater->out.len}, sink, written, err);
+    return pd_deflate_hand_over((pd_bytes){deflater->out.ptr, deflater->out.len}, sink, written,
+                                err);
 }

@@ -33,12 +33,42 @@ pprofdelta_status pd_deflate_part(pd_deflater *deflater, pd_mem *mem, const uint
 pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
                                    uint64_t *written, pprofdelta_error *err);
 
+/* The same by two threads, deflate_two.c: begin; then the two, each in a thread of its own or one after
+ * the other; then finish, which hands it to the sink. A large input becomes one gzip member of two parts
+ * that know nothing of each other, which costs a little room; any other is the second's alone. Nobody
+ * else uses the deflater and mem until finish, which is needed in any case. */
+typedef struct pd_deflate_two {
+    pd_deflater *deflater;
+    pd_mem *mem;
+    const uint8_t *in;
+    size_t len, first_len;            /* first_len is 0 where there is only one part */
+    struct pd_deflate_check *checker; /* what finds the end of the first part */
+    void *compressor;                 /* the second's own */
+    uint8_t *second;                  /* where in the output it begins for now */
+    size_t room;                      /* for the first part */
+    size_t first_made, second_made;   /* bytes; 0: not done */
+    pd_bytes whole;                   /* where there is only one part: its bytes, or why not */
+    pprofdelta_status status;
+    pprofdelta_error err;
+} pd_deflate_two;
+
+pprofdelta_status pd_deflate_two_begin(pd_deflate_two *two, pd_deflater *deflater, pd_mem *mem,
+                                       const uint8_t *in, size_t len, pprofdelta_error *err);
+void pd_deflate_two_first(pd_deflate_two *two);
+void pd_deflate_two_second(pd_deflate_two *two);
+pprofdelta_status pd_deflate_two_finish(pd_deflate_two *two, const pprofdelta_sink *sink,
+                                        uint64_t *written, pprofdelta_error *err);
+
 /* Chosen for speed: see deflate.c. */
 enum { PD_GZIP_DEFAULT_LEVEL = 2, PD_ZSTD_DEFAULT_LEVEL = 3 };
 
 /* What both ways share. */
 pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);
+pprofdelta_status pd_deflate_whole(pd_deflater *deflater, pd_mem *mem, const uint8_t *in,
+                                   size_t len, pd_bytes *out, pprofdelta_error *err);
 pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err);
 void pd_deflate_end(pd_deflater *deflater);
+pprofdelta_status pd_deflate_hand_over(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
+                                       pprofdelta_error *err);
 
 #endif

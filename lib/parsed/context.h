@@ -61,6 +61,7 @@ struct pprofdelta {
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
+    pd_bytes raw;  /* the delta of the last window, as pd_output_write left it */
     pd_look proof; /* the output read back, for VERIFY */
     size_t piece;  /* 0; or how much the bounded way inflates at a time, which then is the way
                       of every profile: the tests' choice */
@@ -125,6 +126,7 @@ typedef struct pd_source {
     pd_ahead *ahead;
 } pd_source;
 
+/* Without a sink the delta stays in pd->raw, for a pack (pack.h) to hand it over. */
 pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
                                pprofdelta_report *report, pprofdelta_error *err);
 
@@ -134,6 +136,10 @@ void pd_ahead_adopt(pprofdelta *pd, pd_ahead *ahead);
 /* Adds its samples to the context's window, whose columns are known. False where they could not all be
  * read; *status tells whether the window took what was. */
 bool pd_ahead_add_samples(pprofdelta *pd, pd_ahead *ahead, pprofdelta_status *status,
+                          pprofdelta_error *err);
+
+/* remember.c: pprofdelta_load of a source that is known to have so many bytes, or 0. */
+pprofdelta_status pd_load(pprofdelta *pd, const pprofdelta_source *source, uint64_t len,
                           pprofdelta_error *err);
 
 /* output.c: what the delta says of itself. */

@@ -268,7 +268,9 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
         status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, out, err);
-    if (!status)
+    pd->raw = out;
+    written = 0;
+    if (!status && sink)
         status = pd->cur.is_streamed
                      ? pd_deflate_write(&pd->deflater, sink, &written, err)
                      : pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
@@ -283,9 +285,6 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
     pprofdelta_status status = refuse_pending(pd, err);
     if (status)
         return status;
-    if (!sink || !sink->write)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "there is no sink to write to");
     if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
         return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
@@ -305,6 +304,12 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
                                     pprofdelta_error *err)
 {
     pd_source source = {.bytes = bytes, .len = len};
+    pprofdelta_status status = refuse_pending(pd, err);
+    if (status)
+        return status;
+    if (!sink || !sink->write)
+        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "there is no sink to write to");
     return pd_window_of(pd, &source, sink, report, err);
 }
 
