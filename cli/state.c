@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "parsed/context.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -131,9 +132,15 @@ int cli_state_look(cli_state *state, const char *path)
 
 /* ---- reading ----------------------------------------------------------------------------------- */
 
-static int read_some(void *cookie, void *buf, size_t len, size_t *got)
+/* The library asks for large pieces, which are read to where they are wanted, and for small ones. */
+typedef struct inlet {
+    cli_state *state;
+    size_t at, len; /* what is left in bytes */
+    char bytes[1 << 16];
+} inlet;
+
+static int read_file(cli_state *state, void *buf, size_t len, size_t *got)
 {
-    cli_state *state = cookie;
     for (;;) {
         ssize_t n = read(state->lock, buf, len);
         if (n >= 0) {
@@ -147,20 +154,40 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     }
 }
 
+static int read_some(void *cookie, void *buf, size_t len, size_t *got)
+{
+    inlet *in = cookie;
+    if (in->at == in->len) {
+        if (len >= sizeof in->bytes)
+            return read_file(in->state, buf, len, got);
+        in->at = in->len = 0;
+        if (read_file(in->state, in->bytes, sizeof in->bytes, &in->len))
+            return -1;
+    }
+    size_t left = in->len - in->at;
+    *got = len < left ? len : left;
+    memcpy(buf, in->bytes + in->at, *got);
+    in->at += *got;
+    return 0;
+}
+
 int cli_state_load(cli_state *state, pprofdelta *context)
 {
     if (!state->exists)
         return CLI_DONE;
     pprofdelta_error err;
-    pprofdelta_source source = {read_some, state};
-    if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
+    inlet in;
+    in.state = state;
+    in.at = in.len = 0;
+    pprofdelta_source source = {read_some, &in};
+    if (pd_load(context, &source, state->len, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     return state->failure ? state->failure : cli_library_error(state->path, &err);
 }
 
 /* ---- writing ----------------------------------------------------------------------------------- */
 
-/* The library hands over small pieces. */
+/* The library hands over small pieces, which are collected, and large ones. */
 typedef struct outlet {
     cli_state *state;
     int fd;
@@ -168,10 +195,10 @@ typedef struct outlet {
     char bytes[1 << 16];
 } outlet;
 
-static int flush(outlet *out)
+static int write_file(const outlet *out, const char *bytes, size_t len)
 {
-    for (size_t at = 0; at < out->len;) {
-        ssize_t done = write(out->fd, out->bytes + at, out->len - at);
+    for (size_t at = 0; at < len;) {
+        ssize_t done = write(out->fd, bytes + at, len - at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0) {
@@ -181,13 +208,21 @@ static int flush(outlet *out)
         }
         at += (size_t)done;
     }
-    out->len = 0;
     return 0;
+}
+
+static int flush(outlet *out)
+{
+    size_t len = out->len;
+    out->len = 0;
+    return write_file(out, out->bytes, len);
 }
 
 static int put(void *cookie, const void *data, size_t len)
 {
     outlet *out = cookie;
+    if (len >= sizeof out->bytes)
+        return flush(out) || write_file(out, data, len) ? -1 : 0;
     for (const char *at = data; len;) {
         size_t room = sizeof out->bytes - out->len, part = len < room ? len : room;
         memcpy(out->bytes + out->len, at, part);
@@ -203,7 +238,10 @@ static int put(void *cookie, const void *data, size_t len)
 static int write_state(cli_state *state, pprofdelta *context, int fd)
 {
     pprofdelta_error err;
-    outlet out = {.state = state, .fd = fd};
+    outlet out;
+    out.state = state;
+    out.fd = fd;
+    out.len = 0;
     pprofdelta_sink sink = {put, &out};
     if (state->exists && (state->owner != geteuid() || state->group != getegid()) &&
         fchown(fd, state->owner, state->group) && state->owner != geteuid())

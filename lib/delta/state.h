@@ -3,12 +3,15 @@
  *     head      magic, format, its own length                        16 bytes
  *               sequence, window, counts, types, build id            80 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
- *     entries   [ key 16 | a counter 8 | ... ] ...                   32 bytes with two counters
+ *     keys      [ key 16 ] ...                                       as the ledger has them
+ *     counters  [ 0 to 8 ] ...                                       of each counter, one after the other
  *     unseen    [ entry 4 | age 4 ] ...                              of those the last window lacked
  *     check     XXH3-128 of everything before                        16 bytes
  *
- * All numbers are little endian. The index of the keys is not kept: it is made again while the keys
- * come in, which is what finds one that is there twice. Nothing is read before the head's sum is
+ * All numbers are little endian. A counter's values take as many bytes as its largest one needs, which
+ * are seldom more than five: so there is room for four counters and more in 40 bytes a sample. Keys are
+ * read to where they stay. The index of the keys is not kept: it is made again when the keys are there,
+ * which is what finds one that is there twice. Nothing is read before the head's sum is
  * known to be right, and nothing counts before the whole is; what the head promises is allocated
  * only as fast as the bytes for it really come. The three things that stand in front of every head,
  * and its sum, stay in every later format, so that an older reader can tell a newer state from a
@@ -42,8 +45,9 @@ pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *s
                                  pprofdelta_error *err);
 
 /* Reads a whole state, to the end of the source, into these parts, which are cleared first. After a
- * failure they hold nothing of use. */
+ * failure they hold nothing of use. len: the bytes that the source is known to have, for which room may
+ * be made at once; or 0. */
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
-                                pprofdelta_error *err);
+                                uint64_t len, pprofdelta_error *err);
 
 #endif

@@ -10,14 +10,16 @@
 
 enum {
     PD_STATE_MAGIC_LEN = 8,
-    PD_STATE_FORMAT = 1,
+    PD_STATE_FORMAT = 2,
+    PD_STATE_OLDEST = 1,         /* what no version can read any more */
     PD_STATE_INTRO = 16,         /* magic, format, length of the head */
     PD_STATE_FIXED = 80,         /* the intro, and the numbers behind it */
     PD_STATE_HEAD_SUM = 8,       /* at the end of the head */
     PD_STATE_HEAD_MAX = 1 << 20, /* no head is longer: 64 names have room */
     PD_STATE_UNSEEN = 8,
     PD_STATE_CHECK = 16,
-    PD_STATE_CHUNK = 8192 /* bytes that are handed over at a time */
+    PD_STATE_CHUNK = 8192, /* bytes that are put together at a time */
+    PD_STATE_SLACK = 8     /* a value is read and written as 8 bytes, whatever it takes */
 };
 
 /* Where the numbers stand. */
@@ -35,8 +37,9 @@ enum {
     PD_STATE_AT_COUNTERS = 68, /* 4 */
     PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes come first behind the lengths of names */
     PD_STATE_AT_RATE = 76      /* 4: of a text form's raw counts, as pd_text has it; else 0 */
-    /* then, for each type, the lengths of its name and its unit, 4 each; then all these bytes, in
-     * this order; zeros up to a multiple of 8; the head's sum */
+    /* then, for each type, the lengths of its name and its unit, 4 each; for each counter, how many
+     * bytes its values take, 1 each; the bytes of the build id and all names, in this order; zeros up
+     * to a multiple of 8; the head's sum */
 };
 
 static inline void pd_put64(uint8_t *at, uint64_t value)
@@ -63,9 +66,13 @@ static inline uint32_t pd_get32(const uint8_t *at)
     return (uint32_t)at[0] | (uint32_t)at[1] << 8 | (uint32_t)at[2] << 16 | (uint32_t)at[3] << 24;
 }
 
-static inline size_t pd_state_entry_len(size_t counters)
+/* The bytes that a value takes, and all values do that have no bit but those of this one. */
+static inline uint8_t pd_state_width(uint64_t value)
 {
-    return sizeof(pd_key) + counters * sizeof(int64_t);
+    uint8_t width = 0;
+    for (; value; value >>= 8)
+        width++;
+    return width;
 }
 
 #endif

@@ -18,8 +18,9 @@ typedef struct inlet {
     pprofdelta_status status; /* sticky */
     uint64_t off;             /* of the next byte */
     pd_buffer head;
+    uint64_t len; /* that the source is known to have, or 0 */
     XXH3_state_t sum;
-    uint8_t chunk[PD_STATE_CHUNK];
+    uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
 } inlet;
 
 /* Returns false, as everything here does in trouble. */
@@ -105,12 +106,15 @@ static bool take_head(inlet *in)
     uint32_t format = pd_get32(intro + PD_STATE_AT_FORMAT);
     if (format == PD_STATE_FORMAT)
         return true;
-    in->status = pd_fail(
-        in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE, PD_STATE_AT_FORMAT,
-        format > PD_STATE_FORMAT
-            ? "the state was written by a newer pprofdelta (format %" PRIu32 "; this one knows %d)"
-            : "the state has a format that no pprofdelta wrote (%" PRIu32 "; this one knows %d)",
-        format, PD_STATE_FORMAT);
+    const char *why =
+        format > PD_STATE_FORMAT ? "the state was written by a newer pprofdelta (format %" PRIu32
+                                   "; this one knows %d)"
+        : format >= PD_STATE_OLDEST
+            ? "the state was written by an older pprofdelta (format %" PRIu32
+              "; this one knows %d), and the next one has to begin anew"
+            : "the state has a format that no pprofdelta wrote (%" PRIu32 "; this one knows %d)";
+    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE,
+                         PD_STATE_AT_FORMAT, why, format, PD_STATE_FORMAT);
     return false;
 }
 
@@ -118,7 +122,8 @@ static bool take_head(inlet *in)
 typedef struct promise {
     uint64_t entries, unseen;
     uint32_t has_base, restart, types, counters, build_id_len;
-    size_t names_off; /* of the first byte of the build id */
+    size_t widths_off; /* of the first counter's width */
+    size_t names_off;  /* of the first byte of the build id */
 } promise;
 
 static bool check_promise(inlet *in, const promise *p)
@@ -160,7 +165,8 @@ static bool read_promise(inlet *in, promise *p)
 static bool check_names(inlet *in, promise *p)
 {
     const uint8_t *head = in->head.ptr;
-    p->names_off = PD_STATE_FIXED + (size_t)p->types * 8;
+    p->widths_off = PD_STATE_FIXED + (size_t)p->types * 8;
+    p->names_off = p->widths_off + p->counters;
     uint64_t end = (uint64_t)p->names_off + p->build_id_len;
     if (p->names_off <= in->head.len)
         for (size_t i = 0; i < 2 * (size_t)p->types; i++)
@@ -220,37 +226,84 @@ static bool repeated(inlet *in, size_t entry, uint64_t off)
     return false;
 }
 
-/* Makes room for more entries behind `len`, as many as came so far or FIRST_ENTRIES. */
+/* Makes room for more entries behind `len`: for all where the source is known to have their keys, else
+ * as many as came so far or FIRST_ENTRIES. */
 static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len, size_t *room)
 {
     size_t more = len > FIRST_ENTRIES ? len : FIRST_ENTRIES, left = (size_t)p->entries - len;
-    *room = len + (more < left ? more : left);
+    bool has_all = in->len / sizeof(pd_key) >= p->entries;
+    *room = len + (more < left && !has_all ? more : left);
     in->status = pd_ledger_reserve(ledger, in->mem, *room, in->err);
     return !in->status;
 }
 
-static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
+/* Puts the keys from `from` on into their slots. */
+static bool index_keys(inlet *in, pd_keymap *keys, size_t from, uint64_t off)
 {
-    size_t size = pd_state_entry_len(p->counters), most = sizeof in->chunk / size;
-    size_t len = 0, room = 0;
-    while (len < p->entries) {
-        if (len == room && !make_room(in, p, ledger, len, &room))
-            return false;
-        size_t n = most < room - len ? most : room - len;
+    enum { AHEAD = 16 };
+    for (size_t i = from; i < keys->len; i++) {
+        if (i + AHEAD < keys->len)
+            __builtin_prefetch(&keys->slots[pd_keymap_home(keys, keys->keys[i + AHEAD])], 1);
+        if (pd_keymap_index(keys, (uint32_t)i) == i)
+            continue;
+        keys->len = i; /* the others are in no slot */
+        return repeated(in, i, off + (i - from) * sizeof *keys->keys);
+    }
+    return true;
+}
+
+static bool take_keys(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    pd_keymap *keys = &ledger->keys;
+    size_t room = 0;
+    while (keys->len < p->entries) {
+        size_t len = keys->len;
         uint64_t off = in->off;
-        if (!take(in, in->chunk, n * size))
+        if (!make_room(in, p, ledger, len, &room) ||
+            !take(in, (uint8_t *)(keys->keys + len), (room - len) * sizeof *keys->keys))
+            return false;
+        for (size_t i = len; i < room; i++)
+            keys->keys[i] = (pd_key){pd_le64(keys->keys[i].lo), pd_le64(keys->keys[i].hi)};
+        keys->len = room;
+        if (!index_keys(in, keys, len, off))
+            return false;
+    }
+    return true;
+}
+
+static bool take_counter(inlet *in, const promise *p, pd_ledger *ledger, size_t counter)
+{
+    size_t width = in->head.ptr[p->widths_off + counter];
+    uint64_t all = 0, off = p->widths_off + counter;
+    if (width > sizeof(int64_t))
+        return refuse(in, "counter", off, "no value takes so many bytes");
+    uint64_t mask = width ? UINT64_MAX >> (64 - 8 * width) : 0;
+    for (size_t entry = 0; entry < p->entries;) {
+        size_t most = width ? PD_STATE_CHUNK / width : PD_STATE_CHUNK;
+        size_t left = (size_t)p->entries - entry, n = most < left ? most : left;
+        if (!take(in, in->chunk, n * width))
             return false;
         const uint8_t *at = in->chunk;
-        for (size_t i = 0; i < n; i++, len++, at += size) {
-            pd_key key = {pd_get64(at), pd_get64(at + 8)};
-            if (pd_keymap_add(&ledger->keys, key) != len)
-                return repeated(in, len, off + i * size);
-            int64_t *base = pd_ledger_base(ledger, len);
-            for (size_t c = 0; c < p->counters; c++)
-                base[c] = (int64_t)pd_get64(at + 16 + 8 * c);
-            ledger->seen[len] = 0; /* its age, until all ages are known */
+        for (size_t end = entry + n; entry < end; entry++, at += width) {
+            uint64_t value = pd_get64(at) & mask;
+            pd_ledger_base(ledger, entry)[counter] = (int64_t)value;
+            all |= value;
         }
     }
+    if (pd_state_width(all) != width) /* there is one way to write a state */
+        return refuse(in, "counter", off, "its values take fewer bytes than they have");
+    return true;
+}
+
+static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    if (!take_keys(in, p, ledger))
+        return false;
+    for (size_t c = 0; c < p->counters; c++)
+        if (!take_counter(in, p, ledger, c))
+            return false;
+    for (size_t i = 0; i < p->entries; i++)
+        ledger->seen[i] = 0; /* its age, until all ages are known */
     return true;
 }
 
@@ -324,9 +377,9 @@ static bool read_parts(inlet *in, pd_state *state)
 }
 
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
-                                pprofdelta_error *err)
+                                uint64_t len, pprofdelta_error *err)
 {
-    inlet in = {.source = source, .mem = mem, .err = err};
+    inlet in = {.source = source, .mem = mem, .err = err, .len = len};
     XXH3_128bits_reset(&in.sum);
     if (!read_parts(&in, state))
         pd_ledger_clear(state->ledger, 0);

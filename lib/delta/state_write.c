@@ -1,6 +1,7 @@
 /* A state on its way out: see state.h.
  *
- * The bytes are put together in a chunk on the stack, summed as they leave it. The stages may run out
+ * Keys leave as they lie there, the rest is put together in a chunk on the stack; all is summed as it
+ * leaves. The stages may run out
  * of the sink's good will at any place; that is sticky and told at the end. */
 #include "delta/state.h"
 
@@ -10,23 +11,28 @@ typedef struct outlet {
     const pprofdelta_sink *sink;
     bool is_refused;
     size_t len; /* in chunk */
-    uint8_t chunk[PD_STATE_CHUNK];
+    uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
     XXH3_state_t sum;
 } outlet;
 
+static void send(outlet *o, const void *bytes, size_t len)
+{
+    if (!len || o->is_refused)
+        return;
+    XXH3_128bits_update(&o->sum, bytes, len);
+    o->is_refused = o->sink->write(o->sink->cookie, bytes, len) != 0;
+}
+
 static void flush(outlet *o)
 {
-    if (o->len && !o->is_refused) {
-        XXH3_128bits_update(&o->sum, o->chunk, o->len);
-        o->is_refused = o->sink->write(o->sink->cookie, o->chunk, o->len) != 0;
-    }
+    send(o, o->chunk, o->len);
     o->len = 0;
 }
 
-/* Room for so many bytes, at most a chunk. */
+/* Room for so many bytes, at most a chunk, and some behind them that may be written, too. */
 static uint8_t *room(outlet *o, size_t len)
 {
-    if (len > sizeof o->chunk - o->len)
+    if (len > PD_STATE_CHUNK - o->len)
         flush(o);
     o->len += len;
     return o->chunk + o->len - len;
@@ -37,7 +43,7 @@ static void put_bytes(outlet *o, XXH3_state_t *head, const void *ptr, size_t len
     if (len)
         XXH3_64bits_update(head, ptr, len);
     for (const uint8_t *at = ptr; len;) {
-        size_t part = len < sizeof o->chunk ? len : sizeof o->chunk;
+        size_t part = len < PD_STATE_CHUNK ? len : PD_STATE_CHUNK;
         memcpy(room(o, part), at, part);
         at += part;
         len -= part;
@@ -62,7 +68,19 @@ static uint64_t names_len(const pd_state *state)
     return len;
 }
 
-static void put_head(outlet *o, const pd_state *state, size_t head_len, size_t names)
+/* How many bytes the values of each counter take. */
+static void find_widths(const pd_ledger *ledger, uint8_t *widths)
+{
+    for (size_t c = 0; c < ledger->counters; c++) {
+        uint64_t all = 0;
+        for (size_t i = 0; i < ledger->committed; i++)
+            all |= (uint64_t)pd_ledger_base(ledger, i)[c];
+        widths[c] = pd_state_width(all);
+    }
+}
+
+static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, size_t head_len,
+                     size_t names)
 {
     static const uint8_t zeros[8];
     const pd_schema *schema = state->schema;
@@ -93,26 +111,42 @@ static void put_head(outlet *o, const pd_state *state, size_t head_len, size_t n
     XXH3_64bits_reset(&summed);
     put_bytes(o, &summed, head, lengths);
     if (state->has_base) {
+        put_bytes(o, &summed, widths, schema->counters);
         put_bytes(o, &summed, state->last->build_id.ptr, state->last->build_id.len);
         for (size_t i = 0; i < schema->len; i++) {
             put_bytes(o, &summed, text + schema->names[i].type, schema->names[i].type_len);
             put_bytes(o, &summed, text + schema->names[i].unit, schema->names[i].unit_len);
         }
     }
-    put_bytes(o, &summed, zeros, head_len - PD_STATE_HEAD_SUM - lengths - names);
+    size_t used = lengths + (state->has_base ? schema->counters : 0) + names;
+    put_bytes(o, &summed, zeros, head_len - PD_STATE_HEAD_SUM - used);
     pd_put64(sum, XXH3_64bits_digest(&summed));
     put_bytes(o, &summed, sum, sizeof sum);
 }
 
-static void put_entries(outlet *o, const pd_ledger *ledger)
+static void put_keys(outlet *o, const pd_ledger *ledger)
 {
+    const pd_key *keys = ledger->keys.keys;
+    if (pd_le64(1) == 1) { /* they lie there as they are to stand */
+        flush(o);
+        send(o, keys, ledger->committed * sizeof *keys);
+        return;
+    }
     for (size_t i = 0; i < ledger->committed; i++) {
-        uint8_t *at = room(o, pd_state_entry_len(ledger->counters));
-        const int64_t *base = pd_ledger_base(ledger, i);
-        pd_put64(at, ledger->keys.keys[i].lo);
-        pd_put64(at + 8, ledger->keys.keys[i].hi);
-        for (size_t n = 0; n < ledger->counters; n++)
-            pd_put64(at + 16 + 8 * n, (uint64_t)base[n]);
+        uint8_t *at = room(o, sizeof *keys);
+        pd_put64(at, keys[i].lo);
+        pd_put64(at + 8, keys[i].hi);
+    }
+}
+
+static void put_counter(outlet *o, const pd_ledger *ledger, size_t counter, size_t width)
+{
+    for (size_t i = 0; i < ledger->committed && width;) {
+        size_t most = PD_STATE_CHUNK / width, left = ledger->committed - i;
+        size_t n = most < left ? most : left;
+        uint8_t *at = room(o, n * width);
+        for (size_t end = i + n; i < end; i++, at += width)
+            pd_put64(at, (uint64_t)pd_ledger_base(ledger, i)[counter]);
     }
 }
 
@@ -142,16 +176,22 @@ pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *s
 {
     uint64_t names = state->has_base ? names_len(state) : 0;
     uint64_t types = state->has_base ? state->schema->len : 0;
-    uint64_t head = (PD_STATE_FIXED + 8 * types + names + 7) / 8 * 8 + PD_STATE_HEAD_SUM;
+    uint64_t counters = state->has_base ? state->schema->counters : 0;
+    uint64_t head = (PD_STATE_FIXED + 8 * types + counters + names + 7) / 8 * 8 + PD_STATE_HEAD_SUM;
     if (head > PD_STATE_HEAD_MAX)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "state", "sample_type", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "the names of the value types and the build id are too long to remember");
     outlet o = {.sink = sink};
     XXH3_128bits_reset(&o.sum);
-    put_head(&o, state, (size_t)head, (size_t)names);
+    uint8_t widths[PPROFDELTA_MAX_TYPES];
+    if (state->has_base)
+        find_widths(state->ledger, widths);
+    put_head(&o, state, widths, (size_t)head, (size_t)names);
     if (state->has_base) {
-        put_entries(&o, state->ledger);
+        put_keys(&o, state->ledger);
+        for (size_t c = 0; c < counters; c++)
+            put_counter(&o, state->ledger, c, widths[c]);
         put_unseen(&o, state->ledger);
     }
     put_check(&o);

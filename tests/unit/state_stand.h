@@ -14,6 +14,9 @@ typedef struct stand {
     buf saved;
 } stand;
 
+/* Where the parts of its state are, in bytes. */
+enum { WIDTHS = 112, ENTRIES = 200, COUNTERS = ENTRIES + 4 * 16, UNSEEN = COUNTERS + 4 * 3 };
+
 static inline buf look_of(stand *k, int64_t time, const char *kept, const char *other)
 {
     build_free(&k->p);

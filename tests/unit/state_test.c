@@ -159,19 +159,19 @@ TEST(other_rules_for_the_types_are_told)
     stand_end(&k);
 }
 
-/* Forty bytes a sample at most, whatever has vanished. */
-TEST(a_state_is_small)
+/* Two looks with 3,000 samples each, of which 1,600 are the same. */
+static void check_size(const pprofdelta_options *options, const char *values)
 {
     stand k;
     scene s;
     build b = {0};
     stand_begin(&k, NULL);
-    scene_begin(&s, NULL);
+    scene_begin(&s, options);
     for (int look = 0; look < 2; look++) {
         build_free(&b);
         b = (build){0};
         build_types(&b, HEAP_TYPES);
-        add_samples(&b, look * 1400, 3000, "1000000 123456789 5 5");
+        add_samples(&b, look * 1400, 3000, values);
         scene_window(&s, build_bytes(&b));
         CHECK(s.status == PPROFDELTA_OK);
     }
@@ -185,20 +185,34 @@ TEST(a_state_is_small)
     stand_end(&k);
 }
 
+/* Forty bytes a sample at most, whatever has vanished; with four counters, too. */
+TEST(a_state_is_small)
+{
+    static const char *const counters[] = {"inuse_objects", "inuse_space"};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    check_size(NULL, "1000000 123456789 5 5");
+    check_size(NULL, "9000000000000000000 9000000000000000000 5 5");
+    options.counters = counters;
+    options.counters_len = 2;
+    check_size(&options, "4000000000 1000000000000 4000000000 1000000000000");
+}
+
 /* The bytes of a state are a contract with every later version. If this fails because keys or layout
  * changed, states that lie on disks no longer fit: raise PD_STATE_FORMAT. */
 TEST(the_layout_stands)
 {
     stand k;
     stand_begin(&k, NULL);
-    CHECK(k.saved.len == 80 + 4 * 8 + 5 + 68 + 7 + 8 + 4 * 32 + 8 + 16);
+    CHECK(k.saved.len == 80 + 4 * 8 + 2 + 5 + 68 + 5 + 8 + 4 * (16 + 1 + 2) + 8 + 16);
     CHECK(pd_get64(k.saved.ptr + PD_STATE_AT_SEQUENCE) == 2);
     CHECK(pd_get32(k.saved.ptr + PD_STATE_AT_HEAD) == 200);
     CHECK(pd_get64(k.saved.ptr + PD_STATE_AT_ENTRIES) == 4);
-    CHECK(pd_get64(k.saved.ptr + 200 + 16) == 3 && pd_get64(k.saved.ptr + 200 + 24) == 30);
-    CHECK(pd_get32(k.saved.ptr + 200 + 128) == 1 && pd_get32(k.saved.ptr + 200 + 132) == 1);
+    CHECK(!memcmp(k.saved.ptr + WIDTHS, "\1\2", 2));
+    CHECK(!memcmp(k.saved.ptr + COUNTERS, "\3\4\x09\4", 4));
+    CHECK(!memcmp(k.saved.ptr + COUNTERS + 4, "\x1e\0\x28\0\x88\x13\x28\0", 8));
+    CHECK(pd_get32(k.saved.ptr + UNSEEN) == 1 && pd_get32(k.saved.ptr + UNSEEN + 4) == 1);
     uint64_t sum = XXH3_64bits(k.saved.ptr, k.saved.len);
-    CHECK_MSG(sum == UINT64_C(0xba6c27755ffe43a7), "the sum is now %#" PRIx64, sum);
+    CHECK_MSG(sum == UINT64_C(0x1ce2890b16302aae), "the sum is now %#" PRIx64, sum);
     stand_end(&k);
 }
 

@@ -70,10 +70,9 @@ typedef struct forgery {
     const char *says;
 } forgery;
 
-enum { ENTRIES = 200, UNSEEN = ENTRIES + 4 * 32 };
-
 static const forgery forgeries[] = {
-    {PD_STATE_AT_FORMAT, 4, 2, "newer pprofdelta"},
+    {PD_STATE_AT_FORMAT, 4, 3, "newer pprofdelta"},
+    {PD_STATE_AT_FORMAT, 4, 1, "older pprofdelta"},
     {PD_STATE_AT_FORMAT, 4, UINT32_MAX, "newer pprofdelta"},
     {PD_STATE_AT_FORMAT, 4, 0, "no pprofdelta wrote"},
     {PD_STATE_AT_HEAD, 4, 0, "damaged"},
@@ -111,8 +110,15 @@ static const forgery forgeries[] = {
     {PD_STATE_AT_RATE, 4, UINT32_MAX, NULL},
     {PD_STATE_FIXED, 4, UINT32_MAX, "do not fit"},
     {PD_STATE_FIXED + 28, 4, 1000, "do not fit"},
-    {ENTRIES - 15, 1, 1, "should"},
-    {ENTRIES + 32, 8, 0, NULL},
+    {ENTRIES - 10, 1, 1, "should"},
+    {WIDTHS, 1, 2, NULL}, /* into the next counter */
+    {WIDTHS, 1, 9, "no value takes"},
+    {WIDTHS + 1, 1, 0, "entry behind"},
+    {WIDTHS + 1, 1, 8, "cut short"},
+    {WIDTHS + 1, 1, 255, "no value takes"},
+    {ENTRIES + 16, 8, 0, NULL},
+    {COUNTERS, 4, 0, "fewer bytes"},
+    {COUNTERS, 4, UINT32_MAX, NULL},
     {UNSEEN, 4, 4, "entry behind"},
     {UNSEEN, 4, UINT32_MAX, "entry behind"},
     {UNSEEN + 4, 4, 0, "entry behind"},
@@ -156,10 +162,10 @@ TEST(a_key_that_is_there_twice_is_refused)
     stand k;
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
-    memcpy(k.saved.ptr + ENTRIES + (size_t)96, k.saved.ptr + ENTRIES + (size_t)32, 16);
+    memcpy(k.saved.ptr + ENTRIES + (size_t)48, k.saved.ptr + ENTRIES + (size_t)16, 16);
     keep_forge(k.saved.ptr, k.saved.len);
     CHECK(keep_load(k.s.pd, k.saved, &err) == PPROFDELTA_E_STATE);
-    CHECK(err.element == 3 && err.offset == ENTRIES + 3 * 32);
+    CHECK(err.element == 3 && err.offset == ENTRIES + 3 * 16);
     CHECK_STR(err.field, "entry");
     check_stands(&k);
     stand_end(&k);
