@@ -7,22 +7,23 @@
 /* What the thread has come to: the tables are there, and it goes on with the samples; or they are not. */
 enum { AT_WORK, READY, FAILED };
 
-/* Where two threads begin to pay, in bytes of compressed file. */
-enum { LARGE = 256 * 1024 };
-
-static bool is_large(const char *path)
+static bool is_large(const char *path, uint64_t least)
 {
     struct stat st;
     return !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
-           st.st_size >= LARGE;
+           (uint64_t)st.st_size >= least;
+}
+
+static bool has_two_processors(void)
+{
+    cpu_set_t set;
+    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
 /* Two processors, and the memory of both: no limit against it, nor 32-bit addresses. */
 static bool has_room_for_two(uint64_t limit)
 {
-    cpu_set_t set;
-    return limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && sizeof(void *) >= 8 &&
-           sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
+    return limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && sizeof(void *) >= 8 && has_two_processors();
 }
 
 static bool open_ahead(cli_ahead *a)
@@ -72,9 +73,10 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
     a->is_running = cli_ahead_thread(&a->thread, read_ahead, a);
 }
 
-bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit)
+bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit,
+                          cli_ahead_least least)
 {
-    if (!is_large(path) || !has_room_for_two(limit))
+    if (!is_large(path, least) || !has_room_for_two(limit))
         return false;
     a->file.name = path;
     a->limit = limit;
@@ -82,9 +84,10 @@ bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, u
     return true;
 }
 
-void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uint64_t limit)
+void cli_ahead_start(cli_ahead *a, pprofdelta *context, const cli_input *in, uint64_t limit,
+                     cli_ahead_least least)
 {
-    if (in->len >= LARGE && has_room_for_two(limit))
+    if (in->len >= least && has_room_for_two(limit))
         start(a, context, in);
 }
 

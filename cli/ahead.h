@@ -22,12 +22,27 @@ typedef struct cli_ahead {
     bool has_begun, is_running;
 } cli_ahead; /* zero it to begin */
 
+/* Where two threads begin to pay, in bytes of file: beside another profile, which takes as long, and
+ * beside a state, which does not. */
+typedef enum cli_ahead_least {
+    CLI_AHEAD_OF_PROFILE = 64 << 10,
+    CLI_AHEAD_OF_STATE = 160 << 10
+} cli_ahead_least;
+
 /* Begins to read the file at path, if that may pay, and tells; the limit of memory tells who asked
  * for less. */
-bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit);
+bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit,
+                          cli_ahead_least least);
 
 /* The same for what is in memory, and stays the caller's. */
-void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit);
+void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit,
+                     cli_ahead_least least);
+
+/* Is it at work, so that there may be time for something else? */
+static inline bool cli_ahead_is_running(const cli_ahead *ahead)
+{
+    return ahead->is_running;
+}
 
 /* Waits until it has come to the samples; true where the window can be made of it. Why it can not, the ordinary way finds out. */
 bool cli_ahead_wait(cli_ahead *ahead);

@@ -94,7 +94,7 @@ static int perform(run *r, int argc, char **argv)
     if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
     cli_progress_start(!r->options.quiet);
-    cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r));
+    cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r), CLI_AHEAD_OF_PROFILE);
     if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
     if ((code = cli_output_finish(&r->output)))

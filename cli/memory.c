@@ -83,8 +83,20 @@ static void keep_no_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
+
+/* Two threads at most, for milliseconds: a heap for each would cost more than it saves. It grows in
+ * large steps, which are the kernel's promises until they are used. */
+static void share_one_heap(void)
+{
+    mallopt(M_ARENA_MAX, 1);
+    mallopt(M_TOP_PAD, 1 << 20);
+}
 #else
 static void keep_no_memory(void)
+{
+}
+
+static void share_one_heap(void)
 {
 }
 #endif
@@ -92,8 +104,10 @@ static void keep_no_memory(void)
 const pprofdelta_allocator *cli_memory_within(uint64_t limit)
 {
     static const pprofdelta_allocator large = {.resize = resize, .release = release};
-    if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY)
+    if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY) {
+        share_one_heap();
         return &large;
+    }
     keep_no_memory();
     return NULL;
 }

@@ -77,17 +77,19 @@ static int read_cur(run *r)
     const cli_options *o = r->options;
     uint64_t limit = o->library.max_memory;
     r->cur.name = cli_input_name(o->cur);
-    if (cli_ahead_start_file(&r->ahead, r->context, o->cur, limit))
+    if (cli_ahead_start_file(&r->ahead, r->context, o->cur, limit, CLI_AHEAD_OF_STATE))
         return CLI_DONE;
     int code = cli_input_read(&r->cur, o->cur, limit);
     if (!code)
-        cli_ahead_start(&r->ahead, r->context, &r->cur, limit);
+        cli_ahead_start(&r->ahead, r->context, &r->cur, limit, CLI_AHEAD_OF_STATE);
     return code;
 }
 
 /* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
 static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
 {
+    if (cli_ahead_is_running(&r->ahead))
+        pd_pack_warm(r->context);
     if (cli_ahead_wait(&r->ahead)) {
         *status = pd_ahead_window(r->context, &r->ahead.state, NULL, &r->report, err);
         cli_ahead_join(&r->ahead); /* there will be only one who forks */

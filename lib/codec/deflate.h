@@ -18,6 +18,9 @@ typedef struct pd_deflater {
 /* mem is the one that all calls were made with. */
 void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem);
 
+/* Makes what gzip needs, and touches its memory: for who has to wait anyway. */
+void pd_deflate_warm(pd_deflater *deflater);
+
 /* Compresses in[0..len) whole and only then hands it to the sink, in one call (plain input is
  * handed on as it is). *written is the number of bytes given to the sink; set on success only.
  * A sink that refuses is PPROFDELTA_E_SINK, stage "write". Equal input gives equal bytes: the gzip

@@ -1,5 +1,10 @@
 #include "parsed/pack.h"
 
+void pd_pack_warm(pprofdelta *pd)
+{
+    pd_deflate_warm(&pd->deflater);
+}
+
 pprofdelta_status pd_pack_begin(pd_pack *pack, pprofdelta *pd, pprofdelta_error *err)
 {
     *pack = (pd_pack){.pd = pd, .is_done = pd->cur.is_streamed};

@@ -12,6 +12,9 @@ typedef struct pd_pack {
     bool is_done; /* the bounded way has compressed it already */
 } pd_pack;
 
+/* Before the first window: gets ready what will be needed. */
+void pd_pack_warm(pprofdelta *pd);
+
 pprofdelta_status pd_pack_begin(pd_pack *pack, pprofdelta *pd, pprofdelta_error *err);
 
 /* Is there so much to do that a second thread pays? */

@@ -10,7 +10,7 @@ import stat
 import subprocess
 import time
 
-from pb import gz, profile, read
+from pb import Stack, gz, profile, read
 from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, prev, two
 
 HEAP_ROW = ["alloc_objects/count", "alloc_space/bytes"]
@@ -293,6 +293,35 @@ def test_a_link_is_refused(t):
         t.fails(1, "--state", link, "--status")
     stands(t, before)
     t.check(not os.path.exists(t.path("new")), "followed the link")
+
+
+def of_many(count, grown):
+    """A profile whose file is large enough for two threads, and so is its delta to another."""
+    return profile([(Stack(f"leaf_{i}", f"caller_{i % 97}", "main"),
+                     [i + 7 * grown, 8 * i + 56 * grown, i % 3, 64 * (i % 3)])
+                    for i in range(count)], time=T0 + grown * 10**9)
+
+
+def test_two_threads_do_what_one_does(t):
+    for name, data in (("one", of_many(6000, 0)), ("two", of_many(6100, 1)), ("cut", of_many(6100, 1)[:-9])):
+        t.write(name, data)
+    t.succeeds("--state", "s", "one", "-o", "out.1")
+    before = t.load("s")
+    narrow = t.succeeds("--state", "s", "two", "--report=json", "--max-memory=1G", manners=False)
+    after = t.load("s")
+    with open(t.path("two"), "rb") as file:
+        for args in (("two",), ("-",), ("two", "--", "cat")):
+            t.write("s", before)
+            wide = t.succeeds("--state", "s", "--report=json", "--verify", *args, stdin=file, manners=False)
+            t.check(wide.out == narrow.out, f"{args}: other bytes")
+            t.equal(wide.err, narrow.err, f"{args}")
+            t.check(t.load("s") == after, "the states differ")
+    t.write("s", before)
+    wide = t.fails(1, "--state", "s", "cut", "-o", "out.2")
+    t.equal(wide.err, t.fails(1, "--state", "s", "cut", "-o", "out.2", "--max-memory=1G").err)
+    stands(t, before)
+    t.fails(4, "--state", "s", "two", "--", "false")
+    stands(t, before)
 
 
 def test_damaged_states(t):
