@@ -256,8 +256,8 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
 {
     pd_story story;
     pd_tally tally;
-    pd_bytes out;
-    uint64_t written;
+    pd_bytes out = {0};
+    uint64_t written = 0;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
     pd->next.from_nanos = story.from_nanos;
@@ -269,7 +269,6 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, out, err);
     pd->raw = out;
-    written = 0;
     if (!status && sink)
         status = pd->cur.is_streamed
                      ? pd_deflate_write(&pd->deflater, sink, &written, err)
