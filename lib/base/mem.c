@@ -111,11 +111,11 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
     size_t cap = 0;
     pd_mem_init(mem, allocator, max_memory ? max_memory : PPROFDELTA_DEFAULT_MAX_MEMORY);
     pprofdelta_status status = pd_mem_reserve(mem, &made, &cap, 1, size, err);
-    if (status)
-        return status;
-    memset(made, 0, size);
-    memcpy(object, &made, sizeof made);
-    return PPROFDELTA_OK;
+    if (made) {
+        memset(made, 0, size);
+        memcpy(object, &made, sizeof made);
+    }
+    return status;
 }
 
 void pd_mem_end(const pd_mem *mem, void *object, size_t size)

@@ -12,6 +12,7 @@
 enum { FIRST_ENTRIES = 1 << 16 };
 
 typedef struct inlet {
+    XXH3_state_t sum; /* first: it is aligned to a line of the cache */
     const pprofdelta_source *source;
     pd_mem *mem;
     pprofdelta_error *err;
@@ -19,7 +20,6 @@ typedef struct inlet {
     uint64_t off;             /* of the next byte */
     pd_buffer head;
     uint64_t len; /* that the source is known to have, or 0 */
-    XXH3_state_t sum;
     uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
 } inlet;
 
