@@ -42,6 +42,20 @@ uint32_t pd_keymap_index(pd_keymap *map, uint32_t number)
     return number_in(map, map->slots[slot]);
 }
 
+uint32_t pd_keymap_index_chosen(pd_keymap *map, uint32_t number)
+{
+    pd_key key = map->keys[number];
+    size_t slot = pd_keymap_home(map, key), passed = 0;
+    while (map->slots[slot] && !holds(map, map->slots[slot], key)) {
+        if (++passed > PD_KEYMAP_CROWD)
+            return PD_KEYMAP_NONE;
+        slot = next(map, slot);
+    }
+    if (!map->slots[slot])
+        map->slots[slot] = mark(map, key) | (number + 1);
+    return number_in(map, map->slots[slot]);
+}
+
 void pd_keymap_reindex(pd_keymap *map)
 {
     enum { AHEAD = 16 };

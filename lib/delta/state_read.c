@@ -219,10 +219,9 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
 
 /* ---- the entries ------------------------------------------------------------------------------- */
 
-static bool repeated(inlet *in, size_t entry, uint64_t off)
+static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
 {
-    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "entry", entry, off,
-                         "the key is that of an earlier entry");
+    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "entry", entry, off, "%s", why);
     return false;
 }
 
@@ -244,10 +243,14 @@ static bool index_keys(inlet *in, pd_keymap *keys, size_t from, uint64_t off)
     for (size_t i = from; i < keys->len; i++) {
         if (i + AHEAD < keys->len)
             __builtin_prefetch(&keys->slots[pd_keymap_home(keys, keys->keys[i + AHEAD])], 1);
-        if (pd_keymap_index(keys, (uint32_t)i) == i)
+        uint32_t number = pd_keymap_index_chosen(keys, (uint32_t)i);
+        if (number == i)
             continue;
         keys->len = i; /* the others are in no slot */
-        return repeated(in, i, off + (i - from) * sizeof *keys->keys);
+        return refuse_key(in, i, off + (i - from) * sizeof *keys->keys,
+                          number == PD_KEYMAP_NONE
+                              ? "its keys are no hashes: too many of them agree"
+                              : "the key is that of an earlier entry");
     }
     return true;
 }

@@ -171,6 +171,33 @@ TEST(a_key_that_is_there_twice_is_refused)
     stand_end(&k);
 }
 
+/* Else whoever wrote it could have us search for hours. */
+TEST(keys_that_were_chosen_to_meet_are_refused)
+{
+    enum { MANY = 5000 };
+    stand k;
+    build b = {0};
+    pprofdelta_error err = {0};
+    stand_begin(&k, NULL);
+    build_types(&b, "alloc_space/bytes");
+    add_samples(&b, 0, MANY, "1");
+    scene other;
+    scene_begin(&other, NULL);
+    scene_window(&other, build_bytes(&b));
+    buf saved = keep_save(&k.s.arena, other.pd);
+    size_t keys = saved.ptr[PD_STATE_AT_HEAD] | (size_t)saved.ptr[PD_STATE_AT_HEAD + 1] << 8;
+    CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_OK);
+    for (size_t i = 0; i < MANY; i++)
+        memset(saved.ptr + keys + i * 16, 7, 8);
+    keep_forge(saved.ptr, saved.len);
+    CHECK(keep_load(k.s.pd, saved, &err) == PPROFDELTA_E_STATE);
+    CHECK_STR(err.field, "entry");
+    CHECK(err.element > 4000 && err.offset == keys + err.element * 16);
+    scene_end(&other);
+    build_free(&b);
+    stand_end(&k);
+}
+
 TEST(what_follows_the_end_is_refused)
 {
     stand k;
@@ -289,7 +316,8 @@ TEST(a_ledger_that_changes_its_types_has_room)
 TEST_MAIN(CASE(every_prefix_is_refused), CASE(every_changed_bit_is_refused),
           CASE(what_is_no_state_is_called_that),
           CASE(a_forged_state_is_refused_where_it_contradicts_itself),
-          CASE(a_key_that_is_there_twice_is_refused), CASE(what_follows_the_end_is_refused),
+          CASE(a_key_that_is_there_twice_is_refused),
+          CASE(keys_that_were_chosen_to_meet_are_refused), CASE(what_follows_the_end_is_refused),
           CASE(a_promise_is_not_believed), CASE(a_source_that_fails_changes_nothing),
           CASE(a_sink_that_refuses_is_told),
           CASE(every_failed_allocation_of_a_load_changes_nothing),
