@@ -186,7 +186,10 @@ static bool read_sums(trial *t, buf profile, reading *r, live_sums *out)
 static void require_joint(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_joint joint)
 {
-    bool is_same = next->sequence == last->sequence && next->from_nanos == last->from_nanos;
+    bool is_of_one_kind =
+        !next->live == !last->live; /* else their numbers have nothing in common */
+    bool is_same =
+        is_of_one_kind && next->sequence == last->sequence && next->from_nanos == last->from_nanos;
     if (joint == PPROFDELTA_JOINT_NEXT)
         require(next->from_nanos == last->to_nanos && (!is_same || !next->sequence));
     if (joint == PPROFDELTA_JOINT_AGAIN)
