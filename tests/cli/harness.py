@@ -5,6 +5,7 @@ check ran has failed. What the command says is held to its manners on every run:
 """
 
 import os
+import pty
 import shutil
 import signal
 import subprocess
@@ -123,6 +124,13 @@ class Test:
 
     def skip(self, why):
         raise Skip(why)
+
+    def open_terminal(self):
+        """The two ends of one, where the machine has them: a bare root may not."""
+        try:
+            return pty.openpty()
+        except OSError as error:
+            raise Skip(f"no terminal is to be had: {error}") from None
 
     def close(self):
         for folder, dirs, _ in os.walk(self.dir):

@@ -1,7 +1,6 @@
 """Where profiles come from: files, pipes, stdin, and what is not one."""
 
 import os
-import pty
 import random
 import shutil
 import subprocess
@@ -95,7 +94,7 @@ def test_closed_stdin(t):
 
 def test_terminal_as_stdin(t):
     before, _ = pair(t)
-    master, slave = pty.openpty()
+    master, slave = t.open_terminal()
     result = t.fails(2, before, "-", stdin=slave)
     t.contains(result.err, "(stdin)", "terminal")
     t.fails(2, "check", "-", stdin=slave)

@@ -1,7 +1,6 @@
 """Where the delta goes: stdout, files, links, pipes, devices; and that a failure leaves no trace."""
 
 import os
-import pty
 import resource
 import socket
 import stat
@@ -273,7 +272,7 @@ def test_a_failure_does_not_open_the_pipe(t):
 
 def test_no_binary_to_a_terminal(t):
     before, after = pair(t)
-    master, slave = pty.openpty()
+    master, slave = t.open_terminal()
     for args in ((), ("-o", "-"), ("--compress=none",), ("-o", os.ttyname(slave))):
         result = t.fails(2, before, after, *args, stdout=slave)
         t.contains(" ".join(result.err.split()), "is a terminal", "-o OUT")

@@ -3,7 +3,6 @@
 import fcntl
 import json
 import os
-import pty
 import struct
 import subprocess
 import termios
@@ -14,7 +13,7 @@ from samples import CUR, SECOND, T1, cur, pair, two
 
 def terminal(t, columns, *args, env=None, code=0):
     """What the command prints to a terminal of that width."""
-    master, slave = pty.openpty()
+    master, slave = t.open_terminal()
     fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", 24, columns, 0, 0))
     process = subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.DEVNULL, stdout=slave,
                                stderr=slave, env={**os.environ, "TERM": "dumb", **(env or {})})

@@ -1,7 +1,6 @@
 """What a person sees who runs the command: lines that fit, and what takes long."""
 
 import os
-import pty
 import select
 import subprocess
 
@@ -54,7 +53,7 @@ def read_until(t, fd, wanted):
 
 def slow(t, *args):
     """Runs the command with a stdin that says nothing until the terminal says that it waits."""
-    master, slave = pty.openpty()
+    master, slave = t.open_terminal()
     process = subprocess.Popen([t.binary, *args], cwd=t.dir, stdin=subprocess.PIPE,
                                stdout=subprocess.PIPE, stderr=slave)
     os.close(slave)
