@@ -1,10 +1,11 @@
 #include "ahead.h"
 
-#include <sched.h>
-#include <signal.h>
+#include "thread.h"
+
 #include <sys/stat.h>
 
-/* What the thread has come to: the tables are there, and it goes on with the samples; or they are not. */
+/* What the thread has come to: the tables are there, and it goes on with the samples; or they are
+ * not. */
 enum { AT_WORK, READY, FAILED };
 
 static bool is_large(const char *path, uint64_t least)
@@ -14,16 +15,10 @@ static bool is_large(const char *path, uint64_t least)
            (uint64_t)st.st_size >= least;
 }
 
-static bool has_two_processors(void)
-{
-    cpu_set_t set;
-    return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
-}
-
 /* Two processors, and the memory of both: no limit against it, nor 32-bit addresses. */
 static bool has_room_for_two(uint64_t limit)
 {
-    return limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && sizeof(void *) >= 8 && has_two_processors();
+    return limit >= PPROFDELTA_DEFAULT_MAX_MEMORY && sizeof(void *) >= 8 && cli_thread_pays();
 }
 
 static bool open_ahead(cli_ahead *a)
@@ -50,18 +45,6 @@ static void *read_ahead(void *cookie)
     return NULL;
 }
 
-bool cli_ahead_thread(pthread_t *thread, void *(*work)(void *), void *cookie)
-{
-    sigset_t all, before; /* signals are for the first thread, which knows when they may come */
-    if (!has_two_processors())
-        return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_made = pthread_create(thread, NULL, work, cookie) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_made;
-}
-
 static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 {
     a->in = in;
@@ -70,7 +53,7 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
     a->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
     a->changed = (pthread_cond_t)PTHREAD_COND_INITIALIZER;
     a->progress = AT_WORK;
-    a->is_running = cli_ahead_thread(&a->thread, read_ahead, a);
+    a->is_running = cli_thread_start(&a->thread, read_ahead, a);
 }
 
 bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit,

@@ -44,7 +44,8 @@ static inline bool cli_ahead_is_running(const cli_ahead *ahead)
     return ahead->is_running;
 }
 
-/* Waits until it has come to the samples; true where the window can be made of it. Why it can not, the ordinary way finds out. */
+/* Waits until it has come to the samples; true where the window can be made of it. Why it can not, the
+ * ordinary way finds out. */
 bool cli_ahead_wait(cli_ahead *ahead);
 
 /* Waits until the thread is gone; what it read stays. */
@@ -52,8 +53,5 @@ void cli_ahead_join(cli_ahead *ahead);
 
 /* Waits, and gives everything back; false where there was nothing. */
 bool cli_ahead_end(cli_ahead *ahead, pprofdelta *context);
-
-/* A thread for work of some length, where there is a second processor: false where not. */
-bool cli_ahead_thread(pthread_t *thread, void *(*work)(void *), void *cookie);
 
 #endif

@@ -1,8 +1,6 @@
 #include "pack.h"
 
-#include "ahead.h"
-
-#include <signal.h>
+#include "thread.h"
 
 static void *compress(void *cookie)
 {
@@ -17,7 +15,7 @@ pprofdelta_status cli_pack_begin(cli_pack *p, pprofdelta *context, pprofdelta_er
     if (status)
         return status;
     p->has_begun = true;
-    p->is_running = pd_pack_is_large(&p->state) && cli_ahead_thread(&p->thread, compress, p);
+    p->is_running = pd_pack_is_large(&p->state) && cli_thread_start(&p->thread, compress, p);
     return PPROFDELTA_OK;
 }
 

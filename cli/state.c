@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "message.h"
-#include "parsed/context.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -180,7 +179,7 @@ int cli_state_load(cli_state *state, pprofdelta *context)
     in.state = state;
     in.at = in.len = 0;
     pprofdelta_source source = {read_some, &in};
-    if (pd_load(context, &source, state->len, &err) == PPROFDELTA_OK)
+    if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     return state->failure ? state->failure : cli_library_error(state->path, &err);
 }

@@ -24,18 +24,22 @@ pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err)
                    "%s", what);
 }
 
-static bool has_gzip(pd_deflater *deflater)
+void *pd_deflate_new_gzip(const pd_deflater *deflater)
+{
+    return libdeflate_alloc_compressor(deflater->level ? deflater->level : PD_GZIP_DEFAULT_LEVEL);
+}
+
+bool pd_deflate_has_gzip(pd_deflater *deflater)
 {
     if (!deflater->gzip)
-        deflater->gzip =
-            libdeflate_alloc_compressor(deflater->level ? deflater->level : PD_GZIP_DEFAULT_LEVEL);
+        deflater->gzip = pd_deflate_new_gzip(deflater);
     return deflater->gzip != NULL;
 }
 
 static pprofdelta_status to_gzip(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
-    if (!has_gzip(deflater))
+    if (!pd_deflate_has_gzip(deflater))
         return pd_deflate_fail("no memory for a gzip compressor", err);
     pd_buffer *out = &deflater->out;
     size_t bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
@@ -52,7 +56,7 @@ void pd_deflate_warm(pd_deflater *deflater)
     uint8_t in[1024], out[2048];
     for (size_t i = 0; i < sizeof in; i++)
         in[i] = (uint8_t)(i * i >> 3);
-    if (deflater->compression == PPROFDELTA_GZIP && has_gzip(deflater))
+    if (deflater->compression == PPROFDELTA_GZIP && pd_deflate_has_gzip(deflater))
         libdeflate_gzip_compress(deflater->gzip, in, sizeof in, out, sizeof out);
 }
 

@@ -55,6 +55,8 @@ typedef struct pd_deflate_two {
     pprofdelta_error err;
 } pd_deflate_two;
 
+enum { PD_DEFLATE_LARGE = 256 << 10 }; /* bytes from which on that pays */
+
 pprofdelta_status pd_deflate_two_begin(pd_deflate_two *two, pd_deflater *deflater, pd_mem *mem,
                                        const uint8_t *in, size_t len, pprofdelta_error *err);
 void pd_deflate_two_first(pd_deflate_two *two);
@@ -65,7 +67,9 @@ pprofdelta_status pd_deflate_two_finish(pd_deflate_two *two, const pprofdelta_si
 /* Chosen for speed: see deflate.c. */
 enum { PD_GZIP_DEFAULT_LEVEL = 2, PD_ZSTD_DEFAULT_LEVEL = 3 };
 
-/* What both ways share. */
+/* What the ways share. A compressor of this level, as libdeflate makes it; and is there the first? */
+void *pd_deflate_new_gzip(const pd_deflater *deflater);
+bool pd_deflate_has_gzip(pd_deflater *deflater);
 pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);
 pprofdelta_status pd_deflate_whole(pd_deflater *deflater, pd_mem *mem, const uint8_t *in,
                                    size_t len, pd_bytes *out, pprofdelta_error *err);

@@ -15,8 +15,7 @@
 #include <string.h>
 
 enum {
-    LEAST = 256 << 10, /* bytes from which on two parts pay */
-    FIRST_OF_16 = 7,   /* the first part's share: it is decoded, too */
+    FIRST_OF_16 = 7, /* the first part's share: it is decoded, too */
     HEADER = 10,
     JOINT = 6, /* what the empty block may take */
     TRAILER = 8,
@@ -32,9 +31,7 @@ static pprofdelta_status reserve(pd_deflate_two *two, pprofdelta_error *err)
 {
     pd_deflater *d = two->deflater;
     size_t none = 0, second_len = two->len - two->first_len;
-    int level = d->level ? d->level : PD_GZIP_DEFAULT_LEVEL;
-    if ((!d->gzip && !(d->gzip = libdeflate_alloc_compressor(level))) ||
-        !(two->compressor = libdeflate_alloc_compressor(level)))
+    if (!pd_deflate_has_gzip(d) || !(two->compressor = pd_deflate_new_gzip(d)))
         return pd_deflate_fail("no memory for a gzip compressor", err);
     two->room = libdeflate_deflate_compress_bound(d->gzip, two->first_len);
     size_t second_room = libdeflate_deflate_compress_bound(two->compressor, second_len);
@@ -60,7 +57,7 @@ pprofdelta_status pd_deflate_two_begin(pd_deflate_two *two, pd_deflater *deflate
                                        const uint8_t *in, size_t len, pprofdelta_error *err)
 {
     *two = (pd_deflate_two){.deflater = deflater, .mem = mem, .in = in, .len = len};
-    if (deflater->compression != PPROFDELTA_GZIP || len < LEAST)
+    if (deflater->compression != PPROFDELTA_GZIP || len < PD_DEFLATE_LARGE)
         return PPROFDELTA_OK;
     two->first_len = len / 16 * FIRST_OF_16;
     pprofdelta_status status = reserve(two, err);

@@ -45,9 +45,8 @@ pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *s
                                  pprofdelta_error *err);
 
 /* Reads a whole state, to the end of the source, into these parts, which are cleared first. After a
- * failure they hold nothing of use. len: the bytes that the source is known to have, for which room may
- * be made at once; or 0. */
+ * failure they hold nothing of use. */
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
-                                uint64_t len, pprofdelta_error *err);
+                                pprofdelta_error *err);
 
 #endif

@@ -19,7 +19,6 @@ typedef struct inlet {
     pprofdelta_status status; /* sticky */
     uint64_t off;             /* of the next byte */
     pd_buffer head;
-    uint64_t len; /* that the source is known to have, or 0 */
     uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
 } inlet;
 
@@ -225,13 +224,11 @@ static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
     return false;
 }
 
-/* Makes room for more entries behind `len`: for all where the source is known to have their keys, else
- * as many as came so far or FIRST_ENTRIES. */
+/* Makes room for more entries behind `len`, as many as came so far or FIRST_ENTRIES. */
 static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len, size_t *room)
 {
     size_t more = len > FIRST_ENTRIES ? len : FIRST_ENTRIES, left = (size_t)p->entries - len;
-    bool has_all = in->len / sizeof(pd_key) >= p->entries;
-    *room = len + (more < left && !has_all ? more : left);
+    *room = len + (more < left ? more : left);
     in->status = pd_ledger_reserve(ledger, in->mem, *room, in->err);
     return !in->status;
 }
@@ -380,9 +377,9 @@ static bool read_parts(inlet *in, pd_state *state)
 }
 
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,
-                                uint64_t len, pprofdelta_error *err)
+                                pprofdelta_error *err)
 {
-    inlet in = {.source = source, .mem = mem, .err = err, .len = len};
+    inlet in = {.source = source, .mem = mem, .err = err};
     XXH3_128bits_reset(&in.sum);
     if (!read_parts(&in, state))
         pd_ledger_clear(state->ledger, 0);

@@ -138,10 +138,6 @@ void pd_ahead_adopt(pprofdelta *pd, pd_ahead *ahead);
 bool pd_ahead_add_samples(pprofdelta *pd, pd_ahead *ahead, pprofdelta_status *status,
                           pprofdelta_error *err);
 
-/* remember.c: pprofdelta_load of a source that is known to have so many bytes, or 0. */
-pprofdelta_status pd_load(pprofdelta *pd, const pprofdelta_source *source, uint64_t len,
-                          pprofdelta_error *err);
-
 /* output.c: what the delta says of itself. */
 typedef struct pd_story {
     pd_subtraction how;

@@ -303,9 +303,6 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
                                     pprofdelta_error *err)
 {
     pd_source source = {.bytes = bytes, .len = len};
-    pprofdelta_status status = refuse_pending(pd, err);
-    if (status)
-        return status;
     if (!sink || !sink->write)
         return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "there is no sink to write to");

@@ -7,8 +7,8 @@
  *     batches       oldest -> [ done ] -> [ done ] -> [ being read ] -> ...    free -> [ ] -> ...
  *
  * Decoding and hashing a sample depends on nothing but the tables, and is most of the work; meeting it
- * with the ledger has to happen in order. A batch that was taken is free for the next samples. As long as nobody takes any, new ones are made:
- * the reader goes on.
+ * with the ledger has to happen in order. A batch that was taken is free for the next samples. As long
+ * as nobody takes any, new ones are made: the reader goes on.
  *
  * What cannot be read ends the feed, with no more than that said: the ordinary way finds out why. */
 #ifndef PD_PARSED_FEED_H

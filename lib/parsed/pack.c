@@ -15,9 +15,8 @@ pprofdelta_status pd_pack_begin(pd_pack *pack, pprofdelta *pd, pprofdelta_error 
 
 bool pd_pack_is_large(const pd_pack *pack)
 {
-    enum { LARGE = 256 << 10 };
     return !pack->is_done && pack->two.deflater->compression != PPROFDELTA_PLAIN &&
-           pack->two.len >= LARGE;
+           pack->two.len >= PD_DEFLATE_LARGE;
 }
 
 void pd_pack_first(pd_pack *pack)

@@ -23,19 +23,13 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
 pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
                                   pprofdelta_error *err)
 {
-    return pd_load(pd, source, 0, err);
-}
-
-pprofdelta_status pd_load(pprofdelta *pd, const pprofdelta_source *source, uint64_t len,
-                          pprofdelta_error *err)
-{
     if (pd->is_pending)
         return refuse(err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes "
                            "first");
     if (!source || !source->read)
         return refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
-    pprofdelta_status status = pd_state_read(&state, &pd->mem, source, len, err);
+    pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
     if (status)
         return status;
     if (state.has_base) {

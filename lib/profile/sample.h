@@ -28,13 +28,13 @@ typedef struct pd_names_seen {
 
 enum { PD_NAMES_SEEN = 32 };
 
-/* A label of up to 8 bytes that was met before. */
+/* A short label that was met before. */
 typedef struct pd_label_seen {
-    uint64_t word; /* its bytes, or 0 */
+    uint64_t word; /* pd_label_word, or 0 */
     pd_key key;
 } pd_label_seen;
 
-enum { PD_LABELS_SEEN_SHIFT = 64 - 9, PD_LABELS_SEEN = 1 << 9 };
+enum { PD_LABELS_SEEN_BITS = 9, PD_LABELS_SEEN = 1 << PD_LABELS_SEEN_BITS };
 
 typedef struct pd_sample_reader {
     pd_parse parse; /* .element is the sample's number */

@@ -11,6 +11,7 @@
  * measurement (tests/bench): an id is two multiply-adds into the stack's sums; values are decoded
  * without a branch on their length, which nobody can predict; a label that was met before, as most
  * were (Go has one for each size class), is known by its bytes. */
+#include "profile/label.h"
 #include "profile/samples.h"
 
 enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
@@ -61,21 +62,19 @@ PD_QUICK_TARGET static inline bool label_key(pd_sample_reader *r, const uint8_t 
     return true;
 }
 
-/* A label of up to 7 bytes is looked up as the number that they and their count are: that is never
- * 0, as a free place is, and tells a label from one that is cut before a 0. */
 PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t *p,
                                               const uint8_t *end, pd_stack_hash *stack)
 {
     size_t len = (size_t)(end - p);
-    if (len - 1 >= 7) {
+    if (!pd_label_is_short(len)) {
         pd_key key;
         if (!label_key(r, p, end, &key))
             return false;
         pd_stack_hash_label(stack, key);
         return true;
     }
-    uint64_t word = (pd_load64(p) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
-    pd_label_seen *seen = &r->labels[word * UINT64_C(0x9e3779b97f4a7c15) >> PD_LABELS_SEEN_SHIFT];
+    uint64_t word = pd_label_word(p, len);
+    pd_label_seen *seen = &r->labels[pd_label_place(word, PD_LABELS_SEEN_BITS)];
     if (__builtin_expect(seen->word != word, 0)) {
         if (!label_key(r, p, end, &seen->key)) {
             seen->word = 0;

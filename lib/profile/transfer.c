@@ -2,6 +2,7 @@
 
 #include "base/processor.h"
 #include "profile/fields.h"
+#include "profile/label.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
                                pprofdelta_error *err)
@@ -193,13 +194,12 @@ static void transfer_label_anew(pd_transfer *t, pd_reader r)
     pd_compact_sample_label(t->compact, key, str, num, num_unit);
 }
 
-/* A label of up to 7 bytes as the number that they and their count are, which is never 0; or 0. */
+/* The word of a short label that is not at the very end of the bytes; or 0. */
 static uint64_t short_label(const pd_transfer *t, pd_reader r)
 {
     size_t len = (size_t)(r.end - r.at);
-    if (len - 1 >= 7 || t->tables->bytes.ptr + t->tables->bytes.len - r.at < 8)
-        return 0;
-    return (pd_load64(r.at) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
+    bool is_readable = t->tables->bytes.ptr + t->tables->bytes.len - r.at >= 8;
+    return pd_label_is_short(len) && is_readable ? pd_label_word(r.at, len) : 0;
 }
 
 /* Most labels were met before (Go has one for each size class): these are copied as they were written
@@ -207,7 +207,7 @@ static uint64_t short_label(const pd_transfer *t, pd_reader r)
 static void transfer_label(pd_transfer *t, pd_reader r)
 {
     uint64_t word = short_label(t, r);
-    pd_label_sent *sent = &t->labels[word * UINT64_C(0x9e3779b97f4a7c15) >> PD_LABELS_SENT_SHIFT];
+    pd_label_sent *sent = &t->labels[pd_label_place(word, PD_LABELS_SENT_BITS)];
     if (word && sent->word == word) {
         pd_compact_sample_label_again(t->compact, sent->bytes, sent->len);
         return;

@@ -20,11 +20,11 @@ typedef uint8_t *pd_transfer_run(pd_transfer *transfer, const uint8_t *p, const 
 
 /* A short label that was carried over, as it was read and as it was written. */
 typedef struct pd_label_sent {
-    uint64_t word; /* its bytes and their number, or 0 */
+    uint64_t word; /* pd_label_word, or 0 */
     uint8_t bytes[PD_SHORT_LABEL], len;
 } pd_label_sent;
 
-enum { PD_LABELS_SENT_SHIFT = 64 - 7, PD_LABELS_SENT = 1 << 7 };
+enum { PD_LABELS_SENT_BITS = 7, PD_LABELS_SENT = 1 << PD_LABELS_SENT_BITS };
 
 struct pd_transfer {
     const pd_tables *tables;
