@@ -3,78 +3,39 @@
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
+#include <unistd.h>
 
-/* In front of every block, as long as the alignment that malloc promises. */
-typedef union header {
-    struct {
-        size_t size;   /* that was asked for */
-        size_t mapped; /* bytes mapped, or 0: malloc's */
-    } is;
-    max_align_t align;
-} header;
+/* Blocks that were measured to be worth a call of their own, and mappings worth their price. */
+enum { MANY_PAGES = 256 << 10, MAPPED = 512 << 10 };
 
-/* Pages: a huge one, and what every small one divides. */
-enum { HUGE = 2 * 1024 * 1024, SMALL = 64 * 1024 };
-
-/* Maps as much from the boundary of a huge page on: a page more than that, less what is outside. As
- * many huge pages as are filled; the rest is made of small ones. */
-static header *map(size_t bytes)
+/* Where the kernel cannot do that (before 5.14), every page comes when it is met. */
+static void make_ready(void *block, size_t len)
 {
-    if (bytes > SIZE_MAX / 2)
-        return NULL;
-    size_t mapped = (bytes + SMALL - 1) / SMALL * SMALL;
-    char *at =
-        mmap(NULL, mapped + HUGE, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (at == MAP_FAILED)
-        return NULL;
-    size_t before = (HUGE - (uintptr_t)at % HUGE) % HUGE;
-    if (before)
-        munmap(at, before);
-    munmap(at + before + mapped, HUGE - before);
-    madvise(at + before, mapped / HUGE * HUGE, MADV_HUGEPAGE); /* advice: else it is slower */
-    header *block = (header *)(void *)(at + before);
-    block->is.mapped = mapped;
-    return block;
+#ifdef MADV_POPULATE_WRITE
+    long page = sysconf(_SC_PAGESIZE);
+    size_t before = (size_t)(-(uintptr_t)block % (uintptr_t)page);
+    if (before < len)
+        madvise((char *)block + before, len - before, MADV_POPULATE_WRITE);
+#else
+    (void)block, (void)len;
+#endif
 }
 
-static header *header_of(void *ptr)
+/* A new block is as large as its owner knows it will be; what it grows by later may stay unused. */
+static void *resize(void *cookie, void *ptr, size_t size)
 {
-    return (header *)ptr - 1;
+    (void)cookie;
+    void *block = realloc(ptr, size);
+    if (block && !ptr && size >= MANY_PAGES)
+        make_ready(block, size);
+    return block;
 }
 
 static void release(void *cookie, void *ptr)
 {
     (void)cookie;
-    header *block = header_of(ptr);
-    if (block->is.mapped)
-        munmap(block, block->is.mapped);
-    else
-        free(block);
-}
-
-static void *resize(void *cookie, void *ptr, size_t size)
-{
-    header *old = ptr ? header_of(ptr) : NULL;
-    if (size > SIZE_MAX - sizeof(header))
-        return NULL;
-    size_t bytes = size + sizeof(header);
-    header *block;
-    if (old && old->is.mapped >= bytes) {
-        block = old;
-    } else if (bytes < HUGE) {
-        block = realloc(old, bytes);
-        if (block)
-            block->is.mapped = 0;
-    } else if ((block = map(bytes)) && old) {
-        memcpy(block + 1, ptr, old->is.size);
-        release(cookie, ptr);
-    }
-    if (!block)
-        return NULL;
-    block->is.size = size;
-    return block + 1;
+    free(ptr);
 }
 
 #ifdef M_MMAP_THRESHOLD
@@ -90,6 +51,7 @@ static void share_one_heap(void)
 {
     mallopt(M_ARENA_MAX, 1);
     mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_MMAP_THRESHOLD, MAPPED);
 }
 #else
 static void keep_no_memory(void)
@@ -103,10 +65,10 @@ static void share_one_heap(void)
 
 const pprofdelta_allocator *cli_memory_within(uint64_t limit)
 {
-    static const pprofdelta_allocator large = {.resize = resize, .release = release};
+    static const pprofdelta_allocator of_a_run = {.resize = resize, .release = release};
     if (limit >= PPROFDELTA_DEFAULT_MAX_MEMORY) {
         share_one_heap();
-        return &large;
+        return &of_a_run;
     }
     keep_no_memory();
     return NULL;

@@ -1,11 +1,13 @@
-/* Memory for a run: the C library's, but for large blocks, which are mapped on huge pages.
+/* Memory for a run: the C library's, of which the large blocks are made ready at once.
  *
  * A run takes its memory once and touches it once, so that what it costs is the kernel's work on
- * every fresh page: a fifth of a large run. Huge pages halve that. Where the kernel has none to
- * give, the block has ordinary ones.
+ * every fresh page: a fifth of a run. Asked for many pages in one call, the kernel needs a third of
+ * what it needs for as many that are met one by one. (Huge pages need still less where they lie
+ * ready; but where room has to be made for one first, as on a host that has been up for a while, a
+ * large run took half as long again.)
  *
- * Whoever asked for less memory than the default gets no huge pages, and what is freed goes back to
- * the system at once. */
+ * Whoever asked for less memory than the default gets no page before its time, and what is freed goes
+ * back to the system at once. */
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H
 

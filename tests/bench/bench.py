@@ -85,7 +85,7 @@ class Bench:
 
     def __init__(self, build, work, shared, quick):
         self.build, self.work, self.quick = os.path.abspath(build), work, quick
-        self.shared = shared  # a folder in memory, if there is one
+        self.shared = shared  # a folder in memory, if there is one: what the disk costs is nobody's
         self.pprofdelta = os.path.join(self.build, "cli", "pprofdelta")
         self.peers = os.path.join(self.build, "peers")
         self.no_peers = self.build_peers()
@@ -227,8 +227,7 @@ def in_memory(bench, pair):
 
 
 def with_state(bench, pair):
-    """A window from a state that knows prev. The syncs belong to the disk, so the state and the
-    output lie in memory where that can be had."""
+    """A window from a state that knows prev."""
     state, kept, out = (bench.in_memory(name) for name in ("state", "state.kept", "out.gz"))
     if os.path.exists(state):  # of the pair before
         os.unlink(state)
@@ -251,7 +250,7 @@ def max_memory(pair):
 
 def end_to_end(bench, pair):
     looks = [pair.prev_gz, pair.cur_gz]
-    outputs = [bench.file(f"out.{i}.gz") for i in range(5)]
+    outputs = [bench.in_memory(f"out.{i}.gz") for i in range(5)]
     tools = [Tool("pprofdelta", [bench.pprofdelta, *looks, "-o", outputs[0], "-q"], outputs[0])]
     if is_bounded(pair):
         tools.append(Tool("pprofdelta, bounded", [*tools[0].command[:-2], outputs[4], "-q",
