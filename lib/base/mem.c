@@ -35,7 +35,7 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
     if (__builtin_mul_overflow(want, size, &bytes) || bytes > PTRDIFF_MAX ||
-        bytes - held > mem->limit - mem->used)
+        bytes - held > pd_mem_left(mem))
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "this takes more than the %llu bytes that %s",
                        (unsigned long long)mem->limit, pd_mem_who_allows(mem));
@@ -71,7 +71,7 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     if (want < need)
         want = need;
     /* Near the limit the generous step may not fit where the needed one does. */
-    if (want > need && (uint64_t)(want - *cap) > (mem->limit - mem->used) / size)
+    if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
         want = need;
     return resize(mem, ptr, cap, want, size, err);
 }

@@ -46,6 +46,12 @@ void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
 /* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 
+/* How much more it may hold. */
+static inline uint64_t pd_mem_left(const pd_mem *mem)
+{
+    return mem->limit - mem->used;
+}
+
 /* Whose limit it is, as the end of "more than so many bytes that ...". */
 const char *pd_mem_who_allows(const pd_mem *mem);
 

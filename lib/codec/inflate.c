@@ -81,7 +81,7 @@ uint64_t pd_inflate_announced(const uint8_t *in, size_t len)
 /* The capacity that *into may grow to. */
 static uint64_t reach(const pd_mem *mem, const pd_buffer *into)
 {
-    uint64_t most = mem->limit - mem->used;
+    uint64_t most = pd_mem_left(mem);
     return most < PTRDIFF_MAX - into->cap ? into->cap + most : PTRDIFF_MAX;
 }
 

@@ -28,7 +28,7 @@ static pprofdelta_status hold(pd_stream *s, uint64_t need, pprofdelta_error *err
     pd_mem *mem = s->mem;
     if (need <= s->zstd_held)
         return PPROFDELTA_OK;
-    if (need - s->zstd_held > mem->limit - mem->used)
+    if (need - s->zstd_held > pd_mem_left(mem))
         return pd_inflate_too_large(mem, true, s->pos, err);
     mem->used += need - s->zstd_held;
     mem->peak = mem->peak > mem->used ? mem->peak : mem->used;

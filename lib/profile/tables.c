@@ -398,6 +398,19 @@ void pd_tables_begin(pd_tables *t)
     pd_idmap_clear(&t->location_map);
 }
 
+/* A large table that is empty gets room for one element in so many bytes of the profile. Few grow out
+ * of it, and what stays unused costs nothing but addresses. */
+enum { USUAL_BYTES = 256 };
+
+#define MAKE_ROOM(p, t, name) make_room((p), (t), &(t)->name, &(t)->name##_cap, sizeof *(t)->name)
+
+static void make_room(pd_parse *p, const pd_tables *t, void *array, size_t *cap, size_t size)
+{
+    size_t usual = t->bytes.len / USUAL_BYTES;
+    if (!p->status && !*cap && usual <= pd_mem_left(p->mem) / 4 / size)
+        p->status = pd_mem_reserve(p->mem, array, cap, usual, size, p->err);
+}
+
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err)
 {
@@ -409,6 +422,10 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
     tables->len = bytes.len;
     pd_parse parse = {.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
     pd_reader top = pd_reader_of(bytes.ptr, bytes.len);
+    MAKE_ROOM(&parse, tables, strings);
+    MAKE_ROOM(&parse, tables, functions);
+    MAKE_ROOM(&parse, tables, lines);
+    MAKE_ROOM(&parse, tables, locations);
     pd_tables_read(tables, &parse, &top);
     pd_tables_read_end(tables, &parse, &top);
     if (tables->strings_len)
