@@ -1,5 +1,6 @@
 #include "ahead.h"
 
+#include "parsed/pack.h"
 #include "thread.h"
 
 #include <sys/stat.h>
@@ -42,12 +43,14 @@ static void *read_ahead(void *cookie)
     pthread_mutex_unlock(&a->lock);
     if (is_good)
         pd_ahead_read(&a->state);
+    pd_pack_warm(a->context);
     return NULL;
 }
 
 static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 {
     a->in = in;
+    a->context = context;
     pd_ahead_begin(&a->state, context);
     a->has_begun = true;
     a->lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;

@@ -12,6 +12,7 @@
 
 typedef struct cli_ahead {
     pd_ahead state;
+    pprofdelta *context;
     const cli_input *in;
     cli_input file; /* what `in` points at, where the thread reads it */
     uint64_t limit;
@@ -26,7 +27,7 @@ typedef struct cli_ahead {
  * beside a state, which does not. */
 typedef enum cli_ahead_least {
     CLI_AHEAD_OF_PROFILE = 64 << 10,
-    CLI_AHEAD_OF_STATE = 160 << 10
+    CLI_AHEAD_OF_STATE = 128 << 10
 } cli_ahead_least;
 
 /* Begins to read the file at path, if that may pay, and tells; the limit of memory tells who asked

@@ -65,6 +65,7 @@ static int make_window(run *r, pprofdelta_report *report)
     cli_progress_say("comparing", r->cur.name);
     if (cli_ahead_wait(&r->ahead)) {
         status = pd_ahead_window(r->context, &r->ahead.state, NULL, report, &err);
+        cli_ahead_join(&r->ahead);
     } else {
         cli_ahead_end(&r->ahead, r->context);
         int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));

@@ -88,8 +88,6 @@ static int read_cur(run *r)
 /* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
 static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
 {
-    if (cli_ahead_is_running(&r->ahead))
-        pd_pack_warm(r->context);
     if (cli_ahead_wait(&r->ahead)) {
         *status = pd_ahead_window(r->context, &r->ahead.state, NULL, &r->report, err);
         cli_ahead_join(&r->ahead); /* there will be only one who forks */

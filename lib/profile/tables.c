@@ -398,15 +398,16 @@ void pd_tables_begin(pd_tables *t)
     pd_idmap_clear(&t->location_map);
 }
 
-/* A large table that is empty gets room for one element in so many bytes of the profile. Few grow out
- * of it, and what stays unused costs nothing but addresses. */
-enum { USUAL_BYTES = 256 };
+/* A large table that is empty gets room for one element in so many bytes of the profile, and for no more
+ * than are soon outgrown. */
+enum { USUAL_BYTES = 256, USUAL_MOST = 4096 };
 
 #define MAKE_ROOM(p, t, name) make_room((p), (t), &(t)->name, &(t)->name##_cap, sizeof *(t)->name)
 
 static void make_room(pd_parse *p, const pd_tables *t, void *array, size_t *cap, size_t size)
 {
     size_t usual = t->bytes.len / USUAL_BYTES;
+    usual = usual < USUAL_MOST ? usual : USUAL_MOST;
     if (!p->status && !*cap && usual <= pd_mem_left(p->mem) / 4 / size)
         p->status = pd_mem_reserve(p->mem, array, cap, usual, size, p->err);
 }
