@@ -2,6 +2,7 @@
 #include "input.h"
 
 #include "cli.h"
+#include "memory.h"
 #include "message.h"
 #include "progress.h"
 
@@ -60,6 +61,8 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
             uint8_t *grown = realloc(in->bytes, want);
             if (!grown)
                 return ENOMEM;
+            if (len && !in->bytes)
+                cli_memory_make_ready(grown, want);
             in->bytes = grown;
             room = want;
             want = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;

@@ -10,9 +10,11 @@
 enum { MANY_PAGES = 256 << 10, MAPPED = 512 << 10 };
 
 /* Where the kernel cannot do that (before 5.14), every page comes when it is met. */
-static void make_ready(void *block, size_t len)
+void cli_memory_make_ready(void *block, size_t len)
 {
 #ifdef MADV_POPULATE_WRITE
+    if (len < MANY_PAGES)
+        return;
     long page = sysconf(_SC_PAGESIZE);
     size_t before = (size_t)(-(uintptr_t)block % (uintptr_t)page);
     if (before < len)
@@ -27,8 +29,8 @@ static void *resize(void *cookie, void *ptr, size_t size)
 {
     (void)cookie;
     void *block = realloc(ptr, size);
-    if (block && !ptr && size >= MANY_PAGES)
-        make_ready(block, size);
+    if (block && !ptr)
+        cli_memory_make_ready(block, size);
     return block;
 }
 

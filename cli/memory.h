@@ -17,4 +17,7 @@
  * several threads at once. */
 const pprofdelta_allocator *cli_memory_within(uint64_t limit);
 
+/* Asks for the pages of a new block that is about to be filled; where it is small, for none. */
+void cli_memory_make_ready(void *block, size_t len);
+
 #endif
