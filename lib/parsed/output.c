@@ -39,6 +39,18 @@ static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_err
     return status;
 }
 
+/* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
+ * for some rows before. */
+static void ask_for_record(const pd_look *cur, size_t row)
+{
+    enum { AHEAD = 8, LINE = 64 };
+    if (cur->is_streamed || row + AHEAD >= cur->window.len)
+        return;
+    const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + LINE);
+}
+
 /* tally may be NULL here and below: nobody asked. */
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
@@ -49,6 +61,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     pd_window_walk walk = {0, 0};
     pprofdelta_status status = pd_look_rewind(pd, cur, err);
     for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
+        ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
             continue;
         if (tally)
