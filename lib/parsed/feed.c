@@ -85,8 +85,10 @@ static share give(pd_feed *feed)
     const uint8_t *start;
     pd_reader body;
     size_t left = feed->tables.samples - feed->samples;
-    while (s.len < BATCH && s.len < left && pd_sample_next(&feed->top, &start, &body))
+    while (s.len < BATCH && s.len < left && pd_sample_next(&feed->top, &start, &body)) {
+        pd_reader_ask_ahead(body.end);
         s.len++;
+    }
     if (!s.len) { /* which the tables' reader would have noticed */
         feed->failed = true;
         return s;

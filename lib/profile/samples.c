@@ -70,6 +70,7 @@ pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_
     pd_sample s;
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < keys->len && !status && pd_sample_next(top, &start, &body); i++) {
+        pd_reader_ask_ahead(body.end);
         if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
             pd_sample_read(r, body, &s);
         status = pd_sample_take(taker, &r->parse, keys->keys[i], start, s.values);

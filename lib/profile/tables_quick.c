@@ -11,9 +11,6 @@
 /* Decoding looks so far behind the byte it began at. */
 enum { SLACK = 8 };
 
-/* Passing over samples is waiting for memory: what is so far ahead is asked for early. */
-enum { AHEAD = 1024 };
-
 enum { VARINT = 0, BYTES = 2 }; /* wire types, behind a field's number in its tag */
 
 #define TAG(number, wire) ((uint8_t)((number) << 3 | (wire)))
@@ -131,7 +128,7 @@ void pd_tables_read_quick(pd_tables *t, pd_reader *top)
     bool ok = true;
     while (ok && top->end - top->at > SLACK) {
         while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body)) {
-            __builtin_prefetch(top->at + AHEAD);
+            pd_reader_ask_ahead(top->at);
             note_sample(t, start);
         }
         pd_reader before = *top;

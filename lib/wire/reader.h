@@ -92,6 +92,13 @@ static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_
     return true;
 }
 
+/* To pass over large input is to wait for memory: what comes so far behind `at` is asked for early. */
+static inline void pd_reader_ask_ahead(const uint8_t *at)
+{
+    enum { AHEAD = 1024 };
+    __builtin_prefetch(at + AHEAD);
+}
+
 /* Of a reader that got stuck: how many bytes from `at` on the field would take, or UINT64_MAX where
  * that cannot be counted. No more than are there: it is not for want of bytes. */
 uint64_t pd_reader_lacks(const pd_reader *reader);
