@@ -12,8 +12,13 @@ typedef struct pd_deflater {
     void *gzip;    /* struct libdeflate_compressor, made when first needed and kept */
     void *zstd;    /* ZSTD_CCtx, likewise */
     pd_buffer out; /* the compressed bytes; capacity kept */
-    void *zlib;    /* z_stream, while something is compressed a part at a time */
-} pd_deflater;     /* zero it, set compression and level for good, to begin */
+    struct {       /* of a gzip member that is made a part at a time */
+        struct pd_member_check *check;
+        pd_buffer in; /* what is not compressed yet */
+        uint32_t crc;
+        uint64_t len; /* of what is */
+    } parts;
+} pd_deflater; /* zero it, set compression and level for good, to begin */
 
 /* mem is the one that all calls were made with. */
 void pd_deflater_fini(pd_deflater *deflater, pd_mem *mem);
@@ -29,8 +34,8 @@ pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *
                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err);
 
 /* The same for what is never there whole: begins, compresses part after part, the last one as such,
- * into deflater->out, and hands that to the sink. zlib does it for gzip, as libdeflate cannot. */
-pprofdelta_status pd_deflate_begin(pd_deflater *deflater, pprofdelta_error *err);
+ * into deflater->out, and hands that to the sink. What is begun need not come to an end. */
+pprofdelta_status pd_deflate_begin(pd_deflater *deflater, pd_mem *mem, pprofdelta_error *err);
 pprofdelta_status pd_deflate_part(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   bool is_last, pprofdelta_error *err);
 pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
@@ -44,13 +49,13 @@ typedef struct pd_deflate_two {
     pd_deflater *deflater;
     pd_mem *mem;
     const uint8_t *in;
-    size_t len, first_len;            /* first_len is 0 where there is only one part */
-    struct pd_deflate_check *checker; /* what finds the end of the first part */
-    void *compressor;                 /* the second's own */
-    uint8_t *second;                  /* where in the output it begins for now */
-    size_t room;                      /* for the first part */
-    size_t first_made, second_made;   /* bytes; 0: not done */
-    pd_bytes whole;                   /* where there is only one part: its bytes, or why not */
+    size_t len, first_len; /* first_len is 0 where there is only one part */
+    struct pd_member_check *check;
+    void *compressor;               /* the second's own */
+    uint8_t *second;                /* where in the output it begins for now */
+    size_t room;                    /* for the first part */
+    size_t first_made, second_made; /* bytes; 0: not done */
+    pd_bytes whole;                 /* where there is only one part: its bytes, or why not */
     pprofdelta_status status;
     pprofdelta_error err;
 } pd_deflate_two;
@@ -74,7 +79,7 @@ pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);
 pprofdelta_status pd_deflate_whole(pd_deflater *deflater, pd_mem *mem, const uint8_t *in,
                                    size_t len, pd_bytes *out, pprofdelta_error *err);
 pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err);
-void pd_deflate_end(pd_deflater *deflater);
+void pd_deflate_end(pd_deflater *deflater, pd_mem *mem);
 pprofdelta_status pd_deflate_hand_over(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
                                        pprofdelta_error *err);
 

@@ -1,40 +1,45 @@
-/* The compressors, for what comes a part at a time. */
+/* The compressors, for what comes a part at a time.
+ *
+ * zstd's takes it as it comes. For gzip so much is collected that compressing it by itself costs little
+ * room, and becomes a part of one member (member.h). */
 #include "codec/deflate.h"
+#include "codec/member.h"
 
-#include <stdlib.h>
+#include <libdeflate.h>
 #include <string.h>
-#include <zlib.h>
 #include <zstd.h>
 
-enum { ROOM = 64 << 10 }; /* what is made for more output, at least */
+enum {
+    GATHERED = 256 << 10, /* bytes that are compressed at a time */
+    ROOM = 64 << 10       /* what is made for more output of zstd's, at least */
+};
 
-void pd_deflate_end(pd_deflater *d)
+static pprofdelta_status begin_gzip(pd_deflater *d, pd_mem *mem, pprofdelta_error *err)
 {
-    if (d->zlib)
-        deflateEnd(d->zlib);
-    free(d->zlib);
-    d->zlib = NULL;
+    size_t none = 0;
+    pd_deflate_end(d, mem);
+    d->parts.crc = 0;
+    d->parts.len = 0;
+    if (!pd_deflate_has_gzip(d))
+        return pd_deflate_fail("no memory for a gzip compressor", err);
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &d->parts.check, &none, 1, sizeof *d->parts.check, err);
+    if (!status)
+        status = pd_buffer_room(mem, &d->parts.in, GATHERED, err);
+    if (!status)
+        status = pd_buffer_room(mem, &d->out, PD_MEMBER_HEAD, err);
+    if (status)
+        return status;
+    pd_member_head(d->out.ptr);
+    d->out.len = PD_MEMBER_HEAD;
+    return PPROFDELTA_OK;
 }
 
-static pprofdelta_status begin_gzip(pd_deflater *d, pprofdelta_error *err)
-{
-    enum { GZIP_WINDOW = 15 + 16, MEMORY = 8 };
-    int level = d->level ? d->level : PD_GZIP_DEFAULT_LEVEL;
-    pd_deflate_end(d);
-    z_stream *zlib = calloc(1, sizeof *zlib);
-    if (zlib && deflateInit2(zlib, level, Z_DEFLATED, GZIP_WINDOW, MEMORY, Z_DEFAULT_STRATEGY)) {
-        free(zlib);
-        zlib = NULL;
-    }
-    d->zlib = zlib;
-    return zlib ? PPROFDELTA_OK : pd_deflate_fail("no memory for a gzip compressor", err);
-}
-
-pprofdelta_status pd_deflate_begin(pd_deflater *d, pprofdelta_error *err)
+pprofdelta_status pd_deflate_begin(pd_deflater *d, pd_mem *mem, pprofdelta_error *err)
 {
     d->out.len = 0;
     if (d->compression == PPROFDELTA_GZIP)
-        return begin_gzip(d, err);
+        return begin_gzip(d, mem, err);
     if (d->compression == PPROFDELTA_PLAIN)
         return PPROFDELTA_OK;
     pprofdelta_status status = pd_deflate_zstd(d, err);
@@ -43,42 +48,72 @@ pprofdelta_status pd_deflate_begin(pd_deflater *d, pprofdelta_error *err)
     return status;
 }
 
-static uInt at_most(size_t len)
+/* Appends in[0..len) to the member, and the tail where it is the last of it. */
+static pprofdelta_status compress(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
+                                  bool is_last, pprofdelta_error *err)
 {
-    return len < UINT32_MAX / 2 ? (uInt)len : UINT32_MAX / 2;
-}
-
-/* Takes some of in[*pos..len) and makes some output; *is_done where there is nothing left to do. */
-static pprofdelta_status step_gzip(pd_deflater *d, const uint8_t *in, size_t len, size_t *pos,
-                                   bool is_last, bool *is_done, pprofdelta_error *err)
-{
-    z_stream *zlib = d->zlib;
-    uInt given = at_most(len - *pos), room = at_most(d->out.cap - d->out.len);
-    bool is_end = is_last && given == len - *pos;
-    zlib->next_in = (z_const Bytef *)(in + *pos);
-    zlib->avail_in = given;
-    zlib->next_out = d->out.ptr + d->out.len;
-    zlib->avail_out = room;
-    int got = deflate(zlib, is_end ? Z_FINISH : Z_NO_FLUSH);
-    if (got == Z_STREAM_ERROR)
-        return pd_deflate_fail("the gzip compressor is out of order", err);
-    *pos += given - zlib->avail_in;
-    d->out.len += room - zlib->avail_out;
-    *is_done = is_last ? got == Z_STREAM_END : *pos == len;
+    size_t bound = libdeflate_deflate_compress_bound(d->gzip, len);
+    pprofdelta_status status =
+        pd_buffer_room(mem, &d->out, bound + PD_MEMBER_JOINT + PD_MEMBER_TAIL, err);
+    if (status)
+        return status;
+    uint8_t *at = d->out.ptr + d->out.len;
+    size_t made = libdeflate_deflate_compress(d->gzip, in, len, at, bound);
+    if (made && !is_last)
+        made = pd_member_open(d->parts.check, at, made);
+    if (!made)
+        return pd_deflate_fail("the gzip compressor has not enough room", err);
+    d->parts.crc = libdeflate_crc32(d->parts.crc, in, len);
+    d->parts.len += len;
+    d->out.len += made;
+    if (is_last) {
+        pd_member_tail(at + made, d->parts.crc, d->parts.len);
+        d->out.len += PD_MEMBER_TAIL;
+    }
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status step_zstd(pd_deflater *d, const uint8_t *in, size_t len, size_t *pos,
-                                   bool is_last, bool *is_done, pprofdelta_error *err)
+static pprofdelta_status gzip_part(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
+                                   bool is_last, pprofdelta_error *err)
 {
-    ZSTD_inBuffer from = {in, len, *pos};
-    ZSTD_outBuffer to = {d->out.ptr, d->out.cap, d->out.len};
-    size_t left = ZSTD_compressStream2(d->zstd, &to, &from, is_last ? ZSTD_e_end : ZSTD_e_continue);
-    if (ZSTD_isError(left))
-        return pd_deflate_fail(ZSTD_getErrorName(left), err);
-    *pos = from.pos;
-    d->out.len = to.pos;
-    *is_done = is_last ? left == 0 : *pos == len;
+    pd_buffer *gathered = &d->parts.in;
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && len) {
+        size_t room = GATHERED - gathered->len, some = len < room ? len : room;
+        if (some == GATHERED) {
+            status = compress(d, mem, in, some, false, err);
+        } else {
+            memcpy(gathered->ptr + gathered->len, in, some);
+            gathered->len += some;
+        }
+        if (gathered->len == GATHERED) {
+            status = compress(d, mem, gathered->ptr, GATHERED, false, err);
+            gathered->len = 0;
+        }
+        in += some;
+        len -= some;
+    }
+    if (!status && is_last)
+        status = compress(d, mem, gathered->ptr, gathered->len, true, err);
+    return status;
+}
+
+static pprofdelta_status zstd_part(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
+                                   bool is_last, pprofdelta_error *err)
+{
+    ZSTD_inBuffer from = {in, len, 0};
+    for (bool is_done = false; !is_done;) {
+        pprofdelta_status status = pd_buffer_room(mem, &d->out, ROOM, err);
+        if (status)
+            return status;
+        ZSTD_outBuffer to = {d->out.ptr, d->out.cap, d->out.len};
+        size_t left =
+            ZSTD_compressStream2(d->zstd, &to, &from, is_last ? ZSTD_e_end : ZSTD_e_continue);
+        if (ZSTD_isError(left))
+            return pd_deflate_fail(ZSTD_getErrorName(left), err);
+        d->out.len = to.pos;
+        is_done = is_last ? left == 0 : from.pos == len;
+    }
     return PPROFDELTA_OK;
 }
 
@@ -98,19 +133,10 @@ pprofdelta_status pd_deflate_part(pd_deflater *d, pd_mem *mem, const uint8_t *in
 {
     if (d->compression == PPROFDELTA_PLAIN)
         return copy(d, mem, in, len, err);
-    static const uint8_t nothing[1] = {0};
-    pprofdelta_status status = PPROFDELTA_OK;
-    size_t pos = 0;
-    if (!len)
-        in = nothing; /* so that there is something to point to */
-    for (bool is_done = false; !status && !is_done;) {
-        status = pd_buffer_room(mem, &d->out, ROOM, err);
-        if (!status)
-            status = d->compression == PPROFDELTA_GZIP
-                         ? step_gzip(d, in, len, &pos, is_last, &is_done, err)
-                         : step_zstd(d, in, len, &pos, is_last, &is_done, err);
-    }
+    pprofdelta_status status = d->compression == PPROFDELTA_GZIP
+                                   ? gzip_part(d, mem, in, len, is_last, err)
+                                   : zstd_part(d, mem, in, len, is_last, err);
     if (is_last)
-        pd_deflate_end(d);
+        pd_deflate_end(d, mem);
     return status;
 }

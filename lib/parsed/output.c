@@ -55,7 +55,7 @@ static void ask_for_record(const pd_look *cur, size_t row)
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
 {
-    enum { PART = 64 << 10 };
+    enum { PART = 256 << 10 };
     pd_look *cur = &pd->cur;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0, 0};
@@ -180,7 +180,7 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
 static pprofdelta_status begin_parts(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    return pd_deflate_begin(&pd->deflater, err);
+    return pd_deflate_begin(&pd->deflater, &pd->mem, err);
 }
 
 /* Everything in the writer, in the order that it is to have, up to what finishes it. */

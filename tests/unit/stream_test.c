@@ -298,12 +298,13 @@ TEST(any_parts_compress_to_what_inflates_to_the_whole)
         pd_mem_init(&mem, NULL, PLENTY);
         pd_deflater d = {.compression = (pprofdelta_compression)(seed % 3),
                          .level = (int)rng_below(&r, 10)};
-        buf content = draw_content(&a, &r, rng_below(&r, 200000)), got;
+        buf content = draw_content(&a, &r, rng_below(&r, rng_chance(&r, 30) ? 1500000 : 200000)),
+            got;
         for (int again = 0; again < 2; again++) {
             pprofdelta_error err = {0};
-            pprofdelta_status status = pd_deflate_begin(&d, &err);
+            pprofdelta_status status = pd_deflate_begin(&d, &mem, &err);
             for (size_t at = 0, len; at <= content.len && !status; at += len + !len) {
-                len = rng_below(&r, rng_chance(&r, 50) ? 20000 : 50);
+                len = rng_below(&r, rng_chance(&r, 50) ? 20000 : rng_chance(&r, 5) ? 600000 : 50);
                 len = len < content.len - at ? len : content.len - at;
                 status = pd_deflate_part(&d, &mem, content.ptr + at, len, false, &err);
                 if (!len && at < content.len)

@@ -1,0 +1,34 @@
+/* A gzip member that is put together from parts which know nothing of each other.
+ *
+ *     [ head | deflate data ~ deflate data ~ deflate data | tail ]
+ *
+ * libdeflate makes deflate data that are whole: their last block says that it is the final one, which
+ * has to be taken back where more is to follow. Where that block begins is not told, so the data are
+ * decoded, which takes a quarter of the time that making them took. Then an empty stored block brings
+ * them to a whole byte (that is ~ above), and the next part follows as it is. */
+#ifndef PD_CODEC_MEMBER_H
+#define PD_CODEC_MEMBER_H
+
+#include "codec/decode.h"
+
+enum {
+    PD_MEMBER_HEAD = 10,
+    PD_MEMBER_TAIL = 8,
+    PD_MEMBER_JOINT = 6,         /* what opening the end of data may add to them */
+    PD_MEMBER_DECODED = 64 << 10 /* bytes that are decoded at a time */
+};
+
+/* What finds the end of deflate data; it need not be cleared. */
+typedef struct pd_member_check {
+    pd_decoder decoder;
+    uint8_t out[PD_DECODE_HISTORY + PD_MEMBER_DECODED + PD_DECODE_SLACK];
+} pd_member_check;
+
+void pd_member_head(uint8_t *at);
+void pd_member_tail(uint8_t *at, uint32_t crc, uint64_t len);
+
+/* Makes data[0..len) go on; there is room behind them. Returns how many bytes they take now, or 0
+ * where they are not whole deflate data. */
+size_t pd_member_open(pd_member_check *check, uint8_t *data, size_t len);
+
+#endif
