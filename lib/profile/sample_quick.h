@@ -15,6 +15,7 @@
 #include "profile/samples.h"
 
 enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
+enum { TAG_ONE_ID = 0x08, TAG_ONE_VALUE = 0x10 };               /* varints 1, 2 */
 
 /* A packed run of values, all of them. */
 PD_QUICK_TARGET static inline bool read_values(const pd_columns *columns, const uint8_t *p,
@@ -106,20 +107,81 @@ PD_QUICK_TARGET static inline const uint8_t *take_field(const uint8_t *p, const 
     return p;
 }
 
+/* Takes an element that stands by itself behind this tag off the front of [p, end). NULL where
+ * something else is there. */
+PD_QUICK_TARGET static inline const uint8_t *take_one(const uint8_t *p, const uint8_t *end,
+                                                      uint8_t tag, uint64_t *value)
+{
+    if (end - p < 2 || *p != tag)
+        return NULL;
+    p = take_value(p + 1, value);
+    return p && p <= end ? p : NULL;
+}
+
+PD_QUICK_TARGET static inline const uint8_t *
+take_lone_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end, int64_t *values)
+{
+    for (size_t i = 0; i < columns->len; i++) {
+        uint64_t value;
+        if (!(p = take_one(p, end, TAG_ONE_VALUE, &value)))
+            return NULL;
+        values[columns->slot[i]] = (int64_t)value;
+    }
+    return p;
+}
+
+/* Takes the values, packed or each by itself, off the front. NULL where they are not there, or not
+ * for the quick way. */
+PD_QUICK_TARGET static inline const uint8_t *
+take_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end, int64_t *values)
+{
+    const uint8_t *next, *body = take_field(p, end, TAG_VALUES, &next);
+    if (__builtin_expect(!body, 0))
+        return take_lone_values(columns, p, end, values);
+    return read_values(columns, body, next, values) ? next : NULL;
+}
+
+/* Adds the locations whose ids stand each by itself, as far as there are any, and returns what is
+ * behind them. NULL where one is not there, or they are too many for the quick way. */
+PD_QUICK_TARGET static inline const uint8_t *
+take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, pd_stack_hash *stack)
+{
+    const uint8_t *next;
+    uint64_t id;
+    for (; (next = take_one(p, end, TAG_ONE_ID, &id)); p = next) {
+        uint32_t index = pd_idmap_find(&r->tables->location_map, id);
+        if (index == PD_IDMAP_NONE || stack->depth == PD_STACK_BLOCK - 1)
+            return NULL;
+        stack->lo += r->tables->idents[index].lo * r->numbers->lo[stack->depth];
+        stack->hi += r->tables->idents[index].hi * r->numbers->hi[stack->depth];
+        stack->depth++;
+    }
+    return p;
+}
+
+/* Takes the stack, if there is one, packed or not, off the front. NULL where it is not for the
+ * quick way. */
+PD_QUICK_TARGET static inline const uint8_t *take_locations(const pd_sample_reader *r,
+                                                            const uint8_t *p, const uint8_t *end,
+                                                            pd_stack_hash *stack)
+{
+    const uint8_t *next, *body = take_field(p, end, TAG_STACK, &next);
+    if (__builtin_expect(!body, 0))
+        return take_lone_ids(r, p, end, stack);
+    return take_stack(r, body, next, stack) ? next : NULL;
+}
+
 /* One record, with 8 readable bytes behind it: the values, before the stack as Go has it or behind it
  * as others do, then the labels. False where it is not for the quick way. */
 PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_t *p,
                                                const uint8_t *end, pd_key *key, int64_t *values)
 {
     pd_stack_hash hash = {0};
-    const uint8_t *body, *next = p;
-    bool has_values = (body = take_field(next, end, TAG_VALUES, &next)) != NULL;
-    if (has_values && !read_values(r->columns, body, next, values))
+    const uint8_t *body, *next = take_values(r->columns, p, end, values);
+    bool has_values = next != NULL;
+    if (!(next = take_locations(r, has_values ? next : p, end, &hash)))
         return false;
-    if ((body = take_field(next, end, TAG_STACK, &next)) && !take_stack(r, body, next, &hash))
-        return false;
-    if (!has_values && (!(body = take_field(next, end, TAG_VALUES, &next)) ||
-                        !read_values(r->columns, body, next, values)))
+    if (!has_values && !(next = take_values(r->columns, next, end, values)))
         return false;
     while ((body = take_field(next, end, TAG_LABEL, &next)))
         if (!read_label(r, body, next, &hash))
@@ -128,13 +190,23 @@ PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_
     return next == end;
 }
 
+/* What stands behind the stack, if there is one, which is all right. */
+PD_QUICK_TARGET static inline const uint8_t *skip_stack(const uint8_t *p, const uint8_t *end)
+{
+    const uint8_t *next;
+    uint64_t id;
+    if (take_field(p, end, TAG_STACK, &next))
+        return next;
+    while ((next = take_one(p, end, TAG_ONE_ID, &id)))
+        p = next;
+    return p;
+}
+
 PD_QUICK_TARGET bool PD_QUICK_VALUES(const pd_columns *columns, const uint8_t *p,
                                      const uint8_t *end, int64_t *values)
 {
-    const uint8_t *next = p, *body = take_field(p, end, TAG_VALUES, &next);
-    if (!body && take_field(p, end, TAG_STACK, &next))
-        body = take_field(next, end, TAG_VALUES, &next);
-    return body && read_values(columns, body, next, values);
+    return take_values(columns, p, end, values) ||
+           take_values(columns, skip_stack(p, end), end, values);
 }
 
 PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *top,

@@ -84,6 +84,8 @@ void emit_repeated(message *m, unsigned field, const uint64_t *values, size_t le
     emit_packing packing = e->packing;
     if (packing == EMIT_ANY)
         packing = (emit_packing)rng_below(&e->rng, EMIT_ANY);
+    if (packing == EMIT_AS_GO)
+        packing = len > 2 ? EMIT_PACKED : EMIT_UNPACKED;
     if (packing == EMIT_PACKED && (len || rng_chance(&e->rng, e->explicit_zeros)))
         emit_run(m, field, values, len);
     else if (packing == EMIT_UNPACKED)

@@ -13,7 +13,8 @@ typedef enum emit_packing {
     EMIT_UNPACKED,
     EMIT_PACKED,
     EMIT_SPLIT, /* several packed runs, single elements between them */
-    EMIT_ANY    /* each time one of the above */
+    EMIT_ANY,   /* each time one of the above */
+    EMIT_AS_GO  /* packed where there are more than two, as Go has it */
 } emit_packing;
 
 typedef struct emitter {

@@ -69,15 +69,19 @@ static void make_label(message *sample, emitter *e, rng *r)
 static buf make_record(bench *b, emitter *e, rng *r)
 {
     uint64_t ids[400], values[PPROFDELTA_MAX_TYPES];
-    size_t depth = rng_below(r, rng_chance(r, 95) ? 60 : 400);
+    size_t depth = rng_below(r, rng_chance(r, 20) ? 4 : rng_chance(r, 95) ? 60 : 400);
     bool is_small = rng_chance(r, 50);
     for (size_t i = 0; i < depth; i++)
         ids[i] = 1 + rng_below(r, is_small ? 127 : b->locations);
     for (size_t i = 0; i < b->columns.len; i++)
         values[i] = (uint64_t)rng_magnitude(r, rng_chance(r, 90) ? 40 : 64);
     message sample = message_begin(e, 3);
+    bool values_first = rng_chance(r, 50);
+    if (values_first)
+        emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
     emit_repeated(&sample, PD_SAMPLE_LOCATION_ID, ids, depth);
-    emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
+    if (!values_first)
+        emit_repeated(&sample, PD_SAMPLE_VALUE, values, b->columns.len);
     for (size_t labels = rng_below(r, 3); labels; labels--)
         make_label(&sample, e, r);
     return message_end(&sample);
@@ -90,11 +94,17 @@ typedef struct outcome {
     int64_t values[PPROFDELTA_MAX_TYPES];
 } outcome;
 
+/* What stands behind a record: no sample, and now the end of every varint, now of none. */
+static int slack_of(uint64_t seed)
+{
+    return seed % 2 ? 0x01 : 0xff;
+}
+
 /* Hands the record, as a profile would have it, to a quick way. */
 static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, size_t len,
                           uint64_t seed)
 {
-    /* Allocated to the byte, so that the sanitizer sees a step too far; the slack is no sample. */
+    /* Allocated to the byte, so that the sanitizer sees a step too far. */
     uint8_t head[1 + PD_VARINT_MAX] = {PD_TAG_SAMPLE};
     size_t head_len = (size_t)(pd_varint_encode(head + 1, len) - head);
     size_t all = head_len + len + PD_QUICK_SLACK;
@@ -104,7 +114,7 @@ static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, s
     memcpy(bytes, head, head_len);
     if (len)
         memcpy(bytes + head_len, record, len);
-    memset(bytes + head_len + len, 0xff, PD_QUICK_SLACK);
+    memset(bytes + head_len + len, slack_of(seed), PD_QUICK_SLACK);
     pd_sample_reader r = {.parse = {.zero = bytes, .mem = &b->mem},
                           .tables = &b->tables,
                           .numbers = &b->numbers,
@@ -127,8 +137,9 @@ static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, s
     return out;
 }
 
-/* Has a quick way read the values, and nothing else, of a record that is all right. */
-static void read_values(const bench *b, pd_sample_values *way, const uint8_t *record, size_t len,
+/* Has a quick way read the values, and nothing else, of a record that is all right. False where
+ * they are not for it. */
+static bool read_values(const bench *b, pd_sample_values *way, const uint8_t *record, size_t len,
                         const pd_sample *careful, uint64_t seed)
 {
     uint8_t *bytes = malloc(len + PD_QUICK_SLACK);
@@ -137,11 +148,13 @@ static void read_values(const bench *b, pd_sample_values *way, const uint8_t *re
         abort();
     if (len)
         memcpy(bytes, record, len);
-    memset(bytes + len, 0xff, PD_QUICK_SLACK);
-    if (way(&b->columns, bytes, bytes + len, values))
+    memset(bytes + len, slack_of(seed), PD_QUICK_SLACK);
+    bool taken = way(&b->columns, bytes, bytes + len, values);
+    if (taken)
         CHECK_MSG(memcmp(values, careful->values, b->columns.len * sizeof *values) == 0,
                   "seed %llu: the values alone differ", (unsigned long long)seed);
     free(bytes);
+    return taken;
 }
 
 /* Reads the record by every way there is. True where all quick ones took it. */
@@ -162,14 +175,15 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
     pd_sample_values *const values[] = {pd_sample_values_portable, pd_sample_values_best()};
     bool taken = true;
     for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        if (!r.parse.status)
-            read_values(b, values[i], record, len, &careful, seed);
+        bool has_values = !r.parse.status && read_values(b, values[i], record, len, &careful, seed);
         outcome out = read_quick(b, ways[i], record, len, seed);
         taken &= out.is_taken;
         if (!out.is_taken)
             continue;
         CHECK_MSG(r.parse.status == PPROFDELTA_OK && !r.parse.unknown_fields,
                   "seed %llu, way %zu: took a bad record", (unsigned long long)seed, i);
+        CHECK_MSG(has_values, "seed %llu, way %zu: did not take the values alone",
+                  (unsigned long long)seed, i);
         CHECK_MSG(pd_key_equal(out.key, key), "seed %llu, way %zu: the keys differ",
                   (unsigned long long)seed, i);
         CHECK_MSG(memcmp(out.values, careful.values, b->columns.len * sizeof *out.values) == 0,
@@ -179,14 +193,14 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
     return taken;
 }
 
-static void read_well_formed(size_t locations)
+static void read_well_formed(size_t locations, size_t types, emit_packing packing)
 {
     size_t taken = 0, all = 4000;
     bench b;
-    bench_begin(&b, 4, locations);
+    bench_begin(&b, types, locations);
     for (uint64_t seed = 0; seed < all; seed++) {
         rng r = {seed};
-        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
+        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = packing};
         buf record = make_record(&b, &e, &r);
         taken += agree(&b, record.ptr, record.len, seed);
     }
@@ -197,9 +211,112 @@ static void read_well_formed(size_t locations)
 
 TEST(as_encoders_write)
 {
-    read_well_formed(127);
-    read_well_formed(SOME);
-    read_well_formed(MANY);
+    static const emit_packing packings[] = {EMIT_PACKED, EMIT_AS_GO, EMIT_UNPACKED};
+    for (size_t i = 0; i < sizeof packings / sizeof *packings; i++)
+        for (size_t types = 1; types <= 4; types++) {
+            read_well_formed(127, types, packings[i]);
+            read_well_formed(SOME, types, packings[i]);
+            read_well_formed(MANY, types, packings[i]);
+        }
+}
+
+/* Records with elements that stand by themselves, for two types and SOME locations, and whether
+ * they are for the quick way. */
+typedef struct lone {
+    const char *what;
+    size_t len;
+    bool is_quick;
+    uint8_t bytes[24];
+} lone;
+
+static const lone lones[] = {
+    {"values first", 8, true, {0x10, 5, 0x10, 7, 8, 1, 8, 2}},
+    {"stack first", 8, true, {8, 1, 8, 2, 0x10, 5, 0x10, 7}},
+    {"no stack", 4, true, {0x10, 5, 0x10, 7}},
+    {"values before a run", 9, true, {0x10, 5, 0x10, 7, 0x0a, 3, 1, 2, 3}},
+    {"values behind a run", 9, true, {0x0a, 3, 1, 2, 3, 0x10, 5, 0x10, 7}},
+    {"ids behind a run of values", 8, true, {0x12, 2, 5, 7, 8, 1, 8, 2}},
+    {"ids before a run of values", 8, true, {8, 1, 8, 2, 0x12, 2, 5, 7}},
+    {"labels behind", 12, true, {0x10, 5, 0x10, 7, 8, 1, 0x1a, 4, 8, 1, 0x18, 9}},
+    {"labels behind the values", 12, true, {8, 1, 0x10, 5, 0x10, 7, 0x1a, 4, 8, 1, 0x18, 9}},
+    {"bytes to spare", 11, true, {0x10, 0x85, 0x80, 0, 0x10, 7, 8, 0x81, 0x80, 0x80, 0}},
+    {"an id of two bytes", 7, true, {0x10, 5, 0x10, 7, 8, 0xac, 2}},
+    {"a value too few", 4, false, {0x10, 5, 8, 1}},
+    {"a value too many", 8, false, {0x10, 5, 0x10, 7, 0x10, 9, 8, 1}},
+    {"a value too many, behind", 8, false, {8, 1, 0x10, 5, 0x10, 7, 0x10, 9}},
+    {"no values", 4, false, {8, 1, 8, 2}},
+    {"nothing", 0, false, {0}},
+    {"an id 0", 6, false, {0x10, 5, 0x10, 7, 8, 0}},
+    {"an id that is not there", 7, false, {0x10, 5, 0x10, 7, 8, 0xad, 2}},
+    {"an id between values", 6, false, {0x10, 5, 8, 1, 0x10, 7}},
+    {"values between ids", 8, false, {8, 1, 0x10, 5, 0x10, 7, 8, 2}},
+    {"half a run of values, one behind", 7, false, {0x12, 1, 5, 0x10, 7, 8, 1}},
+    {"half a run of values, one before", 7, false, {0x10, 5, 0x12, 1, 7, 8, 1}},
+    {"a run of ids, one behind", 9, false, {0x10, 5, 0x10, 7, 0x0a, 1, 1, 8, 2}},
+    {"a run of ids, one before", 9, false, {0x10, 5, 0x10, 7, 8, 2, 0x0a, 1, 1}},
+    {"an empty run, values behind", 6, false, {0x12, 0, 0x10, 5, 0x10, 7}},
+    {"an empty run, ids behind", 8, false, {0x10, 5, 0x10, 7, 0x0a, 0, 8, 1}},
+    {"labels before", 8, false, {0x1a, 2, 8, 1, 0x10, 5, 0x10, 7}},
+    {"labels between", 8, false, {0x10, 5, 0x10, 7, 0x1a, 0, 8, 1}},
+    {"a tag of two bytes", 5, false, {0x90, 0, 5, 0x10, 7}},
+    {"a value of ten bytes",
+     15,
+     false,
+     {0x10, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 0xff, 1, 0x10, 7, 8, 1}},
+    {"an id of nine bytes",
+     14,
+     false,
+     {0x10, 5, 0x10, 7, 8, 0x81, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0x80, 0}},
+    {"another wire type", 5, false, {0x10, 5, 0x10, 7, 9}},
+};
+
+/* Each whole, cut anywhere, and with any of its bits the other way round. */
+TEST(elements_by_themselves)
+{
+    bench b;
+    bench_begin(&b, 2, SOME);
+    for (size_t i = 0; i < sizeof lones / sizeof *lones; i++) {
+        const lone *l = &lones[i];
+        for (uint64_t seed = 0; seed < 2; seed++) {
+            CHECK_MSG(agree(&b, l->bytes, l->len, seed) == l->is_quick, "%s", l->what);
+            for (size_t len = 0; len < l->len; len++)
+                agree(&b, l->bytes, len, seed);
+            for (size_t bit = 0; bit < 8 * l->len; bit++) {
+                lone hit = *l;
+                hit.bytes[bit / 8] ^= (uint8_t)(1 << bit % 8);
+                agree(&b, hit.bytes, hit.len, seed);
+            }
+        }
+    }
+    bench_end(&b);
+}
+
+/* It would end behind the record. */
+TEST(a_value_by_itself_that_is_cut)
+{
+    bench b;
+    bench_begin(&b, 2, SOME);
+    uint8_t bytes[4 + PD_QUICK_SLACK] = {0x10, 5, 0x10, 0x87, 1};
+    int64_t values[2];
+    CHECK(!pd_sample_values_portable(&b.columns, bytes, bytes + 4, values));
+    CHECK(!pd_sample_values_best()(&b.columns, bytes, bytes + 4, values));
+    bench_end(&b);
+}
+
+/* So many of them that a block of the hash is full, and a few more or less. */
+TEST(deep_stacks_by_themselves)
+{
+    bench b;
+    bench_begin(&b, 1, SOME);
+    for (size_t depth = PD_STACK_BLOCK - 2; depth < PD_STACK_BLOCK + 3; depth++) {
+        uint8_t bytes[2 + 2 * (PD_STACK_BLOCK + 3)] = {0x10, 5};
+        for (size_t i = 0; i < depth; i++) {
+            bytes[2 + 2 * i] = 8;
+            bytes[3 + 2 * i] = (uint8_t)(1 + i % 127);
+        }
+        CHECK(agree(&b, bytes, 2 + 2 * depth, depth) == (depth < PD_STACK_BLOCK));
+    }
+    bench_end(&b);
 }
 
 TEST(in_every_legal_form)
@@ -224,13 +341,13 @@ TEST(in_every_legal_form)
     }
 }
 
-static void read_damaged(size_t locations)
+static void read_damaged(size_t locations, emit_packing packing)
 {
     bench b;
     bench_begin(&b, 2, locations);
     for (uint64_t seed = 0; seed < 20000; seed++) {
         rng r = {seed};
-        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = EMIT_PACKED};
+        emitter e = {.arena = &b.arena, .rng = {seed}, .packing = packing};
         buf record = make_record(&b, &e, &r);
         uint8_t *bytes = arena_alloc(&b.arena, record.len + 1);
         memcpy(bytes, record.ptr, record.len);
@@ -243,8 +360,10 @@ static void read_damaged(size_t locations)
 
 TEST(damaged)
 {
-    read_damaged(SOME);
-    read_damaged(MANY);
+    read_damaged(SOME, EMIT_PACKED);
+    read_damaged(MANY, EMIT_PACKED);
+    read_damaged(SOME, EMIT_AS_GO);
+    read_damaged(MANY, EMIT_UNPACKED);
 }
 
 TEST(quick_field_reader)
@@ -300,5 +419,6 @@ TEST(expected_field)
     }
 }
 
-TEST_MAIN(CASE(as_encoders_write), CASE(in_every_legal_form), CASE(damaged),
-          CASE(quick_field_reader), CASE(expected_field))
+TEST_MAIN(CASE(as_encoders_write), CASE(elements_by_themselves),
+          CASE(a_value_by_itself_that_is_cut), CASE(deep_stacks_by_themselves),
+          CASE(in_every_legal_form), CASE(damaged), CASE(quick_field_reader), CASE(expected_field))
