@@ -43,7 +43,8 @@ static int wrong(const cli_arguments *arguments, int kind, const char *token)
 
 int cli_arguments_next(cli_arguments *arguments)
 {
-    /* "-" hands over operands in order, whatever POSIXLY_CORRECT says; ":" leaves the words to us. */
+    /* "-" hands over operands in order, whatever POSIXLY_CORRECT says; ":" leaves the words to
+     * us. */
     char letters[64] = "-:";
     strncat(letters, arguments->letters, sizeof letters - 3);
     int at = optind;

@@ -6,8 +6,8 @@
  * ready; but where room has to be made for one first, as on a host that has been up for a while, a
  * large run took half as long again.)
  *
- * Whoever asked for less memory than the default gets no page before its time, and what is freed goes
- * back to the system at once. */
+ * Whoever asked for less memory than the default gets no page before its time, and what is freed
+ * goes back to the system at once. */
 #ifndef CLI_MEMORY_H
 #define CLI_MEMORY_H
 

@@ -85,7 +85,8 @@ static void add_wrapped(line *out, const char *text)
     }
 }
 
-/* A person reads it in lines that fit; a log has it in one, for grep and for whoever counts lines. */
+/* A person reads it in lines that fit; a log has it in one, for grep and for whoever counts
+ * lines. */
 static void say(const char *kind, const char *format, va_list args)
 {
     char text[8192];

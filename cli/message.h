@@ -1,8 +1,9 @@
 /* What the command says on stderr: errors, hints, notes.
  *
  * Every message begins with "pprofdelta: " and leaves in one write, so that those of several runs
- * do not mix in a log. It is one line there, and lines of 80 columns at most on a terminal. Control characters are made visible (see text.h). Nothing here allocates:
- * an error about memory must still find its way out. */
+ * do not mix in a log. It is one line there, and lines of 80 columns at most on a terminal. Control
+ * characters are made visible (see text.h). Nothing here allocates: an error about memory must
+ * still find its way out. */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 

@@ -32,8 +32,8 @@ typedef struct cli_options {
  * returns an exit code. */
 int cli_options_parse(cli_options *options, int argc, char **argv);
 
-/* The same for `pprofdelta sum`: the options that it shares with the delta, and any number of files.
- * help is what --help prints. */
+/* The same for `pprofdelta sum`: the options that it shares with the delta, and any number of
+ * files. help is what --help prints. */
 int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void));
 
 void cli_options_free(cli_options *options);

@@ -1,7 +1,7 @@
 /* A line on the terminal that says what takes long: see progress.h.
  *
- * The line is put together ahead but for the seconds, and the handler of SIGALRM writes it: all that
- * it touches is below, and everybody else touches it with the signal held back. */
+ * The line is put together ahead but for the seconds, and the handler of SIGALRM writes it: all
+ * that it touches is below, and everybody else touches it with the signal held back. */
 #include "progress.h"
 
 #include "text.h"

@@ -1,9 +1,9 @@
 /* pprofdelta record [-o DIR] [...] -- COMMAND [ARG...]: runs COMMAND under the heap agent.
  *
- * The agent is a shared object that the loader puts before everything else; it is told what to do by
- * variables of the environment, and from there on does all by itself. So this verb has only to find
- * the agent, to make sure that it can get in, and to become COMMAND: same process, same descriptors,
- * same signals, its own exit status. */
+ * The agent is a shared object that the loader puts before everything else; it is told what to do
+ * by variables of the environment, and from there on does all by itself. So this verb has only to
+ * find the agent, to make sure that it can get in, and to become COMMAND: same process, same
+ * descriptors, same signals, its own exit status. */
 #include "arguments.h"
 #include "cli.h"
 #include "message.h"
@@ -173,10 +173,10 @@ static int parse(record_options *options, int argc, char **argv)
                : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
 }
 
-/* ---- where the agent is ----------------------------------------------------------------------- */
+/* ---- where the agent is ---------------------------------------------------------------------- */
 
-/* Beside this program: as it is built, as it is installed, wherever that was moved; else where it was
- * to be installed. */
+/* Beside this program: as it is built, as it is installed, wherever that was moved; else where it
+ * was to be installed. */
 static int find_agent(char path[PATH_MAX])
 {
     static const char *const places[] = {"/../lib/agent/", "/" PD_AGENT_FROM_BIN "/"};
@@ -205,7 +205,7 @@ static int find_agent(char path[PATH_MAX])
     return CLI_FAILED;
 }
 
-/* ---- what it is told -------------------------------------------------------------------------- */
+/* ---- what it is told ------------------------------------------------------------------------- */
 
 static int make_dir(const char *dir, char path[PATH_MAX])
 {

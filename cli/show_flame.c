@@ -6,7 +6,7 @@
  *     names  ["main", "parse", "serve"]       the distinct names
  *     name   [   0,      2,       1    ]      of each node, the root left out: main, serve, parse
  *     back   [   0,      0,       0    ]      steps up from the node before to the parent
- *     self   [   2,    2048    ]              for each type: node, value, ... of the nodes with one;
+ *     self   [   2,    2048    ]              for each type: node, value, ... of nodes with one;
  *                                             a node as the distance from the last, the root is 0
  *
  * The stacks come sorted, so that a tree is read off them by comparing each with the one before. It

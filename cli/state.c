@@ -13,7 +13,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* ---- opening and locking ----------------------------------------------------------------------- */
+/* ---- opening and locking --------------------------------------------------------------------- */
 
 static int cannot_open(const char *path, int error)
 {
@@ -129,9 +129,10 @@ int cli_state_look(cli_state *state, const char *path)
     return state->lock < 0 ? cannot_open(path, errno) : keep_facts(state);
 }
 
-/* ---- reading ----------------------------------------------------------------------------------- */
+/* ---- reading --------------------------------------------------------------------------------- */
 
-/* The library asks for large pieces, which are read to where they are wanted, and for small ones. */
+/* The library asks for large pieces, which are read to where they are wanted, and for small
+ * ones. */
 typedef struct inlet {
     cli_state *state;
     size_t at, len; /* what is left in bytes */
@@ -184,7 +185,7 @@ int cli_state_load(cli_state *state, pprofdelta *context)
     return state->failure ? state->failure : cli_library_error(state->path, &err);
 }
 
-/* ---- writing ----------------------------------------------------------------------------------- */
+/* ---- writing --------------------------------------------------------------------------------- */
 
 /* The library hands over small pieces, which are collected, and large ones. */
 typedef struct outlet {

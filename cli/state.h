@@ -38,7 +38,8 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting);
 /* Opens a state that is there, to look at, without a lock. */
 int cli_state_look(cli_state *state, const char *path);
 
-/* Makes the context remember what FILE holds; nothing, where there is none. Prints; an exit code. */
+/* Makes the context remember what FILE holds; nothing, where there is none. Prints; an exit
+ * code. */
 int cli_state_load(cli_state *state, pprofdelta *context);
 
 /* Writes what the context remembers beside FILE. Prints; an exit code. */

@@ -19,7 +19,7 @@
 
 enum { SCRIPTS_MAX = 5 }; /* scripts whose interpreter is a script: more than the kernel follows */
 
-/* ---- finding it ------------------------------------------------------------------------------- */
+/* ---- finding it ------------------------------------------------------------------------------ */
 
 static bool is_program(const char *path)
 {
@@ -50,7 +50,7 @@ static bool find_program(const char *command, char path[PATH_MAX])
     return false;
 }
 
-/* ---- looking at it ---------------------------------------------------------------------------- */
+/* ---- looking at it --------------------------------------------------------------------------- */
 
 typedef struct image {
     const uint8_t *bytes;

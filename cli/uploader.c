@@ -25,7 +25,7 @@ enum { GRACE_SECONDS = 2 }; /* between asking the uploader to end and ending it 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof *ending };
 
-/* ---- the child --------------------------------------------------------------------------------- */
+/* ---- the child ------------------------------------------------------------------------------- */
 
 static void set_number(const char *name, uint64_t magnitude, bool is_negative)
 {
@@ -74,7 +74,7 @@ static _Noreturn void become(const cli_upload *upload, const cradle *c)
     _exit(127);
 }
 
-/* ---- waiting ----------------------------------------------------------------------------------- */
+/* ---- waiting --------------------------------------------------------------------------------- */
 
 static int64_t now(void)
 {
@@ -141,7 +141,7 @@ static void end(pid_t child)
         }
 }
 
-/* ---- the run ----------------------------------------------------------------------------------- */
+/* ---- the run --------------------------------------------------------------------------------- */
 
 /* The delta as a file that only its descriptor leads to; -1 with errno set. */
 static int make_input(const cli_upload *upload)

@@ -5,8 +5,8 @@
  *     exports       window.c: a batch on its way; thread.c: when
  *     life          life.c: begin, fork, exec and the end
  *
- * There is one agent in a process, and its state must be found by malloc without being handed to it:
- * it is the one part of this tree that has global state. */
+ * There is one agent in a process, and its state must be found by malloc without being handed to
+ * it: it is the one part of this tree that has global state. */
 #ifndef PD_AGENT_AGENT_H
 #define PD_AGENT_AGENT_H
 

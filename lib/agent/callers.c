@@ -15,7 +15,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* ---- where the agent lies --------------------------------------------------------------------- */
+/* ---- where the agent lies -------------------------------------------------------------------- */
 
 static uintptr_t own_begin, own_len;
 
@@ -105,7 +105,7 @@ void pd_unwind_forget(void)
     }
 }
 
-/* ---- the thread's stack ----------------------------------------------------------------------- */
+/* ---- the thread's stack ---------------------------------------------------------------------- */
 
 /* The first thread's stack ends where the kernel put the program's name, and has at least so much
  * room below as the limit says; asking the C library would have it read /proc. */
@@ -141,7 +141,7 @@ static void find_stack(pd_self *self, uintptr_t sp)
     pthread_attr_destroy(&attributes);
 }
 
-/* ---- the walk --------------------------------------------------------------------------------- */
+/* ---- the walk -------------------------------------------------------------------------------- */
 
 #if defined(__aarch64__)
 /* Takes off the signature that pointer authentication puts into a return address. */
@@ -210,7 +210,7 @@ static outcome walk(const pd_caller *caller, uintptr_t end, uint64_t *stack, siz
     return WALKED;
 }
 
-/* ---- the compiler's unwinder ------------------------------------------------------------------ */
+/* ---- the compiler's unwinder ----------------------------------------------------------------- */
 
 typedef struct trace {
     uint64_t *stack;

@@ -1,11 +1,12 @@
 /* Who called malloc: the return addresses on the stack of this thread.
  *
- * The walk goes from frame to frame by the rules of cfi.h, each remembered once it was read, so that
- * a frame costs a few nanoseconds: by the frame pointer where a function keeps one, by the distance
- * from the stack pointer where not. Code without tables (made at run time) is taken to keep frame
- * pointers. Every address that is read lies between the caller's stack pointer and the end of the
- * thread's stack. Where a rule is too complex (a signal frame), or the stack is not the thread's own
- * (a coroutine, a signal stack), the compiler's unwinder is asked instead, which takes microseconds.
+ * The walk goes from frame to frame by the rules of cfi.h, each remembered once it was read, so
+ * that a frame costs a few nanoseconds: by the frame pointer where a function keeps one, by the
+ * distance from the stack pointer where not. Code without tables (made at run time) is taken to
+ * keep frame pointers. Every address that is read lies between the caller's stack pointer and the
+ * end of the thread's stack. Where a rule is too complex (a signal frame), or the stack is not the
+ * thread's own (a coroutine, a signal stack), the compiler's unwinder is asked instead, which takes
+ * microseconds.
  */
 #ifndef PD_AGENT_CALLERS_H
 #define PD_AGENT_CALLERS_H
@@ -27,8 +28,8 @@ typedef struct pd_caller {
 
 enum { PD_STACK_MAX = 256 };
 
-/* Fills stack[0..PD_STACK_MAX), the caller first, with addresses within the call instructions; returns
- * how many there are. Keeps errno. Frames of the agent itself are left out. */
+/* Fills stack[0..PD_STACK_MAX), the caller first, with addresses within the call instructions;
+ * returns how many there are. Keeps errno. Frames of the agent itself are left out. */
 size_t pd_unwind(const pd_caller *caller, uint64_t *stack);
 
 /* Finds out where the agent itself lies. */

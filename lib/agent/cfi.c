@@ -4,8 +4,8 @@
  *     FDE             the function's range, its program, and a pointer to its
  *     CIE             what many functions share: encodings, and how every program begins
  *
- * A program is a list of "from this address on, it is found so". Running it up to the wanted address
- * leaves the rule. What goes beyond a distance from a register is answered with COMPLEX. */
+ * A program is a list of "from this address on, it is found so". Running it up to the wanted
+ * address leaves the rule. What goes beyond a distance from a register is answered with COMPLEX. */
 #include "agent/cfi.h"
 
 #include "agent/cfi_read.h"
@@ -24,7 +24,7 @@ enum { REG_FP = 29, REG_SP = 31 };
 enum { REG_FP = -1, REG_SP = -2 }; /* every rule is COMPLEX */
 #endif
 
-/* ---- from an address to its FDE --------------------------------------------------------------- */
+/* ---- from an address to its FDE -------------------------------------------------------------- */
 
 #ifdef DLFO_EH_SEGMENT_TYPE
 static const uint8_t *header_of(uintptr_t pc)
@@ -100,7 +100,7 @@ static const uint8_t *fde_before(const uint8_t *header, uintptr_t pc, bool *is_r
     return low ? header + row_at(c.at, low - 1).fde : NULL;
 }
 
-/* ---- the program ------------------------------------------------------------------------------ */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 typedef enum place { UNCHANGED, SAVED, UNDEFINED, ELSEWHERE } place;
 
@@ -332,7 +332,7 @@ static bool execute(machine *m, cursor program, uint64_t pc)
     return !program.bad;
 }
 
-/* ---- CIE and FDE ------------------------------------------------------------------------------ */
+/* ---- CIE and FDE ----------------------------------------------------------------------------- */
 
 /* The record at this place: its length tells where it ends. */
 static cursor record_at(const uint8_t *at)

@@ -1,11 +1,11 @@
 /* Call frame information: where a function keeps its caller's frame.
  *
  * Every function that was compiled with unwind tables (all of them, on the systems that we know)
- * tells for each of its instructions how to find the stack pointer, the frame pointer and the return
- * address of its caller. Nearly always that is "so many bytes from the stack pointer, or from the
- * frame pointer", which is what a rule holds. The tables lie in the .eh_frame of the mapped object;
- * nothing is allocated and no lock is taken where the C library can tell an object by an address
- * without one (glibc 2.35). */
+ * tells for each of its instructions how to find the stack pointer, the frame pointer and the
+ * return address of its caller. Nearly always that is "so many bytes from the stack pointer, or
+ * from the frame pointer", which is what a rule holds. The tables lie in the .eh_frame of the
+ * mapped object; nothing is allocated and no lock is taken where the C library can tell an object
+ * by an address without one (glibc 2.35). */
 #ifndef PD_AGENT_CFI_H
 #define PD_AGENT_CFI_H
 

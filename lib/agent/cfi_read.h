@@ -1,5 +1,5 @@
-/* Reading call frame information: numbers of fixed and of variable length, and pointers in their several
- * encodings. Trouble is sticky: read straight, ask once. */
+/* Reading call frame information: numbers of fixed and of variable length, and pointers in their
+ * several encodings. Trouble is sticky: read straight, ask once. */
 #ifndef PD_AGENT_CFI_READ_H
 #define PD_AGENT_CFI_READ_H
 

@@ -14,7 +14,7 @@ typedef ElfW(Ehdr) file_header;
 typedef ElfW(Shdr) section;
 typedef ElfW(Sym) symbol;
 
-/* ---- which file ------------------------------------------------------------------------------- */
+/* ---- which file ------------------------------------------------------------------------------ */
 
 typedef struct search {
     uintptr_t address;
@@ -63,7 +63,7 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
     return 1;
 }
 
-/* ---- the file --------------------------------------------------------------------------------- */
+/* ---- the file -------------------------------------------------------------------------------- */
 
 static bool read_at(int fd, void *out, size_t len, uint64_t off)
 {
@@ -132,7 +132,7 @@ static bool is_same_build(int fd, const search *s)
                         memcmp(bytes, (const void *)s->note, len) == 0); // NOLINT
 }
 
-/* ---- sorted ----------------------------------------------------------------------------------- */
+/* ---- sorted ---------------------------------------------------------------------------------- */
 
 static void sift(pd_elf_function *at, size_t root, size_t len)
 {
@@ -229,7 +229,8 @@ const char *pd_elf_table_name(const pd_elf_table *table, uintptr_t address)
         else
             high = middle;
     }
-    /* Of several that begin at one place any will do; one that lies within another is the nearest. */
+    /* Of several that begin at one place any will do; one that lies within another is the
+     * nearest. */
     const pd_elf_function *f = low ? &table->functions[low - 1] : NULL;
     return f && wanted - f->begin < f->len ? table->strings + f->name : NULL;
 }

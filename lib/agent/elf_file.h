@@ -1,7 +1,7 @@
-/* The functions of a mapped file, by address: its symbol table, or where that was stripped the dynamic
- * one. The file must be the one that is mapped, not its successor: their notes, with the build id, are
- * compared. Nothing in the file is trusted beyond that, and what is needed is read, not mapped: a file
- * that is cut short meanwhile does no harm. */
+/* The functions of a mapped file, by address: its symbol table, or where that was stripped the
+ * dynamic one. The file must be the one that is mapped, not its successor: their notes, with the
+ * build id, are compared. Nothing in the file is trusted beyond that, and what is needed is read,
+ * not mapped: a file that is cut short meanwhile does no harm. */
 #ifndef PD_AGENT_ELF_FILE_H
 #define PD_AGENT_ELF_FILE_H
 
@@ -24,8 +24,8 @@ typedef struct pd_elf_table {
     size_t functions_len, functions_size;
 } pd_elf_table;
 
-/* Reads the table of the file that is mapped at the address. False: nothing is, or it cannot be read
- * or lacks a table; then there is nothing to close. */
+/* Reads the table of the file that is mapped at the address. False: nothing is, or it cannot be
+ * read or lacks a table; then there is nothing to close. */
 bool pd_elf_table_open(pd_elf_table *table, uintptr_t address);
 void pd_elf_table_close(pd_elf_table *table);
 

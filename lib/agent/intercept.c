@@ -1,6 +1,6 @@
-/* Calls after which something would be lost: the end that runs no destructor, the program that takes
- * this one's place, and code that is unloaded while stacks still speak of it. Each does what is to be
- * done and then what was called. */
+/* Calls after which something would be lost: the end that runs no destructor, the program that
+ * takes this one's place, and code that is unloaded while stacks still speak of it. Each does what
+ * is to be done and then what was called. */
 #include "agent/agent.h"
 #include "agent/life.h"
 #include "agent/self.h"
@@ -18,7 +18,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 PUBLIC void _exit(int status)
 {
@@ -32,7 +32,7 @@ PUBLIC void _Exit(int status)
     _exit(status);
 }
 
-/* ---- the next definition of a name, looked up once ------------------------------------------------ */
+/* ---- the next definition of a name, looked up once ------------------------------------------- */
 
 /* A function's address out of an object's, which ISO C cannot say. */
 static void find_next(void *function, const char *name)
@@ -42,7 +42,7 @@ static void find_next(void *function, const char *name)
         memcpy(function, &address, sizeof address);
 }
 
-/* ---- another program ---------------------------------------------------------------------------- */
+/* ---- another program ------------------------------------------------------------------------- */
 
 PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
@@ -55,8 +55,8 @@ PUBLIC int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
-/* In the child of a fork or vfork nothing may be looked up that was not before: these are found when
- * the agent is loaded. */
+/* In the child of a fork or vfork nothing may be looked up that was not before: these are found
+ * when the agent is loaded. */
 static struct {
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
@@ -89,8 +89,8 @@ PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
     return next.fexecve(fd, argv, envp);
 }
 
-/* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack, since
- * nothing may be allocated here. */
+/* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack,
+ * since nothing may be allocated here. */
 static size_t count_arguments(va_list arguments)
 {
     size_t count = 1;
@@ -139,7 +139,7 @@ PUBLIC int execle(const char *path, const char *arg, ...)
     return execve(path, vector, environment);
 }
 
-/* ---- unloading ---------------------------------------------------------------------------------- */
+/* ---- unloading ------------------------------------------------------------------------------- */
 
 PUBLIC int dlclose(void *handle)
 {

@@ -1,8 +1,8 @@
 /* malloc and its family, as the program calls them.
  *
  * Each function is the allocator's own with a tick in front: a subtraction and a branch, and for a
- * free a load and a branch. What follows where the branch is taken is in sample.c, and the whole of it
- * is kept out of these functions, so that the common way needs no stack frame but for the call.
+ * free a load and a branch. What follows where the branch is taken is in sample.c, and the whole of
+ * it is kept out of these functions, so that the common way needs no stack frame but for the call.
  *
  * Which functions: all that a C library offers for getting memory that free takes back. The C
  * library's own use of malloc (strdup, getline, fopen) comes by here too. */
@@ -18,7 +18,7 @@
 #define PUBLIC            __attribute__((visibility("default")))
 #define SELDOM            __attribute__((noinline, cold))
 
-/* ---- the seldom way: each knows its caller ------------------------------------------------------ */
+/* ---- the seldom way: each knows its caller --------------------------------------------------- */
 
 typedef struct drawn {
     pprofdelta_weight weight;
@@ -119,7 +119,7 @@ SELDOM static void free_seldom(void *ptr)
     pd_real.free(ptr);
 }
 
-/* ---- the names ---------------------------------------------------------------------------------- */
+/* ---- the names ------------------------------------------------------------------------------- */
 
 /* Every function with a tick in front reads alike: the seldom way, or the allocator's own. */
 static inline bool tick(size_t size)

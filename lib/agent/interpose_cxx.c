@@ -1,13 +1,13 @@
 /* C++: operator new and delete, where they do not lead to malloc by themselves.
  *
- * The operators of the C++ runtime call malloc and free, which are ours; here they skip that runtime
- * and do so at once. But an allocator may bring its own operators (jemalloc and tcmalloc do), which
- * never come by malloc: those are called as they are, with a tick in front. Operators of anybody else
- * in a shared library (a pool, a checker) are left entirely alone, as are those that a program
- * defines itself, since its definitions come before ours.
+ * The operators of the C++ runtime call malloc and free, which are ours; here they skip that
+ * runtime and do so at once. But an allocator may bring its own operators (jemalloc and tcmalloc
+ * do), which never come by malloc: those are called as they are, with a tick in front. Operators of
+ * anybody else in a shared library (a pool, a checker) are left entirely alone, as are those that a
+ * program defines itself, since its definitions come before ours.
  *
- * The names are those of the common C++ ABI, so that no C++ is needed here: "nw" and "na" are new and
- * new[], "dl" and "da" delete and delete[]; "m" is size_t, "St11align_val_t" an alignment, and
+ * The names are those of the common C++ ABI, so that no C++ is needed here: "nw" and "na" are new
+ * and new[], "dl" and "da" delete and delete[]; "m" is size_t, "St11align_val_t" an alignment, and
  * "RKSt9nothrow_t" asks for NULL instead of an exception. */
 #include "agent/agent.h"
 #include "agent/real.h"
@@ -23,7 +23,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* ---- whose operators these are -------------------------------------------------------------------- */
+/* ---- whose operators these are --------------------------------------------------------------- */
 
 typedef enum owner {
     NOT_KNOWN = 0,
@@ -34,7 +34,8 @@ typedef enum owner {
 
 static _Atomic int owner_now;
 
-/* The definition behind ours. The C++ runtime of a plugin may be out of sight of the ordinary search.
+/* The definition behind ours. The C++ runtime of a plugin may be out of sight of the ordinary
+ * search.
  */
 static void *behind(const char *name)
 {
@@ -105,7 +106,7 @@ static void *next(void *_Atomic *slot, const char *name)
     return found;
 }
 
-/* ---- new ------------------------------------------------------------------------------------------ */
+/* ---- new ------------------------------------------------------------------------------------- */
 
 typedef void *plain_new(size_t size);
 typedef void *nothrow_new(size_t size, const void *nothrow);
@@ -189,7 +190,7 @@ __attribute__((noinline, cold)) static void *plain_seldom(void *_Atomic *slot, c
 PLAIN_NEW(_Znwm)
 PLAIN_NEW(_Znam)
 
-/* ---- delete --------------------------------------------------------------------------------------- */
+/* ---- delete ---------------------------------------------------------------------------------- */
 
 typedef void plain_delete(void *ptr);
 typedef void sized_delete(void *ptr, size_t size);

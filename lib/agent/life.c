@@ -42,7 +42,7 @@ int64_t pd_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- fork --------------------------------------------------------------------------------------- */
+/* ---- fork ------------------------------------------------------------------------------------ */
 
 /* Between prepare and its two ends the tracker's locks are held by this thread: other libraries'
  * handlers, which run in between, may allocate, and are not to come near it. A signal handler that
@@ -87,7 +87,7 @@ static void after_fork_in_child(void)
     pd_self_leave();
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 void pd_agent_end(void)
 {
@@ -130,7 +130,7 @@ __attribute__((destructor)) static void at_exit(void)
     pd_agent_end();
 }
 
-/* ---- the beginning ------------------------------------------------------------------------------ */
+/* ---- the beginning --------------------------------------------------------------------------- */
 
 static void on_signal(int number)
 {
@@ -157,8 +157,8 @@ static void step_aside(const char *why)
     pd_say(PD_TOPIC_ASIDE, &text);
 }
 
-/* Is the malloc that the program calls the agent's? Addresses do not tell (an executable may have an
- * address of its own for what it calls elsewhere): a call does, since ours ticks. */
+/* Is the malloc that the program calls the agent's? Addresses do not tell (an executable may have
+ * an address of its own for what it calls elsewhere): a call does, since ours ticks. */
 static bool is_first(void)
 {
     void *(*volatile allocate)(size_t) = NULL;
@@ -174,8 +174,8 @@ static bool is_first(void)
 }
 
 /* The compressor asks for its memory once, when the first profile is written: perhaps while the
- * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our own
- * copy, it gets pages. */
+ * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our
+ * own copy, it gets pages. */
 #ifdef PD_HAVE_DEFLATE_ALLOCATOR
 static void *map_pages(size_t size)
 {

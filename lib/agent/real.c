@@ -54,7 +54,7 @@ static void *arena_alloc(size_t alignment, size_t size)
     return ptr; /* zero: the arena is used once */
 }
 
-/* ---- the allocator that was found; used directly where the arena stayed empty ----------------- */
+/* ---- the allocator that was found; used directly where the arena stayed empty ---------------- */
 
 static pd_allocator found;
 
@@ -79,7 +79,7 @@ static size_t guarded_usable_size(void *ptr)
     return is_in_arena(ptr) ? arena_size(ptr) : found.usable_size(ptr);
 }
 
-/* ---- stand-ins for what a C library may lack -------------------------------------------------- */
+/* ---- stand-ins for what a C library may lack ------------------------------------------------- */
 
 static void *aligned_by_posix(size_t alignment, size_t size)
 {
@@ -111,7 +111,7 @@ static size_t no_usable_size(void *ptr)
     return 0;
 }
 
-/* ---- the lookup ------------------------------------------------------------------------------- */
+/* ---- the lookup ------------------------------------------------------------------------------ */
 
 enum { UNKNOWN, LOOKING, FOUND };
 static atomic_int state;
@@ -171,7 +171,7 @@ void pd_real_find(void)
     errno = kept;
 }
 
-/* ---- until then ------------------------------------------------------------------------------- */
+/* ---- until then ------------------------------------------------------------------------------ */
 
 /* Finds the allocator, unless it is this very search that asks, or another thread's. */
 static bool find(void)

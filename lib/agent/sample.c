@@ -21,8 +21,8 @@ static void untick(pprofdelta_sampler *sampler, size_t size)
     sampler->left = (int64_t)((uint64_t)sampler->left + size);
 }
 
-/* The thread's first allocation that came here. Without a tracker the sampler is off for good; while
- * the agent has not begun, it stays as it is and comes here again. */
+/* The thread's first allocation that came here. Without a tracker the sampler is off for good;
+ * while the agent has not begun, it stays as it is and comes here again. */
 static bool begin_thread(pd_self *self, size_t size)
 {
     if (pd_agent_is_coming())

@@ -1,5 +1,6 @@
 /* The seldom way through malloc and free: an allocation that may be a sample, a pointer that may be
- * tracked, a call that failed. Everything here keeps errno but where the allocator behind us set it. */
+ * tracked, a call that failed. Everything here keeps errno but where the allocator behind us set
+ * it. */
 #ifndef PD_AGENT_SAMPLE_H
 #define PD_AGENT_SAMPLE_H
 
@@ -9,8 +10,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An allocation for which the tick said 1, before it is made. False: it is none to look at. Where it
- * returns true, pd_sample_keep is to be called, with NULL where the allocation failed. */
+/* An allocation for which the tick said 1, before it is made. False: it is none to look at. Where
+ * it returns true, pd_sample_keep is to be called, with NULL where the allocation failed. */
 bool pd_sample_draw(size_t size, pprofdelta_weight *weight);
 void pd_sample_keep(const void *ptr, const pprofdelta_weight *weight, const pd_caller *caller);
 

@@ -102,7 +102,8 @@ void pd_say_from_elsewhere(void)
     is_elsewhere = true;
 }
 
-/* The program's descriptor 2 for a thread with others of its own; a socket cannot be opened anew. */
+/* The program's descriptor 2 for a thread with others of its own; a socket cannot be opened
+ * anew. */
 static int borrow_stderr(void)
 {
     int fd = -1, process = (int)syscall(SYS_pidfd_open, getpid(), 0);

@@ -1,9 +1,9 @@
 /* What the agent says: plain text put together without the C library's printf, and sent to stderr.
  *
  * The agent lives in a stranger's process. stdio allocates, takes locks and belongs to the program;
- * so text is put together in a buffer on the stack, and leaves in one write. Each thing is said once
- * in the life of a process, and only while descriptor 2 is still the file that it was when the agent
- * came: a program that closes stderr and opens a database gets no message into it. */
+ * so text is put together in a buffer on the stack, and leaves in one write. Each thing is said
+ * once in the life of a process, and only while descriptor 2 is still the file that it was when the
+ * agent came: a program that closes stderr and opens a database gets no message into it. */
 #ifndef PD_AGENT_SAY_H
 #define PD_AGENT_SAY_H
 

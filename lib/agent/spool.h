@@ -26,9 +26,9 @@ int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid);
 /* All of it, or an errno value. */
 int pd_spool_write(int fd, const void *data, size_t len);
 
-/* Closes it and gives it its name, with the sequence number *sequence or the first one above that is
- * free, which *sequence becomes. name (may be NULL) becomes the path. Returns 0 or an errno value;
- * then the file is gone. */
+/* Closes it and gives it its name, with the sequence number *sequence or the first one above that
+ * is free, which *sequence becomes. name (may be NULL) becomes the path. Returns 0 or an errno
+ * value; then the file is gone. */
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
                      uint64_t *sequence, pd_text *name);
 

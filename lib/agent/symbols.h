@@ -1,12 +1,13 @@
 /* The names of functions, from the symbol tables of the files that are mapped.
  *
- * A profile with build ids can be named in full wherever the files are, with lines and inlined calls.
- * Names from the symbol tables are for the other times: when the files are gone, or whoever reads the
- * profile has no tool for them. They are mangled, as they stand in the table; pprof demangles them,
- * and looks for better ones since the mappings do not claim that they have all.
+ * A profile with build ids can be named in full wherever the files are, with lines and inlined
+ * calls. Names from the symbol tables are for the other times: when the files are gone, or whoever
+ * reads the profile has no tool for them. They are mangled, as they stand in the table; pprof
+ * demangles them, and looks for better ones since the mappings do not claim that they have all.
  *
  * Each address is looked up once: its file's table is read, sorted and kept until the profile is
- * done; what was found is remembered. Only one thread at a time may be here, the one that writes. */
+ * done; what was found is remembered. Only one thread at a time may be here, the one that
+ * writes. */
 #ifndef PD_AGENT_SYMBOLS_H
 #define PD_AGENT_SYMBOLS_H
 

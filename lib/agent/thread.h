@@ -1,9 +1,10 @@
 /* The agent's thread: it wakes every interval, or when asked, and sends a window on its way.
  *
  * It is started by the first sample, not by the first instruction: a program that allocates little
- * stays the single-threaded one that it was. All signals are blocked in it, and where the kernel can
- * (Linux 5.9) it has a table of descriptors of its own, empty but for the file it is writing: what it
- * opens is never in the program's way, and what the program closes never becomes the agent's. */
+ * stays the single-threaded one that it was. All signals are blocked in it, and where the kernel
+ * can (Linux 5.9) it has a table of descriptors of its own, empty but for the file it is writing:
+ * what it opens is never in the program's way, and what the program closes never becomes the
+ * agent's. */
 #ifndef PD_AGENT_THREAD_H
 #define PD_AGENT_THREAD_H
 
@@ -24,7 +25,8 @@ void pd_thread_sampled(uint64_t n);
 /* Safe in signal handlers. */
 void pd_thread_ask(pd_request request);
 
-/* Ends the thread and waits for it, but not longer than so many milliseconds. True: none is left. */
+/* Ends the thread and waits for it, but not longer than so many milliseconds. True: none is
+ * left. */
 bool pd_thread_stop(unsigned milliseconds);
 
 /* In the child of a fork: there is none. */

@@ -1,8 +1,8 @@
 /* Where code was unloaded: see unloaded.h.
  *
  * The table only grows, and its rows are complete before its length says that they are there: a
- * thread that samples reads it without a lock. Two objects that were unloaded from overlapping places
- * have a row each; a stack's number is made of all the rows that it goes through. */
+ * thread that samples reads it without a lock. Two objects that were unloaded from overlapping
+ * places have a row each; a stack's number is made of all the rows that it goes through. */
 #include "agent/unloaded.h"
 
 #include <link.h>
@@ -27,8 +27,9 @@ typedef struct objects {
     } at[OBJECTS_MAX];
 } objects;
 
-/* What was there when it was last looked at. Held under the lock, which nobody keeps while the loader
- * runs the destructors of what it unloads: they may unload more, or wait for those who do. */
+/* What was there when it was last looked at. Held under the lock, which nobody keeps while the
+ * loader runs the destructors of what it unloads: they may unload more, or wait for those who
+ * do. */
 static objects known, now;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 

@@ -1,9 +1,9 @@
 /* Where code was unloaded: the same addresses may mean other code by now.
  *
- * Stacks are known by their addresses. When a plugin is unloaded and another is loaded in its place, two
- * stacks of equal addresses are of different functions. So the places from which something was
- * unloaded are kept, with the number of times, and a stack that goes through one of them is told
- * apart by that number. There are none in most programs. */
+ * Stacks are known by their addresses. When a plugin is unloaded and another is loaded in its
+ * place, two stacks of equal addresses are of different functions. So the places from which
+ * something was unloaded are kept, with the number of times, and a stack that goes through one of
+ * them is told apart by that number. There are none in most programs. */
 #ifndef PD_AGENT_UNLOADED_H
 #define PD_AGENT_UNLOADED_H
 

@@ -2,8 +2,8 @@
 #ifndef PD_AGENT_WINDOW_H
 #define PD_AGENT_WINDOW_H
 
-/* Takes what happened since the last one and sends it off. What does not arrive comes again with the
- * next; that it did not is said once. Does nothing if another thread is at it. */
+/* Takes what happened since the last one and sends it off. What does not arrive comes again with
+ * the next; that it did not is said once. Does nothing if another thread is at it. */
 void pd_window_export(void);
 
 /* In the child of a fork: nobody is at it. */

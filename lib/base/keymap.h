@@ -62,8 +62,8 @@ static inline void pd_keymap_push(pd_keymap *map, pd_key key)
  * there already, that one's. */
 uint32_t pd_keymap_index(pd_keymap *map, uint32_t number);
 
-/* The same for keys that somebody may have chosen so that all want the same slot: PD_KEYMAP_NONE where
- * more than PD_KEYMAP_CROWD others stand in the way. So many hashes never meet. */
+/* The same for keys that somebody may have chosen so that all want the same slot: PD_KEYMAP_NONE
+ * where more than PD_KEYMAP_CROWD others stand in the way. So many hashes never meet. */
 enum { PD_KEYMAP_CROWD = 4096 };
 uint32_t pd_keymap_index_chosen(pd_keymap *map, uint32_t number);
 

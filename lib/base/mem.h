@@ -15,15 +15,15 @@ typedef struct pd_mem {
     uint64_t limit; /* used never passes it */
 } pd_mem;
 
-/* Never more than a process has room for, whatever its caller allows: a quarter of its addresses, so
- * that even the largest array finds another place when it grows. */
+/* Never more than a process has room for, whatever its caller allows: a quarter of its addresses,
+ * so that even the largest array finds another place when it grows. */
 #define PD_MEM_MOST ((uint64_t)(SIZE_MAX / 4))
 
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
-/* For an object that lives in memory of its own: *mem begins, and `object`, a pointer to one of `size`
- * bytes, is set to them, cleared; *mem then becomes the object's. max_memory 0: the default. On
- * failure nothing is held and the pointer stays. */
+/* For an object that lives in memory of its own: *mem begins, and `object`, a pointer to one of
+ * `size` bytes, is set to them, cleared; *mem then becomes the object's. max_memory 0: the default.
+ * On failure nothing is held and the pointer stays. */
 pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
                                uint64_t max_memory, void *object, size_t size,
                                pprofdelta_error *err);
@@ -40,7 +40,8 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                                  pprofdelta_error *err);
 
-/* Makes *ptr hold `need` elements only, where it holds more. Where the allocator refuses, it stays. */
+/* Makes *ptr hold `need` elements only, where it holds more. Where the allocator refuses, it
+ * stays. */
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
 
 /* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */

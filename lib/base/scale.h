@@ -1,11 +1,12 @@
 /* Unsampling that adds up.
  *
  * A sampled increment is multiplied by a scale (a double) and comes out as a whole number. What is
- * left behind the point would be lost window by window: ten increments of 1 at a scale of 2.1 gave 20
- * where the total is 21. So it is carried: the product is exact (64 by 53 bits), the carry is added,
- * the sum is rounded to the nearest whole number, and the rest, between -1/2 and 1/2, is the next
- * carry, kept as 24 bits behind the point. However many windows there are, they sum to the scaled
- * total, rounded to the nearest; 24 bits are off by a unit after 2^24 windows at the earliest. */
+ * left behind the point would be lost window by window: ten increments of 1 at a scale of 2.1 gave
+ * 20 where the total is 21. So it is carried: the product is exact (64 by 53 bits), the carry is
+ * added, the sum is rounded to the nearest whole number, and the rest, between -1/2 and 1/2, is the
+ * next carry, kept as 24 bits behind the point. However many windows there are, they sum to the
+ * scaled total, rounded to the nearest; 24 bits are off by a unit after 2^24 windows at the
+ * earliest. */
 #ifndef PD_BASE_SCALE_H
 #define PD_BASE_SCALE_H
 
@@ -33,8 +34,8 @@ typedef int32_t pd_carry;
 enum { PD_CARRY_BYTES = 3 };
 
 /* value * scale + *carry as a whole number; *carry becomes the rest. What does not fit in 64 bits
- * becomes the largest or least number that does. A value below 0, which no counter has, is scaled by
- * its magnitude and leaves the carry alone. */
+ * becomes the largest or least number that does. A value below 0, which no counter has, is scaled
+ * by its magnitude and leaves the carry alone. */
 int64_t pd_scale_apply(pd_scale scale, int64_t value, pd_carry *carry);
 
 /* A carry as it is kept. */

@@ -1,6 +1,6 @@
 /* The loop keeps at least 56 bits ready, of which a length with its distance takes 48. It is there
- * twice, made from one text: with eight bytes of input loaded at once, and byte by byte for the last
- * few, where what lies behind the end reads as zeros and is found out afterwards. */
+ * twice, made from one text: with eight bytes of input loaded at once, and byte by byte for the
+ * last few, where what lies behind the end reads as zeros and is found out afterwards. */
 #include "codec/decode.h"
 
 #include "codec/huffman.h"
@@ -209,7 +209,8 @@ static bool begin_block(pd_decoder *d, bits *b)
 /* --- content ------------------------------------------------------------------------------------
  */
 
-/* Copies len bytes from `distance` before out, where they may overlap; up to 16 more are written. */
+/* Copies len bytes from `distance` before out, where they may overlap; up to 16 more are
+ * written. */
 static inline uint8_t *copy(uint8_t *out, size_t distance, size_t len)
 {
     const uint8_t *from = out - distance;

@@ -1,8 +1,8 @@
 /* Deflate data (RFC 1951), decoded a piece at a time into memory that the caller moves along.
  *
  * The library that inflates whole buffers (gzip.c) cannot stop in the middle. This decoder can, at
- * any symbol, and needs no memory of its own for what was decoded before: the 32 KiB that copies may
- * reach back to stand before the output where the caller has left them. It is as strict as
+ * any symbol, and needs no memory of its own for what was decoded before: the 32 KiB that copies
+ * may reach back to stand before the output where the caller has left them. It is as strict as
  * pd_deflate_walk, which finds the words for what it refuses. */
 #ifndef PD_CODEC_DECODE_H
 #define PD_CODEC_DECODE_H
@@ -47,8 +47,8 @@ typedef struct pd_decoder {
 void pd_decode_begin(pd_decoder *decoder);
 
 /* What is to be read, to the end of the file, and where it goes; pd_decode moves `in` and `out` on,
- * `out` by a little more than there is room for, perhaps. Before `out` stand the bytes decoded last,
- * PD_DECODE_HISTORY of them if there were as many. */
+ * `out` by a little more than there is room for, perhaps. Before `out` stand the bytes decoded
+ * last, PD_DECODE_HISTORY of them if there were as many. */
 typedef struct pd_decode_run {
     const uint8_t *in, *in_end;
     uint8_t *out, *out_end;

@@ -41,10 +41,11 @@ pprofdelta_status pd_deflate_part(pd_deflater *deflater, pd_mem *mem, const uint
 pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
                                    uint64_t *written, pprofdelta_error *err);
 
-/* The same by two threads, deflate_two.c: begin; then the two, each in a thread of its own or one after
- * the other; then finish, which hands it to the sink. A large input becomes one gzip member of two parts
- * that know nothing of each other, which costs a little room; any other is the second's alone. Nobody
- * else uses the deflater and mem until finish, which is needed in any case. */
+/* The same by two threads, deflate_two.c: begin; then the two, each in a thread of its own or one
+ * after the other; then finish, which hands it to the sink. A large input becomes one gzip member
+ * of two parts that know nothing of each other, which costs a little room; any other is the
+ * second's alone. Nobody else uses the deflater and mem until finish, which is needed in any
+ * case. */
 typedef struct pd_deflate_two {
     pd_deflater *deflater;
     pd_mem *mem;
@@ -72,7 +73,8 @@ pprofdelta_status pd_deflate_two_finish(pd_deflate_two *two, const pprofdelta_si
 /* Chosen for speed: see deflate.c. */
 enum { PD_GZIP_DEFAULT_LEVEL = 2, PD_ZSTD_DEFAULT_LEVEL = 3 };
 
-/* What the ways share. A compressor of this level, as libdeflate makes it; and is there the first? */
+/* What the ways share. A compressor of this level, as libdeflate makes it; and is there the
+ * first? */
 void *pd_deflate_new_gzip(const pd_deflater *deflater);
 bool pd_deflate_has_gzip(pd_deflater *deflater);
 pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);

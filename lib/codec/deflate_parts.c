@@ -1,7 +1,7 @@
 /* The compressors, for what comes a part at a time.
  *
- * zstd's takes it as it comes. For gzip so much is collected that compressing it by itself costs little
- * room, and becomes a part of one member (member.h). */
+ * zstd's takes it as it comes. For gzip so much is collected that compressing it by itself costs
+ * little room, and becomes a part of one member (member.h). */
 #include "codec/deflate.h"
 #include "codec/member.h"
 

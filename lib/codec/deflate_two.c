@@ -1,5 +1,5 @@
-/* The gzip compressor for two threads: two parts of one member (member.h). The first part's end has to
- * be found, so it is the smaller one. */
+/* The gzip compressor for two threads: two parts of one member (member.h). The first part's end has
+ * to be found, so it is the smaller one. */
 #include "codec/deflate.h"
 #include "codec/member.h"
 

@@ -42,8 +42,8 @@ static unsigned next_code(unsigned code, unsigned len)
     return code | bit;
 }
 
-/* The codes that go on in the same subtable: those from symbol[*at] on, of which the first is *code.
- * Moves both behind them. */
+/* The codes that go on in the same subtable: those from symbol[*at] on, of which the first is
+ * *code. Moves both behind them. */
 static void build_subtable(uint32_t *sub, unsigned width, const order *o, const uint8_t *lengths,
                            const uint32_t *entries, unsigned *at, unsigned *code, unsigned bits)
 {

@@ -2,10 +2,10 @@
  *
  *     [ head | deflate data ~ deflate data ~ deflate data | tail ]
  *
- * libdeflate makes deflate data that are whole: their last block says that it is the final one, which
- * has to be taken back where more is to follow. Where that block begins is not told, so the data are
- * decoded, which takes a quarter of the time that making them took. Then an empty stored block brings
- * them to a whole byte (that is ~ above), and the next part follows as it is. */
+ * libdeflate makes deflate data that are whole: their last block says that it is the final one,
+ * which has to be taken back where more is to follow. Where that block begins is not told, so the
+ * data are decoded, which takes a quarter of the time that making them took. Then an empty stored
+ * block brings them to a whole byte (that is ~ above), and the next part follows as it is. */
 #ifndef PD_CODEC_MEMBER_H
 #define PD_CODEC_MEMBER_H
 

@@ -5,9 +5,10 @@
  *                base      what the reader gets
  *
  * It holds what the reader still needs, what copies may reach back to, and as much new as there is
- * room for.  * The window moves on as the reader does, and grows only for a piece that does not fit. The same is
- * checked as in the whole way, and refused in the same words. Whoever reads to the end has seen what
- * all of it was; whoever reads again finds the same, as the compressed bytes stay in memory. */
+ * room for. The window moves on as the reader does, and grows only for a piece that does not fit.
+ * The same is checked as in the whole way, and refused in the same words. Whoever reads to the end
+ * has seen what all of it was; whoever reads again finds the same, as the compressed bytes stay in
+ * memory. */
 #ifndef PD_CODEC_STREAM_H
 #define PD_CODEC_STREAM_H
 

@@ -4,18 +4,18 @@
  *               sequence, window, counts, types, build id            80 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
  *     keys      [ key 16 ] ...                                       as the ledger has them
- *     counters  [ 0 to 8 ] ...                                       of each counter, one after the other
- *     unseen    [ entry 4 | age 4 ] ...                              of those the last window lacked
+ *     counters  [ 0 to 8 ] ...                                       of each counter, one by one
+ *     unseen    [ entry 4 | age 4 ] ...                              of those the last one lacked
  *     check     XXH3-128 of everything before                        16 bytes
  *
- * All numbers are little endian. A counter's values take as many bytes as its largest one needs, which
- * are seldom more than five: so there is room for four counters and more in 40 bytes a sample. Keys are
- * read to where they stay. The index of the keys is not kept: it is made again when the keys are there,
- * which is what finds one that is there twice. Nothing is read before the head's sum is
- * known to be right, and nothing counts before the whole is; what the head promises is allocated
- * only as fast as the bytes for it really come. The three things that stand in front of every head,
- * and its sum, stay in every later format, so that an older reader can tell a newer state from a
- * damaged one. Every door keeps its ledger this way. */
+ * All numbers are little endian. A counter's values take as many bytes as its largest one needs,
+ * which are seldom more than five: so there is room for four counters and more in 40 bytes a
+ * sample. Keys are read to where they stay. The index of the keys is not kept: it is made again
+ * when the keys are there, which is what finds one that is there twice. Nothing is read before the
+ * head's sum is known to be right, and nothing counts before the whole is; what the head promises
+ * is allocated only as fast as the bytes for it really come. The three things that stand in front
+ * of every head, and its sum, stay in every later format, so that an older reader can tell a newer
+ * state from a damaged one. Every door keeps its ledger this way. */
 #ifndef PD_DELTA_STATE_H
 #define PD_DELTA_STATE_H
 

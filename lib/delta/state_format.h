@@ -38,8 +38,8 @@ enum {
     PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes come first behind the lengths of names */
     PD_STATE_AT_RATE = 76      /* 4: of a text form's raw counts, as pd_text has it; else 0 */
     /* then, for each type, the lengths of its name and its unit, 4 each; for each counter, how many
-     * bytes its values take, 1 each; the bytes of the build id and all names, in this order; zeros up
-     * to a multiple of 8; the head's sum */
+     * bytes its values take, 1 each; the bytes of the build id and all names, in this order; zeros
+     * up to a multiple of 8; the head's sum */
 };
 
 static inline void pd_put64(uint8_t *at, uint64_t value)

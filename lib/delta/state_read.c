@@ -1,7 +1,7 @@
 /* A state on its way in: see state.h.
  *
- * Whoever wrote these bytes may have meant harm and computed the right sums, so every number is held
- * against what it must be before anything relies on it. */
+ * Whoever wrote these bytes may have meant harm and computed the right sums, so every number is
+ * held against what it must be before anything relies on it. */
 #include "delta/state.h"
 
 #include "delta/state_format.h"
@@ -60,7 +60,7 @@ static bool take(inlet *in, uint8_t *out, size_t len)
     return true;
 }
 
-/* ---- the head ---------------------------------------------------------------------------------- */
+/* ---- the head -------------------------------------------------------------------------------- */
 
 static bool foreign(inlet *in, const uint8_t *intro, size_t len)
 {
@@ -216,7 +216,7 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
     return true;
 }
 
-/* ---- the entries ------------------------------------------------------------------------------- */
+/* ---- the entries ----------------------------------------------------------------------------- */
 
 static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
 {

@@ -1,8 +1,8 @@
 /* A state on its way out: see state.h.
  *
  * Keys leave as they lie there, the rest is put together in a chunk on the stack; all is summed as
- * it leaves. The stages may run out of the sink's good will at any place; that is sticky and told at
- * the end. */
+ * it leaves. The stages may run out of the sink's good will at any place; that is sticky and told
+ * at the end. */
 #include "delta/state.h"
 
 #include "delta/state_format.h"

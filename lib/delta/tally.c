@@ -1,6 +1,7 @@
 #include "delta/tally.h"
 
-/* A sum of signed values, each taken as unsigned at first: then 2^64 too large if it is negative. */
+/* A sum of signed values, each taken as unsigned at first: then 2^64 too large if it is
+ * negative. */
 typedef struct signed_sum {
     pd_long_sum sum;
     uint64_t negative;
@@ -19,8 +20,8 @@ static pprofdelta_sum signed_sum_get(const signed_sum *sum)
     return total;
 }
 
-/* Adds up the counters of all entries; inlined where their number is a constant, it goes through them
- * at the speed of memory. */
+/* Adds up the counters of all entries; inlined where their number is a constant, it goes through
+ * them at the speed of memory. */
 static inline void add_columns(signed_sum *sums, const int64_t *base, size_t entries,
                                size_t counters)
 {

@@ -52,8 +52,8 @@ pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_na
 pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
                                   pd_columns *columns, pprofdelta_error *err);
 
-/* Are the counters of these names, which were matched, those of the schema? They may not be where the
- * schema comes from a state that was kept under other rules. */
+/* Are the counters of these names, which were matched, those of the schema? They may not be where
+ * the schema comes from a state that was kept under other rules. */
 pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *names,
                                   const pd_columns *columns, pprofdelta_error *err);
 

@@ -81,7 +81,8 @@ static bool is_late(const pd_window *w, uint32_t row)
     return false;
 }
 
-/* Notes a row that has just been made as late, if it is: if a row with a later origin was before it. */
+/* Notes a row that has just been made as late, if it is: if a row with a later origin was before
+ * it. */
 static void note_late(pd_window *w, uint32_t row)
 {
     uint64_t origin = w->origin[row];

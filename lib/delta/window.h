@@ -15,8 +15,8 @@
  * is zero. Nothing of them can come out, so where the door allows it (skips_still) they get no row,
  * only a mark that they were there: what a window costs from here on grows with what happened.
  *
- * It is rare, but a sample that stood still may come again in a second record and move. Then its row
- * is made late, and pd_window_walk puts it where it belongs. */
+ * It is rare, but a sample that stood still may come again in a second record and move. Then its
+ * row is made late, and pd_window_walk puts it where it belongs. */
 #ifndef PD_DELTA_WINDOW_H
 #define PD_DELTA_WINDOW_H
 

@@ -2,10 +2,11 @@
  *
  *     heads   [ 7 | 0 | 3 | 12 | ... ]     the first element of each chain, 0 where it is empty
  *
- * With n buckets, 2^k <= n < 2^(k+1), a hash belongs to bucket hash mod 2^(k+1) if there is one, else
- * to hash mod 2^k. One more bucket therefore takes elements from one other only: each insertion
- * beyond a load of one splits one chain, and no insertion is longer than another. The heads lie in
- * chunks of their own, mapped when needed; without pages the chains get longer, and that is all. */
+ * With n buckets, 2^k <= n < 2^(k+1), a hash belongs to bucket hash mod 2^(k+1) if there is one,
+ * else to hash mod 2^k. One more bucket therefore takes elements from one other only: each
+ * insertion beyond a load of one splits one chain, and no insertion is longer than another. The
+ * heads lie in chunks of their own, mapped when needed; without pages the chains get longer, and
+ * that is all. */
 #ifndef PD_HEAP_CHAINS_H
 #define PD_HEAP_CHAINS_H
 

@@ -3,8 +3,8 @@
  *     first -> o <-> o <-> o <-> o <- last        in order of age, through the entries
  *
  * A deferred allocation is an entry like any other: found by its pointer, so that a free that comes
- * first takes it out of the queue for good. While its callback runs it is out of the queue and still
- * found: what is freed then is not there any more when the callback returns. */
+ * first takes it out of the queue for good. While its callback runs it is out of the queue and
+ * still found: what is freed then is not there any more when the callback returns. */
 #include "heap/heap.h"
 
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number)

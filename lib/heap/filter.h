@@ -1,7 +1,7 @@
 /* The writing side of the filter: how many tracked allocations begin in each kilobyte.
  *
- * With the lock held; others read without it. A byte that is full stays full: it then says "perhaps"
- * for ever, which costs time and nothing else. */
+ * With the lock held; others read without it. A byte that is full stays full: it then says
+ * "perhaps" for ever, which costs time and nothing else. */
 #ifndef PD_HEAP_FILTER_H
 #define PD_HEAP_FILTER_H
 

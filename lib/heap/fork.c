@@ -1,8 +1,8 @@
 /* What a fork leaves behind.
  *
- * prepare waits until nobody else is in the tracker, so that the child has it whole. The child itself
- * only notes what is to be done, since most children run another program at once; the first call that
- * tracks, or begins a batch, does it. */
+ * prepare waits until nobody else is in the tracker, so that the child has it whole. The child
+ * itself only notes what is to be done, since most children run another program at once; the first
+ * call that tracks, or begins a batch, does it. */
 #include "heap/heap.h"
 
 void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap)

@@ -133,7 +133,8 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
 /* Counts it as alive. */
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 
-/* Ends it, whatever its state: as a tombstone if it was counted, as cancelled if it was deferred. */
+/* Ends it, whatever its state: as a tombstone if it was counted, as cancelled if it was
+ * deferred. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 
 /* defer.c, with the lock held: takes the entry out of the queue. */

@@ -2,8 +2,8 @@
  * written.
  *
  * Code that is unloaded leaves sites behind, and something else may come to stand at its addresses.
- * So mappings are never forgotten; each has the spans of eras in which it was seen, where an era is one
- * reading of /proc/self/maps. Eras count from 1. */
+ * So mappings are never forgotten; each has the spans of eras in which it was seen, where an era is
+ * one reading of /proc/self/maps. Eras count from 1. */
 #ifndef PD_HEAP_PLACES_H
 #define PD_HEAP_PLACES_H
 

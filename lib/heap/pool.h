@@ -6,8 +6,9 @@
  *                +---------> [ 0..1023 ]   number 0 stands for none
  *
  * Growing maps one more chunk and touches nothing that is there, so no insertion ever waits for a
- * table to be copied. Elements that were let go are linked through their first word and taken first.
- * An element begins with a pd_link, which is also what the chains of a hash index run through. */
+ * table to be copied. Elements that were let go are linked through their first word and taken
+ * first. An element begins with a pd_link, which is also what the chains of a hash index run
+ * through. */
 #ifndef PD_HEAP_POOL_H
 #define PD_HEAP_POOL_H
 

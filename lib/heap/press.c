@@ -1,8 +1,8 @@
 /* From a batch to the caller's sink.
  *
- * A profile is put together with `exporting` held, so that a fork finds the buffers whole, and handed
- * out with no lock held, since a sink may take its time. Buffers are pages, kept for the next profile
- * unless a large one blew them up. */
+ * A profile is put together with `exporting` held, so that a fork finds the buffers whole, and
+ * handed out with no lock held, since a sink may take its time. Buffers are pages, kept for the
+ * next profile unless a large one blew them up. */
 #include "heap/heap.h"
 
 enum { KEEP = 4 << 20 };
@@ -15,8 +15,8 @@ void pd_press_init(pprofdelta_heap *heap)
     pprofdelta_allocator allocator = pd_pages_allocator(&press->pages);
     pd_mem_init(&press->mem, &allocator, o->max_export);
     press->deflater.compression = o->compression;
-    /* Most batches are small, and gzip's level 2, which suits whole profiles, takes twice as long to
-     * begin as they take to be made. */
+    /* Most batches are small, and gzip's level 2, which suits whole profiles, takes twice as long
+     * to begin as they take to be made. */
     press->deflater.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
 }
 

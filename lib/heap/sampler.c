@@ -1,16 +1,16 @@
 /* The slow path of the sampler: distances and weights.
  *
- * Each allocated byte is hit with the same small probability, and an allocation is a sample if any of
- * its bytes is. With distances drawn from an exponential distribution of mean R, that is
+ * Each allocated byte is hit with the same small probability, and an allocation is a sample if any
+ * of its bytes is. With distances drawn from an exponential distribution of mean R, that is
  *
  *     P(sampled) = 1 - exp(-S/R)         for S bytes
  *
  * whatever came before: how far the last sample was does not matter, so a distance may be thrown
- * away and drawn anew at any time (pause, a new interval, a failed allocation) without a bias. What was
- * sampled stands for 1/P allocations. Rounding that to the nearest would be off always in the same
- * direction for a program that allocates one size, so it is rounded up with the probability of its
- * fraction. Objects and bytes are rounded apart, each once: a large allocation of weight 1.1 counts as
- * 1.1 times its bytes to the byte, and as one object or, every tenth time, two. */
+ * away and drawn anew at any time (pause, a new interval, a failed allocation) without a bias. What
+ * was sampled stands for 1/P allocations. Rounding that to the nearest would be off always in the
+ * same direction for a program that allocates one size, so it is rounded up with the probability of
+ * its fraction. Objects and bytes are rounded apart, each once: a large allocation of weight 1.1
+ * counts as 1.1 times its bytes to the byte, and as one object or, every tenth time, two. */
 #include "pprofdelta_heap.h"
 
 #include <math.h>

@@ -13,11 +13,11 @@
  *     begin            swaps the windows                       (constant time, under the lock)
  *     a delta is       changed[sending] of the changed sites
  *     a full one is    base + changed[sending] of all
- *     acknowledge      base += changed[sending]                (without the lock: nobody else looks)
+ *     acknowledge      base += changed[sending]                (without the lock: nobody looks)
  *     give back        changed[gathering] += changed[sending]  (under the lock, a few at a time)
  *
- * A site with nothing in use is kept for its counters, until room runs out: then it is forgotten and
- * its counters go to the site with no stack, so that totals stand. */
+ * A site with nothing in use is kept for its counters, until room runs out: then it is forgotten
+ * and its counters go to the site with no stack, so that totals stand. */
 #ifndef PD_HEAP_SITE_H
 #define PD_HEAP_SITE_H
 

@@ -1,5 +1,5 @@
-/* Liveness by asking. Entries are asked about a few at a time without the lock, and untracked only if
- * the element still leads the life that was asked about. */
+/* Liveness by asking. Entries are asked about a few at a time without the lock, and untracked only
+ * if the element still leads the life that was asked about. */
 #include "heap/heap.h"
 
 enum { AT_ONCE = 64 };

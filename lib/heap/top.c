@@ -1,9 +1,9 @@
 /* When something is wrong: the largest sites, without a byte of memory.
  *
- * The lock is taken if it is free. Where it is not (the thread that holds it may be the very one that
- * was interrupted), the sites are read as they stand: elements never move, their pages are never
- * unmapped, and a trace's depth never leads out of its block, so that the worst there is are numbers
- * of slightly different moments. */
+ * The lock is taken if it is free. Where it is not (the thread that holds it may be the very one
+ * that was interrupted), the sites are read as they stand: elements never move, their pages are
+ * never unmapped, and a trace's depth never leads out of its block, so that the worst there is are
+ * numbers of slightly different moments. */
 #include "heap/heap.h"
 
 #include <errno.h>

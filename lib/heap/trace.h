@@ -2,9 +2,9 @@
  *
  *     pd_trace | stack[depth] | labels[labels_len] | the labels' strings
  *
- * Sizes go in steps of 64 bytes to 2 KiB, then in powers of two. A block keeps its size for ever and
- * is used again for traces of that size only, so that a depth read from it without the lock never
- * leads out of it, whatever was written there since. */
+ * Sizes go in steps of 64 bytes to 2 KiB, then in powers of two. A block keeps its size for ever
+ * and is used again for traces of that size only, so that a depth read from it without the lock
+ * never leads out of it, whatever was written there since. */
 #ifndef PD_HEAP_TRACE_H
 #define PD_HEAP_TRACE_H
 

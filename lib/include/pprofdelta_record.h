@@ -1,5 +1,5 @@
-/* pprofdelta for agents that live in the process they watch: two doors that need no profile to begin
- * with.
+/* pprofdelta for agents that live in the process they watch: two doors that need no profile to
+ * begin with.
  *
  * The recorder takes raw cumulative records (a stack of program counters and what it has counted so
  * far) and writes what they did since the last window. Nothing is written and parsed in between.
@@ -19,8 +19,8 @@
  *     }
  *     pprofdelta_recorder_free(r);
  *
- * The builder takes finished samples (a CPU sampler's, an exception sampler's), put together piece by
- * piece on any thread, and writes what has come in since the last export.
+ * The builder takes finished samples (a CPU sampler's, an exception sampler's), put together piece
+ * by piece on any thread, and writes what has come in since the last export.
  *
  *     pprofdelta_sample *s = pprofdelta_sample_start(b);
  *     pprofdelta_sample_push_frame(s, &frame, 0);             // the leaf first
@@ -28,9 +28,9 @@
  *     pprofdelta_sample_push_label(s, &label);
  *     pprofdelta_sample_flush(s, NULL);                       // or pprofdelta_sample_discard(s)
  *
- * The rules of the house are those of pprofdelta.h: a status from all that can fail, results through
- * out-parameters, borrowed inputs, the caller's allocator, no global state, and no allocation where
- * nothing is new. pprofdelta_record(3) is the long form. */
+ * The rules of the house are those of pprofdelta.h: a status from all that can fail, results
+ * through out-parameters, borrowed inputs, the caller's allocator, no global state, and no
+ * allocation where nothing is new. pprofdelta_record(3) is the long form. */
 #ifndef PPROFDELTA_RECORD_H
 #define PPROFDELTA_RECORD_H
 
@@ -51,8 +51,8 @@ typedef struct pprofdelta_value_type {
     int is_counter;
 } pprofdelta_value_type;
 
-/* A line of source in a stack. A string that is NULL is empty, but a system_name (the linker's, where
- * it differs) that is NULL is the name again. */
+/* A line of source in a stack. A string that is NULL is empty, but a system_name (the linker's,
+ * where it differs) that is NULL is the name again. */
 typedef struct pprofdelta_frame {
     const char *name, *system_name, *filename;
     int64_t start_line; /* of the function */
@@ -83,8 +83,8 @@ enum {
  * ------------------------------------------------------------------------------------------ */
 
 typedef enum pprofdelta_kind {
-    /* alloc_objects/count, alloc_space/bytes, inuse_objects/count, inuse_space/bytes, in this order;
-     * period space/bytes. The first two are counters. */
+    /* alloc_objects/count, alloc_space/bytes, inuse_objects/count, inuse_space/bytes, in this
+     * order; period space/bytes. The first two are counters. */
     PPROFDELTA_KIND_HEAP = 0,
     /* contentions/count, delay/nanoseconds, both counters; period contentions/count. */
     PPROFDELTA_KIND_CONTENTION,
@@ -177,8 +177,8 @@ typedef struct pprofdelta_record {
 
 typedef struct pprofdelta_recorder pprofdelta_recorder;
 
-/* Makes an empty recorder. options and allocator may be NULL for the defaults. Recorders know nothing
- * of each other. One recorder may be used by one thread at a time, whichever it is. */
+/* Makes an empty recorder. options and allocator may be NULL for the defaults. Recorders know
+ * nothing of each other. One recorder may be used by one thread at a time, whichever it is. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
                                                          const pprofdelta_allocator *allocator,
                                                          pprofdelta_recorder **out,
@@ -187,7 +187,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_new(const pprofdelta_record
 /* Gives everything back. NULL is fine. */
 PPROFDELTA_API void pprofdelta_recorder_free(pprofdelta_recorder *recorder);
 
-/* Begins a window. how may be NULL for zeros. Every window that began ends with commit or abandon. */
+/* Begins a window. how may be NULL for zeros. Every window that began ends with commit or
+ * abandon. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *recorder,
                                                            const pprofdelta_look *how,
                                                            pprofdelta_error *err);
@@ -199,9 +200,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *re
                                                          const pprofdelta_record *record,
                                                          pprofdelta_error *err);
 
-/* Writes the delta of the window to the sink. report may be NULL; its sums are of raw values, before
- * unsampling, and its output_len and samples_out are of this call. It may be called again, after a
- * failure and after a success, until the window is committed or abandoned, and writes the same. */
+/* Writes the delta of the window to the sink. report may be NULL; its sums are of raw values,
+ * before unsampling, and its output_len and samples_out are of this call. It may be called again,
+ * after a failure and after a success, until the window is committed or abandoned, and writes the
+ * same. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *recorder,
                                                            const pprofdelta_sink *sink,
                                                            pprofdelta_report *report,
@@ -257,8 +259,8 @@ typedef struct pprofdelta_builder_options {
 
 typedef struct pprofdelta_builder pprofdelta_builder;
 
-/* A sample on its way. Any number may be on their way at once, on one thread or many, one begun while
- * another is not finished; one sample is pushed to by one thread at a time. */
+/* A sample on its way. Any number may be on their way at once, on one thread or many, one begun
+ * while another is not finished; one sample is pushed to by one thread at a time. */
 typedef struct pprofdelta_sample pprofdelta_sample;
 
 /* Makes an empty builder. The allocator must be safe to call from any thread that builds samples.
@@ -269,8 +271,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder
                                                         pprofdelta_builder **out,
                                                         pprofdelta_error *err);
 
-/* Gives everything back, samples on their way included. Nobody else may be using the builder. NULL is
- * fine. */
+/* Gives everything back, samples on their way included. Nobody else may be using the builder. NULL
+ * is fine. */
 PPROFDELTA_API void pprofdelta_builder_free(pprofdelta_builder *builder);
 
 /* Begins a sample, or returns NULL where there is no memory; the pushes and flush take NULL and say
@@ -280,13 +282,14 @@ PPROFDELTA_API pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *bu
 /* Pushes copy what they are given. Trouble is sticky: a push after one that failed does nothing and
  * says the same, and so does the flush, which then adds nothing. */
 
-/* The leaf first. address may be 0; where it is not, the frame is known by it and not by its lines. */
+/* The leaf first. address may be 0; where it is not, the frame is known by it and not by its
+ * lines. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *sample,
                                                               const pprofdelta_frame *frame,
                                                               uint64_t address);
 
-/* Adds to the value of options.types[type]. A sample may have values of any of the types; the others
- * are 0. */
+/* Adds to the value of options.types[type]. A sample may have values of any of the types; the
+ * others are 0. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *sample,
                                                               size_t type, int64_t value);
 
@@ -314,23 +317,23 @@ typedef struct pprofdelta_export_report {
     uint64_t output_len;   /* bytes given to the sink */
 } pprofdelta_export_report;
 
-/* Writes all samples that were flushed before it to the sink and begins anew, while new ones come in.
- * report may be NULL. If it fails they stay, and the next export has them too, once. One export at a
- * time: while another is under way it is PPROFDELTA_E_USAGE. The profile is made of increments: it
- * is stamped like a delta, so that none is made of it. */
+/* Writes all samples that were flushed before it to the sink and begins anew, while new ones come
+ * in. report may be NULL. If it fails they stay, and the next export has them too, once. One export
+ * at a time: while another is under way it is PPROFDELTA_E_USAGE. The profile is made of
+ * increments: it is stamped like a delta, so that none is made of it. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_export(pprofdelta_builder *builder,
                                                            const pprofdelta_sink *sink,
                                                            pprofdelta_export_report *report,
                                                            pprofdelta_error *err);
 
-/* Throws away what was flushed and not exported; samples on their way stay. While an export is under
- * way it is PPROFDELTA_E_USAGE. */
+/* Throws away what was flushed and not exported; samples on their way stay. While an export is
+ * under way it is PPROFDELTA_E_USAGE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *builder,
                                                           pprofdelta_error *err);
 
-/* Around fork(2), in this order: before it, on the thread that forks; and after it, in the parent and
- * in the child. The child's builder is empty, its locks work, and its exports are numbered from 1
- * under its own pid; what was flushed in the parent is exported by the parent alone, and a sample
+/* Around fork(2), in this order: before it, on the thread that forks; and after it, in the parent
+ * and in the child. The child's builder is empty, its locks work, and its exports are numbered from
+ * 1 under its own pid; what was flushed in the parent is exported by the parent alone, and a sample
  * begun in the parent is discarded when the child flushes it. prefork waits for the part of an
  * export that is computation, never for a sink. */
 PPROFDELTA_API void pprofdelta_builder_prefork(pprofdelta_builder *builder);

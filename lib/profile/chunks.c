@@ -17,8 +17,8 @@ typedef struct parts {
     bool is_begun, is_end;
 } parts;
 
-/* The next part, beginning with what `top` got stuck at. False where that was the last one, or where
- * more bytes would not help; *top is as it was. */
+/* The next part, beginning with what `top` got stuck at. False where that was the last one, or
+ * where more bytes would not help; *top is as it was. */
 static bool next_part(parts *p, pd_reader *top, pprofdelta_status *status, pprofdelta_error *err)
 {
     uint64_t need = HEAD;

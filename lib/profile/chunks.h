@@ -12,9 +12,9 @@
 #include "codec/stream.h"
 #include "profile/samples.h"
 
-/* pd_tables_parse, from a stream at its beginning, which it reads to its end. The strings are copied
- * into *text, which must outlive the tables. What is wrong with the container is told before what is
- * wrong with the profile. */
+/* pd_tables_parse, from a stream at its beginning, which it reads to its end. The strings are
+ * copied into *text, which must outlive the tables. What is wrong with the container is told before
+ * what is wrong with the profile. */
 pprofdelta_status pd_chunks_tables(pd_tables *tables, pd_buffer *text, pd_stream *stream,
                                    pd_mem *mem, pprofdelta_error *err);
 

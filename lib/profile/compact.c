@@ -47,8 +47,8 @@ void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
     pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
 }
 
-/* Interns a mapping and keeps its start beside it; the one that is there stays. The room comes first,
- * so that no key is without its start. The answer counts from 1; 0 in trouble. */
+/* Interns a mapping and keeps its start beside it; the one that is there stays. The room comes
+ * first, so that no key is without its start. The answer counts from 1; 0 in trouble. */
 static uint32_t intern_start(pd_compact *c, pd_keymap *map, uint64_t **starts, size_t *cap,
                              pd_key key, uint64_t start)
 {

@@ -59,8 +59,8 @@ typedef struct pd_compact_mapping {
  * are to be moved. */
 uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key, uint64_t *start);
 
-/* The same, adding it where it is not there yet. Its start, as written, is the one that was expected
- * for the key, if there was one. */
+/* The same, adding it where it is not there yet. Its start, as written, is the one that was
+ * expected for the key, if there was one. */
 uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping,
                                 uint64_t *start);
 
@@ -88,10 +88,10 @@ enum { PD_ENCODED_MAX = (1 << 28) - 1 }; /* the largest id of four bytes */
 
 pd_encoded pd_encode_id(uint32_t id);
 
-/* A sample: its locations, leaf first, and labels, then its values. Locations are put one behind the
- * other where pd_compact_stack has made room for so many (at least one; NULL where there is none),
- * and pd_compact_stack_end is told where they end. Nothing else may be asked of the writer between
- * the two but what adds locations. */
+/* A sample: its locations, leaf first, and labels, then its values. Locations are put one behind
+ * the other where pd_compact_stack has made room for so many (at least one; NULL where there is
+ * none), and pd_compact_stack_end is told where they end. Nothing else may be asked of the writer
+ * between the two but what adds locations. */
 enum { PD_STACK_SLACK = 64 }; /* so many bytes behind them may be written, too */
 
 static inline uint8_t *pd_compact_stack(pd_compact *compact, size_t locations)

@@ -1,5 +1,5 @@
-/* Packed ids, decoded up to 64 bytes at a time where the processor has AVX-512 with byte compression
- * (VBMI2). For the files that are made for such processors, and for nobody else.
+/* Packed ids, decoded up to 64 bytes at a time where the processor has AVX-512 with byte
+ * compression (VBMI2). For the files that are made for such processors, and for nobody else.
  *
  * A byte without its top bit ends an id, so the ends, compressed, are the ids' last bytes in order;
  * the bytes before the ends, compressed by the same mask, are their last but one where they have

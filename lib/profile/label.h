@@ -1,6 +1,6 @@
-/* Short labels, which most are, known again by their bytes: a label of up to 7 bytes as the number that
- * they and their count are. It is never 0, as a free place is, and tells a label from one that is cut
- * before a 0. */
+/* Short labels, which most are, known again by their bytes: a label of up to 7 bytes as the number
+ * that they and their count are. It is never 0, as a free place is, and tells a label from one that
+ * is cut before a 0. */
 #ifndef PD_PROFILE_LABEL_H
 #define PD_PROFILE_LABEL_H
 

@@ -1,5 +1,5 @@
-/* What a file is that is no profile. An operator who handed in the page of a 404, the text form of a
- * profile or a program is told that, and not which byte of it is no protobuf. */
+/* What a file is that is no profile. An operator who handed in the page of a 404, the text form of
+ * a profile or a program is told that, and not which byte of it is no protobuf. */
 #ifndef PD_PROFILE_LOOKALIKE_H
 #define PD_PROFILE_LOOKALIKE_H
 

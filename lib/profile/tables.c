@@ -316,7 +316,8 @@ static uint64_t elements(const pd_tables *t, uint32_t field)
     }
 }
 
-/* If the reader got stuck at the top level, names the field that it was in, if its tag can be read. */
+/* If the reader got stuck at the top level, names the field that it was in, if its tag can be
+ * read. */
 void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 {
     static const char *const names[] = {
@@ -398,8 +399,8 @@ void pd_tables_begin(pd_tables *t)
     pd_idmap_clear(&t->location_map);
 }
 
-/* A large table that is empty gets room for one element in so many bytes of the profile, and for no more
- * than are soon outgrown. */
+/* A large table that is empty gets room for one element in so many bytes of the profile, and for no
+ * more than are soon outgrown. */
 enum { USUAL_BYTES = 256, USUAL_MOST = 4096 };
 
 #define MAKE_ROOM(p, t, name) make_room((p), (t), &(t)->name, &(t)->name##_cap, sizeof *(t)->name)

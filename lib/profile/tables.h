@@ -104,9 +104,10 @@ typedef struct pd_tables {
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* What it consists of, for whoever has the profile a part at a time: begin; read the top-level fields
- * of each part, from where `top` stands to where it gets stuck, with t->bytes and t->base set and no
- * failure in *parse yet; end, `top` being where it got stuck for good, if it did; seal. */
+/* What it consists of, for whoever has the profile a part at a time: begin; read the top-level
+ * fields of each part, from where `top` stands to where it gets stuck, with t->bytes and t->base
+ * set and no failure in *parse yet; end, `top` being where it got stuck for good, if it did;
+ * seal. */
 struct pd_parse;
 struct pd_reader;
 void pd_tables_begin(pd_tables *tables);

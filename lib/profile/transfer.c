@@ -202,8 +202,8 @@ static uint64_t short_label(const pd_transfer *t, pd_reader r)
     return pd_label_is_short(len) && is_readable ? pd_label_word(r.at, len) : 0;
 }
 
-/* Most labels were met before (Go has one for each size class): these are copied as they were written
- * then. */
+/* Most labels were met before (Go has one for each size class): these are copied as they were
+ * written then. */
 static void transfer_label(pd_transfer *t, pd_reader r)
 {
     uint64_t word = short_label(t, r);

@@ -13,7 +13,7 @@ int64_t pd_builder_now(void)
     return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
 }
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
 {
@@ -66,7 +66,7 @@ static pprofdelta_status keep_texts(pprofdelta_builder *b, const pprofdelta_buil
     return status;
 }
 
-/* ---- new and free ------------------------------------------------------------------------------ */
+/* ---- new and free ---------------------------------------------------------------------------- */
 
 static void begin_collected(const pprofdelta_builder *b, pd_collected *collected)
 {
@@ -140,7 +140,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 
-/* ---- the pool ---------------------------------------------------------------------------------- */
+/* ---- the pool -------------------------------------------------------------------------------- */
 
 /* Threads have stacks of their own, far from each other: where this one begins to look. */
 static size_t place_of_thread(void)
@@ -207,7 +207,7 @@ static pprofdelta_sample *make_sample(pprofdelta_builder *b)
     return s;
 }
 
-/* ---- the queue --------------------------------------------------------------------------------- */
+/* ---- the queue ------------------------------------------------------------------------------- */
 
 static pprofdelta_sample *reversed(pprofdelta_sample *list)
 {
@@ -252,7 +252,7 @@ static void hand_over(pprofdelta_builder *b, pprofdelta_sample *s)
     push(&b->queue, s, &s->next);
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
 {

@@ -6,15 +6,15 @@
  *                           ...                                /
  *                           queue  ---------------------------
  *
- * A flush adds the sample to the first shard that nobody is at, beginning with one that goes with the
- * thread. It never waits, not even for itself: a sampler that interrupts another, or is called by the
- * allocator in the middle of a flush, finds that shard taken and goes to the next. Should all of them
- * be taken, the sample goes onto a list, with one atomic operation, and the next who comes to a shard
- * takes the list over.
+ * A flush adds the sample to the first shard that nobody is at, beginning with one that goes with
+ * the thread. It never waits, not even for itself: a sampler that interrupts another, or is called
+ * by the allocator in the middle of a flush, finds that shard taken and goes to the next. Should
+ * all of them be taken, the sample goes onto a list, with one atomic operation, and the next who
+ * comes to a shard takes the list over.
  *
- * An export takes each shard's collection away, leaving an empty one, and moves it into the outgoing
- * one while samples come into the shards. What was not delivered stays in the outgoing one, and the
- * next export moves its own to it.
+ * An export takes each shard's collection away, leaving an empty one, and moves it into the
+ * outgoing one while samples come into the shards. What was not delivered stays in the outgoing
+ * one, and the next export moves its own to it.
  *
  *     a shard's gate   its collection
  *     a shelf's gate   what lies on it, in the pool
@@ -22,7 +22,8 @@
  *                      beginning of an export to its sink, and again behind it
  *     busy             an export, from beginning to end, its sink included; nobody waits for it
  *
- * A fork happens with work and all shards and shelves taken, so that the child finds everything whole. */
+ * A fork happens with work and all shards and shelves taken, so that the child finds everything
+ * whole. */
 #ifndef PD_RECORD_BUILDER_H
 #define PD_RECORD_BUILDER_H
 

@@ -1,7 +1,7 @@
 /* What a builder does around a fork, and who tells it.
  *
- * pthread_atfork takes functions without a cookie, so that the builders that want to be told are on a
- * list of the process. Nothing else in this library is. */
+ * pthread_atfork takes functions without a cookie, so that the builders that want to be told are on
+ * a list of the process. Nothing else in this library is. */
 #include "record/builder.h"
 
 #include <pthread.h>
@@ -45,7 +45,7 @@ void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
     pd_gate_reset(&b->busy);
 }
 
-/* ---- at every fork ----------------------------------------------------------------------------- */
+/* ---- at every fork --------------------------------------------------------------------------- */
 
 static pthread_mutex_t list_lock = PTHREAD_MUTEX_INITIALIZER;
 static pprofdelta_builder *list;

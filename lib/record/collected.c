@@ -74,7 +74,7 @@ static pd_bytes take_text(const uint8_t **at, size_t len)
     return text;
 }
 
-/* ---- a sample from its thread ------------------------------------------------------------------ */
+/* ---- a sample from its thread ---------------------------------------------------------------- */
 
 static pprofdelta_status take_frame(pd_collected *c, const uint8_t **at, uint32_t *out)
 {
@@ -130,7 +130,7 @@ void pd_collected_add(pd_collected *c, const pprofdelta_sample *s)
         c->lost++;
 }
 
-/* ---- all of another ---------------------------------------------------------------------------- */
+/* ---- all of another -------------------------------------------------------------------------- */
 
 static pprofdelta_status move_place(pd_collected *c, const pd_symbols *from, uint32_t index,
                                     uint32_t *out, pprofdelta_error *err)
@@ -201,7 +201,7 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
     return PPROFDELTA_OK;
 }
 
-/* ---- out --------------------------------------------------------------------------------------- */
+/* ---- out ------------------------------------------------------------------------------------- */
 
 static bool is_any(const int64_t *values, size_t len)
 {

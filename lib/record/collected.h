@@ -4,8 +4,8 @@
  *                 heads[i]    depth places in `frames`, labels_len labels in `labels`
  *                 values      one to each type, added up
  *
- * An addition is whole or not at all; strings and places that a failed one leaves behind are used by
- * nothing and so never written. */
+ * An addition is whole or not at all; strings and places that a failed one leaves behind are used
+ * by nothing and so never written. */
 #ifndef PD_RECORD_COLLECTED_H
 #define PD_RECORD_COLLECTED_H
 

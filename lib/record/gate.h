@@ -1,10 +1,10 @@
 /* The smallest lock that is fair: tickets are taken in order, and one is served at a time.
  *
- * Whoever may be interrupted while holding it, by a sampler that comes back to the same builder on the
- * same thread, must never wait for it: such callers only ever try, and get a ticket only where it is
- * served at once. The few that wait (an export, a fork) are let in one after the other and before
- * anybody who tries, or a crowd that tries would keep them out for good. It has no owner, so that a
- * child of fork can let it go whoever held it. */
+ * Whoever may be interrupted while holding it, by a sampler that comes back to the same builder on
+ * the same thread, must never wait for it: such callers only ever try, and get a ticket only where
+ * it is served at once. The few that wait (an export, a fork) are let in one after the other and
+ * before anybody who tries, or a crowd that tries would keep them out for good. It has no owner, so
+ * that a child of fork can let it go whoever held it. */
 #ifndef PD_RECORD_GATE_H
 #define PD_RECORD_GATE_H
 

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- one line ---------------------------------------------------------------------------------- */
+/* ---- one line -------------------------------------------------------------------------------- */
 
 static bool take_char(pd_bytes *s, char c)
 {
@@ -66,7 +66,7 @@ bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
     return true;
 }
 
-/* ---- build ids --------------------------------------------------------------------------------- */
+/* ---- build ids ------------------------------------------------------------------------------- */
 
 typedef struct elf_file {
     int fd;
@@ -89,8 +89,8 @@ static bool read_at(void *cookie, uint64_t off, void *out, size_t len)
     return true;
 }
 
-/* From what is loaded, where the mapping's file begins at `base` in this process's memory: that is the
- * very file, even if another has taken its name. Reading through the kernel cannot fault. */
+/* From what is loaded, where the mapping's file begins at `base` in this process's memory: that is
+ * the very file, even if another has taken its name. Reading through the kernel cannot fault. */
 static size_t build_id_in_memory(uint64_t base, char *out)
 {
     elf_file file = {open("/proc/self/mem", O_RDONLY | O_CLOEXEC), base};
@@ -114,7 +114,7 @@ static size_t build_id_in_file(const char *name, char *out)
     return len;
 }
 
-/* ---- the table --------------------------------------------------------------------------------- */
+/* ---- the table ------------------------------------------------------------------------------- */
 
 void pd_maps_clear(pd_maps *m)
 {

@@ -10,7 +10,7 @@ static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
                    "%s", what);
 }
 
-/* ---- options ----------------------------------------------------------------------------------- */
+/* ---- options --------------------------------------------------------------------------------- */
 
 static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
                                       pprofdelta_recorder_options *out, pprofdelta_error *err)
@@ -177,7 +177,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem_end(mem, r, sizeof *r);
 }
 
-/* ---- begin ------------------------------------------------------------------------------------- */
+/* ---- begin ----------------------------------------------------------------------------------- */
 
 static int64_t now_nanos(void)
 {
@@ -253,7 +253,7 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
     return PPROFDELTA_OK;
 }
 
-/* ---- the end of a window ----------------------------------------------------------------------- */
+/* ---- the end of a window --------------------------------------------------------------------- */
 
 void pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
@@ -279,7 +279,7 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
     r->state = PD_RECORDER_IDLE;
 }
 
-/* ---- between windows --------------------------------------------------------------------------- */
+/* ---- between windows ------------------------------------------------------------------------- */
 
 void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
 {

@@ -9,9 +9,9 @@
  * bytes and nothing else: no program counter is looked up for them. (Those that lead a stack are,
  * where a callback may hide them: what is hidden takes no part in the key.)
  *
- * Most records have not moved since the last window, and they get no row (see window.h). Should it turn
- * out that counting began anew, all of them come out: so where that is for the recorder to find out,
- * they are kept until so much of what was there before has been met that it cannot be.
+ * Most records have not moved since the last window, and they get no row (see window.h). Should it
+ * turn out that counting began anew, all of them come out: so where that is for the recorder to
+ * find out, they are kept until so much of what was there before has been met that it cannot be.
  *
  * The arena keeps what the rows of the window under way will need if they come out:
  *

@@ -1,4 +1,5 @@
-/* From a record to the window: what is shown of its stack, which entry it is, and what is kept of it. */
+/* From a record to the window: what is shown of its stack, which entry it is, and what is kept of
+ * it. */
 #include "profile/stack.h"
 #include "record/recorder.h"
 

@@ -1,7 +1,7 @@
 /* What a filled window is, and what becomes of its numbers: the verdict and unsampling. */
 #include "record/recorder.h"
 
-/* ---- records that stand still ------------------------------------------------------------------ */
+/* ---- records that stand still ---------------------------------------------------------------- */
 
 /* Of a counter that loses half of its mass or more, counting began anew (reset.h). */
 static void set_to_meet(pprofdelta_recorder *r)
@@ -80,7 +80,7 @@ size_t pd_recorder_next_row(const pprofdelta_recorder *r, pd_window_walk *walk)
     return PD_ROW_NONE;
 }
 
-/* ---- the verdict ------------------------------------------------------------------------------- */
+/* ---- the verdict ----------------------------------------------------------------------------- */
 
 static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_error *err)
 {
@@ -113,7 +113,8 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     r->restart = verdict.restart;
     r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
     bool must_wake = verdict.restart && r->window.still;
-    /* Who is awake cannot be seen to need an order when it is written again: room for it comes first. */
+    /* Who is awake cannot be seen to need an order when it is written again: room for it comes
+     * first. */
     bool must_order = must_wake || r->window.lacks_rows;
     pprofdelta_status status = must_order ? reserve_order(r, err) : PPROFDELTA_OK;
     if (!status && must_wake)
@@ -123,7 +124,7 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     return status;
 }
 
-/* ---- unsampling -------------------------------------------------------------------------------- */
+/* ---- unsampling ------------------------------------------------------------------------------ */
 
 /* The scale of these allocations in a heap: objects and bytes have the same. */
 static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int64_t objects,

@@ -5,7 +5,7 @@
 #include "profile/stamp.h"
 #include "record/recorder.h"
 
-/* ---- the first pass ---------------------------------------------------------------------------- */
+/* ---- the first pass -------------------------------------------------------------------------- */
 
 static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pprofdelta_error *err)
 {
@@ -72,7 +72,7 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     return PPROFDELTA_OK;
 }
 
-/* ---- the second pass --------------------------------------------------------------------------- */
+/* ---- the second pass ------------------------------------------------------------------------- */
 
 static uint32_t write_text(pprofdelta_recorder *r, const void *text, size_t len)
 {
@@ -224,7 +224,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
     return pd_compact_finish(&r->compact, &header, out);
 }
 
-/* ---- the whole --------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
                         pprofdelta_report *report)

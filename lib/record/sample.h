@@ -1,14 +1,14 @@
 /* A sample on its way into a builder: what was pushed, copied and hashed at once.
  *
  * All that costs time is done while the sample is put together, by the thread that does it: when it
- * is flushed, its key and the keys of its frames are there, and texts are looked at only where a key
- * is new. The frames, and so the labels, stand one behind the other in a buffer of their own:
+ * is flushed, its key and the keys of its frames are there, and texts are looked at only where a
+ * key is new. The frames, and so the labels, stand one behind the other in a buffer of their own:
  *
  *     frames | pd_sample_frame, name, system name, file name | pd_sample_frame ...
  *     labels | pd_sample_label, key, string, unit | ...
  *
- * A sample belongs to one thread from start to flush, to the queue or to whoever drains it from then
- * on, and then to the pool, with its buffers. */
+ * A sample belongs to one thread from start to flush, to the queue or to whoever drains it from
+ * then on, and then to the pool, with its buffers. */
 #ifndef PD_RECORD_SAMPLE_H
 #define PD_RECORD_SAMPLE_H
 

@@ -6,8 +6,9 @@
  *     lines       [function,line,column] ...          of all places, one after the other
  *     places      [ident,address,mapping,lines] ...   numbered by who looks them up
  *
- * They stay from window to window. Each remembers where it went in the profile that is being written:
- * `round` tells whether that is this one or an earlier one, so that nothing is cleared between. */
+ * They stay from window to window. Each remembers where it went in the profile that is being
+ * written: `round` tells whether that is this one or an earlier one, so that nothing is cleared
+ * between. */
 #ifndef PD_RECORD_SYMBOLS_H
 #define PD_RECORD_SYMBOLS_H
 
@@ -107,8 +108,8 @@ void pd_symbols_begin(pd_symbols *symbols);
 
 uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
 
-/* The place in the output, its lines and functions with it where they have not gone over. mapping is
- * an output id or 0. Trouble is the writer's. */
+/* The place in the output, its lines and functions with it where they have not gone over. mapping
+ * is an output id or 0. Trouble is the writer's. */
 pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, uint32_t place,
                                   uint32_t mapping);
 

@@ -31,8 +31,8 @@ enum { PD_TEXT_HEAD = 512 }; /* its header is within so many bytes */
 /* Does such a text begin like this? */
 bool pd_text_begins(pd_bytes head);
 
-/* If *bytes is such a text, makes it the bytes of a profile, which lie in *text until the next call;
- * else leaves it and notes that. */
+/* If *bytes is such a text, makes it the bytes of a profile, which lie in *text until the next
+ * call; else leaves it and notes that. */
 pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err);
 

@@ -1,6 +1,7 @@
 /* The two ways in which heap profiles are written as text, read record by record.
  *
- * gperftools (HEAPPROFILE, and jemalloc before version 4), rate from the header's end if it has one:
+ * gperftools (HEAPPROFILE, and jemalloc before version 4), rate from the header's end if it has
+ * one:
  *
  *     heap profile:  20400: 41280000 [204000: 412800000] @ heapprofile
  *        400: 40000000 [  4000: 400000000] @ 0x55d2e16a 0x55d2e216

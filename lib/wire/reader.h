@@ -92,7 +92,8 @@ static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_
     return true;
 }
 
-/* To pass over large input is to wait for memory: what comes so far behind `at` is asked for early. */
+/* To pass over large input is to wait for memory: what comes so far behind `at` is asked for
+ * early. */
 static inline void pd_reader_ask_ahead(const uint8_t *at)
 {
     enum { AHEAD = 1024 };

@@ -60,8 +60,8 @@ static inline uint32_t pd_varint_close_up_four(uint32_t word)
     return (word & 0x00003fff) | (word & 0x3fff0000) >> 2;
 }
 
-/* Decodes a varint of up to 8 bytes, 8 being readable, without a branch on its length. NULL where it
- * is longer. Most have at most four, which takes half the work. */
+/* Decodes a varint of up to 8 bytes, 8 being readable, without a branch on its length. NULL where
+ * it is longer. Most have at most four, which takes half the work. */
 static inline const uint8_t *pd_varint_decode_short(const uint8_t *p, uint64_t *value)
 {
     uint64_t word = pd_load64(p);

@@ -172,8 +172,8 @@ static void churn(pprofdelta_heap *heap, size_t pairs, size_t stacks)
     }
 }
 
-/* Whatever the pairs, the same number of calls comes before each export, the rest of them to another
- * tracker: caches are as cold for few as for many. */
+/* Whatever the pairs, the same number of calls comes before each export, the rest of them to
+ * another tracker: caches are as cold for few as for many. */
 static double churned(size_t pairs, size_t most, size_t stacks)
 {
     pprofdelta_heap *heap = populate(10000, 1000), *other = populate(10000, 1000);
@@ -322,8 +322,8 @@ static void measure_pause(void)
     pprofdelta_heap_free(b.heap);
 }
 
-/* How long export steps hold the lock, which no insertion can be made to wait longer for: begin, and
- * giving back so many sites, of which it does 32 at a time. */
+/* How long export steps hold the lock, which no insertion can be made to wait longer for: begin,
+ * and giving back so many sites, of which it does 32 at a time. */
 static void measure_holds(void)
 {
     enum { SITES = 20000, STEP = 32 };

@@ -1,5 +1,5 @@
-/* Preloaded, starts a thread that does nothing: what a C library's malloc costs once a process is not
- * single-threaded any more, as it is beside any profiler that has a thread. */
+/* Preloaded, starts a thread that does nothing: what a C library's malloc costs once a process is
+ * not single-threaded any more, as it is beside any profiler that has a thread. */
 #include <pthread.h>
 #include <unistd.h>
 

@@ -2,9 +2,10 @@
  *
  *     pairs ROUNDS PAIRS [SIZE [KEPT]]
  *
- * Prints, for each round, the nanoseconds of this thread's time that one pair took, with a fraction. Blocks of SIZE bytes
- * (0: mixed, 16 to 1024) go round in a ring of KEPT, so that each lives for so many allocations, as
- * a program's do. The first round, which grows the heap, is not printed. */
+ * Prints, for each round, the nanoseconds of this thread's time that one pair took, with a
+ * fraction. Blocks of SIZE bytes (0: mixed, 16 to 1024) go round in a ring of KEPT, so that each
+ * lives for so many allocations, as a program's do. The first round, which grows the heap, is not
+ * printed. */
 #include <inttypes.h>
 #include <stdint.h>
 #include <stdio.h>

@@ -2,11 +2,11 @@
  *
  *     records MODE SITES RATE RECORDS DEPTH CHANGED LIVE WINDOWS [OUT]
  *
- * MODE is how: auto, borrow (PPROFDELTA_BORROW_STACKS) and clamp (PPROFDELTA_ON_RESET_CLAMP, too) are
- * recorders; dump is what one does without: a full profile of the same records, compressed, and then
- * the parsed door. The other numbers are those of tests/peers/godeltaprof, which makes the very same
- * records; SITES is what its -sites wrote, or - for program counters of our own. Prints the
- * nanoseconds of each window on a line and, behind #, what the recorder holds and how often it
+ * MODE is how: auto, borrow (PPROFDELTA_BORROW_STACKS) and clamp (PPROFDELTA_ON_RESET_CLAMP, too)
+ * are recorders; dump is what one does without: a full profile of the same records, compressed, and
+ * then the parsed door. The other numbers are those of tests/peers/godeltaprof, which makes the
+ * very same records; SITES is what its -sites wrote, or - for program counters of our own. Prints
+ * the nanoseconds of each window on a line and, behind #, what the recorder holds and how often it
  * allocated in the last half of the windows. OUT gets the last window. */
 #include <pprofdelta_record.h>
 
@@ -49,7 +49,7 @@ typedef struct bench {
     bool is_dump;
 } bench;
 
-/* ---- memory and output --------------------------------------------------------------------------- */
+/* ---- memory and output ----------------------------------------------------------------------- */
 
 static void *must(void *ptr)
 {
@@ -84,7 +84,7 @@ static int append(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-/* ---- records --------------------------------------------------------------------------------------- */
+/* ---- records --------------------------------------------------------------------------------- */
 
 /* "pc name file line start_line", by tabs. */
 static int read_sites(bench *b, const char *path)
@@ -171,7 +171,7 @@ static void change_records(bench *b)
     }
 }
 
-/* ---- windows ----------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 static pprofdelta_status record_window(bench *b, bytes *out, pprofdelta_error *err)
 {

@@ -4,8 +4,8 @@
  *
  * Before each window the context is shown prev again, outside the clock, so that every window is
  * the real one from prev to cur. A first line, behind #, tells how many samples a window has and
- * how many bytes come out. The clock covers the function `window` and nothing else; callgrind collects
- * there too. */
+ * how many bytes come out. The clock covers the function `window` and nothing else; callgrind
+ * collects there too. */
 #include <pprofdelta.h>
 
 #include <inttypes.h>

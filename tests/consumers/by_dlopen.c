@@ -1,4 +1,5 @@
-/* A program that was linked without the library and loads it, uses both of its doors and unloads it.
+/* A program that was linked without the library and loads it, uses both of its doors and unloads
+ * it.
  *
  *     by_dlopen LIBPPROFDELTA LIBLATE
  *

@@ -1,5 +1,5 @@
-/* A library that is loaded while a recorder is at work: its program counters fall outside everything
- * that the recorder knows by then. */
+/* A library that is loaded while a recorder is at work: its program counters fall outside
+ * everything that the recorder knows by then. */
 int late_work(int value);
 
 int late_work(int value)

@@ -7,9 +7,9 @@
  *     PD_FAULT_NTH   which call, from 1; 0: none
  *     PD_FAULT_LOG   a file where the names of the calls go, one a line
  *
- * Messages (descriptor 2) do not count, nor does what a child of the process does: the uploader finds
- * neither the library nor these words in its environment. */
-#undef _FILE_OFFSET_BITS /* which renames the functions that are defined here, both of them, by hand */
+ * Messages (descriptor 2) do not count, nor does what a child of the process does: the uploader
+ * finds neither the library nor these words in its environment. */
+#undef _FILE_OFFSET_BITS /* which renames the functions that are defined here, by hand */
 #include <dlfcn.h>
 #include <errno.h>
 #include <fcntl.h>

@@ -1,5 +1,5 @@
-/* Unsampling the long way: what each record is to have said, by numbers that are not rounded, beside
- * what its windows said. */
+/* Unsampling the long way: what each record is to have said, by numbers that are not rounded,
+ * beside what its windows said. */
 #ifndef PD_TESTS_FUZZ_ACCOUNTS_H
 #define PD_TESTS_FUZZ_ACCOUNTS_H
 

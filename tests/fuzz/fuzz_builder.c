@@ -1,14 +1,15 @@
-/* Bytes as a program of calls on a builder: several samples on their way at once, flushed in any order,
- * also from within the allocator, the sink and a fork, as other threads and samplers do. Whatever fails
- * on the way:
+/* Bytes as a program of calls on a builder: several samples on their way at once, flushed in any
+ * order, also from within the allocator, the sink and a fork, as other threads and samplers do.
+ * Whatever fails on the way:
  *
- *   - an export that arrives is a valid, compact profile of what was flushed since the last one, added
- *     up sample by sample, once; what was flushed while it was under way may be in the next
+ *   - an export that arrives is a valid, compact profile of what was flushed since the last one,
+ *     added up sample by sample, once; what was flushed while it was under way may be in the next
  *   - one that is refused or has no memory loses nothing; what had no memory when it was flushed is
  *     counted as lost, and is the only thing that is missing
  *   - trouble with a sample is sticky and is told when it is flushed; a wrong call is refused
  *   - the child of a fork has nothing of the parent's, and the parent everything
- *   - every failure fills in the error struct, no success touches it, and everything is given back */
+ *   - every failure fills in the error struct, no success touches it, and everything is given
+ *     back */
 #include "fuzz.h"
 
 #include "compare.h"
@@ -59,7 +60,7 @@ typedef struct trial {
     bool is_called, is_forked;
 } trial;
 
-/* ---- what a program names ---------------------------------------------------------------------- */
+/* ---- what a program names -------------------------------------------------------------------- */
 
 static const pprofdelta_value_type types[LIVE_TYPES] = {{"cpu", "nanoseconds", 0},
                                                         {"samples", "count", 0},
@@ -120,7 +121,7 @@ static void make_model(trial *t, size_t types_len)
     make_places(t);
 }
 
-/* ---- samples ----------------------------------------------------------------------------------- */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 static void require_told(pprofdelta_status status, const pprofdelta_error *err)
 {
@@ -234,7 +235,7 @@ static void discard(slot *s)
     s->m = NULL;
 }
 
-/* ---- memory ------------------------------------------------------------------------------------ */
+/* ---- memory ---------------------------------------------------------------------------------- */
 
 static void *resize(void *cookie, void *ptr, size_t size)
 {
@@ -264,7 +265,7 @@ static void arm(trial *t, unsigned which, bool interrupts)
         t->memory.fail_at = t->memory.calls + 1 + which;
 }
 
-/* ---- forks ------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 static void become_child(trial *t)
 {
@@ -275,8 +276,8 @@ static void become_child(trial *t)
         t->slots[i].is_stale = true;
 }
 
-/* Another thread may flush while the fork is on its way: into a queue. (It would wait for the fork, here
- * for ever, if there were nothing to add.) */
+/* Another thread may flush while the fork is on its way: into a queue. (It would wait for the fork,
+ * here for ever, if there were nothing to add.) */
 static void fork_by_hand(trial *t, unsigned how)
 {
     slot *s = &t->slots[how / 4 % SLOTS];
@@ -294,7 +295,7 @@ static void fork_by_hand(trial *t, unsigned how)
     }
 }
 
-/* ---- exports ----------------------------------------------------------------------------------- */
+/* ---- exports --------------------------------------------------------------------------------- */
 
 enum { SINK_REFUSES = 1, SINK_FLUSHES = 2, SINK_FORKS = 4, SINK_EXPORTS = 8 };
 
@@ -366,7 +367,8 @@ static void require_report(trial *t, const pprofdelta_export_report *report, con
     agree(compare_compact(&t->export_arena, r));
 }
 
-/* In it is what was flushed before the sink was called, but perhaps not the one that interrupted. */
+/* In it is what was flushed before the sink was called, but perhaps not the one that
+ * interrupted. */
 static void arrived(trial *t, const pprofdelta_export_report *report)
 {
     const serial_style style = {0};
@@ -419,7 +421,7 @@ static void export(trial *t)
         arrived(t, &report);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void clear(trial *t)
 {

@@ -13,7 +13,7 @@
 #include "pair.h"
 #include "values.h"
 
-/* ---- an allocator that counts, and fails when it is told to ------------------------------------ */
+/* ---- an allocator that counts, and fails when it is told to ---------------------------------- */
 
 typedef struct heap {
     uint64_t held;  /* blocks */
@@ -41,7 +41,7 @@ static void heap_release(void *cookie, void *ptr)
     free(ptr);
 }
 
-/* ---- what an input asks for -------------------------------------------------------------------- */
+/* ---- what an input asks for ------------------------------------------------------------------ */
 
 /* Types that the rules name: there is no delta where a profile lacks one. */
 static const char *const some_counters[] = {"inuse_space/bytes", "inuse_objects", "samples/count",
@@ -94,7 +94,7 @@ static size_t inflated_len(const uint8_t *bytes, size_t len)
     return out_len;
 }
 
-/* ---- one call of the library, with the promises of every call held against it ------------------- */
+/* ---- one call of the library, with the promises of every call held against it ---------------- */
 
 typedef struct delta {
     pprofdelta_status status;
@@ -152,7 +152,7 @@ static void require_same(const delta *a, const delta *b)
     require(!a->len || !memcmp(a->bytes, b->bytes, a->len));
 }
 
-/* ---- the promises ------------------------------------------------------------------------------ */
+/* ---- the promises ---------------------------------------------------------------------------- */
 
 typedef struct trial {
     pair in;
@@ -173,7 +173,8 @@ static void require_no_counters(const pprofdelta_report *report)
         require(!report->types[i].is_counter || is_zero(report->types[i].delta));
 }
 
-/* prev + delta - clamped - vanished = cur: in 64 bits always, in all of them where nothing wraps. */
+/* prev + delta - clamped - vanished = cur: in 64 bits always, in all of them where nothing
+ * wraps. */
 static void require_law(const pprofdelta_type_report *type, bool is_small)
 {
     pprofdelta_sum left = pd_sum_plus(type->prev, type->delta);
@@ -387,8 +388,8 @@ static void squeeze(const trial *t)
     free_context(context, &h);
 }
 
-/* Window after window on one context, some of them lost: samples vanish, come back and are forgotten,
- * and the law holds in each. */
+/* Window after window on one context, some of them lost: samples vanish, come back and are
+ * forgotten, and the law holds in each. */
 static void take_turns(const trial *t)
 {
     heap h = {0};

@@ -1,18 +1,19 @@
-/* Bytes as the life of a heap and a program of calls on its sampler and tracker: allocations that are
- * tracked, deferred, moved, freed, swept and dropped; batches that are written, refused, given back,
- * lost and acknowledged at any time; forks. Whatever is called, and wherever pages or caps run out:
+/* Bytes as the life of a heap and a program of calls on its sampler and tracker: allocations that
+ * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused, given
+ * back, lost and acknowledged at any time; forks. Whatever is called, and wherever pages or caps
+ * run out:
  *
  *   - what a receiver has added up is what a naive list says was alive when the batch began, and a
  *     window says all that is in use
- *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused, and
- *     leaves nothing behind; the stats say what the list says
+ *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused,
+ *     and leaves nothing behind; the stats say what the list says
  *   - a sample stands for 1/P allocations, rounded; a sampler that is off, paused or has not begun
  *     takes none, and one that takes every allocation takes it for what it is
  *   - every failure fills in the error struct, no success touches it, and all pages are given back,
  *     with the filter as clean as it came */
 #include "life.h"
 
-/* ---- the sampler ------------------------------------------------------------------------------- */
+/* ---- the sampler ----------------------------------------------------------------------------- */
 
 static void set_sampler(trial *t)
 {
@@ -38,7 +39,7 @@ static void set_sampler(trial *t)
     }
 }
 
-/* ---- what the tracker says of itself ------------------------------------------------------------- */
+/* ---- what the tracker says of itself --------------------------------------------------------- */
 
 static void require_stats(trial *t)
 {
@@ -80,10 +81,10 @@ static void look_at_top(trial *t)
     require(len == most || (objects == stats.inuse_objects && bytes == stats.inuse_bytes));
 }
 
-/* ---- batches ----------------------------------------------------------------------------------- */
+/* ---- batches --------------------------------------------------------------------------------- */
 
-/* Some columns of the sums. Where sites were forgotten nobody knows of which of them their allocations
- * were: then these are one row. */
+/* Some columns of the sums. Where sites were forgotten nobody knows of which of them their
+ * allocations were: then these are one row. */
 static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_inuse)
 {
     pprofdelta_heap_stats stats;
@@ -203,7 +204,7 @@ static void end_batch(trial *t)
     t->has_batch &= how == 3;
 }
 
-/* ---- forks ------------------------------------------------------------------------------------- */
+/* ---- forks ----------------------------------------------------------------------------------- */
 
 static void become_child(trial *t, pprofdelta_heap_child what)
 {
@@ -236,7 +237,7 @@ static void fork_by_hand(trial *t)
         pprofdelta_heap_fork_parent(t->heap);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void arm(trial *t)
 {

@@ -1,14 +1,15 @@
-/* Bytes as the life of a process and a program of calls on the recorder that watches it. Whatever is
- * called, in which order, and whatever fails on the way:
+/* Bytes as the life of a process and a program of calls on the recorder that watches it. Whatever
+ * is called, in which order, and whatever fails on the way:
  *
  *   - a window that is written is the delta that the oracle makes of the same records as cumulative
  *     profiles, row by row, and so is its report; written again it is the same, without allocation
  *   - unsampled windows of a record add up to its scaled total, rounded; each gauge is rounded
  *   - what was refused by the sink, had no memory, was abandoned or is a wrong call leaves nothing
  *     behind: the next window has it, too
- *   - where values are beyond sense (or the clock was set back) a window is a valid profile still and
- *     keeps the law of conservation in 64 bits
- *   - every failure fills in the error struct, no success touches it, and everything is given back */
+ *   - where values are beyond sense (or the clock was set back) a window is a valid profile still
+ *     and keeps the law of conservation in 64 bits
+ *   - every failure fills in the error struct, no success touches it, and everything is given
+ *     back */
 #include "fuzz.h"
 
 #include "accounts.h"
@@ -39,7 +40,7 @@ typedef struct trial {
     const expectation *expected; /* NULL: it was refused, or the oracle cannot tell any more */
 } trial;
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 /* The promise of every call: whether it went well or not, and who was told. */
 static void require_told(const trial *t, pprofdelta_status status, const pprofdelta_error *err)
@@ -125,7 +126,7 @@ static void misuse_window(trial *t)
     pprofdelta_recorder_forget_symbols(t->recorder);
 }
 
-/* ---- a window ---------------------------------------------------------------------------------- */
+/* ---- a window -------------------------------------------------------------------------------- */
 
 /* Nobody may look at these any more. */
 static void forget_stacks(trial *t)
@@ -171,8 +172,8 @@ static pprofdelta_status write_once(trial *t, bool refuses, pprofdelta_report *r
     return status;
 }
 
-/* What the oracle says of these records. It takes a restart that is certain for one in every mode but
- * CLAMP, which for it means that nobody may say so. */
+/* What the oracle says of these records. It takes a restart that is certain for one in every mode
+ * but CLAMP, which for it means that nobody may say so. */
 static status_set ask(trial *t)
 {
     model m;
@@ -309,7 +310,7 @@ static void window(trial *t)
     end_window(t, how);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void step(trial *t)
 {

@@ -1,8 +1,9 @@
-/* Bytes as a state, as they are and once more with sums that are right: whoever wants to do harm can
- * compute these, too.
+/* Bytes as a state, as they are and once more with sums that are right: whoever wants to do harm
+ * can compute these, too.
  *
  *   - what is taken is saved as the very same bytes: there is one way to write a state
- *   - what is taken can be used: a window over it keeps the law of conservation, and so does the next
+ *   - what is taken can be used: a window over it keeps the law of conservation, and so does the
+ *     next
  *   - what is refused is a state's fault, says so, and leaves the context as it was
  *   - a failed allocation is told, and everything is given back */
 #include "fuzz.h"

@@ -1,12 +1,13 @@
-/* Bytes as profiles that are added up: a base, deltas, batches of a live heap, in order or not, with
- * stamps that fit, do not fit or are forged, among them any bytes at all. Whatever comes:
+/* Bytes as profiles that are added up: a base, deltas, batches of a live heap, in order or not,
+ * with stamps that fit, do not fit or are forged, among them any bytes at all. Whatever comes:
  *
- *   - the sum of those that joined is a valid and compact profile, which has of each sample what a naive
- *     reading of them adds up to: counters of all, gauges of the last; of a live heap both
- *   - one that was refused leaves the sum as it was, and says why; a missing batch fails the sum in the
- *     end, unless a full one came
+ *   - the sum of those that joined is a valid and compact profile, which has of each sample what a
+ *     naive reading of them adds up to: counters of all, gauges of the last; of a live heap both
+ *   - one that was refused leaves the sum as it was, and says why; a missing batch fails the sum in
+ *     the end, unless a full one came
  *   - what is over is over: nothing is added any more, nothing is written twice
- *   - every failure fills in the error struct, no success touches it, and everything is given back */
+ *   - every failure fills in the error struct, no success touches it, and everything is given
+ *     back */
 #include "fuzz.h"
 
 #include "compare.h"
@@ -44,7 +45,7 @@ static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"},
                                              {"inuse_objects", "count"},
                                              {"inuse_space", "bytes"}};
 
-/* ---- profiles ---------------------------------------------------------------------------------- */
+/* ---- profiles -------------------------------------------------------------------------------- */
 
 static void make_model(trial *t)
 {
@@ -141,7 +142,7 @@ static void take_bytes(trial *t)
     t->is_any = true;
 }
 
-/* ---- the naive sum ----------------------------------------------------------------------------- */
+/* ---- the naive sum --------------------------------------------------------------------------- */
 
 static live_sums copy(trial *t, const live_sums *of, bool has_gauges)
 {
@@ -233,7 +234,7 @@ static void join(trial *t, pprofdelta_joint joint)
         live_add(&t->sums, own.rows[i].key, own.rows[i].values);
 }
 
-/* ---- calls ------------------------------------------------------------------------------------- */
+/* ---- calls ----------------------------------------------------------------------------------- */
 
 static void require_told(const trial *t, pprofdelta_status status, const pprofdelta_error *err)
 {
@@ -293,7 +294,7 @@ static void finish(trial *t, bool refuses)
         require_sum(t, c.bytes);
 }
 
-/* ---- the program ------------------------------------------------------------------------------- */
+/* ---- the program ----------------------------------------------------------------------------- */
 
 static void run(trial *t)
 {

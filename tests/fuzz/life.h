@@ -1,6 +1,6 @@
 /* The life of a heap as the bytes of an input tell it, beside a naive list of what is true: which
- * allocation is at which pointer, and what a full profile would say. Batches, forks and what the tracker
- * says of itself are fuzz_heap.c's. */
+ * allocation is at which pointer, and what a full profile would say. Batches, forks and what the
+ * tracker says of itself are fuzz_heap.c's. */
 #ifndef PD_TESTS_FUZZ_LIFE_H
 #define PD_TESTS_FUZZ_LIFE_H
 
@@ -64,7 +64,7 @@ typedef struct trial {
 /* Zeroed between inputs: a tracker leaves it as it was. */
 static pprofdelta_heap_filter filter;
 
-/* ---- pages ------------------------------------------------------------------------------------- */
+/* ---- pages ----------------------------------------------------------------------------------- */
 
 static inline void *map(void *cookie, size_t size)
 {
@@ -88,7 +88,7 @@ static inline void unmap(void *cookie, void *ptr, size_t size)
     free(ptr);
 }
 
-/* ---- what is true ------------------------------------------------------------------------------ */
+/* ---- what is true ---------------------------------------------------------------------------- */
 
 static inline const void *pointer(size_t slot)
 {
@@ -126,7 +126,7 @@ static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *eve
         account(t, of, 1, 1);
 }
 
-/* ---- drops ------------------------------------------------------------------------------------- */
+/* ---- drops ----------------------------------------------------------------------------------- */
 
 static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
 {
@@ -161,7 +161,7 @@ static inline void see_through(trial *t)
     }
 }
 
-/* ---- allocations ------------------------------------------------------------------------------- */
+/* ---- allocations ----------------------------------------------------------------------------- */
 
 /* Rounded up or down; what 64 bits cannot hold is the most that they can. */
 static inline void require_near(int64_t said, long double exact)
@@ -288,7 +288,7 @@ static inline void end_realloc(trial *t, hand *h, bool stands)
     h->is_full = false;
 }
 
-/* ---- callbacks --------------------------------------------------------------------------------- */
+/* ---- callbacks ------------------------------------------------------------------------------- */
 
 /* It may be forgotten, become another, or be freed meanwhile; and whoever is called allocates. */
 static inline int complete(void *cookie, pprofdelta_heap_event *event)

@@ -70,7 +70,7 @@ static size_t below(job *j, size_t n)
     return dice_below(j->dice, n);
 }
 
-/* ---- taking apart ------------------------------------------------------------------------------ */
+/* ---- taking apart ---------------------------------------------------------------------------- */
 
 static void add_piece(job *j, pieces *p, piece added)
 {
@@ -115,7 +115,7 @@ static numbers take_numbers(const piece *p)
     return n;
 }
 
-/* ---- putting together -------------------------------------------------------------------------- */
+/* ---- putting together ------------------------------------------------------------------------ */
 
 static void put_raw(job *j, pd_buffer *out, pd_bytes bytes)
 {
@@ -147,7 +147,7 @@ static void put_unpacked(job *j, pd_buffer *out, uint32_t number, const numbers 
         pd_write_varint_always(&j->writer, out, number, n->at[i]);
 }
 
-/* ---- changing one field ------------------------------------------------------------------------ */
+/* ---- changing one field ---------------------------------------------------------------------- */
 
 static uint64_t change_number(job *j, uint64_t value)
 {
@@ -266,7 +266,7 @@ static void put_changed(job *j, const shape *s, const piece *p, const pieces *do
     }
 }
 
-/* ---- changing the order and number of fields --------------------------------------------------- */
+/* ---- changing the order and number of fields ------------------------------------------------- */
 
 static void swap(pieces *p, size_t a, size_t b)
 {

@@ -1,5 +1,6 @@
-/* A process as the bytes of an input tell it: what kind of records it keeps, how they change, and how
- * it is looked at. What is done to the recorder, and what has to come of it, is fuzz_records.c's. */
+/* A process as the bytes of an input tell it: what kind of records it keeps, how they change, and
+ * how it is looked at. What is done to the recorder, and what has to come of it, is
+ * fuzz_records.c's. */
 #ifndef PD_TESTS_FUZZ_PROCESS_H
 #define PD_TESTS_FUZZ_PROCESS_H
 

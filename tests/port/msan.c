@@ -1,7 +1,7 @@
-/* What MemorySanitizer of clang 14 does not know of the C library: that stat fills what it is given, and
- * that nftw's callback is handed what is set. These stand before the C library's own and say so; the port
- * links them into every program. Where off_t is of 64 bits anyway, as it is here, both names of each are the
- * same function. */
+/* What MemorySanitizer of clang 14 does not know of the C library: that stat fills what it is
+ * given, and that nftw's callback is handed what is set. These stand before the C library's own and
+ * say so; the port links them into every program. Where off_t is of 64 bits anyway, as it is here,
+ * both names of each are the same function. */
 #include <dlfcn.h>
 #include <ftw.h>
 #include <sanitizer/msan_interface.h>

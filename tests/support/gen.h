@@ -1,9 +1,9 @@
 /* A made-up process that can be looked at again and again.
  *
  * gen_init draws a process from a seed: mappings of every kind, functions, locations known by their
- * address or by their lines, stacks, labels, counters and gauges. gen_evolve lets time pass: counters
- * grow and stacks appear, and whatever the events allow goes wrong. Between two looks the model may
- * be written any number of times, in any style (serial.h). */
+ * address or by their lines, stacks, labels, counters and gauges. gen_evolve lets time pass:
+ * counters grow and stacks appear, and whatever the events allow goes wrong. Between two looks the
+ * model may be written any number of times, in any style (serial.h). */
 #ifndef PD_TESTS_GEN_H
 #define PD_TESTS_GEN_H
 

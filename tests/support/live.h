@@ -1,8 +1,9 @@
 /* The receiver of a live heap's profiles, by the book: reads each through the message view and the
  * stamp's text alone, and adds up what pprofdelta_heap.h says is to be added up.
  *
- * A sample is known by a text: its addresses, then its labels in order. The same texts are made from
- * events, so that a naive list of what is alive can be held against what a receiver believes. */
+ * A sample is known by a text: its addresses, then its labels in order. The same texts are made
+ * from events, so that a naive list of what is alive can be held against what a receiver
+ * believes. */
 #ifndef PD_TESTS_LIVE_H
 #define PD_TESTS_LIVE_H
 

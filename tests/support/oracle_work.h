@@ -1,5 +1,6 @@
 /* Inside the oracle: everything about one window while it is worked out, and the steps of it that
- * have a file of their own. oracle.c decides, oracle_ledger.c remembers, oracle_rows.c writes down. */
+ * have a file of their own. oracle.c decides, oracle_ledger.c remembers, oracle_rows.c writes
+ * down. */
 #ifndef PD_TESTS_ORACLE_WORK_H
 #define PD_TESTS_ORACLE_WORK_H
 

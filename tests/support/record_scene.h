@@ -3,8 +3,8 @@
  *     record(&s, "leaf main", 16, "5 80 0 0");
  *     CHECK_STR(record_window(&s), "leaf;main {bytes=16} 5 80 0 0");
  *
- * A word of a stack is a program counter, the next free one the first time; the callback knows it by
- * that word, and hides words that begin with "_". "a+b" is a place where a is inlined into b. */
+ * A word of a stack is a program counter, the next free one the first time; the callback knows it
+ * by that word, and hides words that begin with "_". "a+b" is a place where a is inlined into b. */
 #ifndef PD_TESTS_RECORD_SCENE_H
 #define PD_TESTS_RECORD_SCENE_H
 
@@ -31,7 +31,8 @@ typedef struct record_scene {
     reading out;
 } record_scene;
 
-/* With heap records, plain output and no mappings; options may be changed before the first window. */
+/* With heap records, plain output and no mappings; options may be changed before the first
+ * window. */
 void record_begin(record_scene *s);
 void record_end(record_scene *s);
 

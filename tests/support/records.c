@@ -213,7 +213,7 @@ void records_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
                                        r->sites[i].is_hidden};
 }
 
-/* ---- the profile ------------------------------------------------------------------------------- */
+/* ---- the profile ----------------------------------------------------------------------------- */
 
 static const char *or_empty(const char *text)
 {

@@ -1,8 +1,8 @@
 /* A made-up process that keeps cumulative records, and the profile that one would write of them.
  *
  * records_evolve lets time pass as gen_evolve does for profiles. records_feed hands all of it to a
- * recorder as it is; records_model puts the same into a profile the long way round, sample by sample,
- * so that the parsed door can be asked what the delta is. */
+ * recorder as it is; records_model puts the same into a profile the long way round, sample by
+ * sample, so that the parsed door can be asked what the delta is. */
 #ifndef PD_TESTS_RECORDS_H
 #define PD_TESTS_RECORDS_H
 

@@ -2,8 +2,8 @@
  *
  *     CHECK_STR(scene_window(&s, looks), "leaf;main 5 500, other;main 0 20");
  *
- * A row is the stack, leaf first, frames joined by ";" and inlined ones by "+", its labels in braces
- * and its values. A refused window is the words for its status, in brackets. */
+ * A row is the stack, leaf first, frames joined by ";" and inlined ones by "+", its labels in
+ * braces and its values. A refused window is the words for its status, in brackets. */
 #ifndef PD_TESTS_SCENE_H
 #define PD_TESTS_SCENE_H
 

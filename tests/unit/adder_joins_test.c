@@ -1,5 +1,5 @@
-/* How profiles join: which windows follow each other, what is said where one is missing, what a sum of
- * sums is. */
+/* How profiles join: which windows follow each other, what is said where one is missing, what a sum
+ * of sums is. */
 #include "../support/test.h"
 
 #include "sums.h"

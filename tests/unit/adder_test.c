@@ -1,5 +1,5 @@
-/* The sum against a naive one, the law that it is the inverse of the subtraction, and what is refused.
- * How profiles join has its own file, adder_joins_test.c. */
+/* The sum against a naive one, the law that it is the inverse of the subtraction, and what is
+ * refused. How profiles join has its own file, adder_joins_test.c. */
 #include "../support/test.h"
 
 #include "seeds.h"

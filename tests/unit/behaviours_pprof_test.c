@@ -1,5 +1,5 @@
-/* What google/pprof gets right and holds by tests of its own: an equivalent of each. Those of the other
- * peers are in behaviours_test.c. */
+/* What google/pprof gets right and holds by tests of its own: an equivalent of each. Those of the
+ * other peers are in behaviours_test.c. */
 #include "scene.h"
 #include "test.h"
 

@@ -1,6 +1,6 @@
 /* What the peers get right and hold by tests of their own: an equivalent of each, as far as it is
- * about parsed profiles. Here those of fastdelta and godeltaprof; google/pprof's have their own file,
- * behaviours_pprof_test.c. Where the peers fail is in peers_test.c.
+ * about parsed profiles. Here those of fastdelta and godeltaprof; google/pprof's have their own
+ * file, behaviours_pprof_test.c. Where the peers fail is in peers_test.c.
  *
  * The pairs of real profiles do not belong to this project: PD_PROFILES names the folder they are
  * in, where there is one. */

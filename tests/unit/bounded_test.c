@@ -1,5 +1,5 @@
-/* The bounded way: a profile that is never in memory whole, beside the ordinary way. The same deltas
- * by the oracle, the same bytes, the same words for everything that is wrong. */
+/* The bounded way: a profile that is never in memory whole, beside the ordinary way. The same
+ * deltas by the oracle, the same bytes, the same words for everything that is wrong. */
 #include "parsed/context.h"
 
 #include "pack.h"

@@ -1,5 +1,5 @@
-/* The sample builder around a fork: the child begins anew, the parent goes on, and nothing of a window
- * is sent twice or lost. */
+/* The sample builder around a fork: the child begins anew, the parent goes on, and nothing of a
+ * window is sent twice or lost. */
 #include "builder_bench.h"
 
 #include <sys/wait.h>

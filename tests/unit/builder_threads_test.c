@@ -1,6 +1,6 @@
-/* The sample builder under fire: sixteen threads flush and discard, an exporter exports and fails to,
- * and the process forks all the while. Compiled with the thread sanitizer, library and all; what was
- * flushed is counted, and has to come out to the unit. */
+/* The sample builder under fire: sixteen threads flush and discard, an exporter exports and fails
+ * to, and the process forks all the while. Compiled with the thread sanitizer, library and all;
+ * what was flushed is counted, and has to come out to the unit. */
 #include "pprofdelta_record.h"
 #include "test.h"
 #include "wire/reader.h"
@@ -97,9 +97,9 @@ static void *export_all(void *cookie)
     return NULL;
 }
 
-/* The thread sanitizer's malloc is not made for a child that has only one of many threads: where another
- * was inside it, its locks stay taken. So nobody is inside when we fork. Readers do not wait for each
- * other, nor does one see what another did: no race is hidden by this. */
+/* The thread sanitizer's malloc is not made for a child that has only one of many threads: where
+ * another was inside it, its locks stay taken. So nobody is inside when we fork. Readers do not
+ * wait for each other, nor does one see what another did: no race is hidden by this. */
 static pthread_rwlock_t forking = PTHREAD_RWLOCK_INITIALIZER;
 
 static void *resize_between_forks(void *cookie, void *ptr, size_t size)

@@ -1,6 +1,6 @@
-/* The stack walk held against the compiler's unwinder, in functions of every shape: with and without a
- * frame pointer, with a stack that is realigned or grows at run time, called back by the C library,
- * in a thread, on a stack of their own, and in a signal handler. */
+/* The stack walk held against the compiler's unwinder, in functions of every shape: with and
+ * without a frame pointer, with a stack that is realigned or grows at run time, called back by the
+ * C library, in a thread, on a stack of their own, and in a signal handler. */
 #include "../support/test.h"
 
 #include "agent/callers.h"
@@ -23,7 +23,7 @@ __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 #define SHAPED(how) APART __attribute__((optimize(how)))
 #endif
 
-/* ---- the oracle ------------------------------------------------------------------------------- */
+/* ---- the oracle ------------------------------------------------------------------------------ */
 
 typedef struct trace {
     uint64_t at[PD_STACK_MAX];
@@ -61,7 +61,7 @@ APART static void compare(void)
         deepest = len;
 }
 
-/* ---- shapes ----------------------------------------------------------------------------------- */
+/* ---- shapes ---------------------------------------------------------------------------------- */
 
 static void (*volatile next)(int);
 static volatile int sink;

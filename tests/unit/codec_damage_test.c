@@ -1,5 +1,5 @@
-/* Containers that lie, are cut off or damaged: nothing of them comes out, and what is wrong is told with
- * its byte. */
+/* Containers that lie, are cut off or damaged: nothing of them comes out, and what is wrong is told
+ * with its byte. */
 #include "codec_kit.h"
 
 /* ---------------------------------------------------------------------------------------------

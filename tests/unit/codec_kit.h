@@ -1,4 +1,5 @@
-/* What containers are tested with: an allocator that counts and fails, content, and files made by hand. */
+/* What containers are tested with: an allocator that counts and fails, content, and files made by
+ * hand. */
 #ifndef PD_TESTS_CODEC_KIT_H
 #define PD_TESTS_CODEC_KIT_H
 

@@ -1,5 +1,5 @@
-/* What a container may take: memory within the limit whatever it promises, allocations and sinks that
- * fail. */
+/* What a container may take: memory within the limit whatever it promises, allocations and sinks
+ * that fail. */
 #include "codec_kit.h"
 
 TEST(a_lying_length_does_not_allocate)

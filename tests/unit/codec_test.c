@@ -1,5 +1,6 @@
-/* The containers: what goes in comes out, whatever the format, the level and the pieces. What is wrong
- * with a file, and what it may take, have files of their own: codec_damage_test.c, codec_limits_test.c. */
+/* The containers: what goes in comes out, whatever the format, the level and the pieces. What is
+ * wrong with a file, and what it may take, have files of their own: codec_damage_test.c,
+ * codec_limits_test.c. */
 #include "codec_kit.h"
 
 TEST(formats_are_told_by_their_magic)

@@ -1,5 +1,5 @@
-/* Laws of deltas that need no oracle: a profile against itself counts nothing, prev and delta add up to
- * cur, how a profile is written does not matter, windows sum to what was counted. */
+/* Laws of deltas that need no oracle: a profile against itself counts nothing, prev and delta add
+ * up to cur, how a profile is written does not matter, windows sum to what was counted. */
 #include "delta_stage.h"
 #include "seeds.h"
 #include "wide.h"

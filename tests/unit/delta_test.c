@@ -1,5 +1,5 @@
-/* What a delta is, held against the oracle: thousands of made-up processes, looked at again and again. A
- * failure names its seed; PD_TEST_SEED=n runs it alone. Laws that need no oracle are in
+/* What a delta is, held against the oracle: thousands of made-up processes, looked at again and
+ * again. A failure names its seed; PD_TEST_SEED=n runs it alone. Laws that need no oracle are in
  * delta_laws_test.c; failing memory, sinks and input in faults_test.c. */
 #include "delta_stage.h"
 #include "seeds.h"

@@ -1,6 +1,6 @@
 /* What a failure leaves behind: nothing. Memory that runs out, sinks that refuse and input that is
- * cut off or damaged, each at every place it can happen; and after each the context is asked for the
- * next window, which the oracle knows. And what memory a context takes when nothing fails. */
+ * cut off or damaged, each at every place it can happen; and after each the context is asked for
+ * the next window, which the oracle knows. And what memory a context takes when nothing fails. */
 #include "build.h"
 #include "gen.h"
 #include "pack.h"
@@ -142,8 +142,8 @@ static buf damage(film *f, buf whole)
 }
 
 /* Damage that happens to leave a valid profile is taken: but then it is valid to the oracle, too.
- * (Not the other way round: in protobuf-c a string ends at a NUL. And no varints with bytes to spare
- * here: it refuses tags and lengths of more than five, where others differ.) */
+ * (Not the other way round: in protobuf-c a string ends at a NUL. And no varints with bytes to
+ * spare here: it refuses tags and lengths of more than five, where others differ.) */
 static void check_damaged(twin *t, buf damaged, uint64_t seed)
 {
     size_t written;
@@ -323,7 +323,8 @@ static void tick(gen *g)
 }
 
 /* Two ways of numbering that take turns, as Go numbers anew every time. The first windows, of which
- * the very first may be empty, warm up: with a long comment, so that no later one is the longest. */
+ * the very first may be empty, warm up: with a long comment, so that no later one is the
+ * longest. */
 TEST(the_steady_state_allocates_nothing)
 {
     enum { WARM_UP = 3 };

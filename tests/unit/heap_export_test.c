@@ -1,5 +1,5 @@
-/* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a profile
- * of them looks like is in heap_profile_test.c. */
+/* The life of batches: kinds, numbers, times; what is given back, lost, or asked for anew. What a
+ * profile of them looks like is in heap_profile_test.c. */
 #include "heap_scene.h"
 #include "seeds.h"
 
@@ -71,7 +71,8 @@ TEST(a_batch_that_was_given_back_comes_again_with_what_followed)
         allocated += again.sums.rows[i].values[0];
     }
     CHECK(again.sums.len == 3 && inuse == 2 && allocated == 6);
-    /* Of equal sequence the last counts: had the first one arrived after all, nothing would be twice. */
+    /* Of equal sequence the last counts: had the first one arrived after all, nothing would be
+     * twice. */
     live_receive(&s.receiver, &lost);
     live_receive(&s.receiver, &again);
     pprofdelta_heap_acknowledge(s.heap);
@@ -184,8 +185,8 @@ TEST(bytes_that_wait_are_bounded)
     end(&s);
 }
 
-/* Sites without anything in use make room; their counters go to the one without a stack, and the next
- * batch tells everything anew. */
+/* Sites without anything in use make room; their counters go to the one without a stack, and the
+ * next batch tells everything anew. */
 TEST(sites_are_forgotten_where_room_is_short)
 {
     scene s;

@@ -1,5 +1,5 @@
-/* What a tracker does without pages: whichever mapping fails, from the first to the last, every call
- * ends, nothing is counted that is not there, and what a receiver adds up is still the truth.
+/* What a tracker does without pages: whichever mapping fails, from the first to the last, every
+ * call ends, nothing is counted that is not there, and what a receiver adds up is still the truth.
  *
  * The truth is a list beside the tracker, which believes only what track and defer answered. */
 #include "live.h"

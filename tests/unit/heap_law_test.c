@@ -1,8 +1,8 @@
 /* The law of the live heap: whatever happens, what a receiver has added up is what is alive.
  *
- * Random events go to a tracker and to a naive list. Batches arrive, are given back (having arrived or
- * not), or are lost; now and then the process forks and both sides go on. After each full or added
- * batch the receiver's sums are held against the list as it was when the batch began. */
+ * Random events go to a tracker and to a naive list. Batches arrive, are given back (having arrived
+ * or not), or are lost; now and then the process forks and both sides go on. After each full or
+ * added batch the receiver's sums are held against the list as it was when the batch began. */
 #include "live.h"
 #include "rng.h"
 #include "seeds.h"
@@ -153,7 +153,8 @@ static void do_defer(world *w)
     w->slots[slot].is_deferred = true;
 }
 
-/* Some are not wanted, some become another, some die in the callback, and the callback allocates. */
+/* Some are not wanted, some become another, some die in the callback, and the callback
+ * allocates. */
 static int complete(void *cookie, pprofdelta_heap_event *event)
 {
     world *w = cookie;

@@ -1,5 +1,5 @@
-/* What a batch looks like as a profile: its stamp, symbols and mappings, its size; and who may do what
- * while it is written. */
+/* What a batch looks like as a profile: its stamp, symbols and mappings, its size; and who may do
+ * what while it is written. */
 #include "heap_scene.h"
 #include "reading.h"
 

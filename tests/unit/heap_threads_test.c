@@ -1,6 +1,6 @@
 /* Sixteen threads allocate and free, also what others allocated, while batches are begun, written,
- * given back and lost, while somebody looks at the top sites, sweeps, and forks. Made to be run under
- * ThreadSanitizer; without it the sums are still held against the truth. */
+ * given back and lost, while somebody looks at the top sites, sweeps, and forks. Made to be run
+ * under ThreadSanitizer; without it the sums are still held against the truth. */
 #include "live.h"
 #include "rng.h"
 #include "seeds.h"
@@ -82,7 +82,8 @@ static void release(actor *a, size_t at, slot *s)
     atomic_store_explicit(&s->state, FREE, memory_order_release);
 }
 
-/* What is deferred is only ever freed here, and committed at the end, where nobody else is there. */
+/* What is deferred is only ever freed here, and committed at the end, where nobody else is
+ * there. */
 static void *act(void *cookie)
 {
     actor *a = cookie;

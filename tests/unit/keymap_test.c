@@ -277,7 +277,8 @@ TEST(more_than_can_be_numbered_is_refused)
     end(&k);
 }
 
-/* Without its slots a map can only lose keys; room, even what is there already, brings them back. */
+/* Without its slots a map can only lose keys; room, even what is there already, brings them
+ * back. */
 TEST(a_folded_map_is_as_before_once_it_has_room)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {

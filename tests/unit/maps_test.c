@@ -1,5 +1,6 @@
 /* Where files are mapped: lines of /proc/self/maps taken apart, this very process held against what
- * the loader says of it, and build ids out of ELF files that are made by hand, whole and damaged. */
+ * the loader says of it, and build ids out of ELF files that are made by hand, whole and
+ * damaged. */
 #include "record/buildid.h"
 #include "record/maps.h"
 #include "test.h"

@@ -40,7 +40,8 @@ static pd_mem mem_of(tracker *t, uint64_t limit)
     return mem;
 }
 
-/* Grows, reserves or gives back one array, and checks that nothing but the call's effect is there. */
+/* Grows, reserves or gives back one array, and checks that nothing but the call's effect is
+ * there. */
 static void step(rng *r, pd_mem *mem, array *a)
 {
     size_t before = a->cap, need = rng_below(r, 400);

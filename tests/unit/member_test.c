@@ -1,5 +1,5 @@
-/* What two threads compress, or what comes in parts, is one gzip member that every reader takes for what
- * went in: at every level, whatever a part ends with, in whichever order the two are done. */
+/* What two threads compress, or what comes in parts, is one gzip member that every reader takes for
+ * what went in: at every level, whatever a part ends with, in whichever order the two are done. */
 #include "codec/deflate.h"
 #include "codec/member.h"
 #include "rng.h"

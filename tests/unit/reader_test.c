@@ -1,5 +1,6 @@
 /* Varints and fields: every length, every truncation, and a naive reader that says the same of any
- * bytes. All input lies in a block of its exact size, so that reading past it does not go unseen. */
+ * bytes. All input lies in a block of its exact size, so that reading past it does not go
+ * unseen. */
 #include "../support/test.h"
 
 #include "rng.h"

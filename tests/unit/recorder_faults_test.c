@@ -1,6 +1,6 @@
-/* What a failure leaves of a recorder: everything. Memory that runs out and sinks that refuse, at every
- * place where it can happen; after each the recorder is asked for the window again, beside one that
- * had no trouble. And what it takes when nothing fails. */
+/* What a failure leaves of a recorder: everything. Memory that runs out and sinks that refuse, at
+ * every place where it can happen; after each the recorder is asked for the window again, beside
+ * one that had no trouble. And what it takes when nothing fails. */
 #include "records.h"
 #include "run.h"
 #include "seeds.h"
@@ -157,7 +157,8 @@ TEST(a_limit_is_kept)
     duo_end(&d);
 }
 
-/* Many stacks, as they are in a service: what they take and, where nothing is new, not even that. */
+/* Many stacks, as they are in a service: what they take and, where nothing is new, not even
+ * that. */
 static void fill(duo *d, pprofdelta_recorder *r, size_t stacks, int64_t window)
 {
     collector c = {.bytes = buf_begin(&d->arena)};

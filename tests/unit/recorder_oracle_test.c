@@ -1,6 +1,6 @@
 /* The records door held against the parsed one: the same records, once as they are, once as a
- * cumulative profile that is written naively and parsed. Whatever happens to a process, the two deltas
- * are the same profile and the two reports the same figures. */
+ * cumulative profile that is written naively and parsed. Whatever happens to a process, the two
+ * deltas are the same profile and the two reports the same figures. */
 #include "records.h"
 #include "run.h"
 #include "seeds.h"

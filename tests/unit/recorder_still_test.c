@@ -1,5 +1,5 @@
-/* Records that stand still get no row and are soon forgotten; and come out all the same, in order, when
- * it turns out that counting began anew, or when they come a second time and move. */
+/* Records that stand still get no row and are soon forgotten; and come out all the same, in order,
+ * when it turns out that counting began anew, or when they come a second time and move. */
 #include "record_scene.h"
 #include "test.h"
 
@@ -40,7 +40,8 @@ TEST(a_restart_is_written_twice_if_asked)
     record_end(&s);
 }
 
-/* A restart that wakes two, written while the nth allocation fails and once more: what came of it. */
+/* A restart that wakes two, written while the nth allocation fails and once more: what came of
+ * it. */
 static buf restart_written_twice(record_scene *s, size_t nth)
 {
     record_begin(s);

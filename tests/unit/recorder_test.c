@@ -1,4 +1,5 @@
-/* The records door by hand: godeltaprof's tests as we hold them, unsampling, symbols, and two phases. */
+/* The records door by hand: godeltaprof's tests as we hold them, unsampling, symbols, and two
+ * phases. */
 #include "record_scene.h"
 #include "records.h"
 #include "seeds.h"
@@ -191,8 +192,8 @@ TEST(contention_is_scaled_by_clock_and_fraction)
     record_end(&s);
 }
 
-/* Windows that come and go, with records that vanish and come back: in the end each record's windows
- * add up to its scaled total. */
+/* Windows that come and go, with records that vanish and come back: in the end each record's
+ * windows add up to its scaled total. */
 TEST(the_windows_of_a_record_sum_to_its_scaled_total)
 {
     seed_range range = seeds(8);

@@ -99,8 +99,8 @@ TEST(how_many_are_sampled_is_as_promised)
     }
 }
 
-/* Distances have no memory: their spread is their mean. A sampler with a fixed or a jittered distance
- * has less. */
+/* Distances have no memory: their spread is their mean. A sampler with a fixed or a jittered
+ * distance has less. */
 TEST(distances_are_exponential)
 {
     pprofdelta_sampler s;

@@ -1,5 +1,5 @@
-/* What a context remembers, saved and loaded: it goes on as if nothing had been. Bytes that are no state,
- * and what fails on the way, are in state_trouble_test.c. */
+/* What a context remembers, saved and loaded: it goes on as if nothing had been. Bytes that are no
+ * state, and what fails on the way, are in state_trouble_test.c. */
 #include "state_stand.h"
 
 #include "delta/state_format.h"
@@ -197,8 +197,8 @@ TEST(a_state_is_small)
     check_size(&options, "4000000000 1000000000000 4000000000 1000000000000");
 }
 
-/* The bytes of a state are a contract with every later version. If this fails because keys or layout
- * changed, states that lie on disks no longer fit: raise PD_STATE_FORMAT. */
+/* The bytes of a state are a contract with every later version. If this fails because keys or
+ * layout changed, states that lie on disks no longer fit: raise PD_STATE_FORMAT. */
 TEST(the_layout_stands)
 {
     stand k;

@@ -1,5 +1,5 @@
-/* Bytes that are no state, a state that somebody tampered with, sources, sinks and allocations that fail:
- * all of it is refused or told, and changes nothing. */
+/* Bytes that are no state, a state that somebody tampered with, sources, sinks and allocations that
+ * fail: all of it is refused or told, and changes nothing. */
 #include "state_stand.h"
 
 #include "delta/state_format.h"
@@ -211,7 +211,8 @@ TEST(what_follows_the_end_is_refused)
     stand_end(&k);
 }
 
-/* A head that promises two thousand million entries costs no more memory than the bytes that come. */
+/* A head that promises two thousand million entries costs no more memory than the bytes that
+ * come. */
 TEST(a_promise_is_not_believed)
 {
     forgery many = {PD_STATE_AT_ENTRIES, 8, UINT32_MAX / 2, NULL};
@@ -291,7 +292,8 @@ TEST(every_failed_allocation_of_a_load_changes_nothing)
     stand_end(&k);
 }
 
-/* A context may be given bases with ever other types: room for entries is room for their counters. */
+/* A context may be given bases with ever other types: room for entries is room for their
+ * counters. */
 TEST(a_ledger_that_changes_its_types_has_room)
 {
     stand k;

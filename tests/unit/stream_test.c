@@ -1,5 +1,5 @@
-/* The containers a piece at a time, in and out: whatever the pieces, what comes out is what the whole
- * way gives, and what is wrong is refused in the same words. */
+/* The containers a piece at a time, in and out: whatever the pieces, what comes out is what the
+ * whole way gives, and what is wrong is refused in the same words. */
 #include "codec/deflate.h"
 #include "codec/stream.h"
 #include "pack.h"
@@ -150,8 +150,8 @@ TEST(any_pieces_are_the_whole)
     }
 }
 
-/* A damaged file is refused by both, and for the same; but where libdeflate takes what no compressor
- * writes, the stream refuses it, and of zstd the words may differ. */
+/* A damaged file is refused by both, and for the same; but where libdeflate takes what no
+ * compressor writes, the stream refuses it, and of zstd the words may differ. */
 static void compare(buf file, rng *r, arena *a, const char *what, uint64_t seed)
 {
     pd_mem mem;

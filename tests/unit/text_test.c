@@ -1,5 +1,6 @@
 /* Heap profiles written as text: what a line says, every prefix, every allocation that fails; and
- * that unsampling is the arithmetic it says it is. What the deltas come to is the CLI tests' part. */
+ * that unsampling is the arithmetic it says it is. What the deltas come to is the CLI tests'
+ * part. */
 #include "../support/test.h"
 
 #include "pprofdelta.h"
@@ -170,7 +171,8 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             arena a = {0};
             tracker memory = {0};
             pprofdelta_error err;
-            /* Where it ends is where the allocation ends, so that a sanitizer sees one byte more. */
+            /* Where it ends is where the allocation ends, so that a sanitizer sees one byte
+             * more. */
             char *copy = malloc(cut + !cut);
             REQUIRE(copy);
             memcpy(copy, texts[i], cut);

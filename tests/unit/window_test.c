@@ -1,5 +1,5 @@
-/* A window against a naive one: rows, duplicates, and what its ledger holds when it is over. Samples that
- * stand still have their own file, window_still_test.c. */
+/* A window against a naive one: rows, duplicates, and what its ledger holds when it is over.
+ * Samples that stand still have their own file, window_still_test.c. */
 #include "window_kit.h"
 
 /* Few people, so that many come more than once; now and then in the order of the last time. */
@@ -148,7 +148,8 @@ TEST(a_naive_window_has_the_same_rows)
     }
 }
 
-/* The guess only saves time: whatever it is, rows and ledger come out the same, in the same order. */
+/* The guess only saves time: whatever it is, rows and ledger come out the same, in the same
+ * order. */
 TEST(a_guess_changes_nothing)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {

@@ -1,6 +1,6 @@
-/* Every way to get memory and to give it back: says what a caller can see of each (alignment, errno,
- * contents), which must be the same with the agent in between. With a number: so many rounds, each
- * of which leaves nothing behind. */
+/* Every way to get memory and to give it back: says what a caller can see of each (alignment,
+ * errno, contents), which must be the same with the agent in between. With a number: so many
+ * rounds, each of which leaves nothing behind. */
 #include <errno.h>
 #include <malloc.h>
 #include <stdint.h>

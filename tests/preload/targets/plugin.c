@@ -1,5 +1,5 @@
-/* The same source thrice: two plugins, which leak under names of their own, and the program that loads
- * and unloads them in turn. */
+/* The same source thrice: two plugins, which leak under names of their own, and the program that
+ * loads and unloads them in turn. */
 #include <stddef.h>
 #include <stdlib.h>
 
