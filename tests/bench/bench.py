@@ -111,11 +111,16 @@ class Bench:
             return f"{version.group(0)} is older than go1.{OLDEST_GO}, which gets the Go they need"
         os.makedirs(self.peers, exist_ok=True)
         print("building the peers from their Go modules", file=sys.stderr)
+        # Whoever runs this at real-time priority means the turns: Go's linker then spins for ever.
+        scheduling = os.sched_getscheduler(0), os.sched_getparam(0)
+        os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         try:
             run(["go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-checklinkname=0",
                  "-o", self.peers + "/", "./..."], os.path.join(TREE, "tests", "peers"))
         except Trouble as trouble:
             return f"they cannot be built: {str(trouble).strip().splitlines()[-1]}"
+        finally:
+            os.sched_setscheduler(0, *scheduling)
         return ""
 
 
