@@ -18,13 +18,13 @@ struct pd_batch_block {
 };
 
 /* It is never held for more than a few microseconds, and whoever sleeps wakes late. */
-static void lock(pd_feed *feed)
+static void enter(pd_feed *feed)
 {
     enum { TRIES = 4096 };
     for (int i = 0; i < TRIES; i++)
-        if (!pthread_mutex_trylock(&feed->lock))
+        if (!pthread_mutex_trylock(&feed->monitor.lock))
             return;
-    pthread_mutex_lock(&feed->lock);
+    pd_monitor_enter(&feed->monitor);
 }
 
 /* Makes a block of free batches. False where there is no memory for one. */
@@ -54,14 +54,7 @@ pprofdelta_status pd_feed_begin(pd_feed *feed, const pd_tables *tables,
                              tables->bytes.len - (size_t)tables->samples_off);
     if (!make_block(feed))
         return PPROFDELTA_E_MEMORY;
-    if (pthread_mutex_init(&feed->lock, NULL))
-        return PPROFDELTA_E_MEMORY;
-    if (pthread_cond_init(&feed->changed, NULL)) {
-        pthread_mutex_destroy(&feed->lock);
-        return PPROFDELTA_E_MEMORY;
-    }
-    feed->is_begun = true;
-    return PPROFDELTA_OK;
+    return pd_monitor_init(&feed->monitor, NULL);
 }
 
 static bool is_all_given(const pd_feed *feed)
@@ -76,7 +69,7 @@ typedef struct share {
     pd_reader top;
 } share;
 
-/* With the lock: gives out the next samples. */
+/* Inside the monitor: gives out the next samples. */
 static share give(pd_feed *feed)
 {
     share s = {NULL, feed->samples, 0, feed->top};
@@ -109,19 +102,19 @@ static share give(pd_feed *feed)
     return s;
 }
 
-/* Without the lock, which is taken at the end. */
+/* Outside the monitor, which is entered at the end. */
 static void read_share(pd_feed *feed, pd_sample_reader *reader, share *s)
 {
     pd_mem none = {.limit = 0}; /* keys need none */
     reader->parse = (pd_parse){.mem = &none, .zero = feed->tables.bytes.ptr, .element = s->first};
     pprofdelta_status status =
         pd_samples_read_some(reader, &s->top, (pd_sample_taker){.keys = &s->batch->keys});
-    lock(feed);
+    enter(feed);
     s->batch->is_done = true;
     feed->failed |= status || s->batch->keys.len != s->len;
     feed->unknown_fields += reader->parse.unknown_fields;
     feed->reading--;
-    pthread_cond_broadcast(&feed->changed);
+    pd_monitor_tell(&feed->monitor);
 }
 
 static void begin_reader(pd_sample_reader *reader, const pd_feed *feed)
@@ -134,24 +127,24 @@ void pd_feed_read(pd_feed *feed)
 {
     pd_sample_reader reader;
     begin_reader(&reader, feed);
-    lock(feed);
+    enter(feed);
     while (!is_all_given(feed)) {
         share s = give(feed);
         if (s.batch) {
-            pthread_mutex_unlock(&feed->lock);
+            pd_monitor_leave(&feed->monitor);
             read_share(feed, &reader, &s);
         } else if (!is_all_given(feed)) {
-            pthread_cond_wait(&feed->changed, &feed->lock);
+            pd_monitor_wait(&feed->monitor);
         }
     }
-    pthread_mutex_unlock(&feed->lock);
+    pd_monitor_leave(&feed->monitor);
 }
 
 void pd_feed_settle(pd_feed *feed)
 {
-    lock(feed);
+    enter(feed);
     feed->mem = NULL;
-    pthread_mutex_unlock(&feed->lock);
+    pd_monitor_leave(&feed->monitor);
 }
 
 void pd_feed_taker_begin(pd_feed_taker *taker, pd_feed *feed)
@@ -161,7 +154,7 @@ void pd_feed_taker_begin(pd_feed_taker *taker, pd_feed *feed)
     begin_reader(&taker->reader, feed);
 }
 
-/* With the lock: the last batch is free again. */
+/* Inside the monitor: the last batch is free again. */
 static void give_back(pd_feed_taker *taker)
 {
     pd_feed *feed = taker->feed;
@@ -171,13 +164,13 @@ static void give_back(pd_feed_taker *taker)
     feed->free = taker->taken;
     taker->taken = NULL;
     if (!feed->free->next) /* the first free one: somebody may wait for it */
-        pthread_cond_broadcast(&feed->changed);
+        pd_monitor_tell(&feed->monitor);
 }
 
 const pd_sample_keys *pd_feed_take(pd_feed_taker *taker)
 {
     pd_feed *feed = taker->feed;
-    lock(feed);
+    enter(feed);
     give_back(taker);
     while (!feed->failed && !feed->is_ended) {
         if (feed->oldest && feed->oldest->is_done) {
@@ -189,28 +182,28 @@ const pd_sample_keys *pd_feed_take(pd_feed_taker *taker)
         }
         share s = give(feed);
         if (s.batch) {
-            pthread_mutex_unlock(&feed->lock);
+            pd_monitor_leave(&feed->monitor);
             read_share(feed, &taker->reader, &s);
         } else if (feed->oldest && !feed->failed) {
-            pthread_cond_wait(&feed->changed, &feed->lock);
+            pd_monitor_wait(&feed->monitor);
         } else {
             break;
         }
     }
-    pthread_mutex_unlock(&feed->lock);
+    pd_monitor_leave(&feed->monitor);
     return taker->taken ? &taker->taken->keys : NULL;
 }
 
 void pd_feed_end(pd_feed *feed)
 {
-    if (!feed->is_begun)
+    if (!feed->monitor.is_made)
         return;
-    lock(feed);
+    enter(feed);
     feed->is_ended = true;
-    pthread_cond_broadcast(&feed->changed);
+    pd_monitor_tell(&feed->monitor);
     while (feed->reading)
-        pthread_cond_wait(&feed->changed, &feed->lock);
-    pthread_mutex_unlock(&feed->lock);
+        pd_monitor_wait(&feed->monitor);
+    pd_monitor_leave(&feed->monitor);
 }
 
 void pd_feed_release(pd_feed *feed, pd_mem *mem)
@@ -221,9 +214,6 @@ void pd_feed_release(pd_feed *feed, pd_mem *mem)
         feed->blocks = block->next;
         pd_mem_release(mem, &block, &one, sizeof *block);
     }
-    if (feed->is_begun) {
-        pthread_cond_destroy(&feed->changed);
-        pthread_mutex_destroy(&feed->lock);
-    }
+    pd_monitor_fini(&feed->monitor);
     *feed = (pd_feed){0};
 }

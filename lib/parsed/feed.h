@@ -14,9 +14,8 @@
 #ifndef PD_PARSED_FEED_H
 #define PD_PARSED_FEED_H
 
+#include "base/monitor.h"
 #include "profile/samples.h"
-
-#include <pthread.h>
 
 typedef struct pd_batch pd_batch;
 typedef struct pd_batch_block pd_batch_block;
@@ -25,10 +24,8 @@ typedef struct pd_feed {
     pd_tables tables; /* the profile's, borrowed: whoever holds them may move meanwhile */
     const pd_stack_numbers *numbers;
     pd_columns columns; /* the profile's own order */
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    bool is_begun; /* lock and changed are there */
-    /* All that follows belongs to who holds the lock. */
+    pd_monitor monitor;
+    /* All that follows belongs to who is inside the monitor. */
     pd_reader top;  /* behind the samples that were given to somebody */
     size_t samples; /* how many these are */
     pd_batch *oldest, *newest, *free;
