@@ -6,21 +6,17 @@
 #define CLI_AHEAD_H
 
 #include "input.h"
-#include "parsed/ahead.h"
+#include "pprofdelta.h"
 
 #include <pthread.h>
 
 typedef struct cli_ahead {
-    pd_ahead state;
-    pprofdelta *context;
+    pprofdelta_ahead *state; /* NULL: nothing is read ahead */
     const cli_input *in;
     cli_input file; /* what `in` points at, where the thread reads it */
     uint64_t limit;
     pthread_t thread;
-    pthread_mutex_t lock;
-    pthread_cond_t changed;
-    int progress; /* under the lock */
-    bool has_begun, is_running;
+    bool is_running;
 } cli_ahead; /* zero it to begin */
 
 /* Where two threads begin to pay, in bytes of file: beside another profile, which takes as long, and
@@ -39,20 +35,12 @@ bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *pat
 void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit,
                      cli_ahead_least least);
 
-/* Is it at work, so that there may be time for something else? */
-static inline bool cli_ahead_is_running(const cli_ahead *ahead)
-{
-    return ahead->is_running;
-}
+/* The window of it, to be compressed. Where there is none to be had, for whatever reason, this is
+ * PPROFDELTA_E_AHEAD: the ordinary way finds out why. The thread is gone then. */
+pprofdelta_status cli_ahead_window(cli_ahead *ahead, pprofdelta_pack **out,
+                                   pprofdelta_report *report, pprofdelta_error *err);
 
-/* Waits until it has come to the samples; true where the window can be made of it. Why it can not, the
- * ordinary way finds out. */
-bool cli_ahead_wait(cli_ahead *ahead);
-
-/* Waits until the thread is gone; what it read stays. */
-void cli_ahead_join(cli_ahead *ahead);
-
-/* Waits, and gives everything back; false where there was nothing. */
-bool cli_ahead_end(cli_ahead *ahead, pprofdelta *context);
+/* Gives everything back; false where there was nothing. */
+bool cli_ahead_end(cli_ahead *ahead);
 
 #endif

@@ -49,7 +49,7 @@ static int make_base(run *r)
     cli_progress_say("remembering", r->prev.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
     pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
-    if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead, r->context)) /* all the memory */
+    if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead)) /* all the memory */
         status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
     cli_input_release(&r->prev);
     return status ? cli_library_error(r->prev.name, &err) : CLI_DONE;
@@ -60,25 +60,22 @@ static int make_window(run *r, pprofdelta_report *report)
     pprofdelta_error err;
     pprofdelta_status status;
     pprofdelta_sink sink = cli_output_sink(&r->output);
-    cli_pack pack = {.has_begun = false};
+    cli_pack pack = {0};
     r->cur.name = r->options.cur;
     cli_progress_say("comparing", r->cur.name);
-    if (cli_ahead_wait(&r->ahead)) {
-        status = pd_ahead_window(r->context, &r->ahead.state, NULL, report, &err);
-        cli_ahead_join(&r->ahead);
-    } else {
-        cli_ahead_end(&r->ahead, r->context);
+    status = cli_ahead_window(&r->ahead, &pack.state, report, &err);
+    if (status == PPROFDELTA_E_AHEAD) {
         int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
         if (code)
             return code;
         cli_progress_say("comparing", r->cur.name);
-        pd_source source = {.bytes = r->cur.bytes, .len = r->cur.len};
-        status = pd_window_of(r->context, &source, NULL, report, &err);
+        status =
+            pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state, report, &err);
     }
-    if (!status)
-        status = cli_pack_begin(&pack, r->context, &err);
-    if (!status)
+    if (!status) {
+        cli_pack_start(&pack);
         status = cli_pack_finish(&pack, &sink, report, &err);
+    }
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* told when it happened */
     return status ? cli_pair_error(r->prev.name, r->cur.name, &err) : CLI_DONE;
@@ -110,7 +107,7 @@ int cli_delta(int argc, char **argv)
 {
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
-    cli_ahead_end(&r.ahead, r.context);
+    cli_ahead_end(&r.ahead);
     cli_progress_end();
     pprofdelta_free(r.context);
     cli_output_close(&r.output);

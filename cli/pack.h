@@ -2,24 +2,25 @@
 #ifndef CLI_PACK_H
 #define CLI_PACK_H
 
-#include "parsed/pack.h"
+#include "pprofdelta.h"
 
 #include <pthread.h>
+#include <stdbool.h>
 
 typedef struct cli_pack {
-    pd_pack state;
+    pprofdelta_pack *state; /* from the call that makes the window; ours from then on */
     pthread_t thread;
-    bool has_begun, is_running;
+    bool is_running;
 } cli_pack; /* zero it to begin */
 
-/* Begins to compress what the context's last window, made without a sink, has left. */
-pprofdelta_status cli_pack_begin(cli_pack *pack, pprofdelta *context, pprofdelta_error *err);
+/* Begins to compress it, beside what this thread does next. */
+void cli_pack_start(cli_pack *pack);
 
-/* Does what is left to do, and hands it over. Between the two the window may be committed and saved. */
+/* Does what is left to do, and hands it over. */
 pprofdelta_status cli_pack_finish(cli_pack *pack, const pprofdelta_sink *sink,
                                   pprofdelta_report *report, pprofdelta_error *err);
 
-/* Where something else went wrong between the two. */
+/* Where something else went wrong before that; twice is fine. */
 void cli_pack_abandon(cli_pack *pack);
 
 #endif

@@ -88,18 +88,15 @@ static int read_cur(run *r)
 /* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
 static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
 {
-    if (cli_ahead_wait(&r->ahead)) {
-        *status = pd_ahead_window(r->context, &r->ahead.state, NULL, &r->report, err);
-        cli_ahead_join(&r->ahead); /* there will be only one who forks */
+    *status = cli_ahead_window(&r->ahead, &r->pack.state, &r->report, err);
+    if (*status != PPROFDELTA_E_AHEAD)
         return CLI_DONE;
-    }
-    cli_ahead_end(&r->ahead, r->context);
     int code = r->cur.bytes
                    ? CLI_DONE
                    : cli_input_read(&r->cur, r->options->cur, r->options->library.max_memory);
-    pd_source source = {.bytes = r->cur.bytes, .len = r->cur.len};
     if (!code)
-        *status = pd_window_of(r->context, &source, NULL, &r->report, err);
+        *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
+                                         &r->report, err);
     return code;
 }
 
@@ -112,11 +109,11 @@ static int compute(run *r)
     int code = make_window(r, &status, &err);
     if (code)
         return code;
-    if (!status) {
-        pprofdelta_commit(r->context); /* in memory: FILE is another matter */
-        status = cli_pack_begin(&r->pack, r->context, &err);
-    }
-    return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
+    if (status)
+        return cli_window_error(r->options->state, r->cur.name, &err);
+    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
+    cli_pack_start(&r->pack);
+    return CLI_DONE;
 }
 
 /* The rest of the work goes on beside the next state's way to the disk. */
@@ -183,7 +180,7 @@ int cli_window_run(const cli_options *options)
     cli_output_close(&r.output);
     cli_state_close(&r.state);
     cli_pack_abandon(&r.pack);
-    cli_ahead_end(&r.ahead, r.context);
+    cli_ahead_end(&r.ahead);
     pprofdelta_free(r.context);
     cli_input_free(&r.cur);
     free(r.delta.bytes);

@@ -44,21 +44,6 @@ bool pd_deflate_has_gzip(pd_deflater *deflater)
     return deflater->gzip != NULL;
 }
 
-static pprofdelta_status to_gzip(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                 pprofdelta_error *err)
-{
-    if (!pd_deflate_has_gzip(deflater))
-        return pd_deflate_fail("no memory for a gzip compressor", err);
-    pd_buffer *out = &deflater->out;
-    size_t bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
-    pprofdelta_status status = pd_mem_grow(mem, &out->ptr, &out->cap, bound, 1, err);
-    if (status != PPROFDELTA_OK)
-        return status;
-    out->len = libdeflate_gzip_compress(deflater->gzip, in, len, out->ptr, out->cap);
-    return out->len ? PPROFDELTA_OK
-                    : pd_deflate_fail("the gzip compressor has not enough room", err);
-}
-
 void pd_deflate_warm(pd_deflater *deflater)
 {
     uint8_t in[1024], out[2048];
@@ -87,15 +72,38 @@ pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status to_zstd(pd_deflater *deflater, pd_mem *mem, const uint8_t *in, size_t len,
+pprofdelta_status pd_deflate_prepare(pd_deflater *deflater, pd_mem *mem, size_t len,
+                                     pprofdelta_error *err)
+{
+    size_t bound;
+    if (deflater->compression == PPROFDELTA_PLAIN)
+        return PPROFDELTA_OK;
+    if (deflater->compression == PPROFDELTA_GZIP) {
+        if (!pd_deflate_has_gzip(deflater))
+            return pd_deflate_fail("no memory for a gzip compressor", err);
+        bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
+    } else {
+        pprofdelta_status status = pd_deflate_zstd(deflater, err);
+        if (status)
+            return status;
+        bound = ZSTD_compressBound(len);
+    }
+    return pd_mem_grow(mem, &deflater->out.ptr, &deflater->out.cap, bound, 1, err);
+}
+
+static pprofdelta_status to_gzip(pd_deflater *deflater, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
     pd_buffer *out = &deflater->out;
-    pprofdelta_status status = pd_deflate_zstd(deflater, err);
-    if (status == PPROFDELTA_OK)
-        status = pd_mem_grow(mem, &out->ptr, &out->cap, ZSTD_compressBound(len), 1, err);
-    if (status != PPROFDELTA_OK)
-        return status;
+    out->len = libdeflate_gzip_compress(deflater->gzip, in, len, out->ptr, out->cap);
+    return out->len ? PPROFDELTA_OK
+                    : pd_deflate_fail("the gzip compressor has not enough room", err);
+}
+
+static pprofdelta_status to_zstd(pd_deflater *deflater, const uint8_t *in, size_t len,
+                                 pprofdelta_error *err)
+{
+    pd_buffer *out = &deflater->out;
     size_t made = ZSTD_compress2(deflater->zstd, out->ptr, out->cap, in, len);
     if (ZSTD_isError(made))
         return pd_deflate_fail(ZSTD_getErrorName(made), err);
@@ -113,15 +121,15 @@ pprofdelta_status pd_deflate_hand_over(pd_bytes out, const pprofdelta_sink *sink
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_deflate_whole(pd_deflater *deflater, pd_mem *mem, const uint8_t *in,
-                                   size_t len, pd_bytes *out, pprofdelta_error *err)
+pprofdelta_status pd_deflate_whole(pd_deflater *deflater, const uint8_t *in, size_t len,
+                                   pd_bytes *out, pprofdelta_error *err)
 {
     *out = (pd_bytes){in, len};
     if (deflater->compression == PPROFDELTA_PLAIN)
         return PPROFDELTA_OK;
     pprofdelta_status status = deflater->compression == PPROFDELTA_GZIP
-                                   ? to_gzip(deflater, mem, in, len, err)
-                                   : to_zstd(deflater, mem, in, len, err);
+                                   ? to_gzip(deflater, in, len, err)
+                                   : to_zstd(deflater, in, len, err);
     *out = (pd_bytes){deflater->out.ptr, deflater->out.len};
     return status;
 }
@@ -130,7 +138,9 @@ pprofdelta_status pd_deflate(pd_deflater *deflater, pd_mem *mem, const uint8_t *
                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
 {
     pd_bytes out;
-    pprofdelta_status status = pd_deflate_whole(deflater, mem, in, len, &out, err);
+    pprofdelta_status status = pd_deflate_prepare(deflater, mem, len, err);
+    if (!status)
+        status = pd_deflate_whole(deflater, in, len, &out, err);
     return status ? status : pd_deflate_hand_over(out, sink, written, err);
 }
 

@@ -26,7 +26,7 @@ static pprofdelta_status reserve(pd_deflate_two *two, pprofdelta_error *err)
     return status;
 }
 
-static void release(pd_deflate_two *two)
+void pd_deflate_two_end(pd_deflate_two *two)
 {
     size_t one = two->check != NULL;
     libdeflate_free_compressor(two->compressor);
@@ -39,11 +39,11 @@ pprofdelta_status pd_deflate_two_begin(pd_deflate_two *two, pd_deflater *deflate
 {
     *two = (pd_deflate_two){.deflater = deflater, .mem = mem, .in = in, .len = len};
     if (deflater->compression != PPROFDELTA_GZIP || len < PD_DEFLATE_LARGE)
-        return PPROFDELTA_OK;
+        return pd_deflate_prepare(deflater, mem, len, err);
     two->first_len = len / 16 * FIRST_OF_16;
     pprofdelta_status status = reserve(two, err);
     if (status)
-        release(two);
+        pd_deflate_two_end(two);
     return status;
 }
 
@@ -62,7 +62,7 @@ void pd_deflate_two_second(pd_deflate_two *two)
 {
     pd_deflater *d = two->deflater;
     if (!two->first_len) {
-        two->status = pd_deflate_whole(d, two->mem, two->in, two->len, &two->whole, &two->err);
+        two->status = pd_deflate_whole(d, two->in, two->len, &two->whole, &two->err);
         return;
     }
     const uint8_t *end = d->out.ptr + d->out.cap - PD_MEMBER_TAIL;
@@ -72,7 +72,7 @@ void pd_deflate_two_second(pd_deflate_two *two)
 }
 
 /* Puts the parts together, and what stands around them. */
-static pd_bytes join(pd_deflate_two *two)
+static void join(pd_deflate_two *two)
 {
     pd_buffer *out = &two->deflater->out;
     uint8_t *at = out->ptr + PD_MEMBER_HEAD + two->first_made;
@@ -81,21 +81,21 @@ static pd_bytes join(pd_deflate_two *two)
     at += two->second_made;
     pd_member_tail(at, libdeflate_crc32(0, two->in, two->len), two->len);
     out->len = (size_t)(at + PD_MEMBER_TAIL - out->ptr);
-    return (pd_bytes){out->ptr, out->len};
+    two->whole = (pd_bytes){out->ptr, out->len};
 }
 
 pprofdelta_status pd_deflate_two_finish(pd_deflate_two *two, const pprofdelta_sink *sink,
                                         uint64_t *written, pprofdelta_error *err)
 {
-    bool is_split = two->first_len, is_whole = two->second_made && two->first_made;
-    release(two);
-    if (is_split && !is_whole)
+    bool is_split = two->first_len;
+    if (is_split && !(two->first_made && two->second_made))
         return pd_deflate_fail("the gzip compressor has not enough room", err);
     if (two->status) {
         if (err)
             *err = two->err;
         return two->status;
     }
-    pd_bytes out = is_split ? join(two) : two->whole;
-    return pd_deflate_hand_over(out, sink, written, err);
+    if (is_split && !two->whole.ptr)
+        join(two);
+    return pd_deflate_hand_over(two->whole, sink, written, err);
 }

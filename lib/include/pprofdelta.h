@@ -22,7 +22,8 @@
  *   - Inputs are const and borrowed until the call returns. What a context hands out (the names in
  *     a report) belongs to the context and lasts until the next call on it.
  *   - The library never prints, exits, asserts on input or keeps global state. Two contexts may be
- *     used from two threads at once; one context may not.
+ *     used from two threads at once; one context may not, but for what "Two threads for one window"
+ *     says.
  *   - Nothing is remembered until pprofdelta_commit: a failure leaves the context as it was.
  *   - In the steady state (same samples, no growth) a window allocates nothing.
  */
@@ -68,7 +69,8 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_SINK,     /* the sink refused the output */
     PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
     PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of a newer version */
-    PPROFDELTA_E_SOURCE    /* the source failed */
+    PPROFDELTA_E_SOURCE,   /* the source failed */
+    PPROFDELTA_E_AHEAD     /* not read ahead: the ordinary way goes on, or tells what is wrong */
 } pprofdelta_status;
 
 /* A few words for a status, for callers that kept no error struct. Never NULL. */
@@ -83,8 +85,8 @@ PPROFDELTA_API const char *pprofdelta_version(void);
  * call that fails fills it in whole, a call that succeeds leaves it alone. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
-    const char
-        *stage; /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
+    /* static: options, memory, inflate, wire, profile, delta, write, state, sum or ahead */
+    const char *stage;
     char field[64];   /* "sample.location_id", or empty */
     uint64_t element; /* which element of the first part of field, counting from 0 (12 is
                          sample[12].location_id); or PPROFDELTA_NOWHERE */
@@ -319,6 +321,80 @@ PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
 /* The pending window was lost: the next one covers its time too. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
+
+/* ---------------------------------------------------------------------------------------------
+ * Two threads for one window: where the caller has a second processor to spare. The library starts
+ * none; what is "for another thread" is called by one that the caller has started, and all else by
+ * the one that uses the context. The caller's allocator is called by both at once.
+ * ------------------------------------------------------------------------------------------ */
+
+/* The reading half. Most of what a profile costs does not depend on what the context remembers, and
+ * can be done ahead: while the context is given its base, or its state.
+ *
+ *     another thread    ahead_open, ahead_read
+ *     the first         ahead_new ... base or load ... ahead_window ... join, ahead_free
+ *
+ * An ahead is lent half of the memory that max_memory leaves, and goes on only as far as that allows:
+ * a base for which the rest is too little may come again after pprofdelta_ahead_free. */
+typedef struct pprofdelta_ahead pprofdelta_ahead;
+
+/* The writing half: a window that was made, and whose delta is not compressed yet. */
+typedef struct pprofdelta_pack pprofdelta_pack;
+
+/* Makes an ahead, one at a time for each context. Until pprofdelta_ahead_free the context may be used
+ * for all but pprofdelta_window and pprofdelta_pack_window. */
+PPROFDELTA_API pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta_ahead **out,
+                                                      pprofdelta_error *err);
+
+/* For another thread, once: inflates the profile and reads its tables. Returns 0 where the bytes are
+ * needed no longer; else (they are plain) they must stay until pprofdelta_ahead_free. Whether it went
+ * well, pprofdelta_ahead_window tells. */
+PPROFDELTA_API int pprofdelta_ahead_open(pprofdelta_ahead *ahead, const void *bytes, size_t len);
+
+/* For the same thread, then, and in any case, once: lets the window begin and takes part in reading
+ * its samples, until nobody wants them any more. Without pprofdelta_ahead_open before it, says that
+ * there is nothing. */
+PPROFDELTA_API void pprofdelta_ahead_read(pprofdelta_ahead *ahead);
+
+/* pprofdelta_window of what is read ahead, but for its output. Waits until the other thread has come to
+ * pprofdelta_ahead_read, so there has to be one. Where the profile could not be read ahead, for whatever
+ * reason, this is PPROFDELTA_E_AHEAD: after pprofdelta_ahead_free, pprofdelta_window or
+ * pprofdelta_pack_window goes on in its place. When it returns, the other thread has nothing left to do. */
+PPROFDELTA_API pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *ahead,
+                                                         pprofdelta_pack **out,
+                                                         pprofdelta_report *report,
+                                                         pprofdelta_error *err);
+
+/* Lets the other thread return soon: for who wants no window. */
+PPROFDELTA_API void pprofdelta_ahead_stop(pprofdelta_ahead *ahead);
+
+/* Gives everything back, when no other thread is at it any more. NULL is fine. */
+PPROFDELTA_API void pprofdelta_ahead_free(pprofdelta_ahead *ahead);
+
+/* pprofdelta_window, but for its output. Until pprofdelta_pack_free the window may be committed or
+ * abandoned, and saved; another window or base is PPROFDELTA_E_USAGE. */
+PPROFDELTA_API pprofdelta_status pprofdelta_pack_window(pprofdelta *pd, const void *bytes,
+                                                        size_t len, pprofdelta_pack **out,
+                                                        pprofdelta_report *report,
+                                                        pprofdelta_error *err);
+
+/* Is there so much to compress that another thread pays? */
+PPROFDELTA_API int pprofdelta_pack_is_large(const pprofdelta_pack *pack);
+
+/* For another thread, where there is one: compresses what nobody is at, and returns. */
+PPROFDELTA_API void pprofdelta_pack_help(pprofdelta_pack *pack);
+
+/* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len. A
+ * sink that refuses may be followed by another. A large delta is the same profile as from
+ * pprofdelta_window, and always the same bytes, but a few more. */
+PPROFDELTA_API pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *pack,
+                                                        const pprofdelta_sink *sink,
+                                                        pprofdelta_report *report,
+                                                        pprofdelta_error *err);
+
+/* Gives everything back, when no other thread is at it any more. NULL is fine. The window stays pending
+ * until it is committed or abandoned. */
+PPROFDELTA_API void pprofdelta_pack_free(pprofdelta_pack *pack);
 
 /* ---------------------------------------------------------------------------------------------
  * The state: what a context remembers, outside of the process

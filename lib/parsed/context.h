@@ -53,6 +53,9 @@ struct pprofdelta {
     bool is_pending;
     pd_commit how;
     pd_remembered next;
+    /* Two threads for it: both, where they are there, use the deflater. */
+    pprofdelta_ahead *ahead; /* from another thread, as long as it reads */
+    pprofdelta_pack *pack;   /* and the writer */
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_inflater inflater;
@@ -117,25 +120,26 @@ void pd_look_name_columns(pd_look *look);
 
 void pd_look_release(pd_look *look, pd_mem *mem);
 
-/* delta.c: where the window's profile comes from: bytes, or an ahead (ahead.h) that has read them. */
-typedef struct pd_ahead pd_ahead;
-
+/* delta.c: where the window's profile comes from: bytes, or what was read ahead. */
 typedef struct pd_source {
     const void *bytes;
     size_t len;
-    pd_ahead *ahead;
+    pprofdelta_ahead *ahead;
 } pd_source;
 
-/* Without a sink the delta stays in pd->raw, for a pack (pack.h) to hand it over. */
+/* Without a sink the delta stays in pd->raw, for pd_pack_begin. */
 pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
                                pprofdelta_report *report, pprofdelta_error *err);
 
+/* pack.c: where it cannot begin, the window that has just been made is abandoned. */
+pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelta_error *err);
+
 /* ahead.c: the context's look becomes the ahead's. */
-void pd_ahead_adopt(pprofdelta *pd, pd_ahead *ahead);
+void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *ahead);
 
 /* Adds its samples to the context's window, whose columns are known. False where they could not all be
  * read; *status tells whether the window took what was. */
-bool pd_ahead_add_samples(pprofdelta *pd, pd_ahead *ahead, pprofdelta_status *status,
+bool pd_ahead_add_samples(pprofdelta *pd, pprofdelta_ahead *ahead, pprofdelta_status *status,
                           pprofdelta_error *err);
 
 /* output.c: what the delta says of itself. */

@@ -7,12 +7,20 @@
 
 #include <inttypes.h>
 
+static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
-    if (!pd->is_pending)
-        return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+    if (pd->is_pending)
+        return refuse(err,
+                      "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+    if (pd->pack)
+        return refuse(err, "the last window is on its way: pprofdelta_pack_free comes first");
+    return PPROFDELTA_OK;
 }
 
 /* Reads the look into the spare ledger; prev's gauges are of no interest. Rows are kept where the
@@ -82,7 +90,7 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
 }
 
 /* Reads cur's samples into its window, or takes them from an ahead, which may be NULL. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pd_ahead *ahead,
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_ahead *ahead,
                                       pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
@@ -284,10 +292,10 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
     pprofdelta_status status = refuse_pending(pd, err);
     if (status)
         return status;
+    if (pd->ahead != source->ahead)
+        return refuse(err, "a profile is read ahead: pprofdelta_ahead_free comes first");
     if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "negative deltas are made of two profiles: pprofdelta_base comes first");
+        return refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes first");
     status = fill_window(pd, source, err);
     if (!status)
         status = write_window(pd, sink, report, err);
@@ -304,8 +312,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 {
     pd_source source = {.bytes = bytes, .len = len};
     if (!sink || !sink->write)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "there is no sink to write to");
+        return refuse(err, "there is no sink to write to");
     return pd_window_of(pd, &source, sink, report, err);
 }
 

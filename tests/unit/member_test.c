@@ -66,13 +66,16 @@ static pprofdelta_status compress_two(pd_deflater *d, pd_mem *mem, size_t len, b
     pprofdelta_status status = pd_deflate_two_begin(&two, d, mem, in, len, NULL);
     if (status)
         return status;
+    uint64_t used = mem->used;
     if (second_first)
         pd_deflate_two_second(&two);
     pd_deflate_two_first(&two);
     if (!second_first)
         pd_deflate_two_second(&two);
+    CHECK(mem->used == used);
     status = pd_deflate_two_finish(&two, &sink, &written, NULL);
     CHECK(status || written == out.len);
+    pd_deflate_two_end(&two);
     return status;
 }
 
