@@ -164,10 +164,12 @@ for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta
     check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
 
 # A library's man page names every function of its header.
-for header, pages in (("pprofdelta_heap.h", ("pprofdelta_heap.3",)),):
+for header, pages in (("pprofdelta.h", ("libpprofdelta.3",)),
+                      ("pprofdelta_heap.h", ("pprofdelta_heap.3",))):
     named = "".join(read("man", page) for page in pages)
     functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(",
-                           re.sub(r"/\*.*?\*/", "", read("lib", "include", header), flags=re.S))
+                           re.sub(r"/\*.*?\*/|^#.*?$", "", read("lib", "include", header),
+                                  flags=re.S | re.M))
     missing = [f for f in functions if f not in named]
     check(f"every function of {header} is in its man page", functions and not missing, missing)
 
