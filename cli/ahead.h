@@ -19,8 +19,8 @@ typedef struct cli_ahead {
     bool is_running;
 } cli_ahead; /* zero it to begin */
 
-/* Where two threads begin to pay, in bytes of file: beside another profile, which takes as long, and
- * beside a state, which does not. */
+/* Where two threads begin to pay, in bytes of file: beside another profile, which takes as long,
+ * and beside a state, which does not. */
 typedef enum cli_ahead_least {
     CLI_AHEAD_OF_PROFILE = 64 << 10,
     CLI_AHEAD_OF_STATE = 128 << 10

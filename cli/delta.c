@@ -1,7 +1,7 @@
 /* pprofdelta PREV CUR: the delta of two files; with --state, see window.h.
  *
- * Everything is computed before anything is written, and what is written takes OUT's place only when
- * it is complete. */
+ * Everything is computed before anything is written, and what is written takes OUT's place only
+ * when it is complete. */
 #include "ahead.h"
 #include "cli.h"
 #include "input.h"

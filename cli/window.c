@@ -85,7 +85,8 @@ static int read_cur(run *r)
     return code;
 }
 
-/* The window of what was read ahead; or, where that was not done or went wrong, of what is read now. */
+/* The window of what was read ahead; or, where that was not done or went wrong, of what is read
+ * now. */
 static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
 {
     *status = cli_ahead_window(&r->ahead, &r->pack.state, &r->report, err);

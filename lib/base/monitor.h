@@ -1,5 +1,5 @@
-/* A lock and a condition, for what two threads tell each other: the caller's threads, as the library
- * starts none. */
+/* A lock and a condition, for what two threads tell each other: the caller's threads, as the
+ * library starts none. */
 #ifndef PD_BASE_MONITOR_H
 #define PD_BASE_MONITOR_H
 

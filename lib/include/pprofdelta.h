@@ -115,9 +115,9 @@ typedef struct pprofdelta_sink {
     void *cookie;
 } pprofdelta_sink;
 
-/* Input. Puts at most len bytes (never 0) into buf and their number into *got, which is 0 at the end
- * of the input and only there. Returns 0, or anything else when it failed, which ends the call with
- * PPROFDELTA_E_SOURCE. */
+/* Input. Puts at most len bytes (never 0) into buf and their number into *got, which is 0 at the
+ * end of the input and only there. Returns 0, or anything else when it failed, which ends the call
+ * with PPROFDELTA_E_SOURCE. */
 typedef struct pprofdelta_source {
     int (*read)(void *cookie, void *buf, size_t len, size_t *got);
     void *cookie;
@@ -246,9 +246,9 @@ typedef struct pprofdelta_memory {
     size_t types_len;
 } pprofdelta_memory;
 
-/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta that
- * ends last is the one that counts: it covers what the others do. (A restart of the target is the one
- * thing that it cannot cover: a delta with a restart and one without count both.) */
+/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta
+ * that ends last is the one that counts: it covers what the others do. (A restart of the target is
+ * the one thing that it cannot cover: a delta with a restart and one without count both.) */
 /* A profile of a live heap (pprofdelta_heap.h), and of which kind. */
 typedef enum pprofdelta_live {
     PPROFDELTA_LIVE_NONE = 0,
@@ -307,9 +307,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
  * writes it to the sink. The text heap profiles of jemalloc and gperftools are taken too: their raw
- * counts are subtracted (and reported), what is written is unsampled. report may be NULL. After PPROFDELTA_OK the window is pending until
- * pprofdelta_commit or pprofdelta_abandon; another window or base while one is pending is
- * PPROFDELTA_E_USAGE. After any other status nothing is pending and nothing has changed. */
+ * counts are subtracted (and reported), what is written is unsampled. report may be NULL. After
+ * PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon; another window
+ * or base while one is pending is PPROFDELTA_E_USAGE. After any other status nothing is pending and
+ * nothing has changed. */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                                    const pprofdelta_sink *sink,
                                                    pprofdelta_report *report,
@@ -334,21 +335,21 @@ PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
  *     another thread    ahead_open, ahead_read
  *     the first         ahead_new ... base or load ... ahead_window ... join, ahead_free
  *
- * An ahead is lent half of the memory that max_memory leaves, and goes on only as far as that allows:
- * a base for which the rest is too little may come again after pprofdelta_ahead_free. */
+ * An ahead is lent half of the memory that max_memory leaves, and goes on only as far as that
+ * allows: a base for which the rest is too little may come again after pprofdelta_ahead_free. */
 typedef struct pprofdelta_ahead pprofdelta_ahead;
 
 /* The writing half: a window that was made, and whose delta is not compressed yet. */
 typedef struct pprofdelta_pack pprofdelta_pack;
 
-/* Makes an ahead, one at a time for each context. Until pprofdelta_ahead_free the context may be used
- * for all but pprofdelta_window and pprofdelta_pack_window. */
+/* Makes an ahead, one at a time for each context. Until pprofdelta_ahead_free the context may be
+ * used for all but pprofdelta_window and pprofdelta_pack_window. */
 PPROFDELTA_API pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta_ahead **out,
                                                       pprofdelta_error *err);
 
-/* For another thread, once: inflates the profile and reads its tables. Returns 0 where the bytes are
- * needed no longer; else (they are plain) they must stay until pprofdelta_ahead_free. Whether it went
- * well, pprofdelta_ahead_window tells. */
+/* For another thread, once: inflates the profile and reads its tables. Returns 0 where the bytes
+ * are needed no longer; else (they are plain) they must stay until pprofdelta_ahead_free. Whether
+ * it went well, pprofdelta_ahead_window tells. */
 PPROFDELTA_API int pprofdelta_ahead_open(pprofdelta_ahead *ahead, const void *bytes, size_t len);
 
 /* For the same thread, then, and in any case, once: lets the window begin and takes part in reading
@@ -356,10 +357,11 @@ PPROFDELTA_API int pprofdelta_ahead_open(pprofdelta_ahead *ahead, const void *by
  * there is nothing. */
 PPROFDELTA_API void pprofdelta_ahead_read(pprofdelta_ahead *ahead);
 
-/* pprofdelta_window of what is read ahead, but for its output. Waits until the other thread has come to
- * pprofdelta_ahead_read, so there has to be one. Where the profile could not be read ahead, for whatever
- * reason, this is PPROFDELTA_E_AHEAD: after pprofdelta_ahead_free, pprofdelta_window or
- * pprofdelta_pack_window goes on in its place. When it returns, the other thread has nothing left to do. */
+/* pprofdelta_window of what is read ahead, but for its output. Waits until the other thread has
+ * come to pprofdelta_ahead_read, so there has to be one. Where the profile could not be read ahead,
+ * for whatever reason, this is PPROFDELTA_E_AHEAD: after pprofdelta_ahead_free, pprofdelta_window
+ * or pprofdelta_pack_window goes on in its place. When it returns, the other thread has nothing
+ * left to do. */
 PPROFDELTA_API pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *ahead,
                                                          pprofdelta_pack **out,
                                                          pprofdelta_report *report,
@@ -384,16 +386,16 @@ PPROFDELTA_API int pprofdelta_pack_is_large(const pprofdelta_pack *pack);
 /* For another thread, where there is one: compresses what nobody is at, and returns. */
 PPROFDELTA_API void pprofdelta_pack_help(pprofdelta_pack *pack);
 
-/* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len. A
- * sink that refuses may be followed by another. A large delta is the same profile as from
+/* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len.
+ * A sink that refuses may be followed by another. A large delta is the same profile as from
  * pprofdelta_window, and always the same bytes, but a few more. */
 PPROFDELTA_API pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *pack,
                                                         const pprofdelta_sink *sink,
                                                         pprofdelta_report *report,
                                                         pprofdelta_error *err);
 
-/* Gives everything back, when no other thread is at it any more. NULL is fine. The window stays pending
- * until it is committed or abandoned. */
+/* Gives everything back, when no other thread is at it any more. NULL is fine. The window stays
+ * pending until it is committed or abandoned. */
 PPROFDELTA_API void pprofdelta_pack_free(pprofdelta_pack *pack);
 
 /* ---------------------------------------------------------------------------------------------
@@ -401,13 +403,13 @@ PPROFDELTA_API void pprofdelta_pack_free(pprofdelta_pack *pack);
  * ------------------------------------------------------------------------------------------ */
 
 /* Writes what the context remembers to the sink, in several calls. A pending window is not in it:
- * save after pprofdelta_commit. Whoever keeps states in files writes a new one beside the old, syncs
- * it, and renames it when the window has arrived. */
+ * save after pprofdelta_commit. Whoever keeps states in files writes a new one beside the old,
+ * syncs it, and renames it when the window has arrived. */
 PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                                  pprofdelta_error *err);
 
-/* Makes the context remember what was saved, whatever it held before. Reads to the end of the source
- * and trusts none of it: what is damaged, cut short, foreign or from a newer version is
+/* Makes the context remember what was saved, whatever it held before. Reads to the end of the
+ * source and trusts none of it: what is damaged, cut short, foreign or from a newer version is
  * PPROFDELTA_E_STATE, and after any failure the context stands as before. The options that name
  * counters and gauges must be those that the state was made with; the next window tells. */
 PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
@@ -431,12 +433,13 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
     PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
-    PPROFDELTA_JOINT_RESYNC, /* a live heap's full profile, which says all that came before it, too */
-    PPROFDELTA_JOINT_GAP     /* batches of a live heap are missing before it: it does not count */
+    PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which says all that came before it */
+    PPROFDELTA_JOINT_GAP      /* batches of a live heap are missing before it: it does not count */
 } pprofdelta_joint;
 
-/* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join, too)
- * and DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be NULL.
+/* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join,
+ * too) and DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be
+ * NULL.
  */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                                       const pprofdelta_allocator *allocator,
@@ -444,21 +447,22 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *
                                                       pprofdelta_error *err);
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
-/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Counters are added
- * up, gauges are the last profile's. A window that is missing, or overlaps, is PPROFDELTA_E_MISMATCH.
- * The batches of a live heap are added up as pprofdelta_heap.h says, in-use values included. There a
- * missing one is noticed (JOINT_GAP), and may be put right by the full profile of a later epoch: only
- * where none has come does pprofdelta_adder_finish fail with PPROFDELTA_E_MISMATCH.
- * joint may be NULL. A profile that is refused leaves the sum as it was; after PPROFDELTA_E_MEMORY
- * or PPROFDELTA_E_LIMIT it can only be freed. The bytes are copied where they are needed later. */
+/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Counters are
+ * added up, gauges are the last profile's. A window that is missing, or overlaps, is
+ * PPROFDELTA_E_MISMATCH. The batches of a live heap are added up as pprofdelta_heap.h says, in-use
+ * values included. There a missing one is noticed (JOINT_GAP), and may be put right by the full
+ * profile of a later epoch: only where none has come does pprofdelta_adder_finish fail with
+ * PPROFDELTA_E_MISMATCH. joint may be NULL. A profile that is refused leaves the sum as it was;
+ * after PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT it can only be freed. The bytes are copied where
+ * they are needed later. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
                                                       size_t len, pprofdelta_joint *joint,
                                                       pprofdelta_error *err);
 
 /* Writes the sum to the sink; after that, and after a failure, the adder can only be freed. A sum
- * that begins with a cumulative profile, the first full delta of a state or a restart is a cumulative
- * profile, and not stamped; any other is the delta of a longer window, and stamped as that. The sum of
- * a live heap's batches is stamped as one, which later batches continue. */
+ * that begins with a cumulative profile, the first full delta of a state or a restart is a
+ * cumulative profile, and not stamped; any other is the delta of a longer window, and stamped as
+ * that. The sum of a live heap's batches is stamped as one, which later batches continue. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
                                                          const pprofdelta_sink *sink,
                                                          pprofdelta_error *err);

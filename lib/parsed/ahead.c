@@ -6,8 +6,8 @@
  * Nearly all that cur costs does not depend on prev: inflating, the tables, hashing every stack. An
  * ahead does that with nothing of the context but what never changes, so that it may run beside any
  * call that is not a window. It finds out who the samples are; the window then takes the look over,
- * reads their values, and meets them with the ledger one after the other. Last the other thread gets the
- * deflater ready, which is why a window is not compressed before that thread is gone.
+ * reads their values, and meets them with the ledger one after the other. Last the other thread
+ * gets the deflater ready, which is why a window is not compressed before that thread is gone.
  *
  * An ahead that fails says only that: the caller goes the ordinary way, which finds out why. */
 #include "base/monitor.h"

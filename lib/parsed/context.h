@@ -86,8 +86,8 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
     } while (0)
 
 /* look.c: inflates and parses, and names the columns. What might not fit the limit goes the bounded
- * way; the bytes are then borrowed for as long as the look is used. With keep_bytes the look borrows
- * nothing, even where the bytes are plain, and goes the ordinary way. */
+ * way; the bytes are then borrowed for as long as the look is used. With keep_bytes the look
+ * borrows nothing, even where the bytes are plain, and goes the ordinary way. */
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
                                 bool keep_bytes, pprofdelta_error *err);
 
@@ -137,8 +137,8 @@ pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelt
 /* ahead.c: the context's look becomes the ahead's. */
 void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *ahead);
 
-/* Adds its samples to the context's window, whose columns are known. False where they could not all be
- * read; *status tells whether the window took what was. */
+/* Adds its samples to the context's window, whose columns are known. False where they could not all
+ * be read; *status tells whether the window took what was. */
 bool pd_ahead_add_samples(pprofdelta *pd, pprofdelta_ahead *ahead, pprofdelta_status *status,
                           pprofdelta_error *err);
 

@@ -6,11 +6,12 @@
  *
  *     batches       oldest -> [ done ] -> [ done ] -> [ being read ] -> ...    free -> [ ] -> ...
  *
- * Decoding and hashing a sample depends on nothing but the tables, and is most of the work; meeting it
- * with the ledger has to happen in order. A batch that was taken is free for the next samples. As long
- * as nobody takes any, new ones are made: the reader goes on.
+ * Decoding and hashing a sample depends on nothing but the tables, and is most of the work; meeting
+ * it with the ledger has to happen in order. A batch that was taken is free for the next samples.
+ * As long as nobody takes any, new ones are made: the reader goes on.
  *
- * What cannot be read ends the feed, with no more than that said: the ordinary way finds out why. */
+ * What cannot be read ends the feed, with no more than that said: the ordinary way finds out
+ * why. */
 #ifndef PD_PARSED_FEED_H
 #define PD_PARSED_FEED_H
 
@@ -56,8 +57,8 @@ typedef struct pd_feed_taker {
 
 void pd_feed_taker_begin(pd_feed_taker *taker, pd_feed *feed);
 
-/* Gives the last batch back and hands on the keys of the next one, in the profile's order; NULL after
- * the last one, and where something could not be read (feed->failed). */
+/* Gives the last batch back and hands on the keys of the next one, in the profile's order; NULL
+ * after the last one, and where something could not be read (feed->failed). */
 const pd_sample_keys *pd_feed_take(pd_feed_taker *taker);
 
 /* Lets nobody read any more, and waits until nobody does. */

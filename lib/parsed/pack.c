@@ -3,9 +3,9 @@
  *     parts    0: the second half of the data, or all of them    1: the first half
  *     given    to whoever asks next: who finishes, who helps, or one of them for both
  *
- * Nobody waits for somebody who may never come: what no helper has begun, who finishes does. All memory
- * is taken at the beginning, so that the context may be used meanwhile for what leaves its writer and
- * its deflater alone. */
+ * Nobody waits for somebody who may never come: what no helper has begun, who finishes does. All
+ * memory is taken at the beginning, so that the context may be used meanwhile for what leaves its
+ * writer and its deflater alone. */
 #include "base/monitor.h"
 #include "parsed/context.h"
 

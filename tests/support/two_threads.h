@@ -50,11 +50,12 @@ outcome by_one(const pair *p);
 /* The same by two threads, and the ordinary way where the first cannot be. */
 outcome by_two(const pair *p, shared_tracker *s);
 
-/* NULL, or what. A large delta is held against the other inflated: in two parts it is some bytes more. */
+/* NULL, or what. A large delta is held against the other inflated: in two parts it is some bytes
+ * more. */
 const char *differs(arena *a, const outcome *one, const outcome *two);
 
-/* A heap of so many samples, more than a batch and enough for two to compress, when it has counted so
- * much. The sample `bad`, if there is one, has a place that is not there. */
+/* A heap of so many samples, more than a batch and enough for two to compress, when it has counted
+ * so much. The sample `bad`, if there is one, has a place that is not there. */
 enum { LARGE_SAMPLES = 9000, NONE = LARGE_SAMPLES };
 buf large_profile(arena *a, uint64_t counted, size_t bad);
 

@@ -1,5 +1,6 @@
 /* Two threads for one window against the ordinary way: the same delta, the same report, the same
- * error, whatever happened to the process or to its profile; and where memory fails, nothing lost. */
+ * error, whatever happened to the process or to its profile; and where memory fails, nothing
+ * lost. */
 #include "gen.h"
 #include "pack.h"
 #include "seeds.h"

@@ -1,5 +1,5 @@
-/* A window whose delta is compressed by whoever has time: whoever helps, and whenever, it is the same
- * bytes; and what else the context may do meanwhile. */
+/* A window whose delta is compressed by whoever has time: whoever helps, and whenever, it is the
+ * same bytes; and what else the context may do meanwhile. */
 #include "keep.h"
 #include "pack.h"
 #include "parsed/context.h"
