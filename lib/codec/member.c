@@ -37,7 +37,7 @@ size_t pd_member_open(pd_member_check *check, uint8_t *data, size_t len)
     size_t last, end;
     if (!find_end(check, data, len, &last, &end))
         return 0;
-    data[last / 8] &= (uint8_t) ~(1u << last % 8);
+    data[last / 8] = (uint8_t)(data[last / 8] & ~(1u << last % 8));
     len = (end + 3 + 7) / 8; /* not final, stored: three zeros, and more to the next byte */
     data[end / 8] = end % 8 ? data[end / 8] & (uint8_t)((1u << end % 8) - 1) : 0;
     memset(data + end / 8 + 1, 0, len - end / 8 - 1);
