@@ -6,8 +6,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Blocks that were measured to be worth a call of their own, and mappings worth their price. */
-enum { MANY_PAGES = 256 << 10, MAPPED = 512 << 10 };
+/* Blocks that were measured to be worth a call of their own, and mappings worth their price. A file
+ * may lie about what it inflates to: it gets no more than so much on trust. */
+enum { MANY_PAGES = 256 << 10, TRUSTED = 64 << 20, MAPPED = 512 << 10 };
 
 /* Where the kernel cannot do that (before 5.14), every page comes when it is met. */
 void cli_memory_make_ready(void *block, size_t len)
@@ -17,6 +18,7 @@ void cli_memory_make_ready(void *block, size_t len)
         return;
     long page = sysconf(_SC_PAGESIZE);
     size_t before = (size_t)(-(uintptr_t)block % (uintptr_t)page);
+    len = len < TRUSTED ? len : TRUSTED;
     if (before < len)
         madvise((char *)block + before, len - before, MADV_POPULATE_WRITE);
 #else
