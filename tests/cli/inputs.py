@@ -221,3 +221,22 @@ def test_what_is_wrong_with_a_large_file_is_told_once(t):
         wide = t.fails(1, before, after)
         narrow = t.fails(1, before, after, "--max-memory=1G")
         t.equal(wide.err, narrow.err, f"{before} {after}")
+
+
+def peak_of(t, *args):
+    """The most memory that a run took, in MiB."""
+    nowhere = [(os.POSIX_SPAWN_OPEN, fd, os.devnull, os.O_RDWR, 0) for fd in range(3)]
+    child = os.posix_spawn(t.binary, [t.binary, *args], os.environ, file_actions=nowhere)
+    _, _, usage = os.wait4(child, 0)
+    return usage.ru_maxrss / 1024
+
+
+def test_memory_is_not_given_for_a_claim(t):
+    noise = random.Random(1).randbytes(8 << 20)
+    honest = gz(noise)
+    claim = honest[:-4] + (31 * len(honest)).to_bytes(4, "little")
+    t.write("honest", honest)
+    t.write("claim", claim)
+    t.fails(1, "claim", "claim")
+    t.check(peak_of(t, t.path("claim"), t.path("claim")) <
+            peak_of(t, t.path("honest"), t.path("honest")) + 160, "a claim of 248 MiB was believed")
