@@ -1,8 +1,8 @@
 /* Memory for a run: the C library's, of which the large blocks are made ready at once.
  *
  * A run takes its memory once and touches it once, so that what it costs is the kernel's work on
- * every fresh page: a fifth of a run. Asked for many pages in one call, the kernel needs a third of
- * what it needs for as many that are met one by one. (Huge pages need still less where they lie
+ * every fresh page: a fifth of a run. Asked for many pages in one call, the kernel needs two thirds
+ * of what it needs for as many that are met one by one. (Huge pages need still less where they lie
  * ready; but where room has to be made for one first, as on a host that has been up for a while, a
  * large run took half as long again.)
  *

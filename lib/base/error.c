@@ -21,6 +21,12 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     return status;
 }
 
+pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", what);
+}
+
 const char *pprofdelta_status_text(pprofdelta_status status)
 {
     static const char *const text[] = {

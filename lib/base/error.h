@@ -11,4 +11,7 @@ __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
 pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
+/* The same for wrong use: an argument, or a call out of order. */
+__attribute__((cold)) pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what);
+
 #endif

@@ -5,12 +5,6 @@
 #include <string.h>
 #include <sys/mman.h>
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 static uint32_t or_default(uint32_t given, uint32_t usual)
 {
     return given ? given : usual;
@@ -25,21 +19,21 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
 {
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
     if (given && given->size != sizeof *given)
-        return refuse(err, "options.size is not that of this version's pprofdelta_heap_options");
+        return pd_refuse(err, "options.size is not that of this version's pprofdelta_heap_options");
     if (given)
         *o = *given;
     const unsigned known =
         PPROFDELTA_HEAP_NO_STAMP | PPROFDELTA_HEAP_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
     if (o->flags & ~known)
-        return refuse(err, "options.flags has a bit that this version does not know");
+        return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
-        return refuse(err, "options.pages has no map or no unmap");
+        return pd_refuse(err, "options.pages has no map or no unmap");
     if ((unsigned)o->compression > PPROFDELTA_PLAIN)
-        return refuse(err, "options.compression is not one of pprofdelta_compression");
+        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (o->level < 0 || o->level > 9)
-        return refuse(err, "options.level is not from 0 to 9");
+        return pd_refuse(err, "options.level is not from 0 to 9");
     if (o->period > INT64_MAX)
-        return refuse(err, "options.period is more than a profile can tell");
+        return pd_refuse(err, "options.period is more than a profile can tell");
     o->max_live = or_default(o->max_live, UINT32_C(1) << 22);
     o->max_sites = or_default(o->max_sites, UINT32_C(1) << 20);
     o->max_depth = or_default(o->max_depth, 512);
@@ -49,9 +43,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     o->max_retry = o->max_retry ? o->max_retry : UINT64_C(64) << 20;
     o->max_export = o->max_export ? o->max_export : UINT64_C(1) << 30;
     if (o->max_live > MOST_ELEMENTS || o->max_sites > MOST_ELEMENTS)
-        return refuse(err, "options.max_live or options.max_sites is more than 268435456");
+        return pd_refuse(err, "options.max_live or options.max_sites is more than 268435456");
     if (o->max_depth > MOST_DEPTH)
-        return refuse(err, "options.max_depth is more than 131072");
+        return pd_refuse(err, "options.max_depth is more than 131072");
     return PPROFDELTA_OK;
 }
 

@@ -41,21 +41,15 @@ static int look(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 /* The finished bytes. */
 static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse, uint64_t loads,
                                pd_bytes *out, pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
     if (!heap->export.has_batch)
-        return refuse(err, "there is no batch to write: begin one first");
+        return pd_refuse(err, "there is no batch to write: begin one first");
     if (press->is_in_sink)
-        return refuse(err, "a write of this tracker is still in its sink");
+        return pd_refuse(err, "a write of this tracker is still in its sink");
     pd_bytes raw;
     pprofdelta_status status = pd_press_compose(heap, inuse, loads, &raw, err);
     if (status)
@@ -73,7 +67,7 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     uint64_t loads = has_mappings ? pd_places_loads() : 0;
     pd_bytes out = {0};
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
-        return refuse(err, "inuse is not one of pprofdelta_heap_inuse");
+        return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     pd_lock_take(&heap->exporting);
     pprofdelta_status status = print(heap, inuse, loads, &out, err);
     press->is_in_sink |= !status;

@@ -37,12 +37,6 @@ struct pprofdelta_adder {
     int64_t first_duration;
 };
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                        const pprofdelta_allocator *allocator,
                                        pprofdelta_adder **out, pprofdelta_error *err)
@@ -290,7 +284,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_stamp stamp;
     pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
     if (a->is_over)
-        return refuse(err, "the sum is over: the adder can only be freed");
+        return pd_refuse(err, "the sum is over: the adder can only be freed");
     PD_SWAP(pd_look, pd->cur, pd->prev);
     pprofdelta_status status = look_at(a, bytes, len, &stamp, &how, err);
     bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_GAP;
@@ -418,11 +412,11 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     pd_bytes stacks, out;
     uint64_t written;
     if (a->is_over)
-        return refuse(err, "the sum is over: the adder can only be freed");
+        return pd_refuse(err, "the sum is over: the adder can only be freed");
     if (!sink || !sink->write)
-        return refuse(err, "there is no sink to write to");
+        return pd_refuse(err, "there is no sink to write to");
     if (!a->is_waiting)
-        return refuse(err, "the sum has no profile yet");
+        return pd_refuse(err, "the sum has no profile yet");
     a->is_over = true;
     if (a->has_gap) {
         if (err)

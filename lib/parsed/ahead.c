@@ -36,12 +36,6 @@ struct pprofdelta_ahead {
     bool is_stopped;
 };
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 /* Half of what the context has left is lent until the end. */
 pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta_ahead **out,
                                        pprofdelta_error *err)
@@ -49,7 +43,7 @@ pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta_ahead **out,
     pprofdelta_ahead *a = NULL;
     size_t none = 0;
     if (pd->ahead || pd->pack)
-        return refuse(err, "an ahead or a pack of this context is there: free it first");
+        return pd_refuse(err, "an ahead or a pack of this context is there: free it first");
     pprofdelta_status status = pd_mem_reserve(&pd->mem, &a, &none, 1, sizeof *a, err);
     if (status)
         return status;
@@ -168,7 +162,8 @@ pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *a, pprofdelta_pack *
 {
     pprofdelta_report told;
     if (a->is_adopted)
-        return refuse(err, "what was read ahead has been used: pprofdelta_ahead_free comes next");
+        return pd_refuse(err,
+                         "what was read ahead has been used: pprofdelta_ahead_free comes next");
     pprofdelta_status status = make_window(a, report ? &told : NULL, err);
     pprofdelta_ahead_stop(a);
     wait_for(a, GONE);

@@ -2,12 +2,6 @@
 #include "parsed/context.h"
 #include "profile/stamp.h"
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
 {
@@ -15,22 +9,22 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
     if (!given)
         return PPROFDELTA_OK;
     if (given->size != sizeof *given)
-        return refuse(err, "options.size is not that of this version's pprofdelta_options");
+        return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
     *out = *given;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED | PPROFDELTA_VERIFY |
                            PPROFDELTA_DEFAULT_COUNTER;
     if (out->flags & ~known)
-        return refuse(err, "options.flags has a bit that this version does not know");
+        return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
-        return refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
+        return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
-        return refuse(err, "options.first is not one of pprofdelta_first");
+        return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((unsigned)out->compression > PPROFDELTA_PLAIN)
-        return refuse(err, "options.compression is not one of pprofdelta_compression");
+        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (out->level < 0 || out->level > 9)
-        return refuse(err, "options.level is not from 0 to 9");
+        return pd_refuse(err, "options.level is not from 0 to 9");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
-        return refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+        return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
     return PPROFDELTA_OK;
 }
 
@@ -141,7 +135,7 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
 {
     pd_bytes raw;
     if (!bytes && len)
-        return refuse(err, "bytes is NULL and len is not 0");
+        return pd_refuse(err, "bytes is NULL and len is not 0");
     pprofdelta_status status =
         pd_inflate(&pd->inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
     if (!status)

@@ -7,19 +7,13 @@
 
 #include <inttypes.h>
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
     if (pd->is_pending)
-        return refuse(err,
-                      "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+        return pd_refuse(
+            err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
     if (pd->pack)
-        return refuse(err, "the last window is on its way: pprofdelta_pack_free comes first");
+        return pd_refuse(err, "the last window is on its way: pprofdelta_pack_free comes first");
     return PPROFDELTA_OK;
 }
 
@@ -293,9 +287,10 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
     if (status)
         return status;
     if (pd->ahead != source->ahead)
-        return refuse(err, "a profile is read ahead: pprofdelta_ahead_free comes first");
+        return pd_refuse(err, "a profile is read ahead: pprofdelta_ahead_free comes first");
     if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
-        return refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes first");
+        return pd_refuse(err,
+                         "negative deltas are made of two profiles: pprofdelta_base comes first");
     status = fill_window(pd, source, err);
     if (!status)
         status = write_window(pd, sink, report, err);
@@ -312,7 +307,7 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
 {
     pd_source source = {.bytes = bytes, .len = len};
     if (!sink || !sink->write)
-        return refuse(err, "there is no sink to write to");
+        return pd_refuse(err, "there is no sink to write to");
     return pd_window_of(pd, &source, sink, report, err);
 }
 

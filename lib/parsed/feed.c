@@ -1,7 +1,7 @@
 #include "parsed/feed.h"
 
 enum {
-    BATCH = 512, /* samples: some ten microseconds of work */
+    BATCH = 512, /* samples: some twenty microseconds of work */
     BLOCK = 16   /* batches that are allocated at a time */
 };
 

@@ -105,8 +105,7 @@ pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *p, const pprofdelta_si
                                          pprofdelta_report *report, pprofdelta_error *err)
 {
     if (!sink || !sink->write)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "there is no sink to write to");
+        return pd_refuse(err, "there is no sink to write to");
     pprofdelta_pack_help(p);
     wait_for_helper(p);
     uint64_t written = 0;

@@ -1,17 +1,11 @@
 /* What a context remembers, outside of it: saved, loaded, described. */
 #include "parsed/context.h"
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                   pprofdelta_error *err)
 {
     if (!sink || !sink->write)
-        return refuse(err, "there is no sink to save to");
+        return pd_refuse(err, "there is no sink to save to");
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
@@ -24,10 +18,10 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
                                   pprofdelta_error *err)
 {
     if (pd->is_pending)
-        return refuse(err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes "
-                           "first");
+        return pd_refuse(err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes "
+                              "first");
     if (!source || !source->read)
-        return refuse(err, "there is no source to load from");
+        return pd_refuse(err, "there is no source to load from");
     pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
     pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
     if (status)

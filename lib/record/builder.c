@@ -15,28 +15,23 @@ int64_t pd_builder_now(void)
 
 /* ---- options --------------------------------------------------------------------------------- */
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 static pprofdelta_status check_options(const pprofdelta_builder_options *o, pprofdelta_error *err)
 {
     if (!o)
-        return refuse(err, "options is NULL: a builder has no types of its own");
+        return pd_refuse(err, "options is NULL: a builder has no types of its own");
     if (o->size != sizeof *o)
-        return refuse(err, "options.size is not that of this version's pprofdelta_builder_options");
+        return pd_refuse(err,
+                         "options.size is not that of this version's pprofdelta_builder_options");
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
-        return refuse(err, "options.flags has a bit that a builder does not know");
+        return pd_refuse(err, "options.flags has a bit that a builder does not know");
     if ((unsigned)o->compression > PPROFDELTA_PLAIN)
-        return refuse(err, "options.compression is not one of pprofdelta_compression");
+        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (o->level < 0 || o->level > 9)
-        return refuse(err, "options.level is not from 0 to 9");
+        return pd_refuse(err, "options.level is not from 0 to 9");
     if (!o->types || !o->types_len)
-        return refuse(err, "options.types is empty");
+        return pd_refuse(err, "options.types is empty");
     if (o->types_len > PPROFDELTA_MAX_TYPES)
-        return refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
+        return pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
     return PPROFDELTA_OK;
 }
 

@@ -2,12 +2,6 @@
 #include "profile/stamp.h"
 #include "record/builder.h"
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 /* The numbers of an export on its way. */
 typedef struct journey {
     uint64_t generation;
@@ -143,8 +137,9 @@ static pprofdelta_status export_now(pprofdelta_builder *b, const pprofdelta_sink
         return status;
     int refused = sink->write(sink->cookie, out.ptr, out.len);
     if (j.generation != atomic_load(&b->generation))
-        return refuse(err, "the sink forked, and this is the child: what was being exported is the "
-                           "parent's");
+        return pd_refuse(err,
+                         "the sink forked, and this is the child: what was being exported is the "
+                         "parent's");
     if (refused)
         return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
@@ -158,9 +153,9 @@ pprofdelta_status pprofdelta_builder_export(pprofdelta_builder *b, const pprofde
                                             pprofdelta_export_report *report, pprofdelta_error *err)
 {
     if (!sink || !sink->write)
-        return refuse(err, "there is no sink to write to");
+        return pd_refuse(err, "there is no sink to write to");
     if (!pd_gate_try(&b->busy))
-        return refuse(err, "another export is under way");
+        return pd_refuse(err, "another export is under way");
     uint64_t generation = atomic_load(&b->generation);
     pprofdelta_status status = export_now(b, sink, report, err);
     if (generation == atomic_load(&b->generation)) /* else a fork has let it go */
@@ -171,7 +166,7 @@ pprofdelta_status pprofdelta_builder_export(pprofdelta_builder *b, const pprofde
 pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *b, pprofdelta_error *err)
 {
     if (!pd_gate_try(&b->busy))
-        return refuse(err, "an export is under way");
+        return pd_refuse(err, "an export is under way");
     pd_gate_enter(&b->work);
     for (size_t i = 0; i < PD_SHARDS; i++) {
         pd_gate_enter(&b->shards[i].gate);

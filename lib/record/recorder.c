@@ -4,12 +4,6 @@
 #include <math.h>
 #include <time.h>
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 /* ---- options --------------------------------------------------------------------------------- */
 
 static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
@@ -19,31 +13,32 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     if (!given)
         return PPROFDELTA_OK;
     if (given->size != sizeof *given)
-        return refuse(err, "options.size is not that of this version's "
-                           "pprofdelta_recorder_options");
+        return pd_refuse(err, "options.size is not that of this version's "
+                              "pprofdelta_recorder_options");
     *out = *given;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY | PPROFDELTA_BORROW_STACKS |
                            PPROFDELTA_RETURN_ADDRESSES | PPROFDELTA_NO_MAPPINGS;
     if (out->flags & ~known)
-        return refuse(err, "options.flags has a bit that a recorder does not know");
+        return pd_refuse(err, "options.flags has a bit that a recorder does not know");
     if ((unsigned)out->kind > PPROFDELTA_KIND_TYPES)
-        return refuse(err, "options.kind is not one of pprofdelta_kind");
+        return pd_refuse(err, "options.kind is not one of pprofdelta_kind");
     if (out->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-        return refuse(err, "a recorder keeps no stacks for negative deltas");
+        return pd_refuse(err, "a recorder keeps no stacks for negative deltas");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
-        return refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
+        return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
-        return refuse(err, "options.first is not one of pprofdelta_first");
+        return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((unsigned)out->compression > PPROFDELTA_PLAIN)
-        return refuse(err, "options.compression is not one of pprofdelta_compression");
+        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
     if (out->level < 0 || out->level > 9)
-        return refuse(err, "options.level is not from 0 to 9");
+        return pd_refuse(err, "options.level is not from 0 to 9");
     if (out->kind != PPROFDELTA_KIND_TYPES && (out->types || out->period_type || out->period_unit))
-        return refuse(err, "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
+        return pd_refuse(err,
+                         "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
     if (out->kind == PPROFDELTA_KIND_TYPES && (!out->types || !out->types_len))
-        return refuse(err, "options.types is empty");
+        return pd_refuse(err, "options.types is empty");
     if (out->types_len > PPROFDELTA_MAX_TYPES)
-        return refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
+        return pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
     return PPROFDELTA_OK;
 }
 
@@ -61,7 +56,7 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
             (pd_type_name){bytes_of(types[i].type), bytes_of(types[i].unit), types[i].is_counter};
     pprofdelta_status status = pd_schema_set(&r->schema, &r->mem, names, len, err);
     if (!status && !r->schema.counters)
-        status = refuse(err, "options.types has no counter: there is nothing to subtract");
+        status = pd_refuse(err, "options.types has no counter: there is nothing to subtract");
     if (!status)
         status = pd_schema_match(&r->schema, names, len, &r->columns, err);
     if (!status)
@@ -197,8 +192,8 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_loo
 {
     double factors[PPROFDELTA_MAX_TYPES];
     if (!is_number(look->fraction) || look->fraction > 1 || !is_number(look->cycles_per_second))
-        return refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
-                           "above 0");
+        return pd_refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
+                              "above 0");
     double fraction = look->fraction > 0 ? look->fraction : 1;
     r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && look->period > 1;
     for (size_t i = 0; i < r->columns.len; i++) {
@@ -210,7 +205,7 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_loo
         else if (r->kind == PPROFDELTA_KIND_TYPES && look->scales)
             factors[i] = look->scales[i];
         if (!is_number(factors[i]) || factors[i] == 0)
-            return refuse(err, "a scale is not a number above 0");
+            return pd_refuse(err, "a scale is not a number above 0");
         r->scales[r->columns.slot[i]] = pd_scale_of(factors[i]);
         r->is_scaled |= factors[i] != 1;
     }
@@ -234,8 +229,8 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
     static const pprofdelta_look zeros = {0};
     const pprofdelta_look *look = how ? how : &zeros;
     if (r->state != PD_RECORDER_IDLE)
-        return refuse(err, "a window is under way: pprofdelta_recorder_commit or "
-                           "pprofdelta_recorder_abandon comes first");
+        return pd_refuse(err, "a window is under way: pprofdelta_recorder_commit or "
+                              "pprofdelta_recorder_abandon comes first");
     pprofdelta_status status = set_scales(r, look, err);
     if (!status)
         status = make_room(r, err);

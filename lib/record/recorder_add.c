@@ -3,12 +3,6 @@
 #include "profile/stack.h"
 #include "record/recorder.h"
 
-static pprofdelta_status refuse(pprofdelta_error *err, const char *what)
-{
-    return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", what);
-}
-
 static pd_bytes bytes_of(const char *text)
 {
     return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
@@ -163,8 +157,9 @@ static pprofdelta_status check_record(const pprofdelta_record *record, pprofdelt
 {
     if (!record->values || (record->depth && !record->stack) ||
         (record->labels_len && !record->labels))
-        return refuse(err, "a record has no values, or an array that is NULL and whose length is "
-                           "not 0");
+        return pd_refuse(err,
+                         "a record has no values, or an array that is NULL and whose length is "
+                         "not 0");
     return PPROFDELTA_OK;
 }
 
@@ -187,9 +182,9 @@ pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdel
                                           pprofdelta_error *err)
 {
     if (r->state != PD_RECORDER_FILLING)
-        return refuse(err, r->state == PD_RECORDER_IDLE
-                               ? "no window is under way: pprofdelta_recorder_begin comes first"
-                               : "the window was written already");
+        return pd_refuse(err, r->state == PD_RECORDER_IDLE
+                                  ? "no window is under way: pprofdelta_recorder_begin comes first"
+                                  : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
     if (r->trouble.status && err)
