@@ -69,7 +69,6 @@ pprofdelta_status cli_ahead_window(cli_ahead *a, pprofdelta_pack **out, pprofdel
     if (!a->state)
         return PPROFDELTA_E_AHEAD;
     pprofdelta_status status = pprofdelta_ahead_window(a->state, out, report, err);
-    join(a); /* there will be only one who forks */
     if (status == PPROFDELTA_E_AHEAD)
         cli_ahead_end(a);
     return status;

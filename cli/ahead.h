@@ -1,4 +1,5 @@
-/* Two processors: one reads cur while the other makes prev the base, or loads the state.
+/* Two processors: one reads cur while the other makes prev the base, or loads the state; then it
+ * compresses what the other writes.
  *
  * It costs the memory of both profiles at once, and of a small profile hardly more than starting a
  * thread does: so it is for large files, and not for those who asked for less memory. */
@@ -35,12 +36,12 @@ bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *pat
 void cli_ahead_start(cli_ahead *ahead, pprofdelta *context, const cli_input *in, uint64_t limit,
                      cli_ahead_least least);
 
-/* The window of it, to be compressed. Where there is none to be had, for whatever reason, this is
- * PPROFDELTA_E_AHEAD: the ordinary way finds out why. The thread is gone then. */
+/* The window of it, which is being compressed. Where there is none to be had, for whatever reason,
+ * this is PPROFDELTA_E_AHEAD: the ordinary way finds out why. */
 pprofdelta_status cli_ahead_window(cli_ahead *ahead, pprofdelta_pack **out,
                                    pprofdelta_report *report, pprofdelta_error *err);
 
-/* Gives everything back; false where there was nothing. */
+/* Gives everything back, and the thread is gone; false where there was nothing. */
 bool cli_ahead_end(cli_ahead *ahead);
 
 #endif

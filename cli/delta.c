@@ -73,7 +73,7 @@ static int make_window(run *r, pprofdelta_report *report)
             pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state, report, &err);
     }
     if (!status) {
-        cli_pack_start(&pack);
+        cli_pack_start(&pack, r->ahead.is_running);
         status = cli_pack_finish(&pack, &sink, report, &err);
     }
     if (status == PPROFDELTA_E_SINK && r->output.failure)

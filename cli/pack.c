@@ -8,10 +8,10 @@ static void *compress(void *cookie)
     return NULL;
 }
 
-void cli_pack_start(cli_pack *p)
+void cli_pack_start(cli_pack *p, bool has_helper)
 {
-    p->is_running =
-        pprofdelta_pack_is_large(p->state) && cli_thread_start(&p->thread, compress, p->state);
+    p->is_running = !has_helper && pprofdelta_pack_is_large(p->state) &&
+                    cli_thread_start(&p->thread, compress, p->state);
 }
 
 pprofdelta_status cli_pack_finish(cli_pack *p, const pprofdelta_sink *sink,

@@ -13,8 +13,8 @@ typedef struct cli_pack {
     bool is_running;
 } cli_pack; /* zero it to begin */
 
-/* Begins to compress it, beside what this thread does next. */
-void cli_pack_start(cli_pack *pack);
+/* Begins to compress it, beside what this thread does next, unless somebody does already. */
+void cli_pack_start(cli_pack *pack, bool has_helper);
 
 /* Does what is left to do, and hands it over. */
 pprofdelta_status cli_pack_finish(cli_pack *pack, const pprofdelta_sink *sink,

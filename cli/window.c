@@ -113,7 +113,7 @@ static int compute(run *r)
     if (status)
         return cli_window_error(r->options->state, r->cur.name, &err);
     pprofdelta_commit(r->context); /* in memory: FILE is another matter */
-    cli_pack_start(&r->pack);
+    cli_pack_start(&r->pack, r->ahead.is_running);
     return CLI_DONE;
 }
 
@@ -122,6 +122,7 @@ static int finish(run *r, const pprofdelta_sink *sink)
 {
     pprofdelta_error err;
     pprofdelta_status status = cli_pack_finish(&r->pack, sink, &r->report, &err);
+    cli_ahead_end(&r->ahead); /* there will be only one who forks */
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* told when it happened */
     if (status == PPROFDELTA_E_SINK)

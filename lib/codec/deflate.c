@@ -3,6 +3,7 @@
 #include "codec/deflate.h"
 #include "codec/member.h"
 
+#include <inttypes.h>
 #include <libdeflate.h>
 #include <zstd.h>
 
@@ -44,13 +45,18 @@ bool pd_deflate_has_gzip(pd_deflater *deflater)
     return deflater->gzip != NULL;
 }
 
-void pd_deflate_warm(pd_deflater *deflater)
+void pd_deflate_warm_gzip(void *gzip)
 {
     uint8_t in[1024], out[2048];
     for (size_t i = 0; i < sizeof in; i++)
         in[i] = (uint8_t)(i * i >> 3);
+    libdeflate_gzip_compress(gzip, in, sizeof in, out, sizeof out);
+}
+
+void pd_deflate_warm(pd_deflater *deflater)
+{
     if (deflater->compression == PPROFDELTA_GZIP && pd_deflate_has_gzip(deflater))
-        libdeflate_gzip_compress(deflater->gzip, in, sizeof in, out, sizeof out);
+        pd_deflate_warm_gzip(deflater->gzip);
 }
 
 static ZSTD_CCtx *new_zstd(int level)
@@ -111,12 +117,17 @@ static pprofdelta_status to_zstd(pd_deflater *deflater, const uint8_t *in, size_
     return PPROFDELTA_OK;
 }
 
+pprofdelta_status pd_deflate_refused(uint64_t len, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "the output of %" PRIu64 " bytes was refused", len);
+}
+
 pprofdelta_status pd_deflate_hand_over(pd_bytes out, const pprofdelta_sink *sink, uint64_t *written,
                                        pprofdelta_error *err)
 {
     if (sink->write(sink->cookie, out.ptr, out.len) != 0)
-        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+        return pd_deflate_refused(out.len, err);
     *written = out.len;
     return PPROFDELTA_OK;
 }

@@ -41,45 +41,16 @@ pprofdelta_status pd_deflate_part(pd_deflater *deflater, pd_mem *mem, const uint
 pprofdelta_status pd_deflate_write(const pd_deflater *deflater, const pprofdelta_sink *sink,
                                    uint64_t *written, pprofdelta_error *err);
 
-/* The same by two threads, deflate_two.c: begin; then the two, each in a thread of its own or one
- * after the other; then finish, which hands it to the sink. A large input becomes one gzip member
- * of two parts that know nothing of each other, which costs a little room; any other is the
- * second's alone. All that mem has to give is taken at the beginning, so that it may be used
- * meanwhile, but the deflater may not. finish may come again, with another sink; end gives back
- * what begin took, and comes in any case. */
-typedef struct pd_deflate_two {
-    pd_deflater *deflater;
-    pd_mem *mem;
-    const uint8_t *in;
-    size_t len, first_len; /* first_len is 0 where there is only one part */
-    struct pd_member_check *check;
-    void *compressor;               /* the second's own */
-    uint8_t *second;                /* where in the output it begins for now */
-    size_t room;                    /* for the first part */
-    size_t first_made, second_made; /* bytes; 0: not done */
-    pd_bytes whole;                 /* of one part or of both, or why not: */
-    pprofdelta_status status;
-    pprofdelta_error err;
-} pd_deflate_two;
-
-enum { PD_DEFLATE_LARGE = 256 << 10 }; /* bytes from which on that pays */
-
-pprofdelta_status pd_deflate_two_begin(pd_deflate_two *two, pd_deflater *deflater, pd_mem *mem,
-                                       const uint8_t *in, size_t len, pprofdelta_error *err);
-void pd_deflate_two_first(pd_deflate_two *two);
-void pd_deflate_two_second(pd_deflate_two *two);
-pprofdelta_status pd_deflate_two_finish(pd_deflate_two *two, const pprofdelta_sink *sink,
-                                        uint64_t *written, pprofdelta_error *err);
-void pd_deflate_two_end(pd_deflate_two *two);
-
 /* Chosen for speed: see deflate.c. */
 enum { PD_GZIP_DEFAULT_LEVEL = 2, PD_ZSTD_DEFAULT_LEVEL = 3 };
 
-/* What the ways share. A compressor of this level, as libdeflate makes it; and is there the
- * first? */
+/* What the ways share. A compressor of this level, as libdeflate makes it; one that has its memory
+ * touched; and is there the first? */
 void *pd_deflate_new_gzip(const pd_deflater *deflater);
+void pd_deflate_warm_gzip(void *gzip);
 bool pd_deflate_has_gzip(pd_deflater *deflater);
 pprofdelta_status pd_deflate_fail(const char *what, pprofdelta_error *err);
+pprofdelta_status pd_deflate_refused(uint64_t len, pprofdelta_error *err);
 pprofdelta_status pd_deflate_zstd(pd_deflater *deflater, pprofdelta_error *err);
 void pd_deflate_end(pd_deflater *deflater, pd_mem *mem);
 

@@ -333,13 +333,14 @@ PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
  * can be done ahead: while the context is given its base, or its state.
  *
  *     another thread    ahead_open, ahead_read
- *     the first         ahead_new ... base or load ... ahead_window ... join, ahead_free
+ *     the first         ahead_new ... base or load ... ahead_window, pack_finish, join, ahead_free
  *
  * An ahead is lent half of the memory that max_memory leaves, and goes on only as far as that
  * allows: a base for which the rest is too little may come again after pprofdelta_ahead_free. */
 typedef struct pprofdelta_ahead pprofdelta_ahead;
 
-/* The writing half: a window that was made, and whose delta is not compressed yet. */
+/* The writing half: a window that was made, and whose delta is not compressed yet, or not all of
+ * it. */
 typedef struct pprofdelta_pack pprofdelta_pack;
 
 /* Makes an ahead, one at a time for each context. Until pprofdelta_ahead_free the context may be
@@ -353,15 +354,15 @@ PPROFDELTA_API pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta
 PPROFDELTA_API int pprofdelta_ahead_open(pprofdelta_ahead *ahead, const void *bytes, size_t len);
 
 /* For the same thread, then, and in any case, once: lets the window begin and takes part in reading
- * its samples, until nobody wants them any more. Without pprofdelta_ahead_open before it, says that
+ * its samples, until nobody wants them any more; then in compressing the delta, while it is written
+ * and until there is nothing left of it to begin. Without pprofdelta_ahead_open before it, says that
  * there is nothing. */
 PPROFDELTA_API void pprofdelta_ahead_read(pprofdelta_ahead *ahead);
 
 /* pprofdelta_window of what is read ahead, but for its output. Waits until the other thread has
  * come to pprofdelta_ahead_read, so there has to be one. Where the profile could not be read ahead,
  * for whatever reason, this is PPROFDELTA_E_AHEAD: after pprofdelta_ahead_free, pprofdelta_window
- * or pprofdelta_pack_window goes on in its place. When it returns, the other thread has nothing
- * left to do. */
+ * or pprofdelta_pack_window goes on in its place. */
 PPROFDELTA_API pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *ahead,
                                                          pprofdelta_pack **out,
                                                          pprofdelta_report *report,
@@ -380,10 +381,11 @@ PPROFDELTA_API pprofdelta_status pprofdelta_pack_window(pprofdelta *pd, const vo
                                                         pprofdelta_report *report,
                                                         pprofdelta_error *err);
 
-/* Is there so much to compress that another thread pays? */
+/* Is there so much to compress that it pays to start another thread? */
 PPROFDELTA_API int pprofdelta_pack_is_large(const pprofdelta_pack *pack);
 
-/* For another thread, where there is one: compresses what nobody is at, and returns. */
+/* For another thread, where there is one: compresses what nobody is at, and returns. With an ahead
+ * the thread that read does that. */
 PPROFDELTA_API void pprofdelta_pack_help(pprofdelta_pack *pack);
 
 /* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len.

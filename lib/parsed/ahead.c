@@ -1,13 +1,14 @@
 /* Reading cur ahead: in another thread, while the first makes prev the base or loads the state.
  *
- *     another thread    open: inflate, tables -> READY -> samples (feed.h) -> warm -> GONE
- *     the first         base ...              -> READY -> samples, by turns -> window, GONE -> pack
+ *     another thread    open: inflate, tables -> READY -> samples (feed.h) -> warm, READ -> relay
+ *     the first         base ...              -> READY -> samples, by turns -> window, READ -> pack
  *
  * Nearly all that cur costs does not depend on prev: inflating, the tables, hashing every stack. An
  * ahead does that with nothing of the context but what never changes, so that it may run beside any
  * call that is not a window. It finds out who the samples are; the window then takes the look over,
  * reads their values, and meets them with the ledger one after the other. Last the other thread
- * gets the deflater ready, which is why a window is not compressed before that thread is gone.
+ * gets the deflater ready, which nobody uses before that is done, and compresses the delta while it
+ * is being written (relay.h).
  *
  * An ahead that fails says only that: the caller goes the ordinary way, which finds out why. */
 #include "base/monitor.h"
@@ -17,8 +18,8 @@
 /* What the other thread has come to. */
 typedef enum pd_stage {
     AT_WORK,
-    READY, /* there can be a window; it goes on with the samples */
-    GONE   /* it has nothing to do any more */
+    READY, /* there can be a window, or it is known that there is none; it goes on with samples */
+    READ   /* of what the window reads, and of the deflater, it uses nothing any more */
 } pd_stage;
 
 struct pprofdelta_ahead {
@@ -49,10 +50,12 @@ pprofdelta_status pprofdelta_ahead_new(pprofdelta *pd, pprofdelta_ahead **out,
         return status;
     *a = (pprofdelta_ahead){.pd = pd};
     pd->ahead = a;
+    status = pd_relay_begin(&pd->relay, &pd->deflater, &pd->mem, err);
     uint64_t share = pd_mem_left(&pd->mem) / 2;
     pd_mem_init(&a->mem, &pd->mem.allocator, share);
     pd->mem.limit -= share;
-    status = pd_monitor_init(&a->monitor, err);
+    if (!status)
+        status = pd_monitor_init(&a->monitor, err);
     if (status)
         pprofdelta_ahead_free(a);
     else
@@ -87,7 +90,11 @@ void pprofdelta_ahead_read(pprofdelta_ahead *a)
     if (a->is_fed && come_to(a, READY))
         pd_feed_read(&a->feed);
     pd_deflate_warm(&a->pd->deflater);
-    come_to(a, GONE);
+    come_to(a, READ);
+    if (!a->is_fed)
+        return;
+    pd_relay_warm(&a->pd->relay);
+    pd_relay_help(&a->pd->relay);
 }
 
 static void wait_for(pprofdelta_ahead *a, pd_stage stage)
@@ -98,7 +105,8 @@ static void wait_for(pprofdelta_ahead *a, pd_stage stage)
     pd_monitor_leave(&a->monitor);
 }
 
-void pprofdelta_ahead_stop(pprofdelta_ahead *a)
+/* Nobody reads any more. */
+static void end_reading(pprofdelta_ahead *a)
 {
     pd_monitor_enter(&a->monitor);
     a->is_stopped = true;
@@ -106,6 +114,12 @@ void pprofdelta_ahead_stop(pprofdelta_ahead *a)
     pd_monitor_leave(&a->monitor);
     if (is_feeding)
         pd_feed_end(&a->feed);
+}
+
+void pprofdelta_ahead_stop(pprofdelta_ahead *a)
+{
+    end_reading(a);
+    pd_relay_stop(&a->pd->relay);
 }
 
 /* What the ahead holds counts as the context's from here on, and it has its limit back. */
@@ -165,10 +179,12 @@ pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *a, pprofdelta_pack *
         return pd_refuse(err,
                          "what was read ahead has been used: pprofdelta_ahead_free comes next");
     pprofdelta_status status = make_window(a, report ? &told : NULL, err);
-    pprofdelta_ahead_stop(a);
-    wait_for(a, GONE);
+    end_reading(a);
+    wait_for(a, READ);
     if (!status)
         status = pd_pack_begin(a->pd, out, err);
+    if (status)
+        pd_relay_stop(&a->pd->relay);
     if (!status && report)
         *report = told;
     if (status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_AHEAD)
@@ -190,5 +206,6 @@ void pprofdelta_ahead_free(pprofdelta_ahead *a)
     pd_monitor_fini(&a->monitor);
     pd->mem.limit += a->mem.limit;
     pd->ahead = NULL;
+    pd_relay_leave(pd);
     pd_mem_release(&pd->mem, &a, &one, sizeof *a);
 }

@@ -9,6 +9,7 @@
 #define PD_PARSED_CONTEXT_H
 
 #include "codec/deflate.h"
+#include "codec/relay.h"
 #include "codec/inflate.h"
 #include "delta/reset.h"
 #include "delta/state.h"
@@ -53,9 +54,10 @@ struct pprofdelta {
     bool is_pending;
     pd_commit how;
     pd_remembered next;
-    /* Two threads for it: both, where they are there, use the deflater. */
-    pprofdelta_ahead *ahead; /* from another thread, as long as it reads */
-    pprofdelta_pack *pack;   /* and the writer */
+    /* Two threads for it. */
+    pprofdelta_ahead *ahead;
+    pprofdelta_pack *pack;
+    pd_relay relay; /* begun as long as there is either */
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_inflater inflater;
@@ -64,7 +66,7 @@ struct pprofdelta {
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
-    pd_bytes raw;  /* the delta of the last window, as pd_output_write left it */
+    pd_bytes raw;  /* the delta of the last window, but for what the relay has of it */
     pd_look proof; /* the output read back, for VERIFY */
     size_t piece;  /* 0; or how much the bounded way inflates at a time, which then is the way
                       of every profile: the tests' choice */
@@ -127,12 +129,14 @@ typedef struct pd_source {
     pprofdelta_ahead *ahead;
 } pd_source;
 
-/* Without a sink the delta stays in pd->raw, for pd_pack_begin. */
+/* Without a sink the delta stays in the relay and in pd->raw, for pd_pack_begin. */
 pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
                                pprofdelta_report *report, pprofdelta_error *err);
 
-/* pack.c: where it cannot begin, the window that has just been made is abandoned. */
+/* pack.c: where it cannot begin, the window that has just been made is abandoned; and the relay ends
+ * when neither ahead nor pack is left. */
 pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelta_error *err);
+void pd_relay_leave(pprofdelta *pd);
 
 /* ahead.c: the context's look becomes the ahead's. */
 void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *ahead);
@@ -151,8 +155,8 @@ typedef struct pd_story {
 } pd_story;
 
 /* Subtracts and writes pd->cur into the compact writer, and keeps the books in *tally unless that
- * is NULL. *out is the raw profile, owned by pd->compact; in the bounded way it is compressed
- * already, and owned by pd->deflater. */
+ * is NULL. *out is the raw profile, owned by pd->compact, but for what the relay took of it; in the
+ * bounded way it is compressed already, and owned by pd->deflater. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pd_bytes *out, pprofdelta_error *err);
 

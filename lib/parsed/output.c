@@ -31,12 +31,27 @@ static void unsample(pprofdelta *pd, int64_t *values)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
 
+/* To be compressed now, or by somebody else. */
 static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_error *err)
 {
+    if (!pd->cur.is_streamed)
+        return pd_relay_give(&pd->relay, part, err);
     pprofdelta_status status =
         pd_deflate_part(&pd->deflater, &pd->mem, part->ptr, part->len, false, err);
     part->len = 0;
     return status;
+}
+
+/* How many bytes are handed on at a time. */
+static size_t part_len(pprofdelta *pd)
+{
+    enum { PART = 256 << 10 };
+    if (pd->cur.is_streamed)
+        return PART;
+    if (!pd_relay_is_begun(&pd->relay))
+        return SIZE_MAX;
+    pd_relay_measure(&pd->relay, pd->cur.tables.bytes.len);
+    return pd->relay.part_len;
 }
 
 /* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
@@ -55,8 +70,8 @@ static void ask_for_record(const pd_look *cur, size_t row)
 static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
                                        pprofdelta_error *err)
 {
-    enum { PART = 256 << 10 };
     pd_look *cur = &pd->cur;
+    size_t part = part_len(pd);
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0, 0};
     pprofdelta_status status = pd_look_rewind(pd, cur, err);
@@ -72,7 +87,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
-        if (cur->is_streamed && pd->compact.out.len >= PART)
+        if (pd->compact.out.len >= part)
             status = hand_on(pd, &pd->compact.out, err);
     }
     return status;
@@ -252,7 +267,9 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_byt
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     proof->columns = cur->columns;
-    pprofdelta_status status = pd_look_parse(pd, proof, out.ptr, out.len, false, err);
+    pprofdelta_status status = pd_relay_gather(&pd->relay, out, &out, err);
+    if (!status)
+        status = pd_look_parse(pd, proof, out.ptr, out.len, false, err);
     if (!status)
         status = pd_look_samples(pd, proof, (pd_sample_taker){0}, err);
     if (!status)

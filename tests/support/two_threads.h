@@ -50,7 +50,7 @@ outcome by_one(const pair *p);
 /* The same by two threads, and the ordinary way where the first cannot be. */
 outcome by_two(const pair *p, shared_tracker *s);
 
-/* NULL, or what. A large delta is held against the other inflated: in two parts it is some bytes
+/* NULL, or what. A large delta is held against the other inflated: in parts it is some bytes
  * more. */
 const char *differs(arena *a, const outcome *one, const outcome *two);
 

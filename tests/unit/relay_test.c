@@ -1,0 +1,245 @@
+/* A delta that is compressed while it is written: whoever helps and whenever, it is one gzip member
+ * of what went in, and always the same bytes. */
+#include "codec/relay.h"
+
+#include "member_kit.h"
+
+#include <stdlib.h>
+#include <unistd.h>
+
+static pd_mem mem;
+
+static void mem_begin(uint64_t limit)
+{
+    pd_mem_init(&mem, NULL, limit);
+}
+
+static void *help(void *cookie)
+{
+    pd_relay_help(cookie);
+    return NULL;
+}
+
+/* How the writer goes about it. */
+typedef struct course {
+    size_t len;     /* of `in` */
+    size_t of;      /* what it is told that this comes of */
+    size_t early;   /* bytes of it that may be given before the end */
+    int helpers;    /* threads, from the beginning */
+    bool is_slow;   /* they have time between the parts */
+    bool is_warmed; /* they are ready before */
+} course;
+
+static pprofdelta_status give_early(pd_relay *r, const course *c, size_t *at)
+{
+    pd_buffer part = {0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && r->part_len <= c->early - *at) {
+        size_t len = r->part_len + *at % 100; /* a little more, as samples make it */
+        len = len < c->early - *at ? len : c->early - *at;
+        status = pd_buffer_room(&mem, &part, len, NULL);
+        if (!status) {
+            memcpy(part.ptr, in + *at, part.len = len);
+            *at += len;
+            status = pd_relay_give(r, &part, NULL);
+        }
+        if (c->is_slow)
+            usleep(300);
+    }
+    pd_buffer_release(&mem, &part);
+    return status;
+}
+
+static pprofdelta_status write_all(pd_relay *r, const course *c)
+{
+    size_t at = 0;
+    uint64_t written = 0;
+    pprofdelta_sink sink = {keep, &out};
+    pd_bytes all;
+    pprofdelta_status status = give_early(r, c, &at);
+    pd_bytes rest = {in + at, c->len - at};
+    if (!status)
+        status = pd_relay_gather(r, rest, &all, NULL);
+    if (!status)
+        CHECK(all.len == c->len && !memcmp(all.ptr, in, c->len));
+    if (!status)
+        status = pd_relay_close(r, rest, NULL);
+    if (!status)
+        status = pd_relay_finish(r, &sink, &written, NULL);
+    CHECK(status || written == out.len);
+    return status;
+}
+
+static pprofdelta_status run(pd_deflater *d, const course *c)
+{
+    enum { MOST = 2 };
+    pthread_t threads[MOST];
+    pd_relay r = {0};
+    out.len = 0;
+    pprofdelta_status status = pd_relay_begin(&r, d, &mem, NULL);
+    if (status)
+        return status;
+    pd_relay_measure(&r, c->of);
+    if (c->is_warmed)
+        pd_relay_warm(&r);
+    for (int i = 0; i < c->helpers; i++)
+        if (pthread_create(&threads[i], NULL, help, &r))
+            abort();
+    status = write_all(&r, c);
+    if (status)
+        pd_relay_stop(&r);
+    for (int i = 0; i < c->helpers; i++)
+        pthread_join(threads[i], NULL);
+    pd_relay_end(&r);
+    pd_relay_end(&r);
+    return status;
+}
+
+static course draw(rng *r, size_t len, size_t of)
+{
+    course c = {.len = len, .of = of, .early = rng_below(r, len + 1)};
+    c.helpers = (int)rng_below(r, 3);
+    c.is_slow = rng_chance(r, 30);
+    c.is_warmed = rng_chance(r, 50);
+    return c;
+}
+
+TEST(one_member_of_what_went_in)
+{
+    rng r = {3};
+    mem_begin(UINT64_C(1) << 30);
+    for (int level = 0; level <= 9; level++) {
+        pd_deflater d = {.compression = PPROFDELTA_GZIP, .level = level};
+        for (int i = 0; i < 12; i++) {
+            size_t len = rng_below(&r, i % 3 ? 1 << 18 : 1 << 20);
+            course c = draw(&r, len, rng_below(&r, 1 << 22));
+            make(&r, len, (unsigned)(i * 9));
+            CHECK(run(&d, &c) == PPROFDELTA_OK);
+            CHECK_MSG(is_member_of(len), "level %d, %zu bytes", level, len);
+        }
+        pd_deflater_fini(&d, &mem);
+    }
+    CHECK(mem.used == 0);
+}
+
+TEST(whoever_helps_it_is_the_same_bytes)
+{
+    rng r = {5};
+    size_t len = 700000, first_len = 0;
+    mem_begin(UINT64_C(1) << 30);
+    make(&r, len, 20);
+    for (int i = 0; i < 12; i++) {
+        pd_deflater d = {.compression = PPROFDELTA_GZIP};
+        course c = draw(&r, len, 2 * len);
+        c.early = 500000;
+        CHECK(run(&d, &c) == PPROFDELTA_OK);
+        if (i == 0)
+            memcpy(back, out.bytes, first_len = out.len);
+        CHECK(out.len == first_len && !memcmp(back, out.bytes, first_len));
+        pd_deflater_fini(&d, &mem);
+    }
+    CHECK(mem.used == 0);
+}
+
+TEST(other_compressions_and_small_ones_are_as_ever)
+{
+    rng r = {7};
+    size_t len = 500000;
+    mem_begin(UINT64_C(1) << 30);
+    make(&r, len, 30);
+    for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_PLAIN; c++)
+        for (int helpers = 0; helpers < 2; helpers++) {
+            pd_deflater d = {.compression = (pprofdelta_compression)c};
+            size_t some = c == PPROFDELTA_GZIP ? 20000 : len;
+            course way = {.len = some, .of = len, .early = some, .helpers = helpers};
+            CHECK(run(&d, &way) == PPROFDELTA_OK);
+            size_t first_len = out.len;
+            memcpy(back, out.bytes, first_len);
+            uint64_t written;
+            pprofdelta_sink sink = {keep, &out};
+            out.len = 0;
+            CHECK(pd_deflate(&d, &mem, in, some, &sink, &written, NULL) == PPROFDELTA_OK);
+            CHECK(out.len == first_len && !memcmp(back, out.bytes, first_len));
+            pd_deflater_fini(&d, &mem);
+        }
+    CHECK(mem.used == 0);
+}
+
+/* Parts that nobody wants any more, and a helper who waits for more. */
+TEST(stopped_and_dropped)
+{
+    rng r = {9};
+    size_t len = 300000;
+    mem_begin(UINT64_C(1) << 30);
+    make(&r, len, 30);
+    for (int way = 0; way < 3; way++) {
+        pd_deflater d = {.compression = PPROFDELTA_GZIP};
+        course c = {.len = len, .of = len, .early = len};
+        pthread_t thread;
+        pd_relay relay = {0};
+        size_t at = 0;
+        CHECK(pd_relay_begin(&relay, &d, &mem, NULL) == PPROFDELTA_OK);
+        pd_relay_measure(&relay, c.of);
+        REQUIRE(pthread_create(&thread, NULL, help, &relay) == 0);
+        if (way)
+            CHECK(give_early(&relay, &c, &at) == PPROFDELTA_OK && at > len / 2);
+        if (way == 2)
+            pd_relay_drop(&relay);
+        else
+            pd_relay_stop(&relay);
+        pthread_join(thread, NULL);
+        pd_relay_end(&relay);
+        pd_deflater_fini(&d, &mem);
+        CHECK(mem.used == 0);
+    }
+}
+
+TEST(a_sink_that_refuses_may_be_followed_by_another)
+{
+    rng r = {11};
+    size_t lens[] = {5000, 400000};
+    mem_begin(UINT64_C(1) << 30);
+    for (size_t i = 0; i < 2; i++) {
+        pd_deflater d = {.compression = PPROFDELTA_GZIP};
+        pd_relay relay = {0};
+        pprofdelta_sink sink = {keep, &out};
+        uint64_t written = 0;
+        make(&r, lens[i], 30);
+        CHECK(pd_relay_begin(&relay, &d, &mem, NULL) == PPROFDELTA_OK);
+        pd_relay_measure(&relay, lens[i]);
+        CHECK(pd_relay_close(&relay, (pd_bytes){in, lens[i]}, NULL) == PPROFDELTA_OK);
+        out.len = 0;
+        out.refuses = true;
+        CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_E_SINK && !written);
+        out.refuses = false;
+        CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_OK);
+        CHECK(written == out.len && is_member_of(lens[i]));
+        pd_relay_end(&relay);
+        pd_deflater_fini(&d, &mem);
+    }
+    CHECK(mem.used == 0);
+}
+
+TEST(failures_leave_nothing)
+{
+    rng r = {13};
+    size_t len = 300000, failures = 0;
+    make(&r, len, 30);
+    for (uint64_t limit = 0;; limit += 20000) {
+        pd_deflater d = {.compression = PPROFDELTA_GZIP};
+        course c = {.len = len, .of = len, .early = len / 2, .helpers = limit % 40000 != 0};
+        mem_begin(limit);
+        pprofdelta_status status = run(&d, &c);
+        pd_deflater_fini(&d, &mem);
+        CHECK(mem.used == 0);
+        if (!status)
+            break;
+        failures++;
+        CHECK(status == PPROFDELTA_E_LIMIT && !out.len);
+    }
+    CHECK(failures > 10 && is_member_of(len));
+}
+
+TEST_MAIN(CASE(one_member_of_what_went_in), CASE(whoever_helps_it_is_the_same_bytes),
+          CASE(other_compressions_and_small_ones_are_as_ever), CASE(stopped_and_dropped),
+          CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(failures_leave_nothing))
