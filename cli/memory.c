@@ -1,5 +1,6 @@
 #include "memory.h"
 
+#include <limits.h>
 #include <malloc.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -8,7 +9,7 @@
 
 /* Blocks that were measured to be worth a call of their own, and mappings worth their price. A file
  * may lie about what it inflates to: it gets no more than so much on trust. */
-enum { MANY_PAGES = 256 << 10, TRUSTED = 64 << 20, MAPPED = 512 << 10 };
+enum { MANY_PAGES = 256 << 10, TRUSTED = 64 << 20, MAPPED = 2 << 20 };
 
 /* Where the kernel cannot do that (before 5.14), every page comes when it is met. */
 void cli_memory_make_ready(void *block, size_t len)
@@ -50,11 +51,13 @@ static void keep_no_memory(void)
 }
 
 /* Two threads at most, for milliseconds: a heap for each would cost more than it saves. It grows in
- * large steps, which are the kernel's promises until they are used. */
+ * large steps, which are the kernel's promises until they are used. What is freed stays, for what
+ * comes next: a page that was there before costs nothing. */
 static void share_one_heap(void)
 {
     mallopt(M_ARENA_MAX, 1);
-    mallopt(M_TOP_PAD, 1 << 20);
+    mallopt(M_TOP_PAD, 4 << 20);
+    mallopt(M_TRIM_THRESHOLD, INT_MAX);
     mallopt(M_MMAP_THRESHOLD, MAPPED);
 }
 #else

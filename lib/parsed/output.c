@@ -42,16 +42,17 @@ static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_err
     return status;
 }
 
-/* How many bytes are handed on at a time. */
-static size_t part_len(pprofdelta *pd)
+/* How many bytes are handed on at a time. A part for the relay has its room from the beginning. */
+static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error *err)
 {
     enum { PART = 256 << 10 };
-    if (pd->cur.is_streamed)
-        return PART;
-    if (!pd_relay_is_begun(&pd->relay))
-        return SIZE_MAX;
+    *part = pd->cur.is_streamed ? PART : SIZE_MAX;
+    if (pd->cur.is_streamed || !pd_relay_is_begun(&pd->relay))
+        return PPROFDELTA_OK;
     pd_relay_measure(&pd->relay, pd->cur.tables.bytes.len);
-    return pd->relay.part_len;
+    *part = pd->relay.part_len;
+    return *part == SIZE_MAX ? PPROFDELTA_OK
+                             : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
 }
 
 /* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
@@ -71,10 +72,12 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
                                        pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    size_t part = part_len(pd);
+    size_t part;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0, 0};
     pprofdelta_status status = pd_look_rewind(pd, cur, err);
+    if (!status)
+        status = measure(pd, &part, err);
     for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
         ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
