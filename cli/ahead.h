@@ -23,8 +23,8 @@ typedef struct cli_ahead {
 /* Where two threads begin to pay, in bytes of file: beside another profile, which takes as long,
  * and beside a state, which does not. */
 typedef enum cli_ahead_least {
-    CLI_AHEAD_OF_PROFILE = 64 << 10,
-    CLI_AHEAD_OF_STATE = 128 << 10
+    CLI_AHEAD_OF_PROFILE = 32 << 10,
+    CLI_AHEAD_OF_STATE = 96 << 10
 } cli_ahead_least;
 
 /* Begins to read the file at path, if that may pay, and tells; the limit of memory tells who asked
