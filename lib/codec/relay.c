@@ -6,8 +6,9 @@
 #include <string.h>
 
 /* A part is that much of what the delta comes of: enough of them to share, and large enough that
- * their beginnings, which can refer to nothing, cost little room. */
-enum { SHARE = 16, SMALLEST = 32 << 10, LARGEST = 512 << 10 };
+ * their beginnings, which can refer to nothing, cost little room. What is left at the end is cut into
+ * pairs, for two threads, from so much on. */
+enum { SHARE = 16, SMALLEST = 96 << 10, LARGEST = 512 << 10, PAIR = 64 << 10 };
 enum { AROUND = PD_MEMBER_HEAD + PD_MEMBER_JOINT + PD_MEMBER_TAIL };
 
 struct pd_relay_part {
@@ -115,12 +116,20 @@ static pprofdelta_status close_whole(pd_relay *r, pd_bytes in, pprofdelta_error 
     return PPROFDELTA_OK;
 }
 
+/* Into how many the last bytes are cut; 0: they are the whole, and stay so. */
+static size_t count_parts(const pd_relay *r, size_t len)
+{
+    size_t pairs = (len / 2 + r->part_len / 2) / r->part_len;
+    if (r->part_len == SIZE_MAX || len < PAIR)
+        return r->given ? 1 : 0;
+    return pairs ? 2 * pairs : 2;
+}
+
 pprofdelta_status pd_relay_close(pd_relay *r, pd_bytes in, pprofdelta_error *err)
 {
-    size_t pairs = (in.len / 2 + r->part_len / 2) / r->part_len, parts = 2 * pairs, at = 0;
-    if (!r->given && !parts)
+    size_t parts = count_parts(r, in.len), at = 0;
+    if (!parts)
         return close_whole(r, in, err);
-    parts = parts ? parts : 1;
     if (!pd_deflate_has_gzip(r->deflater))
         return pd_deflate_fail("no memory for a gzip compressor", err);
     r->own.gzip = r->deflater->gzip;
