@@ -13,14 +13,24 @@
  * other architectures. */
 #if defined(__x86_64__)
 #define PD_HAS_AVX512_FILES 1
+#ifdef CPU_FEATURE_ACTIVE
+/* glibc's own macro for this shifts a bit into a sign. */
+static inline bool pd_is_active(unsigned feature)
+{
+    enum { REGISTER = 32, LEAF = 4 * REGISTER };
+    const struct cpuid_feature *leaf = __x86_get_cpuid_feature_leaf(feature / LEAF);
+    return leaf->active_array[feature % LEAF / REGISTER] >> feature % REGISTER & 1;
+}
+#endif
+
 static inline bool pd_has_avx512(void)
 {
 #ifdef CPU_FEATURE_ACTIVE
     /* The C library knows already. The compiler's way asks the processor again, twelve times before
-     * main; in a virtual machine each is a way out of it, of ten microseconds and more. */
-    return CPU_FEATURE_ACTIVE(AVX512F) && CPU_FEATURE_ACTIVE(AVX512BW) &&
-           CPU_FEATURE_ACTIVE(AVX512DQ) && CPU_FEATURE_ACTIVE(AVX512VL) &&
-           CPU_FEATURE_ACTIVE(AVX512_VBMI2) && CPU_FEATURE_ACTIVE(BMI2);
+     * main; in a virtual machine each is a way out of it, of some microseconds. */
+    return pd_is_active(x86_cpu_AVX512F) && pd_is_active(x86_cpu_AVX512BW) &&
+           pd_is_active(x86_cpu_AVX512DQ) && pd_is_active(x86_cpu_AVX512VL) &&
+           pd_is_active(x86_cpu_AVX512_VBMI2) && pd_is_active(x86_cpu_BMI2);
 #else
     return __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512bw") &&
            __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512vl") &&

@@ -72,7 +72,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
                                        pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    size_t part;
+    size_t part = SIZE_MAX;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0, 0};
     pprofdelta_status status = pd_look_rewind(pd, cur, err);
