@@ -88,6 +88,7 @@ class Bench:
         self.shared = shared  # a folder in memory, if there is one: what the disk costs is nobody's
         self.pprofdelta = os.path.join(self.build, "cli", "pprofdelta")
         self.peers = os.path.join(self.build, "peers")
+        self.go_pprof = []  # the command
         self.no_peers = self.build_peers()
 
     def own(self, name):
@@ -117,6 +118,8 @@ class Bench:
         try:
             run(["go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-checklinkname=0",
                  "-o", self.peers + "/", "./..."], os.path.join(TREE, "tests", "peers"))
+            # The program itself: go only builds it, and waits.
+            self.go_pprof = [run(["go", "tool", "-n", "pprof"]).strip()]
         except Trouble as trouble:
             return f"they cannot be built: {str(trouble).strip().splitlines()[-1]}"
         finally:
@@ -265,8 +268,8 @@ def end_to_end(bench, pair):
             Tool("fastdelta", [bench.peer("fastdelta"), "-kind", pair.kind, *looks, outputs[1]],
                  outputs[1]),
             Tool("google/pprof", [bench.peer("merge"), *looks, outputs[2]], outputs[2]),
-            Tool("go tool pprof -base", ["go", "tool", "pprof", "-proto", "-output", outputs[3],
-                                         "-base", *looks], outputs[3])]
+            Tool("go tool pprof -base", [*bench.go_pprof, "-proto", "-output", outputs[3], "-base",
+                                         *looks], outputs[3])]
     tools.append(with_state(bench, pair))
     if shutil.which("igzip"):
         tools.append(Tool("igzip -dc of both", ["igzip", "-dc", *looks]))
