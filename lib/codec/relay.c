@@ -64,6 +64,12 @@ static pprofdelta_status begin_part(pd_relay *r, pd_relay_part *part, pd_bytes i
     return pd_mem_reserve(r->mem, &part->out, &part->room, bound + AROUND, 1, err);
 }
 
+static void release_part(pd_relay *r, pd_relay_part *part)
+{
+    pd_buffer_release(r->mem, &part->kept);
+    pd_mem_release(r->mem, &part->out, &part->room, 1);
+}
+
 static void count(pd_relay *r, pd_bytes in)
 {
     r->crc = libdeflate_crc32(r->crc, in.ptr, in.len);
@@ -134,17 +140,17 @@ pprofdelta_status pd_relay_close(pd_relay *r, pd_bytes in, pprofdelta_error *err
         return pd_deflate_fail("no memory for a gzip compressor", err);
     r->own.gzip = r->deflater->gzip;
     pprofdelta_status status = reserve(r, parts, err);
-    for (size_t i = 0; i < parts && !status; i++) {
-        size_t len = (in.len - at) / (parts - i);
-        status = begin_part(r, &r->parts[r->given + i], (pd_bytes){in.ptr + at, len}, err);
+    size_t begun = 0;
+    for (; begun < parts && !status; begun++) {
+        size_t len = (in.len - at) / (parts - begun);
+        status = begin_part(r, &r->parts[r->given + begun], (pd_bytes){in.ptr + at, len}, err);
         at += len;
-        if (status)
-            while (i--)
-                pd_mem_release(r->mem, &r->parts[r->given + i].out, &r->parts[r->given + i].room,
-                               1);
     }
-    if (status)
+    if (status) {
+        while (begun)
+            release_part(r, &r->parts[r->given + --begun]);
         return status;
+    }
     count(r, in);
     close_with(r, parts, false);
     return PPROFDELTA_OK;
@@ -201,7 +207,8 @@ static void make_next(pd_relay *r, const pd_relay_tools *tools)
     pd_monitor_tell(&r->monitor);
 }
 
-/* Inside the monitor: is there a part for a helper, who has or gets what it takes? */
+/* Inside the monitor: has a helper what the next part takes, or can it be had? If not, the part is
+ * the writer's. */
 static bool can_help(pd_relay *r)
 {
     if (!r->is_whole && !r->helpers.gzip)
@@ -320,10 +327,8 @@ void pd_relay_end(pd_relay *r)
 {
     if (!pd_relay_is_begun(r))
         return;
-    for (size_t i = 0; i < r->given; i++) {
-        pd_buffer_release(r->mem, &r->parts[i].kept);
-        pd_mem_release(r->mem, &r->parts[i].out, &r->parts[i].room, 1);
-    }
+    for (size_t i = 0; i < r->given; i++)
+        release_part(r, &r->parts[i]);
     pd_mem_release(r->mem, &r->parts, &r->cap, sizeof *r->parts);
     release_check(r, &r->own.check);
     release_check(r, &r->helpers.check);
