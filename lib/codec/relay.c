@@ -216,6 +216,22 @@ static bool can_help(pd_relay *r)
     return r->is_whole || r->helpers.gzip;
 }
 
+/* Inside the monitor: takes parts until there will be no more. */
+static void help(pd_relay *r)
+{
+    for (;;) {
+        if (r->taken == r->given) {
+            if (r->is_closed || r->is_stopped)
+                return;
+            pd_monitor_wait(&r->monitor);
+        } else if (can_help(r)) {
+            make_next(r, &r->helpers);
+        } else {
+            return;
+        }
+    }
+}
+
 void pd_relay_warm(pd_relay *r)
 {
     if (r->deflater->compression != PPROFDELTA_GZIP)
@@ -234,18 +250,11 @@ void pd_relay_warm(pd_relay *r)
 void pd_relay_help(pd_relay *r)
 {
     pd_monitor_enter(&r->monitor);
-    bool is_helper = !r->has_helper;
-    r->has_helper |= is_helper;
-    while (is_helper) {
-        if (r->taken < r->given && can_help(r))
-            make_next(r, &r->helpers);
-        else if (r->taken < r->given || r->is_closed || r->is_stopped)
-            break;
-        else
-            pd_monitor_wait(&r->monitor);
-    }
-    if (is_helper)
+    if (!r->has_helper) {
+        r->has_helper = true;
+        help(r);
         r->has_helper = false;
+    }
     pd_monitor_leave(&r->monitor);
 }
 

@@ -80,7 +80,7 @@ void pd_relay_stop(pd_relay *relay);
 void pd_relay_drop(pd_relay *relay);
 
 /* Compresses what is left and hands the member to the sink, a part at a time. It may come again,
- * with another sink. */
+ * with another sink, which gets all of it. */
 pprofdelta_status pd_relay_finish(pd_relay *relay, const pprofdelta_sink *sink, uint64_t *written,
                                   pprofdelta_error *err);
 

@@ -389,8 +389,9 @@ PPROFDELTA_API int pprofdelta_pack_is_large(const pprofdelta_pack *pack);
 PPROFDELTA_API void pprofdelta_pack_help(pprofdelta_pack *pack);
 
 /* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len.
- * A sink that refuses may be followed by another. A large delta is the same profile as from
- * pprofdelta_window, and always the same bytes, but a few more. */
+ * A sink that refuses, perhaps in the middle, may be followed by another, which gets all of it. A
+ * large delta is the same profile as from pprofdelta_window, and always the same bytes, but a few
+ * more. */
 PPROFDELTA_API pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *pack,
                                                         const pprofdelta_sink *sink,
                                                         pprofdelta_report *report,

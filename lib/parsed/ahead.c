@@ -206,6 +206,6 @@ void pprofdelta_ahead_free(pprofdelta_ahead *a)
     pd_monitor_fini(&a->monitor);
     pd->mem.limit += a->mem.limit;
     pd->ahead = NULL;
-    pd_relay_leave(pd);
+    pd_pack_leave(pd);
     pd_mem_release(&pd->mem, &a, &one, sizeof *a);
 }

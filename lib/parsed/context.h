@@ -9,8 +9,8 @@
 #define PD_PARSED_CONTEXT_H
 
 #include "codec/deflate.h"
-#include "codec/relay.h"
 #include "codec/inflate.h"
+#include "codec/relay.h"
 #include "delta/reset.h"
 #include "delta/state.h"
 #include "delta/tally.h"
@@ -136,7 +136,7 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
 /* pack.c: where it cannot begin, the window that has just been made is abandoned; and the relay ends
  * when neither ahead nor pack is left. */
 pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelta_error *err);
-void pd_relay_leave(pprofdelta *pd);
+void pd_pack_leave(pprofdelta *pd);
 
 /* ahead.c: the context's look becomes the ahead's. */
 void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *ahead);

@@ -5,8 +5,8 @@
  *     the window    gives parts; what is left is given here, when it is made
  *     pack_free, ahead_free     whichever is last ends it
  *
- * Most memory is taken at the beginning, so that the context may be used meanwhile for what leaves
- * its writer and its deflater alone. */
+ * All memory is taken before the pack is handed out, so that the context may be used meanwhile for
+ * what leaves its writer and its deflater alone. */
 #include "parsed/context.h"
 
 struct pprofdelta_pack {
@@ -14,7 +14,7 @@ struct pprofdelta_pack {
     bool is_done; /* the bounded way has compressed it already */
 };
 
-void pd_relay_leave(pprofdelta *pd)
+void pd_pack_leave(pprofdelta *pd)
 {
     if (!pd->ahead && !pd->pack)
         pd_relay_end(&pd->relay);
@@ -56,7 +56,7 @@ pprofdelta_status pprofdelta_pack_window(pprofdelta *pd, const void *bytes, size
     if (!status)
         status = pd_pack_begin(pd, out, err);
     if (status)
-        pd_relay_leave(pd);
+        pd_pack_leave(pd);
     else if (report)
         *report = told;
     return status;
@@ -95,6 +95,6 @@ void pprofdelta_pack_free(pprofdelta_pack *p)
     size_t one = 1;
     pd_relay_drop(&pd->relay);
     pd->pack = NULL;
-    pd_relay_leave(pd);
+    pd_pack_leave(pd);
     pd_mem_release(&pd->mem, &p, &one, sizeof *p);
 }

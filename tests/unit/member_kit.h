@@ -14,12 +14,15 @@ typedef struct kept {
     uint8_t bytes[LONGEST + (1 << 16)];
     size_t len;
     bool refuses;
+    size_t most; /* calls that it takes before it refuses, or 0 */
+    size_t calls;
 } kept;
 
 static int keep(void *cookie, const void *data, size_t len)
 {
     kept *k = cookie;
-    if (k->refuses || len > sizeof k->bytes - k->len)
+    k->calls++;
+    if (k->refuses || (k->most && k->calls > k->most) || len > sizeof k->bytes - k->len)
         return -1;
     memcpy(k->bytes + k->len, data, len);
     k->len += len;

@@ -212,7 +212,12 @@ TEST(a_sink_that_refuses_may_be_followed_by_another)
         out.refuses = true;
         CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_E_SINK && !written);
         out.refuses = false;
+        out.calls = out.len = 0;
+        out.most = i; /* of several parts it takes the first */
+        CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == (i ? PPROFDELTA_E_SINK : 0));
+        out.calls = out.len = out.most = 0;
         CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_OK);
+        CHECK(i == 0 || out.calls > 1);
         CHECK(written == out.len && is_member_of(lens[i]));
         pd_relay_end(&relay);
         pd_deflater_fini(&d, &mem);
