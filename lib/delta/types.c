@@ -7,15 +7,14 @@ static bool equals(pd_bytes s, const char *text, size_t len)
     return s.len == len && (!len || memcmp(s.ptr, text, len) == 0);
 }
 
-/* Does "type" or "type/unit" name it? A type whose own name has a slash is named by its whole. */
+/* Does "type" or "type/unit" name it? Either may have slashes of its own. */
 static bool rule_names(const char *rule, const pd_type_name *name)
 {
-    size_t len = strlen(rule);
+    size_t len = strlen(rule), type_len = name->type.len;
     if (equals(name->type, rule, len))
         return true;
-    const char *slash = strrchr(rule, '/');
-    return slash && equals(name->type, rule, (size_t)(slash - rule)) &&
-           equals(name->unit, slash + 1, strlen(slash + 1));
+    return len > type_len && rule[type_len] == '/' && equals(name->type, rule, type_len) &&
+           equals(name->unit, rule + type_len + 1, len - type_len - 1);
 }
 
 /* Type names for a message: "a/b, c/d", ending in "..." where they do not fit. */

@@ -123,6 +123,22 @@ TEST(the_callers_rules_come_on_top)
     end(&k);
 }
 
+TEST(a_rule_names_a_unit_with_a_slash)
+{
+    kit k;
+    begin(&k);
+    pd_type_name names[] = {type("sent", "bytes/s"), type("sent", "bytes"), type("a/b", "c/d"),
+                            type("sen", "t/bytes/s")};
+    REQUIRE(classify(&k, names, 4, "sent/bytes/s", NULL) == PPROFDELTA_OK);
+    CHECK(names[0].is_counter && !names[1].is_counter && !names[2].is_counter);
+    CHECK(!names[3].is_counter);
+    REQUIRE(classify(&k, names, 4, "a/b/c/d", NULL) == PPROFDELTA_OK);
+    CHECK(!names[0].is_counter && names[2].is_counter);
+    CHECK(classify(&k, names, 4, "sent/bytes/", NULL) == PPROFDELTA_E_MISMATCH);
+    CHECK(classify(&k, names, 4, "sent/", NULL) == PPROFDELTA_E_MISMATCH);
+    end(&k);
+}
+
 TEST(several_rules_are_all_applied)
 {
     kit k;
@@ -353,8 +369,8 @@ TEST(every_allocation_may_fail)
 }
 
 TEST_MAIN(CASE(what_is_a_counter_by_itself), CASE(the_callers_rules_come_on_top),
-          CASE(several_rules_are_all_applied), CASE(a_rule_for_nothing_is_refused),
-          CASE(without_a_counter_there_is_nothing_to_subtract), CASE(a_schema_puts_counters_first),
-          CASE(columns_are_found_by_name_in_any_order),
+          CASE(a_rule_names_a_unit_with_a_slash), CASE(several_rules_are_all_applied),
+          CASE(a_rule_for_nothing_is_refused), CASE(without_a_counter_there_is_nothing_to_subtract),
+          CASE(a_schema_puts_counters_first), CASE(columns_are_found_by_name_in_any_order),
           CASE(other_sets_are_refused_and_both_are_printed), CASE(long_names_are_cut_in_messages),
           CASE(every_allocation_may_fail))
