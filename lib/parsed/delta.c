@@ -116,6 +116,16 @@ static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
                    "one is a heap profile in text form, with raw counts, and the other is not");
 }
 
+/* That cur lacks a counter which prev has is a matter of both: their types are told, then. */
+static pprofdelta_status classify_cur(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_look_classify(pd, cur, err), match = PPROFDELTA_OK;
+    if (status == PPROFDELTA_E_MISMATCH && pd->has_base && !cur->dump.has_no_sums)
+        match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
+    return match ? match : status;
+}
+
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pprofdelta_error *err)
 {
@@ -126,7 +136,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
     else
         status = pd_look_parse(pd, cur, source->bytes, source->len, false, err);
     if (!status)
-        status = pd_look_classify(pd, cur, err);
+        status = classify_cur(pd, err);
     size_t types = cur->tables.types_len;
     if (!status && !pd->has_base) {
         status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);

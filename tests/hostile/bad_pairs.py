@@ -38,6 +38,9 @@ def make(corpus):
                         ("gauges-only", HEAP[2:])):
         file = accept(f"{name}.pb", profile(types=types))
         refuse_pair(file, file, no_counter(types), about=file, hint=hint)
+        refuse_pair(good, file, differ(heap, ", ".join(types)))
+    refuse_pair("cpu.pb", good, differ("cpu/nanoseconds, samples/count", heap),
+                options=["-c", "cpu"])
     refuse_pair("cpu.pb", "cpu.pb", 'sample_type: no value type is named "cpu_time"; there are: '
                 "samples/count, cpu/nanoseconds", about="cpu.pb", options=["-c", "cpu_time"])
     longest = ["goroutine/nanoseconds"] * 64
