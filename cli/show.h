@@ -30,8 +30,9 @@ typedef struct cli_profile {
     pprofdelta *context; /* owns what was inflated */
     pprofdelta_census census;
     Pd__View__Profile *view;
-    uint64_t memory_left; /* for the view */
-    bool is_over_limit;   /* it did not suffice */
+    uint64_t memory_left;  /* for the view */
+    bool is_over_limit;    /* it did not suffice, */
+    bool is_out_of_memory; /* or the system had none */
     cli_ids locations, functions, mappings;
 } cli_profile;
 

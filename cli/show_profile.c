@@ -23,6 +23,8 @@ static void *take(void *cookie, size_t size)
     void *ptr = malloc(size);
     if (ptr)
         profile->memory_left -= size;
+    else
+        profile->is_out_of_memory = true;
     return ptr;
 }
 
@@ -75,17 +77,29 @@ static int index_ids(cli_profile *profile)
     return CLI_DONE;
 }
 
+/* The message view takes no tag or length of more than five bytes, padding included, and no field
+ * above 2 GiB; the library takes both. */
+static int refuse(const cli_profile *profile)
+{
+    const char *name = profile->input.name;
+    if (profile->is_out_of_memory)
+        return cli_system_error(name, "show", ENOMEM);
+    if (!profile->is_over_limit) {
+        cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
+                  "than 2 GiB",
+                  name);
+        return CLI_FAILED;
+    }
+    cli_error("%s: takes more memory to show than the limit", name);
+    cli_hint("--max-memory=SIZE raises the limit");
+    return CLI_FAILED;
+}
+
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
     ProtobufCAllocator allocator = {take, give, profile};
     profile->view = pd__view__profile__unpack(&allocator, len, bytes);
-    if (profile->view)
-        return index_ids(profile);
-    if (!profile->is_over_limit)
-        return cli_system_error(profile->input.name, "show", ENOMEM);
-    cli_error("%s: takes more memory to show than the limit", profile->input.name);
-    cli_hint("--max-memory=SIZE raises the limit");
-    return CLI_FAILED;
+    return profile->view ? index_ids(profile) : refuse(profile);
 }
 
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)

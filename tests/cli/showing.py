@@ -297,6 +297,17 @@ def test_bad_profiles_are_placed(t):
         t.equal(result.out, b"")
 
 
+def test_what_the_view_cannot_take_is_no_lack_of_memory(t):
+    padded = b"\xfa\x86\x80\x80\x80\x80\x00\x00"  # a tag of seven bytes, and a length
+    t.write("padded", cur() + padded)
+    t.succeeds("check", "padded")
+    for form in ((), ("--raw",), ("--json",), ("--folded",)):
+        result = t.fails(1, "show", "padded", *form)
+        t.equal(result.err, "pprofdelta: padded: cannot show: a tag or a length takes more than "
+                "5 bytes, or a field more than 2 GiB\n")
+        t.equal(result.out, b"")
+
+
 def test_all_types_are_there(t):
     t.write("cur", cur())
     for kind in HEAP:
