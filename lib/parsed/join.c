@@ -16,11 +16,17 @@ static bool is_beginning(const pprofdelta_stamp *stamp)
     return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
 }
 
+/* The first window of a state that was told to begin with nothing: it begins where it ends. */
+static bool is_blank(const pprofdelta_stamp *stamp)
+{
+    return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
+}
+
 /* The same window, sent more than once: after a failure, or after a success nobody heard of. */
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                     pprofdelta_joint *joint, pprofdelta_error *err)
 {
-    if (next->from_nanos != last->from_nanos)
+    if (next->from_nanos != last->from_nanos && !(is_blank(last) && is_blank(next)))
         return REFUSE("there are two windows %" PRIu64
                       " that do not begin at the same time (%" PRId64 " and %" PRId64
                       "): they come from two states",

@@ -121,6 +121,25 @@ def test_of_equal_sequence_the_last_counts(t):
     t.equal(something(result.out), something(t.load("look.4")))
 
 
+def test_a_first_window_of_nothing_that_was_sent_again(t):
+    """With --first=zero it begins where it ends, which is later each time that it is sent."""
+    film(t, 4)
+    os.unlink(t.path("s"))
+    for n in (1, 2):
+        t.fails(4, "--state", "s", f"look.{n}", "--first=zero", "--", "sh", "-c",
+                f"cat >zero.{n}; exit 1", manners=False)
+    t.succeeds("--state", "s", "look.3", "--first=zero", "-o", "zero.3")
+    t.succeeds("--state", "s", "look.4", "-o", "then.4")
+    alone = something(t.succeeds("sum", "zero.3", "then.4").out)
+    result = t.succeeds("sum", "zero.1", "zero.2", "zero.3", "then.4")
+    t.contains(result.err, "note: zero.3: is the same window as zero.2, sent again; this one counts")
+    t.equal(something(result.out), alone)
+    result = t.succeeds("sum", "zero.3", "zero.1", "then.4")
+    t.contains(result.err, "note: zero.1: is the same window as zero.3 and ends earlier")
+    t.equal(something(result.out), alone)
+    t.fails(1, "sum", "zero.1", "delta.1")
+
+
 def test_a_restart_begins_a_life(t):
     film(t, 7, reborn=5)
     t.equal(something(t.succeeds("sum", *deltas(1, 4)).out), something(t.load("look.4")))
