@@ -101,6 +101,29 @@ int cli_output_prepare(cli_output *out, const char *path)
     return out->target ? CLI_DONE : cli_system_error(path, "write", errno);
 }
 
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool are_in_one_folder(const char *path, const char *other)
+{
+    struct stat st, other_st;
+    char *folder = cli_temporary_folder(path), *other_folder = cli_temporary_folder(other);
+    bool are = folder && other_folder && !stat(folder, &st) && !stat(other_folder, &other_st) &&
+               st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
+    free(folder);
+    free(other_folder);
+    return are;
+}
+
+bool cli_output_replaces(const cli_output *out, const char *path)
+{
+    return out->kind == CLI_OUTPUT_REPLACE && !strcmp(last_name(out->target), last_name(path)) &&
+           are_in_one_folder(out->target, path);
+}
+
 /* Opens before the first byte. Returns 0, or -1 with out->failure set. */
 static int open_output(cli_output *out)
 {

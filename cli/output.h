@@ -36,6 +36,9 @@ typedef struct cli_output {
  * returns an exit code. *out is to be closed whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
+/* Would OUT take the place of the file at path, be that there already or not? */
+bool cli_output_replaces(const cli_output *out, const char *path);
+
 /* The library's way in. A failure is printed at once and kept in out->failure. */
 pprofdelta_sink cli_output_sink(cli_output *out);
 

@@ -162,6 +162,8 @@ static int perform(run *r)
     int code;
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
+    if (cli_output_replaces(&r->output, o->state))
+        return cli_usage("-o and --state name the same file, which cannot be both");
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
     if ((code = new_context(r)) || (code = read_cur(r)) ||

@@ -5,6 +5,7 @@ import re
 
 from samples import DELTA, pair
 from pb import read
+from windows import begun, stands
 
 # Every way to get it wrong, with something that the message must say.
 WRONG = [
@@ -223,3 +224,18 @@ def test_abbreviated_options(t):
     prev, cur = pair(t)
     delta_of(t, prev, cur, "--no-s")
     delta_of(t, prev, cur, "--comp=none")
+
+
+def test_the_output_is_not_the_state(t):
+    """Either would throw the other away."""
+    one, two_, _ = begun(t)
+    before = t.load("s")
+    os.mkdir(t.path("folder"))
+    os.symlink("../s", t.path("folder/link"))
+    for out in ("s", "./s", "folder/../s", t.path("s"), "folder/link"):
+        result = t.fails(2, "--state", "s", two_, "-o", out)
+        t.contains(result.err, "-o and --state name the same file")
+        stands(t, before, out)
+    t.fails(2, "--state", "new", one, "-o", "./new")
+    t.check(not os.path.exists(t.path("new")), "there is a file")
+    t.succeeds("--state", "s", two_, "-o", "folder/s")
