@@ -237,7 +237,7 @@ static int run(const cli_upload *upload, cradle *c, int report[2], int *interrup
     report[1] = -1;
     int code;
     if (child < 0) {
-        code = cli_system_error(upload->argv[0], "be run", error);
+        code = not_run(upload->argv[0], error);
     } else {
         setpgid(child, child); /* whoever comes first */
         error = started(report[0]);
@@ -262,7 +262,7 @@ int cli_upload_run(const cli_upload *upload)
     if (pipe2(report, O_CLOEXEC)) {
         int error = errno;
         close(c.input);
-        return cli_system_error(upload->argv[0], "be run", error);
+        return not_run(upload->argv[0], error);
     }
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     sigaction(SIGCHLD, &standard, &before); /* ignored, it would take the exit status away */

@@ -1,6 +1,7 @@
 """-- UPLOADER: what it is given, and what each of its ends means."""
 
 import os
+import resource
 import time
 
 from pb import gz, read
@@ -91,6 +92,21 @@ def test_failures_move_nothing(t):
     t.succeeds("--state", "s", "two", *sh("cat >got"))
     t.equal(window_of(t, t.load("got"))["seq"], "2")
     t.equal(read(t.load("got")).values(), DELTA)
+
+
+def test_no_room_to_run_it(t):
+    """Descriptors are few enough, somewhere, for all but the uploader."""
+    before = begun(t)
+    ends = {}
+    for most in range(4, 32):
+        result = t.run("--state", "s", "two", "--", "sh", "-c", "exit 9", preexec_fn=lambda n=most:
+                       resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
+        said = [text for text in ("cannot be run", "exit status 9") if text in result.err]
+        ends.setdefault(said[0] if said else "", set()).add(result.code)
+        t.equal(t.load("s"), before, f"{most} descriptors")
+        t.equal(t.litter(), [])
+    t.equal(ends.get("cannot be run"), {4})
+    t.equal(ends.get("exit status 9"), {4})
 
 
 def test_the_first_window_that_fails_leaves_no_state(t):
