@@ -2,14 +2,15 @@
  *
  * The operators of the C++ runtime call malloc and free, which are ours; here they skip that
  * runtime and do so at once. But an allocator may bring its own operators (jemalloc and tcmalloc
- * do), which never come by malloc: those are called as they are, with a tick in front. Operators of
- * anybody else in a shared library (a pool, a checker) are left entirely alone, as are those that a
- * program defines itself, since its definitions come before ours.
+ * do), which never come by malloc: those are called as they are, with a tick in front. Where anybody
+ * else has one of them (the program itself, a pool or a checker in a shared library), or where malloc
+ * is not ours, all are left entirely alone: the runtime's own lead to those that were replaced.
  *
  * The names are those of the common C++ ABI, so that no C++ is needed here: "nw" and "na" are new
  * and new[], "dl" and "da" delete and delete[]; "m" is size_t, "St11align_val_t" an alignment, and
  * "RKSt9nothrow_t" asks for NULL instead of an exception. */
 #include "agent/agent.h"
+#include "agent/life.h"
 #include "agent/real.h"
 #include "agent/sample.h"
 
@@ -56,9 +57,20 @@ static bool is_runtime(const char *object)
     return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0;
 }
 
+/* The program's own definitions come before ours. */
+static bool is_replaced(const char *name)
+{
+    Dl_info first_info, own_info;
+    void *first = dlsym(RTLD_DEFAULT, name);
+    return first && dladdr(first, &first_info) && dladdr(&owner_now, &own_info) &&
+           first_info.dli_fbase != own_info.dli_fbase;
+}
+
 static owner owner_of(const char *name)
 {
     Dl_info operator_info, malloc_info;
+    if (is_replaced(name))
+        return STRANGER;
     void *found = behind(name), *allocator = NULL;
     memcpy(&allocator, &pd_real.malloc, sizeof allocator);
     if (!found || !dladdr(found, &operator_info) || is_runtime(operator_info.dli_fname))
@@ -68,13 +80,44 @@ static owner owner_of(const char *name)
     return STRANGER;
 }
 
+/* Mostly a new and a delete of one kind are replaced, the plain or the aligned ones, say, and the
+ * runtime's others lead there: what such a new gave must come to such a delete. */
+static bool has_other_owner(owner of_plain)
+{
+    static const char *const others[] = {"_Znam",
+                                         "_ZnwmRKSt9nothrow_t",
+                                         "_ZnamRKSt9nothrow_t",
+                                         "_ZnwmSt11align_val_t",
+                                         "_ZnamSt11align_val_t",
+                                         "_ZnwmSt11align_val_tRKSt9nothrow_t",
+                                         "_ZnamSt11align_val_tRKSt9nothrow_t",
+                                         "_ZdaPv",
+                                         "_ZdlPvm",
+                                         "_ZdaPvm",
+                                         "_ZdlPvRKSt9nothrow_t",
+                                         "_ZdaPvRKSt9nothrow_t",
+                                         "_ZdlPvSt11align_val_t",
+                                         "_ZdaPvSt11align_val_t",
+                                         "_ZdlPvmSt11align_val_t",
+                                         "_ZdaPvmSt11align_val_t",
+                                         "_ZdlPvSt11align_val_tRKSt9nothrow_t",
+                                         "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
+        owner other = owner_of(others[i]);
+        if (other != of_plain && other != RUNTIME) /* an old allocator lacks the aligned ones */
+            return true;
+    }
+    return false;
+}
+
 static owner find_owner(void)
 {
     pd_real_find();
     owner of_new = owner_of("_Znwm"), of_delete = owner_of("_ZdlPv");
-    owner both = of_new == of_delete ? of_new : STRANGER;
-    atomic_store(&owner_now, (int)both);
-    return both;
+    bool is_one = pd_agent_is_first() && of_new == of_delete && !has_other_owner(of_new);
+    owner all = is_one ? of_new : STRANGER;
+    atomic_store(&owner_now, (int)all);
+    return all;
 }
 
 static inline owner the_owner(void)

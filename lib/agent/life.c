@@ -157,9 +157,9 @@ static void step_aside(const char *why)
     pd_say(PD_TOPIC_ASIDE, &text);
 }
 
-/* Is the malloc that the program calls the agent's? Addresses do not tell (an executable may have
- * an address of its own for what it calls elsewhere): a call does, since ours ticks. */
-static bool is_first(void)
+/* Addresses do not tell (an executable may have an address of its own for what it calls elsewhere):
+ * a call does, since ours ticks. */
+bool pd_agent_is_first(void)
 {
     void *(*volatile allocate)(size_t) = NULL;
     void (*volatile release)(void *) = NULL;
@@ -242,7 +242,7 @@ __attribute__((constructor)) static void begin(void)
         step_aside("it runs with other rights than its user (setuid, setgid or capabilities)");
     else if (wrong)
         step_aside(wrong);
-    else if (!is_first())
+    else if (!pd_agent_is_first())
         step_aside("the program brings its own malloc, before which the agent cannot stand");
     else
         begin_tracking();

@@ -7,6 +7,9 @@
 /* Has it not begun yet? Until its constructor has run, nothing is known. */
 bool pd_agent_is_coming(void);
 
+/* Is the malloc that the program calls the agent's? */
+bool pd_agent_is_first(void);
+
 /* The process is about to end: writes the last window, if this is the process that the agent speaks
  * of, and nobody has done so. It waits for the agent's thread, but not for long. */
 void pd_agent_end(void);

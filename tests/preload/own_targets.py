@@ -159,6 +159,14 @@ def test_manners(t):
     t.check(len(checked(t, t.path("out"))) >= 1, "nothing was recorded")
 
 
+def test_replaced_operators(t):
+    """A program's own new and delete, or a library's for what is aligned alone: each gets back what
+    it gave."""
+    for name, blocks in (("replaced", b"3, then 0\n"), ("operators", b"2, then 0\n")):
+        ran = quiet(t, same(t, target(t, name), options=[EVERYTHING], code=0))
+        t.equal(ran.out, blocks, name)
+
+
 def test_own_malloc(t):
     ran = same(t, target(t, "ownmalloc"))
     t.equal(len(ran.noise), 1, "messages")
