@@ -2,6 +2,7 @@
 #include "agent/life.h"
 
 #include "agent/agent.h"
+#include "agent/loader.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
 #include "agent/say.h"
@@ -78,6 +79,7 @@ static void after_fork_in_child(void)
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
     pd_thread_forget();
+    pd_loader_forget();
     pd_window_forget();
     pd_unloaded_forget_lock();
     pd_symbols_abandon();

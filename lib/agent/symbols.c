@@ -6,6 +6,7 @@
 #include "agent/symbols.h"
 
 #include "agent/elf_file.h"
+#include "agent/loader.h"
 
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -90,7 +91,7 @@ size_t pd_symbols_name(void *cookie, uint64_t address, pprofdelta_heap_frame *fr
 {
     (void)cookie;
     enum { LONGEST = 4096 };
-    if (!prepare() || !cap || !address)
+    if (!pd_loader_answers(0) || !prepare() || !cap || !address)
         return 0;
     name *slot = slot_of(address);
     if (!slot->address) {

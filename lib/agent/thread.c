@@ -2,6 +2,7 @@
 #include "agent/thread.h"
 
 #include "agent/agent.h"
+#include "agent/loader.h"
 #include "agent/say.h"
 #include "agent/self.h"
 #include "agent/top.h"
@@ -73,6 +74,7 @@ static void *run(void *unused)
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
     if (syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0)
         pd_say_from_elsewhere();
+    pd_loader_ask();
     for (uint64_t deadline = clock_now() + interval;;) {
         unsigned asked = await_request(deadline);
         if (asked & PD_REQUEST_STOP)
@@ -121,9 +123,11 @@ static void start(void)
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_compare_exchange_strong(&state, &none, RUNNING))
         return;
+    pd_loader_expect(true);
     int error = create();
     if (!error)
         return;
+    pd_loader_expect(false);
     atomic_store(&state, FAILED);
     pd_text text = {.len = 0};
     pd_text_add(&text, "no thread could be started, so only one profile is written, at the end: ");
@@ -156,7 +160,9 @@ void pd_thread_sampled(uint64_t n)
 
 bool pd_thread_stop(unsigned milliseconds)
 {
-    if (atomic_load(&state) != RUNNING)
+    enum { FOR_LOADER = 300 };
+    /* As long as it waits for the loader, it writes nothing. */
+    if (atomic_load(&state) != RUNNING || !pd_loader_answers(FOR_LOADER))
         return true;
     pd_thread_ask(PD_REQUEST_STOP);
     uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);

@@ -25,8 +25,8 @@ void pd_thread_sampled(uint64_t n);
 /* Safe in signal handlers. */
 void pd_thread_ask(pd_request request);
 
-/* Ends the thread and waits for it, but not longer than so many milliseconds. True: none is
- * left. */
+/* Ends the thread and waits for it, but not longer than so many milliseconds. True: none is left
+ * that might write. */
 bool pd_thread_stop(unsigned milliseconds);
 
 /* In the child of a fork: there is none. */

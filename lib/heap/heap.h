@@ -149,7 +149,7 @@ void pd_press_fini(pprofdelta_heap *heap);
 
 /* write.c: the batch as a raw profile, owned by the press. With exporting held. */
 pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
-                                   uint64_t loads, pd_bytes *out, pprofdelta_error *err);
+                                   pd_bytes *out, pprofdelta_error *err);
 void pd_press_release_known(pd_heap_press *press);
 
 #endif

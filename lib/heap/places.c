@@ -10,7 +10,10 @@ static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
     return 1; /* one is enough: these are the same for all */
 }
 
-uint64_t pd_places_loads(void)
+/* What the loader has loaded and unloaded so far; 0 where it does not tell. Asking takes a lock of
+ * the loader's, and a fork copies it as it is: of the parent's other threads, one may have held it,
+ * which is not there to give it back. */
+static uint64_t loads_by_now(void)
 {
     uint64_t loads = 0;
     dl_iterate_phdr(take_loads, &loads);
@@ -46,10 +49,10 @@ static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error 
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, uint64_t loads, bool again,
-                                 pprofdelta_error *err)
+pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, bool again, pprofdelta_error *err)
 {
-    if (p->is_whole && p->loads == loads && !again)
+    uint64_t loads = again || p->is_forked ? p->loads : loads_by_now();
+    if (p->is_whole && p->loads == loads && !again && !p->is_forked)
         return PPROFDELTA_OK;
     p->is_whole = false;
     pprofdelta_status status = pd_maps_read(&p->maps, mem, true, err);

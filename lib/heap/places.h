@@ -22,6 +22,7 @@ typedef struct pd_places {
     uint32_t era;
     uint64_t loads; /* what the loader had done when it was read */
     bool is_whole;  /* the last reading succeeded */
+    bool is_forked; /* this is the child of a fork: the loader is not to be asked */
 } pd_places;        /* zero it to begin */
 
 /* The era since which the mapping has been there, if it is. */
@@ -30,13 +31,9 @@ static inline uint32_t pd_places_born(const pd_places *places, uint32_t map)
     return places->spans[places->last[map]].born;
 }
 
-/* What the loader has loaded and unloaded so far; 0 where it does not tell. May wait for a dlopen
- * that is going on: to be called with no lock held. */
-uint64_t pd_places_loads(void);
-
-/* Reads, if it was never read, or the loader has done something since, or if `again`. */
-pprofdelta_status pd_places_read(pd_places *places, pd_mem *mem, uint64_t loads, bool again,
-                                 pprofdelta_error *err);
+/* Reads, if it was never read, or the loader has done something since, or if `again`. May wait for a
+ * dlopen that is going on. */
+pprofdelta_status pd_places_read(pd_places *places, pd_mem *mem, bool again, pprofdelta_error *err);
 
 /* The mapping of an address in a site first written in `era`, or PD_MAP_NONE. */
 uint32_t pd_places_find(const pd_places *places, uint64_t address, uint32_t era);

@@ -42,8 +42,8 @@ static int look(void *cookie, const void *data, size_t len)
 }
 
 /* The finished bytes. */
-static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse, uint64_t loads,
-                               pd_bytes *out, pprofdelta_error *err)
+static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse, pd_bytes *out,
+                               pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
     if (!heap->export.has_batch)
@@ -51,7 +51,7 @@ static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inus
     if (press->is_in_sink)
         return pd_refuse(err, "a write of this tracker is still in its sink");
     pd_bytes raw;
-    pprofdelta_status status = pd_press_compose(heap, inuse, loads, &raw, err);
+    pprofdelta_status status = pd_press_compose(heap, inuse, &raw, err);
     if (status)
         return status;
     pprofdelta_sink sink = {look, out};
@@ -63,13 +63,11 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
-    bool has_mappings = !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS);
-    uint64_t loads = has_mappings ? pd_places_loads() : 0;
     pd_bytes out = {0};
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     pd_lock_take(&heap->exporting);
-    pprofdelta_status status = print(heap, inuse, loads, &out, err);
+    pprofdelta_status status = print(heap, inuse, &out, err);
     press->is_in_sink |= !status;
     pd_lock_give(&heap->exporting);
     if (status)
@@ -109,10 +107,9 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     pd_heap_press *press = &heap->press;
     if (heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS)
         return;
-    uint64_t loads = pd_places_loads();
     pd_lock_take(&heap->exporting);
     /* Without memory for it, those places have no name in the end. */
-    if (pd_places_read(&press->places, &press->mem, loads, false, NULL) == PPROFDELTA_OK)
+    if (pd_places_read(&press->places, &press->mem, false, NULL) == PPROFDELTA_OK)
         note_era(heap);
     pd_lock_give(&heap->exporting);
 }

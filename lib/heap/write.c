@@ -104,7 +104,7 @@ static uint32_t find_map(writing *w, uint64_t address, uint32_t era)
     if (map != PD_MAP_NONE || era || w->press->is_reread || w->out->writer.status)
         return map;
     w->press->is_reread = true;
-    w->out->writer.status = pd_places_read(places, &w->press->mem, places->loads, true, w->err);
+    w->out->writer.status = pd_places_read(places, &w->press->mem, true, w->err);
     return w->out->writer.status ? PD_MAP_NONE : pd_places_find(places, address, places->era);
 }
 
@@ -228,7 +228,7 @@ static pd_compact_header make_header(writing *w)
     };
 }
 
-static pprofdelta_status prepare(writing *w, uint64_t loads)
+static pprofdelta_status prepare(writing *w)
 {
     pd_heap_press *press = w->press;
     /* Pages come as zeros, and no run has the number 0. */
@@ -238,12 +238,12 @@ static pprofdelta_status prepare(writing *w, uint64_t loads)
         return status;
     press->run++;
     press->is_reread = false;
-    return w->has_mappings ? pd_places_read(&press->places, &press->mem, loads, false, w->err)
+    return w->has_mappings ? pd_places_read(&press->places, &press->mem, false, w->err)
                            : PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
-                                   uint64_t loads, pd_bytes *out, pprofdelta_error *err)
+                                   pd_bytes *out, pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
     pprofdelta_heap_kind kind = heap->export.batch.kind;
@@ -254,7 +254,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
                  .kind = kind,
                  .err = err};
-    pprofdelta_status status = prepare(&w, loads);
+    pprofdelta_status status = prepare(&w);
     if (status)
         return status;
     pd_compact_begin(&press->compact, &press->mem, err);

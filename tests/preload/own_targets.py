@@ -129,6 +129,16 @@ def test_forks(t):
         near(t, size, 4_000_000, 0.5, "what a child kept")
 
 
+def test_forks_while_loading(t):
+    """A child is not held up by what another thread of its parent was doing, and is recorded."""
+    ran = quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0))
+    t.equal(ran.out, b"the child ended with 5\n")
+    found = checked(t, t.path("out"))
+    t.equal(len(found), 2, "processes")
+    most = max(p.total(recorded.ALLOC_BYTES) for ps in found.values() for p in ps)
+    t.check(most >= 1000000, "what the child allocated is missing")
+
+
 def test_exec(t):
     """A program that becomes another keeps its pid: neither overwrites the other's windows."""
     script = "x=$(printf '%0400000d' 1); y=$x$x; exec \"$0\""
