@@ -3,6 +3,7 @@
  * is to be done and then what was called. */
 #include "agent/agent.h"
 #include "agent/life.h"
+#include "agent/quiet.h"
 #include "agent/self.h"
 #include "agent/callers.h"
 #include "agent/symbols.h"
@@ -146,8 +147,11 @@ PUBLIC int dlclose(void *handle)
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!heap || !pd_self_enter())
         return next.dlclose(handle);
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
     pprofdelta_heap_note_mappings(heap);
     pd_unloaded_look();
+    pd_quiet_end(&quiet);
     pd_self_leave();
     int result = next.dlclose(handle);
     int kept = errno;

@@ -106,6 +106,13 @@ def test_out_of_memory(t):
     checked(t, t.path("out"))
 
 
+def test_out_of_memory_in_a_cancelled_thread(t):
+    """Saying where memory went is no place for the thread to end."""
+    ran = same(t, target(t, "cancelled"), code=0)
+    t.equal(ran.out, b"malloc returned, the thread was cancelled\n")
+    t.check(len(ran.noise) == 1 and "failed" in ran.noise[0], f"said {ran.noise}")
+
+
 def test_threshold(t):
     ran = record(t, target(t, "exhaust"), options=["--threshold=64M", "--interval=1h"])
     t.check(any("67108864 bytes are in use" in line for line in ran.noise), f"said {ran.noise}")
