@@ -47,8 +47,10 @@ static void find_next(void *function, const char *name)
 
 PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
-    pd_agent_before_exec();
-    return (int)syscall(SYS_execve, path, argv, envp);
+    bool is_kept = pd_agent_before_exec();
+    int result = (int)syscall(SYS_execve, path, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
 }
 
 PUBLIC int execv(const char *path, char *const argv[])
@@ -75,8 +77,10 @@ __attribute__((constructor)) static void find_all(void)
 
 PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
-    pd_agent_before_exec();
-    return next.execvpe(file, argv, envp);
+    bool is_kept = pd_agent_before_exec();
+    int result = next.execvpe(file, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
 }
 
 PUBLIC int execvp(const char *file, char *const argv[])
@@ -86,8 +90,10 @@ PUBLIC int execvp(const char *file, char *const argv[])
 
 PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
-    pd_agent_before_exec();
-    return next.fexecve(fd, argv, envp);
+    bool is_kept = pd_agent_before_exec();
+    int result = next.fexecve(fd, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
 }
 
 /* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack,

@@ -2,6 +2,7 @@
 #include "agent/life.h"
 
 #include "agent/agent.h"
+#include "agent/await.h"
 #include "agent/loader.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
@@ -30,6 +31,9 @@ pprofdelta_heap_filter pd_filter;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 
 static atomic_bool has_come;
+
+enum { ALIVE, ENDING, ENDED };
+static _Atomic int stage = ALIVE;
 
 bool pd_agent_is_coming(void)
 {
@@ -80,6 +84,7 @@ static void after_fork_in_child(void)
     atomic_store(&pd_the_agent.next_number, 1);
     pd_thread_forget();
     pd_loader_forget();
+    atomic_store(&stage, ALIVE);
     pd_window_forget();
     pd_unloaded_forget_lock();
     pd_symbols_abandon();
@@ -91,40 +96,57 @@ static void after_fork_in_child(void)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
+enum { PATIENCE = 10000 }; /* milliseconds */
+
+/* Who comes second would cut off the first, and waits. */
+static void end_once(void)
+{
+    int is_alive = ALIVE;
+    if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
+        pd_await_change(&stage, ENDING, PATIENCE);
+        return;
+    }
+    if (pd_thread_stop(PATIENCE) && pd_window_export(PATIENCE))
+        pd_window_release();
+    atomic_store(&stage, ENDED);
+}
+
 void pd_agent_end(void)
 {
-    enum { PATIENCE = 10000 }; /* milliseconds */
-    static _Atomic pid_t ended;
-    pid_t pid = getpid();
     /* A process that was made behind the C library's back, and between vfork and exec, has nothing
      * to tell; a child of fork only where it did anything. */
-    if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
-        (pd_the_agent.is_fork && !atomic_load(&pd_the_agent.samples)))
-        return;
-    if (atomic_exchange(&ended, pid) == pid || !pd_self_enter())
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        (pd_the_agent.is_fork && !atomic_load(&pd_the_agent.samples)) || !pd_self_enter())
         return;
     int kept = errno;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    if (pd_thread_stop(PATIENCE))
-        pd_window_export();
+    end_once();
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
 }
 
-void pd_agent_before_exec(void)
+bool pd_agent_before_exec(void)
 {
     int kept = errno;
     if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
-        return;
+        return false;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    pd_window_export();
+    pd_loader_answers(PD_LOADER_PATIENCE);
+    bool is_kept = pd_window_export(PATIENCE);
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
+    return is_kept;
+}
+
+void pd_agent_exec_failed(bool was_kept)
+{
+    if (was_kept)
+        pd_window_release();
 }
 
 __attribute__((destructor)) static void at_exit(void)

@@ -14,7 +14,9 @@ bool pd_agent_is_first(void);
  * of, and nobody has done so. It waits for the agent's thread, but not for long. */
 void pd_agent_end(void);
 
-/* The process is about to become another program, unless that fails: sends off what there is. */
-void pd_agent_before_exec(void);
+/* The process is about to become another program: sends off what there is, and keeps anybody else
+ * from beginning what would be cut off. Then, if it failed: gives way again. */
+bool pd_agent_before_exec(void);
+void pd_agent_exec_failed(bool was_kept);
 
 #endif

@@ -1,11 +1,11 @@
 /* May the loader be asked: see loader.h. */
 #include "agent/loader.h"
 
+#include "agent/await.h"
+
 #include <link.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <stdint.h>
-#include <time.h>
 
 enum { ANSWERS, NOT_KNOWN, ASKED };
 
@@ -36,18 +36,8 @@ void pd_loader_ask(void)
     atomic_store(&state, ANSWERS);
 }
 
-static int64_t milliseconds_now(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000 + now.tv_nsec / 1000000;
-}
-
 bool pd_loader_answers(unsigned milliseconds)
 {
-    const struct timespec pause = {.tv_nsec = 100000};
-    int64_t end = milliseconds ? milliseconds_now() + milliseconds : 0;
-    while (milliseconds && atomic_load(&state) == ASKED && milliseconds_now() < end)
-        nanosleep(&pause, NULL);
+    pd_await_change(&state, ASKED, milliseconds);
     return atomic_load(&state) == ANSWERS;
 }

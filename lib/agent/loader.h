@@ -18,6 +18,8 @@ void pd_loader_expect(bool is_expected);
 /* Asks, if nobody knows: in a thread that has the time. */
 void pd_loader_ask(void);
 
+enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds: it takes well under one, or for ever */
+
 /* Waits for the answer, if somebody is asking, but not longer than that. */
 bool pd_loader_answers(unsigned milliseconds);
 

@@ -65,6 +65,12 @@ static unsigned await_request(uint64_t deadline)
     }
 }
 
+static void export_if_free(void)
+{
+    if (pd_window_export(0))
+        pd_window_release();
+}
+
 static void *run(void *unused)
 {
     enum { OWN_TABLE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
@@ -82,7 +88,7 @@ static void *run(void *unused)
         if (asked & PD_REQUEST_TOP)
             pd_top_threshold();
         if (!asked || asked & PD_REQUEST_WINDOW)
-            pd_window_export();
+            export_if_free();
         for (uint64_t now = clock_now(); deadline <= now;)
             deadline += interval * ((now - deadline) / interval + 1);
     }
@@ -160,9 +166,8 @@ void pd_thread_sampled(uint64_t n)
 
 bool pd_thread_stop(unsigned milliseconds)
 {
-    enum { FOR_LOADER = 300 };
     /* As long as it waits for the loader, it writes nothing. */
-    if (atomic_load(&state) != RUNNING || !pd_loader_answers(FOR_LOADER))
+    if (atomic_load(&state) != RUNNING || !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
     pd_thread_ask(PD_REQUEST_STOP);
     uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);

@@ -2,6 +2,7 @@
 #include "agent/window.h"
 
 #include "agent/agent.h"
+#include "agent/await.h"
 #include "agent/handover.h"
 #include "agent/say.h"
 #include "agent/spool.h"
@@ -11,7 +12,7 @@
 #include <errno.h>
 #include <unistd.h>
 
-static atomic_bool is_busy;
+static _Atomic int is_busy;
 
 static void add_failure(pd_text *text, pd_handed handed, int detail)
 {
@@ -102,16 +103,24 @@ static void send_batch(pprofdelta_heap *heap)
     pd_say(PD_TOPIC_OUTPUT, &why);
 }
 
-void pd_window_export(void)
+bool pd_window_export(unsigned milliseconds)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
-    if (!heap || atomic_exchange(&is_busy, true))
-        return;
+    if (!heap)
+        return false;
+    while (atomic_exchange(&is_busy, 1))
+        if (!pd_await_change(&is_busy, 1, milliseconds))
+            return false;
     send_batch(heap);
-    atomic_store(&is_busy, false);
+    return true;
+}
+
+void pd_window_release(void)
+{
+    atomic_store(&is_busy, 0);
 }
 
 void pd_window_forget(void)
 {
-    atomic_store(&is_busy, false);
+    pd_window_release();
 }

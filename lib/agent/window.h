@@ -2,9 +2,13 @@
 #ifndef PD_AGENT_WINDOW_H
 #define PD_AGENT_WINDOW_H
 
+#include <stdbool.h>
+
 /* Takes what happened since the last one and sends it off. What does not arrive comes again with
- * the next; that it did not is said once. Does nothing if another thread is at it. */
-void pd_window_export(void);
+ * the next; that it did not is said once. Waits for another thread that is at it, but no longer than
+ * that: then it does nothing, and says false. After true nobody is at it until the release. */
+bool pd_window_export(unsigned milliseconds);
+void pd_window_release(void);
 
 /* In the child of a fork: nobody is at it. */
 void pd_window_forget(void);

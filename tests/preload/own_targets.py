@@ -159,6 +159,29 @@ def test_exec(t):
         t.equal(names, sorted(set(names)), "numbers")
 
 
+def last_leak(paths):
+    return sum(values[recorded.ALLOC_BYTES] for path in paths
+               for stack, values in recorded.Profile(path).samples if "leak_at_last" in stack)
+
+
+def test_exec_while_a_profile_is_on_its_way(t):
+    """The window before an exec waits for the one that is being handed over."""
+    os.mkdir(t.path("got"))
+    take = "sleep 1; cat >got/$$.pb.gz"
+    record(t, target(t, "leaving"), "exec", "600",
+           options=[EVERYTHING, "--interval=300ms", f"--to={take}"])
+    paths = [os.path.join(t.path("got"), name) for name in os.listdir(t.path("got"))]
+    t.equal(last_leak(paths), 20000 * 20001 // 2, "bytes of the last window")
+
+
+def test_two_ends(t):
+    """A second thread that ends the program does not cut off the last window."""
+    for _ in range(10):
+        t.equal(record(t, target(t, "leaving"), "end", "0", options=[EVERYTHING]).code, 3)
+    found = checked(t, t.path("out"))
+    t.equal([last_leak([p.path for p in ps]) for ps in found.values()], [20000 * 20001 // 2] * 10)
+
+
 def test_plugins(t):
     """Code that was unloaded, and other code in its place, keep their own names."""
     paths = [target(t, f"libplugin_{name}.so") for name in ("one", "two")]
