@@ -155,39 +155,72 @@ static const char *runtime_within(const uint8_t *names, size_t len)
     return NULL;
 }
 
+/* What a file says of the libraries that it needs. */
+typedef struct needs {
+    const uint8_t *rows;  /* of type dynamic, in the file */
+    size_t rows_len;      /* 0: it needs none */
+    uint64_t strings;     /* where their names are in the file */
+    const uint8_t *names; /* all of these, or NULL */
+    size_t names_len;
+} needs;
+
+static needs needs_of(const image *i)
+{
+    needs n = {.rows = NULL};
+    segment table;
+    dynamic row;
+    if (!find_segment(i, PT_DYNAMIC, &table) || !at(i, table.p_offset, table.p_filesz))
+        return n;
+    n.rows = i->bytes + table.p_offset;
+    n.strings = UINT64_MAX;
+    size_t len = table.p_filesz / sizeof(dynamic);
+    for (size_t r = 0; r < len; r++) {
+        memcpy(&row, n.rows + r * sizeof row, sizeof row);
+        if (row.d_tag == DT_STRTAB)
+            n.strings = file_offset(i, row.d_un.d_ptr);
+        if (row.d_tag == DT_STRSZ)
+            n.names_len = (size_t)row.d_un.d_val;
+    }
+    n.names = n.strings == UINT64_MAX ? NULL : at(i, n.strings, n.names_len);
+    n.rows_len = n.strings == UINT64_MAX ? 0 : len;
+    return n;
+}
+
+/* Does it need a library whose name begins so? */
+static bool is_needed(const image *i, const needs *n, const char *name)
+{
+    dynamic row;
+    size_t len = strlen(name);
+    for (size_t r = 0; r < n->rows_len; r++) {
+        memcpy(&row, n->rows + r * sizeof row, sizeof row);
+        const void *text = row.d_tag == DT_NEEDED ? at(i, n->strings + row.d_un.d_val, len) : NULL;
+        if (text && memcmp(text, name, len) == 0)
+            return true;
+    }
+    return false;
+}
+
 /* The sanitizers stand before malloc themselves and insist on being first. */
 static const char *sanitizer_in(const image *i)
 {
     static const char *const runtimes[] = {
         "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
         "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
-    segment table;
-    if (!find_segment(i, PT_DYNAMIC, &table) || !at(i, table.p_offset, table.p_filesz))
-        return NULL;
-    const uint8_t *rows = i->bytes + table.p_offset;
-    size_t rows_len = table.p_filesz / sizeof(dynamic);
-    dynamic row;
-    uint64_t strings = UINT64_MAX, strings_len = 0;
-    for (size_t n = 0; n < rows_len; n++) {
-        memcpy(&row, rows + n * sizeof row, sizeof row);
-        if (row.d_tag == DT_STRTAB)
-            strings = file_offset(i, row.d_un.d_ptr);
-        if (row.d_tag == DT_STRSZ)
-            strings_len = row.d_un.d_val;
-    }
-    for (size_t n = 0; n < rows_len && strings != UINT64_MAX; n++) {
-        memcpy(&row, rows + n * sizeof row, sizeof row);
-        if (row.d_tag != DT_NEEDED)
-            continue;
-        for (const char *const *name = runtimes; *name; name++) {
-            size_t len = strlen(*name);
-            const void *text = at(i, strings + row.d_un.d_val, len);
-            if (text && memcmp(text, *name, len) == 0)
-                return *name;
-        }
-    }
-    const uint8_t *names = strings == UINT64_MAX ? NULL : at(i, strings, strings_len);
-    return names ? runtime_within(names, (size_t)strings_len) : NULL;
+    needs n = needs_of(i);
+    for (const char *const *name = runtimes; *name; name++)
+        if (is_needed(i, &n, *name))
+            return *name;
+    return n.names ? runtime_within(n.names, n.names_len) : NULL;
+}
+
+/* musl's loader finds no glibc, nor the other way round, and ends the program over it. */
+static bool has_other_libc(const image *i, const segment *loader, const image *agent)
+{
+    static const char musl[] = "/ld-musl-";
+    needs n = needs_of(agent);
+    const uint8_t *path = at(i, loader->p_offset, loader->p_filesz);
+    bool is_musl = path && memmem(path, loader->p_filesz, musl, sizeof musl - 1);
+    return path && is_musl == is_needed(agent, &n, "libc.so.6");
 }
 
 static int refuse(const char *path, const char *why)
@@ -222,6 +255,8 @@ static int check_elf(const char *path, const image *i, const image *agent)
     if (!find_segment(i, PT_INTERP, &found))
         return refuse(path, "is linked statically: there is no loader that could preload the "
                             "agent, so it cannot be recorded");
+    if (has_other_libc(i, &found, agent))
+        return refuse(path, "is for another C library than the agent, and cannot be recorded");
     const char *sanitizer = sanitizer_in(i);
     if (sanitizer) {
         cli_error("%s: is built with a sanitizer (%s), which must come first and counts "

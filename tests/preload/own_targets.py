@@ -223,6 +223,21 @@ def test_static_is_refused(t):
     t.contains(ran.err, "linked statically", path)
 
 
+def test_another_libc_is_refused(t):
+    """What asks for musl's loader, which would find no glibc for the agent."""
+    with open(target(t, "family"), "rb") as file:
+        program = file.read()
+    ours = re.search(rb"/[^\0]*/ld-linux[^\0]*", program)
+    if not ours:
+        t.skip("this program has another loader")
+    other = b"/lib/ld-musl-x.so.1"
+    path = t.write("other", program.replace(ours.group(), other.ljust(len(ours.group()), b"\0")))
+    os.chmod(path, 0o755)
+    ran = record(t, path)
+    t.equal((ran.code, ran.out), (1, b""))
+    t.contains(ran.err, "another C library", path)
+
+
 def test_setuid_is_refused(t):
     copy = t.path("copy")
     subprocess.run(["cp", target(t, "family"), copy], check=True)
