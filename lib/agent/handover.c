@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { STACK_LEN = 64 << 10, ENVIRONMENT_MAX = 16384 };
+enum { STACK_LEN = 64 << 10 };
 
 /* What the helper and the command's process are told, and tell; in memory that all three share. */
 typedef struct errand {
@@ -28,19 +28,36 @@ typedef struct errand {
     bool is_late; /* it was killed */
     sigset_t none;
     char *command_stack, *helper_stack; /* the ends */
-    char *environment[ENVIRONMENT_MAX];
 } errand;
 
+static char *no_variables[] = {NULL}, **environment = no_variables;
+
 /* Everything but what would have the agent watch the command as well. */
-static void copy_environment(errand *e)
+static bool is_for_command(const char *variable)
 {
     static const char record[] = "PPROFDELTA_RECORD_", preload[] = "LD_PRELOAD=";
-    size_t len = 0;
-    for (char **variable = environ; variable && *variable; variable++)
-        if (strncmp(*variable, record, sizeof record - 1) != 0 &&
-            strncmp(*variable, preload, sizeof preload - 1) != 0 && len < ENVIRONMENT_MAX - 1)
-            e->environment[len++] = *variable;
-    e->environment[len] = NULL;
+    return strncmp(variable, record, sizeof record - 1) != 0 &&
+           strncmp(variable, preload, sizeof preload - 1) != 0;
+}
+
+void pd_handover_begin(void)
+{
+    size_t count = 1, size = 0;
+    for (char **variable = environ; variable && *variable; variable++, count++)
+        size += strlen(*variable) + 1;
+    size += count * sizeof *environment;
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return;
+    environment = pages;
+    char **next = environment, *text = (char *)(environment + count);
+    for (char **variable = environ; variable && *variable; variable++) {
+        if (!is_for_command(*variable))
+            continue;
+        size_t len = strlen(*variable) + 1;
+        *next++ = memcpy(text, *variable, len);
+        text += len;
+    }
 }
 
 /* The C library's _exit is one of those that the agent stands before. */
@@ -71,7 +88,7 @@ static int become_command(void *cookie)
             for (int fd = above; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
                 close(fd);
         char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)e->command, NULL};
-        execve("/bin/sh", arguments, e->environment);
+        execve("/bin/sh", arguments, environment);
     }
     e->error = errno ? errno : EIO;
     end_process(127);
@@ -164,7 +181,6 @@ pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsign
     e->command_stack = memory + STACK_LEN;
     e->helper_stack = memory + 2 * (size_t)STACK_LEN;
     sigemptyset(&e->none);
-    copy_environment(e);
     pd_handed result = PD_HANDED_NOT_STARTED;
     e->nowhere = pd_spool_high(open("/dev/null", O_WRONLY | O_CLOEXEC));
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);

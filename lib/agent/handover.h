@@ -8,8 +8,9 @@
  *
  *     agent's thread --clone, no signal--> helper --vfork, exec--> sh -c COMMAND
  *
- * The command has the program's environment but for LD_PRELOAD and the agent's variables, its
- * standard output and error lead nowhere, and no descriptor of the program is open in it. */
+ * The command has the environment that the program began with but for LD_PRELOAD and the agent's
+ * variables, its standard output and error lead nowhere, and no descriptor of the program is open in
+ * it. */
 #ifndef PD_AGENT_HANDOVER_H
 #define PD_AGENT_HANDOVER_H
 
@@ -21,6 +22,10 @@ typedef enum pd_handed {
     PD_HANDED_FAILED,      /* *detail: its exit status, or 128 and the signal that killed it */
     PD_HANDED_TOO_LONG     /* *detail: the seconds that it was given */
 } pd_handed;
+
+/* Takes the environment as it is, for the commands: later it is the program's to change, at any
+ * time. */
+void pd_handover_begin(void);
 
 /* Runs the command and waits for it, but not longer than so many seconds, after which it is killed.
  * The calling thread should have all signals blocked. */

@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/await.h"
+#include "agent/handover.h"
 #include "agent/loader.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
@@ -248,6 +249,8 @@ static void begin_tracking(void)
         return;
     }
     pd_unwind_begin();
+    if (pd_the_agent.settings.command)
+        pd_handover_begin();
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.next_number, 1);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);

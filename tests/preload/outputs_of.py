@@ -97,6 +97,17 @@ def test_the_command_is_not_recorded(t):
     t.contains(seen, "PATH=")
 
 
+def test_the_environment_of_the_command(t):
+    """It is the one that the program began with; the program may change its own at any time."""
+    change = "import os; os.environ['EARLY'] = 'changed'; os.environ['LATE'] = 'added'; x = [0] * 10**6"
+    ran = record(t, "/usr/bin/python3", "-c", change, options=["--to=env >seen"],
+                 env={**os.environ, "EARLY": "as it was"})
+    quiet(t, ran)
+    seen = t.load("seen").decode()
+    t.contains(seen, "EARLY=as it was\n")
+    t.lacks(seen, "LATE=")
+
+
 def test_a_command_that_fails_gets_it_again(t):
     """The first windows are refused; the one that is taken has their events, under their number."""
     flaky = t.write("flaky", b"#!/bin/sh\nn=$(cat n 2>/dev/null || echo 0)\necho $((n + 1)) >n\n"
