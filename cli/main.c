@@ -114,9 +114,11 @@ int main(int argc, char **argv)
     /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
-    if (argc > 1)
-        for (size_t i = 0; i < sizeof verbs / sizeof *verbs; i++)
-            if (!strcmp(argv[1], verbs[i].name))
-                return verbs[i].run(argc - 1, argv + 1);
+    for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++) {
+        if (strcmp(argv[1], verbs[i].name) != 0)
+            continue;
+        cli_message_verb(verbs[i].name);
+        return verbs[i].run(argc - 1, argv + 1);
+    }
     return cli_delta(argc, argv);
 }

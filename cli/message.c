@@ -87,23 +87,29 @@ static void add_wrapped(line *out, const char *text)
 
 /* A person reads it in lines that fit; a log has it in one, for grep and for whoever counts
  * lines. */
-static void say(const char *kind, const char *format, va_list args)
+static void add_message(line *out, const char *kind, const char *text)
 {
-    char text[8192];
-    line shown = {.len = 0}, out = {.len = 0};
-    vsnprintf(text, sizeof text, format, args);
+    line shown = {.len = 0};
     add(&shown, kind, strlen(kind));
     add_shown(&shown, text);
     if (isatty(STDERR_FILENO)) {
         if (shown.len == sizeof shown.bytes)
             shown.len--;
         shown.bytes[shown.len] = 0;
-        add_wrapped(&out, shown.bytes);
+        add_wrapped(out, shown.bytes);
     } else {
-        add(&out, PREFIX, strlen(PREFIX));
-        add(&out, shown.bytes, shown.len);
-        add_newline(&out);
+        add(out, PREFIX, strlen(PREFIX));
+        add(out, shown.bytes, shown.len);
+        add_newline(out);
     }
+}
+
+static void say(const char *kind, const char *format, va_list args)
+{
+    char text[8192];
+    line out = {.len = 0};
+    vsnprintf(text, sizeof text, format, args);
+    add_message(&out, kind, text);
     cli_message_raw(out.bytes, out.len);
 }
 
@@ -131,19 +137,24 @@ void cli_hint(const char *format, ...)
     va_end(args);
 }
 
+static char asked[16]; /* the verb, with a space before it; empty: the delta */
+
+void cli_message_verb(const char *verb)
+{
+    snprintf(asked, sizeof asked, " %s", verb);
+}
+
 int cli_usage(const char *format, ...)
 {
-    static const char pointer[] = PREFIX "try pprofdelta --help\n";
-    char text[1024];
+    char text[1024], pointer[64];
+    line out = {.len = 0};
     va_list args;
     va_start(args, format);
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
-    line shown = {.len = 0}, out = {.len = 0};
-    add_shown(&shown, text);
-    shown.bytes[shown.len] = 0; /* 4 bytes for each of the 1024 at most: there is room */
-    add_wrapped(&out, shown.bytes);
-    add(&out, pointer, strlen(pointer));
+    snprintf(pointer, sizeof pointer, "try pprofdelta%s --help", asked);
+    add_message(&out, "", text); /* 4 bytes for each of the 1024 at most: there is room behind */
+    add_message(&out, "", pointer);
     cli_message_raw(out.bytes, out.len);
     return CLI_USAGE;
 }

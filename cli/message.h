@@ -18,7 +18,10 @@ __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
 
-/* The command line is wrong: says why within 80 columns, points to --help and returns CLI_USAGE. */
+/* Whose --help is pointed to from now on: `pprofdelta VERB --help`. */
+void cli_message_verb(const char *verb);
+
+/* The command line is wrong: says why, points to --help and returns CLI_USAGE. */
 __attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 
 /* "cannot VERB: why" about a file, from errno; returns CLI_FAILED. */
