@@ -167,9 +167,11 @@ static int make_input(const cli_upload *upload)
     return fd;
 }
 
-static int not_run(const char *name, int error)
+/* verb: "be run", like that of cli_system_error. */
+static int not_run(const char *name, const char *verb, int error)
 {
-    cli_error("%s: cannot be run: %s; the next run covers this window too", name, strerror(error));
+    cli_error("%s: cannot %s: %s; the next run covers this window too", name, verb,
+              strerror(error));
     return CLI_UPLOAD;
 }
 
@@ -237,14 +239,14 @@ static int run(const cli_upload *upload, cradle *c, int report[2], int *interrup
     report[1] = -1;
     int code;
     if (child < 0) {
-        code = not_run(upload->argv[0], error);
+        code = not_run(upload->argv[0], "be run", error);
     } else {
         setpgid(child, child); /* whoever comes first */
         error = started(report[0]);
         if (error) {
             while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
             }
-            code = not_run(upload->argv[0], error);
+            code = not_run(upload->argv[0], "be run", error);
         } else {
             code = see_through(upload, child, &watched, interrupted);
         }
@@ -257,12 +259,12 @@ int cli_upload_run(const cli_upload *upload)
 {
     cradle c = {.input = make_input(upload)};
     if (c.input < 0)
-        return cli_system_error(upload->argv[0], "hand the delta over", errno);
+        return not_run(upload->argv[0], "be handed the delta", errno);
     int report[2], interrupted = 0;
     if (pipe2(report, O_CLOEXEC)) {
         int error = errno;
         close(c.input);
-        return not_run(upload->argv[0], error);
+        return not_run(upload->argv[0], "be run", error);
     }
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
     sigaction(SIGCHLD, &standard, &before); /* ignored, it would take the exit status away */

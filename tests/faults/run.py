@@ -134,6 +134,9 @@ class Scenario:
             self.check(not moved, f"{what}: says that it failed, and the state moved: {says}")
             self.check(says.startswith("pprofdelta: "), f"{what}: failed without a word")
             self.check(done.returncode in (1, 4), f"{what}: exit code {done.returncode}: {says}")
+        if call in ("memfd_create", "pipe2", "fork") and how.isdigit():
+            self.check(done.returncode == 4, f"{what}: the uploader was not run, and the exit code is "
+                                             f"{done.returncode}")
         if how in ("short", str(errno.EINTR)) and (how == "short" or call in RESTARTED):
             self.check(done.returncode == self.code, f"{what}: was not made again: {says}")
         if self.arguments:
