@@ -58,13 +58,14 @@ typedef struct image {
     struct stat status;
 } image;
 
+/* A pipe is not waited for: like a folder or a device it is no program, as exec says, too. */
 static int map_image(const char *path, image *out)
 {
     *out = (image){.bytes = NULL};
-    int fd = open(path, O_RDONLY | O_CLOEXEC);
+    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
     if (fd < 0)
         return errno;
-    int error = fstat(fd, &out->status) ? errno : 0;
+    int error = fstat(fd, &out->status) ? errno : S_ISREG(out->status.st_mode) ? 0 : EACCES;
     if (!error && (uint64_t)out->status.st_size > PTRDIFF_MAX)
         error = EFBIG; /* addresses may be narrower than off_t */
     out->len = error ? 0 : (size_t)out->status.st_size;

@@ -211,6 +211,15 @@ def test_what_cannot_be_run(t):
     t.equal(record(t, "sh", "-c", "exit 7").code, 7, "the command's status")
 
 
+def test_what_is_no_program(t):
+    """A folder, a pipe that nobody opens, a device: none is waited for."""
+    os.mkdir(t.path("folder"))
+    os.mkfifo(t.path("pipe"), 0o755)
+    for path in ("./folder", "./pipe", "/dev/null"):
+        ran = t.fails(1, "record", "-o", "out", path)
+        t.contains(ran.err, f"{path}: cannot run: Permission denied")
+
+
 def test_wrong_options(t):
     for args in (["--interval=0", "true"], ["--interval=x", "true"], ["--rate=0", "true"],
                  ["--signal=KILLER", "true"], ["--threshold=many", "true"], [],
