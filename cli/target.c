@@ -318,7 +318,8 @@ int cli_target_check(const char *command, const char *agent)
     int error = map_image(agent, &own);
     if (error)
         return cli_system_error(agent, "read", error);
-    int code = check_file(path, &own, 0);
+    int code = has_magic(&own) ? check_file(path, &own, 0)
+                               : refuse(agent, "is no shared object, and so not the heap agent");
     unmap_image(&own);
     return code;
 }

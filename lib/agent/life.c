@@ -174,11 +174,12 @@ static void install_signal(int number)
     sigaction(number, &ours, NULL);
 }
 
-static void step_aside(const char *why)
+static void step_aside(const char *why, const char *what)
 {
     pd_text text = {.len = 0};
     pd_text_add(&text, "nothing is recorded in this process: ");
     pd_text_add(&text, why);
+    pd_text_add(&text, what);
     pd_say(PD_TOPIC_ASIDE, &text);
 }
 
@@ -245,7 +246,7 @@ static void begin_tracking(void)
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
     options.symbolize = pd_symbols_name;
     if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
-        step_aside(err.text);
+        step_aside(err.text, "");
         return;
     }
     pd_unwind_begin();
@@ -266,11 +267,11 @@ __attribute__((constructor)) static void begin(void)
     pd_say_begin();
     const char *wrong = pd_settings_read(&pd_the_agent.settings);
     if (getauxval(AT_SECURE))
-        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)");
+        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)", "");
     else if (wrong)
-        step_aside(wrong);
+        step_aside("this variable has a value that cannot be used: ", wrong);
     else if (!pd_agent_is_first())
-        step_aside("the program brings its own malloc, before which the agent cannot stand");
+        step_aside("the program brings its own malloc, before which the agent cannot stand", "");
     else
         begin_tracking();
     atomic_store_explicit(&has_come, true, memory_order_release);

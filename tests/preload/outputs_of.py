@@ -220,6 +220,15 @@ def test_what_is_no_program(t):
         t.contains(ran.err, f"{path}: cannot run: Permission denied")
 
 
+def test_wrong_variables(t):
+    for name, value in (("RATE", "-1"), ("INTERVAL", "5s"), ("SIGNAL", "KILL"), ("SNAPSHOT", "yes")):
+        variable = f"PPROFDELTA_RECORD_{name}"
+        ran = record(t, "env", f"{variable}={value}", "true")
+        t.equal(ran.code, 0)
+        t.equal(ran.noise, [f"pprofdelta: nothing is recorded in this process: this variable has a "
+                            f"value that cannot be used: {variable}"])
+
+
 def test_wrong_options(t):
     for args in (["--interval=0", "true"], ["--interval=x", "true"], ["--rate=0", "true"],
                  ["--signal=KILLER", "true"], ["--threshold=many", "true"], [],
@@ -228,6 +237,8 @@ def test_wrong_options(t):
     t.write("file", b"")
     t.fails(1, "record", "-o", "file", "--", "true")
     t.fails(1, "record", "-o", "no/such/folder", "--", "true")
+    ran = t.fails(1, "record", "true", env={"PPROFDELTA_AGENT": "file"})
+    t.contains(ran.err, "file: is no shared object")
     t.contains(t.succeeds("record", "--help").text, "--interval")
 
 
