@@ -8,6 +8,7 @@
 #include <errno.h>
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -240,13 +241,18 @@ int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *er
 
 int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err)
 {
-    if (err->status != PPROFDELTA_E_MISMATCH || !strstr(err->field, "time_nanos"))
+    bool is_older = strstr(err->field, "time_nanos") != NULL;
+    bool differs = strstr(err->text, "value types differ") != NULL;
+    if (err->status != PPROFDELTA_E_MISMATCH || (!is_older && !differs))
         return cli_pair_error(state, cur, err);
     char both[2 * 4096 + 8];
     snprintf(both, sizeof both, "%s and %s", state, cur);
     int code = tell(both, err);
-    cli_hint(
-        "the state has a later profile already: another run came first, and nothing is lost; or "
-        "the target's clock was set back");
+    if (is_older)
+        cli_hint("the state has a later profile already: another run came first, and nothing is "
+                 "lost; or the target's clock was set back");
+    else
+        cli_hint("a state is of one kind of profile of one target; if the target itself has other "
+                 "types now, move the state away to begin a new one");
     return code;
 }

@@ -22,6 +22,7 @@ static const char *known_kind(pd_bytes bytes)
         {"\x28\xb5\x2f\xfd", "this is zstd data once more: compressed twice"},
         {"\x7f\x45LF", "this is a program, not a profile of one"},
         {"PERFILE", "this is a recording by Linux perf, not a pprof profile"},
+        {"\x89PDS", "this is a state that pprofdelta wrote, not a profile: --state takes it"},
         {"heap profile: ", debug},
         {"--- ", debug},
     };

@@ -348,6 +348,17 @@ def test_other_types_are_told(t):
     result = t.fails(1, "--state", "s", two_, "-g", "alloc_space", "-o", "out")
     t.contains(result.err, "alloc_space/bytes is a gauge now and was a counter", "hint: give -c and -g")
     stands(t, before)
+    t.write("others", profile([(("f",), [1])], types=["contentions/count"], time=T1))
+    result = t.fails(1, "--state", "s", "others", "-o", "out")
+    t.contains(result.err, "s and others: sample_type: the value types differ",
+               "hint: a state is of one kind of profile of one target")
+    stands(t, before)
+
+
+def test_a_state_is_told_from_a_profile(t):
+    _, two_, _ = begun(t)
+    for args in (("check", "s"), ("show", "s"), ("sum", "s"), ("s", two_), ("--state", "new", "s")):
+        t.contains(t.fails(1, *args).err, "s: this is a state that pprofdelta wrote, not a profile")
 
 
 # ---- locks -----------------------------------------------------------------------------------------
