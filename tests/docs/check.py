@@ -162,6 +162,13 @@ check("the header tells it too", f'"{version}"' in read("lib", "include", "pprof
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
 for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta_record.3"):
     check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
+    sections = re.findall(r"^\.SH (.*)", read("man", page), re.M)
+    check(f"{page} has each section once", len(set(sections)) == len(sections), sections)
+variables = re.findall(r'(?:getenv|set_number|set_nanos)\("(\w+)"', read("cli", "uploader.c")) + \
+    re.findall(r'getenv\("(\w+)"', read("cli", "record.c") + read("cli", "screen.c"))
+section = read("man", "pprofdelta.1").split(".SH ENVIRONMENT")[1].split(".SH ")[0]
+missing = [name for name in variables if name not in section]
+check("every variable is in the manual's section of them", len(variables) > 5 and not missing, missing)
 
 # A library's man page names every function of its header.
 for header, pages in (("pprofdelta.h", ("libpprofdelta.3",)),
