@@ -41,7 +41,9 @@ function __pprofdelta_complete
     end
     if string match -qr '^--[a-z-]+=' -- $current
         set -l option (string replace -r '=.*' '' -- $current)
-        for value in (__pprofdelta_values $option)
+        set -l values (__pprofdelta_values $option)
+        set -q values[1]; or set values (__fish_complete_path (string replace -r '^[^=]*=' '' -- $current))
+        for value in $values
             echo $option=$value
         end
         return

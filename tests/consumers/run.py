@@ -205,16 +205,20 @@ if have("bash"):
     check_shell("bash", bash)
     check("bash: values", bash("pprofdelta --compress=") == ["gzip", "none", "zstd"]
           and bash("pprofdelta a b --on-reset=c") == ["clamp"], bash("pprofdelta --compress="))
+    check("bash: files behind a '='", bash("pprofdelta --state=he") == ["heap.pb.gz"], bash("pprofdelta --state=he"))
     check("bash: values of a word of its own", bash("pprofdelta show --type inuse_o") == ["inuse_objects"])
 if have("fish"):
     check_shell("fish", fish)
     check("fish: values", fish("pprofdelta --compress=") == ["--compress=gzip", "--compress=none",
                                                              "--compress=zstd"],
           fish("pprofdelta --compress="))
+    check("fish: files behind a '='", fish("pprofdelta --state=he") == ["--state=heap.pb.gz"],
+          fish("pprofdelta --state=he"))
 if have("zsh"):
     check_shell("zsh", zsh)
     check("zsh: values", zsh("pprofdelta --compress=") == ["gzip", "none", "zstd"],
           zsh("pprofdelta --compress="))
+    check("zsh: files behind a '='", "heap.pb.gz" in zsh("pprofdelta --state=he"), zsh("pprofdelta --state=he"))
 
 shutil.rmtree(folder, ignore_errors=True)
 print(f"{passed} passed, {failed} failed")
