@@ -271,4 +271,5 @@
   putHeads();
   choose();
   listen();
+  canvas.focus({ preventScroll: true });
 }());
