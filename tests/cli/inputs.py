@@ -108,6 +108,13 @@ def test_names_are_said_safely(t):
     t.equal(len(result.err.splitlines()), 1)
 
 
+def test_a_state_is_no_profile(t):
+    before, after = pair(t)
+    t.succeeds("--state", "s", before)
+    for args in (("check", "s"), ("show", "s"), ("sum", "s"), ("s", after), ("--state", "new", "s")):
+        t.contains(t.fails(1, *args).err, "s: this is a state that pprofdelta wrote, not a profile")
+
+
 def test_empty_input(t):
     before, after = pair(t)
     t.write("empty", b"")

@@ -355,12 +355,6 @@ def test_other_types_are_told(t):
     stands(t, before)
 
 
-def test_a_state_is_told_from_a_profile(t):
-    _, two_, _ = begun(t)
-    for args in (("check", "s"), ("show", "s"), ("sum", "s"), ("s", two_), ("--state", "new", "s")):
-        t.contains(t.fails(1, *args).err, "s: this is a state that pprofdelta wrote, not a profile")
-
-
 # ---- locks -----------------------------------------------------------------------------------------
 
 def start(t, *args, **kwargs):
