@@ -1,0 +1,77 @@
+"""What the Debian packages are dated with, which decides whether the same tree gives the same packages:
+the last change, also where there is no history to ask. dpkg-buildpackage is one that only keeps the
+changelog which it was given.
+
+usage: packages.py SOURCE_ROOT"""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+
+root = os.path.abspath(sys.argv[1])
+folder = tempfile.mkdtemp(prefix="pprofdelta packages ")
+passed = failed = 0
+
+
+def check(name, holds, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    print("ok" if holds else "FAILED", name, "" if holds else detail)
+
+
+def put(text, *path):
+    with open(os.path.join(*path), "w", encoding="utf-8") as file:
+        file.write(text)
+
+
+def git(tree, *args):
+    subprocess.run(("git", "-C", tree, "-c", "user.name=n", "-c", "user.email=e", *args), check=True,
+                   capture_output=True, env={**os.environ, "GIT_COMMITTER_DATE": "@86400 +0000"})
+
+
+def trailer(tree, **env):
+    """The last line of the changelog that packages of this tree would have."""
+    env = {"PATH": folder + ":" + os.environ["PATH"], "KEPT": os.path.join(folder, "kept"), **env}
+    ran = subprocess.run((os.path.join(tree, "packaging", "build-deb"), os.path.join(folder, "out")),
+                         capture_output=True, text=True, check=False, env=env)
+    if ran.returncode:
+        return ran.stderr
+    with open(env["KEPT"], encoding="utf-8") as file:
+        return file.read().splitlines()[-1]
+
+
+def dated(date):
+    return f" -- the pprofdelta authors <maintainers@pprofdelta.invalid>  {date}"
+
+
+put('#!/bin/sh\ncp debian/changelog "$KEPT" && : >../a.deb\n', folder, "dpkg-buildpackage")
+os.chmod(os.path.join(folder, "dpkg-buildpackage"), 0o755)
+tree = os.path.join(folder, "around", "tree")
+shutil.copytree(os.path.join(root, "packaging"), os.path.join(tree, "packaging"))
+put("  version: '0.1.0',\n", tree, "meson.build")
+for place, _, names in os.walk(tree):
+    for name in names:
+        os.utime(os.path.join(place, name), (1000, 1000))
+os.utime(os.path.join(tree, "meson.build"), (172800, 172800))
+
+got = trailer(tree)
+check("an unpacked archive: its newest file", got == dated("Sat, 03 Jan 1970 00:00:00 +0000"), got)
+got = trailer(tree, SOURCE_DATE_EPOCH="60")
+check("SOURCE_DATE_EPOCH", got == dated("Thu, 01 Jan 1970 00:01:00 +0000"), got)
+got = trailer(tree, SOURCE_DATE_EPOCH="soon")
+check("what is no date ends it", "soon" in got, got)
+if shutil.which("git"):
+    git(os.path.dirname(tree), "init")
+    git(os.path.dirname(tree), "commit", "--allow-empty", "-m", "another's")
+    got = trailer(tree)
+    check("not a repository around it", got == dated("Sat, 03 Jan 1970 00:00:00 +0000"), got)
+    git(tree, "init")
+    git(tree, "commit", "--allow-empty", "-m", "ours")
+    got = trailer(tree)
+    check("its own last commit", got == dated("Fri, 02 Jan 1970 00:00:00 +0000"), got)
+
+shutil.rmtree(folder)
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)
