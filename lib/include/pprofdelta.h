@@ -246,9 +246,6 @@ typedef struct pprofdelta_memory {
     size_t types_len;
 } pprofdelta_memory;
 
-/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta
- * that ends last is the one that counts: it covers what the others do. (A restart of the target is
- * the one thing that it cannot cover: a delta with a restart and one without count both.) */
 /* A profile of a live heap (pprofdelta_heap.h), and of which kind. */
 typedef enum pprofdelta_live {
     PPROFDELTA_LIVE_NONE = 0,
@@ -257,6 +254,9 @@ typedef enum pprofdelta_live {
     PPROFDELTA_LIVE_WINDOW /* what was allocated, and all that is in use */
 } pprofdelta_live;
 
+/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta
+ * that ends last is the one that counts: it covers what the others do. (A restart of the target is
+ * the one thing that it cannot cover: a delta with a restart and one without count both.) */
 typedef struct pprofdelta_stamp {
     int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos (and LIVE_FULL) */
     int64_t from_nanos; /* 0: unknown, or the beginning of the process */
