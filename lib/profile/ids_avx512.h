@@ -16,6 +16,9 @@
 #include <stdbool.h>
 #include <stdint.h>
 
+/* Without optimisation gcc's gathers are macros, which hand on a mask as a signed number. */
+#pragma GCC diagnostic ignored "-Wsign-conversion"
+
 #define FAST                                                                                       \
     __attribute__((target("avx512f,avx512bw,avx512dq,avx512vl,avx512vbmi2,bmi,bmi2,lzcnt,"         \
                           "popcnt")))
