@@ -4,6 +4,7 @@
  * when it is complete. */
 #include "ahead.h"
 #include "cli.h"
+#include "helper.h"
 #include "input.h"
 #include "memory.h"
 #include "message.h"
@@ -21,7 +22,8 @@ typedef struct run {
     cli_input prev, cur;
     cli_output output;
     pprofdelta *context;
-    cli_ahead ahead;
+    cli_ahead ahead;   /* another thread: it reads, */
+    cli_helper helper; /* or helps to */
 } run;
 
 static uint64_t limit_of(const run *r)
@@ -40,6 +42,13 @@ static int new_context(run *r)
     return cli_library_error("options", &err);
 }
 
+/* Was the memory shared with another thread? It is not any more. */
+static bool gets_all_memory(run *r)
+{
+    bool had_ahead = cli_ahead_end(&r->ahead), had_helper = cli_helper_end(&r->helper);
+    return had_ahead || had_helper;
+}
+
 static int make_base(run *r)
 {
     pprofdelta_error err;
@@ -48,8 +57,9 @@ static int make_base(run *r)
         return code;
     cli_progress_say("remembering", r->prev.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
+    cli_helper_start(&r->helper, r->context, &r->prev, limit_of(r));
     pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
-    if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead)) /* all the memory */
+    if (status == PPROFDELTA_E_LIMIT && gets_all_memory(r))
         status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
     cli_input_release(&r->prev);
     return status ? cli_library_error(r->prev.name, &err) : CLI_DONE;
@@ -71,6 +81,9 @@ static int make_window(run *r, pprofdelta_report *report)
         cli_progress_say("comparing", r->cur.name);
         status =
             pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state, report, &err);
+        if (status == PPROFDELTA_E_LIMIT && gets_all_memory(r))
+            status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state,
+                                            report, &err);
     }
     if (!status) {
         cli_pack_start(&pack, r->ahead.is_running);
@@ -108,6 +121,7 @@ int cli_delta(int argc, char **argv)
     run r = {.output = {.fd = -1}};
     int code = perform(&r, argc, argv);
     cli_ahead_end(&r.ahead);
+    cli_helper_end(&r.helper);
     cli_progress_end();
     pprofdelta_free(r.context);
     cli_output_close(&r.output);

@@ -12,6 +12,7 @@
 
 #include "ahead.h"
 #include "cli.h"
+#include "helper.h"
 #include "input.h"
 #include "memory.h"
 #include "message.h"
@@ -38,7 +39,8 @@ typedef struct run {
     cli_output output;
     cli_state state;
     pprofdelta *context;
-    cli_ahead ahead;
+    cli_ahead ahead;   /* another thread: it reads, */
+    cli_helper helper; /* or helps to */
     cli_pack pack;
     pprofdelta_report report;
     parcel delta;
@@ -92,13 +94,17 @@ static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
     *status = cli_ahead_window(&r->ahead, &r->pack.state, &r->report, err);
     if (*status != PPROFDELTA_E_AHEAD)
         return CLI_DONE;
-    int code = r->cur.bytes
-                   ? CLI_DONE
-                   : cli_input_read(&r->cur, r->options->cur, r->options->library.max_memory);
-    if (!code)
+    uint64_t limit = r->options->library.max_memory;
+    int code = r->cur.bytes ? CLI_DONE : cli_input_read(&r->cur, r->options->cur, limit);
+    if (code)
+        return code;
+    cli_helper_start(&r->helper, r->context, &r->cur, limit);
+    do {
         *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
                                          &r->report, err);
-    return code;
+    } while (*status == PPROFDELTA_E_LIMIT && cli_helper_end(&r->helper)); /* all the memory */
+    cli_helper_end(&r->helper);
+    return CLI_DONE;
 }
 
 static int compute(run *r)
@@ -185,6 +191,7 @@ int cli_window_run(const cli_options *options)
     cli_state_close(&r.state);
     cli_pack_abandon(&r.pack);
     cli_ahead_end(&r.ahead);
+    cli_helper_end(&r.helper);
     pprofdelta_free(r.context);
     cli_input_free(&r.cur);
     free(r.delta.bytes);

@@ -1,5 +1,5 @@
 /* The parts of gzip that are not deflate data, for both ways to inflate: whole (gzip.c) and a piece
- * at a time (stream_gzip.c). */
+ * at a time (unpack_gzip.c). */
 #ifndef PD_CODEC_GZIP_H
 #define PD_CODEC_GZIP_H
 

@@ -2,39 +2,39 @@
 
 #include <string.h>
 
-pprofdelta_status pd_stream_begin(pd_stream *s, pd_mem *mem, const uint8_t *in, size_t len,
-                                  size_t piece, pprofdelta_error *err)
+void pd_stream_rest(pd_stream *s)
 {
+    if (s->pump)
+        pd_pump_leave(s->pump);
+    s->pump = NULL;
+}
+
+pprofdelta_status pd_stream_begin(pd_stream *s, pd_mem *mem, const uint8_t *in, size_t len,
+                                  size_t piece, pd_pump *pump, pprofdelta_error *err)
+{
+    pd_stream_rest(s);
+    bool has_pump =
+        pump && pd_format_of(in, len) == PD_FORMAT_GZIP && pd_pump_begin(pump, in, len, piece);
     s->mem = mem;
-    s->in = in;
-    s->in_len = len;
-    s->pos = s->member_off = 0;
-    s->format = pd_format_of(in, len);
+    s->pump = has_pump ? pump : NULL;
     s->piece = piece;
     s->window.len = 0;
     s->base = 0;
-    s->is_done = s->in_member = false;
-    if (s->format != PD_FORMAT_GZIP)
-        return PPROFDELTA_OK;
-    return pd_mem_reserve(mem, &s->decoder, &s->decoder_cap, 1, sizeof *s->decoder, err);
+    s->is_done = false;
+    return has_pump ? PPROFDELTA_OK : pd_unpack_begin(&s->unpacker, mem, in, len, err);
 }
 
-static pprofdelta_status copy_plain(pd_stream *s, uint8_t *out, size_t room, size_t *made)
+/* Does a copy reach back into the window? */
+static bool has_history(const pd_stream *s)
 {
-    size_t left = s->in_len - s->pos;
-    *made = room < left ? room : left;
-    if (*made)
-        memcpy(out, s->in + s->pos, *made);
-    s->pos += *made;
-    s->is_done = s->pos == s->in_len;
-    return PPROFDELTA_OK;
+    return !s->pump && s->unpacker.format == PD_FORMAT_GZIP;
 }
 
 /* Forgets what nobody needs any more: neither the reader, from `from` on, nor a copy. */
 static void move_on(pd_stream *s, uint64_t from)
 {
     uint64_t end = pd_stream_len(s), keep = from < end ? from : end;
-    if (s->format == PD_FORMAT_GZIP) {
+    if (has_history(s)) {
         uint64_t history = end < PD_DECODE_HISTORY ? 0 : end - PD_DECODE_HISTORY;
         keep = keep < history ? keep : history;
     }
@@ -57,20 +57,16 @@ static pprofdelta_status make_room(pd_stream *s, pprofdelta_error *err)
 static pprofdelta_status inflate_more(pd_stream *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    pprofdelta_status status;
-    size_t made = 0;
     uint8_t *out = w->ptr + w->len;
-    if (s->format == PD_FORMAT_GZIP)
-        status = pd_stream_gzip(s, out, s->piece, &made, err);
-    else if (s->format == PD_FORMAT_ZSTD)
-        status = pd_stream_zstd(s, out, s->piece, &made, err);
-    else
-        status = copy_plain(s, out, s->piece, &made);
-    w->len += made;
-    if (!status && pd_stream_len(s) / PD_STREAM_RATIO > s->in_len) {
-        uint64_t announced = pd_inflate_announced(s->in, s->in_len);
-        status = pd_inflate_too_large(s->mem, announced > s->mem->limit, s->member_off, err);
+    size_t made;
+    pprofdelta_status status;
+    if (s->pump) {
+        status = pd_pump_take(s->pump, out, &made, &s->is_done, err);
+    } else {
+        status = pd_unpack_some(&s->unpacker, out, s->piece, &made, err);
+        s->is_done = s->unpacker.is_done;
     }
+    w->len += made;
     return status;
 }
 
@@ -134,8 +130,8 @@ void pd_stream_end(pd_stream *s)
 {
     if (!s->mem)
         return;
-    pd_stream_zstd_end(s);
+    pd_stream_rest(s);
+    pd_unpack_end(&s->unpacker);
     pd_buffer_release(s->mem, &s->window);
-    pd_mem_release(s->mem, &s->decoder, &s->decoder_cap, sizeof *s->decoder);
     *s = (pd_stream){0};
 }

@@ -12,40 +12,25 @@
 #ifndef PD_CODEC_STREAM_H
 #define PD_CODEC_STREAM_H
 
-#include "codec/decode.h"
-#include "codec/inflate.h"
+#include "codec/pump.h"
+#include "codec/unpack.h"
 
 enum { PD_STREAM_PIECE = 128 << 10 }; /* what it inflates at a time, unless told otherwise */
 
-/* What inflates to more than so many times its length is refused as too large: with nothing in
- * memory to stop it, it would take its time. Profiles shrink 3 to 10 times. */
-enum { PD_STREAM_RATIO = 100 };
-
 typedef struct pd_stream {
     pd_mem *mem;
-    const uint8_t *in;
-    size_t in_len, pos;
-    pd_format format;
+    pd_unpacker unpacker;
+    pd_pump *pump; /* who inflates instead, or NULL */
     size_t piece;
     pd_buffer window;
     uint64_t base; /* the offset of window.ptr[0] in what the file inflates to */
     bool is_done;  /* everything is inflated and checked */
-    bool in_member;
-    size_t member_off;    /* where the member's deflate data begin, or the frame */
-    uint64_t member_len;  /* what it has inflated to */
-    uint64_t member_most; /* zstd: what it can, */
-    size_t member_size;   /* and its own length */
-    uint32_t crc;
-    pd_decoder *decoder; /* gzip */
-    size_t decoder_cap;
-    void *zstd;         /* ZSTD_DCtx */
-    uint64_t zstd_held; /* what it is counted as in mem */
-} pd_stream;            /* zero it to begin */
+} pd_stream;       /* zero it to begin */
 
 /* Goes to the beginning of a file, which is borrowed until the stream has ended or begun anew.
- * piece: how much to inflate at a time. */
+ * piece: how much to inflate at a time. pump: who may do that ahead, or NULL; it stays open as long. */
 pprofdelta_status pd_stream_begin(pd_stream *stream, pd_mem *mem, const uint8_t *in, size_t len,
-                                  size_t piece, pprofdelta_error *err);
+                                  size_t piece, pd_pump *pump, pprofdelta_error *err);
 
 /* Makes `need` bytes (at least 1) from the offset `from` on available, or as many as there are, and
  * forgets those before. More may come with them. *out lasts until the next call. `from` is not
@@ -65,15 +50,10 @@ static inline uint64_t pd_stream_len(const pd_stream *stream)
 /* Inflates what is left, to check it. */
 pprofdelta_status pd_stream_finish(pd_stream *stream, pprofdelta_error *err);
 
+/* The file is needed no more, until the stream begins anew. */
+void pd_stream_rest(pd_stream *stream);
+
 /* Gives everything back. */
 void pd_stream_end(pd_stream *stream);
-
-/* What the containers do: inflate some more into out[0..room), with PD_DECODE_SLACK behind it, or
- * find that there is nothing more, and set is_done. *made may be 0. */
-pprofdelta_status pd_stream_gzip(pd_stream *stream, uint8_t *out, size_t room, size_t *made,
-                                 pprofdelta_error *err);
-pprofdelta_status pd_stream_zstd(pd_stream *stream, uint8_t *out, size_t room, size_t *made,
-                                 pprofdelta_error *err);
-void pd_stream_zstd_end(pd_stream *stream);
 
 #endif

@@ -401,6 +401,30 @@ PPROFDELTA_API pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *pack,
  * pending until it is committed or abandoned. */
 PPROFDELTA_API void pprofdelta_pack_free(pprofdelta_pack *pack);
 
+/* Two threads for the bounded way, in which a profile is inflated a piece at a time, and more than
+ * once: the other one inflates ahead of what this one reads.
+ *
+ *     another thread    helper_work
+ *     the first         helper_new ... base, window, check ... helper_stop, join, helper_free
+ *
+ * The calls are what they are without it. It takes a little of the memory that max_memory leaves
+ * (less than 1 MiB), where that is much. */
+typedef struct pprofdelta_helper pprofdelta_helper;
+
+/* Makes a helper, one at a time for each context. */
+PPROFDELTA_API pprofdelta_status pprofdelta_helper_new(pprofdelta *pd, pprofdelta_helper **out,
+                                                       pprofdelta_error *err);
+
+/* For another thread, once: helps until it is to stop. */
+PPROFDELTA_API void pprofdelta_helper_work(pprofdelta_helper *helper);
+
+/* Lets the other thread return soon. */
+PPROFDELTA_API void pprofdelta_helper_stop(pprofdelta_helper *helper);
+
+/* Gives everything back, when the other thread is not at it any more, and before the context goes.
+ * NULL is fine. */
+PPROFDELTA_API void pprofdelta_helper_free(pprofdelta_helper *helper);
+
 /* ---------------------------------------------------------------------------------------------
  * The state: what a context remembers, outside of the process
  * ------------------------------------------------------------------------------------------ */

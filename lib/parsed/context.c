@@ -100,11 +100,14 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
 {
     pd_look *look = &pd->cur;
     pprofdelta_status status = pd_look_parse(pd, look, bytes, len, false, err);
-    if (status)
+    if (status) {
+        pd_stream_rest(&look->stream);
         return status;
+    }
     pd_tables *t = &look->tables;
     look->columns = (pd_columns){.len = t->types_len};
     status = pd_look_samples(pd, look, (pd_sample_taker){0}, err);
+    pd_stream_rest(&look->stream);
     if (status || !census)
         return status;
     *census = (pprofdelta_census){

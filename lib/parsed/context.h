@@ -58,6 +58,7 @@ struct pprofdelta {
     pprofdelta_ahead *ahead;
     pprofdelta_pack *pack;
     pd_relay relay; /* begun as long as there is either */
+    pd_pump pump;   /* open as long as there is a helper */
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_inflater inflater;

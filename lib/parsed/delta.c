@@ -61,6 +61,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
         status = pd_look_remember(pd, &pd->cur, &pd->next, err);
     if (!status)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
+    pd_stream_rest(&pd->cur.stream);
     if (status)
         return status;
     if (needs_stacks)
@@ -304,6 +305,8 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
     status = fill_window(pd, source, err);
     if (!status)
         status = write_window(pd, sink, report, err);
+    pd_stream_rest(&pd->cur.stream);
+    pd_stream_rest(&pd->proof.stream);
     if (status)
         pd_window_abandon(&pd->cur.window);
     else

@@ -36,7 +36,8 @@ static bool is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *b
 static pprofdelta_status begin_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
 {
     return pd_stream_begin(&look->stream, &pd->mem, look->packed.ptr, look->packed.len,
-                           pd->piece ? pd->piece : PD_STREAM_PIECE, err);
+                           pd->piece ? pd->piece : PD_STREAM_PIECE,
+                           pd_pump_is_open(&pd->pump) ? &pd->pump : NULL, err);
 }
 
 static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_bytes,

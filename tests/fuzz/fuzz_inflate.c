@@ -87,7 +87,7 @@ static void stream(const uint8_t *data, size_t size, pprofdelta_status want, pd_
     pd_stream s = {0};
     size_t piece = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
     pprofdelta_error err = {0};
-    pprofdelta_status status = pd_stream_begin(&s, &mem, data, size, piece, &err);
+    pprofdelta_status status = pd_stream_begin(&s, &mem, data, size, piece, NULL, &err);
     uint64_t from = 0;
     for (bool is_end = false; !status && !is_end; is_end = s.is_done) {
         pd_bytes out;

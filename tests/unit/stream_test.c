@@ -89,7 +89,7 @@ static buf draw_file(arena *a, rng *r, buf content)
 static pprofdelta_status read_stream(pd_stream *s, pd_mem *mem, buf file, size_t piece, rng *r,
                                      buf *got, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_stream_begin(s, mem, file.ptr, file.len, piece, err);
+    pprofdelta_status status = pd_stream_begin(s, mem, file.ptr, file.len, piece, NULL, err);
     for (uint64_t from = 0; !status;) {
         pd_bytes out;
         size_t need = 1 + rng_below(r, rng_chance(r, 80) ? piece : piece * 5);
@@ -138,7 +138,7 @@ TEST(any_pieces_are_the_whole)
             size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
             pprofdelta_error err;
             pprofdelta_status status = read_stream(&s, &mem, file, piece, &r, &got, &err);
-            if (status == PPROFDELTA_E_LIMIT && content.len / PD_STREAM_RATIO > file.len)
+            if (status == PPROFDELTA_E_LIMIT && content.len / PD_UNPACK_RATIO > file.len)
                 continue;
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
             CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
@@ -224,7 +224,7 @@ TEST(what_the_limit_cannot_hold_is_refused_only_if_it_is_there)
         pprofdelta_error err;
         for (int there = 0; there < 2; there++) {
             uint64_t from = LEN / 4, need = there ? LEN / 2 : LEN;
-            REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, PIECE, &err));
+            REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, PIECE, NULL, &err));
             pprofdelta_status status = pd_stream_reach(&s, from, need, &out, &err);
             CHECK_MSG(status == (there ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK), "file %zu", i);
             CHECK(there || (s.is_done && out.len && out.len < need &&
@@ -248,11 +248,11 @@ TEST(what_inflates_without_end_is_refused)
         pd_mem_init(&mem, NULL, 1 << 20);
         pd_stream s = {0};
         pprofdelta_error err;
-        REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, 1000, &err));
+        REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, 1000, NULL, &err));
         pprofdelta_status status = pd_stream_finish(&s, &err);
         CHECK_MSG(status == PPROFDELTA_E_LIMIT, "file %zu: status %d", i, status);
         CHECK(strstr(err.text, "max-memory") != NULL && strcmp(err.stage, "inflate") == 0);
-        CHECK(pd_stream_len(&s) < (uint64_t)files[i].len * PD_STREAM_RATIO + (300 << 10));
+        CHECK(pd_stream_len(&s) < (uint64_t)files[i].len * PD_UNPACK_RATIO + (300 << 10));
         pd_stream_end(&s);
     }
     arena_free(&a);

@@ -1,0 +1,23 @@
+/* A second processor for the bounded way, which those take who ask for less memory: it inflates ahead
+ * of what this one reads. */
+#ifndef CLI_HELPER_H
+#define CLI_HELPER_H
+
+#include "input.h"
+#include "pprofdelta.h"
+
+#include <pthread.h>
+
+typedef struct cli_helper {
+    pprofdelta_helper *state; /* NULL: there is none */
+    pthread_t thread;
+} cli_helper; /* zero it to begin */
+
+/* Begins to help with what the context reads, `in` being the first of it, if that may pay; the limit
+ * of memory tells who asked for less. */
+void cli_helper_start(cli_helper *helper, pprofdelta *context, const cli_input *in, uint64_t limit);
+
+/* The thread is gone, and what it took given back; false where there was none. */
+bool cli_helper_end(cli_helper *helper);
+
+#endif
