@@ -51,10 +51,11 @@ void pd_pump_work(pd_pump *p)
 {
     pd_monitor_enter(&p->monitor);
     while (!p->is_stopped) {
-        if (has_work(p))
-            make_piece(p);
-        else
+        if (!has_work(p)) {
             pd_monitor_wait(&p->monitor);
+            continue;
+        }
+        make_piece(p);
         if (!p->is_wanted || p->made - p->taken >= ENOUGH)
             pd_monitor_tell(&p->monitor);
     }
