@@ -89,6 +89,11 @@ TEST(the_calls_of_the_opening_comment)
     REQUIRE(pprofdelta_pack_window(pd, cur, sizeof cur, &pack, NULL, &err) == PPROFDELTA_OK);
     pprofdelta_abandon(pd);
     pprofdelta_pack_free(pack);
+    pprofdelta_helper *helper = NULL;
+    REQUIRE(pprofdelta_helper_new(pd, &helper, &err) == PPROFDELTA_OK);
+    pprofdelta_helper_stop(helper);
+    pprofdelta_helper_work(helper);
+    pprofdelta_helper_free(helper);
     pprofdelta_free(pd);
     CHECK_STR(pprofdelta_version(), PPROFDELTA_VERSION);
     CHECK_STR(pprofdelta_status_text(PPROFDELTA_OK), "done");
