@@ -4,7 +4,7 @@
 
 #include <sys/stat.h>
 
-static bool is_large(const char *path, uint64_t least)
+bool cli_ahead_is_large(const char *path, uint64_t least)
 {
     struct stat st;
     return !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode) &&
@@ -41,7 +41,7 @@ static void start(cli_ahead *a, pprofdelta *context, const cli_input *in)
 bool cli_ahead_start_file(cli_ahead *a, pprofdelta *context, const char *path, uint64_t limit,
                           cli_ahead_least least)
 {
-    if (!is_large(path, least) || !has_room_for_two(limit))
+    if (!cli_ahead_is_large(path, least) || !has_room_for_two(limit))
         return false;
     a->file.name = path;
     a->limit = limit;

@@ -27,6 +27,9 @@ typedef enum cli_ahead_least {
     CLI_AHEAD_OF_STATE = 96 << 10
 } cli_ahead_least;
 
+/* Is it a file of so many bytes? */
+bool cli_ahead_is_large(const char *path, uint64_t least);
+
 /* Begins to read the file at path, if that may pay, and tells; the limit of memory tells who asked
  * for less. */
 bool cli_ahead_start_file(cli_ahead *ahead, pprofdelta *context, const char *path, uint64_t limit,

@@ -35,11 +35,24 @@ static int new_context(run *r)
 {
     pprofdelta_error err;
     const pprofdelta_allocator *memory = cli_memory_within(limit_of(r));
+    r->options.library.flags |= PPROFDELTA_NO_SAVE;
     if (pprofdelta_new(&r->options.library, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
     return cli_library_error("options", &err);
+}
+
+static void start_ahead(run *r)
+{
+    cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r), CLI_AHEAD_OF_PROFILE);
+}
+
+/* What the second processor does for large files, now that there is one to look at. */
+static void begin_second(run *r)
+{
+    if (!r->ahead.state && !cli_helper_start(&r->helper, r->context, &r->prev, limit_of(r)))
+        start_ahead(r);
 }
 
 /* Was the memory shared with another thread? It is not any more. */
@@ -57,7 +70,7 @@ static int make_base(run *r)
         return code;
     cli_progress_say("remembering", r->prev.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
-    cli_helper_start(&r->helper, r->context, &r->prev, limit_of(r));
+    begin_second(r);
     pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
     if (status == PPROFDELTA_E_LIMIT && gets_all_memory(r))
         status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
@@ -105,7 +118,8 @@ static int perform(run *r, int argc, char **argv)
     if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
         return code;
     cli_progress_start(!r->options.quiet);
-    cli_ahead_start_file(&r->ahead, r->context, r->options.cur, limit_of(r), CLI_AHEAD_OF_PROFILE);
+    if (!cli_ahead_is_large(r->options.cur, CLI_HELPER_LARGE))
+        start_ahead(r);
     if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
     if ((code = cli_output_finish(&r->output)))

@@ -1,5 +1,5 @@
-/* A second processor for the bounded way, which those take who ask for less memory: it inflates ahead
- * of what this one reads. */
+/* A second processor for what is never in memory whole, because it is large or because somebody asked
+ * for less memory: it inflates ahead of what this one reads, and compresses. */
 #ifndef CLI_HELPER_H
 #define CLI_HELPER_H
 
@@ -13,9 +13,12 @@ typedef struct cli_helper {
     pthread_t thread;
 } cli_helper; /* zero it to begin */
 
-/* Begins to help with what the context reads, `in` being the first of it, if that may pay; the limit
- * of memory tells who asked for less. */
-void cli_helper_start(cli_helper *helper, pprofdelta *context, const cli_input *in, uint64_t limit);
+/* A file of so many bytes is for a helper; one of fewer for who reads ahead (ahead.h). */
+enum { CLI_HELPER_LARGE = 2 << 20 };
+
+/* Begins to help with what the context reads, `in` being the first of it, if that pays, and tells; the
+ * limit of memory tells who asked for less. */
+bool cli_helper_start(cli_helper *helper, pprofdelta *context, const cli_input *in, uint64_t limit);
 
 /* The thread is gone, and what it took given back; false where there was none. */
 bool cli_helper_end(cli_helper *helper);

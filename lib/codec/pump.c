@@ -47,10 +47,10 @@ static bool has_work(const pd_pump *p)
     return p->is_wanted && !p->is_working && p->made - p->taken < PD_PUMP_SLOTS;
 }
 
-void pd_pump_work(pd_pump *p)
+bool pd_pump_work(pd_pump *p)
 {
     pd_monitor_enter(&p->monitor);
-    while (!p->is_stopped) {
+    while (!p->is_stopped && !p->is_lent) {
         if (!has_work(p)) {
             pd_monitor_wait(&p->monitor);
             continue;
@@ -59,6 +59,18 @@ void pd_pump_work(pd_pump *p)
         if (!p->is_wanted || p->made - p->taken >= ENOUGH)
             pd_monitor_tell(&p->monitor);
     }
+    bool is_lent = p->is_lent && !p->is_stopped;
+    p->is_lent = false;
+    p->is_away |= is_lent;
+    pd_monitor_tell(&p->monitor);
+    pd_monitor_leave(&p->monitor);
+    return is_lent;
+}
+
+void pd_pump_return(pd_pump *p)
+{
+    pd_monitor_enter(&p->monitor);
+    p->is_away = false;
     pd_monitor_tell(&p->monitor);
     pd_monitor_leave(&p->monitor);
 }
@@ -68,6 +80,23 @@ void pd_pump_stop(pd_pump *p)
     pd_monitor_enter(&p->monitor);
     p->is_stopped = true;
     pd_monitor_tell(&p->monitor);
+    pd_monitor_leave(&p->monitor);
+}
+
+void pd_pump_lend(pd_pump *p)
+{
+    pd_monitor_enter(&p->monitor);
+    p->is_lent = true;
+    pd_monitor_tell(&p->monitor);
+    pd_monitor_leave(&p->monitor);
+}
+
+void pd_pump_recall(pd_pump *p)
+{
+    pd_monitor_enter(&p->monitor);
+    p->is_lent = false;
+    while (p->is_away)
+        pd_monitor_wait(&p->monitor);
     pd_monitor_leave(&p->monitor);
 }
 

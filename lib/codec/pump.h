@@ -32,6 +32,8 @@ typedef struct pd_pump {
     size_t made, taken;       /* pieces of this file */
     bool is_wanted;           /* there is a file, and more of it to inflate */
     bool is_working;          /* somebody inflates a piece */
+    bool is_lent;             /* a helper is wanted elsewhere, */
+    bool is_away;             /* and is there */
     bool is_stopped;          /* helpers go home */
     pprofdelta_status status; /* what comes behind the pieces made: the end, */
     pprofdelta_error err;     /* or what is wrong */
@@ -44,9 +46,15 @@ static inline bool pd_pump_is_open(const pd_pump *pump)
     return pump->monitor.is_made;
 }
 
-/* For another thread: works until it is stopped. */
-void pd_pump_work(pd_pump *pump);
+/* For another thread: works until it is stopped; true where it is wanted elsewhere, whence it tells
+ * when it returns. */
+bool pd_pump_work(pd_pump *pump);
+void pd_pump_return(pd_pump *pump);
 void pd_pump_stop(pd_pump *pump);
+
+/* Sends the helper elsewhere; waits until it is back, or has not gone. */
+void pd_pump_lend(pd_pump *pump);
+void pd_pump_recall(pd_pump *pump);
 
 /* Begins a gzip file for a reader, piece by piece. False where another reader has the pump, or there
  * is no room: then the reader inflates by itself. */

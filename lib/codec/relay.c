@@ -32,6 +32,8 @@ void pd_relay_measure(pd_relay *r, size_t len)
         r->part_len = share < SMALLEST ? SMALLEST : share > LARGEST ? LARGEST : share;
 }
 
+static void make_next(pd_relay *r, const pd_relay_tools *tools);
+
 /* ---- the writer -------------------------------------------------------------------------------- */
 
 static pprofdelta_status reserve_check(pd_relay *r, struct pd_member_check **check,
@@ -76,13 +78,48 @@ static void count(pd_relay *r, pd_bytes in)
     r->len += in.len;
 }
 
+/* Has the writer what it takes to compress? */
+static bool has_tools(pd_relay *r)
+{
+    if (!r->own.gzip && pd_deflate_has_gzip(r->deflater))
+        r->own.gzip = r->deflater->gzip;
+    return r->own.gzip;
+}
+
+/* Inside the monitor: gives back what a part that is made has too much, but for its buffer, which may
+ * become *next. */
+static void tidy(pd_relay *r, pd_relay_part *part, pd_buffer *next)
+{
+    pd_mem_trim(r->mem, &part->out, &part->room, part->made + AROUND, 1);
+    if (r->gathers)
+        return;
+    if (next->cap) {
+        pd_buffer_release(r->mem, &part->kept);
+    } else {
+        *next = part->kept;
+        next->len = 0;
+        part->kept = (pd_buffer){0};
+    }
+}
+
+/* Another buffer for the writer, of as much room. */
+static pprofdelta_status next_buffer(pd_relay *r, size_t cap, pd_buffer *out, pprofdelta_error *err)
+{
+    pd_monitor_enter(&r->monitor);
+    for (; r->tidied < r->taken && r->parts[r->tidied].made; r->tidied++)
+        tidy(r, &r->parts[r->tidied], out);
+    pd_monitor_leave(&r->monitor);
+    return out->cap ? PPROFDELTA_OK : pd_mem_reserve(r->mem, &out->ptr, &out->cap, cap, 1, err);
+}
+
 pprofdelta_status pd_relay_give(pd_relay *r, pd_buffer *in, pprofdelta_error *err)
 {
+    enum { LAG = 1 };
     pd_relay_part part;
     pd_buffer next = {0};
     pprofdelta_status status = reserve(r, 1, err);
     if (!status)
-        status = pd_mem_reserve(r->mem, &next.ptr, &next.cap, in->cap, 1, err);
+        status = next_buffer(r, in->cap, &next, err);
     if (!status)
         status = begin_part(r, &part, (pd_bytes){in->ptr, in->len}, err);
     if (status) {
@@ -95,6 +132,8 @@ pprofdelta_status pd_relay_give(pd_relay *r, pd_buffer *in, pprofdelta_error *er
     pd_monitor_enter(&r->monitor);
     r->parts[r->given++] = part;
     pd_monitor_tell(&r->monitor);
+    while (r->given - r->taken > LAG && has_tools(r))
+        make_next(r, &r->own);
     pd_monitor_leave(&r->monitor);
     return PPROFDELTA_OK;
 }
@@ -136,9 +175,8 @@ pprofdelta_status pd_relay_close(pd_relay *r, pd_bytes in, pprofdelta_error *err
     size_t parts = count_parts(r, in.len), at = 0;
     if (!parts)
         return close_whole(r, in, err);
-    if (!pd_deflate_has_gzip(r->deflater))
+    if (!has_tools(r))
         return pd_deflate_fail("no memory for a gzip compressor", err);
-    r->own.gzip = r->deflater->gzip;
     pprofdelta_status status = reserve(r, parts, err);
     size_t begun = 0;
     for (; begun < parts && !status; begun++) {
@@ -268,6 +306,8 @@ void pd_relay_stop(pd_relay *r)
 
 void pd_relay_drop(pd_relay *r)
 {
+    if (!pd_relay_is_begun(r))
+        return;
     pd_monitor_enter(&r->monitor);
     r->taken = r->given;
     r->is_closed = true;

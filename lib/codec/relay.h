@@ -27,6 +27,7 @@ typedef struct pd_relay {
     pd_deflater *deflater;
     pd_mem *mem; /* the writer's */
     size_t part_len;
+    bool gathers; /* all that was given is wanted again; else room is used again, */
     uint32_t crc; /* of what was given */
     uint64_t len;
     pd_buffer gathered;
@@ -35,6 +36,7 @@ typedef struct pd_relay {
     /* These belong to who is inside the monitor. */
     pd_relay_part *parts;
     size_t cap, given, taken, in_work;
+    size_t tidied;   /* parts that were made, and have what they need only */
     bool is_closed;  /* all is given */
     bool is_whole;   /* the only part is the whole */
     bool is_stopped; /* nobody waits for more */
@@ -57,15 +59,15 @@ static inline bool pd_relay_is_begun(const pd_relay *relay)
  * there, which for some will never be. */
 void pd_relay_measure(pd_relay *relay, size_t len);
 
-/* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves a new
- * one of as much room. */
+/* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves another
+ * of as much room. Where a helper does not keep up, the writer compresses in between. */
 pprofdelta_status pd_relay_give(pd_relay *relay, pd_buffer *in, pprofdelta_error *err);
 
 /* The last bytes, which stay where they are until the end. From here on the deflater is the
  * relay's. */
 pprofdelta_status pd_relay_close(pd_relay *relay, pd_bytes in, pprofdelta_error *err);
 
-/* All that was given and `rest`, in one piece. */
+/* All that was given and `rest`, in one piece; for a relay that gathers. */
 pprofdelta_status pd_relay_gather(pd_relay *relay, pd_bytes rest, pd_bytes *all,
                                   pprofdelta_error *err);
 
@@ -76,7 +78,7 @@ void pd_relay_help(pd_relay *relay);
 /* Who waits for more parts gets none, and returns. */
 void pd_relay_stop(pd_relay *relay);
 
-/* Nobody begins another part: for who wants no member. */
+/* Nobody begins another part, if there is a relay: for who wants no member. */
 void pd_relay_drop(pd_relay *relay);
 
 /* Compresses what is left and hands the member to the sink, a part at a time. It may come again,

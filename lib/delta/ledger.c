@@ -33,9 +33,8 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
     return status;
 }
 
-void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem)
+void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
 {
-    size_t room = ledger->keys.len + ledger->keys.len / 64;
     if (ledger->keys.cap <= room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);

@@ -37,8 +37,14 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
-/* Gives back room that entries do not need, but for one in 64 that may come. For tight keys. */
-void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem);
+/* Room for so many entries and for what the next look brings anew, so that nothing grows for a few. */
+static inline size_t pd_ledger_roomy(size_t len)
+{
+    return len + len / 32 + 16;
+}
+
+/* Gives back what is beyond the room for so many entries, which are no fewer than there are. */
+void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
 /* From now on an entry has a side of so many bytes, zeros to begin with. It had none so far. */
 pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,

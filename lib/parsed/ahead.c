@@ -168,7 +168,8 @@ static pprofdelta_status make_window(pprofdelta_ahead *a, pprofdelta_report *rep
 {
     pd_source source = {.ahead = a};
     wait_for(a, READY);
-    return a->is_fed ? pd_window_of(a->pd, &source, NULL, report, err) : PPROFDELTA_E_AHEAD;
+    return a->is_fed && !a->pd->naming.is_set ? pd_window_of(a->pd, &source, NULL, report, err)
+                                              : PPROFDELTA_E_AHEAD;
 }
 
 pprofdelta_status pprofdelta_ahead_window(pprofdelta_ahead *a, pprofdelta_pack **out,

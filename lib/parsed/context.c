@@ -12,7 +12,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
     *out = *given;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED | PPROFDELTA_VERIFY |
-                           PPROFDELTA_DEFAULT_COUNTER;
+                           PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SAVE;
     if (out->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
@@ -79,6 +79,8 @@ void pprofdelta_free(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);
     pd_schema_release(&pd->spare_schema, mem);
+    pd_naming_release(&pd->naming, mem);
+    pd_naming_release(&pd->spare_naming, mem);
     pd_buffer_release(mem, &pd->last.build_id);
     pd_buffer_release(mem, &pd->next.build_id);
     pd_inflater_fini(&pd->inflater);

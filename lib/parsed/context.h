@@ -16,6 +16,7 @@
 #include "delta/tally.h"
 #include "delta/types.h"
 #include "profile/chunks.h"
+#include "profile/once.h"
 #include "profile/transfer.h"
 #include "text/heap.h"
 
@@ -26,6 +27,8 @@ typedef struct pd_look {
     pd_bytes packed; /* the caller's */
     pd_stream stream;
     pd_buffer text; /* the strings */
+    bool is_kept;   /* in one pass: the rows' records were, unless they took too much */
+    pd_kept kept;
     pd_text dump;   /* where the profile was made of one in text form, in the ordinary way */
     bool unsamples; /* ... and is wanted as what its raw counts stand for */
     pd_tables tables;
@@ -46,12 +49,15 @@ struct pprofdelta {
     /* What is remembered. */
     pd_ledger ledger;
     pd_schema schema;
+    pd_naming naming;   /* of the ledger's keys */
+    pd_columns assumed; /* those of the base, where the naming is set */
     pd_remembered last;
     uint64_t sequence; /* of the last committed window */
     bool has_base;     /* the ledger holds a profile, perhaps one without samples */
     bool is_from_base; /* ... given by pprofdelta_base, and no window committed since */
     /* The window under way. */
     bool is_pending;
+    bool is_frugal; /* it is made once more, as memory was short */
     pd_commit how;
     pd_remembered next;
     /* Two threads for it. */
@@ -66,6 +72,7 @@ struct pprofdelta {
     pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
+    pd_naming spare_naming;
     pd_compact compact;
     pd_bytes raw;  /* the delta of the last window, but for what the relay has of it */
     pd_look proof; /* the output read back, for VERIFY */
@@ -74,6 +81,13 @@ struct pprofdelta {
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
+
+/* Is the delta compressed as it is written? Else the relay has it, or all of it is compressed at the
+ * end. */
+static inline bool pd_packs_inline(const pprofdelta *pd)
+{
+    return pd->cur.is_streamed && !pd_relay_is_begun(&pd->relay);
+}
 
 static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
 {
@@ -94,6 +108,18 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
                                 bool keep_bytes, pprofdelta_error *err);
 
+/* Does the bounded way suit these bytes? */
+bool pd_look_is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *bytes, size_t len);
+
+/* Begins to inflate look->packed, a piece at a time. */
+pprofdelta_status pd_look_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
+
+/* once.c: both looks of a delta in one pass each, where that can be done; false where not, or where
+ * anything is wrong. The base: parsed, in the spare ledger under the spare schema and naming. The
+ * window: parsed, and filled. */
+bool pd_once_base(pprofdelta *pd, const void *bytes, size_t len);
+bool pd_once_window(pprofdelta *pd, const void *bytes, size_t len);
+
 /* Hands on all samples of a parsed look. */
 pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker taker,
                                   pprofdelta_error *err);
@@ -102,14 +128,12 @@ pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker
 pprofdelta_status pd_look_sum(pprofdelta *pd, pd_look *look, pprofdelta_sum *sums,
                               pprofdelta_error *err);
 
-/* What pd_transfer_sample needs of the record at `origin`; origins rise from a rewind on. */
+/* The window is about to be filled by who keeps no records. */
+void pd_look_keep_nothing(pprofdelta *pd, pd_look *look);
+
+/* What pd_transfer_sample needs of a row's record; origins rise from a rewind on. */
 pprofdelta_status pd_look_rewind(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
-static inline pprofdelta_status pd_look_record(pd_look *look, uint64_t origin,
-                                               pprofdelta_error *err)
-{
-    return look->is_streamed ? pd_chunks_record(&look->tables, &look->stream, origin, err)
-                             : PPROFDELTA_OK;
-}
+pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err);
 
 /* Refuses stamped profiles and finds the counters. */
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);

@@ -30,9 +30,7 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
     if (status)
         return status;
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
-    /* With room for what the next look brings anew, so that nothing grows for a few. */
-    size_t samples = look->tables.samples;
-    status = pd_ledger_reserve(&pd->spare, &pd->mem, samples + samples / 32 + 16, err);
+    status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(look->tables.samples), err);
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (!status && keeps_rows) {
         status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
@@ -53,13 +51,16 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 {
     bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
     pprofdelta_status status = refuse_pending(pd, err);
-    if (!status)
+    if (status)
+        return status;
+    bool is_filled = pd_once_base(pd, bytes, len);
+    if (!is_filled)
         status = pd_look_parse(pd, &pd->cur, bytes, len, needs_stacks, err);
     if (!status)
         status = pd_look_classify(pd, &pd->cur, err);
     if (!status)
         status = pd_look_remember(pd, &pd->cur, &pd->next, err);
-    if (!status)
+    if (!status && !is_filled)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
     pd_stream_rest(&pd->cur.stream);
     if (status)
@@ -68,6 +69,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
         PD_SWAP(pd_look, pd->cur, pd->prev);
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_naming, pd->naming, pd->spare_naming);
     PD_SWAP(pd_remembered, pd->last, pd->next);
     pd->sequence = 0;
     pd->has_base = pd->is_from_base = true;
@@ -91,6 +93,7 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdel
     pd_look *cur = &pd->cur;
     size_t samples = cur->tables.samples, rows = skips_still ? samples / 8 : samples;
     pd_window_abandon(&cur->window);
+    pd_look_keep_nothing(pd, cur);
     pprofdelta_status status =
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
     cur->window.skips_still = skips_still;
@@ -132,9 +135,10 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
 {
     pd_look *cur = &pd->cur;
     pprofdelta_status status = PPROFDELTA_OK;
+    bool is_filled = false;
     if (source->ahead)
         pd_ahead_adopt(pd, source->ahead);
-    else
+    else if (!(is_filled = pd_once_window(pd, source->bytes, source->len)))
         status = pd_look_parse(pd, cur, source->bytes, source->len, false, err);
     if (!status)
         status = classify_cur(pd, err);
@@ -155,7 +159,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
     if (!status)
         status = pd_look_remember(pd, cur, &pd->next, err);
     bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
-    if (!status)
+    if (!status && !is_filled)
         status = read_samples(pd, skips_still, source->ahead, err);
     if (!status && cur->window.lacks_rows)
         status = read_samples(pd, false, NULL, err);
@@ -283,7 +287,7 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
         status = pd_output_verify(pd, &tally, out, err);
     pd->raw = out;
     if (!status && sink)
-        status = pd->cur.is_streamed
+        status = pd_packs_inline(pd)
                      ? pd_deflate_write(&pd->deflater, sink, &written, err)
                      : pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
     if (!status && report)

@@ -1,4 +1,5 @@
-/* A second thread for the bounded way: a door to the pump (pump.h), which is the context's. */
+/* A second thread for the bounded way: it inflates (pump.h), and when all is read it compresses what
+ * is written (relay.h). */
 #include "parsed/context.h"
 
 struct pprofdelta_helper {
@@ -26,7 +27,11 @@ pprofdelta_status pprofdelta_helper_new(pprofdelta *pd, pprofdelta_helper **out,
 
 void pprofdelta_helper_work(pprofdelta_helper *helper)
 {
-    pd_pump_work(&helper->pd->pump);
+    pprofdelta *pd = helper->pd;
+    while (pd_pump_work(&pd->pump)) {
+        pd_relay_help(&pd->relay);
+        pd_pump_return(&pd->pump);
+    }
 }
 
 void pprofdelta_helper_stop(pprofdelta_helper *helper)

@@ -23,7 +23,7 @@ static pprofdelta_status keep(pprofdelta *pd, pd_look *look, pd_bytes *raw, ppro
 /* Could the ordinary way take more than the limit has left? At its worst it holds what is inflated
  * four times over: as it is, as the rows and the ledger of it, written, and with room to compress
  * that. Plain bytes are held already, and not by us. */
-static bool is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *bytes, size_t len)
+bool pd_look_is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *bytes, size_t len)
 {
     enum { TIMES = 4 };
     uint64_t left = pd->mem.limit - pd->mem.used + look->inflated.cap;
@@ -33,7 +33,7 @@ static bool is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *b
            pd_inflate_announced(bytes, len) > left / TIMES;
 }
 
-static pprofdelta_status begin_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+pprofdelta_status pd_look_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
 {
     return pd_stream_begin(&look->stream, &pd->mem, look->packed.ptr, look->packed.len,
                            pd->piece ? pd->piece : PD_STREAM_PIECE,
@@ -66,7 +66,7 @@ static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelt
     look->is_streamed = true;
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
-    pprofdelta_status status = begin_stream(pd, look, err);
+    pprofdelta_status status = pd_look_stream(pd, look, err);
     if (!status)
         status = pd_stream_reach(&look->stream, 0, PD_TEXT_HEAD, &head, err);
     if (!status && pd_text_begins(head))
@@ -84,7 +84,7 @@ pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes
                        PPROFDELTA_NOWHERE, "bytes is NULL and len is not 0");
     look->packed = (pd_bytes){bytes, len};
     pprofdelta_error first, second;
-    bool is_large_one = !keep_bytes && is_large(pd, look, bytes, len), has_second = false;
+    bool is_large_one = !keep_bytes && pd_look_is_large(pd, look, bytes, len), has_second = false;
     pprofdelta_status status =
         is_large_one ? parse_streamed(pd, look, &first) : parse_whole(pd, look, keep_bytes, &first);
     /* One way may have room for what the other has not. If none has, the ordinary one tells. */
@@ -105,7 +105,7 @@ pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker
 {
     if (!look->is_streamed)
         return pd_samples_read(&look->tables, &pd->numbers, &look->columns, taker, &pd->mem, err);
-    pprofdelta_status status = begin_stream(pd, look, err);
+    pprofdelta_status status = pd_look_stream(pd, look, err);
     if (!status)
         status = pd_chunks_samples(&look->tables, &look->stream, &pd->numbers, &look->columns,
                                    taker, &pd->mem, err);
@@ -119,17 +119,41 @@ pprofdelta_status pd_look_sum(pprofdelta *pd, pd_look *look, pprofdelta_sum *sum
         pd_samples_sum(&look->tables, sums);
         return PPROFDELTA_OK;
     }
-    pprofdelta_status status = begin_stream(pd, look, err);
+    pprofdelta_status status = pd_look_stream(pd, look, err);
     return status ? status : pd_chunks_sum(&look->tables, &look->stream, sums, err);
+}
+
+void pd_look_keep_nothing(pprofdelta *pd, pd_look *look)
+{
+    pd_kept_release(&look->kept, &pd->mem);
+    look->is_kept = false;
+}
+
+/* Are the records of the window's rows there? */
+static bool has_kept(const pd_look *look)
+{
+    return look->is_kept && !look->kept.is_lost;
 }
 
 pprofdelta_status pd_look_rewind(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
 {
-    if (!look->is_streamed)
+    if (!look->is_streamed || has_kept(look))
         return PPROFDELTA_OK;
     look->tables.bytes = (pd_bytes){0};
     look->tables.base = 0;
-    return begin_stream(pd, look, err);
+    return pd_look_stream(pd, look, err);
+}
+
+pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err)
+{
+    uint64_t origin = look->window.origin[row];
+    if (!look->is_streamed)
+        return PPROFDELTA_OK;
+    if (!has_kept(look))
+        return pd_chunks_record(&look->tables, &look->stream, origin, err);
+    look->tables.bytes = pd_kept_record(&look->kept, row);
+    look->tables.base = origin;
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
@@ -171,6 +195,7 @@ void pd_look_release(pd_look *look, pd_mem *mem)
 {
     pd_buffer_release(mem, &look->inflated);
     pd_buffer_release(mem, &look->text);
+    pd_kept_release(&look->kept, mem);
     pd_stream_end(&look->stream);
     pd_text_release(&look->dump, mem);
     pd_tables_release(&look->tables, mem);

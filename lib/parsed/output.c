@@ -34,7 +34,7 @@ static void unsample(pprofdelta *pd, int64_t *values)
 /* To be compressed now, or by somebody else. */
 static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_error *err)
 {
-    if (!pd->cur.is_streamed)
+    if (!pd_packs_inline(pd))
         return pd_relay_give(&pd->relay, part, err);
     pprofdelta_status status =
         pd_deflate_part(&pd->deflater, &pd->mem, part->ptr, part->len, false, err);
@@ -46,10 +46,13 @@ static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_err
 static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error *err)
 {
     enum { PART = 256 << 10 };
-    *part = pd->cur.is_streamed ? PART : SIZE_MAX;
-    if (pd->cur.is_streamed || !pd_relay_is_begun(&pd->relay))
+    *part = pd_packs_inline(pd) ? PART : SIZE_MAX;
+    if (pd_packs_inline(pd) || !pd_relay_is_begun(&pd->relay))
         return PPROFDELTA_OK;
-    pd_relay_measure(&pd->relay, pd->cur.tables.bytes.len);
+    if (pd_pump_is_open(&pd->pump) && pd->cur.is_streamed)
+        pd_pump_lend(&pd->pump);
+    pd_relay_measure(&pd->relay, pd->cur.tables.len);
+    pd->relay.gathers = pd->flags & PPROFDELTA_VERIFY;
     *part = pd->relay.part_len;
     return *part == SIZE_MAX ? PPROFDELTA_OK
                              : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
@@ -86,7 +89,7 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
             pd_tally_output(tally, row_values, cur->columns.len);
         arrange(&cur->columns, row_values, values);
         unsample(pd, values);
-        status = pd_look_record(cur, cur->window.origin[row], err);
+        status = pd_look_record(cur, row, err);
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
@@ -197,8 +200,9 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
 /* Between the samples that are read and those that are written nobody is looked up in the ledger. */
 static pprofdelta_status begin_parts(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    return pd_deflate_begin(&pd->deflater, &pd->mem, err);
+    if (pd->cur.is_streamed)
+        pd_keymap_fold(&pd->ledger.keys, &pd->mem);
+    return pd_packs_inline(pd) ? pd_deflate_begin(&pd->deflater, &pd->mem, err) : PPROFDELTA_OK;
 }
 
 /* Everything in the writer, in the order that it is to have, up to what finishes it. */
@@ -227,7 +231,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_look *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
     pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = cur->is_streamed ? begin_parts(pd, err) : PPROFDELTA_OK;
+    pprofdelta_status status = begin_parts(pd, err);
     if (!status)
         status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
@@ -249,10 +253,10 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .sequence = story->sequence,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    status = cur->is_streamed ? hand_on_all(pd, err) : PPROFDELTA_OK;
+    status = pd_packs_inline(pd) ? hand_on_all(pd, err) : PPROFDELTA_OK;
     if (!status)
         status = pd_compact_finish(&pd->compact, &header, out);
-    return status || !cur->is_streamed ? status : end_parts(pd, out, err);
+    return status || !pd_packs_inline(pd) ? status : end_parts(pd, out, err);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,

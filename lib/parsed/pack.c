@@ -16,8 +16,13 @@ struct pprofdelta_pack {
 
 void pd_pack_leave(pprofdelta *pd)
 {
-    if (!pd->ahead && !pd->pack)
-        pd_relay_end(&pd->relay);
+    if (pd->ahead || pd->pack || !pd_relay_is_begun(&pd->relay))
+        return;
+    if (pd_pump_is_open(&pd->pump)) { /* there may be a helper at it */
+        pd_relay_stop(&pd->relay);
+        pd_pump_recall(&pd->pump);
+    }
+    pd_relay_end(&pd->relay);
 }
 
 pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelta_error *err)
@@ -26,7 +31,7 @@ pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelt
     size_t none = 0;
     pprofdelta_status status = pd_mem_reserve(&pd->mem, &p, &none, 1, sizeof *p, err);
     if (!status) {
-        *p = (pprofdelta_pack){.pd = pd, .is_done = pd->cur.is_streamed};
+        *p = (pprofdelta_pack){.pd = pd, .is_done = pd_packs_inline(pd)};
         pd->pack = p;
         if (p->is_done)
             pd_relay_drop(&pd->relay);
@@ -42,22 +47,42 @@ pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelt
     return status;
 }
 
+static pprofdelta_status make_pack(pprofdelta *pd, const pd_source *source, pprofdelta_pack **out,
+                                   pprofdelta_report *report, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_window_of(pd, source, NULL, report, err);
+    if (!status)
+        status = pd_pack_begin(pd, out, err);
+    if (status)
+        pd_pack_leave(pd);
+    return status;
+}
+
+/* Once more, without what is dear: a relay, and records that are kept. */
+static pprofdelta_status make_frugally(pprofdelta *pd, const pd_source *source,
+                                       pprofdelta_pack **out, pprofdelta_report *report,
+                                       pprofdelta_error *err)
+{
+    pd->is_frugal = true;
+    pprofdelta_status status = make_pack(pd, source, out, report, err);
+    pd->is_frugal = false;
+    return status;
+}
+
 pprofdelta_status pprofdelta_pack_window(pprofdelta *pd, const void *bytes, size_t len,
                                          pprofdelta_pack **out, pprofdelta_report *report,
                                          pprofdelta_error *err)
 {
     pd_source source = {.bytes = bytes, .len = len};
-    pprofdelta_report told;
+    pprofdelta_report told, *tells = report ? &told : NULL;
     pprofdelta_status status = PPROFDELTA_OK;
     if (!pd_relay_is_begun(&pd->relay))
         status = pd_relay_begin(&pd->relay, &pd->deflater, &pd->mem, err);
     if (!status)
-        status = pd_window_of(pd, &source, NULL, report ? &told : NULL, err);
-    if (!status)
-        status = pd_pack_begin(pd, out, err);
-    if (status)
-        pd_pack_leave(pd);
-    else if (report)
+        status = make_pack(pd, &source, out, tells, err);
+    if (status == PPROFDELTA_E_LIMIT && pd->cur.is_streamed && !pd->ahead)
+        status = make_frugally(pd, &source, out, tells, err);
+    if (!status && report)
         *report = told;
     return status;
 }

@@ -6,6 +6,8 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
 {
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to save to");
+    if (pd->flags & PPROFDELTA_NO_SAVE)
+        return pd_refuse(err, "the context was made with PPROFDELTA_NO_SAVE");
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
@@ -31,6 +33,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
         PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
         PD_SWAP(pd_remembered, pd->last, pd->next);
     }
+    pd->naming.is_set = false;
     pd->sequence = state.sequence;
     pd->has_base = state.has_base;
     pd->is_from_base = false;

@@ -3,67 +3,11 @@
 #include "profile/lookalike.h"
 #include "profile/seal.h"
 
-/* The first bytes of the profile, for pd_lookalike_tell: the first part has them all. */
-enum { HEAD = 1024 };
+/* The first bytes of the profile, for pd_lookalike_tell. */
 typedef struct head {
-    uint8_t bytes[HEAD];
+    uint8_t bytes[PD_PARTS_HEAD];
     size_t len;
 } head;
-
-typedef struct parts {
-    pd_stream *stream;
-    pd_bytes part;
-    uint64_t at; /* where it begins */
-    bool is_begun, is_end;
-} parts;
-
-/* The next part, beginning with what `top` got stuck at. False where that was the last one, or
- * where more bytes would not help; *top is as it was. */
-static bool next_part(parts *p, pd_reader *top, pprofdelta_status *status, pprofdelta_error *err)
-{
-    uint64_t need = HEAD;
-    if (p->is_begun) {
-        need = 1;
-        if (p->is_end)
-            return false;
-        if (top->trouble && (need = pd_reader_lacks(top)) <= (uint64_t)(top->end - top->at))
-            return false;
-        p->at += (uint64_t)(top->at - p->part.ptr);
-    }
-    *status = pd_stream_reach(p->stream, p->at, need, &p->part, err);
-    if (*status)
-        return false;
-    p->is_begun = true;
-    p->is_end = p->stream->is_done;
-    *top = pd_reader_of(p->part.ptr, p->part.len);
-    return true;
-}
-
-/* Copies the strings from `from` on, which lie in the part that was just read. */
-static pprofdelta_status keep_strings(const pd_tables *t, size_t from, pd_buffer *text, pd_mem *mem,
-                                      pprofdelta_error *err)
-{
-    size_t len = 1; /* so that there is something to point to */
-    for (size_t i = from; i < t->strings_len; i++)
-        len += t->strings[i].len; /* no more than the part */
-    pprofdelta_status status = pd_buffer_room(mem, text, len, err);
-    for (size_t i = from; i < t->strings_len && !status; i++) {
-        if (t->strings[i].len)
-            memcpy(text->ptr + text->len, t->strings[i].ptr, t->strings[i].len);
-        text->len += t->strings[i].len;
-    }
-    return status;
-}
-
-/* The text has moved for the last time. */
-static void point_strings(pd_tables *t, const pd_buffer *text)
-{
-    const uint8_t *at = text->ptr;
-    for (size_t i = 0; i < t->strings_len; i++) {
-        t->strings[i].ptr = at;
-        at += t->strings[i].len;
-    }
-}
 
 static void keep_head(head *h, pd_bytes part)
 {
@@ -73,15 +17,15 @@ static void keep_head(head *h, pd_bytes part)
 }
 
 /* Everything up to the end of the profile, or what is wrong with it. */
-static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_mem *mem, head *h,
-                                    pprofdelta_error *err)
+static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, pd_parts *p, pd_mem *mem,
+                                    head *h, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
     pd_parse parse = {.mem = mem, .err = err, .element = PPROFDELTA_NOWHERE};
     pd_reader top = {0};
     pd_tables_begin(t);
     text->len = 0;
-    while (!status && !parse.status && next_part(p, &top, &status, err)) {
+    while (!status && !parse.status && pd_parts_next(p, &top, &status, err)) {
         size_t strings = t->strings_len;
         if (!p->at)
             keep_head(h, p->part);
@@ -93,7 +37,7 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
         if (!strings && t->strings_len)
             t->first_string_off = p->at + (uint64_t)(t->strings[0].ptr - p->part.ptr);
         if (!parse.status)
-            status = keep_strings(t, strings, text, mem, err);
+            status = pd_parts_keep_strings(t, strings, text, mem, err);
     }
     if (status)
         return status;
@@ -106,7 +50,7 @@ pprofdelta_status pd_chunks_tables(pd_tables *t, pd_buffer *text, pd_stream *str
 {
     head h = {.len = 0};
     pprofdelta_error container;
-    parts p = {.stream = stream};
+    pd_parts p = {.stream = stream};
     pprofdelta_status status = read_parts(t, text, &p, mem, &h, err);
     bool is_told = status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE;
     if (status && !is_told)
@@ -120,7 +64,7 @@ pprofdelta_status pd_chunks_tables(pd_tables *t, pd_buffer *text, pd_stream *str
     t->bytes = (pd_bytes){0};
     t->len = pd_stream_len(stream);
     if (!status) {
-        point_strings(t, text);
+        pd_parts_point_strings(t, text);
         status = pd_tables_seal(t, mem, err);
     }
     if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
@@ -134,10 +78,10 @@ pprofdelta_status pd_chunks_samples(pd_tables *t, pd_stream *stream,
 {
     pd_sample_reader r = {
         .parse = {.mem = mem, .err = err}, .tables = t, .numbers = numbers, .columns = columns};
-    parts p = {.stream = stream, .at = t->samples_off};
+    pd_parts p = {.stream = stream, .at = t->samples_off};
     pd_reader top = {0};
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && r.parse.element < t->samples && next_part(&p, &top, &status, err)) {
+    while (!status && r.parse.element < t->samples && pd_parts_next(&p, &top, &status, err)) {
         r.parse.zero = p.part.ptr;
         r.parse.base = p.at;
         status = pd_samples_read_some(&r, &top, taker);
@@ -149,10 +93,10 @@ pprofdelta_status pd_chunks_samples(pd_tables *t, pd_stream *stream,
 pprofdelta_status pd_chunks_sum(const pd_tables *t, pd_stream *stream, pprofdelta_sum *sums,
                                 pprofdelta_error *err)
 {
-    parts p = {.stream = stream, .at = t->samples_off};
+    pd_parts p = {.stream = stream, .at = t->samples_off};
     pd_reader top = {0};
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && next_part(&p, &top, &status, err))
+    while (!status && pd_parts_next(&p, &top, &status, err))
         pd_samples_sum_some(&top, sums);
     return status;
 }

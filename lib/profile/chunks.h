@@ -1,15 +1,9 @@
 /* A profile that is never in memory whole: what tables.h, samples.h and transfer.h do with one that
- * is, done with a part of it at a time.
- *
- *     part     [ whole top-level fields ........ | the beginning of one more ]
- *                base                              where the next part begins
- *
- * A part is read until the reader gets stuck, which is at its end unless something is wrong; there
- * the next part begins. So the same code reads both, and offsets are those in the whole profile. */
+ * is, done with a part of it at a time. See parts.h. */
 #ifndef PD_PROFILE_CHUNKS_H
 #define PD_PROFILE_CHUNKS_H
 
-#include "codec/stream.h"
+#include "profile/parts.h"
 #include "profile/samples.h"
 
 /* pd_tables_parse, from a stream at its beginning, which it reads to its end. The strings are

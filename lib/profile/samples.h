@@ -7,6 +7,7 @@
 #define PD_PROFILE_SAMPLES_H
 
 #include "delta/window.h"
+#include "profile/kept.h"
 #include "profile/sample.h"
 
 /* Who the samples are, in their order, for a window that is to come: what takes longest to find out,
@@ -19,6 +20,7 @@ typedef struct pd_sample_keys {
 /* Whom the samples go to: one of them, or nobody. */
 typedef struct pd_sample_taker {
     pd_window *window;
+    pd_kept *kept;        /* the records of its rows, where somebody wants them */
     pd_ledger *ledger;    /* that is being filled; it takes the counters only */
     pd_sample_keys *keys; /* that are noted, and nothing else */
 } pd_sample_taker;
@@ -38,12 +40,16 @@ typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top
                                         pd_sample_taker taker);
 
 static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_parse *parse,
-                                               pd_key key, const uint8_t *start,
+                                               pd_key key, const uint8_t *start, const uint8_t *end,
                                                const int64_t *values)
 {
-    if (taker.window)
-        return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start), values,
-                             parse->err);
+    if (taker.window) {
+        pprofdelta_status status = pd_window_add(taker.window, parse->mem, key,
+                                                 pd_parse_offset(parse, start), values, parse->err);
+        if (taker.kept && taker.window->len > taker.kept->len)
+            pd_kept_add(taker.kept, parse->mem, start, end);
+        return status;
+    }
     if (taker.ledger)
         return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
     if (taker.keys)

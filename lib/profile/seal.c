@@ -139,20 +139,24 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
     return key;
 }
 
-static pprofdelta_status identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+static pprofdelta_status find_places(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
     pprofdelta_status status =
         pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
-    if (!status)
-        status = pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len,
-                                sizeof *t->idents, err);
-    if (status)
-        return status;
-    for (size_t i = 0; i < t->mappings_len; i++) {
+    for (size_t i = 0; i < t->mappings_len && !status; i++) {
         const pd_mapping *m = &t->mappings[i];
         t->places[i] = pd_place_of_mapping(m->start, m->file_offset, t->strings[m->filename],
                                            t->strings[m->build_id]);
     }
+    return status;
+}
+
+static pprofdelta_status identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents, err);
+    if (status)
+        return status;
     for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
         if (!location->address && location->lines_len) {
@@ -162,6 +166,8 @@ static pprofdelta_status identify(pd_tables *t, pd_mem *mem, pprofdelta_error *e
         }
         pd_place place =
             location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
+        if (t->naming)
+            place = pd_naming_place(t->naming, place);
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }
@@ -183,5 +189,8 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
         return s.status;
     for (size_t i = 0; i < tables->comments_len; i++)
         tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
-    return identify(tables, mem, err);
+    s.status = find_places(tables, mem, err);
+    if (!s.status && !tables->is_once) /* where they have been identified already */
+        s.status = identify(tables, mem, err);
+    return s.status;
 }

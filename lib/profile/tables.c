@@ -354,7 +354,7 @@ void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
     pd_field f;
     while (!p->status) {
         pd_tables_read_quick(t, top);
-        if (!pd_reader_next(top, &f))
+        if (pd_tables_meets_sample(t, top) || !pd_reader_next(top, &f))
             break;
         p->element = elements(t, f.number);
         switch (f.number) {
@@ -393,7 +393,7 @@ void pd_tables_begin(pd_tables *t)
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
-    t->is_stamped = false;
+    t->is_stamped = t->is_once = false;
     pd_idmap_clear(&t->mapping_map);
     pd_idmap_clear(&t->function_map);
     pd_idmap_clear(&t->location_map);

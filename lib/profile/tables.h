@@ -22,6 +22,7 @@
 
 #include "profile/identity.h"
 #include "profile/idmap.h"
+#include "profile/naming.h"
 
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
@@ -87,13 +88,15 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;                 /* the profile, or the part of it that is at hand, */
-    uint64_t base;                  /* which begins here: see chunks.h */
-    uint64_t len;                   /* of the profile */
-    uint64_t first_string_off;      /* where the first string is */
-    size_t samples;                 /* sample records in it */
-    uint64_t samples_off;           /* where the first of them begins */
-    uint64_t unknown_fields;        /* outside samples */
+    const pd_naming *naming;   /* of the keys, borrowed; NULL: everything has its own name */
+    bool is_once;              /* samples are read where they stand, by assumed names: see once.h */
+    pd_bytes bytes;            /* the profile, or the part of it that is at hand, */
+    uint64_t base;             /* which begins here: see chunks.h */
+    uint64_t len;              /* of the profile */
+    uint64_t first_string_off; /* where the first string is */
+    size_t samples;            /* sample records in it */
+    uint64_t samples_off;      /* where the first of them begins */
+    uint64_t unknown_fields;   /* outside samples */
     uint64_t sample_unknown_fields; /* inside them: the second pass counts these */
     uint64_t by_address, by_lines;  /* locations */
     bool is_stamped;                /* a comment says that this is a delta of ours */
@@ -104,7 +107,7 @@ typedef struct pd_tables {
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* What it consists of, for whoever has the profile a part at a time: begin; read the top-level
+/* What it consists of, for whoever has the profile a part at a time: begin, which leaves naming; read the top-level
  * fields of each part, from where `top` stands to where it gets stuck, with t->bytes and t->base
  * set and no failure in *parse yet; end, `top` being where it got stuck for good, if it did;
  * seal. */

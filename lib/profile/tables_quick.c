@@ -5,7 +5,6 @@
  * careful way in tables.c, which has the last word on everything. Nothing can fail here. */
 #include "profile/tables_quick.h"
 
-#include "profile/fields.h"
 #include "wire/reader.h"
 
 /* Decoding looks so far behind the byte it began at. */
@@ -126,7 +125,7 @@ void pd_tables_read_quick(pd_tables *t, pd_reader *top)
     const uint8_t *start;
     pd_reader body;
     bool ok = true;
-    while (ok && top->end - top->at > SLACK) {
+    while (ok && top->end - top->at > SLACK && !pd_tables_meets_sample(t, top)) {
         while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body)) {
             pd_reader_ask_ahead(top->at);
             note_sample(t, start);

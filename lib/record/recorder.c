@@ -259,7 +259,7 @@ void pprofdelta_recorder_commit(pprofdelta_recorder *r)
     if (r->ledger.side_len)
         pd_recorder_carry_on(r);
     pd_window_commit(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
-    pd_ledger_trim(&r->ledger, &r->mem);
+    pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
     r->last_nanos = r->time_nanos;
     r->sequence++;
     r->has_base = true;

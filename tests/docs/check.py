@@ -172,6 +172,7 @@ check("every variable is in the manual's section of them", len(variables) > 5 an
 
 # A library's man page names every function of its header.
 for header, pages in (("pprofdelta.h", ("libpprofdelta.3",)),
+                      ("pprofdelta_threads.h", ("libpprofdelta.3",)),
                       ("pprofdelta_heap.h", ("pprofdelta_heap.3",))):
     named = "".join(read("man", page) for page in pages)
     functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(",

@@ -79,7 +79,7 @@ TEST(options_are_checked)
     o[0].size = 0;
     o[1].size--;
     o[2].size++;
-    o[3].flags = PPROFDELTA_DEFAULT_COUNTER << 1;
+    o[3].flags = PPROFDELTA_NO_SAVE << 1;
     o[4].flags = ~0u;
     o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
     o[6].on_reset = (pprofdelta_on_reset)-1;
