@@ -68,10 +68,23 @@ void pd_ledger_index(pd_ledger *ledger)
     take_out(ledger, entry);
 }
 
-void pd_ledger_settle(pd_ledger *ledger)
+static void index_all(pd_ledger *ledger)
 {
     while (ledger->unindexed)
         pd_ledger_index(ledger);
+}
+
+/* When slots are made anew they take every key for a new one: none may be waiting for its turn. */
+pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err)
+{
+    index_all(ledger);
+    size_t len = ledger->keys.len;
+    return pd_ledger_reserve(ledger, mem, len + len / 2 + 16, err);
+}
+
+void pd_ledger_settle(pd_ledger *ledger)
+{
+    index_all(ledger);
     ledger->window = 1;
     ledger->committed = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)

@@ -67,6 +67,9 @@ enum { PD_LEDGER_LAG = 16 };
 /* Indexes the first entry that is not yet, or adds it to an earlier equal one. */
 void pd_ledger_index(pd_ledger *ledger);
 
+/* Makes room for more of them. */
+pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err);
+
 static inline void pd_ledger_copy(int64_t *to, const int64_t *from, size_t counters)
 {
     if (__builtin_expect(counters == 2, 1)) /* as heap and contention profiles have */
@@ -81,9 +84,10 @@ static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd
 {
     size_t len = ledger->keys.len;
     if (__builtin_expect(len == ledger->keys.cap, 0)) {
-        pprofdelta_status status = pd_ledger_reserve(ledger, mem, len + len / 2 + 16, err);
+        pprofdelta_status status = pd_ledger_grow(ledger, mem, err);
         if (status)
             return status;
+        len = ledger->keys.len;
     }
     pd_ledger_copy(pd_ledger_base(ledger, len), counters, ledger->counters);
     pd_keymap_push(&ledger->keys, key);

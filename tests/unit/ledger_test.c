@@ -238,7 +238,42 @@ TEST(more_than_can_be_is_refused)
     end(&k);
 }
 
+/* Adds to the model; whoever is new comes last. */
+static void put_model(kit *k, uint64_t who, const int64_t *values)
+{
+    size_t i = 0;
+    while (i < k->len && k->model[i].who != who)
+        i++;
+    if (i == k->len)
+        k->model[k->len++] = (entry){.who = who, .seen = 1};
+    for (size_t c = 0; c < k->ledger.counters; c++)
+        k->model[i].base[c] += values[c];
+}
+
+/* With room for all from the beginning, and growing on the way; equal ones near and far. */
+TEST(what_is_put_adds_up_however_it_grows)
+{
+    for (uint64_t seed = 0; seed < 200; seed++) {
+        static kit k;
+        begin(&k, seed);
+        size_t puts = rng_below(&k.rng, 600), people = 1 + rng_below(&k.rng, 300);
+        if (seed % 2)
+            REQUIRE(pd_ledger_reserve(&k.ledger, &k.mem, puts, NULL) == PPROFDELTA_OK);
+        for (size_t i = 0; i < puts; i++) {
+            uint64_t who = 1 + rng_below(&k.rng, rng_chance(&k.rng, 50) ? 5 : people);
+            int64_t values[COUNTERS_MAX];
+            for (size_t c = 0; c < COUNTERS_MAX; c++)
+                values[c] = rng_magnitude(&k.rng, 50);
+            put_model(&k, who, values);
+            CHECK(pd_ledger_put(&k.ledger, &k.mem, key_of(who), values, NULL) == PPROFDELTA_OK);
+        }
+        pd_ledger_settle(&k.ledger);
+        CHECK_MSG(is_as_modelled(&k), "seed %u", (unsigned)seed);
+        end(&k);
+    }
+}
+
 TEST_MAIN(CASE(a_naive_list_remembers_the_same), CASE(as_many_unseen_as_living_may_stay),
           CASE(an_empty_window_forgets_all), CASE(rollback_takes_back_what_is_not_committed),
           CASE(clearing_begins_anew), CASE(every_allocation_may_fail),
-          CASE(more_than_can_be_is_refused))
+          CASE(more_than_can_be_is_refused), CASE(what_is_put_adds_up_however_it_grows))
