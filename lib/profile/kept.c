@@ -15,14 +15,19 @@ static bool has_room(pd_kept *k, pd_mem *mem, size_t len)
            !pd_mem_grow(mem, &k->at, &k->cap, k->len + 1, sizeof *k->at, NULL);
 }
 
+void pd_kept_lose(pd_kept *k, pd_mem *mem)
+{
+    pd_kept_release(k, mem);
+    k->is_lost = true;
+}
+
 void pd_kept_add(pd_kept *k, pd_mem *mem, const uint8_t *start, const uint8_t *end)
 {
     size_t len = (size_t)(end - start);
     if (k->is_lost)
         return;
     if (!has_room(k, mem, len)) {
-        pd_kept_release(k, mem);
-        k->is_lost = true;
+        pd_kept_lose(k, mem);
         return;
     }
     memcpy(k->bytes.ptr + k->bytes.len, start, len);

@@ -15,13 +15,16 @@ typedef struct pd_kept {
     size_t *at;
     size_t len, cap; /* rows */
     size_t most;     /* bytes that it may take */
-    bool is_lost;    /* it took more, and has nothing */
+    bool is_lost;    /* it took more, or one could not be had: it has nothing */
 } pd_kept;           /* zero it before the first beginning */
 
 void pd_kept_begin(pd_kept *kept, size_t most);
 
 /* Adds the record [start, end) of the next row. */
 void pd_kept_add(pd_kept *kept, pd_mem *mem, const uint8_t *start, const uint8_t *end);
+
+/* The next row's record has gone by: whoever wants records reads them again. */
+void pd_kept_lose(pd_kept *kept, pd_mem *mem);
 
 /* The record of a row, and whatever is behind it. */
 static inline pd_bytes pd_kept_record(const pd_kept *kept, size_t row)

@@ -39,15 +39,27 @@ static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_read
 typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top,
                                         pd_sample_taker taker);
 
+/* Keeps the record of the row that a sample has made; unless that was made late, when its own record
+ * had gone by, which this one may differ from: by the order of labels, or by what the lines say. */
+static inline void pd_sample_keep(pd_sample_taker taker, const pd_parse *parse, uint64_t origin,
+                                  const uint8_t *start, const uint8_t *end)
+{
+    if (taker.window->origin[taker.window->len - 1] == origin)
+        pd_kept_add(taker.kept, parse->mem, start, end);
+    else
+        pd_kept_lose(taker.kept, parse->mem);
+}
+
 static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_parse *parse,
                                                pd_key key, const uint8_t *start, const uint8_t *end,
                                                const int64_t *values)
 {
     if (taker.window) {
-        pprofdelta_status status = pd_window_add(taker.window, parse->mem, key,
-                                                 pd_parse_offset(parse, start), values, parse->err);
+        uint64_t origin = pd_parse_offset(parse, start);
+        pprofdelta_status status =
+            pd_window_add(taker.window, parse->mem, key, origin, values, parse->err);
         if (taker.kept && taker.window->len > taker.kept->len)
-            pd_kept_add(taker.kept, parse->mem, start, end);
+            pd_sample_keep(taker, parse, origin, start, end);
         return status;
     }
     if (taker.ledger)
