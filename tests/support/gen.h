@@ -38,9 +38,14 @@ typedef struct gen {
     int64_t started_nanos; /* when the process last started anew; 0: not since gen_init */
     size_t names;          /* how many things got a name so far */
     bool may_be_negative;  /* values drawn from now on */
+    bool is_as_go, has_one_label, has_one_mapping, has_unmapped; /* what it is like */
 } gen;
 
 void gen_init(gen *g, uint64_t seed);
+
+/* One as Go's profiles show it: everything is known by its address, in few mappings, with labels of
+ * one kind; the types are a heap's or of contentions. Now and then not quite so. */
+void gen_init_as_go(gen *g, uint64_t seed);
 void gen_evolve(gen *g, unsigned events);
 void gen_free(gen *g);
 

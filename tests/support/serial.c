@@ -15,10 +15,20 @@ typedef struct record {
 /* The records of one table, and for each thing the ids it goes by. */
 typedef struct table {
     record *records;
-    size_t len, cap;
+    size_t len, cap, written;
     uint64_t (*ids)[MOST_COPIES];
     size_t *copies;
 } table;
+
+typedef struct part {
+    const model_sample *sample;
+    int64_t *values;
+} part;
+
+typedef struct parts {
+    part *items;
+    size_t len, cap;
+} parts;
 
 typedef struct known_string {
     const char *text;
@@ -36,6 +46,7 @@ typedef struct serial {
     const char **strings;
     size_t strings_len, strings_cap;
     known_string *known[BUCKETS];
+    parts samples;
     table mappings, functions, locations;
     size_t *columns; /* column on the wire -> column of the model */
 } serial;
@@ -90,18 +101,19 @@ static uint64_t draw_id(serial *s, size_t number)
     return number + 1;
 }
 
-/* A table of `things` things, of which `used` are written. The first record stays the first where
- * keep_first says so; ids are dealt out over the records in any order. */
-static void make_table(serial *s, table *t, size_t things, const bool *used, bool keep_first,
-                       unsigned repeat)
+/* A table of `things` things, of which `used` are written, in this order (NULL: their own). The first
+ * record stays the first where keep_first says so; ids are dealt out over the records in any order. */
+static void make_table(serial *s, table *t, size_t things, const bool *used, const size_t *order,
+                       bool keep_first, unsigned repeat)
 {
     rng *r = &s->e.rng;
     t->ids = arena_alloc(s->arena, things * sizeof *t->ids);
     t->copies = ARENA_ARRAY(s->arena, size_t, things);
     for (size_t i = 0; i < things; i++) {
-        size_t copies = !used[i] ? 0 : rng_chance(r, repeat) ? MOST_COPIES : 1;
+        size_t thing = order ? order[i] : i;
+        size_t copies = !used[thing] ? 0 : rng_chance(r, repeat) ? MOST_COPIES : 1;
         for (size_t n = 0; n < copies; n++)
-            ARENA_PUSH(s->arena, t->records, t->len, t->cap, (record){i, 0});
+            ARENA_PUSH(s->arena, t->records, t->len, t->cap, (record){thing, 0});
     }
     size_t *numbers = ARENA_ARRAY(s->arena, size_t, t->len);
     for (size_t i = 0; i < t->len; i++)
@@ -109,7 +121,7 @@ static void make_table(serial *s, table *t, size_t things, const bool *used, boo
     if (s->style->ids != IDS_SEQUENTIAL)
         rng_shuffle(r, numbers, t->len);
     size_t fixed = keep_first && t->len ? 1 : 0;
-    for (size_t i = t->len; s->style->shuffle_tables && i > fixed + 1; i--) {
+    for (size_t i = t->len; s->style->shuffle_tables && !order && i > fixed + 1; i--) {
         size_t j = fixed + rng_below(r, i - fixed);
         record swap = t->records[i - 1];
         t->records[i - 1] = t->records[j];
@@ -127,9 +139,41 @@ static uint64_t id_of(serial *s, const table *t, size_t thing)
     return t->ids[thing][rng_below(&s->e.rng, t->copies[thing])];
 }
 
+static void add_once(size_t *order, size_t *len, bool *has, size_t thing)
+{
+    if (!has[thing])
+        order[(*len)++] = thing;
+    has[thing] = true;
+}
+
+/* The locations, or the functions of locations in their order: who is used first comes first. */
+static size_t *order_of_use(serial *s, const size_t *locations)
+{
+    model *m = s->m;
+    size_t things = locations ? m->functions_len : m->locations_len, len = 0;
+    size_t *order = ARENA_ARRAY(s->arena, size_t, things);
+    bool *has = memset(ARENA_ARRAY(s->arena, bool, things), 0, things);
+    for (size_t i = 0; !locations && i < s->samples.len; i++) {
+        const model_sample *sample = s->samples.items[i].sample;
+        for (size_t d = 0; d < sample->depth; d++)
+            add_once(order, &len, has, sample->stack[d]->index);
+    }
+    for (size_t i = 0; locations && i < m->locations_len; i++) {
+        const model_location *l = m->locations[locations[i]];
+        for (size_t n = 0; n < l->lines_len; n++)
+            if (l->lines[n].function)
+                add_once(order, &len, has, l->lines[n].function->index);
+    }
+    for (size_t i = 0; i < things; i++)
+        add_once(order, &len, has, i);
+    return order;
+}
+
 static void make_tables(serial *s)
 {
     model *m = s->m;
+    bool as_used = s->style->tables == TABLES_AS_USED;
+    const size_t *by_use = as_used ? order_of_use(s, NULL) : NULL;
     bool all = s->style->write_unused;
     bool *mappings = ARENA_ARRAY(s->arena, bool, m->mappings_len);
     bool *functions = ARENA_ARRAY(s->arena, bool, m->functions_len);
@@ -153,9 +197,10 @@ static void make_tables(serial *s)
     if (m->mappings_len)
         mappings[0] = true;
     unsigned repeat = s->style->repeat_records;
-    make_table(s, &s->mappings, m->mappings_len, mappings, true, repeat);
-    make_table(s, &s->functions, m->functions_len, functions, false, repeat);
-    make_table(s, &s->locations, m->locations_len, locations, false, repeat);
+    make_table(s, &s->mappings, m->mappings_len, mappings, NULL, true, as_used ? 0 : repeat);
+    make_table(s, &s->functions, m->functions_len, functions,
+               as_used ? order_of_use(s, by_use) : NULL, false, repeat);
+    make_table(s, &s->locations, m->locations_len, locations, by_use, false, repeat);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -253,16 +298,6 @@ static void write_sample(serial *s, message *top, const model_sample *sample, co
  * Samples, split into records
  * ------------------------------------------------------------------------------------------ */
 
-typedef struct part {
-    const model_sample *sample;
-    int64_t *values;
-} part;
-
-typedef struct parts {
-    part *items;
-    size_t len, cap;
-} parts;
-
 /* Takes a part of each value away, into values of its own. */
 static int64_t *draw_part(serial *s, int64_t *values)
 {
@@ -310,11 +345,34 @@ static parts make_parts(serial *s)
     return all;
 }
 
+/* The records up to the last one of this thing. */
+static void write_up_to(serial *s, message *top, table *t, size_t thing,
+                        void write(serial *, message *, const record *))
+{
+    for (size_t last = t->len; last > t->written; last--)
+        while (t->records[last - 1].thing == thing && t->written < last)
+            write(s, top, &t->records[t->written++]);
+}
+
+static void write_used(serial *s, message *top, const model_sample *sample)
+{
+    for (size_t d = 0; d < sample->depth; d++) {
+        const model_location *l = sample->stack[d];
+        write_up_to(s, top, &s->locations, l->index, write_location);
+        for (size_t n = 0; n < l->lines_len; n++)
+            if (l->lines[n].function)
+                write_up_to(s, top, &s->functions, l->lines[n].function->index, write_function);
+    }
+}
+
 static void write_samples(serial *s, message *top)
 {
-    parts all = make_parts(s);
-    for (size_t i = 0; i < all.len; i++)
-        write_sample(s, top, all.items[i].sample, all.items[i].values);
+    for (size_t i = 0; i < s->samples.len; i++) {
+        const part *p = &s->samples.items[i];
+        if (s->style->tables == TABLES_AS_USED)
+            write_used(s, top, p->sample);
+        write_sample(s, top, p->sample, p->values);
+    }
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -356,9 +414,9 @@ static void write_tables(serial *s, message *top)
 {
     for (size_t i = 0; i < s->mappings.len; i++)
         write_mapping(s, top, &s->mappings.records[i]);
-    for (size_t i = 0; i < s->locations.len; i++)
+    for (size_t i = s->locations.written; i < s->locations.len; i++)
         write_location(s, top, &s->locations.records[i]);
-    for (size_t i = 0; i < s->functions.len; i++)
+    for (size_t i = s->functions.written; i < s->functions.len; i++)
         write_function(s, top, &s->functions.records[i]);
 }
 
@@ -390,17 +448,21 @@ static void write_strings(serial *s, message *top)
  * are a message of their own, and the two are joined at the end: bytes of messages concatenate. */
 static buf write_profile(serial *s)
 {
-    bool before = s->style->tables == TABLES_BEFORE;
+    serial_tables tables = s->style->tables;
+    bool before = tables == TABLES_BEFORE, as_used = tables == TABLES_AS_USED;
     message top = message_begin(&s->e, 15), rest = top;
     s->e.shuffle_fields = s->style->shuffle_fields;
+    if (as_used)
+        write_header(s, &top);
     write_types(s, before ? &rest : &top);
     write_samples(s, before ? &rest : &top);
-    write_header(s, before ? &rest : &top);
+    if (!as_used)
+        write_header(s, before ? &rest : &top);
     write_tables(s, &top);
     for (unsigned spare = s->style->write_unused ? 3 : 0; spare; spare--)
         append_string(s, arena_format(s->arena, "unused string %u", spare));
     write_strings(s, &top);
-    s->e.shuffle_fields = s->style->tables == TABLES_MIXED;
+    s->e.shuffle_fields = tables == TABLES_MIXED;
     buf out = message_end(&top);
     if (before) {
         buf behind = message_end(&rest);
@@ -426,6 +488,7 @@ buf serial_write(arena *a, model *m, const serial_style *style)
     *empty = (known_string){"", append_string(&s, ""), NULL};
     s.known[bucket_of("")] = empty;
     make_columns(&s);
+    s.samples = make_parts(&s);
     make_tables(&s);
     buf out = write_profile(&s);
     if (style->pack == PACK_GZIP)
@@ -433,35 +496,4 @@ buf serial_write(arena *a, model *m, const serial_style *style)
     if (style->pack == PACK_ZSTD)
         return pack_zstd(a, out, style->members);
     return out;
-}
-
-static unsigned draw_percent(rng *r)
-{
-    static const unsigned percents[] = {0, 0, 0, 5, 30, 100};
-    return percents[rng_below(r, sizeof percents / sizeof *percents)];
-}
-
-serial_style serial_draw(rng *r)
-{
-    serial_style style = {.seed = rng_next(r)};
-    style.ids = (serial_ids)rng_below(r, 4);
-    style.tables = (serial_tables)rng_below(r, 3);
-    style.packing = (emit_packing)rng_below(r, 4);
-    style.pack = rng_chance(r, 70) ? PACK_PLAIN : rng_chance(r, 50) ? PACK_GZIP : PACK_ZSTD;
-    style.members = 1 + (unsigned)rng_below(r, 3);
-    style.shuffle_fields = rng_chance(r, 40);
-    style.shuffle_tables = rng_chance(r, 50);
-    style.shuffle_labels = rng_chance(r, 50);
-    style.shuffle_columns = rng_chance(r, 40);
-    style.shuffle_samples = rng_chance(r, 40);
-    style.write_unused = rng_chance(r, 40);
-    style.wide_splits = rng_chance(r, 5);
-    style.explicit_zeros = draw_percent(r);
-    style.long_varints = draw_percent(r);
-    style.unknown_fields = draw_percent(r);
-    style.said_twice = rng_chance(r, 20) ? 10 : 0;
-    style.split_samples = draw_percent(r);
-    style.repeat_strings = draw_percent(r);
-    style.repeat_records = draw_percent(r);
-    return style;
 }

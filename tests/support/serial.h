@@ -10,7 +10,14 @@
 #include "model.h"
 
 typedef enum serial_ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_SPARSE, IDS_HUGE } serial_ids;
-typedef enum serial_tables { TABLES_AFTER, TABLES_BEFORE, TABLES_MIXED } serial_tables;
+/* As used: each location, with its functions, right before the first sample that has it, the header
+ * in front and everything else behind, as Go writes it. */
+typedef enum serial_tables {
+    TABLES_AFTER,
+    TABLES_BEFORE,
+    TABLES_MIXED,
+    TABLES_AS_USED
+} serial_tables;
 typedef enum serial_pack { PACK_PLAIN, PACK_GZIP, PACK_ZSTD } serial_pack;
 
 typedef struct serial_style {
@@ -34,6 +41,9 @@ typedef struct serial_style {
 } serial_style;
 
 serial_style serial_draw(rng *r);
+
+/* What of that Go could have chosen, or what makes no difference to who reads it in one pass. */
+serial_style serial_draw_as_go(rng *r);
 
 /* The bytes live in a. m changes only in what model_number keeps. */
 buf serial_write(arena *a, model *m, const serial_style *style);
