@@ -59,6 +59,12 @@ static bool names_of(const pd_tables *t, pd_triple triple, pd_key *names)
     return true;
 }
 
+/* All of the triples, and all of the strings? */
+static bool are_there(const pd_tables *t, const pd_triples *triples)
+{
+    return !triples->too_many && (!triples->largest || triples->largest < t->strings_len);
+}
+
 static bool has_unmapped(const pd_tables *t)
 {
     for (size_t i = 0; i < t->locations_len; i++)
@@ -100,7 +106,7 @@ bool pd_naming_learn(pd_naming *n, pd_mem *mem, const pd_tables *t, const pd_tri
 {
     enum { MOST = 64 }; /* each is compared with all others */
     n->places_len = n->labels_len = 0;
-    n->is_set = t->mappings_len <= MOST && !triples->too_many &&
+    n->is_set = t->mappings_len <= MOST && are_there(t, triples) &&
                 !pd_mem_reserve(mem, &n->places, &n->places_cap, t->mappings_len + 1,
                                 sizeof *n->places, NULL) &&
                 learn_places(n, t) && learn_labels(n, t, triples);
@@ -115,7 +121,7 @@ static bool agrees_on(const pd_naming *n, uint64_t id, pd_place place)
 
 bool pd_naming_agrees(const pd_naming *n, const pd_tables *t, const pd_triples *triples)
 {
-    if (triples->too_many || (has_unmapped(t) && !agrees_on(n, 0, PD_NOWHERE_MAPPED)))
+    if (!are_there(t, triples) || (has_unmapped(t) && !agrees_on(n, 0, PD_NOWHERE_MAPPED)))
         return false;
     for (size_t i = 0; i < t->mappings_len; i++)
         if (!agrees_on(n, pd_idmap_id(&t->mapping_map, (uint32_t)i), t->places[i]))

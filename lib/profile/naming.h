@@ -32,7 +32,8 @@ typedef struct pd_triples {
     pd_triple list[PD_TRIPLES];
     size_t len;
     bool too_many;
-} pd_triples; /* zero it to begin */
+    uint32_t largest; /* string index that was met, even where the label then named another */
+} pd_triples;         /* zero it to begin */
 
 void pd_triples_note(pd_triples *triples, pd_triple triple);
 

@@ -69,6 +69,8 @@ static void read_values(pd_sample_reader *r, pd_sample *s, const pd_field *f)
 static uint32_t label_string(pd_sample_reader *r, const char *name, const pd_field *f)
 {
     uint32_t index = pd_parse_string(&r->parse, name, f);
+    if (r->assumed && index > r->assumed->largest)
+        r->assumed->largest = index;
     if (index < pd_sample_strings(r))
         return index;
     pd_parse_string_range(&r->parse, name, pd_parse_offset(&r->parse, f->start), index);
