@@ -35,7 +35,7 @@ static int new_context(run *r)
 {
     pprofdelta_error err;
     const pprofdelta_allocator *memory = cli_memory_within(limit_of(r));
-    r->options.library.flags |= PPROFDELTA_NO_SAVE;
+    r->options.library.flags |= PPROFDELTA_NO_SAVE; /* the two files are all there is */
     if (pprofdelta_new(&r->options.library, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
@@ -99,7 +99,7 @@ static int make_window(run *r, pprofdelta_report *report)
                                             report, &err);
     }
     if (!status) {
-        cli_pack_start(&pack, r->ahead.is_running);
+        cli_pack_start(&pack, r->ahead.is_running || r->helper.state);
         status = cli_pack_finish(&pack, &sink, report, &err);
     }
     if (status == PPROFDELTA_E_SINK && r->output.failure)

@@ -60,31 +60,42 @@ static bool make_room(pprofdelta *pd, const void *bytes, size_t len)
     return !pd_ledger_reserve(&pd->spare, &pd->mem, (size_t)(announced / USUAL) + 16, NULL);
 }
 
-bool pd_once_base(pprofdelta *pd, const void *bytes, size_t len)
+static bool read_base(pprofdelta *pd, pd_once *once, const void *bytes, size_t len)
 {
     enum { COUNTERS = 2 };
     pd_look *look = &pd->cur;
-    pd_once once;
     pd_columns guess;
-    pd->spare_naming.is_set = false;
-    look->tables.naming = NULL;
-    if (!is_wanted(pd, look, bytes, len) || !begin(pd, look, bytes, len, &once) ||
-        !guess_columns(look->tables.types_len, &guess))
+    if (!guess_columns(look->tables.types_len, &guess))
         return false;
     pd_ledger_clear(&pd->spare, COUNTERS);
     if (!make_room(pd, bytes, len) ||
-        !pd_once_read(&once, &guess, (pd_sample_taker){.ledger = &pd->spare}))
+        !pd_once_read(once, &guess, (pd_sample_taker){.ledger = &pd->spare}))
         return false;
     pd_look_name_columns(look);
     if (pd_look_classify(pd, look, NULL) ||
         pd_schema_set(&pd->spare_schema, &pd->mem, look->names, guess.len, NULL) ||
         pd->spare_schema.counters != COUNTERS || !has_columns(look, &pd->spare_schema, &guess) ||
-        !pd_naming_learn(&pd->spare_naming, &pd->mem, &look->tables, &once.triples))
+        !pd_naming_learn(&pd->spare_naming, &pd->mem, &look->tables, &once->triples))
         return false;
     pd_ledger_settle(&pd->spare);
+    pd->assumed = guess;
+    return true;
+}
+
+bool pd_once_base(pprofdelta *pd, const void *bytes, size_t len)
+{
+    pd_look *look = &pd->cur;
+    pd_once once;
+    pd->spare_naming.is_set = false;
+    look->tables.naming = NULL;
+    if (!is_wanted(pd, look, bytes, len) || !begin(pd, look, bytes, len, &once))
+        return false;
+    if (!read_base(pd, &once, bytes, len)) {
+        pd_ledger_release(&pd->spare, &pd->mem); /* its room was guessed */
+        return false;
+    }
     if (pd_look_is_large(pd, look, bytes, len))
         pd_ledger_trim(&pd->spare, &pd->mem, pd_ledger_roomy(pd->spare.keys.len));
-    pd->assumed = guess;
     return true;
 }
 
