@@ -32,10 +32,12 @@ static bool begin(pprofdelta *pd, pd_look *look, const void *bytes, size_t len, 
 /* What Go's profiles have: two counters, and for a heap two gauges. */
 static bool guess_columns(size_t types, pd_columns *columns)
 {
+    if (types != 2 && types != 4)
+        return false;
     *columns = (pd_columns){.len = types};
     for (size_t i = 0; i < types; i++)
         columns->slot[i] = (uint8_t)i;
-    return types == 2 || types == 4;
+    return true;
 }
 
 static bool same_columns(const pd_columns *a, const pd_columns *b)
