@@ -9,37 +9,12 @@
  *   - a window that was abandoned, or that failed for whatever reason (bad bytes, a sink that
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
+ *   - in pieces, and in one pass where that can be (PPROFDELTA_NO_SAVE), it is the same delta
  *   - every failure fills in the error struct, and everything is given back */
+#include "counting.h"
 #include "pair.h"
+#include "parsed/context.h"
 #include "values.h"
-
-/* ---- an allocator that counts, and fails when it is told to ---------------------------------- */
-
-typedef struct heap {
-    uint64_t held;  /* blocks */
-    uint64_t calls; /* of resize */
-    uint64_t fail;  /* the call that fails, from 1; 0: none */
-} heap;
-
-static void *heap_resize(void *cookie, void *ptr, size_t size)
-{
-    heap *h = cookie;
-    require(size);
-    if (++h->calls == h->fail)
-        return NULL;
-    void *moved = realloc(ptr, size);
-    require(moved);
-    h->held += !ptr;
-    return moved;
-}
-
-static void heap_release(void *cookie, void *ptr)
-{
-    heap *h = cookie;
-    require(ptr && h->held);
-    h->held--;
-    free(ptr);
-}
 
 /* ---- what an input asks for ------------------------------------------------------------------ */
 
@@ -58,6 +33,7 @@ static pprofdelta_options options_of(const uint8_t *header)
                         : (pprofdelta_compression)(header[PAIR_HOW] & 1);
     o.level = header[PAIR_HOW] >> 6;
     o.flags = PPROFDELTA_VERIFY | (header[PAIR_WHAT] & 11u);
+    o.flags |= header[PAIR_WHAT] >> 5 & 1 ? PPROFDELTA_NO_SAVE : 0;
     o.first = (pprofdelta_first)(header[PAIR_WHAT] >> 4 & 1);
     o.max_memory = FUZZ_MAX_MEMORY;
     o.counters = some_counters + (header[PAIR_WHO] & 3);
@@ -65,6 +41,13 @@ static pprofdelta_options options_of(const uint8_t *header)
     o.gauges = some_gauges + (header[PAIR_WHO] >> 3 & 3);
     o.gauges_len = header[PAIR_WHO] >> 5 & 1;
     return o;
+}
+
+/* Everything in pieces of this size, if not 0. */
+static size_t piece_of(const uint8_t *header)
+{
+    size_t at = header[PAIR_AT];
+    return header[PAIR_WHAT] >> 6 & 1 ? 1 + at * at / 8 : 0;
 }
 
 static pprofdelta *new_context(const pprofdelta_options *options, heap *h)
@@ -157,10 +140,18 @@ static void require_same(const delta *a, const delta *b)
 typedef struct trial {
     pair in;
     pprofdelta_options options;
+    size_t piece;
     bool has_base;      /* prev could be remembered */
     bool is_small;      /* see reading; of both profiles */
     const delta *first; /* the delta that all others are held against */
 } trial;
+
+static pprofdelta *begin(const trial *t, heap *h)
+{
+    pprofdelta *context = new_context(&t->options, h);
+    context->piece = t->piece;
+    return context;
+}
 
 static bool is_zero(pprofdelta_sum sum)
 {
@@ -267,7 +258,7 @@ static void require_steady(const trial *t, pprofdelta *context, heap *h)
     pprofdelta_abandon(context);
     window(context, h, t->in.cur, &again);
     require_same(t->first, &again);
-    require(!again.allocations);
+    require(!again.allocations || t->piece);
     pprofdelta_commit(context);
     window(context, h, t->in.cur, &again);
     if (t->options.on_reset == PPROFDELTA_ON_RESET_NEGATIVE) {
@@ -288,7 +279,7 @@ static void require_no_difference(const trial *t)
 {
     heap h = {0};
     delta d = {0};
-    pprofdelta *context = new_context(&t->options, &h);
+    pprofdelta *context = begin(t, &h);
     require(base(context, t->in.cur) == PPROFDELTA_OK);
     window(context, &h, t->in.cur, &d);
     require(d.status == PPROFDELTA_OK && d.report.restart == PPROFDELTA_RESTART_NONE);
@@ -353,6 +344,7 @@ static void starve(const trial *t)
         fuzz_require_filled(&err, PPROFDELTA_E_MEMORY, 0, 1);
         context = new_context(&t->options, &h);
     }
+    context->piece = t->piece;
     set_started(t, context);
     delta d = {0};
     if (base(context, t->in.prev) == PPROFDELTA_E_MEMORY)
@@ -377,6 +369,7 @@ static void squeeze(const trial *t)
         require(!h.held);
         return;
     }
+    context->piece = t->piece;
     set_started(t, context);
     delta d = {0};
     pprofdelta_status status = base(context, t->in.prev);
@@ -394,7 +387,7 @@ static void take_turns(const trial *t)
 {
     heap h = {0};
     delta d = {0};
-    pprofdelta *context = new_context(&t->options, &h);
+    pprofdelta *context = begin(t, &h);
     uint8_t turns = t->in.header[PAIR_AT], is_lost = t->in.header[PAIR_BAD];
     for (int i = 0; i < 8; i++) {
         window(context, &h, turns >> i & 1 ? t->in.prev : t->in.cur, &d);
@@ -413,18 +406,55 @@ static void take_turns(const trial *t)
     free_context(context, &h);
 }
 
+static void require_same_as_whole(const trial *t, pprofdelta *context, heap *h, pprofdelta *other,
+                                  heap *other_h, pd_bytes in)
+{
+    delta d = {0}, whole = {0};
+    window(context, h, in, &d);
+    window(other, other_h, in, &whole);
+    bool has_limits = d.status == PPROFDELTA_E_LIMIT || whole.status == PPROFDELTA_E_LIMIT;
+    require(has_limits || d.status == whole.status);
+    if (!d.status && !whole.status && t->options.compression == PPROFDELTA_PLAIN)
+        require_same(&d, &whole);
+    pprofdelta_commit(context);
+    pprofdelta_commit(other);
+    free(d.bytes);
+    free(whole.bytes);
+}
+
+/* Window after window the same as when everything is held in whole, and read in two passes. */
+static void compare_with_whole(const trial *t)
+{
+    pprofdelta_options options = t->options;
+    heap h = {0}, other_h = {0};
+    if (!t->piece)
+        return;
+    options.flags &= ~(unsigned)PPROFDELTA_NO_SAVE;
+    pprofdelta *context = begin(t, &h), *other = new_context(&options, &other_h);
+    pprofdelta_status status = base(context, t->in.prev), whole = base(other, t->in.prev);
+    if (status != PPROFDELTA_E_LIMIT && whole != PPROFDELTA_E_LIMIT) {
+        require(status == whole);
+        require_same_as_whole(t, context, &h, other, &other_h, t->in.cur);
+        require_same_as_whole(t, context, &h, other, &other_h, t->in.prev);
+        require_same_as_whole(t, context, &h, other, &other_h, t->in.cur);
+    }
+    free_context(context, &h);
+    free_context(other, &other_h);
+}
+
 /* All of it, on the pair's own context. */
 static void try_all(trial *t)
 {
     heap h = {0};
     delta d = {0}, after = {0};
-    pprofdelta *context = new_context(&t->options, &h);
+    pprofdelta *context = begin(t, &h);
     set_started(t, context);
     t->first = &d;
     t->has_base = base(context, t->in.prev) == PPROFDELTA_OK;
     window(context, &h, t->in.cur, &d);
     starve(t);
     squeeze(t);
+    compare_with_whole(t);
     if (d.status == PPROFDELTA_OK) {
         t->is_small =
             read_profile(t->in.cur).is_small && (!t->has_base || read_profile(t->in.prev).is_small);
@@ -454,6 +484,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
         fuzz_is_text(t.in.cur.ptr, t.in.cur.len))
         return 0;
     t.options = options_of(data);
+    t.piece = piece_of(data);
     try_all(&t);
     return 0;
 }

@@ -3,9 +3,10 @@
  *     0   1   2 3   4   5   6   7   8 9 10 11   12 ...     12 + n ...
  *     how what nth  who bad at  old n           prev       cur
  *
- *     how    on_reset, compression and level          what  flags and first
+ *     how    on_reset, compression and level          what  flags and first, and whether
+ *                                                           in one pass, and in pieces
  *     nth    the allocation that fails                who   the types named counters and gauges
- *     bad    what goes wrong in the window that fails,      at  and where
+ *     bad    what goes wrong in the window that fails,      at  and where; and how large pieces are
  *     old    when the target began
  *     n      length of prev, little-endian, cut to what is there
  *

@@ -374,6 +374,10 @@ static void fewer_types_later(spec *s, int look)
     s->b.m.types_len = look ? 2 : 4;
 }
 
+#define TYPES_8   " a/b a/b a/b a/b a/b a/b a/b a/b"
+#define TYPES_64  TYPES_8 TYPES_8 TYPES_8 TYPES_8 TYPES_8 TYPES_8 TYPES_8 TYPES_8
+#define TYPES_512 TYPES_64 TYPES_64 TYPES_64 TYPES_64 TYPES_64 TYPES_64 TYPES_64 TYPES_64
+
 static const struct {
     const char *types;
     const char *name;
@@ -389,6 +393,8 @@ static const struct {
     {CONTENTION_TYPES " wall/nanoseconds", "three types", nothing, false, false},
     {"alloc_space/bytes", "one type", nothing, false, false},
     {"a/b c/d", "no counters", nothing, false, false},
+    {CONTENTION_TYPES TYPES_64, "66 types", nothing, false, false},
+    {CONTENTION_TYPES TYPES_512, "514 types", nothing, false, false},
     HEAP(gzip, true, true),
     HEAP(zstd, true, true),
     HEAP(tables_in_front, true, true),
