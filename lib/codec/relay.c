@@ -132,7 +132,7 @@ pprofdelta_status pd_relay_give(pd_relay *r, pd_buffer *in, pprofdelta_error *er
     pd_monitor_enter(&r->monitor);
     r->parts[r->given++] = part;
     pd_monitor_tell(&r->monitor);
-    while (r->given - r->taken > LAG && has_tools(r))
+    while (r->has_deflater && r->given - r->taken > LAG && has_tools(r))
         make_next(r, &r->own);
     pd_monitor_leave(&r->monitor);
     return PPROFDELTA_OK;

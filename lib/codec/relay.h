@@ -27,8 +27,9 @@ typedef struct pd_relay {
     pd_deflater *deflater;
     pd_mem *mem; /* the writer's */
     size_t part_len;
-    bool gathers; /* all that was given is wanted again; else room is used again, */
-    uint32_t crc; /* of what was given */
+    bool gathers;      /* all that was given is wanted again; else room is used again */
+    bool has_deflater; /* nobody else has it: the writer may compress before the end */
+    uint32_t crc;      /* of what was given */
     uint64_t len;
     pd_buffer gathered;
     pd_relay_tools own, helpers; /* the deflater's compressor, and one for one helper */
@@ -60,7 +61,8 @@ static inline bool pd_relay_is_begun(const pd_relay *relay)
 void pd_relay_measure(pd_relay *relay, size_t len);
 
 /* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves another
- * of as much room. Where a helper does not keep up, the writer compresses in between. */
+ * to go on with. Where no helper keeps up, the writer compresses in between, if the deflater is its
+ * own by then. */
 pprofdelta_status pd_relay_give(pd_relay *relay, pd_buffer *in, pprofdelta_error *err);
 
 /* The last bytes, which stay where they are until the end. From here on the deflater is the

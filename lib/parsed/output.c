@@ -53,6 +53,7 @@ static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error 
         pd_pump_lend(&pd->pump);
     pd_relay_measure(&pd->relay, pd->cur.tables.len);
     pd->relay.gathers = pd->flags & PPROFDELTA_VERIFY;
+    pd->relay.has_deflater = !pd->ahead; /* whose thread may be getting it ready */
     *part = pd->relay.part_len;
     return *part == SIZE_MAX ? PPROFDELTA_OK
                              : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
