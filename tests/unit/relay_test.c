@@ -28,6 +28,8 @@ typedef struct course {
     int helpers;    /* threads, from the beginning */
     bool is_slow;   /* they have time between the parts */
     bool is_warmed; /* they are ready before */
+    bool gathers;
+    bool has_deflater;
 } course;
 
 static pprofdelta_status give_early(pd_relay *r, const course *c, size_t *at)
@@ -58,9 +60,9 @@ static pprofdelta_status write_all(pd_relay *r, const course *c)
     pd_bytes all;
     pprofdelta_status status = give_early(r, c, &at);
     pd_bytes rest = {in + at, c->len - at};
-    if (!status)
+    if (!status && c->gathers)
         status = pd_relay_gather(r, rest, &all, NULL);
-    if (!status)
+    if (!status && c->gathers)
         CHECK(all.len == c->len && !memcmp(all.ptr, in, c->len));
     if (!status)
         status = pd_relay_close(r, rest, NULL);
@@ -80,6 +82,8 @@ static pprofdelta_status run(pd_deflater *d, const course *c)
     if (status)
         return status;
     pd_relay_measure(&r, c->of);
+    r.gathers = c->gathers;
+    r.has_deflater = c->has_deflater;
     if (c->is_warmed)
         pd_relay_warm(&r);
     for (int i = 0; i < c->helpers; i++)
@@ -101,6 +105,8 @@ static course draw(rng *r, size_t len, size_t of)
     c.helpers = (int)rng_below(r, 3);
     c.is_slow = rng_chance(r, 30);
     c.is_warmed = rng_chance(r, 50);
+    c.gathers = rng_chance(r, 30);
+    c.has_deflater = rng_chance(r, 60);
     return c;
 }
 
@@ -245,6 +251,102 @@ TEST(failures_leave_nothing)
     CHECK(failures > 10 && is_member_of(len));
 }
 
+/* Gives so many parts, all alike, and tells how many buffers it got for them, and how many parts
+ * were compressed on the way. */
+static size_t give_parts(pd_relay *r, size_t parts, size_t *made)
+{
+    const void *buffers[100];
+    size_t len = 0;
+    pd_buffer part = {0};
+    for (size_t i = 0; i < parts; i++) {
+        CHECK(pd_buffer_room(&mem, &part, r->part_len, NULL) == PPROFDELTA_OK);
+        memcpy(part.ptr, in, part.len = r->part_len);
+        size_t known = 0;
+        while (known < len && buffers[known] != part.ptr)
+            known++;
+        if (known == len)
+            buffers[len++] = part.ptr;
+        CHECK(pd_relay_give(r, &part, NULL) == PPROFDELTA_OK && !part.len);
+    }
+    *made = r->taken;
+    pd_buffer_release(&mem, &part);
+    return len;
+}
+
+/* A writer that nobody helps compresses in between, and does with few buffers, unless all is wanted
+ * again. */
+TEST(alone_it_needs_little_room)
+{
+    enum { PARTS = 30, FEW = 5 };
+    rng r = {15};
+    make(&r, 400000, 30);
+    for (int way = 0; way < 4; way++) {
+        mem_begin(UINT64_C(1) << 30);
+        pd_deflater d = {.compression = PPROFDELTA_GZIP};
+        pd_relay relay = {0};
+        size_t made;
+        pd_bytes all, rest = {in, 1000};
+        CHECK(pd_relay_begin(&relay, &d, &mem, NULL) == PPROFDELTA_OK);
+        pd_relay_measure(&relay, 1);
+        relay.gathers = way & 1;
+        relay.has_deflater = way & 2;
+        size_t buffers = give_parts(&relay, PARTS, &made);
+        CHECK_MSG(buffers == PARTS ? way != 2 : buffers <= FEW && way == 2, "way %d, %zu", way,
+                  buffers);
+        CHECK_MSG(relay.has_deflater ? made + FEW > PARTS && made < PARTS : !made, "%zu", made);
+        if (relay.gathers) {
+            CHECK(pd_relay_gather(&relay, rest, &all, NULL) == PPROFDELTA_OK);
+            CHECK(all.len == PARTS * relay.part_len + rest.len);
+            for (size_t i = 0; i < PARTS; i++)
+                CHECK(!memcmp(all.ptr + i * relay.part_len, in, relay.part_len));
+        }
+        pprofdelta_sink sink = {keep, &out};
+        uint64_t written;
+        out.len = 0;
+        CHECK(pd_relay_close(&relay, rest, NULL) == PPROFDELTA_OK);
+        CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_OK && out.len > 1000);
+        if (way == 0)
+            memcpy(back, out.bytes, out.len);
+        CHECK(!memcmp(back, out.bytes, out.len));
+        pd_relay_end(&relay);
+        pd_deflater_fini(&d, &mem);
+        CHECK(mem.used == 0);
+    }
+}
+
+static void *warm(void *deflater)
+{
+    usleep(20000);
+    pd_deflate_warm(deflater);
+    return NULL;
+}
+
+/* Somebody gets the deflater ready while parts are given: it is not the writer's yet. */
+TEST(the_deflater_is_left_to_who_has_it)
+{
+    rng r = {17};
+    pthread_t thread;
+    make(&r, 400000, 30);
+    mem_begin(UINT64_C(1) << 30);
+    pd_deflater d = {.compression = PPROFDELTA_GZIP};
+    pd_relay relay = {0};
+    size_t made;
+    CHECK(pd_relay_begin(&relay, &d, &mem, NULL) == PPROFDELTA_OK);
+    pd_relay_measure(&relay, 1);
+    REQUIRE(pthread_create(&thread, NULL, warm, &d) == 0);
+    give_parts(&relay, 8, &made);
+    CHECK(made == 0 && !relay.own.gzip);
+    pthread_join(thread, NULL);
+    pprofdelta_sink sink = {keep, &out};
+    uint64_t written;
+    CHECK(pd_relay_close(&relay, (pd_bytes){in, 1000}, NULL) == PPROFDELTA_OK);
+    CHECK(pd_relay_finish(&relay, &sink, &written, NULL) == PPROFDELTA_OK);
+    pd_relay_end(&relay);
+    pd_deflater_fini(&d, &mem);
+    CHECK(mem.used == 0);
+}
+
 TEST_MAIN(CASE(one_member_of_what_went_in), CASE(whoever_helps_it_is_the_same_bytes),
           CASE(other_compressions_and_small_ones_are_as_ever), CASE(stopped_and_dropped),
-          CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(failures_leave_nothing))
+          CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(failures_leave_nothing),
+          CASE(alone_it_needs_little_room), CASE(the_deflater_is_left_to_who_has_it))
