@@ -102,20 +102,27 @@ void pd_pump_recall(pd_pump *p)
 
 /* ---- the reader -------------------------------------------------------------------------------- */
 
+static void release_slots(pd_pump *p)
+{
+    for (size_t i = 0; i < PD_PUMP_SLOTS; i++)
+        pd_mem_release(p->mem, &p->slots[i].ptr, &p->slots[i].cap, 1);
+}
+
 /* The slots are to be a small part of what the limit has left. */
 static bool has_room(pd_pump *p)
 {
     enum { SHARE = 8 };
     size_t need = PD_DECODE_HISTORY + p->piece + PD_DECODE_SLACK;
-    if (!p->slots[0].cap && need > pd_mem_left(p->mem) / SHARE / PD_PUMP_SLOTS)
-        return false;
-    for (size_t i = 0; i < PD_PUMP_SLOTS; i++) {
+    bool is_small = p->slots[0].cap >= need || need <= pd_mem_left(p->mem) / SHARE / PD_PUMP_SLOTS;
+    bool has_all = need > p->piece && is_small;
+    for (size_t i = 0; i < PD_PUMP_SLOTS && has_all; i++) {
         pd_pump_slot *slot = &p->slots[i];
-        if (need < p->piece || pd_mem_reserve(p->mem, &slot->ptr, &slot->cap, need, 1, NULL))
-            return false;
+        has_all = !pd_mem_reserve(p->mem, &slot->ptr, &slot->cap, need, 1, NULL);
         slot->len = 0;
     }
-    return true;
+    if (!has_all)
+        release_slots(p);
+    return has_all;
 }
 
 bool pd_pump_begin(pd_pump *p, const uint8_t *in, size_t len, size_t piece)
@@ -190,8 +197,7 @@ void pd_pump_close(pd_pump *p)
 {
     if (!pd_pump_is_open(p))
         return;
-    for (size_t i = 0; i < PD_PUMP_SLOTS; i++)
-        pd_mem_release(p->mem, &p->slots[i].ptr, &p->slots[i].cap, 1);
+    release_slots(p);
     pd_unpack_end(&p->unpacker);
     pd_monitor_fini(&p->monitor);
     *p = (pd_pump){0};

@@ -275,6 +275,7 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_byt
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     proof->columns = cur->columns;
+    pd_stream_rest(&cur->stream); /* what comes next is another's */
     pprofdelta_status status = pd_relay_gather(&pd->relay, out, &out, err);
     if (!status)
         status = pd_look_parse(pd, proof, out.ptr, out.len, false, err);

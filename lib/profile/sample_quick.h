@@ -217,9 +217,9 @@ PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *t
     pd_key key;
     int64_t values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status = PPROFDELTA_OK;
-    bool is_once = r->assumed != NULL; /* then what stands between samples is not ours to skip */
-    while (is_once ? pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body)
-                   : pd_sample_next(top, &start, &body)) {
+    while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body) ||
+           (!r->assumed /* else what stands between samples is not ours to skip */ &&
+            pd_sample_next_far(top, &start, &body))) {
         if (top->end - body.end < PD_QUICK_SLACK ||
             !read_record(r, body.at, body.end, &key, values)) {
             top->at = start; /* it is the careful way's */

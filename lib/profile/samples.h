@@ -58,7 +58,7 @@ static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_p
         uint64_t origin = pd_parse_offset(parse, start);
         pprofdelta_status status =
             pd_window_add(taker.window, parse->mem, key, origin, values, parse->err);
-        if (taker.kept && taker.window->len > taker.kept->len)
+        if (__builtin_expect(taker.kept != NULL, 0) && taker.window->len > taker.kept->len)
             pd_sample_keep(taker, parse, origin, start, end);
         return status;
     }
