@@ -60,9 +60,9 @@ static inline bool pd_relay_is_begun(const pd_relay *relay)
  * there, which for some will never be. */
 void pd_relay_measure(pd_relay *relay, size_t len);
 
-/* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves another
- * to go on with. Where no helper keeps up, the writer compresses in between, if the deflater is its
- * own by then. */
+/* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves
+ * another to go on with. Where no helper keeps up, the writer compresses in between, if the deflater
+ * is its own by then. */
 pprofdelta_status pd_relay_give(pd_relay *relay, pd_buffer *in, pprofdelta_error *err);
 
 /* The last bytes, which stay where they are until the end. From here on the deflater is the

@@ -101,8 +101,8 @@ static uint64_t draw_id(serial *s, size_t number)
     return number + 1;
 }
 
-/* A table of `things` things, of which `used` are written, in this order (NULL: their own). The first
- * record stays the first where keep_first says so; ids are dealt out over the records in any order. */
+/* A table of `things` things, of which `used` are written, in this order (NULL: their own). The
+ * first record stays the first where keep_first says so; ids are dealt out in any order. */
 static void make_table(serial *s, table *t, size_t things, const bool *used, const size_t *order,
                        bool keep_first, unsigned repeat)
 {

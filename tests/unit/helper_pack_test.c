@@ -220,8 +220,8 @@ TEST(a_pack_that_is_freed_before_it_is_finished)
         }
 }
 
-/* Cut off in the middle, damaged at the end, or with a sample that is wrong: the helper is there for
- * the next. */
+/* Cut off in the middle, damaged at the end, or with a sample that is wrong: the helper is there
+ * for the next. */
 TEST(a_window_that_fails)
 {
     for (unsigned way = 0; way < 4; way += 3) {

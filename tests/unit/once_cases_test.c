@@ -1,5 +1,5 @@
-/* What can be read in one pass and what cannot, one thing at a time; and whichever it is, what comes
- * out is what two passes make of it. */
+/* What can be read in one pass and what cannot, one thing at a time; and whichever it is, what
+ * comes out is what two passes make of it. */
 #include "build.h"
 #include "once_kit.h"
 #include "scene.h"
