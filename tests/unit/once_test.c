@@ -200,6 +200,8 @@ TEST(late_rows_are_where_they_belong)
         gen_init_as_go(&g, seed + 300000);
         while (g.m.samples_len && g.m.samples_len < 150 && seed % 4 == 1)
             gen_add_sample(&g);
+        if (seed % 3 == 0) /* in the base as well, which so has more of them than it has room for */
+            repeat(&g, rng_below(&r, 300));
         hold_still(&g);
         serial_style style = serial_draw_as_go(&r);
         style.split_samples = 0;
