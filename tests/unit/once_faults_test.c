@@ -205,6 +205,36 @@ TEST(a_base_that_fails_leaves_the_other)
     stand_end(&s);
 }
 
+/* More of them than so many bytes usually hold: the base has no room for all from the beginning. */
+TEST(small_samples_some_of_which_repeat)
+{
+    enum { PEOPLE = 100, SAMPLES = 5000 };
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        stand s;
+        ways w;
+        rng r = {seed};
+        stand_begin(&s, PEOPLE);
+        model *m = &s.b.m;
+        for (size_t n = 0; n < SAMPLES; n++) {
+            size_t i = rng_below(&r, PEOPLE), j = rng_below(&r, rng_chance(&r, 50) ? 2 : PEOPLE);
+            const char *stack = arena_format(&s.b.arena, "f%zu f%zu", i, j);
+            for (size_t times = 1 + rng_below(&r, 3); times; times--)
+                build_sample(&s.b, stack, "1 2 0 0");
+        }
+        serial_style style = {.tables = TABLES_AS_USED, .packing = EMIT_AS_GO};
+        buf look = serial_write(&s.b.arena, m, &style);
+        ways_begin(&w, NULL);
+        AGREE(seed, ways_base(&w, look));
+        CHECK(base_was_once(w.once));
+        m->samples[0]->values[0]++;
+        look = serial_write(&s.b.arena, m, &style);
+        AGREE(seed, ways_window(&w, look));
+        CHECK(window_was_once(w.once));
+        ways_end(&w);
+        stand_end(&s);
+    }
+}
+
 /* Where the limit leaves little the records are lost, and read again. */
 TEST(records_that_are_lost_are_read_again)
 {
@@ -360,5 +390,5 @@ TEST(whatever_the_limit_it_is_the_same_or_refused)
 TEST_MAIN(CASE(what_is_cut_off_or_damaged_is_told_as_by_two_passes),
           CASE(a_label_that_says_a_string_twice), CASE(a_trailer_that_lies),
           CASE(it_cannot_be_saved_but_loaded), CASE(a_base_that_fails_leaves_the_other),
-          CASE(records_that_are_lost_are_read_again), CASE(every_allocation_may_fail),
-          CASE(whatever_the_limit_it_is_the_same_or_refused))
+          CASE(small_samples_some_of_which_repeat), CASE(records_that_are_lost_are_read_again),
+          CASE(every_allocation_may_fail), CASE(whatever_the_limit_it_is_the_same_or_refused))
