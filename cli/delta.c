@@ -51,7 +51,7 @@ static void start_ahead(run *r)
 /* What the second processor does for large files, now that there is one to look at. */
 static void begin_second(run *r)
 {
-    if (!r->ahead.state && !cli_helper_start(&r->helper, r->context, &r->prev, limit_of(r)))
+    if (!r->ahead.state && !cli_helper_start(&r->helper, r->context, &r->prev))
         start_ahead(r);
 }
 

@@ -13,12 +13,11 @@ typedef struct cli_helper {
     pthread_t thread;
 } cli_helper; /* zero it to begin */
 
-/* A file of so many bytes is for a helper; one of fewer for who reads ahead (ahead.h). */
+/* A file of so many bytes may be for a helper, and one of fewer is for who reads ahead (ahead.h). */
 enum { CLI_HELPER_LARGE = 2 << 20 };
 
-/* Begins to help with what the context reads, `in` being the first of it, if that pays, and tells; the
- * limit of memory tells who asked for less. */
-bool cli_helper_start(cli_helper *helper, pprofdelta *context, const cli_input *in, uint64_t limit);
+/* Begins to help with what the context reads, `in` being the first of it, if that pays, and tells. */
+bool cli_helper_start(cli_helper *helper, pprofdelta *context, const cli_input *in);
 
 /* The thread is gone, and what it took given back; false where there was none. */
 bool cli_helper_end(cli_helper *helper);

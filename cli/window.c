@@ -98,7 +98,7 @@ static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
     int code = r->cur.bytes ? CLI_DONE : cli_input_read(&r->cur, r->options->cur, limit);
     if (code)
         return code;
-    cli_helper_start(&r->helper, r->context, &r->cur, limit);
+    cli_helper_start(&r->helper, r->context, &r->cur);
     do {
         *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
                                          &r->report, err);

@@ -103,6 +103,11 @@ typedef struct pprofdelta_helper pprofdelta_helper;
 PPROFDELTA_API pprofdelta_status pprofdelta_helper_new(pprofdelta *pd, pprofdelta_helper **out,
                                                        pprofdelta_error *err);
 
+/* Would the context read these bytes, as a base or as what comes behind one, a piece at a time, and
+ * be helped by that? It looks at their beginning. Where it would not, pprofdelta_ahead is the better
+ * use of another thread. 0 while a window is pending. */
+PPROFDELTA_API int pprofdelta_helper_pays(pprofdelta *pd, const void *bytes, size_t len);
+
 /* For another thread, once: helps until it is to stop. */
 PPROFDELTA_API void pprofdelta_helper_work(pprofdelta_helper *helper);
 

@@ -120,6 +120,9 @@ pprofdelta_status pd_look_stream(pprofdelta *pd, pd_look *look, pprofdelta_error
 bool pd_once_base(pprofdelta *pd, const void *bytes, size_t len);
 bool pd_once_window(pprofdelta *pd, const void *bytes, size_t len);
 
+/* Is it to be tried with these bytes, and do they begin well: with locations before a sample? */
+bool pd_once_suits(pprofdelta *pd, const void *bytes, size_t len);
+
 /* Hands on all samples of a parsed look. */
 pprofdelta_status pd_look_samples(pprofdelta *pd, pd_look *look, pd_sample_taker taker,
                                   pprofdelta_error *err);

@@ -25,6 +25,14 @@ pprofdelta_status pprofdelta_helper_new(pprofdelta *pd, pprofdelta_helper **out,
     return status;
 }
 
+int pprofdelta_helper_pays(pprofdelta *pd, const void *bytes, size_t len)
+{
+    if (pd->is_pending || pd->pack || pd->ahead || !bytes ||
+        pd_format_of(bytes, len) != PD_FORMAT_GZIP)
+        return false;
+    return pd_look_is_large(pd, &pd->cur, bytes, len) || pd_once_suits(pd, bytes, len);
+}
+
 void pprofdelta_helper_work(pprofdelta_helper *helper)
 {
     pprofdelta *pd = helper->pd;

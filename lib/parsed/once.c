@@ -4,6 +4,7 @@
  * of no use to anybody else, and cannot be saved. A window assumes what the base did, and is right
  * or begins again. */
 #include "parsed/context.h"
+#include "profile/tables_quick.h"
 
 /* From so many bytes on it is the quicker way, too. */
 enum { LARGE = 8 << 20 };
@@ -123,4 +124,15 @@ bool pd_once_window(pprofdelta *pd, const void *bytes, size_t len)
     pd_look_name_columns(look);
     return has_columns(look, &pd->schema, &guess) &&
            pd_naming_agrees(&pd->naming, &look->tables, &once.triples);
+}
+
+bool pd_once_suits(pprofdelta *pd, const void *bytes, size_t len)
+{
+    pd_look *look = &pd->cur;
+    const pd_tables *t = &look->tables;
+    pd_once once;
+    bool is_like_it = is_wanted(pd, look, bytes, len) && begin(pd, look, bytes, len, &once) &&
+                      pd_tables_meets_sample(t, &once.top) && t->locations_len;
+    pd_stream_rest(&look->stream);
+    return is_like_it;
 }

@@ -90,6 +90,7 @@ TEST(the_calls_of_the_opening_comment)
     pprofdelta_abandon(pd);
     pprofdelta_pack_free(pack);
     pprofdelta_helper *helper = NULL;
+    CHECK(!pprofdelta_helper_pays(pd, cur, sizeof cur));
     REQUIRE(pprofdelta_helper_new(pd, &helper, &err) == PPROFDELTA_OK);
     pprofdelta_helper_stop(helper);
     pprofdelta_helper_work(helper);

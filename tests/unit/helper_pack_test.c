@@ -5,6 +5,7 @@
 #include "test.h"
 #include "two_threads.h"
 
+#include <stdlib.h>
 #include <unistd.h>
 
 enum { WAYS = 12 };
@@ -22,17 +23,22 @@ static arena for_all;
 static buf prev, cur;
 static outcome wholes[WAYS];
 
+/* Takes the fields apart: samples, or all else. */
+static void add_fields(buf *out, buf in, bool are_samples)
+{
+    pd_reader r = pd_reader_of(in.ptr, in.len);
+    pd_field f;
+    while (pd_reader_next(&r, &f))
+        if (are_samples == (f.number == PD_PROFILE_SAMPLE))
+            buf_add(out, f.start, (size_t)(r.at - f.start));
+}
+
 /* A profile of many samples, behind all else: it can be read in one pass. */
 static buf make_profile(uint64_t counted, size_t bad)
 {
     buf in = large_profile(&for_all, counted, bad), out = buf_begin(&for_all);
-    for (int samples = 0; samples < 2; samples++) {
-        pd_reader r = pd_reader_of(in.ptr, in.len);
-        pd_field f;
-        while (pd_reader_next(&r, &f))
-            if (samples == (f.number == PD_PROFILE_SAMPLE))
-                buf_add(&out, f.start, (size_t)(r.at - f.start));
-    }
+    add_fields(&out, in, false);
+    add_fields(&out, in, true);
     return pack_gzip(&for_all, out, 1);
 }
 
@@ -272,6 +278,61 @@ TEST(checked_meanwhile)
     stand_end(&s);
 }
 
+/* As these bytes are, in a context of these flags that has room for all. */
+static int pays(unsigned flags, buf bytes, size_t piece)
+{
+    pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta *pd = NULL;
+    o.flags = flags;
+    if (pprofdelta_new(&o, NULL, &pd, NULL))
+        abort();
+    pd->piece = piece;
+    int it_pays = pprofdelta_helper_pays(pd, bytes.ptr, bytes.len);
+    pprofdelta_free(pd);
+    return it_pays;
+}
+
+/* Zeros that follow make it large; nobody looks that far. */
+static buf lengthen(buf profile)
+{
+    buf raw = buf_begin(&for_all), out = buf_begin(&for_all);
+    if (!unpack(&for_all, profile.ptr, profile.len, &raw))
+        abort();
+    buf_add(&out, raw.ptr, raw.len);
+    uint8_t *zeros = arena_alloc(&for_all, 8 << 20);
+    buf_add(&out, zeros, 8 << 20);
+    return pack_gzip(&for_all, out, 1);
+}
+
+TEST(a_helper_pays_for_what_is_read_in_pieces)
+{
+    whole_of(0);
+    buf in = large_profile(&for_all, 0, NONE), samples_first = buf_begin(&for_all);
+    add_fields(&samples_first, in, true);
+    add_fields(&samples_first, in, false);
+    buf turned = pack_gzip(&for_all, samples_first, 1);
+    buf large = lengthen(prev), large_turned = lengthen(turned);
+    CHECK(pays(PPROFDELTA_NO_SAVE, large, 0));
+    CHECK(!pays(0, large, 0));
+    CHECK(!pays(PPROFDELTA_NO_SAVE, large_turned, 0));
+    CHECK(!pays(PPROFDELTA_NO_SAVE, prev, 0));
+    CHECK(pays(0, prev, 1000) && pays(0, turned, 1000)); /* the bounded way */
+    CHECK(!pays(PPROFDELTA_NO_SAVE, (buf){.ptr = large.ptr, .len = 0}, 0));
+    CHECK(!pays(PPROFDELTA_NO_SAVE, (buf){0}, 0));
+}
+
+TEST(a_pending_window_is_left_alone)
+{
+    stand s;
+    stand_begin(&s, 2, false);
+    CHECK(window(&s, cur) == PPROFDELTA_OK);
+    CHECK(!pprofdelta_helper_pays(s.pd, prev.ptr, prev.len));
+    CHECK(finish(&s) == PPROFDELTA_OK);
+    check(&s);
+    stand_end(&s);
+}
+
 TEST_MAIN(CASE(a_helper_reads_and_compresses), CASE(whoever_comes_and_goes_whenever),
           CASE(a_pack_that_is_freed_before_it_is_finished), CASE(a_window_that_fails),
-          CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(checked_meanwhile))
+          CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(checked_meanwhile),
+          CASE(a_helper_pays_for_what_is_read_in_pieces), CASE(a_pending_window_is_left_alone))
