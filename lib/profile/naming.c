@@ -131,7 +131,7 @@ bool pd_naming_agrees(const pd_naming *n, const pd_tables *t, const pd_triples *
         if (!names_of(t, triples->list[i], &names))
             return false;
         const struct pd_named_label *named = find_label(n, names);
-        if (!named || memcmp(&named->triple, &triples->list[i], sizeof named->triple))
+        if (!named || memcmp(&named->triple, &triples->list[i], sizeof named->triple) != 0)
             return false;
     }
     return true;
