@@ -4,6 +4,9 @@
  *              \___ look.c ____/
  *           -> subtraction -> transfer -> compact  -> deflate -> sink       (output.c, delta.c)
  *
+ * A large file that needs not be kept goes through tables and samples at once, a piece at a time
+ * (once.c); and another thread may inflate ahead of it and deflate behind it (helper.c).
+ *
  * A look is one profile on its way through; the ledger is what stays from window to window. */
 #ifndef PD_PARSED_CONTEXT_H
 #define PD_PARSED_CONTEXT_H

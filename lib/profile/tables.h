@@ -5,7 +5,7 @@
  * first pass therefore decodes every table, once, into dense arrays in the order they came, and
  * only counts the samples. Sealing then resolves ids to indices, checks every reference, and
  * computes the identity of each location. The second pass (samples.h) meets nothing but finished
- * arrays.
+ * arrays. Who can do with less than all of that reads both in one pass (once.h).
  *
  *     strings    [ptr,len] ...            into the profile's bytes
  *     functions  [name,system,file,start] ...
