@@ -1,7 +1,7 @@
 /* A delta on its way to its sink: what the relay does for it, and when there is one.
  *
  *     ahead_new     begins the relay; its thread helps as soon as it has read what there is to read
- *     pack_window   begins the relay, where there is no ahead
+ *     pack_window   begins the relay, where there is no ahead; does without where memory is short
  *     the window    gives parts; what is left is given here, when it is made
  *     pack_free, ahead_free     whichever is last ends it
  *
@@ -11,7 +11,7 @@
 
 struct pprofdelta_pack {
     pprofdelta *pd;
-    bool is_done; /* the bounded way has compressed it already */
+    bool is_done; /* it was compressed as it was written, for want of memory */
 };
 
 void pd_pack_leave(pprofdelta *pd)
