@@ -119,8 +119,7 @@ size_t pd_elf_build_id(const pd_elf_source *source, char out[2 * PD_BUILD_ID_MAX
         }
     }
     for (size_t i = 0; i < e.entries && read_segment(&e, i, &s); i++) {
-        uint64_t off = source->is_memory ? s.address - e.base : s.offset;
-        size_t len = s.type == PT_NOTE ? search_notes(&e, off, s.size, out) : 0;
+        size_t len = s.type == PT_NOTE ? search_notes(&e, s.address - e.base, s.size, out) : 0;
         if (len)
             return len;
     }

@@ -1,4 +1,4 @@
-/* The build id of an ELF file, as a linker leaves it in a note. */
+/* The build id of a loaded ELF file, as a linker leaves it in a note. */
 #ifndef PD_RECORD_BUILDID_H
 #define PD_RECORD_BUILDID_H
 
@@ -12,11 +12,10 @@ enum { PD_BUILD_ID_MAX = 64 }; /* bytes; longer ones are cut */
 typedef struct pd_elf_source {
     bool (*read)(void *cookie, uint64_t off, void *out, size_t len);
     void *cookie;
-    bool is_memory; /* as it was loaded: notes are where they are mapped, not where the file has
-                       them */
 } pd_elf_source;
 
-/* Writes the build id of the ELF that begins at offset 0 in hexadecimal to out and returns its
+/* Writes the build id of the ELF image that begins at offset 0, as the loader put it into memory, in
+ * hexadecimal to out and returns its
  * length, or 0 where there is none. Nothing that the file says is trusted. */
 size_t pd_elf_build_id(const pd_elf_source *source, char out[2 * PD_BUILD_ID_MAX]);
 

@@ -89,26 +89,15 @@ static bool read_at(void *cookie, uint64_t off, void *out, size_t len)
     return true;
 }
 
-/* From what is loaded, where the mapping's file begins at `base` in this process's memory: that is
- * the very file, even if another has taken its name. Reading through the kernel cannot fault. */
+/* From what is loaded, where the mapping's file begins at `base` in this process's memory. The path is
+ * never asked: a deploy replaces or removes the file under the process. Reading through the kernel
+ * cannot fault. */
 static size_t build_id_in_memory(uint64_t base, char *out)
 {
     elf_file file = {open("/proc/self/mem", O_RDONLY | O_CLOEXEC), base};
     if (file.fd < 0)
         return 0;
-    pd_elf_source source = {read_at, &file, true};
-    size_t len = pd_elf_build_id(&source, out);
-    close(file.fd);
-    return len;
-}
-
-/* name has a NUL behind it. */
-static size_t build_id_in_file(const char *name, char *out)
-{
-    elf_file file = {name[0] == '/' ? open(name, O_RDONLY | O_CLOEXEC | O_NONBLOCK) : -1, 0};
-    if (file.fd < 0)
-        return 0;
-    pd_elf_source source = {read_at, &file, false};
+    pd_elf_source source = {read_at, &file};
     size_t len = pd_elf_build_id(&source, out);
     close(file.fd);
     return len;
@@ -167,8 +156,6 @@ static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *li
         return status;
     char id[2 * PD_BUILD_ID_MAX];
     size_t len = file_start ? build_id_in_memory(file_start, id) : 0;
-    if (!len && !line->is_deleted)
-        len = build_id_in_file((const char *)m->text.ptr + map.name_off, id);
     map.build_id_len = (uint32_t)len;
     status = keep_text(m, mem, id, len, &map.build_id_off, err);
     if (status)

@@ -5,9 +5,11 @@
 #include "record/maps.h"
 #include "test.h"
 
+#include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <unistd.h>
 
@@ -166,25 +168,77 @@ TEST(a_build_id_is_found_and_damage_is_survived)
 {
     char id[2 * PD_BUILD_ID_MAX];
     image whole = make_image();
-    for (unsigned is_memory = 0; is_memory < 2; is_memory++) {
-        pd_elf_source source = {read_image, &whole, is_memory};
-        REQUIRE(pd_elf_build_id(&source, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
-        for (size_t len = 0; len < whole.len; len++) {
-            image cut = whole;
-            cut.len = len;
-            source.cookie = &cut;
-            size_t got = pd_elf_build_id(&source, id);
-            CHECK_MSG(got == 0 || got == 12, "cut at %zu: %zu", len, got);
-        }
-        for (size_t at = 0; at < whole.len; at++)
-            for (unsigned bit = 0; bit < 8; bit++) {
-                image other = whole;
-                other.bytes[at] ^= (unsigned char)(1u << bit);
-                source.cookie = &other;
-                CHECK(pd_elf_build_id(&source, id) <= sizeof id);
-            }
+    pd_elf_source source = {read_image, &whole};
+    REQUIRE(pd_elf_build_id(&source, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
+    for (size_t len = 0; len < whole.len; len++) {
+        image cut = whole;
+        cut.len = len;
+        source.cookie = &cut;
+        size_t got = pd_elf_build_id(&source, id);
+        CHECK_MSG(got == 0 || got == 12, "cut at %zu: %zu", len, got);
     }
+    for (size_t at = 0; at < whole.len; at++)
+        for (unsigned bit = 0; bit < 8; bit++) {
+            image other = whole;
+            other.bytes[at] ^= (unsigned char)(1u << bit);
+            source.cookie = &other;
+            CHECK(pd_elf_build_id(&source, id) <= sizeof id);
+        }
+}
+
+static void copy_file(const char *from, const char *to)
+{
+    char bytes[4096];
+    size_t len;
+    FILE *in = fopen(from, "rb"), *out = fopen(to, "wb");
+    REQUIRE(in && out);
+    while ((len = fread(bytes, 1, sizeof bytes, in)) > 0)
+        REQUIRE(fwrite(bytes, 1, len, out) == len);
+    fclose(in);
+    REQUIRE(fclose(out) == 0);
+}
+
+/* The build id of the mapping with this name, by a new reading; empty where there is none. */
+static const char *build_id_of(const char *name, pd_mem *mem, char *out, size_t size)
+{
+    pd_maps maps = {.main = PD_MAP_NONE};
+    out[0] = 0;
+    CHECK(pd_maps_read(&maps, mem, false, NULL) == PPROFDELTA_OK);
+    for (uint32_t i = 0; i < maps.len; i++)
+        if (is(pd_maps_name(&maps, i), name))
+            snprintf(out, size, "%.*s", (int)pd_maps_build_id(&maps, i).len,
+                     (const char *)pd_maps_build_id(&maps, i).ptr);
+    pd_maps_release(&maps, mem);
+    return out;
+}
+
+/* A deploy replaces the file of a library that is loaded, and then removes it. */
+TEST(a_replaced_file_keeps_the_build_id_that_is_loaded)
+{
+    char dir[] = "/tmp/maps_test.XXXXXX", path[64], other[64], before[160], after[160], libm[4096];
+    pd_mem mem;
+    Dl_info of_libm;
+    double (*function)(double, double) = pow;
+    void *address;
+    memcpy(&address, &function, sizeof address);
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    REQUIRE(dladdr(address, &of_libm) && realpath(of_libm.dli_fname, libm));
+    REQUIRE(mkdtemp(dir));
+    snprintf(path, sizeof path, "%s/library.so", dir);
+    snprintf(other, sizeof other, "%s/other.so", dir);
+    copy_file(libm, path);
+    void *loaded_one = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+    REQUIRE(loaded_one);
+    build_id_of(path, &mem, before, sizeof before);
+    copy_file("/proc/self/exe", other);
+    REQUIRE(rename(other, path) == 0);
+    CHECK_STR(build_id_of(path, &mem, after, sizeof after), before);
+    REQUIRE(unlink(path) == 0);
+    CHECK_STR(build_id_of(path, &mem, after, sizeof after), before);
+    dlclose(loaded_one);
+    rmdir(dir);
 }
 
 TEST_MAIN(CASE(lines_are_taken_apart), CASE(this_process_is_as_the_loader_says),
-          CASE(a_build_id_is_found_and_damage_is_survived))
+          CASE(a_build_id_is_found_and_damage_is_survived),
+          CASE(a_replaced_file_keeps_the_build_id_that_is_loaded))
