@@ -81,6 +81,15 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
                  cli_restart_reason(report->restart));
+    if (report->files_replaced)
+        cli_note("%s: the files of %" PRIu64 " %s were replaced, renamed or removed since %s; the "
+                 "process is taken for the same",
+                 cur_name, report->files_replaced,
+                 report->files_replaced == 1 ? "mapping" : "mappings", prev_name);
+    else if (report->other_build)
+        cli_note("%s: the main binary has another build id than in %s; the process is taken for "
+                 "the same",
+                 cur_name, prev_name);
     if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
                             options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
         cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
@@ -115,6 +124,10 @@ static void text_head(FILE *out, const pprofdelta_report *report)
             report->matched, report->fresh, report->vanished, report->clamped, report->duplicates);
     fprintf(out, "identity  %" PRIu64 " locations by address, %" PRIu64 " by lines\n",
             report->by_address, report->by_lines);
+    if (report->files_replaced || report->other_build)
+        fprintf(out, "          %" PRIu64 " %s whose file was replaced%s\n", report->files_replaced,
+                report->files_replaced == 1 ? "mapping" : "mappings",
+                report->other_build ? ", the main binary with another build id" : "");
     if (report->unknown_fields)
         fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
     fprintf(out, "output    %" PRIu64 " bytes, number %" PRIu64 "\n\n", report->output_len,
@@ -205,6 +218,8 @@ static void json_whole(FILE *out, const pprofdelta_report *report)
             report->vanished, report->clamped, report->duplicates);
     fprintf(out, "\"identity\": {\"address\": %" PRIu64 ", \"lines\": %" PRIu64 "}, ",
             report->by_address, report->by_lines);
+    fprintf(out, "\"mappings\": {\"files_replaced\": %" PRIu64 ", \"other_build\": %s}, ",
+            report->files_replaced, report->other_build ? "true" : "false");
     fprintf(out, "\"restart\": {\"detected\": %s, \"reason\": %s%s%s}, ", reason ? "true" : "false",
             reason ? "\"" : "", reason ? reason : "null", reason ? "\"" : "");
     fprintf(out,

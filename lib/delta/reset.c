@@ -91,10 +91,11 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     if (facts->started_nanos && facts->prev_time_nanos &&
         facts->started_nanos > facts->prev_time_nanos)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
-    else if (facts->build_id_changed)
+    else if (facts->other_build && facts->main_moved)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
     else if ((any_vanished || verdict.has_decrease) && lost_half(w, any_vanished))
-        verdict.restart = PPROFDELTA_RESTART_MASS;
+        verdict.restart =
+            facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
         verdict.restart = PPROFDELTA_RESTART_ANY;
     return verdict;

@@ -9,7 +9,8 @@ typedef struct pd_reset_facts {
     pprofdelta_on_reset on_reset;
     int64_t started_nanos;   /* when the target began, or 0 */
     int64_t prev_time_nanos; /* when the ledger's profile was taken, or 0 */
-    bool build_id_changed;   /* of the main mapping, both known */
+    bool other_build;        /* the main mapping has another build id, both known */
+    bool main_moved;         /* ... and is in another place: no process does that */
 } pd_reset_facts;
 
 typedef struct pd_verdict {

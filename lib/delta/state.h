@@ -1,8 +1,9 @@
 /* A ledger outside of the process: what a context remembers, as bytes that can be checked.
  *
  *     head      magic, format, its own length                        16 bytes
- *               sequence, window, counts, types, build id            80 bytes and the names
+ *               sequence, window, counts, types, build id            88 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
+ *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
  *     keys      [ key 16 ] ...                                       as the ledger has them
  *     counters  [ 0 to 8 ] ...                                       of each counter, one by one
  *     unseen    [ entry 4 | age 4 ] ...                              of those the last one lacked
@@ -21,6 +22,7 @@
 
 #include "delta/ledger.h"
 #include "delta/types.h"
+#include "profile/mapped.h"
 
 /* What is known of the profile that a ledger was filled from. */
 typedef struct pd_remembered {
@@ -29,6 +31,7 @@ typedef struct pd_remembered {
     pprofdelta_restart restart; /* ... and what it was */
     uint32_t rate;              /* as pd_text has it */
     pd_buffer build_id;         /* of the main mapping; empty where it has none */
+    pd_mapped_list mapped;      /* the mappings that the ledger's keys were made with */
 } pd_remembered;
 
 /* The parts of a state, wherever they lie. */

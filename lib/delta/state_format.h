@@ -10,12 +10,13 @@
 
 enum {
     PD_STATE_MAGIC_LEN = 8,
-    PD_STATE_FORMAT = 2,
+    PD_STATE_FORMAT = 3,
     PD_STATE_OLDEST = 1,         /* what no version can read any more */
     PD_STATE_INTRO = 16,         /* magic, format, length of the head */
-    PD_STATE_FIXED = 80,         /* the intro, and the numbers behind it */
+    PD_STATE_FIXED = 88,         /* the intro, and the numbers behind it */
     PD_STATE_HEAD_SUM = 8,       /* at the end of the head */
     PD_STATE_HEAD_MAX = 1 << 20, /* no head is longer: 64 names have room */
+    PD_STATE_MAPPING = 56,
     PD_STATE_UNSEEN = 8,
     PD_STATE_CHECK = 16,
     PD_STATE_CHUNK = 8192, /* bytes that are put together at a time */
@@ -36,7 +37,8 @@ enum {
     PD_STATE_AT_TYPES = 64,    /* 4 */
     PD_STATE_AT_COUNTERS = 68, /* 4 */
     PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes come first behind the lengths of names */
-    PD_STATE_AT_RATE = 76      /* 4: of a text form's raw counts, as pd_text has it; else 0 */
+    PD_STATE_AT_RATE = 76,     /* 4: of a text form's raw counts, as pd_text has it; else 0 */
+    PD_STATE_AT_MAPPED = 80    /* 8: how many mappings */
     /* then, for each type, the lengths of its name and its unit, 4 each; for each counter, how many
      * bytes its values take, 1 each; the bytes of the build id and all names, in this order; zeros
      * up to a multiple of 8; the head's sum */

@@ -119,7 +119,7 @@ static bool take_head(inlet *in)
 
 /* The numbers of a head. */
 typedef struct promise {
-    uint64_t entries, unseen;
+    uint64_t entries, unseen, mapped;
     uint32_t has_base, restart, types, counters, build_id_len;
     size_t widths_off; /* of the first counter's width */
     size_t names_off;  /* of the first byte of the build id */
@@ -142,6 +142,8 @@ static bool check_promise(inlet *in, const promise *p)
         return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types do not fit");
     if (p->entries > PD_KEYMAP_MAX || p->unseen > p->entries)
         return refuse(in, "entry", PD_STATE_AT_ENTRIES, "the numbers of entries do not fit");
+    if (p->mapped > PD_MAPPED_MAX)
+        return refuse(in, "mapping", PD_STATE_AT_MAPPED, "the state has too many mappings");
     return true;
 }
 
@@ -152,6 +154,7 @@ static bool read_promise(inlet *in, promise *p)
         return refuse(in, "head", PD_STATE_AT_HEAD, "the head is too short");
     *p = (promise){.entries = pd_get64(head + PD_STATE_AT_ENTRIES),
                    .unseen = pd_get64(head + PD_STATE_AT_UNSEEN),
+                   .mapped = pd_get64(head + PD_STATE_AT_MAPPED),
                    .has_base = pd_get32(head + PD_STATE_AT_HAS_BASE),
                    .restart = pd_get32(head + PD_STATE_AT_RESTART),
                    .types = pd_get32(head + PD_STATE_AT_TYPES),
@@ -214,6 +217,31 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
         state->last->from_nanos > state->last->time_nanos)
         return refuse(in, "window", PD_STATE_AT_FROM, "the last window ends before it begins");
     return true;
+}
+
+/* ---- the mappings ---------------------------------------------------------------------------- */
+
+static pd_key get_key(const uint8_t *at)
+{
+    return (pd_key){pd_get64(at), pd_get64(at + 8)};
+}
+
+static bool take_mappings(inlet *in, const promise *p, pd_mapped_list *mapped)
+{
+    uint8_t at[PD_STATE_MAPPING];
+    mapped->len = 0;
+    in->status = pd_mem_reserve(in->mem, &mapped->list, &mapped->cap, (size_t)p->mapped,
+                                sizeof *mapped->list, in->err);
+    while (!in->status && mapped->len < p->mapped) {
+        if (!take(in, at, sizeof at))
+            return false;
+        mapped->list[mapped->len++] = (pd_mapped){.start = pd_get64(at),
+                                                  .limit = pd_get64(at + 8),
+                                                  .file_offset = pd_get64(at + 16),
+                                                  .identity = get_key(at + 24),
+                                                  .file = get_key(at + 40)};
+    }
+    return !in->status;
 }
 
 /* ---- the entries ----------------------------------------------------------------------------- */
@@ -372,8 +400,8 @@ static bool read_parts(inlet *in, pd_state *state)
     if (!p.has_base)
         return take_check(in);
     return check_names(in, &p) && set_names(in, &p, state) && set_window(in, &p, state) &&
-           take_entries(in, &p, state->ledger) && take_unseen(in, &p, state->ledger) &&
-           take_check(in);
+           take_mappings(in, &p, &state->last->mapped) && take_entries(in, &p, state->ledger) &&
+           take_unseen(in, &p, state->ledger) && take_check(in);
 }
 
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,

@@ -102,6 +102,7 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
         pd_put32(head + PD_STATE_AT_COUNTERS, (uint32_t)schema->counters);
         pd_put32(head + PD_STATE_AT_BUILD_ID, (uint32_t)state->last->build_id.len);
         pd_put32(head + PD_STATE_AT_RATE, state->last->rate);
+        pd_put64(head + PD_STATE_AT_MAPPED, state->last->mapped.len);
         for (size_t i = 0; i < schema->len; i++, lengths += 8) {
             pd_put32(head + lengths, (uint32_t)schema->names[i].type_len);
             pd_put32(head + lengths + 4, (uint32_t)schema->names[i].unit_len);
@@ -124,6 +125,25 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
     put_bytes(o, &summed, sum, sizeof sum);
 }
 
+static void put_key(uint8_t *at, pd_key key)
+{
+    pd_put64(at, key.lo);
+    pd_put64(at + 8, key.hi);
+}
+
+static void put_mappings(outlet *o, const pd_mapped_list *mapped)
+{
+    for (size_t i = 0; i < mapped->len; i++) {
+        const pd_mapped *m = &mapped->list[i];
+        uint8_t *at = room(o, PD_STATE_MAPPING);
+        pd_put64(at, m->start);
+        pd_put64(at + 8, m->limit);
+        pd_put64(at + 16, m->file_offset);
+        put_key(at + 24, m->identity);
+        put_key(at + 40, m->file);
+    }
+}
+
 static void put_keys(outlet *o, const pd_ledger *ledger)
 {
     const pd_key *keys = ledger->keys.keys;
@@ -132,11 +152,8 @@ static void put_keys(outlet *o, const pd_ledger *ledger)
         send(o, keys, ledger->committed * sizeof *keys);
         return;
     }
-    for (size_t i = 0; i < ledger->committed; i++) {
-        uint8_t *at = room(o, sizeof *keys);
-        pd_put64(at, keys[i].lo);
-        pd_put64(at + 8, keys[i].hi);
-    }
+    for (size_t i = 0; i < ledger->committed; i++)
+        put_key(room(o, sizeof *keys), keys[i]);
 }
 
 static void put_counter(outlet *o, const pd_ledger *ledger, size_t counter, size_t width)
@@ -189,6 +206,7 @@ pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *s
         find_widths(state->ledger, widths);
     put_head(&o, state, widths, (size_t)head, (size_t)names);
     if (state->has_base) {
+        put_mappings(&o, &state->last->mapped);
         put_keys(&o, state->ledger);
         for (size_t c = 0; c < counters; c++)
             put_counter(&o, state->ledger, c, widths[c]);

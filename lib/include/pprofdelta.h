@@ -208,7 +208,8 @@ typedef struct pprofdelta_type_report {
 typedef enum pprofdelta_restart {
     PPROFDELTA_RESTART_NONE = 0,
     PPROFDELTA_RESTART_STARTED,  /* the target began after prev was taken (set_started) */
-    PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping */
+    PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping, which is in another place
+                                    or has lost half of a counter, or more */
     PPROFDELTA_RESTART_MASS,     /* half of a counter, or more, went away */
     PPROFDELTA_RESTART_ANY       /* a decrease, with PPROFDELTA_ON_RESET_RESTART */
 } pprofdelta_restart;
@@ -223,6 +224,10 @@ typedef struct pprofdelta_report {
     uint64_t duplicates;     /* records of cur that were added to an earlier equal one */
     uint64_t by_address;     /* locations of cur that are known by their address */
     uint64_t by_lines;       /* ... and by their lines */
+    uint64_t files_replaced; /* mappings of cur whose file was replaced, removed or renamed since
+                                prev: the counters show the same process, or options.on_reset
+                                says so */
+    int other_build;         /* likewise: the main mapping has another build id than in prev */
     uint64_t unknown_fields; /* fields of cur that profile.proto does not have: skipped */
     int had_base;            /* 0: the context was empty, see options.first */
     pprofdelta_restart restart;

@@ -16,6 +16,7 @@
  * they stand, so what the ledger has of those is forgotten first. */
 #include "parsed/context.h"
 #include "parsed/join.h"
+#include "profile/seal.h"
 #include "profile/stamp.h"
 
 struct pprofdelta_adder {
@@ -31,6 +32,7 @@ struct pprofdelta_adder {
     bool has_gap;     /* batches are missing, and no full one has put that right */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by slot of the ledger, where is_live */
     bool has_window;                     /* a batch with gauges as they stand is settled */
+    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; where the next list is made */
     pprofdelta_error gap;                /* what is missing */
     pprofdelta_stamp first;              /* the profile that the sum began with */
     pprofdelta_stamp last;               /* the one that counts as the last */
@@ -66,6 +68,8 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     size_t cap = 1;
     pd_compact_release(&adder->stacks, &pd->mem);
     pd_mem_release(&pd->mem, &adder->origins, &adder->origins_cap, sizeof *adder->origins);
+    pd_mapped_release(&adder->mapped, &pd->mem);
+    pd_mapped_release(&adder->spare_mapped, &pd->mem);
     pd_mem_release(&pd->mem, &adder, &cap, sizeof *adder);
     pprofdelta_free(pd);
 }
@@ -140,6 +144,22 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
     return status;
 }
 
+/* Does it go on with the process that the sum has last, whose files may have been replaced since? A
+ * live heap's mappings are known from memory, whatever becomes of the files. */
+static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
+{
+    return a->is_waiting && !next->restart && !next->live && !a->is_live;
+}
+
+/* Which of cur's mappings the sum knows under another file. */
+static pprofdelta_status recognise_mappings(pprofdelta_adder *a, pprofdelta_error *err)
+{
+    pd_tables *tables = &a->pd->cur.tables;
+    if (!pd_mapped_recognise(&a->mapped, tables).is_renamed)
+        return PPROFDELTA_OK;
+    return pd_tables_identify(tables, &a->pd->mem, err);
+}
+
 /* Parses and checks all of the new profile, in cur, and how it joins. Nothing is touched that the
  * sum consists of. */
 static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t len,
@@ -162,6 +182,8 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
         status = join(a, stamp, joint, err);
     else
         a->is_live = stamp->live != PPROFDELTA_LIVE_NONE;
+    if (!status && goes_on(a, stamp))
+        status = recognise_mappings(a, err);
     if (!status)
         status = classify(a, is_gauge, err);
     if (!status && !a->is_waiting)
@@ -259,7 +281,11 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
 {
     pprofdelta *pd = a->pd;
     pd_look *cur = &pd->cur;
-    pprofdelta_status status = PPROFDELTA_OK;
+    pprofdelta_status status = pd_mapped_remember(&a->spare_mapped, &pd->mem, &cur->tables,
+                                                  goes_on(a, stamp) ? &a->mapped : NULL, err);
+    if (status)
+        return status;
+    PD_SWAP(pd_mapped_list, a->mapped, a->spare_mapped);
     if (joint == PPROFDELTA_JOINT_AGAIN || joint == PPROFDELTA_JOINT_RESYNC) {
         pd_window_abandon(&pd->prev.window);
     } else if (joint != PPROFDELTA_JOINT_FIRST) {

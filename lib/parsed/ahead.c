@@ -138,6 +138,11 @@ void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *a)
     pd_look_name_columns(&pd->cur);
 }
 
+void pd_ahead_forgo_samples(pprofdelta_ahead *a)
+{
+    pd_feed_end(&a->feed);
+}
+
 bool pd_ahead_add_samples(pprofdelta *pd, pprofdelta_ahead *a, pprofdelta_status *status,
                           pprofdelta_error *err)
 {

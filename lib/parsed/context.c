@@ -83,6 +83,8 @@ void pprofdelta_free(pprofdelta *pd)
     pd_naming_release(&pd->spare_naming, mem);
     pd_buffer_release(mem, &pd->last.build_id);
     pd_buffer_release(mem, &pd->next.build_id);
+    pd_mapped_release(&pd->last.mapped, mem);
+    pd_mapped_release(&pd->next.mapped, mem);
     pd_inflater_fini(&pd->inflater);
     pd_deflater_fini(&pd->deflater, mem);
     pd_look_release(&pd->cur, mem);

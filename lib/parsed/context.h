@@ -60,7 +60,8 @@ struct pprofdelta {
     bool is_from_base; /* ... given by pprofdelta_base, and no window committed since */
     /* The window under way. */
     bool is_pending;
-    bool is_frugal; /* it is made once more, as memory was short */
+    bool is_frugal;         /* it is made once more, as memory was short */
+    pd_mapped_facts mapped; /* what is known of its mappings */
     pd_commit how;
     pd_remembered next;
     /* Two threads for it. */
@@ -144,9 +145,10 @@ pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *er
 /* Refuses stamped profiles and finds the counters. */
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
 
-/* Keeps what is to be remembered beside the ledger. */
-pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remembered *out,
-                                   pprofdelta_error *err);
+/* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, where
+ * it goes on with them; or NULL. */
+pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
+                                   pd_remembered *out, pprofdelta_error *err);
 
 /* Names the columns of a look whose tables are parsed. */
 void pd_look_name_columns(pd_look *look);
@@ -171,6 +173,9 @@ void pd_pack_leave(pprofdelta *pd);
 
 /* ahead.c: the context's look becomes the ahead's. */
 void pd_ahead_adopt(pprofdelta *pd, pprofdelta_ahead *ahead);
+
+/* Its samples are not wanted, as their keys would be wrong: lets nobody read any more. */
+void pd_ahead_forgo_samples(pprofdelta_ahead *ahead);
 
 /* Adds its samples to the context's window, whose columns are known. False where they could not all
  * be read; *status tells whether the window took what was. */

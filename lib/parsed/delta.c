@@ -4,6 +4,7 @@
  * samples of the window behind its committed entries; a failure takes them back. A base is built in
  * a spare ledger, which takes the other's place when it is whole. */
 #include "parsed/context.h"
+#include "profile/seal.h"
 
 #include <inttypes.h>
 
@@ -59,7 +60,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     if (!status)
         status = pd_look_classify(pd, &pd->cur, err);
     if (!status)
-        status = pd_look_remember(pd, &pd->cur, &pd->next, err);
+        status = pd_look_remember(pd, &pd->cur, NULL, &pd->next, err);
     if (!status && !is_filled)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
     pd_stream_rest(&pd->cur.stream);
@@ -130,12 +131,38 @@ static pprofdelta_status classify_cur(pprofdelta *pd, pprofdelta_error *err)
     return match ? match : status;
 }
 
+/* Finds out which of cur's mappings the ledger knows under another file, and identifies cur's
+ * locations by that. What *ahead found out about its samples is then wrong: it becomes NULL. */
+static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_ahead **ahead,
+                                            pprofdelta_error *err)
+{
+    pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
+    if (!pd->mapped.is_renamed)
+        return PPROFDELTA_OK;
+    if (*ahead)
+        pd_ahead_forgo_samples(*ahead);
+    *ahead = NULL;
+    return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
+}
+
+/* The opposite: it is another process, whose mappings have nothing to do with those before. */
+static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_tables_place(&cur->tables, &pd->mem, err);
+    if (!status)
+        status = pd_tables_identify(&cur->tables, &pd->mem, err);
+    return status;
+}
+
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     pprofdelta_status status = PPROFDELTA_OK;
+    pprofdelta_ahead *ahead = source->ahead;
     bool is_filled = false;
+    pd->mapped = (pd_mapped_facts){0};
     if (source->ahead)
         pd_ahead_adopt(pd, source->ahead);
     else if (!(is_filled = pd_once_window(pd, source->bytes, source->len)))
@@ -156,17 +183,20 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
         status = check_order(pd, err);
     if (!status)
         status = check_rate(pd, err);
+    bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
+    if (!status && pd->has_base && !is_filled && !by_identity)
+        status = recognise_mappings(pd, &ahead, err);
     if (!status)
-        status = pd_look_remember(pd, cur, &pd->next, err);
+        status = pd_look_remember(pd, cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
     bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
     if (!status && !is_filled)
-        status = read_samples(pd, skips_still, source->ahead, err);
+        status = read_samples(pd, skips_still, ahead, err);
     if (!status && cur->window.lacks_rows)
         status = read_samples(pd, false, NULL, err);
     return status;
 }
 
-static bool build_id_changed(const pprofdelta *pd)
+static bool has_other_build(const pprofdelta *pd)
 {
     const pd_buffer *last = &pd->last.build_id, *next = &pd->next.build_id;
     return last->len && next->len &&
@@ -211,7 +241,8 @@ static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error
     pd_reset_facts facts = {.on_reset = pd->on_reset,
                             .started_nanos = pd->started_nanos,
                             .prev_time_nanos = pd->last.time_nanos,
-                            .build_id_changed = build_id_changed(pd)};
+                            .other_build = has_other_build(pd),
+                            .main_moved = pd->mapped.main_moved};
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
@@ -255,6 +286,8 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .duplicates = cur->window.duplicates,
         .by_address = cur->tables.by_address,
         .by_lines = cur->tables.by_lines,
+        .files_replaced = story->restart ? 0 : pd->mapped.files_replaced,
+        .other_build = !story->restart && pd->has_base && has_other_build(pd),
         .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
         .had_base = pd->has_base,
         .restart = story->restart,
@@ -277,10 +310,16 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     uint64_t written = 0;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
     pprofdelta_status status = judge(pd, &story, err);
+    bool is_another = !status && story.restart;
+    if (is_another && pd->mapped.is_renamed)
+        status = forget_mappings(pd, err);
+    if (!status && is_another)
+        status = pd_look_remember(pd, &pd->cur, NULL, &pd->next, err);
+    bool has_still = pd->cur.window.still; /* in a restart, these have come anew as well */
+    if (!status && is_another && (has_still || pd->mapped.is_renamed))
+        status = read_samples(pd, false, NULL, err);
     pd->next.from_nanos = story.from_nanos;
     pd->next.restart = story.restart;
-    if (!status && story.restart && pd->cur.window.still) /* these have come anew as well */
-        status = read_samples(pd, false, NULL, err);
     if (!status)
         status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))

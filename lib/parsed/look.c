@@ -171,8 +171,8 @@ pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_err
     return status;
 }
 
-pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remembered *out,
-                                   pprofdelta_error *err)
+pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
+                                   pd_remembered *out, pprofdelta_error *err)
 {
     const pd_tables *t = &look->tables;
     out->time_nanos = t->header.time_nanos;
@@ -180,10 +180,11 @@ pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, pd_remem
     out->restart = PPROFDELTA_RESTART_NONE;
     out->rate = look->dump.rate;
     out->build_id.len = 0;
-    if (!t->mappings_len)
-        return PPROFDELTA_OK;
+    pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
+    if (status || !t->mappings_len)
+        return status;
     pd_bytes build_id = t->strings[t->mappings[0].build_id];
-    pprofdelta_status status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
+    status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
     if (status || !build_id.len)
         return status;
     memcpy(out->build_id.ptr, build_id.ptr, build_id.len);

@@ -139,7 +139,7 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
     return key;
 }
 
-static pprofdelta_status find_places(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
     pprofdelta_status status =
         pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
@@ -151,12 +151,13 @@ static pprofdelta_status find_places(pd_tables *t, pd_mem *mem, pprofdelta_error
     return status;
 }
 
-static pprofdelta_status identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
     pprofdelta_status status =
         pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents, err);
     if (status)
         return status;
+    t->by_address = t->by_lines = 0;
     for (size_t i = 0; i < t->locations_len; i++) {
         const pd_location *location = &t->locations[i];
         if (!location->address && location->lines_len) {
@@ -189,8 +190,8 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
         return s.status;
     for (size_t i = 0; i < tables->comments_len; i++)
         tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
-    s.status = find_places(tables, mem, err);
+    s.status = pd_tables_place(tables, mem, err);
     if (!s.status && !tables->is_once) /* where they have been identified already */
-        s.status = identify(tables, mem, err);
+        s.status = pd_tables_identify(tables, mem, err);
     return s.status;
 }

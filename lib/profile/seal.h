@@ -7,4 +7,9 @@
 
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
+/* Of sealed tables: makes the identities of the locations anew, after places were changed; and the
+ * places, from the mappings themselves. */
+pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+
 #endif

@@ -34,8 +34,9 @@ typedef struct pd_value_type {
 typedef struct pd_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
-    uint32_t has; /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
-    uint64_t off; /* of its message, as in all that follow: for error messages */
+    uint32_t has;  /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
+    uint32_t mark; /* mapped.c's own */
+    uint64_t off;  /* of its message, as in all that follow: for error messages */
 } pd_mapping;
 
 typedef struct pd_function {

@@ -61,9 +61,11 @@ class Stack(tuple):
 
 
 def profile(samples, types=None, time=0, duration=0, addresses=True, build_id="", filename="app",
-            default="", comments=(), doc_url="", period=0, period_type=None, extra=b""):
+            default="", comments=(), doc_url="", period=0, period_type=None, extra=b"",
+            start=0x400000):
     """samples: a list of (stack, values); a stack is a tuple of function names, leaf first. With
-    addresses, every function has one of its own; without, its line is all that is known."""
+    addresses, every function has one of its own; without, its line is all that is known. The one
+    mapping begins at start."""
     s = Strings()
     functions = {}
     out = b""
@@ -78,10 +80,10 @@ def profile(samples, types=None, time=0, duration=0, addresses=True, build_id=""
             else:
                 body += chunk(3, number(1, s(key)) + number(2, s(value)))
         out += chunk(2, body)
-    out += chunk(3, number(1, 1) + number(2, 0x400000) + number(3, 0x900000) +
+    out += chunk(3, number(1, 1) + number(2, start) + number(3, start + 0x500000) +
                  number(5, s(filename)) + number(6, s(build_id)) + number(7, 1))
     for name, at in functions.items():
-        address = number(3, address_of(name)) if addresses else b""
+        address = number(3, address_of(name) - 0x400000 + start) if addresses else b""
         out += chunk(4, number(1, at) + number(2, 1) + address +
                      chunk(4, number(1, at) + number(2, 10 + at)))
         out += chunk(5, number(1, at) + number(2, s(name)) + number(3, s(name)) +

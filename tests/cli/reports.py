@@ -6,7 +6,7 @@ import os
 from pb import Stack, gz, profile
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "restart", "window", "sequence", "unknown_fields", "output_bytes",
+KEYS = ["samples", "identity", "mappings", "restart", "window", "sequence", "unknown_fields", "output_bytes",
         "types"]
 
 
@@ -24,6 +24,7 @@ def test_json_of_the_usual_pair(t):
     t.equal(got["samples"], {"in": 3, "out": 3, "matched": 2, "new": 1, "vanished": 0, "clamped": 0,
                              "duplicate": 0})
     t.equal(got["identity"], {"address": 4, "lines": 0})
+    t.equal(got["mappings"], {"files_replaced": 0, "other_build": False})
     t.equal(got["restart"], {"detected": False, "reason": None})
     t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
     t.equal(got["sequence"], 1)
@@ -67,7 +68,7 @@ def test_json_of_a_restart(t):
     t.equal(reason(*two(t, [(("a",), [100, 1000])], [(("a",), [99, 1000])]), "--on-reset=restart"),
             "decrease")
     t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
+    t.write("cur", cur(build_id="two", start=0x55d000000000))
     t.equal(reason("prev", "cur"), "build_id")
 
 
@@ -157,9 +158,20 @@ prev   cur  delta  clamped  vanished  type
 
 def test_text_of_a_restart(t):
     t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
+    t.write("cur", cur(build_id="two", start=0x55d000000000))
     result = t.succeeds("prev", "cur", "--report", manners=False)
     t.contains(result.err, "restart   yes: the main binary has another build id\n")
+
+
+def test_a_replaced_file(t):
+    t.write("prev", prev(build_id="one"))
+    t.write("cur", cur(build_id="two"))
+    result = t.succeeds("prev", "cur", "--report", manners=False)
+    t.contains(result.err, "restart   no\n", "          1 mapping whose file was replaced, the main "
+               "binary with another build id\n")
+    got, _ = report(t, "prev", "cur")
+    t.equal(got["mappings"], {"files_replaced": 1, "other_build": True})
+    t.equal(got["restart"], {"detected": False, "reason": None})
 
 
 def test_text_is_safe_for_terminals(t):

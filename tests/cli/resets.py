@@ -1,7 +1,7 @@
 """Counters that went backwards: every way to treat them, and what is said about it."""
 
-from pb import read
-from samples import T0, cur, pair, prev, two
+from pb import profile, read
+from samples import COUNTERS, T0, T1, cur, pair, prev, two
 
 # A lone decrease among much that went on; everything gone.
 LONE = ([(("a",), [100, 1000]), (("b",), [10, 100])], [(("a",), [120, 1200]), (("b",), [9, 90])])
@@ -55,12 +55,118 @@ def test_vanished_samples_count_as_gone(t):
     t.equal(got, {"a": [9, 90]})
 
 
-def test_another_build_is_a_restart(t):
+def write(t, name, samples, time, **kwargs):
+    t.write(name, profile(samples, types=COUNTERS, time=time, **kwargs))
+    return name
+
+
+def test_another_build_in_another_place_is_a_restart(t):
     t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
+    t.write("cur", cur(build_id="two", start=0x55d000000000))
     result = t.succeeds("prev", "cur")
     t.contains(result.err, "note: cur: a restart since prev: the main binary has another build id")
     t.equal(read(result.out).values()["work;main"], [15, 1600, 2, 250])
+
+
+def test_another_build_in_the_same_place_is_a_restart_if_the_counters_say_so(t):
+    write(t, "prev", GONE[0], T0, build_id="one")
+    write(t, "cur", GONE[1], T1, build_id="two")
+    result = t.succeeds("prev", "cur")
+    t.contains(result.err, "note: cur: a restart since prev: the main binary has another build id")
+    t.equal(read(result.out).values(), {"a": [20, 200], "b": [1, 10]})
+
+
+# ---- the file of a living process ---------------------------------------------------------------
+
+BEFORE = [(("a",), [100, 1000]), (("b",), [10, 100])]
+AFTER = [(("a",), [120, 1200]), (("b",), [10, 100]), (("c",), [1, 10])]
+GREW = {"a": [20, 200], "c": [1, 10]}
+# What Go says of the binary after the file was replaced, removed, renamed, or lost its build id.
+OTHERS = [{"build_id": "two", "filename": "app"}, {"build_id": "", "filename": "app"},
+          {"build_id": "", "filename": "app (deleted)"}, {"build_id": "one", "filename": "app.old"},
+          {"build_id": "two", "filename": "app.old"}, {"build_id": "", "filename": ""}]
+SAME = "taken for the same"
+
+
+def test_a_replaced_file_is_no_restart(t):
+    write(t, "prev", BEFORE, T0, build_id="one")
+    for names in OTHERS:
+        result = t.succeeds("prev", write(t, "cur", AFTER, T1, **names))
+        t.equal(read(result.out).values(), GREW)
+        t.lacks(result.err, "restart")
+        replaced = names["build_id"] != "one" # which is all that counts, where there is one
+        t.equal(result.err, "pprofdelta: note: cur: the files of 1 mapping were replaced, renamed or "
+                "removed since prev; the process is taken for the same\n" if replaced else "")
+
+
+def test_a_state_goes_on_under_every_name_of_the_file(t):
+    order = [{"build_id": "one"}, *OTHERS, {"build_id": "one"}, {"build_id": "two"}]
+    for n, names in enumerate(order):
+        name = write(t, f"look.{n}", [(("a",), [100 + 7 * n, 1000]), (("b",), [50, 500 + n])],
+                     T0 + n, **names)
+        result = t.succeeds("--state", "s", name)
+        if n:
+            t.equal(read(result.out).values(), {"a": [7, 0], "b": [0, 1]})
+            t.lacks(result.err, "restart")
+    # The counters of the last name are those of the first: a restart is still one.
+    gone = write(t, "gone", [(("a",), [3, 30])], T0 + 100, build_id="three")
+    result = t.succeeds("--state", "s", gone)
+    t.contains(result.err, "a restart since s: the main binary has another build id")
+    t.equal(read(result.out).values(), {"a": [3, 30]})
+    moved = write(t, "moved", [(("a",), [4, 40])], T0 + 101, build_id="three", start=0x55d000000000)
+    t.equal(read(t.succeeds("--state", "s", moved).out).values(), {"a": [1, 10]})
+
+
+def test_a_restart_of_the_same_build_is_found_by_the_counters(t):
+    write(t, "prev", BEFORE, T0, build_id="one")
+    for start in (0x400000, 0x55d000000000):
+        write(t, "on", AFTER, T1, build_id="one", start=start)
+        result = t.succeeds("prev", "on")
+        t.equal((read(result.out).values(), result.err), (GREW, ""))
+        result = t.succeeds("prev", write(t, "anew", [(("a",), [2, 20])], T1, build_id="one",
+                                          start=start))
+        t.contains(result.err, "a restart since prev: at least half")
+
+
+def test_clamp_says_that_a_file_was_replaced(t):
+    write(t, "prev", BEFORE, T0, build_id="one")
+    write(t, "cur", AFTER, T1, build_id="two")
+    result = t.succeeds("prev", "cur", "--on-reset=clamp")
+    t.equal(read(result.out).values(), GREW)
+    t.contains(result.err, SAME)
+    write(t, "cur", AFTER, T1, build_id="two", start=0x55d000000000)
+    result = t.succeeds("prev", "cur", "--on-reset=clamp")
+    t.equal(read(result.out).values(), {"a": [120, 1200], "b": [10, 100], "c": [1, 10]})
+    t.contains(result.err, "the main binary has another build id than in prev; the process is " + SAME)
+
+
+def test_a_replaced_file_with_every_other_way(t):
+    write(t, "prev", BEFORE, T0, build_id="one")
+    write(t, "cur", AFTER, T1, build_id="two")
+    for on_reset in ("restart", "fail"):
+        result = t.succeeds("prev", "cur", f"--on-reset={on_reset}", "--verify")
+        t.equal(read(result.out).values(), GREW)
+    # Negative is google/pprof's way, which knows a mapping by its build id alone.
+    result = t.succeeds("prev", "cur", "--on-reset=negative")
+    t.contains(result.err, SAME)
+    start = f"--started=@{T0 // 10**9 + 1}"
+    t.contains(t.succeeds("prev", "cur", start).err, "the program began after")
+
+
+def test_sums_go_on_under_another_name(t):
+    write(t, "a", BEFORE, T0, build_id="one")
+    write(t, "b", AFTER, T1, build_id="two")
+    t.succeeds("a", "b", "-o", "delta")
+    result = t.succeeds("sum", "a", "delta")
+    t.equal(read(result.out).values(), {"a": [120, 1200], "b": [10, 100], "c": [1, 10]})
+    deltas = []
+    for n, names in enumerate([{"build_id": "one"}, *OTHERS, {"build_id": "one"}]):
+        look = write(t, "look", [(("a",), [100 + 7 * n, 1000]), (("b",), [50, 500 + n])], T0 + n, **names)
+        t.succeeds("--state", "s", look, "-o", f"delta.{n}")
+        deltas.append(f"delta.{n}")
+        result = t.succeeds("sum", *deltas)
+        t.equal(read(result.out).values(), {"a": [100 + 7 * n, 1000], "b": [50, 500 + n]})
+        t.equal(len(read(result.out).samples), 2)
 
 
 def test_never_a_restart_with_clamp(t):
@@ -99,7 +205,7 @@ def test_fail_is_exit_three(t):
 
 def test_fail_refuses_every_restart(t):
     t.write("prev", prev(build_id="one"))
-    t.write("cur", cur(build_id="two"))
+    t.write("cur", cur(build_id="two", start=0x55d000000000))
     t.fails(3, "prev", "cur", "--on-reset=fail")
     t.write("cur", cur(build_id="one"))
     t.fails(3, "prev", "cur", "--on-reset=fail", f"--started=@{T0 // 10**9 + 1}")

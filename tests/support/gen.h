@@ -20,7 +20,8 @@ enum {
     GEN_REORDER = 1 << 5,  /* mappings change places; rarely the main one too */
     GEN_HEADER = 1 << 6,   /* comments, period and the like change */
     GEN_CLOCK = 1 << 7,    /* a look without a time, or one that goes backwards */
-    GEN_ANYTHING = (1 << 8) - 1
+    GEN_REPLACE = 1 << 8,  /* files are replaced, renamed or removed under the living process */
+    GEN_ANYTHING = (1 << 9) - 1
 };
 
 enum { GEN_MAX_NAMED = 6 };

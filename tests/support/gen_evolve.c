@@ -101,7 +101,8 @@ static void move(gen *g, bool unnamed_too)
 static void restart(gen *g)
 {
     model *m = &g->m;
-    move(g, true);
+    if (chance(g, 80)) /* else at the same addresses */
+        move(g, true);
     if (m->mappings_len && *m->mappings[0]->build_id && chance(g, 40))
         m->mappings[0]->build_id = arena_format(&g->arena, "build%zu", g->names++);
     bool outgrown = chance(g, 20);
@@ -114,6 +115,20 @@ static void restart(gen *g)
             else
                 m->samples[i]->values[t] += rng_magnitude(&g->rng, 12);
     g->started_nanos = g->clock_nanos + 1;
+}
+
+/* The same mapping gets the identity that a dump now reads from its path: another build, no build
+ * id, another name, or one that it had before. */
+static void replace_file(gen *g)
+{
+    static const char *const names[] = {"/bin/app", "/bin/app (deleted)", "", "/lib/moved.so"};
+    model_mapping *map = g->m.mappings[pick(g, g->m.mappings_len)], before = *map;
+    if (chance(g, 50))
+        map->build_id = chance(g, 30) ? "" : arena_format(&g->arena, "build%zu", pick(g, 4));
+    else
+        map->filename = names[pick(g, 4)];
+    if (!is_named(map)) /* locations of the generator's may then run into others */
+        *map = before;
 }
 
 static void rename_line(gen *g)
@@ -181,6 +196,8 @@ void gen_evolve(gen *g, unsigned events)
         reorder(g);
     if ((events & GEN_HEADER) && chance(g, 30))
         change_header(g);
+    if ((events & GEN_REPLACE) && m->mappings_len && chance(g, 20))
+        replace_file(g);
     if ((events & GEN_RESTART) && chance(g, 12))
         restart(g);
     pass_time(g, events & GEN_CLOCK);

@@ -165,11 +165,12 @@ static pprofdelta_restart find_restart(const work *w)
     if (o->held.time_nanos && o->started_nanos > o->held.time_nanos)
         return PPROFDELTA_RESTART_STARTED;
     const char *before = o->held.build_id, *now = reading_main_build_id(&w->cur);
-    if (*before && *now && strcmp(before, now) != 0)
+    bool other_build = *before && *now && strcmp(before, now) != 0;
+    if (other_build && w->main_moved)
         return PPROFDELTA_RESTART_BUILD_ID;
     for (size_t t = 0; t < w->types_len; t++)
         if (w->types[t].is_counter && mass_fell(w, t))
-            return PPROFDELTA_RESTART_MASS;
+            return other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     if (mode == PPROFDELTA_ON_RESET_RESTART && any_fell(w))
         return PPROFDELTA_RESTART_ANY;
     return PPROFDELTA_RESTART_NONE;
@@ -203,7 +204,7 @@ status_set oracle_base(oracle *o, const void *bytes, size_t len)
     if (o->is_pending)
         return STATUS(PPROFDELTA_E_USAGE);
     arena a = {0};
-    work w = {.o = o, .arena = &a};
+    work w = {.o = o, .arena = &a, .is_base = true};
     status_set wrong = open_profile(&w, bytes, len);
     if (wrong) {
         arena_free(&a);
@@ -234,10 +235,16 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
     if (wrong)
         return wrong;
+    if (o->has_base && o->options->on_reset != PPROFDELTA_ON_RESET_NEGATIVE)
+        mappings_recognise(&w, bytes, len);
     ledger_match(&w);
     w.restart = find_restart(&w);
     if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
         return STATUS(PPROFDELTA_E_RESET);
+    if (w.restart && w.is_renamed) { /* another process: its mappings are its own */
+        reading_make(w.arena, bytes, len, &w.cur);
+        ledger_match(&w);
+    }
     w.result = arena_alloc(w.arena, sizeof *w.result);
     work_write_down(&w);
     bool afresh = !o->has_base || w.restart || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;

@@ -49,6 +49,12 @@ typedef struct ledger_entry {
     uint64_t entered;
 } ledger_entry;
 
+typedef struct known_mapping {
+    uint64_t start, limit, offset;
+    const char *name; /* in the last profile that had it; NULL: it has none */
+    const char *file; /* in the keys */
+} known_mapping;
+
 typedef struct ledger {
     arena arena;
     const char **types; /* "type/unit", quoted */
@@ -59,6 +65,8 @@ typedef struct ledger {
     uint64_t window;  /* the last one remembered */
     int64_t time_nanos;
     const char *build_id; /* of the main mapping */
+    known_mapping *mappings;
+    size_t mappings_len;
 } ledger;
 
 typedef struct oracle {

@@ -44,6 +44,8 @@ static ledger begin_ledger(const work *w)
     l.types = ARENA_ARRAY(&l.arena, const char *, l.types_len);
     for (size_t i = 0; i < l.types_len; i++)
         l.types[i] = work_type_name(&l.arena, &w->types[i]);
+    bool goes_on = w->o->has_base && !w->restart && !w->is_base;
+    mappings_remember(w, goes_on ? &w->o->held : NULL, &l);
     return l;
 }
 

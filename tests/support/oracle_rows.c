@@ -235,6 +235,11 @@ static void make_report(work *w)
     report->unknown_fields = w->cur.unknown_fields;
     report->had_base = w->o->has_base;
     report->restart = w->restart;
+    const char *before = w->o->held.build_id, *now = reading_main_build_id(&w->cur);
+    if (w->o->has_base && !w->restart) {
+        report->files_replaced = w->files_replaced;
+        report->other_build = *before && *now && strcmp(before, now) != 0;
+    }
     report->from_nanos = w->o->held.time_nanos;
     report->to_nanos = w->cur.view->time_nanos;
     if (!w->o->has_base && w->o->options->first == PPROFDELTA_FIRST_ZERO)

@@ -16,6 +16,9 @@ typedef struct work {
     ledger_entry **matches; /* per sample of cur: its entry, or NULL */
     bool *is_gone;          /* per entry of the ledger: cur does not have it */
     pprofdelta_restart restart;
+    bool is_base;                /* it is not a window */
+    bool is_renamed, main_moved; /* what was found out of the mappings */
+    size_t files_replaced;
     expected_row *rows;
     size_t rows_len;
     struct place *places;
@@ -30,6 +33,12 @@ ledger_entry *ledger_find(const ledger *l, const char *key);
 
 /* Sets matches and is_gone. */
 void ledger_match(work *w);
+
+/* Reads cur again where the ledger knows its mappings under other names. */
+void mappings_recognise(work *w, const void *bytes, size_t len);
+
+/* What a ledger of cur's samples knows of mappings; known: the one before, or NULL. */
+void mappings_remember(const work *w, const ledger *known, ledger *out);
 
 /* Exactly what cur says. Who was in the old ledger (NULL: there is none) entered with that. */
 ledger ledger_of_cur(const work *w, const ledger *old);

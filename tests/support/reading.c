@@ -175,7 +175,7 @@ static void name_mapping(reading *r, size_t place)
 {
     reading_mapping *m = &r->mappings[place];
     const Pd__View__Mapping *v = m->view = r->view->mapping[place];
-    m->name = mapping_name(r, v);
+    m->file = m->name = mapping_name(r, v);
     m->part = m->text = mapping_text(r, v);
     if (m->name)
         m->part = arena_format(r->arena, "%s %" PRIx64 "@%" PRIx64, m->name,
@@ -209,7 +209,7 @@ static void name_location(reading *r, const ids *known, size_t place)
     const Pd__View__Location *v = l->view = r->view->location[place];
     l->mapping = v->mapping_id ? find_id(&known->mappings, v->mapping_id) : NOWHERE;
     const reading_mapping *m = l->mapping == NOWHERE ? NULL : &r->mappings[l->mapping];
-    const char *name = m ? m->name : NULL;
+    const char *name = m ? m->name : NULL, *file = m ? m->file : NULL;
     const char *lines = lines_text(r, known, v);
     buf b = buf_begin(r->arena);
     buf_text(&b, v->is_folded ? "folded " : "");
@@ -217,15 +217,17 @@ static void name_location(reading *r, const ids *known, size_t place)
         buf_text(&b, lines);
     } else {
         uint64_t address = v->address;
-        if (address && name)
+        if (address && file)
             address = address - m->view->memory_start + m->view->file_offset;
-        buf_text(&b, name ? name : "nowhere");
+        buf_text(&b, file ? file : "nowhere");
         buf_format(&b, v->address ? "+%" PRIx64 : " bare", address);
     }
     l->identity = buf_string(&b);
     buf t = buf_begin(r->arena);
-    buf_text(&t, l->identity);
-    buf_text(&t, " in ");
+    buf_text(&t, v->is_folded ? "folded" : "");
+    uint64_t shown =
+        v->address && name ? v->address - m->view->memory_start + m->view->file_offset : v->address;
+    buf_format(&t, "%" PRIx64 " in ", shown);
     buf_text(&t, !m ? "none" : name ? name : reading_string(r, m->view->filename));
     buf_text(&t, " is ");
     buf_text(&t, lines);
@@ -357,7 +359,8 @@ static void view_free(void *cookie, void *ptr)
     (void)cookie, (void)ptr; /* the arena gives it back */
 }
 
-pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading *out)
+static pprofdelta_status make(arena *a, const void *bytes, size_t len, const char *const *files,
+                              reading *out)
 {
     buf plain;
     if (!unpack(a, bytes, len, &plain))
@@ -372,8 +375,11 @@ pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading 
         !tables_are_valid(r.view, &known) || !samples_are_valid(r.view, &known))
         return PPROFDELTA_E_PROFILE;
     r.mappings = ARENA_ARRAY(a, reading_mapping, r.view->n_mapping);
-    for (size_t i = 0; i < r.view->n_mapping; i++)
+    for (size_t i = 0; i < r.view->n_mapping; i++) {
         name_mapping(&r, i);
+        if (files)
+            r.mappings[i].file = files[i];
+    }
     r.locations = ARENA_ARRAY(a, reading_location, r.view->n_location);
     for (size_t i = 0; i < r.view->n_location; i++)
         name_location(&r, &known, i);
@@ -384,6 +390,17 @@ pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading 
     r.unknown_fields = count_unknown(r.view);
     *out = r;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading *out)
+{
+    return make(a, bytes, len, NULL, out);
+}
+
+void reading_make_as(arena *a, const void *bytes, size_t len, const char *const *files,
+                     reading *out)
+{
+    make(a, bytes, len, files, out);
 }
 
 bool reading_is_stamp(const reading *r, size_t comment)

@@ -15,6 +15,7 @@
 typedef struct reading_mapping {
     const Pd__View__Mapping *view;
     const char *name; /* its identity; NULL where its addresses are all there is */
+    const char *file; /* what its locations go by: its name, or another mapping's */
     const char *part; /* which part of the file it is; where there is no name, same as text */
     const char *text; /* every field but the id */
 } reading_mapping;
@@ -49,6 +50,11 @@ typedef struct reading {
 /* Unpacks, checks what can be checked of one profile, and names everything. OK, E_INFLATE, E_WIRE
  * or E_PROFILE; *out is set on OK and lives in a. */
 pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading *out);
+
+/* Reads the same profile once more, which was found to be valid; files: for each mapping, what its
+ * locations go by. */
+void reading_make_as(arena *a, const void *bytes, size_t len, const char *const *files,
+                     reading *out);
 
 const char *reading_string(const reading *r, int64_t index);
 

@@ -187,7 +187,8 @@ TEST(the_first_window_is_no_restart)
     pd_reset_facts facts = {.on_reset = PPROFDELTA_ON_RESET_RESTART,
                             .started_nanos = 9,
                             .prev_time_nanos = 5,
-                            .build_id_changed = true};
+                            .other_build = true,
+                            .main_moved = true};
     CHECK(judge(&k, facts) == PPROFDELTA_RESTART_NONE);
     end(&k);
 }
@@ -208,17 +209,19 @@ TEST(the_surest_reason_is_given)
         see(&k, curs[cur], 2);
         for (size_t mode = 0; mode < 5; mode++)
             for (int started = 0; started < 2; started++)
-                for (int build = 0; build < 2; build++) {
+                for (int build = 0; build < 3; build++) { /* 2: in another place */
                     pd_reset_facts facts = {.on_reset = modes[mode],
                                             .started_nanos = started ? 1001 : 0,
                                             .prev_time_nanos = 1000,
-                                            .build_id_changed = build != 0};
+                                            .other_build = build != 0,
+                                            .main_moved = build == 2};
                     bool never = modes[mode] == PPROFDELTA_ON_RESET_CLAMP ||
                                  modes[mode] == PPROFDELTA_ON_RESET_NEGATIVE;
                     bool any = cur && modes[mode] == PPROFDELTA_ON_RESET_RESTART;
+                    bool another = build == 2 || (build && cur == 2);
                     pprofdelta_restart want = never      ? PPROFDELTA_RESTART_NONE
                                               : started  ? PPROFDELTA_RESTART_STARTED
-                                              : build    ? PPROFDELTA_RESTART_BUILD_ID
+                                              : another  ? PPROFDELTA_RESTART_BUILD_ID
                                               : cur == 2 ? PPROFDELTA_RESTART_MASS
                                               : any      ? PPROFDELTA_RESTART_ANY
                                                          : PPROFDELTA_RESTART_NONE;

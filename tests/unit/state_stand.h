@@ -4,6 +4,7 @@
 
 #include "../support/test.h"
 
+#include "delta/state_format.h"
 #include "keep.h"
 #include "scene.h"
 
@@ -14,8 +15,17 @@ typedef struct stand {
     buf saved;
 } stand;
 
-/* Where the parts of its state are, in bytes. */
-enum { WIDTHS = 112, ENTRIES = 200, COUNTERS = ENTRIES + 4 * 16, UNSEEN = COUNTERS + 4 * 3 };
+/* Where the parts of its state are, in bytes: four types, whose names take 68 bytes, and a build id
+ * of 5; one mapping; four entries. */
+enum {
+    WIDTHS = PD_STATE_FIXED + 4 * 8,
+    PADDING = WIDTHS + 2 + 5 + 68,
+    HEAD_SUM = (PADDING + 7) / 8 * 8,
+    MAPPINGS = HEAD_SUM + PD_STATE_HEAD_SUM,
+    ENTRIES = MAPPINGS + PD_STATE_MAPPING,
+    COUNTERS = ENTRIES + 4 * 16,
+    UNSEEN = COUNTERS + 4 * 3
+};
 
 static inline buf look_of(stand *k, int64_t time, const char *kept, const char *other)
 {

@@ -1,0 +1,179 @@
+#include "profile/mapped.h"
+
+#include "profile/tables.h"
+
+static bool same_key(pd_key a, pd_key b)
+{
+    return a.lo == b.lo && a.hi == b.hi;
+}
+
+static bool is_key(pd_key key)
+{
+    return (key.lo | key.hi) != 0;
+}
+
+/* A mapping without a range has no place that could be recognised. */
+static bool has_range(uint64_t start, uint64_t limit)
+{
+    return start < limit;
+}
+
+static bool same_place(const pd_mapped *known, const pd_mapping *m)
+{
+    return has_range(m->start, m->limit) && known->start == m->start && known->limit == m->limit &&
+           known->file_offset == m->file_offset;
+}
+
+static pd_key identity_of(const pd_tables *t, size_t index)
+{
+    const pd_mapping *m = &t->mappings[index];
+    return pd_place_of_mapping(m->start, m->file_offset, t->strings[m->filename],
+                               t->strings[m->build_id])
+        .file;
+}
+
+/* How many of them are looked at. */
+static size_t looked_at(const pd_tables *t)
+{
+    return t->mappings_len < PD_MAPPED_MAX ? t->mappings_len : PD_MAPPED_MAX;
+}
+
+/* The known mapping with this identity: that in the same place, or else the first. */
+static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identity,
+                                      const pd_mapping *m)
+{
+    const pd_mapped *first = NULL;
+    for (size_t i = 0; i < known->len && is_key(identity); i++) {
+        if (!same_key(known->list[i].identity, identity))
+            continue;
+        if (same_place(&known->list[i], m))
+            return &known->list[i];
+        if (!first)
+            first = &known->list[i];
+    }
+    return first;
+}
+
+/* Does any mapping have this identity? The places are still those of the identities. */
+static bool has_identity(const pd_tables *t, pd_key identity)
+{
+    for (size_t i = 0; i < looked_at(t) && is_key(identity); i++)
+        if (same_key(t->places[i].file, identity))
+            return true;
+    return false;
+}
+
+static const pd_mapped *find_place(const pd_mapped_list *known, const pd_mapping *m)
+{
+    for (size_t i = 0; i < known->len; i++)
+        if (same_place(&known->list[i], m))
+            return &known->list[i];
+    return NULL;
+}
+
+/* Is the profile's first mapping another binary than the known first one, in another place? */
+static bool has_main_moved(const pd_mapped_list *known, const pd_tables *t)
+{
+    const pd_mapping *m = &t->mappings[0];
+    const pd_mapped *main = &known->list[0];
+    return has_range(m->start, m->limit) && has_range(main->start, main->limit) &&
+           !same_place(main, m) && !find_identity(known, t->places[0].file, m) &&
+           !has_identity(t, main->identity);
+}
+
+/* The known mapping that mapping `index` is, or NULL. */
+static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *t, size_t index,
+                                  size_t *files_replaced)
+{
+    const pd_mapping *m = &t->mappings[index];
+    pd_key identity = t->places[index].file;
+    if (index < known->len && same_place(&known->list[index], m) &&
+        same_key(known->list[index].identity, identity)) /* as nearly always */
+        return &known->list[index];
+    const pd_mapped *same = find_identity(known, identity, m);
+    if (same)
+        return same;
+    same = find_place(known, m);
+    if (!same || has_identity(t, same->identity))
+        return NULL;
+    *files_replaced += !same_key(same->identity, identity);
+    return same;
+}
+
+/* Under another file the bias stays; without a file an address counts as it is. */
+static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
+{
+    if (same_key(place->file, file))
+        return false;
+    *place = is_key(file) ? (pd_place){file, m->file_offset - m->start} : PD_NOWHERE_MAPPED;
+    return true;
+}
+
+pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
+{
+    pd_mapped_facts facts = {false, false, 0};
+    if (!known->len || !t->mappings_len)
+        return facts;
+    facts.main_moved = has_main_moved(known, t);
+    for (size_t i = 0; i < looked_at(t); i++) {
+        const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
+        t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
+    }
+    for (size_t i = 0; i < looked_at(t); i++) {
+        uint32_t mark = t->mappings[i].mark;
+        if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))
+            facts.is_renamed = true;
+    }
+    return facts;
+}
+
+/* Do the first `len` have its identity or its file? */
+static bool is_listed(const pd_mapped_list *list, size_t len, const pd_mapped *mapping)
+{
+    for (size_t i = 0; i < len; i++)
+        if (same_key(list->list[i].identity, mapping->identity) ||
+            same_key(list->list[i].file, mapping->file))
+            return true;
+    return false;
+}
+
+/* Marks the main mapping and those that locations use. Returns how many these are. */
+static size_t mark_used(const pd_tables *t)
+{
+    size_t used = 0;
+    for (size_t i = 0; i < t->mappings_len; i++)
+        t->mappings[i].mark = i == 0;
+    for (size_t i = 0; i < t->locations_len; i++)
+        if (t->locations[i].mapping != PD_NONE)
+            t->mappings[t->locations[i].mapping].mark = 1;
+    for (size_t i = 0; i < looked_at(t); i++)
+        used += t->mappings[i].mark;
+    return used;
+}
+
+pprofdelta_status pd_mapped_remember(pd_mapped_list *out, pd_mem *mem, const pd_tables *t,
+                                     const pd_mapped_list *known, pprofdelta_error *err)
+{
+    size_t used = mark_used(t), most = 2 * used < PD_MAPPED_MAX ? 2 * used : PD_MAPPED_MAX;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &out->list, &out->cap, most, sizeof *out->list, err);
+    if (status)
+        return status;
+    out->len = 0;
+    for (size_t i = 0; i < looked_at(t); i++) {
+        const pd_mapping *m = &t->mappings[i];
+        if (m->mark)
+            out->list[out->len++] = (pd_mapped){m->start, m->limit, m->file_offset,
+                                                identity_of(t, i), t->places[i].file};
+    }
+    for (size_t i = 0; known && i < known->len && out->len < most; i++)
+        if (!is_listed(out, used, &known->list[i]))
+            out->list[out->len++] = known->list[i];
+    return PPROFDELTA_OK;
+}
+
+void pd_mapped_release(pd_mapped_list *list, pd_mem *mem)
+{
+    pd_mem_release(mem, &list->list, &list->cap, sizeof *list->list);
+    list->len = 0;
+}

@@ -1,0 +1,116 @@
+/* Which mappings the oracle's ledger knows, and what a replaced file does: a mapping is known by its
+ * name, or else by its place, if nobody in the profile has the name that was known there. */
+#include "oracle_work.h"
+
+#include <string.h>
+
+static bool same(const char *a, const char *b)
+{
+    return a == b || (a && b && strcmp(a, b) == 0);
+}
+
+static bool same_place(const known_mapping *k, const Pd__View__Mapping *m)
+{
+    return m->memory_start < m->memory_limit && k->start == m->memory_start &&
+           k->limit == m->memory_limit && k->offset == m->file_offset;
+}
+
+static bool any_has_name(const reading *r, const char *name)
+{
+    for (size_t i = 0; i < r->view->n_mapping; i++)
+        if (name && same(r->mappings[i].name, name))
+            return true;
+    return false;
+}
+
+/* The known mapping that this is, by its name and place, by its name, or by its place. */
+static const known_mapping *recognise(work *w, const reading_mapping *m)
+{
+    const ledger *l = &w->o->held;
+    const known_mapping *by_both = NULL, *by_name = NULL, *by_place = NULL;
+    for (size_t i = l->mappings_len; i--;) {
+        const known_mapping *k = &l->mappings[i];
+        bool has_name = m->name && same(k->name, m->name);
+        by_both = has_name && same_place(k, m->view) ? k : by_both;
+        by_name = has_name ? k : by_name;
+        by_place = same_place(k, m->view) ? k : by_place;
+    }
+    if (by_both || by_name)
+        return by_both ? by_both : by_name;
+    if (!by_place || any_has_name(&w->cur, by_place->name))
+        return NULL;
+    w->files_replaced += !same(by_place->name, m->name);
+    return by_place;
+}
+
+static bool has_main_moved(const work *w)
+{
+    const ledger *l = &w->o->held;
+    const Pd__View__Mapping *m = w->cur.mappings[0].view;
+    const known_mapping *k = &l->mappings[0];
+    bool is_known = false;
+    for (size_t i = 0; i < l->mappings_len; i++)
+        is_known = is_known ||
+                   (w->cur.mappings[0].name && same(l->mappings[i].name, w->cur.mappings[0].name));
+    return m->memory_start < m->memory_limit && k->start < k->limit && !same_place(k, m) &&
+           !is_known && !any_has_name(&w->cur, k->name);
+}
+
+void mappings_recognise(work *w, const void *bytes, size_t len)
+{
+    size_t count = w->cur.view->n_mapping;
+    if (!count || !w->o->held.mappings_len)
+        return;
+    w->main_moved = has_main_moved(w);
+    const char **files = ARENA_ARRAY(w->arena, const char *, count);
+    for (size_t i = 0; i < count; i++) {
+        const known_mapping *k = recognise(w, &w->cur.mappings[i]);
+        files[i] = k ? k->file : w->cur.mappings[i].name;
+        w->is_renamed = w->is_renamed || !same(files[i], w->cur.mappings[i].name);
+    }
+    if (w->is_renamed)
+        reading_make_as(w->arena, bytes, len, files, &w->cur);
+}
+
+static bool is_used(const reading *r, size_t mapping)
+{
+    for (size_t i = 0; i < r->view->n_location; i++)
+        if (r->locations[i].mapping == mapping)
+            return true;
+    return mapping == 0;
+}
+
+static bool is_listed(const ledger *l, size_t len, const known_mapping *k)
+{
+    for (size_t i = 0; i < len; i++)
+        if (same(l->mappings[i].name, k->name) || same(l->mappings[i].file, k->file))
+            return true;
+    return false;
+}
+
+static const char *keep(arena *a, const char *text)
+{
+    return text ? arena_text(a, text) : NULL;
+}
+
+void mappings_remember(const work *w, const ledger *known, ledger *out)
+{
+    size_t count = w->cur.view->n_mapping;
+    out->mappings = ARENA_ARRAY(&out->arena, known_mapping, 2 * count);
+    for (size_t i = 0; i < count; i++) {
+        const reading_mapping *m = &w->cur.mappings[i];
+        if (is_used(&w->cur, i))
+            out->mappings[out->mappings_len++] =
+                (known_mapping){m->view->memory_start, m->view->memory_limit, m->view->file_offset,
+                                keep(&out->arena, m->name), keep(&out->arena, m->file)};
+    }
+    size_t own = out->mappings_len;
+    for (size_t i = 0; known && i < known->mappings_len && out->mappings_len < 2 * own; i++) {
+        known_mapping k = known->mappings[i];
+        if (is_listed(out, own, &k))
+            continue;
+        k.name = keep(&out->arena, k.name);
+        k.file = keep(&out->arena, k.file);
+        out->mappings[out->mappings_len++] = k;
+    }
+}
