@@ -1,6 +1,6 @@
 #include "profile/identity.h"
 
-#include <string.h>
+#include "profile/filename.h"
 
 /* Each kind of identity has a seed of its own, so that equal bytes of two kinds do not meet. */
 enum {
@@ -14,27 +14,15 @@ enum {
     SEED_LINES_FOLDED
 };
 
-static bool equals(pd_bytes s, const char *text)
-{
-    return s.len == strlen(text) && memcmp(s.ptr, text, s.len) == 0;
-}
-
-/* The name of a file, or of something that exists once in a process. */
-static bool is_name(pd_bytes filename)
-{
-    if (!filename.len || equals(filename, "//anon"))
-        return false;
-    return filename.ptr[0] != '[' || equals(filename, "[vdso]") || equals(filename, "[vsyscall]");
-}
-
 pd_place pd_place_of_mapping(uint64_t start, uint64_t file_offset, pd_bytes filename,
                              pd_bytes build_id)
 {
     uint64_t bias = file_offset - start;
     if (build_id.len)
         return (pd_place){pd_key_of_bytes(build_id.ptr, build_id.len, SEED_BUILD_ID), bias};
-    if (is_name(filename))
-        return (pd_place){pd_key_of_bytes(filename.ptr, filename.len, SEED_FILE), bias};
+    pd_bytes file = pd_filename_file(filename);
+    if (file.len)
+        return (pd_place){pd_key_of_bytes(file.ptr, file.len, SEED_FILE), bias};
     return PD_NOWHERE_MAPPED;
 }
 

@@ -2,6 +2,7 @@
 
 #include "base/processor.h"
 #include "profile/fields.h"
+#include "profile/filename.h"
 #include "profile/label.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
@@ -62,7 +63,7 @@ static pd_key mapping_key(const pd_tables *t, uint32_t index)
     const pd_mapping *m = &t->mappings[index];
     pd_key file = t->places[index].file;
     bool has_file = (file.lo | file.hi) != 0;
-    pd_bytes name = t->strings[m->filename];
+    pd_bytes name = pd_filename_unmarked(t->strings[m->filename]);
     pd_key named = has_file ? (pd_key){0, 0} : pd_key_of_bytes(name.ptr, name.len, 0);
     uint64_t words[] = {
         file.lo,  file.hi, m->file_offset, m->limit - m->start, has_file, has_file ? 0 : m->start,

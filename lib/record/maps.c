@@ -1,5 +1,6 @@
 #include "record/maps.h"
 
+#include "profile/filename.h"
 #include "record/buildid.h"
 
 #include <errno.h>
@@ -35,12 +36,6 @@ static bool take_number(pd_bytes *s, unsigned base, uint64_t *out)
     return digits > 0;
 }
 
-static bool ends_with(pd_bytes s, const char *text)
-{
-    size_t len = strlen(text);
-    return s.len >= len && memcmp(s.ptr + s.len - len, text, len) == 0;
-}
-
 /*     55e0c1a00000-55e0c1a02000 r-xp 00001000 fe:01 787766      /usr/bin/cat (deleted)           */
 bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
 {
@@ -59,10 +54,8 @@ bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
         return false;
     while (take_char(&line, ' '))
         continue;
-    out->is_deleted = ends_with(line, " (deleted)");
-    if (out->is_deleted)
-        line.len -= strlen(" (deleted)");
-    out->name = line;
+    out->name = pd_filename_unmarked(line);
+    out->is_deleted = out->name.len != line.len;
     return true;
 }
 
@@ -213,10 +206,7 @@ static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *er
 static pd_bytes main_name(char *buffer, size_t size)
 {
     ssize_t len = readlink("/proc/self/exe", buffer, size);
-    pd_bytes name = {(const uint8_t *)buffer, len > 0 ? (size_t)len : 0};
-    if (ends_with(name, " (deleted)"))
-        name.len -= strlen(" (deleted)");
-    return name;
+    return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
 }
 
 static bool equal(pd_bytes a, pd_bytes b)

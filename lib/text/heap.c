@@ -1,6 +1,7 @@
 #include "text/heap.h"
 
 #include "profile/fields.h"
+#include "profile/filename.h"
 #include "text/unsample.h"
 #include "wire/writer.h"
 
@@ -118,17 +119,13 @@ static void write_types(maker *m)
 
 static pd_bytes trim(pd_bytes file)
 {
-    static const char gone[] = " (deleted)";
-    const size_t gone_len = sizeof gone - 1;
     while (file.len && (file.ptr[0] == ' ' || file.ptr[0] == '\t')) {
         file.ptr++;
         file.len--;
     }
     while (file.len && (file.ptr[file.len - 1] == '\r' || file.ptr[file.len - 1] == ' '))
         file.len--;
-    if (file.len > gone_len && !memcmp(file.ptr + file.len - gone_len, gone, gone_len))
-        file.len -= gone_len;
-    return file;
+    return pd_filename_unmarked(file);
 }
 
 /* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app": only code is of interest. A line

@@ -1,6 +1,8 @@
 """What comes out: the delta itself and everything that travels with it."""
 
-from pb import HEAP, Stack, gz, profile, read
+import os
+
+from pb import HEAP, Stack, gz, mapped, packed, profile, read
 from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, pair, prev, two
 
 
@@ -173,3 +175,59 @@ def test_damage_is_placed(t):
     t.contains(result.err, "pprofdelta: dangling: sample[3]", "999", "(at byte ")
     result = t.fails(1, "dangling", "cur.pb.gz")
     t.contains(result.err, "pprofdelta: dangling: sample[3]", "999", "(at byte ")
+
+
+REGIONS = ["/memfd:jit (deleted)", "/memfd:jit", "/dev/zero (deleted)", "/anon_hugepage (deleted)",
+           "/SYSV00000000 (deleted)", "/dev/ashmem/dalvik-jit-code-cache (deleted)", "[anon]",
+           "[anon:jit]", "[anon_shmem:jit]", "//anon", "/[aio] (deleted)", "anon_inode:[jit]",
+           "/dmabuf:jit", "/secretmem (deleted)", ""]
+
+
+def regions():
+    """Two regions of each name, with one function each at equal offsets."""
+    samples, mappings = [], [(0x400000, 0x500000, 0, "/bin/app", "")]
+    for name in REGIONS:
+        for half, values in (("A", [10, 100]), ("B", [5, 50])):
+            start = 0x7F0000000000 + len(mappings) * 0x100000
+            mappings.append((start, start + 0x10000, 0, name, ""))
+            samples.append((f"{name} {half}", len(mappings), start + 0x123, values))
+    return mapped(samples, mappings, time=T0)
+
+
+def regress(name):
+    data = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
+    with open(os.path.join(data, "regress", name), "rb") as file:
+        return file.read()
+
+
+def test_regions_of_one_made_up_name_stay_apart(t):
+    data = regress("regions-of-one-name.pb")
+    t.check(data == regions(), "testdata/regress/regions-of-one-name.pb is not what this file writes")
+    t.write("cur", data)
+    t.write("twice", regions().replace(packed(2, [10, 100]), packed(2, [20, 120])))
+    want = {f"{name} {half}": values for name in REGIONS
+            for half, values in (("A", [10, 100]), ("B", [5, 50]))}
+    t.equal(read(t.succeeds("--state", "state", "cur").out).values(), want)
+    t.equal(read(t.succeeds("cur", "twice", "--verify").out).values(),
+            {f"{name} A": [10, 20] for name in REGIONS})
+
+
+def test_a_deleted_file_is_the_file(t):
+    """A package upgrade removes the binary under the process; where there is no build id, the name
+    without its mark is what tells the file."""
+    def look(name, start, values):
+        return mapped([("f", 1, start + 0x123, values)], [(start, start + 0x10000, 0, name, "")],
+                      time=T0 + values[0])
+
+    for names in (("/bin/app", "/bin/app (deleted)"), ("/bin/app (deleted)", "/bin/app")):
+        t.write("a", look(names[0], 0x400000, [10, 100]))
+        t.write("b", look(names[1], 0x900000, [15, 170]))
+        d = read(t.succeeds("a", "b", "--on-reset=fail", "--verify").out)
+        t.equal(d.values(), {"f": [5, 70]}, str(names))
+        t.equal(d.mappings, 1)
+        t.succeeds("--state", "state" + names[1][-1], "a", "-o", "first")
+        d = read(t.succeeds("--state", "state" + names[1][-1], "b", "--on-reset=fail").out)
+        t.equal(d.values(), {"f": [5, 70]}, str(names))
+        t.succeeds("a", "b", "-o", "d")
+        d = read(t.succeeds("sum", "a", "d").out)
+        t.equal((d.values(), d.mappings), ({"f": [15, 170]}, 1))

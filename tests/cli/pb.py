@@ -97,6 +97,24 @@ def profile(samples, types=None, time=0, duration=0, addresses=True, build_id=""
     return out + s.bytes() + tail + extra
 
 
+def mapped(samples, mappings, types=HEAP[:2], time=0):
+    """Stacks of one frame in mappings of one's own. samples: a list of (function, number of its
+    mapping from 1, address, values); mappings: a list of (start, limit, file offset, name, build
+    id)."""
+    s = Strings()
+    out = b"".join(chunk(1, number(1, s(kind)) + number(2, s(unit)))
+                   for kind, unit in types_of(types))
+    for i, (name, mapping, address, values) in enumerate(samples, 1):
+        out += chunk(2, packed(1, [i]) + packed(2, values))
+        out += chunk(4, number(1, i) + number(2, mapping) + number(3, address) +
+                     chunk(4, number(1, i)))
+        out += chunk(5, number(1, i) + number(2, s(name)) + number(3, s(name)))
+    for i, (start, limit, offset, name, build_id) in enumerate(mappings, 1):
+        out += chunk(3, number(1, i) + number(2, start) + number(3, limit) + number(4, offset) +
+                     number(5, s(name)) + number(6, s(build_id)) + number(7, 1))
+    return out + s.bytes() + number(9, time)
+
+
 def address_of(name):
     """The same function lies at the same address in every profile."""
     value = 0

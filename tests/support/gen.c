@@ -117,7 +117,14 @@ static model_mapping *add_mapping(gen *g, model_mapping mapping)
 
 static void name_mapping(gen *g, model_mapping *map)
 {
-    static const char *const special[] = {"[heap]", "//anon", "[vdso]", "[vsyscall]", "[stack:7]"};
+    static const char *const special[] = {"[heap]",
+                                          "//anon",
+                                          "[vdso]",
+                                          "[vsyscall]",
+                                          "[stack:7]",
+                                          "/dev/zero",
+                                          "/memfd:jit (deleted)",
+                                          "/SYSV0000abcd (deleted)"};
     size_t kind = rng_below(&g->rng, 8), name = g->names++;
     map->filename = map->build_id = "";
     if (kind < 4 || kind == 6)

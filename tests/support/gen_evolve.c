@@ -1,5 +1,6 @@
 /* Time passes: what may happen to a made-up process between two looks. */
 #include "gen.h"
+#include "reading.h"
 
 #include <string.h>
 
@@ -81,21 +82,32 @@ static void move_mapping(gen *g, model_mapping *map)
 }
 
 /* Where the name of a mapping does not tell what is mapped, its addresses are all there is. */
-static bool is_named(const model_mapping *map)
+static bool is_named(gen *g, const model_mapping *map)
 {
-    if (*map->build_id)
-        return true;
-    const char *name = map->filename;
-    if (strcmp(name, "[vdso]") == 0 || strcmp(name, "[vsyscall]") == 0)
-        return true;
-    return *name && *name != '[' && strcmp(name, "//anon") != 0;
+    return *map->build_id || reading_file(&g->arena, map->filename);
+}
+
+/* A file that is removed under the process, or put back. */
+static void delete_file(gen *g, model_mapping *map)
+{
+    static const char mark[] = " (deleted)";
+    size_t len = strlen(map->filename), mark_len = sizeof mark - 1;
+    if (!len)
+        return;
+    if (len > mark_len && strcmp(map->filename + len - mark_len, mark) == 0)
+        map->filename = arena_format(&g->arena, "%.*s", (int)(len - mark_len), map->filename);
+    else
+        map->filename = arena_format(&g->arena, "%s%s", map->filename, mark);
 }
 
 static void move(gen *g, bool unnamed_too)
 {
     for (size_t i = 0; i < g->m.mappings_len; i++)
-        if (unnamed_too || is_named(g->m.mappings[i]))
+        if (unnamed_too || is_named(g, g->m.mappings[i]))
             move_mapping(g, g->m.mappings[i]);
+    for (size_t i = 0; i < g->m.mappings_len; i++)
+        if (chance(g, 10))
+            delete_file(g, g->m.mappings[i]);
 }
 
 static void restart(gen *g)

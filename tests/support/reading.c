@@ -142,6 +142,36 @@ static void quote_index(const reading *r, buf *b, int64_t index)
     reading_quote(b, reading_string(r, index));
 }
 
+static bool matches(const char *pattern, const char *name)
+{
+    size_t len = strlen(pattern);
+    return pattern[len - 1] == '*' ? strncmp(pattern, name, len - 1) == 0
+                                   : strcmp(pattern, name) == 0;
+}
+
+const char *reading_file(arena *a, const char *name)
+{
+    static const char *const files[] = {"[vdso]",    "[vsyscall]", "[vectors]",
+                                        "[sigpage]", "/dev/shm/*", "/dev/hugepages/*"};
+    static const char *const made_up[] = {
+        "//anon", "/anon_hugepage", "/memfd:*",  "/dmabuf:*", "/secretmem",
+        "/[aio]", "anon_inode:*",   "socket:[*", "/dev/*",    "[*"};
+    static const char mark[] = " (deleted)";
+    char *file = arena_format(a, "%s", name);
+    size_t len = strlen(file), mark_len = strlen(mark);
+    for (; len >= mark_len && strcmp(file + len - mark_len, mark) == 0; len -= mark_len)
+        file[len - mark_len] = 0;
+    for (size_t i = 0; i < sizeof files / sizeof *files; i++)
+        if (matches(files[i], file))
+            return file;
+    for (size_t i = 0; i < sizeof made_up / sizeof *made_up; i++)
+        if (matches(made_up[i], file))
+            return NULL;
+    if (len == 13 && matches("/SYSV*", file) && strspn(file + 5, "0123456789abcdefABCDEF") == 8)
+        return NULL;
+    return *file ? file : NULL;
+}
+
 static const char *mapping_name(const reading *r, const Pd__View__Mapping *m)
 {
     const char *build_id = reading_string(r, m->build_id);
@@ -152,8 +182,8 @@ static const char *mapping_name(const reading *r, const Pd__View__Mapping *m)
         reading_quote(&b, build_id);
         return buf_string(&b);
     }
-    bool special = *file == '[' && strcmp(file, "[vdso]") != 0 && strcmp(file, "[vsyscall]") != 0;
-    if (!*file || special || strcmp(file, "//anon") == 0)
+    file = reading_file(r->arena, file);
+    if (!file)
         return NULL;
     buf_text(&b, "file ");
     reading_quote(&b, file);

@@ -62,6 +62,9 @@ const char *reading_string(const reading *r, int64_t index);
 bool reading_is_stamp(const reading *r, size_t comment);
 #define STAMP "pprofdelta: delta"
 
+/* The file of a mapping by its name, without " (deleted)"; NULL where the name is made up. */
+const char *reading_file(arena *a, const char *name);
+
 /* "" where there is no mapping or it has none. */
 const char *reading_main_build_id(const reading *r);
 

@@ -64,10 +64,31 @@ TEST(a_build_id_comes_before_the_name)
     CHECK(all_different(keys, sizeof keys / sizeof *keys));
 }
 
+TEST(a_deleted_file_is_the_same_file)
+{
+    pd_key here = at(0x400000, 0, "/bin/app", "", 0x402010);
+    CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted)", "", 0x702010)));
+    CHECK(pd_key_equal(here, at(0x700000, 0, "/bin/app (deleted) (deleted)", "", 0x702010)));
+    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app(deleted)", "", 0x402010)));
+    CHECK(!pd_key_equal(here, at(0x400000, 0, "/bin/app (deleted)x", "", 0x402010)));
+    CHECK(pd_key_equal(at(0, 0, "/bin/app", "id", 9), at(0, 0, "/bin/app (deleted)", "id", 9)));
+}
+
 TEST(memory_without_a_file_is_known_by_its_address)
 {
-    static const char *const names[] = {
-        "", "//anon", "[anon]", "[heap]", "[stack]", "[anon: Go heap]", "[", "[vdso", "[vdso] "};
+    static const char *const names[] = {"",
+                                        "//anon",
+                                        "[anon]",
+                                        "[heap]",
+                                        "[stack]",
+                                        "[anon: Go heap]",
+                                        "[",
+                                        "[vdso",
+                                        "[vdso] ",
+                                        "/memfd:jit (deleted)",
+                                        "/memfd:jit",
+                                        "/dev/zero (deleted)",
+                                        "/SYSV00000000 (deleted)"};
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         pd_place place = pd_place_of_mapping(0x7000, 0x100, text(names[i]), none);
         CHECK_MSG(!place.file.lo && !place.file.hi && !place.bias, "%s", names[i]);
@@ -209,6 +230,7 @@ TEST(identities_stay_what_they_are)
 
 TEST_MAIN(CASE(where_the_loader_puts_a_file_does_not_matter),
           CASE(the_offset_in_the_file_is_what_counts), CASE(a_build_id_comes_before_the_name),
+          CASE(a_deleted_file_is_the_same_file),
           CASE(memory_without_a_file_is_known_by_its_address),
           CASE(what_exists_once_in_a_process_is_a_name), CASE(folded_is_another_place),
           CASE(no_address_is_none), CASE(every_part_of_a_function_counts),
