@@ -1,8 +1,9 @@
 /* Which names stand at a location: see show.h.
  *
  * A location with lines is one frame a line, inlined calls included. One without is its address in
- * its mapping: "libc.so.6+0x27a10". Names are numbered by sorting them, so that equal functions of
- * different ids fall together and the numbers compare as the names do. */
+ * its mapping: "libc.so.6+0x27a10", or "[anon]@0x7f0000000100" where the mapping is no file. Names are
+ * numbered by sorting them, so that equal functions of different ids fall together and the numbers
+ * compare as the names do. */
 #include "show.h"
 
 #include "cli.h"
@@ -24,21 +25,36 @@ static const char *function_name(const cli_profile *profile, const Pd__View__Fun
     return *name ? name : "(no name)";
 }
 
-/* "libc.so.6+0x27a10": the file's last part, and the address as the file numbers its bytes. */
+/* The last part of a path of `len` bytes; *out_len is its length. */
+static const char *last_part(const char *path, size_t len, size_t *out_len)
+{
+    size_t start = len;
+    while (start && path[start - 1] != '/')
+        start--;
+    if (start == len) /* it ends with a slash */
+        start = 0;
+    *out_len = len - start < 64 ? len - start : 64;
+    return path + start;
+}
+
+/* A file's last part, and the address as the file numbers its bytes: what the mapping is known by.
+ * Where it is known by its addresses, it is the address. */
 static void make_name(char to[MADE_ROOM], const cli_profile *profile,
                       const Pd__View__Location *location)
 {
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    const char *file = mapping ? cli_profile_string(profile, mapping->filename) : "";
-    const char *slash = strrchr(file, '/');
-    if (slash && slash[1])
-        file = slash + 1;
+    const char *name = mapping ? cli_profile_string(profile, mapping->filename) : "", *part;
+    size_t file_len = pprofdelta_file_len(name), part_len;
+    bool is_known = file_len || (mapping && *cli_profile_string(profile, mapping->build_id));
+    part = last_part(name, file_len ? file_len : strlen(name), &part_len);
     if (!location->address)
         snprintf(to, MADE_ROOM, "(unknown)");
-    else if (!mapping || !*file)
+    else if (!part_len)
         snprintf(to, MADE_ROOM, "0x%" PRIx64, location->address);
+    else if (!is_known)
+        snprintf(to, MADE_ROOM, "%.*s@0x%" PRIx64, (int)part_len, part, location->address);
     else
-        snprintf(to, MADE_ROOM, "%.64s+0x%" PRIx64, file,
+        snprintf(to, MADE_ROOM, "%.*s+0x%" PRIx64, (int)part_len, part,
                  location->address - mapping->memory_start + mapping->file_offset);
 }
 

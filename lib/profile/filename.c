@@ -84,3 +84,8 @@ pd_bytes pd_filename_file(pd_bytes name)
     pd_bytes file = pd_filename_unmarked(name);
     return is_made_up(file) ? (pd_bytes){NULL, 0} : file;
 }
+
+size_t pprofdelta_file_len(const char *filename)
+{
+    return pd_filename_file((pd_bytes){(const uint8_t *)filename, strlen(filename)}).len;
+}

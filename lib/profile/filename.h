@@ -1,7 +1,7 @@
 /* What the file name of a mapping says: which file it is, if it is one.
  *
  * This is the one place that knows it, for the mappings of parsed profiles, of /proc/self/maps and
- * of the maps in text dumps.
+ * of the maps in text dumps. pprofdelta_file_len is the same for callers of the library.
  *
  * A deleted file. Linux appends " (deleted)" to the name of a file that was removed or replaced while
  * it was mapped. The code in the mapping is the same as before, so "/usr/bin/app (deleted)" is the

@@ -99,16 +99,17 @@ def profile(samples, types=None, time=0, duration=0, addresses=True, build_id=""
 
 def mapped(samples, mappings, types=HEAP[:2], time=0):
     """Stacks of one frame in mappings of one's own. samples: a list of (function, number of its
-    mapping from 1, address, values); mappings: a list of (start, limit, file offset, name, build
-    id)."""
+    mapping from 1, address, values), where "" is no function; mappings: a list of (start, limit,
+    file offset, name, build id)."""
     s = Strings()
     out = b"".join(chunk(1, number(1, s(kind)) + number(2, s(unit)))
                    for kind, unit in types_of(types))
     for i, (name, mapping, address, values) in enumerate(samples, 1):
         out += chunk(2, packed(1, [i]) + packed(2, values))
         out += chunk(4, number(1, i) + number(2, mapping) + number(3, address) +
-                     chunk(4, number(1, i)))
-        out += chunk(5, number(1, i) + number(2, s(name)) + number(3, s(name)))
+                     (chunk(4, number(1, i)) if name else b""))
+        if name:
+            out += chunk(5, number(1, i) + number(2, s(name)) + number(3, s(name)))
     for i, (start, limit, offset, name, build_id) in enumerate(mappings, 1):
         out += chunk(3, number(1, i) + number(2, start) + number(3, limit) + number(4, offset) +
                      number(5, s(name)) + number(6, s(build_id)) + number(7, 1))

@@ -7,7 +7,7 @@ import struct
 import subprocess
 import termios
 
-from pb import HEAP, Stack, Strings, chunk, gz, number, packed, profile
+from pb import HEAP, Stack, Strings, chunk, gz, mapped, number, packed, profile
 from samples import CUR, SECOND, T1, cur, pair, two
 
 
@@ -313,3 +313,21 @@ def test_all_types_are_there(t):
     for kind in HEAP:
         t.succeeds("show", "cur", "--type", kind)
         t.succeeds("show", "cur", "--folded", "--type", kind)
+
+
+def test_places_without_a_function(t):
+    """By file and offset; where the mapping is no file, by address, so that two regions of one name
+    stay two rows."""
+    mappings = [(0x400000, 0x500000, 0x1000, "/bin/app (deleted)", ""),
+                (0x600000, 0x700000, 0, "/memfd:jit (deleted)", ""),
+                (0x800000, 0x900000, 0, "/memfd:jit (deleted)", ""),
+                (0xA00000, 0xB00000, 0, "/memfd:lib (deleted)", "id"), (0xC00000, 0xD00000, 0, "", "")]
+    samples = [("", i, start + 0x10, [i, i]) for i, (start, *_) in enumerate(mappings, 1)]
+    names = ["app+0x1010", "memfd:jit (deleted)@0x600010", "memfd:jit (deleted)@0x800010",
+             "memfd:lib (deleted)+0x10", "0xc00010"]
+    t.write("p", mapped(samples, mappings))
+    t.equal(sorted(t.succeeds("show", "--folded", "p").text.splitlines()),
+            sorted(f"{name} {i}" for i, name in enumerate(names, 1)))
+    mappings[0] = (0x400000, 0x500000, 0x1000, "/bin/app", "")
+    t.write("q", mapped(samples, mappings))
+    t.lacks(t.succeeds("show", "p", "q").text, "app+0x1010")

@@ -187,6 +187,20 @@ def test_an_address_that_moved(t):
     t.equal(folded(t, "d")[";".join((frame(APP + 0x20), frame(APP + 0x10)))], [6, 900, 3, 300])
 
 
+def test_regions_of_one_made_up_name(t):
+    """Just-in-time code in two regions of one name, at equal offsets."""
+    maps = "".join(f"{start:x}-{start + 0x1000:x} rwxs 00000000 00:01 {start >> 12}    {name} (deleted)\n"
+                   for start, name in ((0x600000, "/memfd:jit"), (0x700000, "/memfd:jit"),
+                                       (0x800000, "/SYSV00000000"), (0x900000, "/SYSV00000000")))
+    before = {(start + 0x11,): (0, 0, 5, 50) for start in range(0x600000, 0xa00000, 0x100000)}
+    after = {stack: (0, 0, 5 + i, 50 + 10 * i) for i, stack in enumerate(before)}
+    t.write("a", gperftools(before, maps=maps))
+    t.write("b", gperftools(after, maps=maps))
+    t.succeeds("a", "b", "-o", "d", "--verify")
+    t.equal(folded(t, "d"), {"memfd:jit@0x700010": [1, 10, 0, 0], "SYSV00000000@0x800010": [2, 20, 0, 0],
+                             "SYSV00000000@0x900010": [3, 30, 0, 0]})
+
+
 def test_no_cumulative_counts(t):
     without = {stack: (v[0], v[1], 0, 0) for stack, v in CUR_RECORDS.items()}
     twice = {stack: (v[0], v[1], v[0], v[1]) for stack, v in CUR_RECORDS.items()}

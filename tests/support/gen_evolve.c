@@ -139,7 +139,7 @@ static void replace_file(gen *g)
         map->build_id = chance(g, 30) ? "" : arena_format(&g->arena, "build%zu", pick(g, 4));
     else
         map->filename = names[pick(g, 4)];
-    if (!is_named(map)) /* locations of the generator's may then run into others */
+    if (!is_named(g, map)) /* locations of the generator's may then run into others */
         *map = before;
 }
 

@@ -88,6 +88,13 @@ TEST(made_up_names_are_no_files)
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
 }
 
+TEST(callers_may_ask_for_the_length)
+{
+    CHECK(pprofdelta_file_len("/bin/app") == 8 && pprofdelta_file_len("/bin/app (deleted)") == 8);
+    CHECK(!pprofdelta_file_len("") && !pprofdelta_file_len("[anon]") &&
+          !pprofdelta_file_len("/memfd:jit (deleted)"));
+}
+
 TEST(what_only_looks_made_up_is_a_file)
 {
     static const char *const names[] = {"/app",
@@ -223,4 +230,5 @@ TEST(what_this_kernel_writes_is_known)
 }
 
 TEST_MAIN(CASE(the_mark_is_taken_off), CASE(made_up_names_are_no_files),
-          CASE(what_only_looks_made_up_is_a_file), CASE(what_this_kernel_writes_is_known))
+          CASE(what_only_looks_made_up_is_a_file), CASE(callers_may_ask_for_the_length),
+          CASE(what_this_kernel_writes_is_known))

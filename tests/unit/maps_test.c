@@ -11,6 +11,7 @@
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <sys/mman.h>
 #include <unistd.h>
 
 static bool parse(const char *text, pd_maps_line *line)
@@ -118,6 +119,33 @@ TEST(this_process_is_as_the_loader_says)
     CHECK(pd_maps_read(&maps, &mem, true, NULL) == PPROFDELTA_OK && maps.len == before);
     pd_maps_release(&maps, &mem);
     CHECK(mem.used == 0);
+}
+
+/* Both doors in a process take their places from here. */
+TEST(two_regions_of_one_made_up_name_stay_apart)
+{
+    enum { SIZE = 1 << 16 };
+    const int prot = PROT_READ | PROT_WRITE | PROT_EXEC, flags = MAP_SHARED | MAP_ANONYMOUS;
+    pd_key keys[2];
+    uint8_t *at[2];
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
+    for (size_t i = 0; i < 2; i++)
+        at[i] = mmap(NULL, SIZE, prot, flags, -1, 0);
+    REQUIRE(at[0] != MAP_FAILED && at[1] != MAP_FAILED);
+    pd_maps maps = {.main = PD_MAP_NONE};
+    REQUIRE(pd_maps_read(&maps, &mem, false, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i < 2; i++) {
+        uint64_t address = (uintptr_t)at[i] + 0x123;
+        uint32_t map = pd_maps_find(&maps, address);
+        REQUIRE(map != PD_MAP_NONE && maps.maps[map].start == (uintptr_t)at[i]);
+        CHECK(is(pd_maps_name(&maps, map), "/dev/zero") && !pd_maps_build_id(&maps, map).len);
+        keys[i] = pd_location_key_address(maps.maps[map].place, address, false);
+    }
+    CHECK(!pd_key_equal(keys[0], keys[1]));
+    pd_maps_release(&maps, &mem);
+    for (size_t i = 0; i < 2; i++)
+        munmap(at[i], SIZE);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -240,5 +268,6 @@ TEST(a_replaced_file_keeps_the_build_id_that_is_loaded)
 }
 
 TEST_MAIN(CASE(lines_are_taken_apart), CASE(this_process_is_as_the_loader_says),
+          CASE(two_regions_of_one_made_up_name_stay_apart),
           CASE(a_build_id_is_found_and_damage_is_survived),
           CASE(a_replaced_file_keeps_the_build_id_that_is_loaded))
