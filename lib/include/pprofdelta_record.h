@@ -160,7 +160,9 @@ typedef struct pprofdelta_look {
                                  and 1: all of them */
     const double *scales;     /* types: or NULL for 1 */
     int restarted; /* all counters began anew after the last window (the tables were cleared): it
-                      counts as empty */
+                      counts as empty. Holds until a window is committed: say it once, even if the
+                      window is then abandoned. With ON_RESET_FAIL all windows are refused from then
+                      on; make a new recorder */
 } pprofdelta_look;
 
 /* A cumulative record. Everything is borrowed until pprofdelta_recorder_add returns, but see
@@ -213,7 +215,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *
  * Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
-/* The window was lost: the next one covers its time too. */
+/* The window was lost: the next one covers its time too. Of what the window was given, only
+ * pprofdelta_look.restarted is kept. A restart that the recorder found by itself is not: the counters
+ * of the next window are judged anew. If report.restart was set and the cause is known, set restarted
+ * in the next look. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* Forgets what program counters stand for and where files are mapped, after dlclose(3) or when code

@@ -232,13 +232,14 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
         return pd_refuse(err, "a window is under way: pprofdelta_recorder_commit or "
                               "pprofdelta_recorder_abandon comes first");
     pprofdelta_status status = set_scales(r, look, err);
-    if (!status)
-        status = make_room(r, err);
+    if (status)
+        return status;
+    r->restarted |= look->restarted != 0;
+    status = make_room(r, err);
     if (status)
         return status;
     r->time_nanos = look->time_nanos ? look->time_nanos : now_nanos();
     r->period = look->period;
-    r->restarted = look->restarted != 0;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;
@@ -263,6 +264,7 @@ void pprofdelta_recorder_commit(pprofdelta_recorder *r)
     r->last_nanos = r->time_nanos;
     r->sequence++;
     r->has_base = true;
+    r->restarted = false;
     r->state = PD_RECORDER_IDLE;
 }
 

@@ -84,7 +84,8 @@ struct pprofdelta_recorder {
     bool keeps_still;    /* as long as counting may have begun anew */
     bool may_hide;       /* a program counter is or may be hidden */
     bool has_read_again; /* the maps, in this write */
-    bool restarted;      /* as the caller says */
+    bool restarted; /* the caller said so, in this window or in one that was abandoned since the
+                            last commit */
     int64_t time_nanos, period;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */

@@ -37,6 +37,7 @@ typedef struct trial {
     buf output; /* of its last write */
     reading out;
     bool is_written;
+    bool is_restarted;           /* was told, and nothing has been committed since */
     const expectation *expected; /* NULL: it was refused, or the oracle cannot tell any more */
 } trial;
 
@@ -140,6 +141,7 @@ static void forget_stacks(trial *t)
 static pprofdelta_status feed(trial *t, pprofdelta_error *err)
 {
     pprofdelta_status status = pprofdelta_recorder_begin(t->recorder, &t->p.look, err);
+    t->is_restarted |= status != PPROFDELTA_E_USAGE && t->p.look.restarted;
     memset(t->sums, 0, sizeof t->sums);
     t->fed = 0;
     for (size_t i = 0; i < t->p.r.rows_len && !status; i++) {
@@ -178,11 +180,11 @@ static status_set ask(trial *t)
 {
     model m;
     const serial_style style = {0};
-    bool is_certain = t->p.look.restarted && t->p.r.options.on_reset == PPROFDELTA_ON_RESET_CLAMP;
+    bool is_certain = t->is_restarted && t->p.r.options.on_reset == PPROFDELTA_ON_RESET_CLAMP;
     records_model(&t->p.r, &t->arena, &m);
     buf profile = serial_write(&t->arena, &m, &style);
     t->read.on_reset = is_certain ? PPROFDELTA_ON_RESET_AUTO : t->p.r.options.on_reset;
-    oracle_set_started(&t->oracle, t->p.look.restarted ? INT64_MAX : 0);
+    oracle_set_started(&t->oracle, t->is_restarted ? INT64_MAX : 0);
     return oracle_window(&t->oracle, profile.ptr, profile.len, &t->expected);
 }
 
@@ -282,6 +284,7 @@ static void end_window(trial *t, unsigned how)
     else
         oracle_abandon(&t->oracle);
     t->sequence += is_remembered;
+    t->is_restarted &= !is_remembered;
     forget_stacks(t);
 }
 

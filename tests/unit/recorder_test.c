@@ -383,6 +383,70 @@ TEST(a_restart_that_is_told_counts_from_zero)
     record_end(&s);
 }
 
+/* 100, then 30 after a restart, then 150: what happened is 150, whichever way the window of the 30
+ * was lost. */
+TEST(a_restart_that_is_told_holds_until_commit)
+{
+    enum { ABANDONED, COMMITTED_UNWRITTEN, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
+    static const pprofdelta_on_reset modes[] = {
+        PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
+    for (int way = 0; way < WAYS * 3; way++) {
+        record_scene s;
+        record_begin(&s);
+        s.options.on_reset = modes[way / WAYS];
+        record(&s, "a", 0, "100 100 0 0");
+        CHECK_STR(record_window(&s), "a 100 100 0 0");
+        CHECK_STR(record_window(&s), "");
+        pprofdelta_look look = {.time_nanos = 2500, .restarted = 1};
+        pprofdelta_record bad = {.values = NULL};
+        collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
+        pprofdelta_sink no = collector_sink(&refusing);
+        record_set(&s, 0, "30 30 0 0");
+        s.memory.fail_at = way % WAYS == NO_MEMORY ? s.memory.calls + 1 : 0;
+        if (way % WAYS == NO_MEMORY) /* a window whose entries get carries */
+            look.period = 512;
+        pprofdelta_status status = pprofdelta_recorder_begin(s.recorder, &look, &s.err);
+        CHECK(status == (way % WAYS == NO_MEMORY ? PPROFDELTA_E_MEMORY : PPROFDELTA_OK));
+        s.memory.fail_at = 0;
+        if (!status)
+            CHECK(pprofdelta_recorder_add(s.recorder, &s.rows[0], &s.err) == PPROFDELTA_OK);
+        if (way % WAYS == LACKING_A_RECORD)
+            CHECK(pprofdelta_recorder_add(s.recorder, &bad, &s.err) == PPROFDELTA_E_USAGE);
+        if (way % WAYS == SINK)
+            CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
+        if (way % WAYS == COMMITTED_UNWRITTEN)
+            pprofdelta_recorder_commit(s.recorder);
+        else
+            pprofdelta_recorder_abandon(s.recorder);
+        record_set(&s, 0, "150 150 0 0");
+        CHECK_STR(record_window(&s), "a 150 150 0 0");
+        CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
+        CHECK_STR(record_next(&s, 0, "151 151 0 0"), "a 1 1 0 0"); /* and ends with it */
+        CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
+        record_end(&s);
+    }
+}
+
+/* A look that is refused says nothing. Before the first commit there is nothing to begin anew from;
+ * with FAIL there is no way on. */
+TEST(a_restart_that_is_told_is_told_of_a_window)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.on_reset = PPROFDELTA_ON_RESET_FAIL;
+    record(&s, "a", 0, "5 5 0 0");
+    s.look.restarted = 1;
+    CHECK_STR(record_window(&s), "a 5 5 0 0");
+    CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
+    pprofdelta_look look = {.restarted = 1, .fraction = 2};
+    CHECK(pprofdelta_recorder_begin(s.recorder, &look, &s.err) == PPROFDELTA_E_USAGE);
+    CHECK_STR(record_next(&s, 0, "6 6 0 0"), "a 1 1 0 0");
+    s.look.restarted = 1;
+    CHECK_STR(record_next(&s, 0, "7 7 0 0"), "[counting began anew]");
+    CHECK_STR(record_next(&s, 0, "8 8 0 0"), "[counting began anew]");
+    record_end(&s);
+}
+
 TEST(two_recorders_do_not_steal_from_each_other)
 {
     record_scene a, b;
@@ -471,5 +535,7 @@ TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
           CASE(without_a_callback_there_are_addresses),
           CASE(symbols_can_be_forgotten_and_counts_stay), CASE(nothing_is_remembered_before_commit),
           CASE(a_write_may_be_tried_again), CASE(a_restart_that_is_told_counts_from_zero),
+          CASE(a_restart_that_is_told_holds_until_commit),
+          CASE(a_restart_that_is_told_is_told_of_a_window),
           CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),
           CASE(the_clock_is_asked_where_nobody_tells_the_time))
