@@ -106,16 +106,27 @@ static size_t text_len(const char *text)
     return text ? strlen(text) : 0;
 }
 
+/* A label with a string has neither a number nor a unit. */
+static int64_t num_of(const pprofdelta_heap_label *label)
+{
+    return label->str ? 0 : label->num;
+}
+
+static const char *unit_of(const pprofdelta_heap_label *label)
+{
+    return label->str ? NULL : label->num_unit;
+}
+
 static pd_key label_key(const pprofdelta_heap_label *label)
 {
-    const char *texts[] = {label->key, label->str, label->num_unit};
+    const char *texts[] = {label->key, label->str, unit_of(label)};
     uint64_t words[8];
     for (size_t i = 0; i < 3; i++) {
         pd_key key = pd_key_of_bytes(texts[i] ? texts[i] : "", text_len(texts[i]), SEED_LABEL);
         words[2 * i] = key.lo;
         words[2 * i + 1] = key.hi;
     }
-    words[6] = label->str ? 0 : (uint64_t)label->num;
+    words[6] = (uint64_t)num_of(label);
     words[7] = label->str != NULL;
     return pd_key_of_words(words, 8, SEED_LABEL);
 }
@@ -135,7 +146,6 @@ pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
     return pd_key_of_words(words, 4, SEED_TRACE);
 }
 
-/* A number that is not shown, behind a string, is not kept either. */
 static char *copy_text(const char *text, char **to)
 {
     if (!text)
@@ -152,7 +162,7 @@ static size_t labels_size(const pprofdelta_heap_event *event)
     size_t size = event->labels_len * sizeof *event->labels;
     for (size_t i = 0; i < event->labels_len; i++) {
         const pprofdelta_heap_label *label = &event->labels[i];
-        size += text_len(label->key) + text_len(label->str) + text_len(label->num_unit) + 3;
+        size += text_len(label->key) + text_len(label->str) + text_len(unit_of(label)) + 3;
         if (size > LARGEST)
             return size;
     }
@@ -167,8 +177,8 @@ static void copy_labels(pd_trace *trace, const pprofdelta_heap_event *event)
         trace->labels[i] = (pprofdelta_heap_label){
             .key = copy_text(label->key, &texts),
             .str = copy_text(label->str, &texts),
-            .num = label->str ? 0 : label->num,
-            .num_unit = copy_text(label->num_unit, &texts),
+            .num = num_of(label),
+            .num_unit = copy_text(unit_of(label), &texts),
         };
     }
 }

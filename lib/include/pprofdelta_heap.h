@@ -260,7 +260,7 @@ PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const ppr
 /* A label: a string, or a number with a unit. Strings are NUL-terminated; NULL is "". */
 typedef struct pprofdelta_heap_label {
     const char *key;
-    const char *str; /* NULL: it is num that counts */
+    const char *str; /* NULL: it is num that counts. Else num and num_unit are not written */
     int64_t num;
     const char *num_unit;
 } pprofdelta_heap_label;

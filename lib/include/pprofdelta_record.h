@@ -59,7 +59,8 @@ typedef struct pprofdelta_frame {
     int64_t line, column;
 } pprofdelta_frame;
 
-/* A label has a string, or else a number with a unit. NULL is empty. Labels have no order. */
+/* A label has a string, or else a number with a unit: where str is not empty, num and num_unit do not
+ * count and are not written. NULL is empty. Labels have no order. */
 typedef struct pprofdelta_label {
     const char *key, *str;
     int64_t num;

@@ -3,11 +3,6 @@
 #include "profile/stack.h"
 #include "record/recorder.h"
 
-static pd_bytes bytes_of(const char *text)
-{
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
-}
-
 enum { SEED_RECORD = 201 };
 
 static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, size_t depth)
@@ -17,10 +12,9 @@ static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, si
         return key;
     pd_stack_hash labels = {0};
     for (size_t i = 0; i < record->labels_len; i++) {
-        const pprofdelta_label *l = &record->labels[i];
-        pd_key names =
-            pd_label_names_key(bytes_of(l->key), bytes_of(l->str), bytes_of(l->num_unit));
-        pd_stack_hash_label(&labels, pd_label_key(names, l->num));
+        pd_label_parts l = pd_label_parts_of(&record->labels[i]);
+        pd_stack_hash_label(&labels,
+                            pd_label_key(pd_label_names_key(l.key, l.str, l.num_unit), l.num));
     }
     uint64_t words[] = {key.lo,
                         key.hi,
@@ -53,9 +47,8 @@ static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *r
     size +=
         r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
     for (size_t i = 0; i < record->labels_len; i++) {
-        const pprofdelta_label *l = &record->labels[i];
-        size += sizeof(pd_kept_label) + bytes_of(l->key).len + bytes_of(l->str).len +
-                bytes_of(l->num_unit).len;
+        pd_label_parts l = pd_label_parts_of(&record->labels[i]);
+        size += sizeof(pd_kept_label) + l.key.len + l.str.len + l.num_unit.len;
     }
     return size;
 }
@@ -79,13 +72,12 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
     else
         put(arena, stack, depth * sizeof *stack);
     for (size_t i = 0; i < record->labels_len; i++) {
-        const pprofdelta_label *l = &record->labels[i];
-        pd_bytes key = bytes_of(l->key), str = bytes_of(l->str), num_unit = bytes_of(l->num_unit);
-        pd_kept_label label = {l->num, key.len, str.len, num_unit.len};
+        pd_label_parts l = pd_label_parts_of(&record->labels[i]);
+        pd_kept_label label = {l.num, l.key.len, l.str.len, l.num_unit.len};
         put(arena, &label, sizeof label);
-        put(arena, key.ptr, key.len);
-        put(arena, str.ptr, str.len);
-        put(arena, num_unit.ptr, num_unit.len);
+        put(arena, l.key.ptr, l.key.len);
+        put(arena, l.str.ptr, l.str.len);
+        put(arena, l.num_unit.ptr, l.num_unit.len);
     }
     arena->len = (arena->len + sizeof(uint64_t) - 1) & ~(sizeof(uint64_t) - 1);
 }

@@ -3,11 +3,6 @@
 #include "profile/identity.h"
 #include "record/builder.h"
 
-static pd_bytes bytes_of(const char *text)
-{
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
-}
-
 static void put(pd_buffer *buffer, const void *ptr, size_t len)
 {
     if (len)
@@ -67,18 +62,18 @@ pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprof
 {
     if (begin_push(s, label != NULL))
         return s ? s->status : PPROFDELTA_E_MEMORY;
-    pd_bytes key = bytes_of(label->key), str = bytes_of(label->str),
-             num_unit = bytes_of(label->num_unit);
-    pd_sample_label l = {label->num, key.len, str.len, num_unit.len};
-    s->status =
-        pd_buffer_room(&s->mem, &s->labels, sizeof l + key.len + str.len + num_unit.len, NULL);
+    pd_label_parts parts = pd_label_parts_of(label);
+    pd_sample_label l = {parts.num, parts.key.len, parts.str.len, parts.num_unit.len};
+    s->status = pd_buffer_room(&s->mem, &s->labels,
+                               sizeof l + l.key_len + l.str_len + l.num_unit_len, NULL);
     if (s->status)
         return s->status;
     put(&s->labels, &l, sizeof l);
-    put(&s->labels, key.ptr, key.len);
-    put(&s->labels, str.ptr, str.len);
-    put(&s->labels, num_unit.ptr, num_unit.len);
+    put(&s->labels, parts.key.ptr, l.key_len);
+    put(&s->labels, parts.str.ptr, l.str_len);
+    put(&s->labels, parts.num_unit.ptr, l.num_unit_len);
     s->labels_len++;
-    pd_stack_hash_label(&s->hash, pd_label_key(pd_label_names_key(key, str, num_unit), l.num));
+    pd_key names = pd_label_names_key(parts.key, parts.str, parts.num_unit);
+    pd_stack_hash_label(&s->hash, pd_label_key(names, l.num));
     return PPROFDELTA_OK;
 }

@@ -62,6 +62,16 @@ pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame)
     return parts;
 }
 
+pd_label_parts pd_label_parts_of(const pprofdelta_label *label)
+{
+    pd_label_parts parts = {.key = bytes_of(label->key), .str = bytes_of(label->str)};
+    if (!parts.str.len) {
+        parts.num = label->num;
+        parts.num_unit = bytes_of(label->num_unit);
+    }
+    return parts;
+}
+
 pprofdelta_status pd_symbols_function(pd_symbols *s, pd_mem *mem, const pd_function_parts *parts,
                                       uint32_t *out, pprofdelta_error *err)
 {

@@ -82,6 +82,14 @@ typedef struct pd_function_parts {
 /* The parts of a caller's frame, which they borrow. */
 pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame);
 
+/* A caller's label, which it borrows: where it has a string, num and num_unit are empty. */
+typedef struct pd_label_parts {
+    pd_bytes key, str, num_unit;
+    int64_t num;
+} pd_label_parts;
+
+pd_label_parts pd_label_parts_of(const pprofdelta_label *label);
+
 pprofdelta_status pd_symbols_function(pd_symbols *symbols, pd_mem *mem,
                                       const pd_function_parts *parts, uint32_t *out,
                                       pprofdelta_error *err);

@@ -114,11 +114,12 @@ static inline void process_read_labels(process *p, records_row *row)
 {
     static const pprofdelta_label some[] = {{"thread", "a", 0, NULL}, {"thread", "b", 0, NULL},
                                             {"size", NULL, 8, "kb"},  {"size", NULL, 8, NULL},
-                                            {NULL, "a", 0, ""},       {"size", "", 0, "kb"}};
+                                            {NULL, "a", 0, ""},       {"size", "", 0, "kb"},
+                                            {"thread", "a", 7, "kb"}};
     row->labels_len = program_below(&p->in, 4);
     row->labels = ARENA_ARRAY(&p->r.arena, pprofdelta_label, row->labels_len);
     for (size_t i = 0; i < row->labels_len; i++)
-        row->labels[i] = some[program_below(&p->in, 6)];
+        row->labels[i] = some[program_below(&p->in, sizeof some / sizeof *some)];
 }
 
 static inline void process_add_row(process *p)

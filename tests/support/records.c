@@ -100,10 +100,10 @@ static void add_row(records *r)
     row.labels = ARENA_ARRAY(&r->arena, pprofdelta_label, row.labels_len);
     for (size_t i = 0; i < row.labels_len; i++) {
         bool is_text = rng_chance(g, 50);
-        row.labels[i] = (pprofdelta_label){
-            arena_format(&r->arena, "key%zu", rng_below(g, 4)),
-            is_text ? arena_format(&r->arena, "text%zu", rng_below(g, 4)) : NULL,
-            is_text ? 0 : (int64_t)rng_below(g, 3), is_text || rng_chance(g, 50) ? NULL : "bytes"};
+        row.labels[i] =
+            (pprofdelta_label){arena_format(&r->arena, "key%zu", rng_below(g, 4)),
+                               is_text ? arena_format(&r->arena, "text%zu", rng_below(g, 4)) : NULL,
+                               (int64_t)rng_below(g, 3), rng_chance(g, 50) ? NULL : "bytes"};
     }
     if (r->rows_len && rng_chance(g, 15)) { /* a stack that is there already, with other values */
         const records_row *other = &r->rows[rng_below(g, r->rows_len)];
@@ -263,8 +263,10 @@ static model_sample *make_sample(records *r, arena *a, const records_row *row,
         s->labels[s->labels_len++] = (model_label){"bytes", "", row->block_size, "bytes"};
     for (size_t i = 0; i < row->labels_len; i++) {
         const pprofdelta_label *l = &row->labels[i];
+        const char *str = or_empty(l->str);
         s->labels[s->labels_len++] =
-            (model_label){or_empty(l->key), or_empty(l->str), l->num, or_empty(l->num_unit)};
+            *str ? (model_label){or_empty(l->key), str, 0, ""}
+                 : (model_label){or_empty(l->key), "", l->num, or_empty(l->num_unit)};
     }
     s->values = row->values;
     return s;

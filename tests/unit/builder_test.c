@@ -112,6 +112,24 @@ TEST(clear_throws_away_what_was_flushed)
     bench_end(&t);
 }
 
+TEST(a_label_with_a_string_has_no_number)
+{
+    static const pprofdelta_label labels[] = {{"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}};
+    bench t;
+    bench_begin(&t);
+    for (size_t i = 0; i < 2; i++) {
+        pprofdelta_sample *s = pprofdelta_sample_start(t.b);
+        pprofdelta_sample_push_frame(s, &(pprofdelta_frame){.name = "a"}, 0);
+        pprofdelta_sample_push_value(s, 0, 1);
+        pprofdelta_sample_push_label(s, &labels[i]);
+        pprofdelta_sample_flush(s, NULL);
+    }
+    CHECK_STR(export_rows(&t), "a {k=text} 2 0 0");
+    const Pd__View__Label *label = t.out.view->sample[0]->label[0];
+    CHECK(!label->num && !label->num_unit);
+    bench_end(&t);
+}
+
 TEST(places_are_known_by_address_where_they_have_one)
 {
     bench t;
@@ -294,7 +312,7 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
 TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
           CASE(a_sample_needs_no_text_at_all), CASE(samples_may_interrupt_each_other),
           CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
-          CASE(clear_throws_away_what_was_flushed),
+          CASE(clear_throws_away_what_was_flushed), CASE(a_label_with_a_string_has_no_number),
           CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
           CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),
           CASE(a_new_builder_without_memory_is_told), CASE(the_steady_state_allocates_nothing),

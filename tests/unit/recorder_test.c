@@ -69,6 +69,28 @@ TEST(duplicates_add_up_and_block_sizes_stay_apart)
     record_end(&s);
 }
 
+/* Whatever else it says, a label with a string is that string. */
+TEST(a_label_with_a_string_has_no_number)
+{
+    record_scene s;
+    record_begin(&s);
+    pprofdelta_label labels[] = {
+        {"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}, {"k", "", 7, "b"}};
+    for (size_t i = 0; i < 3; i++) {
+        size_t row = record(&s, "a", 0, "1 1 0 0");
+        s.rows[row].labels = &labels[i];
+        s.rows[row].labels_len = 1;
+    }
+    CHECK_STR(record_window(&s), "a {k=text} 2 2 0 0, a {k=7} 1 1 0 0");
+    REQUIRE(s.out.view && s.out.view->n_sample == 2);
+    const Pd__View__Label *text = s.out.view->sample[0]->label[0],
+                          *number = s.out.view->sample[1]->label[0];
+    CHECK(!text->num && !text->num_unit && !number->str);
+    CHECK_STR(reading_string(&s.out, number->num_unit), "b");
+    CHECK(s.report.duplicates == 1);
+    record_end(&s);
+}
+
 /* 10, 8, 9: godeltaprof says 7. */
 TEST(what_goes_back_and_forth_is_counted_once)
 {
@@ -525,7 +547,7 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
 TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
           CASE(freed_gives_nothing), CASE(five_to_eight_is_three),
           CASE(duplicates_add_up_and_block_sizes_stay_apart),
-          CASE(what_goes_back_and_forth_is_counted_once),
+          CASE(a_label_with_a_string_has_no_number), CASE(what_goes_back_and_forth_is_counted_once),
           CASE(many_stacks_repeat_in_next_to_nothing), CASE(recursion_keeps_its_frames),
           CASE(generics_stay_separate_and_inlines_share_one_location),
           CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),

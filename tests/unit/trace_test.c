@@ -81,6 +81,7 @@ TEST(keys_tell_apart_what_differs_and_nothing_else)
     CHECK(pd_key_equal(keys[4], key_of(ab, 2, yx, 2)));
     /* What a string hides does not count. */
     CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_heap_label){"x", "1", 9, NULL}, 1)));
+    CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_heap_label){"x", "1", 9, "u"}, 1)));
     pprofdelta_heap_event cut = {.stack = ab, .depth = 2};
     CHECK(pd_key_equal(keys[2], pd_trace_key(&cut, 1)));
     cut.code = 1; /* other code at the same addresses */
