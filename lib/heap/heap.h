@@ -67,6 +67,9 @@ typedef struct pd_heap_press {
     pd_places places;
     struct pd_known_place *known; /* addresses met in this profile: write.c */
     size_t known_cap;
+    pd_keymap numbers;        /* those without a mapping, by themselves */
+    pd_encoded *number_place; /* ... and what each became */
+    size_t number_place_cap;
     uint64_t run;    /* which profile that is */
     bool is_reread;  /* places were read for an address in it */
     bool is_in_sink; /* the caller has the bytes */

@@ -154,11 +154,12 @@ static void put_site(paper *p, const glance *g)
     put(p, "\n");
 }
 
-static void put_mappings(paper *p)
+/* The line that begins the mappings also says that the dump is whole. */
+static void put_mappings(paper *p, bool has_mappings)
 {
     put(p, "\nMAPPED_LIBRARIES:\n");
     flush(p);
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = has_mappings ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
     if (fd < 0)
         return;
     for (;;) {
@@ -242,7 +243,7 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
         put_ranked(&p, sites, made, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     else
         put_all(&p, sites, made);
-    put_mappings(&p);
+    put_mappings(&p, !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS));
     errno = kept;
     return p.trouble;
 }

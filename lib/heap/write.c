@@ -25,6 +25,9 @@ typedef struct writing {
 void pd_press_release_known(pd_heap_press *press)
 {
     pd_mem_release(&press->mem, &press->known, &press->known_cap, sizeof *press->known);
+    pd_keymap_release(&press->numbers, &press->mem);
+    pd_mem_release(&press->mem, &press->number_place, &press->number_place_cap,
+                   sizeof *press->number_place);
 }
 
 static uint32_t string(writing *w, const char *text)
@@ -80,13 +83,24 @@ static uint32_t write_mapping(writing *w, uint32_t map)
     return w->mapping;
 }
 
-static void write_lines(writing *w, uint64_t address)
+/* What the symbolizer says of an address. */
+typedef struct in_words {
+    size_t len;
+    pprofdelta_heap_frame frames[FRAMES];
+} in_words;
+
+static void symbolize(const writing *w, uint64_t address, in_words *out)
 {
     const pprofdelta_heap_options *o = &w->heap->options;
-    pprofdelta_heap_frame frames[FRAMES];
-    size_t len = o->symbolize ? o->symbolize(o->symbolize_cookie, address, frames, FRAMES) : 0;
-    for (size_t i = 0; i < len && i < FRAMES; i++) {
-        const pprofdelta_heap_frame *f = &frames[i];
+    out->len = o->symbolize ? o->symbolize(o->symbolize_cookie, address, out->frames, FRAMES) : 0;
+    if (out->len > FRAMES)
+        out->len = FRAMES;
+}
+
+static void write_lines(writing *w, const in_words *words)
+{
+    for (size_t i = 0; i < words->len; i++) {
+        const pprofdelta_heap_frame *f = &words->frames[i];
         uint32_t name = string(w, f->function);
         uint32_t system_name = f->system_name ? string(w, f->system_name) : name;
         uint32_t function =
@@ -115,23 +129,86 @@ static inline uint64_t mix(uint64_t address)
     return product ^ product >> 32;
 }
 
+static pd_bytes bytes_of(const char *text)
+{
+    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+}
+
+static pd_key key_of_lines(const in_words *words)
+{
+    pd_key key = pd_location_key_lines_begin(false);
+    for (size_t i = 0; i < words->len; i++) {
+        const pprofdelta_heap_frame *f = &words->frames[i];
+        const char *system_name = f->system_name ? f->system_name : f->function;
+        pd_key function = pd_function_key(bytes_of(f->function), bytes_of(system_name),
+                                          bytes_of(f->file), f->start_line);
+        key = pd_location_key_line(key, function, f->line, 0);
+    }
+    return key;
+}
+
+/* The location of an address by this key. Where there is none yet, it is added. */
+static pd_encoded place(writing *w, pd_key ident, uint32_t mapping, uint64_t address,
+                        const in_words *words)
+{
+    uint32_t id = pd_compact_find_location(w->out, ident);
+    if (!id) {
+        write_lines(w, words);
+        id = pd_compact_add_location(w->out, ident, mapping, address, false);
+    }
+    return pd_encode_id(id);
+}
+
+/* A number that lies in no mapping means nothing outside of this process, and may be no address at
+ * all: an interpreter's frames have numbers of their own. Where the symbolizer has lines for it, the
+ * location is known by them and has no address. The symbolizer is asked once for each number, so what
+ * it became is kept by the number. */
+static pd_encoded meet_number(writing *w, uint64_t number, pd_key ident)
+{
+    pd_heap_press *press = w->press;
+    uint32_t known = pd_keymap_find(&press->numbers, ident);
+    if (known != PD_KEYMAP_NONE)
+        return press->number_place[known];
+    pprofdelta_status status = pd_keymap_room(&press->numbers, &press->mem, ident, w->err);
+    if (!status)
+        status = pd_mem_grow(&press->mem, &press->number_place, &press->number_place_cap,
+                             press->numbers.len + 1, sizeof *press->number_place, w->err);
+    if (status && !w->out->writer.status)
+        w->out->writer.status = status;
+    if (w->out->writer.status)
+        return 0;
+    in_words words;
+    symbolize(w, number, &words);
+    pd_encoded encoded = words.len ? place(w, key_of_lines(&words), 0, 0, &words)
+                                   : place(w, ident, 0, number, &words);
+    press->number_place[pd_keymap_add(&press->numbers, ident)] = encoded;
+    return encoded;
+}
+
+static pd_encoded meet_address(writing *w, uint64_t address, uint32_t map, pd_key ident)
+{
+    in_words words;
+    uint32_t id = pd_compact_find_location(w->out, ident);
+    if (id)
+        return pd_encode_id(id);
+    uint32_t mapping = write_mapping(w, map);
+    symbolize(w, address, &words);
+    return place(w, ident, mapping, address, &words);
+}
+
 /* An address that the table does not know. */
 static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, uint32_t era,
                                                  pd_known_place *known)
 {
     uint32_t map = w->has_mappings ? find_map(w, address, era) : PD_MAP_NONE;
     pd_key ident = {mix(address), map}; /* mix can be undone: no two addresses have the same */
-    uint32_t id = pd_compact_find_location(w->out, ident);
-    if (!id) {
-        uint32_t mapping = write_mapping(w, map);
-        write_lines(w, address);
-        id = pd_compact_add_location(w->out, ident, mapping, address, false);
-    }
-    bool is_there = map == PD_MAP_NONE || w->press->places.maps.maps[map].is_there;
-    if (is_there && map != PD_MAP_NONE)
-        *known = (pd_known_place){address, w->press->run, pd_encode_id(id),
+    if (map == PD_MAP_NONE && w->heap->options.symbolize)
+        return meet_number(w, address, ident);
+    pd_encoded location = meet_address(w, address, map, ident);
+    if (map != PD_MAP_NONE && w->press->places.maps.maps[map].is_there)
+        *known = (pd_known_place){address, w->press->run, location,
                                   pd_places_born(&w->press->places, map)};
-    return pd_encode_id(id);
+    return location;
 }
 
 static void write_stack(writing *w, const pd_site *site)
@@ -238,6 +315,7 @@ static pprofdelta_status prepare(writing *w)
         return status;
     press->run++;
     press->is_reread = false;
+    pd_keymap_clear(&press->numbers);
     return w->has_mappings ? pd_places_read(&press->places, &press->mem, false, w->err)
                            : PPROFDELTA_OK;
 }

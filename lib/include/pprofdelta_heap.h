@@ -196,7 +196,15 @@ typedef struct pprofdelta_heap_frame {
 /* What is at this address, innermost (inlined) frame first: fills frames[0..cap) and returns how
  * many there are, 0 where it does not know. Called while a profile is written, once for each
  * address in it; must not call the tracker, nor fork. With a symbolizer the profile's mappings are
- * marked as having symbols, so that nobody looks for others. */
+ * marked as having symbols, so that nobody looks for others.
+ *
+ * An address in a mapping is written with its mapping and its frames. One in no mapping that has
+ * frames is known by them: its location has no address, and two with equal frames are one location.
+ * So the address may be any number, as an interpreter's frames have; see PPROFDELTA_HEAP_NO_MAPPINGS.
+ * Answer the same for such a number as long as allocations with it are alive: a batch takes away what
+ * an earlier one brought only at the same location. Sites whose stacks are equal in the profile are
+ * samples of their own, which readers add up. One in no mapping and without frames is written as an
+ * address. */
 typedef size_t pprofdelta_heap_symbolizer(void *cookie, uint64_t address,
                                           pprofdelta_heap_frame *frames, size_t cap);
 
@@ -204,7 +212,9 @@ typedef size_t pprofdelta_heap_symbolizer(void *cookie, uint64_t address,
 enum {
     /* Leave out the stamp. Such profiles cannot be added up safely. */
     PPROFDELTA_HEAP_NO_STAMP = 1u << 0,
-    /* Addresses are not code: write no mappings. */
+    /* Addresses are not code, such as the numbers of an interpreter's frames: no address lies in a
+     * mapping, and profiles and dumps have none. Without it, native addresses and such numbers may
+     * be mixed where no number lies in a mapped file. */
     PPROFDELTA_HEAP_NO_MAPPINGS = 1u << 1,
     /* The symbolizer knows names alone: whoever reads the profile and has the files may look for
      * lines and inlined calls. */
@@ -270,7 +280,7 @@ typedef struct pprofdelta_heap_event {
     const void *ptr; /* the pointer, or where liveness is asked for (sweep), any id but 0 */
     pprofdelta_weight weight;
     /* Leaf first, addresses as they are to be written: of a call, an address within the call
-     * instruction (so the return address minus 1). */
+     * instruction (so the return address minus 1). With a symbolizer, any numbers. */
     const uint64_t *stack;
     size_t depth;
     const pprofdelta_heap_label *labels; /* a multiset: their order does not matter */
@@ -438,7 +448,8 @@ PPROFDELTA_API size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap,
 #define PPROFDELTA_HEAP_DUMP_MAX 64
 
 /* Writes the n (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) largest sites to fd as text,
- * in gperftools' heap profile format, which pprof reads, with the mappings from /proc/self/maps. Uses
+ * in gperftools' heap profile format, which pprof reads, with the mappings from /proc/self/maps, unless
+ * options.flags has PPROFDELTA_HEAP_NO_MAPPINGS. Uses
  * write(2) and less than 4 KiB of stack. 0, or an errno value where fd does not take it. */
 PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
 

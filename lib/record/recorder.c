@@ -166,6 +166,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_maps_release(&r->maps, mem);
     pd_compact_release(&r->compact, mem);
     pd_deflater_fini(&r->deflater, mem);
+    pd_keymap_release(&r->shown, mem);
     pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
     pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);
     pd_mem_release(mem, &r->values, &r->values_cap, sizeof *r->values);
@@ -283,6 +284,7 @@ void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
     if (r->state != PD_RECORDER_IDLE)
         return;
     pd_symbols_clear(&r->symbols);
+    r->by_lines = 0;
     pd_maps_clear(&r->maps);
     r->may_hide = true; /* what was not hidden may be from now on */
 }

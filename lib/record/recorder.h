@@ -2,7 +2,7 @@
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> compact -> deflate -> sink                (recorder_write.c)
+ *     emission -> places -> compact -> deflate -> sink    (recorder_write.c, recorder_equal.c)
  *
  * A stack is known by its program counters as they are. Within one process they and the places that
  * they stand for are the same, and so the many stacks of which nothing comes cost a hash of their
@@ -48,7 +48,7 @@ typedef struct pd_asleep {
  * order of columns. */
 typedef struct pd_emitted {
     size_t row;
-    size_t frames_first;
+    size_t frames_first, depth;
 } pd_emitted;
 
 typedef enum pd_recorder_state {
@@ -103,9 +103,11 @@ struct pprofdelta_recorder {
     pprofdelta_restart restart;
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
+    size_t by_lines; /* places that are known by their lines */
     pd_maps maps;
     pd_compact compact;
     pd_deflater deflater;
+    pd_keymap shown; /* what the emitted samples look like, where two may look the same */
     pd_emitted *emitted;
     uint32_t *frames;
     int64_t *values;
@@ -126,6 +128,29 @@ static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorde
 /* The stack of a row: `depth` program counters. */
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);
 
+/* Where the labels of a row begin, as many as *kept says. */
+static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
+                                                pd_kept *kept)
+{
+    const uint8_t *at = pd_recorder_kept(recorder, row, kept);
+    return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
+                                                            : kept->depth * sizeof(uintptr_t));
+}
+
+/* The label at *at, which moves on to the next. */
+static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
+{
+    pd_kept_label label;
+    memcpy(&label, *at, sizeof label);
+    const uint8_t *key = *at + sizeof label, *str = key + label.key_len,
+                  *num_unit = str + label.str_len;
+    *at = num_unit + label.num_unit_len;
+    return (pd_label_parts){.key = {key, label.key_len},
+                            .str = {str, label.str_len},
+                            .num_unit = {num_unit, label.num_unit_len},
+                            .num = label.num};
+}
+
 /* recorder_places.c: the place of a program counter, which is symbolised if it is new. */
 pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc, uint32_t *out,
                                     pprofdelta_error *err);
@@ -133,6 +158,9 @@ pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc,
 /* ... with its mapping, as the output needs it. */
 pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *recorder, uintptr_t pc,
                                            uint32_t *out, pprofdelta_error *err);
+
+/* recorder_equal.c: adds those of the emitted samples up that look the same. */
+pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* recorder_window.c: what to do with records that stand still. */
 void pd_recorder_watch(pprofdelta_recorder *recorder);

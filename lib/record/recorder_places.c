@@ -74,6 +74,32 @@ static pprofdelta_status find_map(pprofdelta_recorder *r, uint64_t address, uint
     return PPROFDELTA_OK;
 }
 
+/* A number that lies in no mapping means nothing outside of this process, and may be no address at
+ * all: an interpreter's frames have numbers of their own. Where the callback has lines for it, the
+ * place is what they say. */
+static void name_by_lines(pprofdelta_recorder *r, pd_symbol_place *place)
+{
+    const pd_symbols *s = &r->symbols;
+    place->ident = pd_location_key_lines_begin(false);
+    for (size_t i = 0; i < place->lines_len; i++) {
+        const pd_symbol_line *line = &s->lines[place->lines_first + i];
+        place->ident = pd_location_key_line(place->ident, s->function_keys.keys[line->function],
+                                            line->line, line->column);
+    }
+    place->address = 0;
+    r->by_lines++;
+}
+
+static void name_by_address(pprofdelta_recorder *r, pd_symbol_place *place, uint32_t map)
+{
+    pd_place file = PD_NOWHERE_MAPPED;
+    if (map != PD_MAP_NONE) {
+        file = r->maps.maps[map].place;
+        r->maps.maps[map].lacks_symbols |= !place->lines_len;
+    }
+    place->ident = pd_location_key_address(file, place->address, false);
+}
+
 pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *r, uintptr_t pc, uint32_t *out,
                                            pprofdelta_error *err)
 {
@@ -88,12 +114,10 @@ pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *r, uintptr_t pc,
         status = find_map(r, place->address, &map, err);
     if (status)
         return status;
-    pd_place file = PD_NOWHERE_MAPPED;
-    if (map != PD_MAP_NONE) {
-        file = r->maps.maps[map].place;
-        r->maps.maps[map].lacks_symbols |= !place->lines_len;
-    }
-    place->ident = pd_location_key_address(file, place->address, false);
+    if (map == PD_MAP_NONE && place->lines_len)
+        name_by_lines(r, place);
+    else
+        name_by_address(r, place, map);
     place->mapping = map == PD_MAP_NONE ? PD_NO_MAPPING : map;
     return PPROFDELTA_OK;
 }

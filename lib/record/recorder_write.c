@@ -31,12 +31,12 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
                              sizeof *r->values, err);
     if (status)
         return status;
-    r->emitted[nth] = (pd_emitted){row, r->frames_len};
+    r->emitted[nth] = (pd_emitted){.row = row, .frames_first = r->frames_len};
     for (size_t i = 0; i < types; i++)
         r->values[nth * types + i] = values[r->columns.slot[i]];
     status = find_places(r, row, err);
     if (!status)
-        r->emitted_len++;
+        r->emitted[r->emitted_len++].depth = r->frames_len - r->emitted[nth].frames_first;
     return status;
 }
 
@@ -138,32 +138,25 @@ static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
     pd_compact_stack_end(&r->compact, out);
 }
 
-static void write_label(pprofdelta_recorder *r, const pd_kept_label *label, const uint8_t *text)
+static void write_label(pprofdelta_recorder *r, const pd_label_parts *label)
 {
-    uint32_t key = write_text(r, text, label->key_len);
-    text += label->key_len;
-    uint32_t str = write_text(r, text, label->str_len);
-    text += label->str_len;
-    uint32_t num_unit = write_text(r, text, label->num_unit_len);
+    uint32_t key = pd_compact_string(&r->compact, label->key);
+    uint32_t str = pd_compact_string(&r->compact, label->str);
+    uint32_t num_unit = pd_compact_string(&r->compact, label->num_unit);
     pd_compact_sample_label(&r->compact, key, str, label->num, num_unit);
 }
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
     pd_kept kept;
-    pd_kept_label label;
-    const uint8_t *at = pd_recorder_kept(r, row, &kept);
-    at += (r->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
-                                               : kept.depth * sizeof(uintptr_t));
+    const uint8_t *at = pd_recorder_labels(r, row, &kept);
     if (kept.block_size) {
         uint32_t bytes = write_text(r, "bytes", 5);
         pd_compact_sample_label(&r->compact, bytes, 0, kept.block_size, bytes);
     }
     for (size_t i = 0; i < kept.labels_len; i++) {
-        memcpy(&label, at, sizeof label);
-        at += sizeof label;
-        write_label(r, &label, at);
-        at += label.key_len + label.str_len + label.num_unit_len;
+        pd_label_parts label = pd_recorder_take_label(&at);
+        write_label(r, &label);
     }
 }
 
@@ -208,8 +201,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         write_map(r, r->maps.main); /* pprof takes the first as the main binary */
     for (size_t i = 0; i < r->emitted_len; i++) {
         const pd_emitted *e = &r->emitted[i];
-        size_t end = i + 1 < r->emitted_len ? e[1].frames_first : r->frames_len;
-        write_stack(r, e->frames_first, end - e->frames_first);
+        write_stack(r, e->frames_first, e->depth);
         write_labels(r, e->row);
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
@@ -252,7 +244,8 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .vanished = tally->vanished,
         .clamped = tally->clamped,
         .duplicates = r->window.duplicates,
-        .by_address = r->symbols.place_keys.len,
+        .by_address = r->symbols.place_keys.len - r->by_lines,
+        .by_lines = r->by_lines,
         .had_base = r->has_base,
         .restart = r->restart,
         .from_nanos = from_nanos(r),
@@ -292,6 +285,8 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
         pd_tally_begin(&tally, &r->window, r->how);
     if (!status)
         status = choose(r, has_books ? &tally : NULL, err);
+    if (!status && r->by_lines)
+        status = pd_recorder_add_up_equal(r, err);
     if (!status && (r->flags & PPROFDELTA_VERIFY))
         status = check_books(r, &tally, err);
     if (!status)

@@ -89,9 +89,11 @@ const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_de
 
 static uint64_t address_of(const Pd__View__Profile *p, uint64_t id)
 {
-    for (size_t i = 0; i < p->n_location; i++)
-        if (p->location[i]->id == id)
-            return p->location[i]->address;
+    for (size_t i = 0; i < p->n_location; i++) {
+        const Pd__View__Location *l = p->location[i];
+        if (l->id == id)
+            return l->address || !l->n_line ? l->address : (uint64_t)l->line[0]->line;
+    }
     return 0;
 }
 

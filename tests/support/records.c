@@ -75,7 +75,7 @@ static void draw_sites(records *r)
                                                  draw_name(r, "_Z"),
                                                  draw_name(r, "file"),
                                                  (int64_t)rng_below(&r->rng, 3),
-                                                 (int64_t)rng_below(&r->rng, 50),
+                                                 (int64_t)(i * 64 + rng_below(&r->rng, 50)),
                                                  (int64_t)rng_below(&r->rng, 2)};
     }
 }
@@ -220,11 +220,13 @@ static const char *or_empty(const char *text)
     return text ? text : "";
 }
 
-static model_location *make_location(records *r, arena *a, const records_site *site)
+static model_location *make_location(records *r, arena *a, const records_site *site,
+                                     bool by_address)
 {
     model_location *l = arena_alloc(a, sizeof *l);
-    l->address = site->pc - (r->options.flags & PPROFDELTA_RETURN_ADDRESSES ? 1 : 0);
     l->lines_len = r->options.symbolize ? site->frames_len : 0;
+    if (!l->lines_len || by_address)
+        l->address = site->pc - (r->options.flags & PPROFDELTA_RETURN_ADDRESSES ? 1 : 0);
     l->lines = ARENA_ARRAY(a, model_line, l->lines_len);
     for (size_t i = 0; i < l->lines_len; i++) {
         const pprofdelta_frame *frame = &site->frames[i];
@@ -280,7 +282,7 @@ static bool is_any(const int64_t *values, size_t len)
     return false;
 }
 
-void records_model(records *r, arena *a, model *m)
+void records_model(records *r, arena *a, bool by_address, model *m)
 {
     *m = (model){.drop_frames = "",
                  .keep_frames = "",
@@ -299,7 +301,7 @@ void records_model(records *r, arena *a, model *m)
         m->types[m->types_len] =
             (model_type){r->types[m->types_len].type, r->types[m->types_len].unit};
     for (size_t i = 0; i < r->sites_len; i++) {
-        model_location *l = make_location(r, a, &r->sites[i]);
+        model_location *l = make_location(r, a, &r->sites[i], by_address);
         ARENA_PUSH(a, m->locations, m->locations_len, m->locations_cap, l);
         take_functions(a, m, l);
     }

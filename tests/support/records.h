@@ -18,6 +18,7 @@ enum {
     RECORDS_ANYTHING = (1 << 3) - 1
 };
 
+/* No two sites have the same lines. */
 typedef struct records_site {
     uintptr_t pc;
     pprofdelta_frame *frames;
@@ -65,8 +66,10 @@ pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
 /* One record as the recorder takes it; the stack lives in the arena. */
 pprofdelta_record records_record(records *r, size_t index);
 
-/* The same as a profile with cumulative values. */
-void records_model(records *r, arena *a, model *m);
+/* The same as a profile with cumulative values, as a recorder without mappings shows it: a site that
+ * has lines is known by them. by_address: every site has its address, too, by which it is then
+ * known. */
+void records_model(records *r, arena *a, bool by_address, model *m);
 
 /* For options.symbolize, with the records as cookie. */
 void records_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out);

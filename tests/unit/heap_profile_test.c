@@ -78,7 +78,8 @@ static size_t two_frames(void *cookie, uint64_t address, pprofdelta_heap_frame *
     ++*(size_t *)cookie;
     if (address % 2 || cap < 2)
         return 0;
-    frames[0] = (pprofdelta_heap_frame){.function = "inlined", .file = "a.c", .line = 3};
+    frames[0] =
+        (pprofdelta_heap_frame){.function = "inlined", .file = "a.c", .line = (int64_t)address};
     frames[1] = (pprofdelta_heap_frame){
         .function = "outer", .system_name = "_Zouter", .file = "a.c", .line = 9, .start_line = 7};
     return 2;
@@ -99,14 +100,110 @@ TEST(a_symbolizer_is_asked_once_for_an_address)
     size_t with_lines = 0;
     for (size_t i = 0; i < r.view->n_location; i++) {
         const Pd__View__Location *l = r.view->location[i];
-        CHECK(l->n_line == (l->address % 2 ? 0 : 2));
+        CHECK(l->n_line == (l->address ? 0 : 2) && (!l->address || l->address % 2));
         if (l->n_line != 2)
             continue;
         with_lines++;
-        CHECK(l->line[0]->line == 3 && l->line[1]->line == 9);
+        CHECK(l->line[0]->line % 2 == 0 && l->line[1]->line == 9);
     }
     CHECK(with_lines == 26 && r.view->n_function == 2);
     end(&s);
+}
+
+enum { FOO = 5, FOO_AGAIN, BAR, UNKNOWN };
+
+/* An interpreter's frames, and whatever else is asked for. */
+static size_t interpreter(void *cookie, uint64_t number, pprofdelta_heap_frame *frames, size_t cap)
+{
+    ++*(size_t *)cookie;
+    if (number == UNKNOWN || !cap)
+        return 0;
+    const char *name = number == BAR ? "bar" : number < BAR ? "foo" : "native";
+    frames[0] = (pprofdelta_heap_frame){.function = name, .file = "app.py", .line = 7};
+    return 1;
+}
+
+static int a_native_frame(void)
+{
+    return 1;
+}
+
+/* Python's and Ruby's frames have no addresses, but numbers of the agent's. */
+TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
+{
+    uint64_t native = (uint64_t)(uintptr_t)&a_native_frame;
+    uint64_t stack[] = {FOO, FOO_AGAIN, BAR, UNKNOWN, native, FOO};
+    CHECK(a_native_frame());
+    for (unsigned flags = 0; flags <= PPROFDELTA_HEAP_NO_MAPPINGS;
+         flags += PPROFDELTA_HEAP_NO_MAPPINGS) {
+        scene s;
+        size_t calls = 0;
+        begin(&s, (pprofdelta_heap_options){
+                      .flags = flags, .symbolize = interpreter, .symbolize_cookie = &calls});
+        for (size_t i = 0; i < 2; i++) {
+            pprofdelta_heap_event event = {
+                .ptr = pointer(i), .weight = {1, 1}, .stack = stack + i, .depth = 6 - i};
+            CHECK(pprofdelta_heap_track(s.heap, &event));
+        }
+        begun(&s, 1);
+        CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) ==
+              PPROFDELTA_OK);
+        CHECK(calls == 5); /* once for each number */
+        reading r;
+        REQUIRE(reading_make(&s.arena, s.mail.bytes, s.mail.len, &r) == PPROFDELTA_OK);
+        REQUIRE(r.view->n_location == 4 && r.view->n_sample == 2);
+        const size_t depth = r.view->sample[0]->n_location_id;
+        const uint64_t *ids = r.view->sample[0]->location_id;
+        REQUIRE(depth == 6 || depth == 5); /* in whichever order they come */
+        ids += depth == 6;
+        static const uint64_t addresses[] = {0, 0, UNKNOWN, 0};
+        for (size_t i = 0; i < 4; i++) {
+            const Pd__View__Location *l = r.view->location[ids[i] - 1];
+            bool is_mapped = i == 3 && !flags;
+            CHECK(l->address == (is_mapped ? native : addresses[i]));
+            CHECK(!l->mapping_id == !is_mapped && l->n_line == (i != 2));
+        }
+        CHECK(ids[0] == ids[4] && ids[0] != ids[1] && ids[1] != ids[3]);
+        end(&s);
+    }
+}
+
+static size_t name_of_cookie(void *cookie, uint64_t number, pprofdelta_heap_frame *frames,
+                             size_t cap)
+{
+    (void)number, (void)cap;
+    frames[0] = (pprofdelta_heap_frame){.function = cookie};
+    return 1;
+}
+
+/* The profile of a process in which FOO's number stands for this function. */
+static reading profile_of_number(scene *s, const char *function)
+{
+    reading r = {0};
+    pprofdelta_heap_options options = {.symbolize = name_of_cookie,
+                                       .symbolize_cookie = (void *)(uintptr_t)function};
+    begin(s, options);
+    uint64_t number = FOO;
+    pprofdelta_heap_event event = {
+        .ptr = pointer(0), .weight = {1, 1}, .stack = &number, .depth = 1};
+    CHECK(pprofdelta_heap_track(s->heap, &event));
+    begun(s, 1);
+    CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &s->sink, NULL) == PPROFDELTA_OK);
+    CHECK(reading_make(&s->arena, s->mail.bytes, s->mail.len, &r) == PPROFDELTA_OK);
+    return r;
+}
+
+TEST(equal_numbers_of_two_processes_are_two_places)
+{
+    scene a, b, c;
+    reading foo = profile_of_number(&a, "foo"), bar = profile_of_number(&b, "bar"),
+            again = profile_of_number(&c, "foo");
+    REQUIRE(foo.samples_len == 1 && bar.samples_len == 1 && again.samples_len == 1);
+    CHECK(strcmp(foo.samples[0].key, bar.samples[0].key) != 0);
+    CHECK_STR(foo.samples[0].key, again.samples[0].key);
+    end(&a);
+    end(&b);
+    end(&c);
 }
 
 static const Pd__View__Mapping *mapping_of(const Pd__View__Profile *p, uint64_t address)
@@ -178,5 +275,7 @@ TEST(a_batch_without_changes_is_small)
 
 TEST_MAIN(CASE(the_sink_holds_no_lock), CASE(the_stamp_can_be_left_out),
           CASE(the_parsed_door_knows_a_delta_by_its_stamp),
-          CASE(a_symbolizer_is_asked_once_for_an_address), CASE(addresses_have_their_mappings),
+          CASE(a_symbolizer_is_asked_once_for_an_address),
+          CASE(numbers_that_are_no_addresses_are_known_by_their_lines),
+          CASE(equal_numbers_of_two_processes_are_two_places), CASE(addresses_have_their_mappings),
           CASE(a_batch_without_changes_is_small))

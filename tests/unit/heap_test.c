@@ -450,6 +450,22 @@ TEST(a_dump_is_the_text_that_pprof_reads)
     pprofdelta_heap_free(heap);
 }
 
+/* Numbers that are not addresses must not be looked for in mappings. */
+TEST(a_dump_has_no_mappings_where_there_are_none)
+{
+    static char text[1 << 16];
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_NO_MAPPINGS});
+    CHECK(track(heap, 1));
+    FILE *file = tmpfile();
+    REQUIRE(file);
+    CHECK(pprofdelta_heap_dump(heap, fileno(file), 0) == 0);
+    CHECK_STR(read_back(file, text, sizeof text), "heap profile: 2: 100 [2: 100] @ heapprofile\n"
+                                                  "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
+                                                  "\nMAPPED_LIBRARIES:\n");
+    fclose(file);
+    pprofdelta_heap_free(heap);
+}
+
 TEST(errno_is_kept)
 {
     pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_memory = 1 << 20});
@@ -471,4 +487,4 @@ TEST_MAIN(CASE(options_are_checked), CASE(a_life_from_track_to_untrack),
           CASE(deep_stacks_are_cut_at_the_root), CASE(caps_drop_and_count),
           CASE(memory_is_kept_within_its_cap_and_does_not_grow_with_churn),
           CASE(top_sites_are_the_largest_first), CASE(a_dump_is_the_text_that_pprof_reads),
-          CASE(errno_is_kept))
+          CASE(a_dump_has_no_mappings_where_there_are_none), CASE(errno_is_kept))

@@ -80,7 +80,7 @@ static const char *pair_window(pair *p, records *r, pprofdelta_status *status)
 {
     arena_free(&p->arena);
     model m;
-    records_model(r, &p->arena, &m);
+    records_model(r, &p->arena, false, &m);
     serial_style style = {0};
     buf profile = serial_write(&p->arena, &m, &style);
     collector by_profile = {.bytes = buf_begin(&p->arena)};

@@ -331,6 +331,105 @@ TEST(without_a_callback_there_are_addresses)
     record_end(&s);
 }
 
+/* The numbers of an interpreter's frames are no addresses. */
+TEST(numbers_without_a_mapping_are_known_by_their_lines)
+{
+    for (int has_mappings = 0; has_mappings < 2; has_mappings++) {
+        record_scene s;
+        record_begin(&s);
+        s.options.flags ^= has_mappings ? PPROFDELTA_NO_MAPPINGS : 0;
+        record(&s, "a b", 0, "1 1 0 0");
+        CHECK_STR(record_window(&s), "a;b 1 1 0 0");
+        REQUIRE(s.out.view && s.out.view->n_location == 2);
+        for (size_t i = 0; i < 2; i++)
+            CHECK(!s.out.view->location[i]->address && !s.out.view->location[i]->mapping_id);
+        CHECK(s.report.by_lines == 2 && s.report.by_address == 0);
+        record_end(&s);
+    }
+}
+
+static void name_native(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+{
+    static const pprofdelta_frame frame = {.name = "native", .filename = "native.c", .line = 3};
+    (void)cookie, (void)pc;
+    *out = (pprofdelta_symbol){&frame, 1, 0};
+}
+
+TEST(addresses_in_a_mapping_stay)
+{
+    record_scene s;
+    record_begin(&s);
+    s.options.flags ^= PPROFDELTA_NO_MAPPINGS;
+    s.options.symbolize = name_native;
+    void (*code)(void *, uintptr_t, pprofdelta_symbol *) = name_native;
+    uintptr_t stack[2];
+    memcpy(&stack[0], &code, sizeof code);
+    stack[1] = stack[0] + 1; /* another instruction of the same line */
+    size_t row = record(&s, "", 0, "1 1 0 0");
+    s.rows[row].stack = stack;
+    s.rows[row].depth = 2;
+    CHECK_STR(record_window(&s), "native;native 1 1 0 0");
+    REQUIRE(s.out.view && s.out.view->n_location == 2);
+    for (size_t i = 0; i < 2; i++)
+        CHECK(s.out.view->location[i]->address == stack[i] && s.out.view->location[i]->mapping_id);
+    CHECK(s.report.by_lines == 0 && s.report.by_address == 2);
+    record_end(&s);
+}
+
+/* Of two processes, the second calls another function by the same number. */
+TEST(equal_numbers_of_two_processes_are_two_places)
+{
+    record_scene a, b;
+    record_begin(&a);
+    record_begin(&b);
+    a.options.flags |= PPROFDELTA_NO_STAMP;
+    b.options.flags |= PPROFDELTA_NO_STAMP;
+    record(&a, "foo", 0, "100 100 0 0");
+    record(&b, "bar", 0, "150 150 0 0");
+    CHECK_STR(record_window(&a), "foo 100 100 0 0");
+    CHECK_STR(record_window(&b), "bar 150 150 0 0");
+    CHECK(a.rows[0].stack[0] == b.rows[0].stack[0]);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
+    options.compression = PPROFDELTA_PLAIN;
+    pprofdelta *pd = NULL;
+    collector c = {.bytes = buf_begin(&a.arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    reading r;
+    REQUIRE(pprofdelta_new(&options, NULL, &pd, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_base(pd, a.bytes.ptr, a.bytes.len, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_window(pd, b.bytes.ptr, b.bytes.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+    REQUIRE(reading_make(&a.arena, c.bytes.ptr, c.bytes.len, &r) == PPROFDELTA_OK);
+    REQUIRE(r.view->n_sample == 2); /* bar came, foo is gone */
+    CHECK(r.view->sample[0]->value[0] == 150 && r.view->sample[1]->value[0] == -100);
+    pprofdelta_free(pd);
+    record_end(&a);
+    record_end(&b);
+}
+
+/* Two numbers, one line: one location, and one sample where nothing else tells them apart. */
+TEST(numbers_with_the_same_lines_are_one_place)
+{
+    record_scene s;
+    record_begin(&s);
+    record(&s, "a main", 0, "1 10 1 10");
+    record(&s, "b main", 0, "2 20 -1 -10");
+    record(&s, "b main", 16, "4 40 0 0");
+    record(&s, "a c", 0, "0 0 5 50");
+    record(&s, "b c", 0, "0 0 -5 -50");
+    record(&s, "c b", 0, "8 80 0 0");
+    s.words[2] = "a"; /* what was b */
+    const char *want = "a;main 3 30 0 0, a;main {bytes=16} 4 40 0 0, c;a 8 80 0 0";
+    CHECK_STR(record_pending(&s), want);
+    CHECK(s.out.view->n_location == 3 && s.out.view->n_sample == 3 && s.report.samples_out == 3);
+    CHECK(s.report.samples_in == 6 && s.report.fresh == 6);
+    pprofdelta_recorder_abandon(s.recorder);
+    CHECK_STR(record_window(&s), want);
+    record_set(&s, 1, "5 50 0 0");
+    CHECK_STR(record_window(&s), "a;main 3 30 1 10");
+    record_end(&s);
+}
+
 TEST(symbols_can_be_forgotten_and_counts_stay)
 {
     record_scene s;
@@ -555,6 +654,9 @@ TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
           CASE(the_windows_of_a_record_sum_to_its_scaled_total),
           CASE(types_may_have_scales_of_their_own), CASE(leading_frames_may_be_hidden),
           CASE(without_a_callback_there_are_addresses),
+          CASE(numbers_without_a_mapping_are_known_by_their_lines),
+          CASE(addresses_in_a_mapping_stay), CASE(equal_numbers_of_two_processes_are_two_places),
+          CASE(numbers_with_the_same_lines_are_one_place),
           CASE(symbols_can_be_forgotten_and_counts_stay), CASE(nothing_is_remembered_before_commit),
           CASE(a_write_may_be_tried_again), CASE(a_restart_that_is_told_counts_from_zero),
           CASE(a_restart_that_is_told_holds_until_commit),

@@ -1,0 +1,93 @@
+/* Samples that come out with the same stack and labels, as one.
+ *
+ * A record is known by its program counters, and two of them may stand for one place: an
+ * interpreter has several numbers for a line, a compiler several instructions. Where addresses are
+ * written, these are two locations and their samples differ. Places that are known by their lines
+ * are one location, and samples that differ in nothing else are added up, in the place of the
+ * first. */
+#include "profile/stack.h"
+#include "record/recorder.h"
+
+enum { SEED_SHOWN = 211 };
+
+/* What is shown of an emitted sample. */
+static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
+{
+    const pd_bytes bytes = {(const uint8_t *)"bytes", 5}; /* as the label of a block size */
+    pd_kept kept;
+    pd_stack_hash labels = {0};
+    pd_key key = {0, 0};
+    for (size_t i = 0; i < e->depth; i++) {
+        pd_key ident = r->symbols.places[r->frames[e->frames_first + i]].ident;
+        uint64_t words[] = {key.lo, key.hi, ident.lo, ident.hi};
+        key = pd_key_of_words(words, 4, SEED_SHOWN);
+    }
+    const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
+    for (size_t i = 0; i < kept.labels_len; i++) {
+        pd_label_parts l = pd_recorder_take_label(&at);
+        pd_stack_hash_label(&labels,
+                            pd_label_key(pd_label_names_key(l.key, l.str, l.num_unit), l.num));
+    }
+    if (kept.block_size)
+        pd_stack_hash_label(&labels, pd_label_key(pd_label_names_key(bytes, (pd_bytes){0}, bytes),
+                                                  kept.block_size));
+    uint64_t words[] = {key.lo, key.hi, labels.labels.lo, labels.labels.hi, labels.labels_len};
+    return pd_key_of_words(words, 5, SEED_SHOWN);
+}
+
+static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
+{
+    return r->values + nth * r->columns.len;
+}
+
+static void add_to(const pprofdelta_recorder *r, size_t to, size_t from)
+{
+    int64_t *sums = values_of(r, to);
+    const int64_t *values = values_of(r, from);
+    for (size_t i = 0; i < r->columns.len; i++)
+        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
+}
+
+static void move(pprofdelta_recorder *r, size_t to, size_t from)
+{
+    if (to == from)
+        return;
+    r->emitted[to] = r->emitted[from];
+    memcpy(values_of(r, to), values_of(r, from), r->columns.len * sizeof *r->values);
+}
+
+/* Gauges below zero may have taken each other away. */
+static void drop_zeros(pprofdelta_recorder *r)
+{
+    size_t kept = 0;
+    for (size_t nth = 0; nth < r->emitted_len; nth++) {
+        int64_t any = 0;
+        for (size_t i = 0; i < r->columns.len; i++)
+            any |= values_of(r, nth)[i];
+        if (any)
+            move(r, kept++, nth);
+    }
+    r->emitted_len = kept;
+}
+
+pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    size_t kept = 0; /* as many as are in r->shown, by the same numbers */
+    pd_keymap_clear(&r->shown);
+    for (size_t nth = 0; nth < r->emitted_len; nth++) {
+        pd_key key = key_of(r, &r->emitted[nth]);
+        uint32_t first = pd_keymap_find(&r->shown, key);
+        if (first != PD_KEYMAP_NONE) {
+            add_to(r, first, nth);
+            continue;
+        }
+        pprofdelta_status status = pd_keymap_room(&r->shown, &r->mem, key, err);
+        if (status)
+            return status;
+        pd_keymap_add(&r->shown, key);
+        move(r, kept++, nth);
+    }
+    r->emitted_len = kept;
+    drop_zeros(r);
+    return PPROFDELTA_OK;
+}
