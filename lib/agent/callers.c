@@ -19,19 +19,26 @@
 
 static uintptr_t own_begin, own_len;
 
+/* Notes the first and the last address of the object in which cookie lies. */
 static int find_own(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
-    uintptr_t here = (uintptr_t)cookie;
+    uintptr_t here = (uintptr_t)cookie, first = UINTPTR_MAX, last = 0;
+    bool is_own = false;
     for (size_t i = 0; i < info->dlpi_phnum; i++) {
         uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
-        if (info->dlpi_phdr[i].p_type != PT_LOAD || here - begin >= info->dlpi_phdr[i].p_memsz)
+        uintptr_t len = info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
             continue;
-        own_begin = begin;
-        own_len = info->dlpi_phdr[i].p_memsz;
-        return 1;
+        is_own = is_own || here - begin < len;
+        first = begin < first ? begin : first;
+        last = begin + len > last ? begin + len : last;
     }
-    return 0;
+    if (is_own) {
+        own_begin = first;
+        own_len = last - first;
+    }
+    return is_own;
 }
 
 void pd_unwind_begin(void)
@@ -193,7 +200,7 @@ static outcome walk(const pd_caller *caller, uintptr_t end, uint64_t *stack, siz
     at.pc = plain_address(at.pc);
     *depth = 0;
     while (*depth < PD_STACK_MAX && at.pc > 1) {
-        if (*depth || !is_own(at.pc))
+        if (!is_own(at.pc))
             stack[(*depth)++] = at.pc - 1;
         pd_frame_rule rule = rule_at(at.pc - 1);
         if (rule.kind == PD_FRAME_COMPLEX)
@@ -229,7 +236,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     t->has_begun = true;
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
-    if (t->depth || !is_own(pc))
+    if (!is_own(pc))
         t->stack[t->depth++] = is_before ? pc : pc - 1;
     return _URC_NO_REASON;
 }

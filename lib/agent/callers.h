@@ -29,7 +29,8 @@ typedef struct pd_caller {
 enum { PD_STACK_MAX = 256 };
 
 /* Fills stack[0..PD_STACK_MAX), the caller first, with addresses within the call instructions;
- * returns how many there are. Keeps errno. Frames of the agent itself are left out. */
+ * returns how many there are. Keeps errno. Frames of the agent are left out wherever they stand: an
+ * operator new of the program may have been called by one of the agent's. */
 size_t pd_unwind(const pd_caller *caller, uint64_t *stack);
 
 /* Finds out where the agent itself lies. */

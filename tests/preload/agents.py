@@ -9,6 +9,7 @@ import time
 import recorded
 
 TIMEOUT = 120
+AGENT = "libpprofdelta-agent"
 
 
 class Ran:
@@ -89,6 +90,9 @@ def checked(t, folder):
     done = plainly(t, t.binary, "check", "-q", *valid)
     t.equal((done.code, done.err), (0, ""), "pprofdelta check")
     found = recorded.profiles(folder)
+    own = sorted({path for profiles in found.values() for p in profiles
+                  for _, _, _, path, _ in p.mappings.values() if AGENT in path})
+    t.equal(own, [], "frames of the agent are in stacks")
     for profiles in found.values():
         for one in {p.id: None for p in profiles}:  # programs that the process has been, in order
             summed(t, [p for p in profiles if p.id == one])

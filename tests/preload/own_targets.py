@@ -205,6 +205,17 @@ def test_replaced_operators(t):
     for name, blocks in (("replaced", b"3, then 0\n"), ("operators", b"2, then 0\n")):
         ran = quiet(t, same(t, target(t, name), options=[EVERYTHING], code=0))
         t.equal(ran.out, blocks, name)
+    checked(t, t.path("out"))  # no stack has the agent's operators between these and the program
+
+
+def test_the_agent_is_in_no_stack(t):
+    """Not where its operator new calls the runtime's, which calls malloc for the exception that it
+    throws."""
+    record(t, target(t, "leaks"), "1", options=[EVERYTHING])
+    profile = only(t, checked(t, t.path("out")))[-1]
+    names = {name for stack, _ in profile.samples for name in stack}
+    t.equal(sorted(name for name in names if name.endswith("_seldom")), [])
+    t.check("main" in names, f"the stacks have {sorted(names)}")
 
 
 def test_own_malloc(t):
