@@ -10,7 +10,11 @@ enum {
     CLI_FAILED = 1, /* the input or the system */
     CLI_USAGE = 2,  /* the command line */
     CLI_RESET = 3,  /* a reset with --on-reset=fail */
-    CLI_UPLOAD = 4  /* the uploader failed: the next run covers the window too */
+    CLI_UPLOAD = 4, /* the uploader failed: the next run covers the window too */
+    /* record, as env: the status of the command that it runs is what it returns otherwise */
+    CLI_RECORD_FAILED = 125, /* record itself, for any reason */
+    CLI_NOT_RUN = 126,       /* the command is there and cannot be run, or not be recorded */
+    CLI_NOT_FOUND = 127
 };
 
 int cli_delta(int argc, char **argv);

@@ -10,6 +10,8 @@
 #include "output.h"
 #include "target.h"
 
+#include "agent/asking.h"
+
 #include <errno.h>
 #include <inttypes.h>
 #include <limits.h>
@@ -19,6 +21,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <strings.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -33,12 +36,13 @@ static const char help[] =
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples, 512k (the default)\n"
     "      --snapshot         in-use values as they stand, not what changed\n"
-    "      --signal=NAME      ask for a profile: USR2 (the default), USR1, RTMIN+N,\n"
-    "                         a number, or none\n"
+    "      --signal=NAME      ask for a profile: USR2 (the default), USR1, HUP,\n"
+    "                         RTMIN+N, ..., the number of one, or none\n"
     "      --threshold=SIZE   write the largest sites when so much is in use\n"
     "  -h, --help\n"
     "\n"
-    "Exit status: that of COMMAND; 1 it could not be run, 2 usage\n";
+    "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
+    "recorded, 127 COMMAND is not found\n";
 
 enum { OPT_TO = CLI_LONG, OPT_INTERVAL, OPT_RATE, OPT_SNAPSHOT, OPT_SIGNAL, OPT_THRESHOLD };
 
@@ -88,31 +92,74 @@ static bool read_duration(const char *text, uint64_t *millis)
     return false;
 }
 
-static bool read_number(const char *text, int most, int *out)
+/* ---- the signal ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},       {"QUIT", SIGQUIT}, {"ILL", SIGILL},
+    {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},     {"BUS", SIGBUS},   {"FPE", SIGFPE},
+    {"KILL", SIGKILL}, {"USR1", SIGUSR1},     {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},     {"TERM", SIGTERM}, {"CHLD", SIGCHLD},
+    {"CONT", SIGCONT}, {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
+    {"TTOU", SIGTTOU}, {"URG", SIGURG},       {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
+    {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"IO", SIGIO},     {"WINCH", SIGWINCH},
+    {"PWR", SIGPWR},   {"SYS", SIGSYS},
+};
+
+/* A decimal number and nothing else, 3 digits at most. */
+static bool read_number(const char *text, int *out)
 {
     size_t digits = strspn(text, "0123456789");
-    if (!digits || digits > 4 || text[digits])
+    if (!digits || digits > 3 || text[digits])
         return false;
     *out = atoi(text); // NOLINT(cert-err34-c): nothing but a few digits
-    return *out <= most;
+    return true;
 }
 
-static bool read_signal(const char *text, int *out)
+/* "RTMIN", "RTMIN+3", "RTMAX", "RTMAX-3" */
+static bool read_realtime(const char *text, int *out)
 {
-    int above;
-    if (!strncmp(text, "SIG", 3))
+    bool is_from_least = !strncasecmp(text, "RTMIN", 5);
+    int away = 0;
+    if (!is_from_least && strncasecmp(text, "RTMAX", 5) != 0)
+        return false;
+    text += 5;
+    if (*text && (*text != (is_from_least ? '+' : '-') || !read_number(text + 1, &away)))
+        return false;
+    *out = is_from_least ? SIGRTMIN + away : SIGRTMAX - away;
+    return *out >= SIGRTMIN && *out <= SIGRTMAX;
+}
+
+static bool read_signal_name(const char *text, int *out)
+{
+    if (!strncasecmp(text, "SIG", 3))
         text += 3;
-    if (!strcmp(text, "none"))
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (!strcasecmp(text, signals[i].name)) {
+            *out = signals[i].number;
+            return true;
+        }
+    }
+    return read_realtime(text, out);
+}
+
+static int set_signal(int *out, const char *value)
+{
+    int number;
+    if (!strcmp(value, "none")) {
         *out = 0;
-    else if (!strcmp(text, "USR1"))
-        *out = SIGUSR1;
-    else if (!strcmp(text, "USR2"))
-        *out = SIGUSR2;
-    else if (!strncmp(text, "RTMIN+", 6) && read_number(text + 6, SIGRTMAX - SIGRTMIN, &above))
-        *out = SIGRTMIN + above;
-    else
-        return read_number(text, SIGRTMAX, out) && *out != SIGKILL && *out != SIGSTOP;
-    return true;
+        return CLI_DONE;
+    }
+    if (!read_number(value, &number) && !read_signal_name(value, &number))
+        return cli_bad_value("--signal", value,
+                             "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
+    const char *refusal = pd_asking_refusal(number);
+    if (refusal)
+        return cli_usage("--signal=%s: this signal %s", value, refusal);
+    *out = number;
+    return CLI_DONE;
 }
 
 static int apply(record_options *options, int option, const char *value)
@@ -137,9 +184,7 @@ static int apply(record_options *options, int option, const char *value)
                    ? CLI_DONE
                    : cli_bad_value("--threshold", value, cli_size_allowed);
     case OPT_SIGNAL:
-        return read_signal(value, &options->signal)
-                   ? CLI_DONE
-                   : cli_bad_value("--signal", value, "USR1, USR2, RTMIN+N, a number, or none");
+        return set_signal(&options->signal, value);
     case OPT_SNAPSHOT:
         options->snapshot = true;
         return CLI_DONE;
@@ -279,24 +324,33 @@ static int set_environment(const record_options *options, const char *agent)
     return code ? code : set_preload(agent);
 }
 
+/* Becomes COMMAND, or returns why not. */
+static int run(const record_options *options)
+{
+    char agent[PATH_MAX];
+    int code = find_agent(agent);
+    if (!code)
+        code = cli_target_check(options->command[0], agent);
+    if (!code)
+        code = set_environment(options, agent);
+    if (code)
+        return code;
+    cli_signals_restore();
+    execvp(options->command[0], options->command);
+    int error = errno;
+    cli_system_error(options->command[0], "run", error);
+    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+}
+
 int cli_record(int argc, char **argv)
 {
     record_options options = {.signal = -1};
-    char agent[PATH_MAX];
     int code = parse(&options, argc, argv);
     if (!code && options.help) {
         fputs(help, stdout);
-        return cli_output_end_text();
+        return cli_output_end_text() ? CLI_RECORD_FAILED : CLI_DONE;
     }
     if (!code)
-        code = find_agent(agent);
-    if (!code && options.command)
-        code = cli_target_check(options.command[0], agent);
-    if (!code)
-        code = set_environment(&options, agent);
-    if (code || !options.command)
-        return code;
-    cli_signals_restore();
-    execvp(options.command[0], options.command);
-    return cli_system_error(options.command[0], "run", errno);
+        code = run(&options);
+    return code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code : CLI_RECORD_FAILED;
 }

@@ -1,6 +1,8 @@
 /* What the agent was told to do: see settings.h. */
 #include "agent/settings.h"
 
+#include "agent/asking.h"
+
 #include <limits.h>
 #include <signal.h>
 #include <stddef.h>
@@ -85,7 +87,8 @@ const char *pd_settings_read(pd_settings *settings)
         return "PPROFDELTA_RECORD_RATE";
     if (!number("PPROFDELTA_RECORD_THRESHOLD", 1, 0, INT64_MAX, &settings->threshold))
         return "PPROFDELTA_RECORD_THRESHOLD";
-    if (!number("PPROFDELTA_RECORD_SIGNAL", 1, 0, (uint64_t)SIGRTMAX, &signal_number))
+    if (!number("PPROFDELTA_RECORD_SIGNAL", 1, 0, (uint64_t)SIGRTMAX, &signal_number) ||
+        (signal_number && pd_asking_refusal((int)signal_number)))
         return "PPROFDELTA_RECORD_SIGNAL";
     if (!number("PPROFDELTA_RECORD_SNAPSHOT", 1, 0, 1, &snapshot))
         return "PPROFDELTA_RECORD_SNAPSHOT";

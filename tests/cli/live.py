@@ -1,4 +1,5 @@
-"""sum of a live heap's profiles: in-use values are changes, and what is missing is noticed."""
+"""sum of a live heap's profiles: in-use values are changes, and what is missing is noticed. And what
+record refuses before it needs the agent."""
 
 import os
 
@@ -145,3 +146,29 @@ def test_a_delta_of_two_full_ones(t):
             [f"pprofdelta: delta from={T0 + SECOND} to={T0 + 6 * SECOND}"])
     t.equal(summed(t.succeeds("sum", "1", "by hand")), {"a": [9, 90, 3, 30], "b": [2, 20, 0, 0]})
     t.contains(t.fails(1, "1", "2").err, "already a delta")
+
+
+def test_record_takes_only_signals_that_can_ask(t):
+    """The message says why; a name may have SIG before it, in either case."""
+    for value, why in (
+            ("0", "does not exist"), ("65", "does not exist"), ("999", "does not exist"),
+            ("9", "cannot be caught"), ("KILL", "cannot be caught"), ("sigstop", "cannot be caught"),
+            ("11", "has failed"), ("SIGABRT", "has failed"), ("INT", "end the program"),
+            ("15", "end the program"), ("PIPE", "end the program"), ("32", "C library"),
+            ("33", "C library"), ("CHLD", "by default"), ("20", "by default"),
+            ("-1", "must be"), ("", "must be"), ("FOO", "must be"), ("SIG", "must be"),
+            ("SIGSIGUSR1", "must be"), ("10x", "must be"), ("1e1", "must be"), ("0010", "must be"),
+            ("12345678901", "must be"), ("NONE", "must be"), ("SIGnone", "must be"),
+            ("RTMIN-1", "must be"), ("RTMIN+", "must be"), ("RTMIN+31", "must be"),
+            ("RTMIN+999", "must be"), ("RTMAX+1", "must be"), ("RTMAX-31", "must be"),
+            ("USR1 ", "must be")):
+        result = t.fails(125, "record", f"--signal={value}", "true")
+        t.contains(result.err, f"pprofdelta: --signal={value}: ", why, "try pprofdelta record --help")
+
+
+def test_record_fails_as_env_does(t):
+    """125 where record itself fails: whatever its line has, and COMMAND is not run."""
+    for args in ([], ["--what", "true"], ["-o", "", "true"], ["--interval=0", "true"],
+                 ["--interval=x", "true"], ["--rate=0", "true"], ["--threshold=many", "true"],
+                 ["--timeout=never", "true"], ["--timeout=1s", "true"]):
+        t.contains(t.fails(125, "record", *args).err, "try pprofdelta record --help")

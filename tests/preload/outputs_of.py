@@ -204,11 +204,39 @@ def test_modes(t):
 
 
 def test_what_cannot_be_run(t):
-    for command, word in ((["./missing"], "No such file"), (["/"], "cannot")):
-        ran = record(t, *command)
-        t.equal(ran.code, 1)
-        t.contains(ran.err, word)
-    t.equal(record(t, "sh", "-c", "exit 7").code, 7, "the command's status")
+    """The status is env's: 126 for what is there and cannot be run, 127 for what is not there."""
+    t.write("plain", b"")
+    os.mkdir(t.path("bin"))
+    t.write("bin/plain", b"#!/bin/sh\n")
+    script = t.write("script", b"#!/no/such/interpreter\n")
+    os.chmod(script, 0o755)
+    env = {**os.environ, "PATH": t.path("bin")}
+    for command, code, word in (("./missing", 127, "No such file"), ("missing", 127, "No such file"),
+                                ("", 127, "No such file"), ("./script", 127, "No such file"),
+                                ("/", 126, "Permission denied"), ("./plain", 126, "Permission denied"),
+                                ("plain", 126, "Permission denied")):
+        t.equal(plainly(t, "/usr/bin/env", command, env=env).code, code, f"env {command}")
+        ran = record(t, command, env=env)
+        t.equal(ran.code, code, command)
+        t.contains(ran.err, "cannot run: ", word)
+    for code in (0, 1, 7, 125, 126, 127, 200):
+        t.equal(record(t, "sh", "-c", f"exit {code}").code, code, "the command's status")
+
+
+def test_what_record_cannot_do(t):
+    t.write("file", b"")
+    os.mkdir(t.path("folder"))
+    for args, env in ((["-o", "file"], {}), (["-o", "no/such/folder"], {}),
+                      ([], {"PPROFDELTA_AGENT": "file"}), ([], {"PPROFDELTA_AGENT": "missing"}),
+                      ([], {"PPROFDELTA_AGENT": "folder"})):
+        t.fails(125, "record", *args, "true", env=env)
+    ran = t.fails(125, "record", "true", env={"PPROFDELTA_AGENT": "file"})
+    t.contains(ran.err, "file: is no shared object")
+    if os.path.exists("/dev/full"):
+        with open("/dev/full", "wb") as full:
+            done = subprocess.run([t.binary, "record", "--help"], stdout=full, check=False,
+                                  stderr=subprocess.PIPE)
+        t.equal(done.returncode, 125)
 
 
 def test_what_is_no_program(t):
@@ -216,7 +244,7 @@ def test_what_is_no_program(t):
     os.mkdir(t.path("folder"))
     os.mkfifo(t.path("pipe"), 0o755)
     for path in ("./folder", "./pipe", "/dev/null"):
-        ran = t.fails(1, "record", "-o", "out", path)
+        ran = t.fails(126, "record", "-o", "out", path)
         t.contains(ran.err, f"{path}: cannot run: Permission denied")
 
 
@@ -229,17 +257,19 @@ def test_wrong_variables(t):
                             f"value that cannot be used: {variable}"])
 
 
-def test_wrong_options(t):
-    for args in (["--interval=0", "true"], ["--interval=x", "true"], ["--rate=0", "true"],
-                 ["--signal=KILLER", "true"], ["--threshold=many", "true"], [],
-                 ["-o", "x", "--to=y", "true"], ["--what", "true"], ["-o", "", "true"]):
-        t.fails(2, "record", *args)
-    t.write("file", b"")
-    t.fails(1, "record", "-o", "file", "--", "true")
-    t.fails(1, "record", "-o", "no/such/folder", "--", "true")
-    ran = t.fails(1, "record", "true", env={"PPROFDELTA_AGENT": "file"})
-    t.contains(ran.err, "file: is no shared object")
-    t.contains(t.succeeds("record", "--help").text, "--interval")
+def test_signals_by_name_and_number(t):
+    """What the agent is told; it takes no other, also where the variable was set by hand."""
+    for name, number in (("USR1", signal.SIGUSR1), ("SIGUSR2", signal.SIGUSR2), ("usr2", 12),
+                         ("hup", signal.SIGHUP), ("ALRM", signal.SIGALRM), ("12", 12),
+                         ("RTMIN", signal.SIGRTMIN), ("RTMIN+3", signal.SIGRTMIN + 3),
+                         ("SIGRTMAX", signal.SIGRTMAX), ("RTMAX-2", signal.SIGRTMAX - 2),
+                         (str(int(signal.SIGRTMAX)), signal.SIGRTMAX), ("none", 0)):
+        ran = record(t, "sh", "-c", "echo $PPROFDELTA_RECORD_SIGNAL", options=[f"--signal={name}"])
+        t.equal((ran.out, ran.noise), (b"%d\n" % number, []), name)
+    for number in (9, 11, 15, 17, 32, 65):
+        ran = record(t, "env", f"PPROFDELTA_RECORD_SIGNAL={number}", "true")
+        t.equal(len(ran.noise), 1, f"signal {number}")
+        t.contains(ran.err, "value that cannot be used: PPROFDELTA_RECORD_SIGNAL")
 
 
 def test_arguments_are_the_commands_own(t):
