@@ -1,9 +1,13 @@
 /* Calls after which something would be lost: the end that runs no destructor, the program that
  * takes this one's place, and code that is unloaded while stacks still speak of it. Each does what
- * is to be done and then what was called. */
+ * is to be done and then what was called. Those that start a program leave the agent out of its
+ * environment where it cannot take it. */
+#include "agent/admission.h"
 #include "agent/agent.h"
+#include "agent/inherit.h"
 #include "agent/life.h"
 #include "agent/quiet.h"
+#include "agent/say.h"
 #include "agent/self.h"
 #include "agent/callers.h"
 #include "agent/symbols.h"
@@ -11,6 +15,9 @@
 
 #include <dlfcn.h>
 #include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,9 +52,21 @@ static void find_next(void *function, const char *name)
 
 /* ---- another program ------------------------------------------------------------------------- */
 
+/* Makes envp what the program may inherit (see inherit.h), in the frame of the function in which it
+ * stands. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
+#define INHERIT(program, envp)                                                                     \
+    do {                                                                                           \
+        size_t inherit_room = pd_inherit_room(program, envp);                                      \
+        if (inherit_room)                                                                          \
+            envp = pd_inherit_copy(envp, __builtin_alloca(inherit_room));                          \
+    } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
 PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
     bool is_kept = pd_agent_before_exec();
+    INHERIT(path, envp);
     int result = (int)syscall(SYS_execve, path, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -60,9 +79,13 @@ PUBLIC int execv(const char *path, char *const argv[])
 
 /* In the child of a fork or vfork nothing may be looked up that was not before: these are found
  * when the agent is loaded. */
+typedef int spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
+                  const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+
 static struct {
     int (*execvpe)(const char *, char *const[], char *const[]);
     int (*fexecve)(int, char *const[], char *const[]);
+    spawn *posix_spawn, *posix_spawnp;
     int (*dlclose)(void *);
 } next;
 
@@ -71,13 +94,24 @@ __attribute__((constructor)) static void find_all(void)
     int kept = errno;
     find_next(&next.execvpe, "execvpe");
     find_next(&next.fexecve, "fexecve");
+    find_next(&next.posix_spawn, "posix_spawn");
+    find_next(&next.posix_spawnp, "posix_spawnp");
     find_next(&next.dlclose, "dlclose");
+    pd_inherit_begin();
     errno = kept;
+}
+
+/* The program that execvp would run; a name that it does not find leads nowhere. */
+static const char *in_path(const char *file, char path[PATH_MAX])
+{
+    return pd_admission_find(file, getenv("PATH"), path) ? file : path;
 }
 
 PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
+    char path[PATH_MAX];
     bool is_kept = pd_agent_before_exec();
+    INHERIT(in_path(file, path), envp);
     int result = next.execvpe(file, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -88,13 +122,67 @@ PUBLIC int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
+/* The path of a descriptor, or of a name in the directory that it stands for. */
+static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX])
+{
+    if (*name == '/' || (fd == AT_FDCWD && *name))
+        return name;
+    pd_text text = {.len = 0};
+    pd_text_add(&text, "/proc/self/fd/");
+    pd_text_add_number(&text, fd < 0 ? 0 : (uint64_t)fd);
+    pd_text_add(&text, *name ? "/" : "");
+    size_t len = strlen(name);
+    if (text.len + len >= PATH_MAX)
+        return name;
+    memcpy(path, text.bytes, text.len);
+    memcpy(path + text.len, name, len + 1);
+    return path;
+}
+
 PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
+    char path[PATH_MAX];
     bool is_kept = pd_agent_before_exec();
+    INHERIT(under_descriptor(fd, "", path), envp);
     int result = next.fexecve(fd, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
 }
+
+/* Older C libraries do not declare it; the system call is as old as fexecve's own. */
+PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
+
+PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    char found[PATH_MAX];
+    bool is_kept = pd_agent_before_exec();
+    INHERIT(under_descriptor(dir, path, found), envp);
+    int result = (int)syscall(SYS_execveat, dir, path, argv, envp, flags);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+/* ---- another process with another program ---------------------------------------------------- */
+
+/* The C library's posix_spawn, system and popen have ways of their own to exec. system and popen run
+ * the shell, which can take the agent wherever a program can, and what the shell runs is seen. */
+
+PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    INHERIT(path, envp);
+    return next.posix_spawn(pid, path, actions, attributes, argv, envp);
+}
+
+PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    INHERIT(in_path(file, path), envp);
+    return next.posix_spawnp(pid, file, actions, attributes, argv, envp);
+}
+
+/* ---- the arguments of execl ------------------------------------------------------------------ */
 
 /* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack,
  * since nothing may be allocated here. */

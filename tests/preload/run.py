@@ -16,6 +16,7 @@ import harness  # noqa: E402
 import outputs_of  # noqa: E402
 import own_targets  # noqa: E402
 import programs  # noqa: E402
+import starting  # noqa: E402
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
@@ -24,5 +25,5 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [own_targets, outputs_of, programs],
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [own_targets, starting, outputs_of, programs],
                                *sys.argv[3:]))

@@ -1,0 +1,10 @@
+/* Prints what LD_PRELOAD is in a program that another one started. */
+#include <stdio.h>
+#include <stdlib.h>
+
+int main(void)
+{
+    const char *preload = getenv("LD_PRELOAD");
+    printf("%s\n", preload ? preload : "not set");
+    return 0;
+}
