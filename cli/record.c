@@ -321,6 +321,8 @@ static int set_environment(const record_options *options, const char *agent)
             set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0, (uint64_t)options->signal);
     if (!code)
         code = set("PPROFDELTA_RECORD_SNAPSHOT", options->snapshot ? "1" : NULL);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_PID", true, (uint64_t)getpid());
     return code ? code : set_preload(agent);
 }
 

@@ -22,7 +22,6 @@ typedef struct pd_agent {
     _Atomic(pprofdelta_heap *) heap; /* NULL: the agent is not there, or has stepped aside */
     pd_settings settings;
     _Atomic pid_t pid;        /* the process that this state speaks of */
-    bool is_fork;             /* it came by fork: it writes only when something happened in it */
     _Atomic uint64_t samples; /* since the process began */
     _Atomic uint64_t next_number; /* of the next file */
 } pd_agent;

@@ -80,7 +80,6 @@ static void after_fork_in_child(void)
     }
     pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
     atomic_store(&pd_the_agent.pid, getpid());
-    pd_the_agent.is_fork = true;
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
     pd_thread_forget();
@@ -115,9 +114,11 @@ static void end_once(void)
 void pd_agent_end(void)
 {
     /* A process that was made behind the C library's back, and between vfork and exec, has nothing
-     * to tell; a child of fork only where it did anything. */
-    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
-        (pd_the_agent.is_fork && !atomic_load(&pd_the_agent.samples)) || !pd_self_enter())
+     * to tell. Any other writes only if it took a sample, but for the one that record became. */
+    pid_t pid = getpid();
+    if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
+        (!atomic_load(&pd_the_agent.samples) && pid != pd_the_agent.settings.command_pid) ||
+        !pd_self_enter())
         return;
     int kept = errno;
     pd_quiet quiet;

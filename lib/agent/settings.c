@@ -78,7 +78,7 @@ static bool read_dir(pd_settings *settings)
 
 const char *pd_settings_read(pd_settings *settings)
 {
-    uint64_t signal_number = SIGUSR2, snapshot = 0;
+    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0;
     *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
     if (!number("PPROFDELTA_RECORD_INTERVAL", nanos_per_second, nanos_per_second / 1000,
                 INT64_MAX / 2, &settings->interval_nanos))
@@ -92,7 +92,10 @@ const char *pd_settings_read(pd_settings *settings)
         return "PPROFDELTA_RECORD_SIGNAL";
     if (!number("PPROFDELTA_RECORD_SNAPSHOT", 1, 0, 1, &snapshot))
         return "PPROFDELTA_RECORD_SNAPSHOT";
+    if (!number("PPROFDELTA_RECORD_PID", 1, 0, INT_MAX, &pid))
+        return "PPROFDELTA_RECORD_PID";
     settings->signal = (int)signal_number;
+    settings->command_pid = (pid_t)pid;
     settings->snapshot = snapshot != 0;
     const char *command = getenv("PPROFDELTA_RECORD_COMMAND");
     if (command && *command) {

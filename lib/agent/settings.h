@@ -9,12 +9,14 @@
  *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values as they stand
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for one now (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use from which on the largest sites are written
+ *     PPROFDELTA_RECORD_PID        the process that writes a profile at its end in any case: COMMAND
  */
 #ifndef PD_AGENT_SETTINGS_H
 #define PD_AGENT_SETTINGS_H
 
 #include <stdbool.h>
 #include <stdint.h>
+#include <sys/types.h>
 
 enum { PD_PATH_MAX = 1024 };
 
@@ -25,6 +27,7 @@ typedef struct pd_settings {
     uint64_t rate;           /* at least 1 */
     uint64_t threshold;      /* 0: none */
     int signal;              /* 0: none */
+    pid_t command_pid;       /* of the process that record became; 0: not known */
     bool snapshot;
 } pd_settings;
 

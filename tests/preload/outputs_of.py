@@ -35,6 +35,40 @@ def test_at_exit_alone(t):
     t.equal(len(only(t, checked(t, t.path("out")))), 1)
 
 
+def test_a_process_without_a_sample_leaves_nothing(t):
+    """But for COMMAND itself, whichever program it has become: it shows that recording worked."""
+    several = "true; (true); cat /dev/null; sh -c 'true; true' | cat; "
+    for script, programs in (("true", 1), (several + "exec true", 1), (several + "(true) & wait", 1)):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        quiet(t, record(t, "bash", "-c", script, options=["--rate=1T"]))
+        profiles = only(t, checked(t, t.path("out")))
+        t.equal([p.samples for p in profiles], [[]] * programs, script)
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    quiet(t, record(t, "bash", "-c", several + "exec true", options=["--rate=1T", "--to=cat >>got"]))
+    t.check(os.path.getsize(t.path("got")) > 0, "the command got nothing")
+
+
+def test_a_process_with_a_sample_leaves_it(t):
+    """Also where it is neither COMMAND nor lives for long."""
+    quiet(t, record(t, "sh", "-c", "\"$0\" execve /bin/true; :", target(t, "starts"),
+                    options=["--rate=1"]))
+    t.equal(len(checked(t, t.path("out"))), 2, "processes")
+
+
+def test_by_hand_no_process_is_the_command(t):
+    variables = dict(line.split("=", 1) for line in record(t, "env").out.decode().splitlines()
+                     if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
+    shutil.rmtree(t.path("out"))
+    os.mkdir(t.path("out"))
+    for rate, files in (("1099511627776", 0), ("1", 1)):
+        ran = plainly(t, target(t, "starts"), "execve", "/bin/true",
+                      env={**os.environ, **variables, "PPROFDELTA_RECORD_RATE": rate})
+        t.equal((ran.code, ran.err), (0, ""))
+        t.equal(counted(t), files, f"files at a rate of {rate}")
+    ran = record(t, "env", "PPROFDELTA_RECORD_PID=x", "true")
+    t.contains(ran.err, "value that cannot be used: PPROFDELTA_RECORD_PID")
+
+
 def test_on_a_signal(t):
     for options, number in (([], signal.SIGUSR2), (["--signal=USR1"], signal.SIGUSR1),
                             (["--signal=RTMIN+3"], signal.SIGRTMIN + 3)):

@@ -70,7 +70,7 @@ def test_python(t):
     quiet(t, same(t, "/usr/bin/python3", "-c", code, options=["--interval=100ms", "--rate=32k"],
                   code=5))
     found = checked(t, t.path("out"))
-    t.check(len(found) >= 3, f"{len(found)} processes: Python, its child and echo")
+    t.check(len(found) >= 2, f"{len(found)} processes: Python and its child at least")
     opened(t, largest(found)[0].path, index="alloc_space")
 
 
