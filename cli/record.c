@@ -11,6 +11,7 @@
 #include "target.h"
 
 #include "agent/asking.h"
+#include "agent/settings.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -32,7 +33,10 @@ static const char help[] =
     "\n"
     "  -o, --output DIR       where profiles go; made if need be (default: here)\n"
     "      --to=COMMAND       hand each profile to this shell command on its stdin;\n"
-    "                         it has arrived when the command exits with 0\n"
+    "                         it has arrived when the command exits with 0; -o is\n"
+    "                         then for what it does not take at the end\n"
+    "      --timeout=TIME     end the command of --to after so long; as long as the\n"
+    "                         interval (the default), but between 5s and 60s\n"
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples, 512k (the default)\n"
     "      --snapshot         in-use values as they stand, not what changed\n"
@@ -44,11 +48,20 @@ static const char help[] =
     "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
     "recorded, 127 COMMAND is not found\n";
 
-enum { OPT_TO = CLI_LONG, OPT_INTERVAL, OPT_RATE, OPT_SNAPSHOT, OPT_SIGNAL, OPT_THRESHOLD };
+enum {
+    OPT_TO = CLI_LONG,
+    OPT_TIMEOUT,
+    OPT_INTERVAL,
+    OPT_RATE,
+    OPT_SNAPSHOT,
+    OPT_SIGNAL,
+    OPT_THRESHOLD
+};
 
 static const struct option table[] = {
     {"output", required_argument, NULL, 'o'},
     {"to", required_argument, NULL, OPT_TO},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"rate", required_argument, NULL, OPT_RATE},
     {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
@@ -62,6 +75,7 @@ typedef struct record_options {
     const char *dir;          /* NULL: not given */
     const char *to;           /* NULL: into files */
     uint64_t interval_millis; /* 0: not given, as are the others */
+    uint64_t timeout_millis;
     unsigned long long rate, threshold;
     int signal; /* -1: not given; 0: none */
     bool snapshot, help;
@@ -175,6 +189,11 @@ static int apply(record_options *options, int option, const char *value)
         return read_duration(value, &options->interval_millis)
                    ? CLI_DONE
                    : cli_bad_value("--interval", value, "a time like 60s, 500ms, 5m or 1h");
+    case OPT_TIMEOUT:
+        return read_duration(value, &options->timeout_millis) &&
+                       options->timeout_millis <= PD_TIMEOUT_MAX * UINT64_C(1000)
+                   ? CLI_DONE
+                   : cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
     case OPT_RATE:
         return cli_size_parse(value, &options->rate) && options->rate <= INT64_MAX / 64
                    ? CLI_DONE
@@ -211,8 +230,8 @@ static int parse(record_options *options, int argc, char **argv)
     }
     if (options->help)
         return CLI_DONE;
-    if (options->dir && options->to)
-        return cli_usage("--output and --to: profiles go to one of them");
+    if (options->timeout_millis && !options->to)
+        return cli_usage("--timeout is for the command of --to, which is missing");
     return options->command
                ? CLI_DONE
                : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
@@ -300,18 +319,32 @@ static int set_preload(const char *agent)
     return code;
 }
 
+/* In seconds. */
+static int set_duration(const char *name, uint64_t millis)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
+    return set(name, millis ? text : NULL);
+}
+
+static int set_dir(const record_options *options)
+{
+    char path[PATH_MAX];
+    if (options->to && !options->dir)
+        return set("PPROFDELTA_RECORD_DIR", NULL);
+    int code = make_dir(options->dir ? options->dir : ".", path);
+    return code ? code : set("PPROFDELTA_RECORD_DIR", path);
+}
+
 static int set_environment(const record_options *options, const char *agent)
 {
-    char dir[PATH_MAX], interval[32];
-    int code = options->to ? CLI_DONE : make_dir(options->dir ? options->dir : ".", dir);
-    snprintf(interval, sizeof interval, "%" PRIu64 ".%03" PRIu64, options->interval_millis / 1000,
-             options->interval_millis % 1000);
-    if (!code)
-        code = set("PPROFDELTA_RECORD_DIR", options->to ? NULL : dir);
+    int code = set_dir(options);
     if (!code)
         code = set("PPROFDELTA_RECORD_COMMAND", options->to);
     if (!code)
-        code = set("PPROFDELTA_RECORD_INTERVAL", options->interval_millis ? interval : NULL);
+        code = set_duration("PPROFDELTA_RECORD_TIMEOUT", options->timeout_millis);
+    if (!code)
+        code = set_duration("PPROFDELTA_RECORD_INTERVAL", options->interval_millis);
     if (!code)
         code = set_number("PPROFDELTA_RECORD_RATE", options->rate, options->rate);
     if (!code)

@@ -96,18 +96,47 @@ static void after_fork_in_child(void)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-enum { PATIENCE = 10000 }; /* milliseconds */
+static void say_waiting(void)
+{
+    pd_text text = {.len = 0};
+    pd_text_add(&text,
+                "the program has ended; waiting for the command that takes its profiles, for ");
+    pd_text_add_number(&text, pd_the_agent.settings.timeout);
+    pd_text_add(&text, " s at most");
+    pd_say(PD_TOPIC_WAITING, &text);
+}
 
-/* Who comes second would cut off the first, and waits. */
+/* Ends the agent's thread, which may be about to send off a window, for as long as that may take. */
+static bool stop_thread(void)
+{
+    enum { UNNOTICED_MILLIS = 1000 };
+    if (pd_the_agent.settings.command) {
+        if (pd_thread_stop(UNNOTICED_MILLIS))
+            return true;
+        say_waiting();
+    }
+    return pd_thread_stop(pd_window_patience());
+}
+
+static void say_lost(void)
+{
+    pd_text text = {.len = 0};
+    pd_text_add(&text, "the last profile is lost: the one before is still on its way");
+    pd_say(PD_TOPIC_LAST, &text);
+}
+
+/* Who comes second would cut off the first, and waits for both windows that this may send off. */
 static void end_once(void)
 {
     int is_alive = ALIVE;
     if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
-        pd_await_change(&stage, ENDING, PATIENCE);
+        pd_await_change(&stage, ENDING, 2 * pd_window_patience() + 1000);
         return;
     }
-    if (pd_thread_stop(PATIENCE) && pd_window_export(PATIENCE))
+    if (stop_thread() && pd_window_export_last())
         pd_window_release();
+    else
+        say_lost();
     atomic_store(&stage, ENDED);
 }
 
@@ -138,7 +167,9 @@ bool pd_agent_before_exec(void)
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
-    bool is_kept = pd_window_export(PATIENCE);
+    bool is_kept = pd_window_export_last();
+    if (!is_kept)
+        say_lost();
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();

@@ -76,9 +76,19 @@ static bool read_dir(pd_settings *settings)
     return true;
 }
 
+/* The command has as long as the next window takes, within reason, unless somebody said how long. */
+static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
+{
+    enum { LEAST = 5, MOST = 60 };
+    if (given_nanos)
+        return (unsigned)((given_nanos + nanos_per_second - 1) / nanos_per_second);
+    uint64_t seconds = interval_nanos / nanos_per_second;
+    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : (unsigned)seconds;
+}
+
 const char *pd_settings_read(pd_settings *settings)
 {
-    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0;
+    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0, timeout = 0;
     *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
     if (!number("PPROFDELTA_RECORD_INTERVAL", nanos_per_second, nanos_per_second / 1000,
                 INT64_MAX / 2, &settings->interval_nanos))
@@ -94,13 +104,21 @@ const char *pd_settings_read(pd_settings *settings)
         return "PPROFDELTA_RECORD_SNAPSHOT";
     if (!number("PPROFDELTA_RECORD_PID", 1, 0, INT_MAX, &pid))
         return "PPROFDELTA_RECORD_PID";
+    if (!number("PPROFDELTA_RECORD_TIMEOUT", nanos_per_second, 0, PD_TIMEOUT_MAX * nanos_per_second,
+                &timeout))
+        return "PPROFDELTA_RECORD_TIMEOUT";
+    settings->timeout = timeout_of(timeout, settings->interval_nanos);
     settings->signal = (int)signal_number;
     settings->command_pid = (pid_t)pid;
     settings->snapshot = snapshot != 0;
     const char *command = getenv("PPROFDELTA_RECORD_COMMAND");
     if (command && *command) {
         settings->command = keep(command);
-        return settings->command ? NULL : "PPROFDELTA_RECORD_COMMAND";
+        if (!settings->command)
+            return "PPROFDELTA_RECORD_COMMAND";
+        const char *dir = getenv("PPROFDELTA_RECORD_DIR");
+        if (!dir || !*dir)
+            return NULL;
     }
     return read_dir(settings) ? NULL : "PPROFDELTA_RECORD_DIR";
 }

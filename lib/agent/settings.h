@@ -3,7 +3,10 @@
  * agent's own, since the program may change its environment.
  *
  *     PPROFDELTA_RECORD_DIR        where profiles go (default: the directory at the start)
- *     PPROFDELTA_RECORD_COMMAND    hand them to this shell command instead
+ *     PPROFDELTA_RECORD_COMMAND    hand them to this shell command instead; what it does not take at
+ *                                  the end goes to PPROFDELTA_RECORD_DIR, if that is set
+ *     PPROFDELTA_RECORD_TIMEOUT    seconds that the command may take (as long as the interval, but at
+ *                                  least 5 and at most 60)
  *     PPROFDELTA_RECORD_INTERVAL   seconds between two, with a fraction (60)
  *     PPROFDELTA_RECORD_RATE       bytes between two samples (524288)
  *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values as they stand
@@ -18,11 +21,12 @@
 #include <stdint.h>
 #include <sys/types.h>
 
-enum { PD_PATH_MAX = 1024 };
+enum { PD_PATH_MAX = 1024, PD_TIMEOUT_MAX = 86400 };
 
 typedef struct pd_settings {
-    char dir[PD_PATH_MAX];   /* absolute, no slash at its end; empty where command counts */
+    char dir[PD_PATH_MAX];   /* absolute, no slash at its end; empty: none, only with command */
     const char *command;     /* NULL: none */
+    unsigned timeout;        /* seconds that command may take, at least 1 */
     uint64_t interval_nanos; /* at least a millisecond */
     uint64_t rate;           /* at least 1 */
     uint64_t threshold;      /* 0: none */

@@ -29,48 +29,86 @@ static void add_failure(pd_text *text, pd_handed handed, int detail)
     }
 }
 
-/* The command has as long as the next window takes, within reason. */
-static unsigned patience(void)
+unsigned pd_window_patience(void)
 {
-    enum { LEAST = 5, MOST = 60 };
-    uint64_t seconds = pd_the_agent.settings.interval_nanos / 1000000000;
-    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : (unsigned)seconds;
+    enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
+    return pd_the_agent.settings.command ? pd_the_agent.settings.timeout * 1000 + SLACK_MILLIS
+                                         : FILE_MILLIS;
 }
 
-static int to_command(const void *data, size_t len, pd_text *why)
-{
-    int detail = 0;
-    pd_handed handed = pd_hand_over(pd_the_agent.settings.command, data, len, patience(), &detail);
-    if (handed == PD_HANDED)
-        return 0;
-    pd_text_add(why, "the command did not take a profile (it will get it with the next one): ");
-    add_failure(why, handed, detail);
-    return -1;
-}
+/* A batch that is sent off, and what is to be said of it. */
+typedef struct delivery {
+    bool is_last;
+    pd_text why;
+} delivery;
 
-static int to_file(const void *data, size_t len, pd_text *why)
+/* Returns 0 or an errno value. where (may be NULL) becomes the path. */
+static int write_file(const void *data, size_t len, pd_text *where)
 {
     const char *dir = pd_the_agent.settings.dir;
     pid_t pid = getpid();
     pd_spool_file file;
-    int error = pd_spool_create(&file, dir, pid) < 0 ? errno : 0;
-    if (!error) {
-        error = pd_spool_write(file.fd, data, len);
-        if (error) {
-            pd_spool_discard(&file);
-        } else {
-            uint64_t number = atomic_load(&pd_the_agent.next_number);
-            error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, NULL);
-            if (!error)
-                atomic_store(&pd_the_agent.next_number, number + 1);
-        }
+    if (pd_spool_create(&file, dir, pid) < 0)
+        return errno;
+    int error = pd_spool_write(file.fd, data, len);
+    if (error) {
+        pd_spool_discard(&file);
+        return error;
     }
+    uint64_t number = atomic_load(&pd_the_agent.next_number);
+    error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, where);
+    if (!error)
+        atomic_store(&pd_the_agent.next_number, number + 1);
+    return error;
+}
+
+static int to_file(const void *data, size_t len, delivery *d)
+{
+    int error = write_file(data, len, NULL);
     if (!error)
         return 0;
-    pd_text_add(why, dir);
-    pd_text_add(why, ": cannot write a profile (the next one will have its events): ");
-    pd_text_add_error(why, error);
+    pd_text_add(&d->why, pd_the_agent.settings.dir);
+    pd_text_add(&d->why, d->is_last
+                             ? ": cannot write the last profile, which is lost: "
+                             : ": cannot write a profile (the next one will have its events): ");
+    pd_text_add_error(&d->why, error);
     return -1;
+}
+
+/* The last profile, which the command did not take. */
+static int to_directory(const void *data, size_t len, delivery *d)
+{
+    pd_text where = {.len = 0};
+    if (!*pd_the_agent.settings.dir) {
+        pd_text_add(&d->why, "; it is lost");
+        return -1;
+    }
+    int error = write_file(data, len, &where);
+    if (error) {
+        pd_text_add(&d->why, "; it is lost, since it cannot be written to ");
+        pd_text_add(&d->why, pd_the_agent.settings.dir);
+        pd_text_add(&d->why, ": ");
+        pd_text_add_error(&d->why, error);
+        return -1;
+    }
+    pd_text_add(&d->why, "; it is in ");
+    pd_text_add(&d->why, where.bytes);
+    return 0;
+}
+
+static int to_command(const void *data, size_t len, delivery *d)
+{
+    int detail = 0;
+    const pd_settings *settings = &pd_the_agent.settings;
+    pd_handed handed = pd_hand_over(settings->command, data, len, settings->timeout, &detail);
+    if (handed == PD_HANDED)
+        return 0;
+    pd_text_add(&d->why, d->is_last
+                             ? "the command did not take the last profile: "
+                             : "the command did not take a profile (it will get it with the next "
+                               "one): ");
+    add_failure(&d->why, handed, detail);
+    return d->is_last ? to_directory(data, len, d) : -1;
 }
 
 static int deliver(void *cookie, const void *data, size_t len)
@@ -79,11 +117,11 @@ static int deliver(void *cookie, const void *data, size_t len)
                                          : to_file(data, len, cookie);
 }
 
-static void send_batch(pprofdelta_heap *heap)
+static void send_batch(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
-    pd_text why = {.len = 0};
-    const pprofdelta_sink sink = {deliver, &why};
+    delivery d = {.is_last = is_last};
+    const pprofdelta_sink sink = {deliver, &d};
     const pprofdelta_heap_inuse inuse =
         pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
@@ -93,17 +131,19 @@ static void send_batch(pprofdelta_heap *heap)
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_acknowledge(heap);
         pd_top_again();
-        return;
+    } else {
+        pprofdelta_heap_give_back(heap);
+        if (!d.why.len) {
+            pd_text_add(&d.why, is_last ? "the last profile could not be put together and is lost: "
+                                        : "a profile could not be put together: ");
+            pd_text_add(&d.why, err.text);
+        }
     }
-    pprofdelta_heap_give_back(heap);
-    if (!why.len) {
-        pd_text_add(&why, "a profile could not be put together: ");
-        pd_text_add(&why, err.text);
-    }
-    pd_say(PD_TOPIC_OUTPUT, &why);
+    if (d.why.len)
+        pd_say(is_last ? PD_TOPIC_LAST : PD_TOPIC_OUTPUT, &d.why);
 }
 
-bool pd_window_export(unsigned milliseconds)
+static bool export_window(unsigned milliseconds, bool is_last)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!heap)
@@ -111,8 +151,18 @@ bool pd_window_export(unsigned milliseconds)
     while (atomic_exchange(&is_busy, 1))
         if (!pd_await_change(&is_busy, 1, milliseconds))
             return false;
-    send_batch(heap);
+    send_batch(heap, is_last);
     return true;
+}
+
+bool pd_window_export(unsigned milliseconds)
+{
+    return export_window(milliseconds, false);
+}
+
+bool pd_window_export_last(void)
+{
+    return export_window(pd_window_patience(), true);
 }
 
 void pd_window_release(void)

@@ -10,6 +10,14 @@
 bool pd_window_export(unsigned milliseconds);
 void pd_window_release(void);
 
+/* The same for a window after which there may be no other: waits for another thread for as long as
+ * that may take. What the command does not take goes to a file, if there is a directory for it; what
+ * is lost is said. */
+bool pd_window_export_last(void);
+
+/* Milliseconds that sending off one window may take. */
+unsigned pd_window_patience(void);
+
 /* In the child of a fork: nobody is at it. */
 void pd_window_forget(void);
 

@@ -6,6 +6,7 @@ import shutil
 import signal
 import stat
 import subprocess
+import time
 
 import recorded
 from agents import (checked, counted, only, plainly, quiet, record, start, stop, target, until)
@@ -161,14 +162,85 @@ def test_a_command_that_fails_gets_it_again(t):
     t.equal(sums, 4 * 500 * 4000)
 
 
+HOLD = """
+import os, sys, time
+kept = [bytes(50000) for _ in range(20)]
+while not os.path.exists("begun"):
+    kept.append(bytes(50000))
+    time.sleep(0.01)
+def leak_at_last():
+    return [bytes(50000) for _ in range(100)]
+kept.append(leak_at_last())
+print("done", flush=True)
+"""
+
+
+def test_the_end_waits_for_the_command(t):
+    """A command that is slower than any patience of the agent's own, but within its limit, gets the
+    last window, too."""
+    os.mkdir(t.path("got"))
+    slow = ("[ -e begun ] || { touch begun; while ! [ -e go ]; do sleep 0.1; done; }; "
+            "cat >got/heap.$$.$(printf %06d $(ls got | wc -l)).pb.gz")
+    process = subprocess.Popen([t.binary, "record", "--interval=50ms", "--rate=1", "--timeout=1h",
+                                f"--to={slow}",
+                                "--", "/usr/bin/python3", "-c", HOLD], cwd=t.dir,
+                               stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                               stderr=subprocess.PIPE)
+    t.equal(process.stdout.readline(), b"done\n")
+    time.sleep(12)  # the agent gave up after 10
+    t.check(process.poll() is None, "the program did not wait")
+    t.write("go", b"")
+    _, err = process.communicate(timeout=60)
+    t.equal(process.returncode, 0)
+    t.equal(err.decode().splitlines(), ["pprofdelta: the program has ended; waiting for the command that "
+                                        "takes its profiles, for 3600 s at most"])
+    got = sorted((p for ps in recorded.profiles(t.path("got")).values() for p in ps),
+                 key=lambda p: p.sequence)
+    t.equal([p.sequence for p in got], [1, 2])
+    t.check(got[1].total(recorded.ALLOC_BYTES) >= 5e6, "what came last is missing")
+
+
+def test_what_the_command_does_not_take_at_the_end(t):
+    """It is said, also where an earlier refusal was, and with -o it goes to a file."""
+    program = python(20)
+    for timeout, command, why in (("1h", "cat >/dev/null; exit 9", "it ended with status 9"),
+                                  ("1s", "exec sleep 600", "it took longer than 1 s")):
+        options = [f"--to={command}", f"--timeout={timeout}", "--interval=100ms", "--rate=4k"]
+        ran = record(t, *program, options=options)
+        t.equal((ran.code, ran.out), (0, b"20\n"))
+        t.equal([line for line in ran.noise if "last profile" in line],
+                [f"pprofdelta: the command did not take the last profile: {why}; it is lost"])
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, *program, options=[*options, "-o", t.path("out")])
+        profiles = only(t, checked(t, t.path("out")))
+        t.equal(len(profiles), 1, "files")
+        t.equal([line for line in ran.noise if "last profile" in line],
+                [f"pprofdelta: the command did not take the last profile: {why}; it is in "
+                 f"{profiles[0].path}"])
+        t.equal(profiles[0].sequence, 1, "all that happened, since nothing was taken before")
+        t.check(profiles[0].total(recorded.ALLOC_BYTES) > 15e6, "allocations are missing")
+    os.chmod(t.path("out"), 0o500)
+    if os.geteuid() != 0:
+        ran = record(t, *program, options=["--to=exit 9", "-o", t.path("out")])
+        t.equal(ran.code, 125)
+
+
+def test_with_a_folder_the_command_gets_all_the_same(t):
+    quiet(t, record(t, *python(5), options=["--to=cat >got", "-o", t.path("out")]))
+    t.check(os.path.getsize(t.path("got")) > 0, "the command got nothing")
+    t.equal(os.listdir(t.path("out")), [], "files")
+
+
 def test_the_folder_vanishes(t):
     process = start(t, *python(150), options=["--interval=50ms"])
     t.check(until(lambda: counted(t) >= 2), "nothing was written")
     os.rename(t.path("out"), t.path("gone"))
     out, err = process.communicate(timeout=60)
     t.equal((process.returncode, out), (0, b"150\n"))
-    t.equal(err.decode().count("pprofdelta: "), 1, "messages")
-    t.contains(err.decode(), "no such file or directory")
+    said = err.decode().splitlines()
+    t.equal(len(said), 2, f"messages {said}")
+    t.contains(said[0], "the next one will have its events", "no such file or directory")
+    t.contains(said[1], "the last profile, which is lost", "no such file or directory")
 
 
 def test_the_folder_comes_back(t):
@@ -188,8 +260,9 @@ def test_files_may_not_grow(t):
         resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))
     ran = record(t, *python(40), options=["--interval=50ms"], preexec_fn=limit)
     t.equal((ran.code, ran.out), (0, b"40\n"))
-    t.equal(len(ran.noise), 1, f"messages {ran.noise}")
-    t.contains(ran.err, "file too large")
+    t.equal(len(ran.noise), 2, f"messages {ran.noise}")
+    t.contains(ran.noise[0], "the next one will have its events", "file too large")
+    t.contains(ran.noise[1], "the last profile, which is lost", "file too large")
     t.equal(os.listdir(t.path("out")), [], "what is left")
 
 
