@@ -1,6 +1,7 @@
 /* The agent's one state, and the order of its life.
  *
- *     allocations   interpose.c, interpose_cxx.c: the names that the program calls
+ *     allocations   interpose.c, interpose_cxx.c, interpose_extra.c: the names that the program
+ *                   calls
  *                   sample.c: the seldom way, where an allocation is looked at
  *     exports       window.c: a batch on its way; thread.c: when
  *     life          life.c: begin, fork, exec and the end
@@ -21,8 +22,8 @@
 typedef struct pd_agent {
     _Atomic(pprofdelta_heap *) heap; /* NULL: the agent is not there, or has stepped aside */
     pd_settings settings;
-    _Atomic pid_t pid;        /* the process that this state speaks of */
-    _Atomic uint64_t samples; /* since the process began */
+    _Atomic pid_t pid;            /* the process that this state speaks of */
+    _Atomic uint64_t samples;     /* since the process began */
     _Atomic uint64_t next_number; /* of the next file */
 } pd_agent;
 

@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/await.h"
 #include "agent/handover.h"
+#include "agent/interpose_extra.h"
 #include "agent/loader.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
@@ -288,6 +289,7 @@ static void begin_tracking(void)
     atomic_store(&pd_the_agent.next_number, 1);
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     at_quick_exit(pd_agent_end);
+    pd_extra_begin();
     install_signal(pd_the_agent.settings.signal);
     atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
 }

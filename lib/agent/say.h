@@ -30,13 +30,14 @@ void pd_say_begin(void);
 
 /* Bits of what was said already: each is said once in a process. */
 typedef enum pd_topic {
-    PD_TOPIC_ASIDE = 1u << 0,  /* the agent cannot work here */
-    PD_TOPIC_OUTPUT = 1u << 1, /* a window could not be written */
-    PD_TOPIC_MEMORY = 1u << 2, /* the program ran out of memory */
-    PD_TOPIC_THREAD = 1u << 3, /* the thread could not be started */
-    PD_TOPIC_LIMIT = 1u << 4,  /* the threshold was passed */
-    PD_TOPIC_LAST = 1u << 5,   /* the last window did not go where it should */
-    PD_TOPIC_WAITING = 1u << 6 /* the end waits for the command */
+    PD_TOPIC_ASIDE = 1u << 0,   /* the agent cannot work here */
+    PD_TOPIC_OUTPUT = 1u << 1,  /* a window could not be written */
+    PD_TOPIC_MEMORY = 1u << 2,  /* the program ran out of memory */
+    PD_TOPIC_THREAD = 1u << 3,  /* the thread could not be started */
+    PD_TOPIC_LIMIT = 1u << 4,   /* the threshold was passed */
+    PD_TOPIC_LAST = 1u << 5,    /* the last window did not go where it should */
+    PD_TOPIC_WAITING = 1u << 6, /* the end waits for the command */
+    PD_TOPIC_EXTRA = 1u << 7    /* an allocator's own functions go past the agent */
 } pd_topic;
 
 /* This thread has descriptors of its own, without the program's stderr: reach it through /proc. */

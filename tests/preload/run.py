@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli")]
 sys.dont_write_bytecode = True
 
+import allocators  # noqa: E402
 import harness  # noqa: E402
 import outputs_of  # noqa: E402
 import own_targets  # noqa: E402
@@ -25,5 +26,5 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [own_targets, starting, outputs_of, programs],
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [own_targets, allocators, starting, outputs_of, programs],
                                *sys.argv[3:]))
