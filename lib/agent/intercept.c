@@ -17,6 +17,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <sched.h>
 #include <spawn.h>
 #include <stdarg.h>
 #include <stdlib.h>
@@ -232,6 +233,30 @@ PUBLIC int execle(const char *path, const char *arg, ...)
     char *const *environment = va_arg(arguments, char *const *);
     va_end(arguments);
     return execve(path, vector, environment);
+}
+
+/* ---- another namespace ----------------------------------------------------------------------- */
+
+/* A user namespace is made or entered only by a process with one thread, and that is the program's
+ * own. */
+
+PUBLIC int unshare(int flags)
+{
+    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    bool is_paused = (flags & alone) && pd_agent_pause();
+    int result = (int)syscall(SYS_unshare, flags);
+    if (is_paused)
+        pd_agent_resume();
+    return result;
+}
+
+PUBLIC int setns(int fd, int type)
+{
+    bool is_paused = pd_agent_pause();
+    int result = (int)syscall(SYS_setns, fd, type);
+    if (is_paused)
+        pd_agent_resume();
+    return result;
 }
 
 /* ---- unloading ------------------------------------------------------------------------------- */

@@ -183,6 +183,30 @@ void pd_agent_exec_failed(bool was_kept)
         pd_window_release();
 }
 
+/* ---- one thread alone ------------------------------------------------------------------------ */
+
+bool pd_agent_pause(void)
+{
+    int kept = errno;
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        atomic_load(&stage) != ALIVE || !pd_self_enter())
+        return false;
+    bool is_paused = pd_thread_pause(pd_window_patience());
+    pd_self_leave();
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_resume(void)
+{
+    int kept = errno;
+    if (!pd_self_enter())
+        return;
+    pd_thread_resume();
+    pd_self_leave();
+    errno = kept;
+}
+
 __attribute__((destructor)) static void at_exit(void)
 {
     pd_agent_end();

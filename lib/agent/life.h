@@ -19,4 +19,9 @@ void pd_agent_end(void);
 bool pd_agent_before_exec(void);
 void pd_agent_exec_failed(bool was_kept);
 
+/* Before and after a system call that wants the process to have one thread: the agent's is not
+ * there meanwhile. pause says whether resume is to be called. */
+bool pd_agent_pause(void);
+void pd_agent_resume(void);
+
 #endif

@@ -22,6 +22,7 @@ typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
 
 static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
+static _Atomic pid_t kernel_id; /* of the thread that is or was running */
 
 static const uint64_t nanos_per_second = 1000000000;
 
@@ -76,6 +77,7 @@ static void *run(void *unused)
     enum { OWN_TABLE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
     const uint64_t interval = pd_the_agent.settings.interval_nanos;
     pd_this_thread.is_inside = true;
+    atomic_store(&kernel_id, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
     if (syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0)
@@ -178,6 +180,35 @@ bool pd_thread_stop(unsigned milliseconds)
         futex_wait(&state, RUNNING, deadline - now);
     }
     return true;
+}
+
+/* A thread that has said its last word is there for a moment more. */
+static void await_kernel(uint64_t deadline)
+{
+    const struct timespec pause = {.tv_nsec = 100000};
+    while (syscall(SYS_tgkill, getpid(), atomic_load(&kernel_id), 0) == 0 && clock_now() < deadline)
+        nanosleep(&pause, NULL);
+}
+
+bool pd_thread_pause(unsigned milliseconds)
+{
+    uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);
+    if (atomic_load(&state) != RUNNING)
+        return false;
+    pd_thread_stop(milliseconds);
+    if (atomic_load(&state) != STOPPED) {
+        atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_STOP);
+        return false;
+    }
+    await_kernel(deadline);
+    return true;
+}
+
+void pd_thread_resume(void)
+{
+    uint32_t stopped = STOPPED;
+    if (atomic_compare_exchange_strong(&state, &stopped, NONE))
+        start();
 }
 
 void pd_thread_forget(void)

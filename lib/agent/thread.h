@@ -29,6 +29,12 @@ void pd_thread_ask(pd_request request);
  * that might write. */
 bool pd_thread_stop(unsigned milliseconds);
 
+/* Some system calls want the process to have one thread. Ends the agent's and waits until the kernel
+ * has forgotten it. True: there was one, and it is to be resumed. False: there was none, or it is busy
+ * for longer than that and goes on. */
+bool pd_thread_pause(unsigned milliseconds);
+void pd_thread_resume(void);
+
 /* In the child of a fork: there is none. */
 void pd_thread_forget(void);
 

@@ -218,6 +218,20 @@ def test_the_agent_is_in_no_stack(t):
     t.check("main" in names, f"the stacks have {sorted(names)}")
 
 
+def test_one_thread_alone(t):
+    """What only a process with one thread may do works as it does without the agent, whose thread is
+    back afterwards."""
+    ran = quiet(t, same(t, target(t, "alone"), options=[EVERYTHING, "--interval=20ms"],
+                        code=0))
+    t.contains(ran.out.decode(), "failed: 0\n")
+    windows = only(t, checked(t, t.path("out")))
+    sums = {}
+    for stack, (_, size) in recorded.add_up(windows).items():
+        if "leak_around" in stack:
+            sums["leak_around"] = sums.get("leak_around", 0) + size
+    t.equal(sums, {name.decode(): size for name, size in leaked(ran.out).items()})
+
+
 def test_own_malloc(t):
     ran = same(t, target(t, "ownmalloc"))
     t.equal(len(ran.noise), 1, "messages")
