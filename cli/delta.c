@@ -127,7 +127,7 @@ static int perform(run *r, int argc, char **argv)
     cli_progress_end();
     pprofdelta_commit(r->context);
     cli_report_notes(&r->options, &report, r->prev.name, r->cur.name);
-    return cli_report_print(&r->options, &report);
+    return cli_report_print(&r->options, &report, 0);
 }
 
 int cli_delta(int argc, char **argv)

@@ -97,13 +97,28 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
                  report->clamped == 1 ? "was" : "were");
 }
 
+void cli_report_unread(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
+{
+    const char *name = options->uploader ? options->uploader[0] : "";
+    if (!unread || options->quiet || options->report == CLI_REPORT_JSON)
+        return;
+    if (unread >= report->output_len)
+        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
+                 " bytes), which counts as sent",
+                 name, report->output_len);
+    else
+        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
+                 " bytes, which count as sent",
+                 name, report->output_len - unread, report->output_len);
+}
+
 static void put_time(FILE *out, int64_t nanos)
 {
     char text[48];
     fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
 }
 
-static void text_head(FILE *out, const pprofdelta_report *report)
+static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
     char span[48];
     int64_t duration = duration_of(report);
@@ -130,8 +145,11 @@ static void text_head(FILE *out, const pprofdelta_report *report)
                 report->other_build ? ", the main binary with another build id" : "");
     if (report->unknown_fields)
         fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
-    fprintf(out, "output    %" PRIu64 " bytes, number %" PRIu64 "\n\n", report->output_len,
+    fprintf(out, "output    %" PRIu64 " bytes, number %" PRIu64 "\n", report->output_len,
             report->sequence);
+    if (unread)
+        fprintf(out, "unread    %" PRIu64 " of these bytes, by the uploader\n", unread);
+    putc('\n', out);
 }
 
 /* One cell: "-" for what a gauge does not have. */
@@ -207,7 +225,7 @@ static void json_types(FILE *out, const pprofdelta_report *report)
     putc(']', out);
 }
 
-static void json_whole(FILE *out, const pprofdelta_report *report)
+static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
     const char *reason = cli_restart_name(report->restart);
     fprintf(out,
@@ -228,13 +246,13 @@ static void json_whole(FILE *out, const pprofdelta_report *report)
             report->from_nanos, report->to_nanos, duration_of(report));
     fprintf(out,
             "\"sequence\": %" PRIu64 ", \"unknown_fields\": %" PRIu64 ", \"output_bytes\": %" PRIu64
-            ", ",
-            report->sequence, report->unknown_fields, report->output_len);
+            ", \"unread_bytes\": %" PRIu64 ", ",
+            report->sequence, report->unknown_fields, report->output_len, unread);
     json_types(out, report);
     fputs("}\n", out);
 }
 
-int cli_report_print(const cli_options *options, const pprofdelta_report *report)
+int cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
 {
     char *bytes = NULL;
     size_t len = 0;
@@ -244,9 +262,9 @@ int cli_report_print(const cli_options *options, const pprofdelta_report *report
     if (!out)
         return cli_system_error("--report", "print", errno);
     if (options->report == CLI_REPORT_JSON) {
-        json_whole(out, report);
+        json_whole(out, report, unread);
     } else {
-        text_head(out, report);
+        text_head(out, report, unread);
         text_types(out, report);
     }
     int lost = ferror(out);

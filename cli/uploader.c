@@ -14,6 +14,7 @@
 #include <string.h>
 #include <sys/mman.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
@@ -141,6 +142,35 @@ static void end(pid_t child)
         }
 }
 
+/* ---- what was read -----------------------------------------------------------------------------
+ *
+ * A command that reads its input in order moves the position that it shares with this process. One
+ * that uses pread, mmap or the name /dev/stdin does not move it. All of them set the access time of
+ * the file. So that time is set to 1970 before the command starts, and both are looked at after the
+ * command has ended. */
+
+/* Returns whether the kernel keeps the access time of this file: one byte is read to find out. */
+static bool mark_unread(int fd)
+{
+    static const struct timespec times[2] = {{0, 0}, {.tv_nsec = UTIME_OMIT}};
+    struct stat status;
+    char byte;
+    return !futimens(fd, times) && pread(fd, &byte, 1, 0) == 1 && !fstat(fd, &status) &&
+           status.st_atim.tv_sec && !futimens(fd, times);
+}
+
+/* How many of len bytes nobody read; 0 where that is not known. */
+static uint64_t count_unread(int fd, uint64_t len)
+{
+    struct stat status;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || (uint64_t)at >= len || fstat(fd, &status))
+        return 0;
+    if (at == 0 && status.st_atim.tv_sec)
+        return 0; /* read in another way than in order */
+    return len - (uint64_t)at;
+}
+
 /* ---- the run --------------------------------------------------------------------------------- */
 
 /* The delta as a file that only its descriptor leads to; -1 with errno set. */
@@ -255,11 +285,12 @@ static int run(const cli_upload *upload, cradle *c, int report[2], int *interrup
     return code;
 }
 
-int cli_upload_run(const cli_upload *upload)
+int cli_upload_run(const cli_upload *upload, uint64_t *unread)
 {
     cradle c = {.input = make_input(upload)};
     if (c.input < 0)
         return not_run(upload->argv[0], "be handed the delta", errno);
+    bool is_marked = mark_unread(c.input);
     int report[2], interrupted = 0;
     if (pipe2(report, O_CLOEXEC)) {
         int error = errno;
@@ -270,6 +301,7 @@ int cli_upload_run(const cli_upload *upload)
     sigaction(SIGCHLD, &standard, &before); /* ignored, it would take the exit status away */
     int code = run(upload, &c, report, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
+    *unread = is_marked ? count_unread(c.input, upload->len) : 0;
     close(report[0]);
     close(c.input);
     if (interrupted)

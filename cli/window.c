@@ -44,6 +44,7 @@ typedef struct run {
     cli_pack pack;
     pprofdelta_report report;
     parcel delta;
+    uint64_t unread; /* bytes of delta that the uploader did not read */
 } run;
 
 static int keep(void *cookie, const void *data, size_t len)
@@ -150,7 +151,7 @@ static int deliver(run *r)
                              .sequence = r->report.sequence,
                              .from_nanos = r->report.from_nanos,
                              .to_nanos = r->report.to_nanos};
-        return cli_upload_run(&upload);
+        return cli_upload_run(&upload, &r->unread);
     }
     pprofdelta_sink sink = cli_output_sink(&r->output);
     int code = finish(r, &sink);
@@ -179,7 +180,8 @@ static int perform(run *r)
         (code = cli_state_move(&r->state)))
         return code;
     cli_report_notes(o, &r->report, o->state, r->cur.name);
-    return cli_report_print(o, &r->report);
+    cli_report_unread(o, &r->report, r->unread);
+    return cli_report_print(o, &r->report, r->unread);
 }
 
 int cli_window_run(const cli_options *options)

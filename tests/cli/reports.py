@@ -6,8 +6,8 @@ import os
 from pb import Stack, gz, profile
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "mappings", "restart", "window", "sequence", "unknown_fields", "output_bytes",
-        "types"]
+KEYS = ["samples", "identity", "mappings", "restart", "window", "sequence", "unknown_fields",
+        "output_bytes", "unread_bytes", "types"]
 
 
 def report(t, *args, **kwargs):
@@ -29,7 +29,7 @@ def test_json_of_the_usual_pair(t):
     t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
     t.equal(got["sequence"], 1)
     t.equal(got["unknown_fields"], 0)
-    t.equal(got["output_bytes"], len(result.out))
+    t.equal((got["output_bytes"], got["unread_bytes"]), (len(result.out), 0))
     t.equal(got["types"][0], {"type": "alloc_objects", "unit": "count", "kind": "counter",
                               "prev": 15, "cur": 21, "delta": 6, "clamped": 0, "vanished": 0})
     t.equal(got["types"][1], {"type": "alloc_space", "unit": "bytes", "kind": "counter",

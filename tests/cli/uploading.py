@@ -1,5 +1,6 @@
 """-- UPLOADER: what it is given, and what each of its ends means."""
 
+import json
 import os
 import resource
 import time
@@ -45,7 +46,8 @@ def test_there_is_no_shell(t):
 
 def test_its_output_is_ours(t):
     begun(t)
-    result = t.succeeds("--state", "s", "two", *sh("echo out; echo err >&2"), manners=False)
+    result = t.succeeds("--state", "s", "two", *sh("cat >got; echo out; echo err >&2"),
+                        manners=False)
     t.equal((result.text, result.err), ("out\n", "err\n"))
 
 
@@ -118,13 +120,62 @@ def test_the_first_window_that_fails_leaves_no_state(t):
 
 
 def test_its_status_alone_decides(t):
-    """curl may know that it need not send what it has not read."""
+    """curl may know that it need not send what it has not read. Its status acknowledges the delta."""
     begun(t)
     t.succeeds("--state", "s", "two", "--", "true")
     t.succeeds("--state", "s", "two", *sh("exec 0<&-"))
     result = t.succeeds("--state", "s", "two", *sh("cat >got"))
     t.equal(result.err, "")
     t.equal(window_of(t, t.load("got"))["seq"], "4")
+
+
+# Each command, and how many of the delta's bytes it reads; None: all, or this is not known. The last
+# five do not leave the position of the input at its end. A shell's background job reads /dev/null.
+READERS = [("true", 0), ("exec 0<&-", 0), ("exec sh -c 'cat' </dev/null", 0),
+           ("head -c 10 >/dev/null", 10), ("dd bs=7 count=2 status=none >/dev/null", 14),
+           ("cat >/dev/null", None), ("head -c 10 >/dev/null; cat >/dev/null", None),
+           ("cat >/dev/null & wait $!", 0), ("gzip -dc >/dev/null", None),
+           ("cat /dev/stdin >/dev/null", None), ("head -c 10 /dev/stdin >/dev/null", None),
+           ("python3 -c 'import os; os.pread(0, 5, 0)'", None),
+           ("python3 -c 'import mmap; mmap.mmap(0, 0, prot=mmap.PROT_READ)[:]'", None),
+           ("python3 -c 'import os; os.lseek(0, 0, 2); os.lseek(0, 0, 0); os.read(0, 9); "
+            "os.lseek(0, 0, 0)'", None)]
+
+
+def test_a_note_tells_what_it_left_unread(t):
+    begun(t)
+    seq = 1
+    for script, taken in READERS:
+        seq += 1
+        result = t.succeeds("--state", "s", "two", "--report", *sh(script), manners=False)
+        size = int(result.err.split("output    ")[1].split(" ")[0])
+        want = {None: [], 0: [f"without reading the delta ({size} bytes), which counts as sent"]}.get(
+            taken, [f"after reading {taken} of the delta's {size} bytes, which count as sent"])
+        notes = [line for line in result.err.splitlines() if "note" in line]
+        t.equal(notes, [f"pprofdelta: note: sh: ended with exit status 0 {says}" for says in want],
+                script)
+        left = [line for line in result.err.splitlines() if line.startswith("unread")]
+        t.equal(left, [] if taken is None else
+                [f"unread    {size - taken} of these bytes, by the uploader"], script)
+        t.contains(t.succeeds("--state", "s", "--status").text, f"sequence  {seq}\n")
+
+
+def test_what_it_left_unread_in_the_report(t):
+    begun(t)
+    for options, script, left in (((), "true", 0), ((), "head -c 10 >/dev/null", 10),
+                                  ((), "cat >/dev/null", None), (("-q",), "true", 0)):
+        result = t.succeeds("--state", "s", "two", "--report=json", *options, *sh(script),
+                            manners=False)
+        got = json.loads(result.err)
+        t.equal(got["unread_bytes"], 0 if left is None else got["output_bytes"] - left, script)
+        t.check(got["output_bytes"] > 10, "a delta of no size")
+    t.equal(t.succeeds("--state", "s", "two", "-q", "--", "true").err, "")
+
+
+def test_what_a_failure_left_unread_is_no_matter(t):
+    begun(t)
+    for script in ("exit 1", "kill -9 $$"):
+        t.lacks(t.fails(4, "--state", "s", "two", *sh(script)).err, "note", "reading")
 
 
 def test_sigchld_ignored_by_our_parent(t):
