@@ -142,6 +142,18 @@ READERS = [("true", 0), ("exec 0<&-", 0), ("exec sh -c 'cat' </dev/null", 0),
             "os.lseek(0, 0, 0)'", None)]
 
 
+def test_a_failed_command_before_the_pipe(t):
+    """It leaves nothing, or the beginning of a profile."""
+    before = begun(t)
+    whole = gz(cur())
+    for cut in [b"", gz(b"")] + [whole[:n] for n in (1, 2, 10, len(whole) // 2, len(whole) - 1)]:
+        result = t.fails(1, "--state", "s", *sh("cat >got"), stdin=cut)
+        t.contains(result.err, "pprofdelta: (stdin): ")
+        t.equal((t.load("s"), os.path.exists(t.path("got"))), (before, False), f"{len(cut)} bytes")
+    t.succeeds("--state", "s", *sh("cat >got"), stdin=whole)
+    t.equal(read(t.load("got")).values(), DELTA)
+
+
 def test_a_note_tells_what_it_left_unread(t):
     begun(t)
     seq = 1

@@ -1,12 +1,11 @@
 """Are the documents true? The README's program is the one in agent.c, which is compiled and run, and so
-is the one in records.c, which pprofdelta_record(3) has; the README's recipes are run as written; every
-option of --help is in the man page; every function of a header is in its page; the version is one.
+is the one in records.c, which pprofdelta_record(3) has; every option of --help is in the man page; every
+function of a header is in its page; the version is one. recipe.py runs the README's recipe.
 
 usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS"""
 
 import os
 import re
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -57,80 +56,6 @@ with tempfile.TemporaryDirectory() as folder:
           "2 8192 4 16384: 3 2\n" in shown and "seq=2" in shown and '"remember"' in shown, shown)
     ran = run(records, os.path.join(folder, "none", "there"))
     check("records.c says what went wrong", ran.returncode != 0 and ran.stderr, ran.stderr)
-
-    # The recipes, with a curl that hands out the look and keeps what is sent, unless it is down.
-    bin_folder = os.path.join(folder, "bin")
-    os.mkdir(bin_folder)
-    with open(os.path.join(bin_folder, "curl"), "w", encoding="utf-8") as file:
-        file.write(f"""#!/bin/sh
-case "$*" in
-"-sf --data-binary @- https://receiver.example/heap") [ ! -e {folder}/down ] || exit 22
-    n=$(ls {folder} | grep -c '^sent'); cat > {folder}/sent$n ;;
-"-sf http://localhost:6060/debug/pprof/heap") cat "$LOOK" ;;
-*) exit 2 ;;
-esac
-""")
-    os.chmod(os.path.join(bin_folder, "curl"), 0o755)
-    os.symlink(os.path.abspath(tool), os.path.join(bin_folder, "pprofdelta"))
-    state = os.path.join(folder, "state")
-    os.mkdir(state)
-
-    def minutes(what, command, settings):
-        """Three minutes of a recipe: one look, a second that cannot be sent, and that one again."""
-        env = {"STATE_DIRECTORY": state, **settings,
-               "PATH": bin_folder + ":" + settings.get("PATH", os.environ["PATH"])}
-        for name in os.listdir(state):
-            os.unlink(os.path.join(state, name))
-
-        def minute(look, down=False):
-            if down:
-                open(os.path.join(folder, "down"), "w", encoding="utf-8").close()
-            ran = run("/bin/sh", "-c", command, env={**env, "LOOK": look})
-            if down:
-                os.unlink(os.path.join(folder, "down"))
-            return ran
-
-        def sent():
-            return sorted(name for name in os.listdir(folder) if name.startswith("sent"))
-
-        ran = minute(one)
-        check(f"{what}: the first minute sends what was so far", ran.returncode == 0 and
-              sent() == ["sent0"], ran.stderr)
-        ran = minute(two, down=True)
-        check(f"{what}: a minute that cannot be sent says so", ran.returncode == 4 and
-              sent() == ["sent0"], ran.stderr)
-        ran = minute(two)
-        shown = run(tool, "show", "--raw", os.path.join(folder, "sent1")).stdout
-        cleaned = re.sub(r"pprofdelta: delta.*", "", shown).replace(os.path.join(folder, "sent1"), "")
-        check(f"{what}: the next one covers it", cleaned == raw[1], ran.stderr)
-        ran = minute(os.path.join(folder, "nothing"))
-        check(f"{what}: a target that is away changes nothing", ran.returncode == 1 and
-              len(sent()) == 2, ran.stderr)
-        total = run(tool, "sum", *(os.path.join(folder, name) for name in sent()), "-q", "-o", by_tool)
-        check(f"{what}: the sum of what was sent is the last look", total.returncode == 0 and
-              run(tool, "show", "--folded", by_tool).stdout == run(tool, "show", "--folded", two).stdout,
-              total.stderr)
-        for name in sent():
-            os.unlink(os.path.join(folder, name))
-
-    *cron_settings, cron_line = blocks("cron")[0].splitlines()
-    command = cron_line.split(None, 6)[6].replace("/var/lib/heap-delta", state)
-    check("the crontab's line has no percent sign, which cron would take", "%" not in cron_line)
-    minutes("cron", command, dict(line.split("=", 1) for line in cron_settings))
-
-    service, timer = blocks("ini")
-    units = [os.path.join(folder, "heap-delta." + kind) for kind in ("service", "timer")]
-    for path, text in zip(units, (service, timer)):
-        with open(path, "w", encoding="utf-8") as file:
-            file.write(text)
-    settings = dict(line.split("=", 2)[1:] for line in service.splitlines()
-                    if line.startswith("Environment="))
-    command = re.search(r"^ExecStart=/bin/sh -c '(.*)'$", service, re.M).group(1)
-    minutes("systemd", command, settings)
-    if shutil.which("systemd-analyze"):
-        ran = run("systemd-analyze", "verify", *units)
-        own = [line for line in ran.stderr.splitlines() if "heap-delta" in line]
-        check("systemd takes the units", not own, own)
 
 help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")

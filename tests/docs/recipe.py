@@ -1,0 +1,469 @@
+"""Does the README's recipe survive what a target and a receiver do? Its script, its commands, its crontab
+and its units are taken from README.md and run as written, with real curl, against a server on the loopback
+interface that answers, fails, hangs, or closes. pprofdelta(1) has the same script.
+
+The time limits that a run is to reach are shorter than the recipe's. All others are longer. So no result
+depends on the speed of this machine. Skipped (77) where there is no curl.
+
+usage: recipe.py SOURCE_ROOT PPROFDELTA"""
+
+import grp
+import http.server
+import os
+import pwd
+import re
+import shlex
+import shutil
+import socket
+import subprocess
+import sys
+import tempfile
+import threading
+import time
+
+root, tool = (os.path.abspath(path) for path in sys.argv[1:3])
+passed = failed = 0
+TIMEOUT = 100  # for a run that does not end
+SHORT, LONG = "0.4", "90"  # the seconds that stand for the recipe's
+HUNG = 28  # curl's exit status for a time limit that was reached
+
+
+def check(name, holds, detail=""):
+    global passed, failed
+    passed, failed = passed + bool(holds), failed + (not holds)
+    print("ok" if holds else "FAILED", name, "" if holds else detail)
+    return holds
+
+
+def read(*path):
+    with open(os.path.join(root, *path), encoding="utf-8") as file:
+        return file.read()
+
+
+def put(text, path, mode=0o644):
+    with open(path, "w", encoding="utf-8") as file:
+        file.write(text)
+    os.chmod(path, mode)
+    return path
+
+
+def block(language, start):
+    """The README's one block in this language that begins like this."""
+    found = [text for text in re.findall(r"```%s\n(.*?)```" % language, read("README.md"), re.S)
+             if text.startswith(start)]
+    if len(found) != 1:
+        print(f"README.md has {len(found)} blocks of {language} that begin with {start!r}")
+        sys.exit("0 passed, 1 failed")
+    return found[0]
+
+
+def run(*args, **kwargs):
+    return subprocess.run(args, capture_output=True, text=True, check=False, timeout=TIMEOUT, **kwargs)
+
+
+# ---- the server ------------------------------------------------------------------------------------
+
+class World:
+    """What the target serves and how, and what the receiver got."""
+
+    def __init__(self):
+        self.look = b""
+        self.target = self.receiver = "answers"
+        self.got = []  # (headers, body)
+        self.asked = threading.Semaphore(0)  # once for each request that hangs
+        self.freed = threading.Event()
+
+    def hang(self):
+        self.asked.release()
+        self.freed.wait()
+
+
+world = World()
+
+
+class Handler(http.server.BaseHTTPRequestHandler):
+    def answer(self, status, body=b"", length=None):
+        self.send_response(status)
+        self.send_header("Content-Length", str(len(body) if length is None else length))
+        self.end_headers()
+        self.wfile.write(body)
+        self.wfile.flush()
+
+    def do_GET(self):
+        body, how = world.look, world.target
+        if how == "answers":
+            self.answer(200, body)
+        elif how == "fails":
+            self.answer(500, b"no profile today\n")
+        elif how == "is silent":
+            world.hang()
+        else:
+            sent = {"stops after its headers": 0, "stops half way": len(body) // 2,
+                    "closes half way": len(body) // 2, "stops before its last byte": len(body) - 1}[how]
+            self.answer(200, body[:sent], len(body))
+            if how != "closes half way":
+                world.hang()
+
+    def do_POST(self):
+        how = world.receiver
+        body = self.rfile.read(int(self.headers["Content-Length"]))
+        if how in ("answers", "is slow", "closes"):
+            world.got.append((dict(self.headers), body))
+        if how in ("is silent", "is slow"):
+            world.hang()
+        if how != "closes":
+            self.answer(503 if how == "fails" else 200)
+
+    def log_message(self, *_):
+        pass
+
+    def handle(self):
+        try:
+            super().handle()
+        except OSError:  # curl has gone
+            pass
+
+
+server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+server.daemon_threads = True
+threading.Thread(target=server.serve_forever, daemon=True).start()
+stopped = socket.socket()  # as a stopped process has it: the kernel accepts, and nothing is answered
+stopped.bind(("127.0.0.1", 0))
+stopped.listen(16)
+closed = socket.socket()  # a port that refuses connections
+closed.bind(("127.0.0.1", 0))
+
+
+def url(of):
+    return "http://127.0.0.1:%d/" % of.getsockname()[1]
+
+
+# ---- a run of the recipe -----------------------------------------------------------------------------
+
+class Limits:
+    """What stands for the seconds of the script: those of its two curls, and the uploader's."""
+
+    def __init__(self, scrape=LONG, upload=LONG, uploader=LONG + "s"):
+        self.values = (scrape, upload, uploader)
+
+    def put_into(self, script):
+        limits = iter(self.values[:2])
+        script, found = re.subn(r"\bcurl -sSf -m \d+\b", lambda _: f"curl -sSf -m {next(limits)}", script)
+        script, timeouts = re.subn(r"--timeout \d+s\b", f"--timeout {self.values[2]}", script)
+        return script, (found, timeouts) == (2, 1)
+
+
+def is_alive(session):
+    """Processes of a run that has ended: a shell's pipeline leaves them behind, where it leaves any."""
+    alive = []
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            with open(f"/proc/{pid}/stat", encoding="utf-8", errors="replace") as file:
+                state, *fields = file.read().rsplit(")", 1)[1].split()
+        except OSError:
+            continue
+        if int(fields[2]) == session and state not in "ZX":
+            alive.append(int(pid))
+    return alive
+
+
+class Recipe:
+    def __init__(self, what, command, env):
+        self.what, self.command, self.env = what, command, env
+        self.state = os.path.join(env["STATE_DIRECTORY"], "state")
+
+    def check(self, name, *args):
+        return check(f"{self.what}: {name}", *args)
+
+    def begin(self, limits=Limits(), target=None):
+        """A tick: the command as cron or systemd starts it."""
+        new = put(limits.put_into(script)[0], self.env["SCRIPT"] + ".new", 0o755)
+        os.rename(new, self.env["SCRIPT"])  # a run may have the old one open
+        receiver = url(closed) if world.receiver == "is away" else url(server.socket)
+        env = {**self.env, "TARGET": target or url(server.socket), "RECEIVER": receiver,
+               "PPROFDELTA_SEQUENCE": "early", "PPROFDELTA_ATTEMPT": "early"}
+        return subprocess.Popen(["/bin/sh", "-c", self.command], env=env, text=True,
+                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
+                                stderr=subprocess.PIPE, start_new_session=True)
+
+    def end(self, process):
+        try:
+            out, err = process.communicate(timeout=TIMEOUT)
+        except subprocess.TimeoutExpired:
+            for pid in is_alive(process.pid):
+                os.kill(pid, 9)
+            out, err = process.communicate()
+            self.check("a run ends by itself", False, err)
+        for _ in range(500):  # one that was killed may take its time
+            left = is_alive(process.pid)
+            if not left:
+                break
+            time.sleep(0.01)
+        self.check("a run leaves no process", not left, left)
+        return subprocess.CompletedProcess((), process.returncode, out, err)
+
+    def tick(self, *args, **kwargs):
+        return self.end(self.begin(*args, **kwargs))
+
+    def kept(self):
+        if not os.path.exists(self.state):
+            return None
+        with open(self.state, "rb") as file:
+            return file.read()
+
+
+def look_path(n):
+    return os.path.join(root, "testdata", "valid", f"heap.{n}.pb.gz")
+
+
+def look(n):
+    with open(look_path(n), "rb") as file:
+        return file.read()
+
+
+def good_ticks(recipe):
+    """Sent, refused, and sent again."""
+    world.look = look(1)
+    ran = recipe.tick()
+    recipe.check("the first run sends what was so far", ran.returncode == 0 and not ran.stderr and
+                 len(world.got) == 1, ran.stderr)
+    before, world.look = recipe.kept(), look(2)
+    for how, why in (("fails", "503"), ("is away", "onnect")):
+        world.receiver = how
+        ran = recipe.tick()
+        recipe.check(f"a receiver that {how}: exit status 4, with the cause", ran.returncode == 4 and
+                     why in ran.stderr and "covers this window too" in ran.stderr, ran.stderr)
+        recipe.check(f"a receiver that {how} leaves the state", recipe.kept() == before)
+    world.receiver = "answers"
+
+
+def bad_targets(recipe):
+    before, sent = recipe.kept(), len(world.got)
+    for how, why in (("fails", "500"), ("closes half way", "curl: (18)")):
+        world.target = how
+        ran = recipe.tick()
+        recipe.check(f"a target that {how}: exit status 1, with the cause",
+                     ran.returncode == 1 and why in ran.stderr and "pprofdelta: (stdin)" in ran.stderr,
+                     ran.stderr)
+    ran = recipe.tick(target=url(closed))
+    recipe.check("a target that is away: exit status 1, with the cause", ran.returncode == 1 and
+                 "onnect" in ran.stderr and "nothing in it" in ran.stderr, ran.stderr)
+    recipe.check("bad targets leave the state", recipe.kept() == before and len(world.got) == sent)
+    world.target = "answers"
+
+
+def hung_targets(recipe):
+    """Three ticks at once, each way of hanging: all end, by curl's limit, and leave nothing behind."""
+    before, sent = recipe.kept(), len(world.got)
+    for how in ("is stopped", "is silent", "stops after its headers", "stops half way",
+                "stops before its last byte"):
+        world.target = how
+        target = url(stopped) if how == "is stopped" else None
+        ticks = [recipe.begin(Limits(scrape=SHORT), target=target) for _ in range(3)]
+        ran = [recipe.end(tick) for tick in ticks]
+        recipe.check(f"a target that {how}: all runs end, with the cause",
+                     all(r.returncode == 1 and f"curl: ({HUNG})" in r.stderr for r in ran),
+                     [r.stderr for r in ran])
+    recipe.check("hung targets leave the state", recipe.kept() == before and len(world.got) == sent)
+    world.target = "answers"
+
+
+def hung_receivers(recipe):
+    before = recipe.kept()
+    for limits, why in ((Limits(upload=SHORT), f"curl: ({HUNG})"),
+                        (Limits(uploader="400ms"), "took longer than 0.4 s")):
+        world.receiver = "is silent"
+        ran = recipe.tick(limits)
+        recipe.check("a receiver that is silent: exit status 4, with the cause", ran.returncode == 4 and
+                     why in ran.stderr and "covers this window too" in ran.stderr, ran.stderr)
+    recipe.check("hung receivers leave the state", recipe.kept() == before)
+    world.receiver = "closes"
+    ran = recipe.tick()
+    recipe.check("an acknowledgement that is lost leaves the state", ran.returncode == 4 and
+                 recipe.kept() == before and len(world.got) == 2, ran.stderr)
+    world.receiver = "answers"
+
+
+def busy_state(recipe):
+    """While one run waits for its receiver, others neither wait for it nor harm it."""
+    before, world.receiver = recipe.kept(), "is slow"
+    while world.asked.acquire(blocking=False):
+        pass
+    slow = recipe.begin()
+    arrived = world.asked.acquire(timeout=TIMEOUT)
+    ran = [recipe.end(tick) for tick in
+           [recipe.begin(Limits(upload=SHORT)) for _ in range(3)]]
+    recipe.check("runs that find the state in use end", arrived and slow.poll() is None and
+                 all(r.returncode == 1 and "another run is using" in r.stderr for r in ran),
+                 [r.stderr for r in ran])
+    recipe.check("and leave it", recipe.kept() == before and len(world.got) == 3)
+    world.receiver = "answers"
+    world.freed.set()
+    ran = recipe.end(slow)
+    recipe.check("the run that they found goes on", ran.returncode == 0 and recipe.kept() != before,
+                 ran.stderr)
+    world.freed = threading.Event()
+
+
+def what_arrived(recipe, folder):
+    """Of equal sequences the last counts; together they are the last look."""
+    headers = [{name.lower(): value for name, value in got.items()} for got, _ in world.got]
+    numbers = [got.get("pprofdelta-sequence") for got in headers]
+    recipe.check("the header has the sequence, of the run and not of the shell around it",
+                 numbers == ["1", "2", "2"], numbers)
+    attempts = [got.get("pprofdelta-attempt") for got in headers]
+    shown = run(tool, "--state", os.path.join(folder, "other"), look_path(1), "-q", "--", "env").stdout
+    if "\nPPROFDELTA_ATTEMPT=" in "\n" + shown:
+        recipe.check("the header has the attempt, which grows", all(map(str.isdigit, attempts)) and
+                     int(attempts[2]) > int(attempts[1]), attempts)
+    else:
+        recipe.check("the header has what the environment has", attempts == ["early"] * 3, attempts)
+    os.unlink(os.path.join(folder, "other"))
+    names = []
+    for number, body in {number: body for number, (_, body) in zip(numbers, world.got)}.items():
+        names.append(os.path.join(folder, f"sent{number}"))
+        with open(names[-1], "wb") as file:
+            file.write(body)
+        stamp = run(tool, "show", "--raw", names[-1]).stdout
+        recipe.check(f"delta {number} says its sequence itself", f"seq={number}" in stamp, stamp[:2000])
+    total = os.path.join(folder, "total")
+    ran = run(tool, "sum", *names, "-q", "-o", total)
+    shown = [run(tool, "show", "--folded", path).stdout for path in (total, look_path(2))]
+    recipe.check("the sum of what arrived is the last look", ran.returncode == 0 and
+                 shown[0] == shown[1] != "", ran.stderr)
+
+
+def survives(what, command, env, folder):
+    """All of it, from no state to the last look."""
+    global world
+    world = World()
+    recipe = Recipe(what, command, env)
+    good_ticks(recipe)
+    bad_targets(recipe)
+    hung_targets(recipe)
+    hung_receivers(recipe)
+    busy_state(recipe)
+    what_arrived(recipe, folder)
+    os.unlink(recipe.state)
+
+
+# ---- the pieces of the recipe --------------------------------------------------------------------------
+
+def seconds(text):
+    return int(re.fullmatch(r"(\d+)s?", text).group(1))
+
+
+def setup_commands(folder, bin_folder):
+    """The commands that root runs: here by this user, for this user, and in this folder."""
+    user, group = pwd.getpwuid(os.getuid()).pw_name, grp.getgrgid(os.getgid()).gr_name
+    state = os.path.join(folder, "state")
+    put(script, os.path.join(folder, "heap-delta"))
+    here = {"-o heapdelta -g heapdelta": f"-o {shlex.quote(user)} -g {shlex.quote(group)}",
+            "/usr/local/bin": shlex.quote(bin_folder), "/var/lib/heap-delta": shlex.quote(state)}
+    for line in block("sh", "install").splitlines():
+        if line.startswith("useradd "):
+            new_user(line, folder)
+            continue
+        if not check("setup: the other commands are install", line.startswith("install "), line):
+            continue
+        for there, instead in here.items():
+            line = line.replace(there, instead)
+        for _ in range(2):  # the second time changes nothing
+            ran = run("/bin/sh", "-c", line, cwd=folder)
+            check("setup: a command runs", ran.returncode == 0, line + ran.stderr)
+    check("setup: the state's folder is its user's alone", os.stat(state).st_mode & 0o7777 == 0o700)
+    installed = os.path.join(bin_folder, "heap-delta")
+    check("setup: the script is installed for all", os.stat(installed).st_mode & 0o7777 == 0o755)
+    return installed, state
+
+
+def new_user(line, folder):
+    """Needs root, and touches the files of a folder, not those of the machine."""
+    if os.getuid() or not shutil.which("useradd"):
+        print("skipped setup: useradd needs root, and a machine that has it")
+        return
+    etc = os.path.join(folder, "prefix", "etc")
+    os.makedirs(etc)
+    for name in ("passwd", "group", "shadow", "gshadow"):
+        put("", os.path.join(etc, name))
+    prefix = shlex.quote(os.path.dirname(etc))
+    ran = run("/bin/sh", "-c", line.replace("useradd ", f"useradd --prefix {prefix} ", 1))
+    with open(os.path.join(etc, "passwd"), encoding="utf-8") as file:
+        made = file.read().split(":")
+    check("setup: useradd makes a user of the system who cannot log in", ran.returncode == 0 and
+          made[0] == "heapdelta" and 0 < int(made[2]) < 1000 and made[6].strip() == "/usr/sbin/nologin",
+          (ran.stderr[-200:], made))
+
+
+def crontab():
+    """Its settings and its command, which it hands to /bin/sh."""
+    *settings, line = block("cron", "PATH=").splitlines()
+    fields = line.split(None, 6)
+    check("crontab: five times, a user and a command", len(fields) == 7 and
+          fields[:5] == ["*"] * 5 and fields[5] == "heapdelta", line)
+    check("crontab: no percent sign in the command, which cron would take", "%" not in fields[6])
+    check("crontab: nothing in the settings for a shell to expand, since cron does not",
+          not re.search(r"[$`~]", "".join(settings)), settings)
+    return fields[6], dict(setting.split("=", 1) for setting in settings)
+
+
+def units(folder, installed):
+    """The command of the service and its environment."""
+    service, timer = (next(text for text in re.findall(r"```ini\n(.*?)```", read("README.md"), re.S)
+                           if section in text) for section in ("[Service]", "[Timer]"))
+    limit = seconds((re.findall(r"^TimeoutStartSec=(\d+s)$", service, re.M) or ["0"])[0])
+    longest = seconds(re.search(r"-m (\d+)", script).group(1)) + \
+        seconds(re.search(r"--timeout (\d+s)", script).group(1)) + 2
+    check("units: the longest run ends by itself, before its limit and the next minute",
+          longest < limit < 60, (longest, limit))
+    check("units: the state's folder is its user's alone", "\nDynamicUser=yes\nStateDirectory=heap-delta\n"
+          "StateDirectoryMode=0700\n" in service)
+    command = re.search(r"^ExecStart=(.*)$", service, re.M).group(1)
+    check("units: nothing in the command for systemd to expand", command == "/usr/local/bin/heap-delta",
+          command)
+    settings = dict(line.split("=", 2)[1:] for line in service.splitlines()
+                    if line.startswith("Environment="))
+    paths = [put(text.replace(command, f'"{installed}"'), os.path.join(folder, "heap-delta." + kind))
+             for kind, text in (("service", service), ("timer", timer))]
+    if shutil.which("systemd-analyze"):
+        ran = run("systemd-analyze", "verify", *paths)
+        own = [line for line in ran.stderr.splitlines() if "heap-delta" in line]
+        check("units: systemd takes them", not own, own)
+    else:
+        print("skipped units: there is no systemd-analyze")
+    return shlex.quote(installed), settings
+
+
+def manual():
+    """pprofdelta(1) has the script, in troff's spelling."""
+    page = read("man", "pprofdelta.1").split('.SH EXAMPLES')[1]
+    for spelling, means in (("\\(aq", "'"), ("\\-", "-"), ("\\e", "\\"), ("\n\\&", "\n")):
+        page = page.replace(spelling, means)
+    check("pprofdelta(1) has the same script", script in page)
+
+
+script = block("sh", "#!/bin/sh")
+if not shutil.which("curl"):
+    print("skipped: there is no curl\n0 passed, 0 failed")
+    sys.exit(77)
+manual()
+limited = check("the script: each curl and the uploader have a time limit", Limits().put_into(script)[1],
+                script)
+with tempfile.TemporaryDirectory(prefix="pprofdelta recipe ") as folder:
+    bin_folder = os.path.join(folder, "bin")
+    os.mkdir(bin_folder)
+    os.symlink(tool, os.path.join(bin_folder, "pprofdelta"))
+    installed, state = setup_commands(folder, bin_folder)
+    command, settings = crontab()
+    check("crontab: the state's folder is the one that was made",
+          settings["STATE_DIRECTORY"] == "/var/lib/heap-delta")
+    common = {"SCRIPT": installed, "STATE_DIRECTORY": state}
+    cron = {**settings, **common, "PATH": f"{bin_folder}:{settings['PATH']}"}
+    service, settings = units(folder, installed)
+    systemd = {**settings, **common, "PATH": f"{bin_folder}:/usr/local/bin:/usr/bin:/bin"}
+    if limited:  # nothing else would end a run against what hangs
+        survives("cron", command, cron, folder)
+        survives("systemd", service, systemd, folder)
+
+print(f"{passed} passed, {failed} failed")
+sys.exit(failed != 0)
