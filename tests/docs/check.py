@@ -95,6 +95,25 @@ section = read("man", "pprofdelta.1").split(".SH ENVIRONMENT")[1].split(".SH ")[
 missing = [name for name in variables if name not in section]
 check("every variable is in the manual's section of them", len(variables) > 5 and not missing, missing)
 
+# What meson.build asks for is what the README, ./dev and the Debian packages name.
+builds = "".join(read(*path, "meson.build") for path in ((), ("proto",), ("lib",), ("tests",)))
+libraries = set(re.findall(r"dependency\('(?:lib)?([\w-]+)'", builds)) - {"threads", "dl"}
+asked = dict(re.findall(r"dependency\('(?:lib)?([\w-]+)', version: '>= ([\d.]+)'", builds))
+asked["meson"] = re.search(r"meson_version: '>= ([\d.]+)'", builds).group(1)
+check("meson.build asks for versions of all libraries but the tests' zlib",
+      set(asked) == libraries - {"zlib"} | {"meson"} and len(asked) == 5, asked)
+readme = read("README.md")
+missing = [name for name, at_least in asked.items()
+           if not re.search(rf"\b(lib)?{name}\s{at_least}\b", readme, re.I)]
+check("the README has these versions", not missing, missing)
+lists = {system: re.search(rf"^    {system} ((?:.*\\\n)*.*)", readme, re.M).group(1)
+         for system in ("dnf install", "apk add", "pacman -S")}
+lists["./dev"] = re.search(r'^base_packages="(.*?)"', read("dev"), re.M | re.S).group(1)
+for system, packages in lists.items():
+    missing = [name for name in libraries | {"meson", "python"}
+               if not re.search(rf"(^|\s)(lib)?{name}", packages)]
+    check(f"{system} has every library", not missing, missing)
+
 # A library's man page names every function of its header.
 for header, pages in (("pprofdelta.h", ("libpprofdelta.3",)),
                       ("pprofdelta_threads.h", ("libpprofdelta.3",)),
