@@ -66,11 +66,12 @@ def finish(folder):
         pass
 
 
-def go_program(source, what, output):
+def go_program(source, what, output, *flags):
     """Go keeps what it built itself."""
     need("go")
-    made(f"{what} of {os.path.basename(source)}", ["go", "build", "-trimpath", "-o", output, what],
-         source, {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
+    made(f"{what} of {os.path.basename(source)}",
+         ["go", "build", "-trimpath", *flags, "-o", output, what], source,
+         {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false"})
 
 
 def node_modules():

@@ -1,0 +1,454 @@
+#!/usr/bin/env python3
+"""A Go server whose binary is replaced, removed or renamed on disk while it lives, as every deploy does:
+deploys.py PPROFDELTA SOURCE_ROOT
+
+Go reads the name and the build id of its mappings from the disk at each dump. So after a deploy the same
+process has another build id, another name, or no build id. It is no restart: the delta holds what was
+allocated in the window alone. What is right is counted here, by the names of the functions, which the
+running program knows: cur minus prev for counters, cur for gauges. A process that really began again, with
+the same build or another one, is a restart, and its delta is all that it has counted.
+
+Each is tried with a program at fixed addresses, with one that is moved (PIE), with a PIE that has the same
+addresses in each process, and with one that has no build id; with two files, and with a state over all
+looks. Skipped (77) where there is no Go.
+"""
+
+import collections
+import ctypes
+import json
+import os
+import shutil
+import subprocess
+import sys
+import urllib.request
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import pb  # noqa: E402
+import real  # noqa: E402
+
+# name: the tags and the build id. The twin has the code of one, all else has other addresses. With one,
+# it differs in the build id alone, as a build of the same source by another machine does.
+BUILDS = {"one": ("", "11" * 20), "two": ("other", "22" * 20), "twin": ("", "33" * 20)}
+FIXED, MOVED, PINNED, BARE = "fixed", "PIE", "PIE at one place", "no build id"
+LAYOUTS = {FIXED: "exe", MOVED: "pie", PINNED: "pie", BARE: "bare"}
+ADDR_NO_RANDOMIZE = 0x0040000
+COUNTERS = {"alloc_objects/count", "alloc_space/bytes", "contentions/count", "delay/nanoseconds"}
+
+built = None
+servers = []
+
+
+def prepare(folder):
+    global built
+    built = folder
+    for name, (tags, build_id) in BUILDS.items():
+        for mode in ("exe", "pie"):
+            build(mode, name, "-buildmode=" + mode, "-tags=" + tags, "-ldflags=-B=0x" + build_id)
+        try:
+            build("bare", name, "-tags=" + tags, "-ldflags=-B=none")
+        except real.Missing:  # before Go 1.24 none is what it gives by itself
+            build("bare", name, "-tags=" + tags)
+    pin = f"import ctypes, sys; sys.exit(ctypes.CDLL(None).personality({ADDR_NO_RANDOMIZE}) < 0)"
+    if subprocess.run([sys.executable, "-c", pin], check=False).returncode:
+        print(f"skipped {PINNED}: the addresses of a process cannot be pinned here")
+        del LAYOUTS[PINNED]
+
+
+def build(mode, name, *flags):
+    real.go_program(os.path.join(here, "server"), ".", binary(mode, name), *flags)
+
+
+def layouts(*names):
+    return [name for name in names or LAYOUTS if name in LAYOUTS]
+
+
+def end():
+    for server in servers:
+        server.end()
+
+
+def binary(mode, name):
+    return os.path.join(built, f"{name}.{mode}")
+
+
+# ---- a deploy ----------------------------------------------------------------------------------------
+
+class Server:
+    """One process, started from the release's binary."""
+
+    def __init__(self, release):
+        def personality():
+            if release.layout == PINNED:
+                ctypes.CDLL(None).personality(ADDR_NO_RANDOMIZE)
+
+        self.process = subprocess.Popen([release.path], stdin=subprocess.PIPE, stdout=subprocess.PIPE,
+                                        preexec_fn=personality)
+        self.address = self.process.stdout.readline().decode().strip()
+        servers.append(self)
+
+    def get(self, path):
+        with urllib.request.urlopen(f"http://{self.address}{path}", timeout=harness.TIMEOUT) as answer:
+            return answer.read()
+
+    def work(self, times=1):
+        for _ in range(times):
+            self.get("/work")
+
+    def end(self):
+        if self.process.poll() is None:
+            self.process.communicate(timeout=harness.TIMEOUT)
+        if self in servers:
+            servers.remove(self)
+
+
+class Release:
+    """A folder with the binary, and what is done to it."""
+
+    def __init__(self, t, layout, name="one"):
+        self.layout = layout
+        self.folder = os.path.join(t.dir, "release")
+        self.names = 0
+        os.mkdir(self.folder)
+        self.put(name)
+
+    @property
+    def path(self):
+        return os.path.join(self.folder, "server")
+
+    def put(self, name):
+        """Beside it and renamed, as packages do: a running binary cannot be written to."""
+        shutil.copy(binary(LAYOUTS[self.layout], name), self.path + ".new")
+        os.rename(self.path + ".new", self.path)
+
+    def remove(self):
+        os.unlink(self.path)
+
+    def rename(self):
+        self.names += 1
+        os.rename(self.path, f"{self.path}.{self.names}")
+
+    def rename_back(self):
+        os.rename(f"{self.path}.{self.names}", self.path)
+
+    def move_folder(self):
+        os.rename(self.folder, self.folder + ".moved")
+        self.folder += ".moved"
+
+    def start(self):
+        return Server(self)
+
+
+# Each is done to the binary between two looks.
+def replace(release):
+    release.put("two")
+
+
+def replace_by_twin(release):
+    release.put("twin")
+
+
+def put_back(release):
+    release.put("one")
+
+
+def rename_and_replace(release):
+    release.rename()
+    release.put("two")
+
+
+def replace_folder(release):
+    release.move_folder()
+    os.mkdir(os.path.join(os.path.dirname(release.folder), "release"))
+    release.folder = os.path.join(os.path.dirname(release.folder), "release")
+    release.put("two")
+
+
+def nothing(release):
+    del release
+
+
+DEPLOYS = {
+    "nothing": [nothing],
+    "replaced": [replace],
+    "replaced by a build of the same code": [replace_by_twin],
+    "replaced by itself": [put_back],
+    "replaced twice": [replace, replace_by_twin],
+    "replaced, and back": [replace, put_back],
+    "removed": [Release.remove],
+    "removed, then replaced": [Release.remove, replace],
+    "removed, and back": [Release.remove, put_back],
+    "replaced, then removed": [replace, Release.remove],
+    "renamed": [Release.rename],
+    "renamed and replaced": [rename_and_replace],
+    "renamed, then replaced": [Release.rename, replace],
+    "renamed, and back": [Release.rename, Release.rename_back],
+    "renamed twice": [rename_and_replace, rename_and_replace],
+    "its folder renamed": [Release.move_folder],
+    "its folder replaced": [replace_folder],
+    "all of it": [replace, Release.remove, put_back, rename_and_replace, Release.remove, replace_by_twin,
+                  replace_folder],
+}
+
+
+# ---- what is right -------------------------------------------------------------------------------------
+
+class Look:
+    """A profile by the names of its functions, and its main mapping."""
+
+    def __init__(self, data):
+        profile = pb.read(data)
+        self.types = profile.types
+        self.time = profile.time
+        self.sums = collections.defaultdict(lambda: [0] * len(self.types))
+        for stack, _, values in profile.samples:
+            sums = self.sums[";".join(stack)]
+            for i, value in enumerate(values):
+                sums[i] += value
+        tops = list(pb.fields(pb.inflate(data)))
+        mapping = dict(pb.fields(next(value for field, value in tops if field == 3)))
+        self.place = tuple(mapping.get(field, 0) for field in (2, 3, 4))
+        self.identity = tuple(profile.strings[mapping.get(field, 0)] for field in (5, 6))
+        functions = {f[1]: profile.strings[f[2]] for f in (dict(pb.fields(value))
+                                                           for field, value in tops if field == 5)}
+        self.addresses = {}
+        for location in (list(pb.fields(value)) for field, value in tops if field == 4):
+            for line in (dict(pb.fields(value)) for field, value in location if field == 4):
+                self.addresses.setdefault(functions[line[1]], set()).add(dict(location).get(3, 0))
+
+    def of(self, types=None):
+        """{stack: values} of what is not zero in any of the types."""
+        at = [i for i, name in enumerate(self.types) if not types or name in types]
+        return {stack: kept for stack, values in self.sums.items()
+                if any(kept := [values[i] for i in at])}
+
+    def minus(self, prev, types=None):
+        """The delta: counters are subtracted."""
+        out = Look.__new__(Look)
+        out.types, out.sums = self.types, {}
+        for stack, values in self.sums.items():
+            before = prev.sums.get(stack, [0] * len(values))
+            out.sums[stack] = [value - before[i] if name in COUNTERS else value
+                               for i, (name, value) in enumerate(zip(self.types, values))]
+        return out.of(types)
+
+
+def look(t, server, name, kind="heap"):
+    t.write(name, server.get("/debug/pprof/" + kind))
+    return Look(t.load(name))
+
+
+def delta_of(t, *args):
+    """A delta, and its report."""
+    ran = t.run(*args, "--verify", "--report=json", "-o", "delta", manners=False)
+    if not t.check(ran.code == 0, f"{args}: exit code {ran.code}: {ran.err}"):
+        return None, None
+    return Look(t.load("delta")), json.loads(ran.err)
+
+
+def is_same_process(t, what, args, prev, cur, types=None):
+    delta, report = delta_of(t, *args)
+    if delta is None:
+        return
+    t.check(not report["restart"]["detected"], f"{what}: a restart: {report['restart']['reason']}")
+    if not types:  # a sample without counts has no label yet: it may vanish, and takes nothing with it
+        gone = [kind["vanished"] + kind["clamped"] for kind in report["types"]]
+        t.check(not any(gone), f"{what}: {gone} vanished or were clamped")
+    real.same(t, delta.of(types), cur.minus(prev, types), what)
+
+
+def is_restart(t, what, args, cur):
+    delta, report = delta_of(t, *args)
+    if delta is None:
+        return
+    t.check(report["restart"]["detected"], f"{what}: no restart")
+    real.same(t, delta.of(), cur.of(), what)
+
+
+# ---- deploys under a living process -----------------------------------------------------------------------
+
+def deploy(t, layout, what, steps):
+    release = Release(t, layout)
+    server = release.start()
+    try:
+        server.work(3)
+        looks = [look(t, server, "look.0")]
+        for step in (*steps, nothing):  # and life goes on
+            step(release)
+            server.work()
+            looks.append(look(t, server, f"look.{len(looks)}"))
+    finally:
+        server.end()
+    what = f"{layout}, {what}"
+    t.check(len({one.place for one in looks}) == 1, f"{what}: one process, one place")
+    for i, (prev, cur) in enumerate(zip(looks, looks[1:])):
+        window = f"{what}, window {i + 1}, {prev.identity} to {cur.identity}"
+        is_same_process(t, window, (f"look.{i}", f"look.{i + 1}"), prev, cur)
+        is_same_process(t, f"{window}, clamp", (f"look.{i}", f"look.{i + 1}", "--on-reset=clamp"), prev, cur)
+        t.succeeds(f"look.{i}", f"look.{i + 1}", "--on-reset=fail", "-q", "-o", "none")
+    is_same_process(t, f"{what}, over all of it", ("look.0", f"look.{len(looks) - 1}"), looks[0], looks[-1])
+    for i, cur in enumerate(looks):
+        window = f"{what}, state, window {i}"
+        if i:
+            is_same_process(t, window, ("--state", "state", f"look.{i}"), looks[i - 1], cur)
+        else:
+            delta_of(t, "--state", "state", "look.0")
+        os.rename(t.path("delta"), t.path(f"sent.{i}"))
+    t.succeeds("sum", *(f"sent.{i}" for i in range(len(looks))), "-q", "-o", "total")
+    real.same(t, Look(t.load("total")).of(), looks[-1].of(), f"{what}, the sum of all windows")
+    return looks
+
+
+def test_names_and_build_ids_change_with_the_disk(t):
+    """What the other tests rely on, in the profiles themselves: the name, and the build id."""
+    for step, differs in ((nothing, (False, False)), (replace, (False, True)),
+                          (Release.remove, (False, True)), (Release.rename, (True, False)),
+                          (put_back, (False, False))):
+        for layout in layouts():
+            release = Release(t, layout)
+            server = release.start()
+            try:
+                before = look(t, server, "look")
+                step(release)
+                after = look(t, server, "look")
+            finally:
+                server.end()
+                shutil.rmtree(release.folder)
+            t.equal((before.identity[0] != after.identity[0], before.identity[1] != after.identity[1]),
+                    (differs[0], differs[1] and layout != BARE),
+                    f"{layout}, {step.__name__}: {before.identity} to {after.identity}")
+            t.equal(before.identity[1], "" if layout == BARE else BUILDS["one"][1])
+            t.equal(before.place, after.place)
+
+
+def of_each_deploy():
+    """One test for each."""
+    def test_of(what, steps):
+        def test(t):
+            for layout in layouts():
+                deploy(t, layout, what, steps)
+                for name in os.listdir(t.dir):
+                    path = t.path(name)
+                    shutil.rmtree(path) if os.path.isdir(path) else os.unlink(path)
+        return test
+
+    for what, steps in DEPLOYS.items():
+        globals()["test_" + what.replace(",", "").replace(" ", "_")] = test_of(what, steps)
+
+
+of_each_deploy()
+
+
+def test_mutex_and_block_profiles_after_a_deploy(t):
+    """A delay is clocked anew at each look: the contentions alone are exact."""
+    for kind in ("mutex", "block"):
+        release = Release(t, FIXED)
+        server = release.start()
+        try:
+            server.work(3)
+            looks = [look(t, server, "look.0", kind)]
+            for i, step in enumerate((replace, Release.remove), 1):
+                step(release)
+                server.work()
+                looks.append(look(t, server, f"look.{i}", kind))
+        finally:
+            server.end()
+            shutil.rmtree(release.folder)
+        t.check(len({one.identity for one in looks}) == 3, f"{kind}: the identity changes")
+        for i in (1, 2):
+            is_same_process(t, f"{kind}, window {i}", (f"look.{i - 1}", f"look.{i}"), looks[i - 1],
+                            looks[i], ["contentions/count"])
+
+
+# ---- real restarts ---------------------------------------------------------------------------------------
+
+def restart(t, layout, build, works=(5, 1), before=nothing):
+    """One process of the first build, a look, another process, a look. `before` is done to the binary under
+    the first process."""
+    release = Release(t, layout)
+    looks = []
+    for i, times in enumerate(works):
+        if i:
+            release.put(build)
+        server = release.start()
+        try:
+            if not i:
+                before(release)
+            server.work(times)
+            looks.append(look(t, server, f"look.{i}"))
+        finally:
+            server.end()
+    shutil.rmtree(release.folder)
+    return looks
+
+
+def restarts(t, layout, build, works=(5, 1), before=nothing, options=()):
+    what = f"{layout}, {build}, {works}, {before.__name__}"
+    prev, cur = restart(t, layout, build, works, before)
+    is_restart(t, what, ("look.0", "look.1", *options), cur)
+    if os.path.exists(t.path("state")):
+        os.unlink(t.path("state"))
+    delta_of(t, "--state", "state", "look.0")
+    is_restart(t, f"{what}, state", ("--state", "state", "look.1", *options), cur)
+    t.fails(3, "look.0", "look.1", "--on-reset=fail", "-o", "none", *options)
+    return prev, cur
+
+
+def test_restart_of_the_same_build(t):
+    for layout in layouts():
+        prev, cur = restarts(t, layout, "one")
+        t.equal(prev.identity, cur.identity)
+
+
+def test_restart_with_another_build(t):
+    for layout in layouts():
+        prev, cur = restarts(t, layout, "two")
+        t.equal(prev.identity[1] != cur.identity[1], layout != BARE, f"{layout}: another build id")
+
+
+def test_restart_with_another_build_at_the_same_addresses(t):
+    for layout in layouts(FIXED, PINNED):
+        prev, cur = restarts(t, layout, "twin")
+        t.equal(prev.place, cur.place, layout)
+        t.check(prev.identity[1] != cur.identity[1], f"{layout}: another build id")
+        name = "main.allocateLarge"
+        t.equal(prev.addresses[name], cur.addresses[name], f"{layout}: its code has the same addresses")
+
+
+def test_restart_with_another_build_that_has_counted_more(t):
+    """Its code is at other addresses: what the first has counted is not found again."""
+    for layout in layouts():
+        prev, cur = restarts(t, layout, "two", works=(1, 5))
+        name = "main.allocateLarge"
+        t.check(prev.addresses[name] != cur.addresses[name], f"{layout}: its code has other addresses")
+
+
+def test_restart_that_no_counter_shows(t):
+    """The twin has the same addresses and has counted more. When it began is known."""
+    for layout in layouts(FIXED, PINNED):
+        prev, cur = restart(t, layout, "twin", works=(1, 5))
+        t.equal(prev.place, cur.place, layout)
+        began = f"--started=@{prev.time // 10**9 + 1}"
+        if cur.time // 10**9 < prev.time // 10**9 + 1:  # both looks within a second: any time between them
+            began = f"--started=@{(prev.time + 1) // 10**9}.{(prev.time + 1) % 10**9:09d}"
+        is_restart(t, f"{layout}, --started", ("look.0", "look.1", began), cur)
+
+
+def test_restart_after_a_deploy(t):
+    """The deploy goes before: the first process has the second one's build id when it is looked at."""
+    for layout in layouts():
+        for before in (replace, Release.remove, Release.rename):
+            restarts(t, layout, "two", before=before)
+        restarts(t, layout, "one", before=replace)
+        restarts(t, layout, "one", before=Release.remove)
+    for layout in layouts(FIXED, PINNED):
+        prev, cur = restarts(t, layout, "twin", before=replace_by_twin)
+        t.equal((prev.identity, prev.place), (cur.identity, cur.place), f"{layout}: as if nothing had been")
+
+
+if __name__ == "__main__":
+    import deploys
+    sys.exit(real.run(deploys, sys.argv[:2] + sys.argv[3:]))
