@@ -154,12 +154,13 @@ static void put_site(paper *p, const glance *g)
     put(p, "\n");
 }
 
-/* The line that begins the mappings also says that the dump is whole. */
+/* By the mappings a reader knows that the dump is whole: where there are none, it has to be said. */
 static void put_mappings(paper *p, bool has_mappings)
 {
-    put(p, "\nMAPPED_LIBRARIES:\n");
-    flush(p);
     int fd = has_mappings ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+    put(p, "\nMAPPED_LIBRARIES:\n");
+    put(p, fd < 0 ? "# none\n" : "");
+    flush(p);
     if (fd < 0)
         return;
     for (;;) {

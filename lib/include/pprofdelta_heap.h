@@ -448,9 +448,9 @@ PPROFDELTA_API size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap,
 #define PPROFDELTA_HEAP_DUMP_MAX 64
 
 /* Writes the n (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) largest sites to fd as text,
- * in gperftools' heap profile format, which pprof reads, with the mappings from /proc/self/maps, unless
- * options.flags has PPROFDELTA_HEAP_NO_MAPPINGS. Uses
- * write(2) and less than 4 KiB of stack. 0, or an errno value where fd does not take it. */
+ * in gperftools' heap profile format, which pprof reads, with the mappings from /proc/self/maps, or
+ * "# none" with PPROFDELTA_HEAP_NO_MAPPINGS. Uses write(2) and less than 4 KiB of stack. 0, or an
+ * errno value where fd does not take it. */
 PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
 
 /* ---------------------------------------------------------------------------------------------

@@ -128,17 +128,18 @@ static pd_bytes trim(pd_bytes file)
     return pd_filename_unmarked(file);
 }
 
-/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app": only code is of interest. A line
- * that is not of this form is no reason to refuse what was counted. */
-static bool read_map(pd_lines *lines, struct pd_text_map *map)
+/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". A line that is not of this form is
+ * no reason to refuse what was counted. */
+static bool read_map(pd_lines *lines, struct pd_text_map *map, bool *is_code)
 {
     uint64_t device, minor;
     int64_t inode;
     bool is_map = pd_lines_hex(lines, &map->start) && pd_lines_take(lines, "-") &&
                   pd_lines_hex(lines, &map->limit) && pd_lines_is_done(lines) == false &&
                   lines->rest.len > 5 && lines->rest.ptr[4] == ' ';
-    if (!is_map || lines->rest.ptr[2] != 'x')
+    if (!is_map)
         return false;
+    *is_code = lines->rest.ptr[2] == 'x';
     lines->rest.ptr += 4;
     lines->rest.len -= 4;
     is_map = pd_lines_hex(lines, &map->offset) && pd_lines_hex(lines, &device) &&
@@ -148,12 +149,33 @@ static bool read_map(pd_lines *lines, struct pd_text_map *map)
     return is_map && map->limit > map->start;
 }
 
-static void read_maps(maker *m, pd_lines *lines)
+/* What tells whether the maps are whole. */
+typedef struct map_signs {
+    bool has_lines, has_stack;
+    uint64_t limit; /* of the highest mapping; 0: there is none */
+} map_signs;
+
+static bool is_stack(pd_bytes name)
+{
+    static const char stack[] = "[stack]";
+    return name.len == sizeof stack - 1 && memcmp(name.ptr, stack, name.len) == 0;
+}
+
+/* Only code is of interest. */
+static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
 {
     pd_text *text = m->text;
+    *signs = (map_signs){.has_lines = false};
     while (!m->writer.status && pd_lines_next(lines)) {
         struct pd_text_map map;
-        if (!read_map(lines, &map))
+        bool is_code;
+        signs->has_lines |= !pd_lines_is_done(lines);
+        if (!read_map(lines, &map, &is_code))
+            continue;
+        signs->has_stack |= is_stack(map.file);
+        if (map.limit > signs->limit)
+            signs->limit = map.limit;
+        if (!is_code)
             continue;
         m->writer.status = pd_mem_grow(m->writer.mem, &text->maps, &text->maps_cap,
                                        text->maps_len + 1, sizeof *text->maps, m->writer.err);
@@ -265,12 +287,31 @@ static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofd
     return status;
 }
 
-static pprofdelta_status check_end(const pd_records *records, pprofdelta_error *err)
+/* Is the dump whole? It ends with a copy of the maps, so all of its records are there if the line is
+ * that begins the maps. (Its totals do not tell: jemalloc since 5.3 corrects them for sampling by
+ * themselves, so that they are not the sums of the stacks' counts, and gperftools before 2.16 leaves
+ * out the smallest stacks of a dump beyond 1 MiB.)
+ *
+ * Maps have no end of their own, but are in order of their addresses. Linux has the main thread's
+ * stack near the end, above all code. Where it is missing, they are whole for our purpose if they
+ * reach beyond all addresses of the stacks. */
+static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const map_signs *signs)
 {
-    pd_bytes whole = records->lines.text;
-    if (records->has_maps || whole.ptr[whole.len - 1] == '\n')
+    const pd_text *text = m->text;
+    if (!signs->has_lines)
+        return pd_lines_fail(lines, "the dump is cut off behind this line: there are no mappings",
+                             m->writer.err);
+    if (signs->has_stack)
         return PPROFDELTA_OK;
-    return pd_lines_fail(&records->lines, "ends in the middle: the dump is cut off", err);
+    if (!pd_lines_is_ended(lines))
+        return pd_lines_fail(lines, "ends in the middle: the dump is cut off", m->writer.err);
+    for (size_t i = 0; i < text->addresses.len && signs->limit; i++)
+        if (text->addresses.keys[i].hi >= signs->limit)
+            return pd_lines_fail(lines,
+                                 "the dump is cut off behind this line: the mappings do not "
+                                 "reach the addresses of all stacks",
+                                 m->writer.err);
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
@@ -290,11 +331,13 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
         if (status)
             break;
     }
-    if (!status)
-        status = check_end(records, m->writer.err);
     if (status)
         return status;
-    read_maps(m, &records->lines);
+    map_signs signs;
+    read_maps(m, &records->lines, &signs);
+    status = m->writer.status ? m->writer.status : check_end(m, &records->lines, &signs);
+    if (status)
+        return status;
     write_maps(m);
     write_locations(m);
     write_value_type(m, PD_PROFILE_PERIOD_TYPE, S_SPACE, S_BYTES);

@@ -105,6 +105,11 @@ bool pd_lines_is_done(pd_lines *lines)
     return lines->rest.len == 0;
 }
 
+bool pd_lines_is_ended(const pd_lines *lines)
+{
+    return lines->at > lines->start && lines->text.ptr[lines->at - 1] == '\n';
+}
+
 pprofdelta_status pd_lines_fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
 {
     return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE, lines->start,

@@ -38,6 +38,9 @@ bool pd_lines_hex(pd_lines *lines, uint64_t *value);
 /* Is nothing left but spaces? */
 bool pd_lines_is_done(pd_lines *lines);
 
+/* Does the line under way end with a newline, and not with the text? */
+bool pd_lines_is_ended(const pd_lines *lines);
+
 /* "line 12: ...", with the place of the line in the text. */
 __attribute__((cold)) pprofdelta_status pd_lines_fail(const pd_lines *lines, const char *what,
                                                       pprofdelta_error *err);

@@ -57,6 +57,23 @@ static bool is_aside(pd_records *records)
     return records->has_maps || lines->rest.ptr[0] == '#';
 }
 
+/* The line under way makes no sense: perhaps only because the text ends in it. */
+static pprofdelta_status fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
+{
+    if (!pd_lines_is_ended(lines))
+        what = "ends in the middle: the dump is cut off";
+    return pd_lines_fail(lines, what, err);
+}
+
+/* There are no more lines. */
+static pprofdelta_status end_of_records(const pd_records *records, pprofdelta_error *err)
+{
+    if (records->has_maps)
+        return PPROFDELTA_OK;
+    return pd_lines_fail(&records->lines,
+                         "the dump is cut off behind this line: MAPPED_LIBRARIES: is missing", err);
+}
+
 static pprofdelta_status next_gperftools(pd_records *records, pd_record *record, bool *has_one,
                                          pprofdelta_error *err)
 {
@@ -65,14 +82,14 @@ static pprofdelta_status next_gperftools(pd_records *records, pd_record *record,
         if (is_aside(records))
             continue;
         if (!read_counts(lines, record->values) || !pd_lines_take(lines, "@"))
-            return pd_lines_fail(lines, "is no record of a heap profile", err);
+            return fail(lines, "is no record of a heap profile", err);
         record->stack = lines->rest;
         record->line = lines->number;
         record->off = lines->start;
         *has_one = true;
         return PPROFDELTA_OK;
     }
-    return PPROFDELTA_OK;
+    return end_of_records(records, err);
 }
 
 /* "t*: counts", or "t7: counts" of one thread. */
@@ -91,12 +108,14 @@ static bool add(int64_t *sum, int64_t value)
     return !__builtin_add_overflow(*sum, value, sum);
 }
 
-/* The lines of one block: t* says it all; without it the threads are added up. */
+/* The lines of one block: t* says it all; without it the threads are added up. *has_any: there is
+ * one of them. */
 static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEXT_VALUES],
-                                      pprofdelta_error *err)
+                                      bool *has_any, pprofdelta_error *err)
 {
     pd_lines *lines = &records->lines;
     bool has_sum = false;
+    *has_any = false;
     memset(values, 0, PD_TEXT_VALUES * sizeof *values);
     while (!records->is_ahead && !records->has_maps && pd_lines_next(lines)) {
         int64_t counts[PD_TEXT_VALUES];
@@ -107,7 +126,8 @@ static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEX
         if (records->is_ahead)
             break;
         if (!read_thread(lines, counts, &is_sum))
-            return pd_lines_fail(lines, "is neither a stack nor the counts of one", err);
+            return fail(lines, "is neither a stack nor the counts of one", err);
+        *has_any = true;
         if (is_sum)
             memcpy(values, counts, sizeof counts);
         bool fits = true;
@@ -117,26 +137,31 @@ static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEX
             return pd_lines_fail(lines, "the counts of the threads pass 64 bits", err);
         has_sum |= is_sum;
     }
-    return PPROFDELTA_OK;
+    return records->is_ahead ? PPROFDELTA_OK : end_of_records(records, err);
 }
 
 static pprofdelta_status next_jemalloc(pd_records *records, pd_record *record, bool *has_one,
                                        pprofdelta_error *err)
 {
     int64_t totals[PD_TEXT_VALUES];
+    bool has_any;
     if (!records->is_ahead && !records->has_maps) { /* behind the header: the totals */
-        pprofdelta_status status = read_threads(records, totals, err);
+        pprofdelta_status status = read_threads(records, totals, &has_any, err);
         if (status)
             return status;
     }
     if (!records->is_ahead)
         return PPROFDELTA_OK;
-    record->stack = records->lines.rest;
-    record->line = records->lines.number;
-    record->off = records->lines.start;
+    const pd_lines stack = records->lines;
+    record->stack = stack.rest;
+    record->line = stack.number;
+    record->off = stack.start;
     records->is_ahead = false;
     *has_one = true;
-    return read_threads(records, record->values, err);
+    pprofdelta_status status = read_threads(records, record->values, &has_any, err);
+    if (!status && !has_any)
+        status = pd_lines_fail(&stack, "is a stack without counts", err);
+    return status;
 }
 
 pprofdelta_status pd_records_next(pd_records *records, pd_record *record, bool *has_one,

@@ -15,7 +15,8 @@
  *       t*: 20: 1280 [220: 14080]
  *       t0: 20: 1280 [220: 14080]
  *
- * Both end in a copy of /proc/self/maps, behind the line "MAPPED_LIBRARIES:". */
+ * Both end in a copy of /proc/self/maps, behind the line "MAPPED_LIBRARIES:". Without that line the
+ * text is cut off, and refused. */
 #ifndef PD_TEXT_RECORDS_H
 #define PD_TEXT_RECORDS_H
 
@@ -49,8 +50,7 @@ typedef struct pd_records {
 /* Reads the header; false where this is no heap profile of these kinds. */
 bool pd_records_begin(pd_records *records, pd_bytes text);
 
-/* The next record. At the end *has_one is false, and the lines of the maps come next where there
- * are any. */
+/* The next record. At the end *has_one is false, and the lines of the maps come next. */
 pprofdelta_status pd_records_next(pd_records *records, pd_record *record, bool *has_one,
                                   pprofdelta_error *err);
 

@@ -1,9 +1,7 @@
 """What comes out: the delta itself and everything that travels with it."""
 
-import os
-
 from pb import HEAP, Stack, gz, mapped, packed, profile, read
-from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, pair, prev, two
+from samples import CUR, DELTA, PREV, SECOND, T0, T1, cur, pair, prev, regress, two
 
 
 def test_counters_are_subtracted_and_gauges_kept(t):
@@ -192,12 +190,6 @@ def regions():
             mappings.append((start, start + 0x10000, 0, name, ""))
             samples.append((f"{name} {half}", len(mappings), start + 0x123, values))
     return mapped(samples, mappings, time=T0)
-
-
-def regress(name):
-    data = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
-    with open(os.path.join(data, "regress", name), "rb") as file:
-        return file.read()
 
 
 def test_regions_of_one_made_up_name_stay_apart(t):

@@ -1,5 +1,7 @@
 """The profiles that most tests share."""
 
+import os
+
 from pb import HEAP, Stack, gz, profile
 
 SECOND = 10**9
@@ -41,3 +43,10 @@ def two(t, before, after, **kwargs):
 def large(size, text="x"):
     """Samples of which the profile has `size` bytes: a label that long."""
     return [(Stack("big", "main", labels={"payload": text * size}), [1, 1, 1, 1])]
+
+
+def regress(name):
+    """A file of testdata/regress."""
+    data = os.environ.get("PD_TESTDATA") or os.path.join(os.path.dirname(__file__), "../../testdata")
+    with open(os.path.join(data, "regress", name), "rb") as file:
+        return file.read()

@@ -4,7 +4,7 @@ import math
 import random
 
 from pb import gz, read
-from samples import cur
+from samples import cur, regress
 
 MAPS = """\
 55d2e000-55d2f000 r--p 00000000 fe:00 1022                       /opt/my app
@@ -270,13 +270,72 @@ def test_other_texts_stay_refused(t):
 
 
 def test_loose_forms(t):
-    """Without maps, with comments, CRs and empty lines, threads without their sum."""
-    t.write("a", b"heap profile: 1: 2 [3: 4] @ heapprofile\r\n# a comment\r\n\r\n1: 2 [3: 4] @ 12 0x34\r\n")
+    """No mappings, which has to be said; comments, CRs and empty lines, threads without their sum."""
+    t.write("a", b"heap profile: 1: 2 [3: 4] @ heapprofile\r\n# a comment\r\n\r\n1: 2 [3: 4] @ 12 0x34\r\n"
+                 b"MAPPED_LIBRARIES:\r\n# none\r\n")
     t.equal(folded(t, "a"), {"0x33;0x11": [3, 4, 1, 2]})
-    t.write("a", b"heap_v2/1\n@ 0x12\n  t1: 1: 2 [3: 4]\n  t2: 10: 20 [30: 40]\n@\n  t*: 0: 0 [1: 1]\n")
+    none = b"MAPPED_LIBRARIES:\n# none\n"
+    t.write("a", b"heap_v2/1\n@ 0x12\n  t1: 1: 2 [3: 4]\n  t2: 10: 20 [30: 40]\n@\n  t*: 0: 0 [1: 1]\n" + none)
     t.equal(folded(t, "a"), {"0x11": [33, 44, 11, 22], "(no stack)": [1, 1, 0, 0]})
-    t.write("a", b"heap_v2/1\n")
+    t.write("a", b"heap_v2/1\n" + none)
     t.contains(t.succeeds("check", "a").text, "0 samples")
+
+
+def prefixes(text):
+    """Every prefix that ends with a line, but the whole."""
+    lines = text.splitlines(keepends=True)
+    return [b"".join(lines[:n]) for n in range(1, len(lines))]
+
+
+def check_prefixes(t, whole):
+    """A dump cut behind every line is refused, or nothing is missing but mappings in which no stack
+    has an address. The number of those that were not refused."""
+    t.write("whole", whole)
+    want, good = folded(t, "whole"), 0
+    for n, data in enumerate(prefixes(whole), 1):
+        t.write("cut", data)
+        result = t.run("check", "cut")
+        if result.code == 0:
+            good += 1
+            t.equal(folded(t, "cut"), want, f"{n} lines")
+            t.check(b"MAPPED_LIBRARIES" in data, f"{n} lines: no mappings")
+        else:
+            t.equal(result.code, 1, f"{n} lines")
+            t.contains(result.err, f"cut: line {n}: ", "cut off")
+    return good
+
+
+def test_a_dump_that_is_cut_off(t):
+    """Real dumps. Behind the loader's code, which has an address in every stack, are its data, the
+    stack and what the kernel has at the end."""
+    for name in ("dump-jemalloc.heap", "dump-gperftools.heap"):
+        good = check_prefixes(t, regress(name))
+        t.check(good < 8, f"{name}: {good} prefixes are taken for whole")
+
+
+def test_a_dump_that_is_cut_off_leaves_the_state_alone(t):
+    """It looked like a restart, and the next whole one like another."""
+    whole = regress("dump-jemalloc.heap")
+    t.write("whole", whole)
+    t.succeeds("--state", "state", "whole", "-o", "first")
+    before = t.load("state")
+    for cut in (whole[:whole.index(b"\nMAPPED")], whole[:whole.rindex(b"\n@")],
+                whole[:whole.index(b"\n@") + 60]):
+        t.write("cut", cut + b"\n")
+        t.contains(t.fails(1, "--state", "state", "cut", "-o", "out").err, "cut: line ")
+        t.check(t.load("state") == before, "the state has moved")
+    result = t.succeeds("--state", "state", "whole", "-o", "second", "--on-reset=fail")
+    t.equal(result.err, "")
+    t.equal([v[:2] for v in folded(t, "second").values() if v[0] or v[1]], [])
+
+
+def test_a_stack_without_counts(t):
+    text = jemalloc(PREV_RECORDS, 512).decode().splitlines(keepends=True)
+    at = next(i for i, line in enumerate(text) if line.startswith("@"))
+    counts = len([line for line in text[at + 1:at + 4] if line.startswith("  t")])
+    t.equal(counts, 3)
+    t.write("a", "".join(text[:at + 1] + text[at + 4:]).encode())
+    t.contains(t.fails(1, "check", "a").err, f"a: line {at + 1}: is a stack without counts")
 
 
 def test_windows_with_a_state(t):

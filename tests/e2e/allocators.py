@@ -17,6 +17,7 @@ sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
 from harness import Skip  # noqa: E402
+from texts import check_prefixes  # noqa: E402
 
 allocating = None
 
@@ -65,6 +66,7 @@ def test_gperftools(t):
     t.equal(small, {"alloc_objects": 50000, "alloc_space": 50000 * 64, "inuse_objects": 700})
     t.equal(large, {"alloc_objects": 300, "alloc_space": 300 << 20, "inuse_objects": 4})
     t.contains(t.succeeds("check", "gp.0002.heap").text, "ok: text")
+    check_prefixes(t, t.load("gp.0002.heap"))
 
 
 def jemalloc():
@@ -81,6 +83,7 @@ def test_jemalloc_that_samples_everything(t):
     large, small = allocated(t, "dump.1", "dump.2")
     t.equal(small, {"alloc_objects": 50000, "alloc_space": 50000 * 64, "inuse_objects": 700})
     t.equal(large, {"alloc_objects": 300, "alloc_space": 300 << 20, "inuse_objects": 4})
+    check_prefixes(t, t.load("dump.2"))
 
 
 def test_jemalloc_that_samples(t):

@@ -69,7 +69,8 @@ TEST(what_is_wrong_is_told_as_ever)
 {
     static const char text[] = "heap profile:  3:  300 [  5:  700] @ heapprofile\n"
                                "  2:  200 [  4:  600] @ 0x401001 0x401f00\n"
-                               "  1:  100 [  1:  100] @ 0x401003\n";
+                               "  1:  100 [  1:  100] @ 0x401003\n"
+                               "MAPPED_LIBRARIES:\n# none\n";
     static const size_t bad[] = {0, 511, 512, LARGE_SAMPLES - 1};
     arena a = {0};
     rng r = {11};

@@ -461,7 +461,7 @@ TEST(a_dump_has_no_mappings_where_there_are_none)
     CHECK(pprofdelta_heap_dump(heap, fileno(file), 0) == 0);
     CHECK_STR(read_back(file, text, sizeof text), "heap profile: 2: 100 [2: 100] @ heapprofile\n"
                                                   "2: 100 [2: 100] @ 0x1001 0x2001 0x3001 0x4001\n"
-                                                  "\nMAPPED_LIBRARIES:\n");
+                                                  "\nMAPPED_LIBRARIES:\n# none\n");
     fclose(file);
     pprofdelta_heap_free(heap);
 }

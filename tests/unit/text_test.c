@@ -162,11 +162,12 @@ TEST(every_allocation_that_fails)
     }
 }
 
+/* Only the whole of these is whole: without the last line, stacks have no mapping. */
 TEST(every_prefix_fails_cleanly_or_is_whole)
 {
     static const char *const texts[] = {gperftools, jemalloc};
     for (size_t i = 0; i < 2; i++) {
-        size_t len = strlen(texts[i]), good = 0;
+        size_t len = strlen(texts[i]);
         for (size_t cut = 0; cut <= len; cut++) {
             arena a = {0};
             tracker memory = {0};
@@ -177,7 +178,7 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             REQUIRE(copy);
             memcpy(copy, texts[i], cut);
             pprofdelta_status status = whole_way(copy, cut, &memory, &a, &err);
-            good += !status;
+            CHECK_MSG(!status == (cut == len), "%zu of %zu", cut, len);
             CHECK(!status || status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE ||
                   status == PPROFDELTA_E_MISMATCH);
             CHECK(!status || err.text[0]);
@@ -185,8 +186,68 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
             free(copy);
             arena_free(&a);
         }
-        CHECK_MSG(good > 60 && good < len, "%zu of %zu", good, len);
     }
+}
+
+/* What stands behind the records, and what is said of it. */
+TEST(the_end_of_a_dump_is_known)
+{
+#define CODE  "400000-500000 r-xp 00000000 fe:00 10    /bin/app\n"
+#define STACK "7ffd0000-7ffe0000 rw-p 00000000 00:00 0 [stack]\n"
+    static const struct {
+        const char *end, *wrong; /* NULL: it is whole */
+    } cases[] = {
+        {"", "line 4: the dump is cut off behind this line: MAPPED_LIBRARIES: is missing"},
+        {"\n\n", "line 6: the dump is cut off behind this line: MAPPED_LIBRARIES: is missing"},
+        {"MAPPED_LIBR", "line 5: ends in the middle: the dump is cut off"},
+        {"MAPPED_LIBRARIES:",
+         "line 5: the dump is cut off behind this line: there are no mappings"},
+        {"MAPPED_LIBRARIES:\n",
+         "line 5: the dump is cut off behind this line: there are no mappings"},
+        {"MAPPED_LIBRARIES:\n\n",
+         "line 6: the dump is cut off behind this line: there are no mappings"},
+        {"MAPPED_LIBRARIES:\n" CODE, "line 6: the dump is cut off behind this line: the mappings "
+                                     "do not reach the addresses of all "
+                                     "stacks"},
+        {"MAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 fe:00 10    /bin/ap",
+         "line 6: ends in the middle: the dump is cut off"},
+        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.s",
+         "line 7: ends in the middle: the dump is cut off"},
+        {"MAPPED_LIBRARIES:\n" CODE "700000-700001 rw-p 00000000 00:00 0\n",
+         "line 7: the dump is cut off behind this line: the mappings do not reach the addresses of "
+         "all "
+         "stacks"},
+        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.so\n", NULL},
+        {"MAPPED_LIBRARIES:\n" CODE "700000-700002 rw-p 00000000 00:00 0\n", NULL},
+        {"MAPPED_LIBRARIES:\n" CODE "600000-610000 rw-p 00000000 00:00 0 [stack]\n", NULL},
+        {"MAPPED_LIBRARIES:\n" CODE STACK "ffffffffff600000-ffff", NULL},
+        {"MAPPED_LIBRARIES:\n# none\n", NULL},
+        {"MAPPED_LIBRARIES:\n0000000100000000-0000000100004000: /Applications/app\n", NULL},
+    };
+    static const char *const records[] = {
+        "heap profile: 3: 300 [5: 700] @ heapprofile\n"
+        "# three stacks\n"
+        "2: 200 [4: 600] @ 0x401001 0x700002\n"
+        "1: 100 [1: 100] @ 0x401003\n",
+        "heap_v2/1\n"
+        "  t*: 3: 300 [5: 700]\n"
+        "@ 0x401001 0x700002\n"
+        "  t*: 3: 300 [5: 700]\n",
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases * 2; i++) {
+        arena a = {0};
+        tracker memory = {0};
+        pprofdelta_error err = {.text = ""};
+        const char *end = cases[i / 2].end, *wrong = cases[i / 2].wrong;
+        char *text = arena_format(&a, "%s%s", records[i % 2], end);
+        pprofdelta_status status = whole_way(text, strlen(text), &memory, &a, &err);
+        CHECK_MSG(status == (wrong ? PPROFDELTA_E_PROFILE : PPROFDELTA_OK), "%s: %d", text, status);
+        if (wrong)
+            CHECK_STR(err.text, wrong);
+        arena_free(&a);
+    }
+#undef CODE
+#undef STACK
 }
 
 TEST(a_second_look_allocates_nothing)
@@ -215,4 +276,4 @@ TEST(a_second_look_allocates_nothing)
 
 TEST_MAIN(CASE(numbers_are_read_whole_or_not_at_all), CASE(lines_are_counted), CASE(unsampling),
           CASE(every_allocation_that_fails), CASE(every_prefix_fails_cleanly_or_is_whole),
-          CASE(a_second_look_allocates_nothing))
+          CASE(the_end_of_a_dump_is_known), CASE(a_second_look_allocates_nothing))
