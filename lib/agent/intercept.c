@@ -93,6 +93,8 @@ static struct {
 __attribute__((constructor)) static void find_all(void)
 {
     int kept = errno;
+    if (next.dlclose)
+        return;
     find_next(&next.execvpe, "execvpe");
     find_next(&next.fexecve, "fexecve");
     find_next(&next.posix_spawn, "posix_spawn");
@@ -100,6 +102,13 @@ __attribute__((constructor)) static void find_all(void)
     find_next(&next.dlclose, "dlclose");
     pd_inherit_begin();
     errno = kept;
+}
+
+/* Another library's constructor may come first. */
+static void find_if_early(void)
+{
+    if (!next.dlclose)
+        find_all();
 }
 
 /* The program that execvp would run; a name that it does not find leads nowhere. */
@@ -111,6 +120,7 @@ static const char *in_path(const char *file, char path[PATH_MAX])
 PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
+    find_if_early();
     bool is_kept = pd_agent_before_exec();
     INHERIT(in_path(file, path), envp);
     int result = next.execvpe(file, argv, envp);
@@ -143,6 +153,7 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
 PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
+    find_if_early();
     bool is_kept = pd_agent_before_exec();
     INHERIT(under_descriptor(fd, "", path), envp);
     int result = next.fexecve(fd, argv, envp);
@@ -171,6 +182,7 @@ PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const e
 PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
+    find_if_early();
     INHERIT(path, envp);
     return next.posix_spawn(pid, path, actions, attributes, argv, envp);
 }
@@ -179,6 +191,7 @@ PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
                         const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
+    find_if_early();
     INHERIT(in_path(file, path), envp);
     return next.posix_spawnp(pid, file, actions, attributes, argv, envp);
 }
@@ -264,6 +277,7 @@ PUBLIC int setns(int fd, int type)
 PUBLIC int dlclose(void *handle)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    find_if_early();
     if (!heap || !pd_self_enter())
         return next.dlclose(handle);
     pd_quiet quiet;

@@ -158,6 +158,13 @@ def test_the_agent_is_gone(t):
     t.equal((ran.code, ran.out, ran.err), (0, b"not set\n", ""))
 
 
+def test_a_constructor_before_the_agents(t):
+    """What another library starts or unloads there is not lost for want of what the agent looks up."""
+    env = {**os.environ, "LD_PRELOAD": target(t, "libearly.so")}
+    ran = quiet(t, same(t, target(t, "inherits"), code=0, env=env))
+    t.equal(ran.out, b"early: 5, 0\nnot set\n")
+
+
 def test_a_program_that_is_not_there(t):
     """The answer is the same, and the program goes on."""
     for how in WAYS:
