@@ -35,7 +35,7 @@ static const char help[] =
     "      --to=COMMAND       hand each profile to this shell command on its stdin;\n"
     "                         it has arrived when the command exits with 0; -o is\n"
     "                         then for what it does not take at the end\n"
-    "      --timeout=TIME     end the command of --to after so long; as long as the\n"
+    "      --timeout=TIME     end this command after so long; as long as the\n"
     "                         interval (the default), but between 5s and 60s\n"
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples, 512k (the default)\n"
