@@ -4,10 +4,10 @@
  * that was interrupted), the sites are read as they stand: elements never move, their pages are
  * never unmapped, and a trace's depth never leads out of its block, so that the worst there is are
  * numbers of slightly different moments. */
+#include "base/proc.h"
 #include "heap/heap.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -157,7 +157,7 @@ static void put_site(paper *p, const glance *g)
 /* By the mappings a reader knows that the dump is whole: where there are none, it has to be said. */
 static void put_mappings(paper *p, bool has_mappings)
 {
-    int fd = has_mappings ? open("/proc/self/maps", O_RDONLY | O_CLOEXEC) : -1;
+    int fd = has_mappings ? PD_PROC_OPEN("maps") : -1;
     put(p, "\nMAPPED_LIBRARIES:\n");
     put(p, fd < 0 ? "# none\n" : "");
     flush(p);

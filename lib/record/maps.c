@@ -1,5 +1,6 @@
 #include "record/maps.h"
 
+#include "base/proc.h"
 #include "profile/filename.h"
 #include "record/buildid.h"
 
@@ -87,7 +88,7 @@ static bool read_at(void *cookie, uint64_t off, void *out, size_t len)
  * cannot fault. */
 static size_t build_id_in_memory(uint64_t base, char *out)
 {
-    elf_file file = {open("/proc/self/mem", O_RDONLY | O_CLOEXEC), base};
+    elf_file file = {PD_PROC_OPEN("mem"), base};
     if (file.fd < 0)
         return 0;
     pd_elf_source source = {read_at, &file};
@@ -186,7 +187,7 @@ static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
     m->file.len = 0;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = PD_PROC_OPEN("maps");
     pprofdelta_status status = PPROFDELTA_OK;
     for (ssize_t got = 1; fd >= 0 && got && !status;) {
         status = pd_buffer_room(mem, &m->file, 1 << 14, err);
@@ -205,7 +206,7 @@ static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *er
 /* The main binary's name. */
 static pd_bytes main_name(char *buffer, size_t size)
 {
-    ssize_t len = readlink("/proc/self/exe", buffer, size);
+    ssize_t len = pd_proc_program(buffer, size);
     return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
 }
 
