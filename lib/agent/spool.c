@@ -27,7 +27,29 @@ static void join(char *path, const char *dir, const pd_text *name)
     memcpy(path + len, name->bytes, name->len + 1);
 }
 
-int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
+/* The path by which a file without a name can be given one. */
+static void add_descriptor(pd_text *path, int fd)
+{
+    pd_text_add(path, "/proc/thread-self/fd/");
+    pd_text_add_number(path, (uint64_t)fd);
+}
+
+/* A file that has no name in dir until it is complete: whatever ends the process before that leaves
+ * nothing behind. Needs a file system that has such files (O_TMPFILE), and /proc. */
+static int create_nameless(const char *dir)
+{
+    int fd = pd_spool_high(open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    if (fd < 0)
+        return -1;
+    pd_text path = {.len = 0};
+    add_descriptor(&path, fd);
+    if (access(path.bytes, F_OK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void name_temporary(pd_spool_file *file, const char *dir, pid_t pid)
 {
     pd_text name = {.len = 0};
     pd_text_add(&name, "/.pprofdelta-");
@@ -36,18 +58,32 @@ int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
     /* Two threads of one process may write at once: the place of the struct tells them apart. */
     pd_text_add_hex(&name, (uint64_t)(uintptr_t)file);
     join(file->temporary, dir, &name);
+}
+
+static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    name_temporary(file, dir, pid);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int fd = open(file->temporary, flags, 0666);
     if (fd < 0 && errno == EEXIST) {
         unlink(file->temporary); /* left by a process of the same pid that was killed */
         fd = open(file->temporary, flags, 0666);
     }
-    file->fd = pd_spool_high(fd);
-    if (fd >= 0 && file->fd < 0) {
+    int high = pd_spool_high(fd);
+    if (fd >= 0 && high < 0) {
         int kept = errno;
         unlink(file->temporary);
         errno = kept;
     }
+    return high;
+}
+
+int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    file->temporary[0] = '\0';
+    file->fd = create_nameless(dir);
+    if (file->fd < 0)
+        file->fd = create_named(file, dir, pid);
     return file->fd;
 }
 
@@ -86,12 +122,29 @@ static int rename_to_free(const char *from, const char *to)
     return rename(from, to) ? errno : 0;
 }
 
+/* A file system that writes late says what went wrong when a descriptor is closed. */
+static int close_duplicate(int fd)
+{
+    int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return duplicate >= 0 && close(duplicate) ? errno : 0;
+}
+
+/* Gives a complete file its name, if that is free. */
+static int name_file(const pd_spool_file *file, const char *to)
+{
+    if (*file->temporary)
+        return rename_to_free(file->temporary, to);
+    pd_text from = {.len = 0};
+    add_descriptor(&from, file->fd);
+    return linkat(AT_FDCWD, from.bytes, AT_FDCWD, to, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
                      uint64_t *sequence, pd_text *name)
 {
     enum { DIGITS = 6 };
     char path[PD_PATH_MAX + 64];
-    int error = close(file->fd) ? errno : 0;
+    int error = close_duplicate(file->fd);
     for (uint64_t number = *sequence; !error; number++) {
         pd_text rest = {.len = 0};
         pd_text_add(&rest, "/heap.");
@@ -100,22 +153,24 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
         pd_text_add_padded(&rest, number, DIGITS);
         pd_text_add(&rest, suffix);
         join(path, dir, &rest);
-        error = rename_to_free(file->temporary, path);
+        error = name_file(file, path);
         if (!error) {
             *sequence = number;
             if (name)
                 pd_text_add(name, path);
+            close(file->fd);
             return 0;
         }
         if (error == EEXIST)
             error = 0;
     }
-    unlink(file->temporary);
+    pd_spool_discard(file);
     return error;
 }
 
 void pd_spool_discard(pd_spool_file *file)
 {
     close(file->fd);
-    unlink(file->temporary);
+    if (*file->temporary)
+        unlink(file->temporary);
 }

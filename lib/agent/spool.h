@@ -14,19 +14,19 @@
 #include <stddef.h>
 #include <sys/types.h>
 
-/* A descriptor above 2, closed by exec, for a new file that has no name yet but a temporary one in
- * dir; or -1 and errno. */
 typedef struct pd_spool_file {
     int fd;
-    char temporary[PD_PATH_MAX + 64];
+    char temporary[PD_PATH_MAX + 64]; /* empty: the file has no name yet */
 } pd_spool_file;
 
+/* Makes a new file in dir. It has no name where the file system can do that, else a temporary one.
+ * Returns a descriptor above 2 that exec closes, or -1 and errno. */
 int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid);
 
 /* All of it, or an errno value. */
 int pd_spool_write(int fd, const void *data, size_t len);
 
-/* Closes it and gives it its name, with the sequence number *sequence or the first one above that
+/* Gives it its name and closes it, with the sequence number *sequence or the first one above that
  * is free, which *sequence becomes. name (may be NULL) becomes the path. Returns 0 or an errno
  * value; then the file is gone. */
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
