@@ -1,13 +1,13 @@
 /* The functions of a mapped file: see elf_file.h. */
 #include "agent/elf_file.h"
 
+#include "agent/reserve.h"
 #include "agent/spool.h"
+#include "base/proc.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <link.h>
 #include <string.h>
-#include <sys/mman.h>
 #include <unistd.h>
 
 typedef ElfW(Ehdr) file_header;
@@ -19,8 +19,8 @@ typedef ElfW(Sym) symbol;
 typedef struct search {
     uintptr_t address;
     pd_elf_table *table;
-    char path[PD_PATH_MAX];
-    uintptr_t note; /* in memory, or 0 */
+    char path[PD_PATH_MAX]; /* empty: the main program */
+    uintptr_t note;         /* in memory, or 0 */
     size_t note_off, note_len;
 } search;
 
@@ -33,14 +33,14 @@ static bool is_within(const struct dl_phdr_info *info, uintptr_t address)
     return false;
 }
 
-/* The program itself has no name in the loader's list. */
+/* The main program has no name in the loader's list. */
 static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
     search *s = cookie;
     if (!is_within(info, s->address))
         return 0;
-    const char *path = info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "/proc/self/exe";
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
     size_t len = strlen(path) + 1;
     if (len > sizeof s->path)
         return -1;
@@ -80,19 +80,13 @@ static bool read_at(int fd, void *out, size_t len, uint64_t off)
     return true;
 }
 
-static void *pages(size_t len)
-{
-    void *got = mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    return got == MAP_FAILED ? NULL : got;
-}
-
 /* A section, in pages of its own; as many as a symbol table may reasonably have. */
 static void *load(int fd, const section *s)
 {
     const uint64_t most = (uint64_t)1 << 30;
-    void *bytes = s->sh_size && s->sh_size <= most ? pages(s->sh_size) : NULL;
+    void *bytes = s->sh_size && s->sh_size <= most ? pd_reserve_map(s->sh_size) : NULL;
     if (bytes && !read_at(fd, bytes, s->sh_size, s->sh_offset)) {
-        munmap(bytes, s->sh_size);
+        pd_reserve_unmap(bytes, s->sh_size);
         return NULL;
     }
     return bytes;
@@ -185,12 +179,18 @@ static bool read_functions(pd_elf_table *table, int fd)
     table->strings_len = table->strings ? strings.sh_size : 0;
     table->functions_size = (len + 1) * sizeof(pd_elf_function);
     if (table->strings && table->strings[table->strings_len - 1] == '\0')
-        table->functions = pages(table->functions_size);
+        table->functions = pd_reserve_map(table->functions_size);
     if (table->functions)
         take_functions(table, symbols, len);
     if (symbols)
-        munmap(symbols, in.sh_size);
+        pd_reserve_unmap(symbols, in.sh_size);
     return table->functions != NULL;
+}
+
+static int open_object(const char *path)
+{
+    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : PD_PROC_OPEN("exe");
+    return pd_spool_high(fd);
 }
 
 bool pd_elf_table_open(pd_elf_table *table, uintptr_t address)
@@ -199,7 +199,7 @@ bool pd_elf_table_open(pd_elf_table *table, uintptr_t address)
     search s = {.address = address, .table = table};
     if (dl_iterate_phdr(find_object, &s) != 1)
         return false;
-    int fd = pd_spool_high(open(s.path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY));
+    int fd = open_object(s.path);
     if (fd < 0)
         return false;
     bool has_table = is_same_build(fd, &s) && read_functions(table, fd);
@@ -212,9 +212,9 @@ bool pd_elf_table_open(pd_elf_table *table, uintptr_t address)
 void pd_elf_table_close(pd_elf_table *table)
 {
     if (table->functions)
-        munmap(table->functions, table->functions_size);
+        pd_reserve_unmap(table->functions, table->functions_size);
     if (table->strings)
-        munmap(table->strings, table->strings_len);
+        pd_reserve_unmap(table->strings, table->strings_len);
     *table = (pd_elf_table){.begin = 0};
 }
 

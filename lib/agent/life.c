@@ -8,6 +8,7 @@
 #include "agent/loader.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
+#include "agent/reserve.h"
 #include "agent/say.h"
 #include "agent/self.h"
 #include "agent/symbols.h"
@@ -24,7 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
-#include <sys/mman.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -89,6 +89,7 @@ static void after_fork_in_child(void)
     pd_window_forget();
     pd_unloaded_forget_lock();
     pd_symbols_abandon();
+    pd_reserve_forget();
     pd_top_again();
     pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
     pd_this_thread.is_forking = false;
@@ -260,30 +261,30 @@ bool pd_agent_is_first(void)
  * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our
  * own copy, it gets pages. */
 #ifdef PD_HAVE_DEFLATE_ALLOCATOR
-static void *map_pages(size_t size)
+static void *map_block(size_t size)
 {
     const size_t header = 64; /* keeps what follows aligned for anything */
     size_t whole = size + header;
-    char *pages = mmap(NULL, whole, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (pages == MAP_FAILED)
+    char *pages = pd_reserve_map(whole);
+    if (!pages)
         return NULL;
     memcpy(pages, &whole, sizeof whole);
     return pages + header;
 }
 
-static void unmap_pages(void *ptr)
+static void unmap_block(void *ptr)
 {
     const size_t header = 64;
     size_t whole;
     if (!ptr)
         return;
     memcpy(&whole, (char *)ptr - header, sizeof whole);
-    munmap((char *)ptr - header, whole);
+    pd_reserve_unmap((char *)ptr - header, whole);
 }
 
 static void keep_off_malloc(void)
 {
-    libdeflate_set_memory_allocator(map_pages, unmap_pages);
+    libdeflate_set_memory_allocator(map_block, unmap_block);
 }
 #else
 static void keep_off_malloc(void)
@@ -291,8 +292,23 @@ static void keep_off_malloc(void)
 }
 #endif
 
+static void *map_pages(void *cookie, size_t size)
+{
+    (void)cookie;
+    return pd_reserve_map(size);
+}
+
+static void unmap_pages(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    pd_reserve_unmap(ptr, size);
+}
+
 static void begin_tracking(void)
 {
+    static const pprofdelta_heap_pages pages = {map_pages, unmap_pages, NULL};
+    pd_reserve_begin();
+    pd_symbols_begin();
     keep_off_malloc();
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
@@ -300,6 +316,7 @@ static void begin_tracking(void)
     options.period = pd_the_agent.settings.rate;
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
+    options.pages = &pages;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
     options.symbolize = pd_symbols_name;
     if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {

@@ -29,7 +29,7 @@ static memory *remembered;
 static size_t names_len, text_len;
 static pd_elf_table tables[TABLES_MAX];
 static size_t tables_len;
-static atomic_bool is_stale;
+static atomic_bool is_stale, is_off;
 
 static void empty(void)
 {
@@ -39,16 +39,20 @@ static void empty(void)
     text_len = 1;
 }
 
+static void reserve(void)
+{
+    void *pages = mmap(NULL, sizeof *remembered, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    remembered = pages == MAP_FAILED ? NULL : pages;
+    text_len = 1;
+}
+
 static bool prepare(void)
 {
-    if (!remembered) {
-        void *pages = mmap(NULL, sizeof *remembered, PROT_READ | PROT_WRITE,
-                           MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-        if (pages == MAP_FAILED)
-            return false;
-        remembered = pages;
-        text_len = 1;
-    }
+    if (!remembered)
+        reserve();
+    if (!remembered || atomic_load(&is_off))
+        return false;
     if (atomic_exchange(&is_stale, false))
         empty();
     return true;
@@ -107,6 +111,16 @@ size_t pd_symbols_name(void *cookie, uint64_t address, pprofdelta_heap_frame *fr
         return 0;
     frames[0] = (pprofdelta_heap_frame){.function = remembered->text + slot->text};
     return 1;
+}
+
+void pd_symbols_begin(void)
+{
+    reserve();
+}
+
+void pd_symbols_omit(bool is_omitted)
+{
+    atomic_store(&is_off, is_omitted);
 }
 
 void pd_symbols_close(void)

@@ -13,6 +13,15 @@
 
 #include "pprofdelta_heap.h"
 
+#include <stdbool.h>
+
+/* Reserves address space for names, none of which is resident before a profile has names. Without it,
+ * or where memory is short, profiles have fewer names or none. */
+void pd_symbols_begin(void);
+
+/* From now on, are names left out? */
+void pd_symbols_omit(bool is_omitted);
+
 /* A pprofdelta_heap_symbolizer. */
 size_t pd_symbols_name(void *cookie, uint64_t address, pprofdelta_heap_frame *frames, size_t cap);
 

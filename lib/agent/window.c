@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/await.h"
 #include "agent/handover.h"
+#include "agent/reserve.h"
 #include "agent/say.h"
 #include "agent/spool.h"
 #include "agent/symbols.h"
@@ -117,17 +118,37 @@ static int deliver(void *cookie, const void *data, size_t len)
                                          : to_file(data, len, cookie);
 }
 
+static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
+{
+    const pprofdelta_sink sink = {deliver, d};
+    const pprofdelta_heap_inuse inuse =
+        pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
+    pd_symbols_close();
+    return status;
+}
+
+/* Where memory is short, without names of functions. */
+static pprofdelta_status write_what_fits(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
+{
+    pd_reserve_allow(true);
+    pprofdelta_status status = write_batch(heap, d, err);
+    if (status == PPROFDELTA_E_MEMORY) {
+        pd_symbols_omit(true);
+        status = write_batch(heap, d, err);
+        pd_symbols_omit(false);
+    }
+    pd_reserve_allow(false);
+    return status;
+}
+
 static void send_batch(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
     delivery d = {.is_last = is_last};
-    const pprofdelta_sink sink = {deliver, &d};
-    const pprofdelta_heap_inuse inuse =
-        pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
-    pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, &err);
-    pd_symbols_close();
+    pprofdelta_status status = write_what_fits(heap, &d, &err);
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_acknowledge(heap);
         pd_top_again();

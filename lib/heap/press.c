@@ -69,6 +69,8 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     pd_lock_take(&heap->exporting);
     pprofdelta_status status = print(heap, inuse, &out, err);
     press->is_in_sink |= !status;
+    if (status == PPROFDELTA_E_MEMORY) /* the caller may try again to write less */
+        release_buffers(press);
     pd_lock_give(&heap->exporting);
     if (status)
         return status;
