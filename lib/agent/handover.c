@@ -1,6 +1,7 @@
 /* Handing a profile to a command: see handover.h. */
 #include "agent/handover.h"
 
+#include "agent/signals.h"
 #include "agent/spool.h"
 
 #include <errno.h>
@@ -25,6 +26,7 @@ typedef struct errand {
     unsigned seconds;
     int error;    /* errno of what kept the command from starting */
     int status;   /* as wait tells it */
+    bool is_over; /* it ended by itself */
     bool is_late; /* it was killed */
     sigset_t none;
     char *command_stack, *helper_stack; /* the ends */
@@ -74,12 +76,9 @@ static int become_command(void *cookie)
     const int above = STDERR_FILENO + 1;
     setpgid(0, 0);
     for (int number = 1; number < NSIG; number++) {
-        struct sigaction now;
-        if (number != SIGKILL && number != SIGSTOP && !sigaction(number, NULL, &now) &&
-            now.sa_handler != SIG_DFL) {
-            now = (struct sigaction){.sa_handler = SIG_DFL};
-            sigaction(number, &now, NULL);
-        }
+        /* A signal that came for the program, as Ctrl-C does for all of a group, is forgotten. */
+        signal(number, SIG_IGN);
+        pd_signals_reset(number);
     }
     sigprocmask(SIG_SETMASK, &e->none, NULL);
     if (dup2(e->input, STDIN_FILENO) >= 0 && dup2(e->nowhere, STDOUT_FILENO) >= 0 &&
@@ -110,6 +109,7 @@ static void await(errand *e, pid_t pid)
         }
         nanosleep(&pause, NULL);
     }
+    e->is_over = got == pid;
     if (got < 0)
         e->error = errno;
 }
@@ -120,8 +120,7 @@ static int help(void *cookie)
 {
     errand *e = cookie;
     /* A program that ignores SIGCHLD has its children vanish; this one is to be waited for. */
-    const struct sigaction plainly = {.sa_handler = SIG_DFL};
-    sigaction(SIGCHLD, &plainly, NULL);
+    pd_signals_reset(SIGCHLD);
     pid_t pid = clone(become_command, e->command_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, e);
     if (pid < 0)
         e->error = errno;
@@ -130,15 +129,30 @@ static int help(void *cookie)
     end_process(0);
 }
 
+/* Signals for the program are not for the helper. */
+static pid_t start_helper(errand *e)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e);
+    int kept = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = kept;
+    return helper;
+}
+
 static pd_handed run(errand *e, int *detail)
 {
-    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e);
+    pid_t helper = start_helper(e);
     if (helper < 0) {
         *detail = errno;
         return PD_HANDED_NOT_STARTED;
     }
     while (waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
         continue;
+    if (!e->error && !e->is_late && !e->is_over)
+        e->error = ECHILD; /* the helper was killed */
     if (e->error) {
         *detail = e->error;
         return PD_HANDED_NOT_STARTED;
@@ -169,17 +183,14 @@ static int as_input(const void *data, size_t len)
 pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
                        int *detail)
 {
-    const size_t size = sizeof(errand) + 2 * (size_t)STACK_LEN;
-    char *memory = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
-    if (memory == MAP_FAILED) {
-        *detail = errno;
-        return PD_HANDED_NOT_STARTED;
-    }
-    errand *e = (errand *)(void *)(memory + 2 * (size_t)STACK_LEN);
-    e->command = command;
-    e->seconds = seconds;
-    e->command_stack = memory + STACK_LEN;
-    e->helper_stack = memory + 2 * (size_t)STACK_LEN;
+    /* Not from the kernel, which may have no more for this process. */
+    static _Alignas(16) char stacks[2][STACK_LEN];
+    static errand memory;
+    errand *e = &memory;
+    *e = (errand){.command = command,
+                  .seconds = seconds,
+                  .command_stack = stacks[0] + STACK_LEN,
+                  .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);
     pd_handed result = PD_HANDED_NOT_STARTED;
     e->nowhere = pd_spool_high(open("/dev/null", O_WRONLY | O_CLOEXEC));
@@ -192,6 +203,5 @@ pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsign
         close(e->input);
     if (e->nowhere >= 0)
         close(e->nowhere);
-    munmap(memory, size);
     return result;
 }

@@ -27,8 +27,8 @@ typedef enum pd_handed {
  * time. */
 void pd_handover_begin(void);
 
-/* Runs the command and waits for it, but not longer than so many seconds, after which it is killed.
- * The calling thread should have all signals blocked. */
+/* Runs the command and waits for it, but not longer than so many seconds, after which it is
+ * killed. One thread at a time may be here. */
 pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
                        int *detail);
 

@@ -88,6 +88,7 @@ static struct {
     int (*fexecve)(int, char *const[], char *const[]);
     spawn *posix_spawn, *posix_spawnp;
     int (*dlclose)(void *);
+    int (*daemon)(int, int);
 } next;
 
 __attribute__((constructor)) static void find_all(void)
@@ -101,6 +102,7 @@ __attribute__((constructor)) static void find_all(void)
     find_next(&next.posix_spawnp, "posix_spawnp");
     find_next(&next.dlclose, "dlclose");
     pd_inherit_begin();
+    find_next(&next.daemon, "daemon");
     errno = kept;
 }
 
@@ -246,6 +248,18 @@ PUBLIC int execle(const char *path, const char *arg, ...)
     char *const *environment = va_arg(arguments, char *const *);
     va_end(arguments);
     return execve(path, vector, environment);
+}
+
+/* ---- another process ------------------------------------------------------------------------- */
+
+/* The C library ends the calling process by a way of its own. */
+PUBLIC int daemon(int nochdir, int noclose)
+{
+    find_if_early();
+    bool is_kept = pd_agent_before_exec();
+    int result = next.daemon(nochdir, noclose);
+    pd_agent_exec_failed(is_kept); /* in the daemon, or where there is none */
+    return result;
 }
 
 /* ---- another namespace ----------------------------------------------------------------------- */

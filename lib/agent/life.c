@@ -11,6 +11,7 @@
 #include "agent/reserve.h"
 #include "agent/say.h"
 #include "agent/self.h"
+#include "agent/signals.h"
 #include "agent/symbols.h"
 #include "agent/thread.h"
 #include "agent/top.h"
@@ -21,7 +22,6 @@
 #include <dlfcn.h>
 #include <errno.h>
 #include <libdeflate.h>
-#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/auxv.h>
@@ -84,6 +84,7 @@ static void after_fork_in_child(void)
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
     pd_thread_forget();
+    pd_signals_forget();
     pd_loader_forget();
     atomic_store(&stage, ALIVE);
     pd_window_forget();
@@ -215,23 +216,6 @@ __attribute__((destructor)) static void at_exit(void)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static void on_signal(int number)
-{
-    (void)number;
-    pd_thread_ask(PD_REQUEST_WINDOW);
-}
-
-/* Only a signal that would kill is taken: one that is ignored, or handled already, has its use. */
-static void install_signal(int number)
-{
-    struct sigaction now;
-    if (!number || sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
-        return;
-    struct sigaction ours = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
-    sigemptyset(&ours.sa_mask);
-    sigaction(number, &ours, NULL);
-}
-
 static void step_aside(const char *why, const char *what)
 {
     pd_text text = {.len = 0};
@@ -331,8 +315,8 @@ static void begin_tracking(void)
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     at_quick_exit(pd_agent_end);
     pd_extra_begin();
-    install_signal(pd_the_agent.settings.signal);
     atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+    pd_signals_begin(pd_the_agent.settings.signal);
 }
 
 __attribute__((constructor)) static void begin(void)

@@ -12,6 +12,7 @@ typedef struct pd_self {
     pprofdelta_sampler sampler;
     volatile bool is_inside; /* the agent is at work in this thread: what it allocates is its own,
                                 and a signal handler that interrupts it is not recorded */
+    volatile bool is_called; /* a signal that ends the process came meanwhile: signals.h */
     bool is_forking;         /* ... and holds the tracker's locks until the fork is done */
     bool stack_is_known;     /* as far as it will ever be */
     uintptr_t stack_begin, stack_end; /* both 0: not known */
@@ -28,9 +29,14 @@ static inline bool pd_self_enter(void)
     return true;
 }
 
+/* signals.c: the signal that came meanwhile ends the process now. */
+void pd_self_end(void);
+
 static inline void pd_self_leave(void)
 {
     pd_this_thread.is_inside = false;
+    if (__builtin_expect(pd_this_thread.is_called, false))
+        pd_self_end();
 }
 
 #endif
