@@ -193,7 +193,7 @@ bool pd_agent_pause(void)
     if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
         atomic_load(&stage) != ALIVE || !pd_self_enter())
         return false;
-    bool is_paused = pd_thread_pause(pd_window_patience());
+    bool is_paused = pd_thread_is_running() && pd_thread_retire(pd_window_patience());
     pd_self_leave();
     errno = kept;
     return is_paused;
@@ -204,7 +204,7 @@ void pd_agent_resume(void)
     int kept = errno;
     if (!pd_self_enter())
         return;
-    pd_thread_resume();
+    pd_thread_start();
     pd_self_leave();
     errno = kept;
 }
@@ -312,6 +312,7 @@ static void begin_tracking(void)
         pd_handover_begin();
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.next_number, 1);
+    pd_thread_begin();
     pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
     at_quick_exit(pd_agent_end);
     pd_extra_begin();

@@ -2,19 +2,27 @@
 #include "agent/thread.h"
 
 #include "agent/agent.h"
+#include "agent/life.h"
 #include "agent/loader.h"
 #include "agent/say.h"
 #include "agent/self.h"
+#include "agent/signals.h"
+#include "agent/spool.h"
 #include "agent/top.h"
 #include "agent/window.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <limits.h>
 #include <linux/futex.h>
 #include <pthread.h>
 #include <signal.h>
+#include <stdlib.h>
+#include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
+#include <sys/wait.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -22,7 +30,12 @@ typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
 
 static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
-static _Atomic pid_t kernel_id; /* of the thread that is or was running */
+static pthread_t thread; /* valid from RUNNING on, as is its tid */
+static _Atomic pid_t thread_tid;
+static sigset_t signals_before; /* of the thread that started it */
+static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
+static pthread_key_t key_of_main;
+static bool has_key;
 
 static const uint64_t nanos_per_second = 1000000000;
 
@@ -72,59 +85,203 @@ static void export_if_free(void)
         pd_window_release();
 }
 
+/* ---- which threads are left ------------------------------------------------------------------ */
+
+enum { THREADS_UNKNOWN = 0 };
+
+/* Those of the process, the main thread included even if it has ended. Opens no descriptor: the
+ * number of links of this directory is the number of threads and 2. The count is exact at any time,
+ * since a thread that is about to create another one is counted itself. */
+static uint64_t count_threads(void)
+{
+    struct stat status;
+    if (stat("/proc/self/task", &status) || status.st_nlink <= 2)
+        return THREADS_UNKNOWN;
+    return (uint64_t)status.st_nlink - 2;
+}
+
+/* What /proc/PID/stat says of the main thread. */
+typedef struct main_status {
+    char state;    /* 0: not known */
+    int exit_code; /* as wait tells it */
+} main_status;
+
+static main_status read_status_of_main(void)
+{
+    char text[1024];
+    main_status status = {.state = '\0'};
+    int fd = pd_spool_high(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    const char *end_of_name = strrchr(text, ')'), *last = strrchr(text, ' ');
+    if (!end_of_name || end_of_name[1] != ' ')
+        return status;
+    status.state = end_of_name[2];
+    for (last++; *last >= '0' && *last <= '9'; last++)
+        status.exit_code = status.exit_code * 10 + (*last - '0');
+    return status;
+}
+
+/* Of a main thread that has ended, nobody can read what program it runs: that is looked at first, as
+ * it needs no descriptor. */
+static bool has_main_ended(main_status *status)
+{
+    char byte;
+    if (readlink("/proc/self/exe", &byte, 1) >= 0 || errno != ENOENT)
+        return false;
+    *status = read_status_of_main();
+    return status->state == 'Z' || status->state == 'X';
+}
+
+typedef enum company { WITH_MAIN, WITHOUT_MAIN, ALONE } company;
+
+/* Who is there beside the agent's thread, which calls this. */
+static company look_around(main_status *status)
+{
+    enum { MAIN_AND_AGENT = 2 };
+    if (!has_main_ended(status))
+        return WITH_MAIN;
+    return count_threads() == MAIN_AND_AGENT ? ALONE : WITHOUT_MAIN;
+}
+
+/* A thread that was joined is still counted for a moment. */
+static void await_release(pid_t tid)
+{
+    enum { TRIES = 1000 };
+    const struct timespec pause = {.tv_nsec = 100000};
+    for (int i = 0; i < TRIES && syscall(SYS_tgkill, getpid(), tid, 0) == 0; i++)
+        nanosleep(&pause, NULL);
+}
+
+/* ---- the thread ------------------------------------------------------------------------------ */
+
+static void stopped(void)
+{
+    atomic_store(&state, STOPPED);
+    futex_wake(&state);
+}
+
+/* By the system call. The C library counts its threads, and calls exit(0) in the last one to return: when
+ * the process is ending already, that must not be the agent's. */
+static _Noreturn void end_thread(void)
+{
+    for (;;)
+        syscall(SYS_exit, 0);
+}
+
+/* For the agent's thread when it is the last one: ends the process as it would end without it. */
+static _Noreturn void end_process(bool has_table, int exit_code)
+{
+    stopped();
+    pd_this_thread.is_inside = false;
+    if (atomic_load(&has_no_main) && !has_table) {
+        pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+        pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
+        exit(0);
+    }
+    pd_agent_end();
+    if (WIFSIGNALED(exit_code))
+        pd_signals_die(WTERMSIG(exit_code));
+    for (;;)
+        syscall(SYS_exit, WEXITSTATUS(exit_code));
+}
+
+/* How long the agent's thread waits until it looks around again. */
+static uint64_t next_pause(company now, uint64_t pause)
+{
+    const uint64_t longest = nanos_per_second / 16;
+    if (now == WITH_MAIN && !atomic_load(&has_no_main))
+        return nanos_per_second;
+    return pause * 2 < longest ? pause * 2 : longest;
+}
+
+static void do_what_is_asked(unsigned asked)
+{
+    if (asked & PD_REQUEST_TOP)
+        pd_top_threshold();
+    if (asked & PD_REQUEST_WINDOW)
+        export_if_free();
+}
+
+/* Ends the process if nobody else is left. A thread that outlived the main thread has ended with
+ * status 0, which Linux 5.17 and later take for the process's. */
+static company look(company before, bool has_table)
+{
+    main_status status = {.state = '\0'};
+    company now = look_around(&status);
+    if (now == ALONE)
+        end_process(has_table, before == WITHOUT_MAIN ? 0 : status.exit_code);
+    return now;
+}
+
+/* Until it is asked to end: returns what was asked. */
+static unsigned work(bool has_table)
+{
+    const uint64_t interval = pd_the_agent.settings.interval_nanos;
+    uint64_t pause = atomic_load(&has_no_main) ? nanos_per_second / 1000 : nanos_per_second;
+    uint64_t deadline = clock_now() + interval, next_look = clock_now() + pause;
+    company last = WITH_MAIN;
+    for (;;) {
+        unsigned asked = await_request(deadline < next_look ? deadline : next_look);
+        if (asked & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
+            look(last, has_table);
+            return asked;
+        }
+        do_what_is_asked(clock_now() >= deadline ? asked | PD_REQUEST_WINDOW : asked);
+        uint64_t now = clock_now();
+        if (now >= deadline)
+            deadline += interval * ((now - deadline) / interval + 1);
+        if (now < next_look)
+            continue;
+        last = look(last, has_table);
+        pause = next_pause(last, pause);
+        next_look = clock_now() + pause;
+    }
+}
+
 static void *run(void *unused)
 {
     enum { OWN_TABLE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
-    const uint64_t interval = pd_the_agent.settings.interval_nanos;
     pd_this_thread.is_inside = true;
-    atomic_store(&kernel_id, (pid_t)syscall(SYS_gettid));
+    atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
-    if (syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0)
+    bool has_table =
+        !atomic_load(&has_no_main) && syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0;
+    if (has_table)
         pd_say_from_elsewhere();
     pd_loader_ask();
-    for (uint64_t deadline = clock_now() + interval;;) {
-        unsigned asked = await_request(deadline);
-        if (asked & PD_REQUEST_STOP)
-            break;
-        if (asked & PD_REQUEST_TOP)
-            pd_top_threshold();
-        if (!asked || asked & PD_REQUEST_WINDOW)
-            export_if_free();
-        for (uint64_t now = clock_now(); deadline <= now;)
-            deadline += interval * ((now - deadline) / interval + 1);
-    }
-    atomic_store(&state, STOPPED);
-    futex_wake(&state);
+    unsigned asked = work(has_table);
+    stopped();
+    if (asked & PD_REQUEST_STOP)
+        end_thread();
     return unused;
 }
 
+/* Where the thread may have to run the program's exit handlers, it has a stack of the usual size. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
-    pthread_t thread;
     pthread_attr_t attributes;
-    sigset_t all, before;
+    sigset_t all;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
-    pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
     sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    pthread_attr_setstacksize(&attributes, STACK_LEN);
+    pthread_sigmask(SIG_SETMASK, &all, &signals_before);
+    if (!atomic_load(&has_no_main))
+        pthread_attr_setstacksize(&attributes, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
-    if (error == EINVAL) { /* much of it is taken by a program's thread-local storage */
-        pthread_attr_destroy(&attributes);
-        pthread_attr_init(&attributes);
-        pthread_attr_setdetachstate(&attributes, PTHREAD_CREATE_DETACHED);
-        error = pthread_create(&thread, &attributes, run, NULL);
-    }
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    if (error == EINVAL) /* much of it is taken by a program's thread-local storage */
+        error = pthread_create(&thread, NULL, run, NULL);
+    pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
     pthread_attr_destroy(&attributes);
     return error;
 }
 
-static void start(void)
+void pd_thread_start(void)
 {
     uint32_t none = NONE;
     /* Between vfork and exec the child runs in its parent's memory: not the time for a thread. */
@@ -161,17 +318,14 @@ void pd_thread_sampled(uint64_t n)
 {
     enum { BETWEEN_LOOKS = 8 };
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
-        start();
+        pd_thread_start();
     if (pd_the_agent.settings.threshold && n % BETWEEN_LOOKS == 0)
         look_at_threshold();
 }
 
-bool pd_thread_stop(unsigned milliseconds)
+static bool end(pd_request request, unsigned milliseconds)
 {
-    /* As long as it waits for the loader, it writes nothing. */
-    if (atomic_load(&state) != RUNNING || !pd_loader_answers(PD_LOADER_PATIENCE))
-        return true;
-    pd_thread_ask(PD_REQUEST_STOP);
+    pd_thread_ask(request);
     uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);
     while (atomic_load(&state) == RUNNING) {
         uint64_t now = clock_now();
@@ -182,37 +336,67 @@ bool pd_thread_stop(unsigned milliseconds)
     return true;
 }
 
-/* A thread that has said its last word is there for a moment more. */
-static void await_kernel(uint64_t deadline)
+bool pd_thread_stop(unsigned milliseconds)
 {
-    const struct timespec pause = {.tv_nsec = 100000};
-    while (syscall(SYS_tgkill, getpid(), atomic_load(&kernel_id), 0) == 0 && clock_now() < deadline)
-        nanosleep(&pause, NULL);
+    /* As long as it waits for the loader, it writes nothing. */
+    if (atomic_load(&state) != RUNNING || !pd_loader_answers(PD_LOADER_PATIENCE))
+        return true;
+    return end(PD_REQUEST_STOP, milliseconds);
 }
 
-bool pd_thread_pause(unsigned milliseconds)
+bool pd_thread_is_running(void)
 {
-    uint64_t deadline = clock_now() + milliseconds * (nanos_per_second / 1000);
+    return atomic_load(&state) == RUNNING;
+}
+
+bool pd_thread_retire(unsigned milliseconds)
+{
     if (atomic_load(&state) != RUNNING)
+        return true;
+    if (!pd_loader_answers(PD_LOADER_PATIENCE))
         return false;
-    pd_thread_stop(milliseconds);
-    if (atomic_load(&state) != STOPPED) {
-        atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_STOP);
+    if (!end(PD_REQUEST_RETIRE, milliseconds)) {
+        atomic_fetch_and(&requests, ~(unsigned)PD_REQUEST_RETIRE);
         return false;
     }
-    await_kernel(deadline);
+    pthread_join(thread, NULL);
+    await_release(atomic_load(&thread_tid));
+    atomic_store(&requests, 0);
+    atomic_store(&state, NONE);
     return true;
 }
 
-void pd_thread_resume(void)
+/* The main thread ends, but not the process. A window that is on its way is waited for as at the end
+ * of the process. */
+static void on_end_of_main(void *unused)
 {
-    uint32_t stopped = STOPPED;
-    if (atomic_compare_exchange_strong(&state, &stopped, NONE))
-        start();
+    enum { PATIENCE = 10000, MAIN = 1 };
+    (void)unused;
+    atomic_store(&has_no_main, true);
+    if (atomic_load(&state) != RUNNING || !pd_self_enter())
+        return;
+    if (pd_thread_retire(PATIENCE) && count_threads() != MAIN)
+        pd_thread_start();
+    pd_self_leave();
+}
+
+/* Any value but NULL makes the destructor run. */
+static void watch_main(void)
+{
+    if (has_key)
+        pthread_setspecific(key_of_main, &key_of_main);
+}
+
+void pd_thread_begin(void)
+{
+    has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
+    watch_main();
 }
 
 void pd_thread_forget(void)
 {
     atomic_store(&requests, 0);
     atomic_store(&state, NONE);
+    atomic_store(&has_no_main, false);
+    watch_main();
 }
