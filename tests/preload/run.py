@@ -13,6 +13,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli")]
 sys.dont_write_bytecode = True
 
 import allocators  # noqa: E402
+import endings  # noqa: E402
 import harness  # noqa: E402
 import outputs_of  # noqa: E402
 import own_targets  # noqa: E402
@@ -26,5 +27,6 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [own_targets, allocators, starting, outputs_of, programs],
+    modules = [own_targets, endings, allocators, starting, outputs_of, programs]
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules,
                                *sys.argv[3:]))

@@ -1,0 +1,265 @@
+"""How recorded programs end: as without the agent, and with their last window."""
+
+import os
+import re
+import signal
+import subprocess
+
+import recorded
+from agents import (TIMEOUT, checked, only, plainly, quiet, record, same, start, stop, target, until)
+
+EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
+FATAL = ("HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "XCPU", "XFSZ", "VTALRM",
+         "PROF")
+
+
+def number(name):
+    return getattr(signal, "SIG" + name)
+
+
+def allocated(profiles, function):
+    """The blocks of 1000 bytes that a function allocated."""
+    return sum(values[recorded.ALLOC_OBJECTS] for p in profiles for stack, values in p.samples
+               if function in stack and values[recorded.ALLOC_BYTES])
+
+
+def all_of(found):
+    return [p for profiles in found.values() for p in profiles]
+
+
+def fresh(t):
+    """The next run has a folder of its own."""
+    if os.path.exists(t.path("out")):
+        os.rename(t.path("out"), t.path(f"out of {len(os.listdir(t.dir))}"))
+
+
+# ---- the last thread -------------------------------------------------------------------------------
+
+def test_the_last_thread_ends_the_program(t):
+    """Exit handlers run and the status is the program's, in whatever order its threads end."""
+    for how, threads in (("alone", 0), ("workers", 4), ("cancelled", 1), ("late", 0),
+                         ("late-thread", 1)):
+        fresh(t)
+        ran = quiet(t, same(t, target(t, "lastone"), how, options=[EVERYTHING], code=0))
+        t.equal(ran.out, b"the exit handler ran\n", how)
+        windows = only(t, checked(t, t.path("out")))
+        t.equal(allocated(windows, "leak_at_last"), 100 * (threads + 1), how)
+
+
+def test_threads_that_make_threads(t):
+    for _ in range(5):
+        fresh(t)
+        ran = quiet(t, same(t, target(t, "lastone"), "chain", options=[EVERYTHING], code=0))
+        t.equal(ran.out, b"the exit handler ran\n")
+        windows = only(t, checked(t, t.path("out")))
+        t.equal(allocated(windows, "leak_early"), 100 * 101)
+        t.equal(allocated(windows, "leak_at_last"), 100)
+
+
+def test_the_last_thread_while_windows_are_written(t):
+    """Windows that are on their way neither keep the program from ending nor are lost."""
+    ran = quiet(t, same(t, target(t, "lastone"), "chain",
+                        options=[EVERYTHING, "--interval=1ms"], code=0))
+    t.equal(ran.out, b"the exit handler ran\n")
+    windows = only(t, checked(t, t.path("out")))
+    t.equal(allocated(windows, "leak_early"), 100 * 101)
+
+
+def test_the_last_thread_of_a_child(t):
+    quiet(t, same(t, target(t, "lastone"), "child", options=[EVERYTHING], code=0))
+    t.equal(len(checked(t, t.path("out"))), 2, "processes")
+
+
+def test_threads_that_end_by_the_system_call(t):
+    """The C library does not hear of it; the kernel takes the main thread's status."""
+    ran = quiet(t, same(t, target(t, "lastone"), "raw", options=[EVERYTHING], code=7))
+    t.equal(ran.out, b"")
+    t.equal(allocated(only(t, checked(t, t.path("out"))), "leak_early"), 100)
+
+
+def test_workers_behind_a_main_thread_that_is_no_more(t):
+    """Which status counts depends on the version of Linux, and on who was seen last."""
+    for how, codes in (("raw-workers", (7, 0)), ("seccomp", (-signal.SIGSYS, 0))):
+        without = plainly(t, target(t, "lastone"), how)
+        if without.code == 77:
+            t.skip("no filter can be installed")
+        fresh(t)
+        ran = quiet(t, record(t, target(t, "lastone"), how, options=[EVERYTHING]))
+        t.check(without.code in codes and ran.code in codes, f"{how}: {without.code}, {ran.code}")
+        windows = only(t, checked(t, t.path("out")))
+        t.equal(allocated(windows, "leak_at_last"), 400 if how == "raw-workers" else 100, how)
+        t.check(windows[-1].mappings, "the last window has no mappings")
+
+
+# ---- signals ---------------------------------------------------------------------------------------
+
+def killed(t, how, name, function="leak_at_last"):
+    """The program is killed by the signal, as without the agent, and its last window is there."""
+    fresh(t)
+    ran = quiet(t, same(t, target(t, "signalled"), how, str(int(number(name))),
+                        options=[EVERYTHING, "--signal=none"], code=-number(name)))
+    t.equal(allocated(only(t, checked(t, t.path("out"))), function), 100, f"{how} {name}")
+    return ran
+
+
+def test_signals_that_end_a_program(t):
+    for name in FATAL:
+        killed(t, "plain", name)
+
+
+def test_signals_while_the_agent_is_at_work(t):
+    for _ in range(20):
+        killed(t, "busy", "TERM")
+
+
+def test_signals_on_a_small_stack(t):
+    killed(t, "small", "TERM")
+
+
+def test_signals_after_a_handler(t):
+    """The program had a handler, and asked for the default action again."""
+    killed(t, "reset", "TERM")
+
+
+def test_signals_that_the_program_handles(t):
+    for name in FATAL:
+        quiet(t, same(t, target(t, "signalled"), "handled", str(int(number(name))),
+                      options=[EVERYTHING], code=5))
+    quiet(t, same(t, target(t, "signalled"), "wait", str(int(signal.SIGTERM)), code=0))
+
+
+def test_signals_for_children(t):
+    fresh(t)
+    for how, processes in (("child", 2), ("vfork", 1)):
+        fresh(t)
+        quiet(t, same(t, target(t, "signalled"), how, str(int(signal.SIGTERM)),
+                      options=[EVERYTHING], code=0))
+        found = checked(t, t.path("out"))
+        t.equal(len(found), processes, "processes")
+        t.equal(allocated(all_of(found), "leak_at_last"), 100, how)
+
+
+def test_actions_look_as_they_are(t):
+    ran = quiet(t, same(t, target(t, "signalled"), "asks", code=0))
+    t.lacks(ran.out.decode(), "strange")
+
+
+def test_abort(t):
+    ran = quiet(t, same(t, target(t, "signalled"), "abort", options=[EVERYTHING],
+                        code=-signal.SIGABRT))
+    t.equal(ran.out, b"")
+    t.equal(allocated(only(t, checked(t, t.path("out"))), "leak_at_last"), 100)
+
+
+def test_daemons(t):
+    """The parent's window is written before it ends inside the C library."""
+    quiet(t, record(t, target(t, "signalled"), "daemon", options=[EVERYTHING]))
+    t.check(until(lambda: os.path.exists(t.path("daemon"))), "the daemon did nothing")
+    t.check(until(lambda: not running(t)), "the daemon did not end")
+    t.equal(allocated(all_of(checked(t, t.path("out"))), "leak_at_last"), 100)
+
+
+def running(t):
+    """Is any program of this test running?"""
+    for pid in filter(str.isdigit, os.listdir("/proc")):
+        try:
+            if os.readlink(f"/proc/{pid}/cwd") == t.dir:
+                return True
+        except OSError:
+            continue
+    return False
+
+
+def test_pipelines(t):
+    """The reader goes away: SIGPIPE ends the recorded program, and the shell sees it."""
+    code = "x = [bytes(50000) for _ in range(100)]\nimport signal\n" \
+           "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\nwhile True: print('y' * 1000)"
+    done = subprocess.run(["bash", "-c", '"$@" | head -c 10; exit ${PIPESTATUS[0]}', "x", t.binary, "record",
+                           "-o", t.path("out"), "--", "/usr/bin/python3", "-c", code], cwd=t.dir,
+                          capture_output=True, check=False, timeout=TIMEOUT)
+    t.equal((done.returncode, done.stdout), (128 + signal.SIGPIPE, b"y" * 10))
+    t.check(sum(p.total(recorded.ALLOC_BYTES) for p in only(t, checked(t, t.path("out")))) > 4e6,
+            "the last window is missing")
+
+
+LOOP = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n" \
+       "kept = [bytes(50000) for _ in range(100)]\nprint('ready', flush=True)\nwhile True: signal.pause()"
+
+
+def test_interrupted_with_its_command(t):
+    """Ctrl-C is for the whole group; the command that takes the last profile does not hear of it."""
+    process = subprocess.Popen([t.binary, "record", "--to=cat >got.part && mv got.part got.pb.gz", "--",
+                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
+    t.equal(process.stdout.readline(), b"ready\n")
+    os.killpg(process.pid, signal.SIGINT)
+    _, err = process.communicate(timeout=TIMEOUT)
+    t.equal((process.returncode, err), (-signal.SIGINT, b""))
+    t.succeeds("check", "got.pb.gz")
+
+
+def test_who_insists_is_obeyed(t):
+    """A signal after more than a second ends a program whose last profile waits for its command."""
+    os.mkfifo(t.path("begun"))
+    os.mkfifo(t.path("never"))
+    process = subprocess.Popen([t.binary, "record", "--to=echo $$ >begun; exec cat never", "--",
+                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    t.equal(process.stdout.readline(), b"ready\n")
+    process.send_signal(signal.SIGTERM)
+    with open(t.path("begun"), "rb") as begun:
+        command = int(begun.readline())
+    try:
+        for _ in range(60):
+            process.send_signal(signal.SIGINT)
+            if until(lambda: process.poll() is not None, 0.5):
+                break
+        t.equal(process.poll(), -signal.SIGINT)
+    finally:
+        os.kill(command, signal.SIGKILL)
+        process.kill()
+        process.communicate()
+
+
+def test_nothing_half_written(t):
+    """What ends a process while it writes a profile leaves no file behind."""
+    try:
+        os.close(os.open(t.dir, os.O_TMPFILE | os.O_WRONLY))
+    except OSError:
+        t.skip("this file system has no files without a name")
+    ran = record(t, target(t, "signalled"), "denied", options=[EVERYTHING])
+    if ran.code == 77:
+        t.skip("no filter can be installed")
+    t.equal(ran.code, -signal.SIGSYS)
+    t.equal(os.listdir(t.path("out")), [])
+
+
+# ---- without memory --------------------------------------------------------------------------------
+
+def test_the_last_profile_without_memory(t):
+    for how, code in (("exit", 3), ("abort", -signal.SIGABRT), ("go-on", 0)):
+        fresh(t)
+        ran = same(t, target(t, "starve"), how, options=["--rate=64k"], code=code)
+        t.check(len(ran.noise) == 1 and "failed" in ran.noise[0], f"{how}: said {ran.noise}")
+        windows = only(t, checked(t, t.path("out")))
+        in_use = sum(values[1] for stack, values in recorded.add_up(windows).items()
+                     if "hoard" in stack)
+        t.check(120e6 < in_use < 192 * 2**20, f"{how}: {in_use} bytes in use")
+        t.equal(len([f for f in os.listdir(t.path("out")) if f.endswith(".top.txt")]), 1, how)
+
+
+def test_a_large_profile_without_memory(t):
+    """4096 stacks: more than were ever written before."""
+    same(t, target(t, "starve"), "exit", "12", options=["--rate=1", "--interval=1h"], code=3)
+    windows = only(t, checked(t, t.path("out")))
+    stacks = {stack for p in windows for stack, _ in p.samples if "leak_by_turns" in stack}
+    t.check(len(stacks) >= 2, f"{len(stacks)} stacks")
+    t.equal(sum(values[recorded.ALLOC_OBJECTS] for p in windows for stack, values in p.samples
+                if "leak_by_turns" in stack), 4096)
+
+
+def test_a_command_without_memory(t):
+    ran = record(t, target(t, "starve"), "exit", options=["--rate=64k", "--to=cat >got.pb.gz"])
+    t.equal(ran.code, 3)
+    t.succeeds("check", "got.pb.gz")
+    t.check(not any("could not" in line for line in ran.noise), f"said {ran.noise}")

@@ -1,0 +1,83 @@
+/* A program that uses up its memory, to the last page, and then
+ *
+ *     starve exit      ends with status 3
+ *     starve abort     aborts
+ *     starve go-on     frees some of it, allocates 100 blocks more, and ends with status 0
+ *
+ * starve HOW BITS has called malloc from 2^BITS distinct stacks before. */
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/resource.h>
+
+static void *volatile sink;
+static void *spare; /* for go-on */
+
+__attribute__((noinline)) static void leak_by_turns(unsigned bits, unsigned turns);
+
+__attribute__((noinline)) static void turn_left(unsigned bits, unsigned turns)
+{
+    leak_by_turns(bits, turns / 2);
+    sink = NULL;
+}
+
+__attribute__((noinline)) static void turn_right(unsigned bits, unsigned turns)
+{
+    leak_by_turns(bits, turns / 2);
+    sink = NULL;
+}
+
+static void leak_by_turns(unsigned bits, unsigned turns)
+{
+    if (!bits)
+        sink = malloc(16);
+    else if (turns % 2)
+        turn_right(bits - 1, turns);
+    else
+        turn_left(bits - 1, turns);
+    sink = NULL;
+}
+
+__attribute__((noinline)) static void *hoard(size_t size)
+{
+    void *volatile got = malloc(size);
+    return got;
+}
+
+__attribute__((noinline)) static void leak_at_last(void)
+{
+    for (int i = 0; i < 100; i++)
+        sink = malloc(1000);
+}
+
+static void use_up(void *before)
+{
+    for (size_t size = 1 << 20; size >= sizeof before; size /= 2) {
+        for (void *got; (got = hoard(size)); before = got)
+            memcpy(got, &before, sizeof before);
+    }
+    for (size_t size = 1 << 20; size >= 4096; size /= 2)
+        while (mmap(NULL, size, PROT_READ, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0) != MAP_FAILED)
+            continue;
+    sink = before;
+}
+
+int main(int argc, char **argv)
+{
+    const struct rlimit limit = {192 << 20, 192 << 20};
+    unsigned bits = argc > 2 ? (unsigned)strtoul(argv[2], NULL, 10) : 0;
+    if (argc < 2 || setrlimit(RLIMIT_AS, &limit))
+        return 2;
+    for (unsigned turns = 0; bits && turns < 1u << bits; turns++)
+        leak_by_turns(bits, turns);
+    spare = malloc(100 << 10);
+    use_up(NULL);
+    if (!strcmp(argv[1], "abort"))
+        abort();
+    if (!strcmp(argv[1], "exit"))
+        return 3;
+    free(spare);
+    leak_at_last();
+    return 0;
+}
