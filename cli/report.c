@@ -40,6 +40,8 @@ const char *cli_restart_name(pprofdelta_restart restart)
         return "mass";
     case PPROFDELTA_RESTART_ANY:
         return "decrease";
+    case PPROFDELTA_RESTART_LIVE:
+        return "live";
     }
     return NULL;
 }
@@ -57,6 +59,8 @@ const char *cli_restart_reason(pprofdelta_restart restart)
         return "at least half of what a counter had counted is gone";
     case PPROFDELTA_RESTART_ANY:
         return "a counter went backwards";
+    case PPROFDELTA_RESTART_LIVE:
+        return "the stamp of its live heap names another process or a later beginning";
     }
     return "";
 }

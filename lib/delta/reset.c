@@ -91,6 +91,8 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
     if (facts->started_nanos && facts->prev_time_nanos &&
         facts->started_nanos > facts->prev_time_nanos)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
+    else if (facts->is_other_heap)
+        verdict.restart = PPROFDELTA_RESTART_LIVE;
     else if (facts->other_build && facts->main_moved)
         verdict.restart = PPROFDELTA_RESTART_BUILD_ID;
     else if ((any_vanished || verdict.has_decrease) && lost_half(w, any_vanished))

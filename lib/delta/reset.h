@@ -11,6 +11,7 @@ typedef struct pd_reset_facts {
     int64_t prev_time_nanos; /* when the ledger's profile was taken, or 0 */
     bool other_build;        /* the main mapping has another build id, both known */
     bool main_moved;         /* ... and is in another place: no process does that */
+    bool is_other_heap;      /* the stamps of a live heap say so */
 } pd_reset_facts;
 
 typedef struct pd_verdict {

@@ -1,7 +1,7 @@
 /* A ledger outside of the process: what a context remembers, as bytes that can be checked.
  *
  *     head      magic, format, its own length                        16 bytes
- *               sequence, window, counts, types, build id            88 bytes and the names
+ *               sequence, window, counts, types, build id           112 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
  *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
  *     keys      [ key 16 ] ...                                       as the ledger has them
@@ -27,9 +27,12 @@
 /* What is known of the profile that a ledger was filled from. */
 typedef struct pd_remembered {
     int64_t time_nanos;
+    int64_t duration_nanos;     /* as the profile has it; 0: none */
     int64_t from_nanos;         /* where the window that ended there began; 0: not known */
     pprofdelta_restart restart; /* ... and what it was */
     uint32_t rate;              /* as pd_text has it */
+    uint64_t live_id;           /* of the stamp of a live heap; 0: it has none */
+    int64_t live_to_nanos;      /* ... and its end */
     pd_buffer build_id;         /* of the main mapping; empty where it has none */
     pd_mapped_list mapped;      /* the mappings that the ledger's keys were made with */
 } pd_remembered;

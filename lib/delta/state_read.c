@@ -136,7 +136,7 @@ static bool check_promise(inlet *in, const promise *p)
         return in->head.len == PD_STATE_FIXED ||
                refuse(in, "head", PD_STATE_AT_HEAD, "an empty state has no longer head");
     }
-    if (p->restart > PPROFDELTA_RESTART_ANY)
+    if (p->restart > PPROFDELTA_RESTART_LIVE)
         return refuse(in, "restart", PD_STATE_AT_RESTART, "there is no such restart");
     if (!p->types || p->types > PPROFDELTA_MAX_TYPES || !p->counters || p->counters > p->types)
         return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types do not fit");
@@ -211,11 +211,16 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
     state->last->time_nanos = (int64_t)pd_get64(head + PD_STATE_AT_TIME);
     state->last->restart = (pprofdelta_restart)p->restart;
     state->last->rate = pd_get32(head + PD_STATE_AT_RATE);
+    state->last->duration_nanos = (int64_t)pd_get64(head + PD_STATE_AT_DURATION);
+    state->last->live_id = pd_get64(head + PD_STATE_AT_LIVE_ID);
+    state->last->live_to_nanos = (int64_t)pd_get64(head + PD_STATE_AT_LIVE_TO);
     if (state->sequence == UINT64_MAX)
         return refuse(in, "sequence", PD_STATE_AT_SEQUENCE, "no window comes after this one");
     if (state->last->from_nanos && state->last->time_nanos &&
         state->last->from_nanos > state->last->time_nanos)
         return refuse(in, "window", PD_STATE_AT_FROM, "the last window ends before it begins");
+    if (state->last->duration_nanos < 0)
+        return refuse(in, "duration", PD_STATE_AT_DURATION, "the last profile's is negative");
     return true;
 }
 

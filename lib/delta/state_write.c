@@ -103,6 +103,9 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
         pd_put32(head + PD_STATE_AT_BUILD_ID, (uint32_t)state->last->build_id.len);
         pd_put32(head + PD_STATE_AT_RATE, state->last->rate);
         pd_put64(head + PD_STATE_AT_MAPPED, state->last->mapped.len);
+        pd_put64(head + PD_STATE_AT_DURATION, (uint64_t)state->last->duration_nanos);
+        pd_put64(head + PD_STATE_AT_LIVE_ID, state->last->live_id);
+        pd_put64(head + PD_STATE_AT_LIVE_TO, (uint64_t)state->last->live_to_nanos);
         for (size_t i = 0; i < schema->len; i++, lengths += 8) {
             pd_put32(head + lengths, (uint32_t)schema->names[i].type_len);
             pd_put32(head + lengths + 4, (uint32_t)schema->names[i].unit_len);

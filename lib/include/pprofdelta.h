@@ -211,7 +211,10 @@ typedef enum pprofdelta_restart {
     PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping, which is in another place
                                     or has lost half of a counter, or more */
     PPROFDELTA_RESTART_MASS,     /* half of a counter, or more, went away */
-    PPROFDELTA_RESTART_ANY       /* a decrease, with PPROFDELTA_ON_RESET_RESTART */
+    PPROFDELTA_RESTART_ANY,      /* a decrease, with PPROFDELTA_ON_RESET_RESTART */
+    /* The stamp of cur's live heap (pprofdelta_heap.h) has another id than prev's, or begins after
+     * prev's end. */
+    PPROFDELTA_RESTART_LIVE
 } pprofdelta_restart;
 
 typedef struct pprofdelta_report {

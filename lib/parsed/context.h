@@ -145,6 +145,9 @@ pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *er
 /* Refuses stamped profiles and finds the counters. */
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
 
+/* The stamp of a live heap. False where it has none that can be understood. */
+bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out);
+
 /* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, where
  * it goes on with them; or NULL. */
 pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,

@@ -203,6 +203,20 @@ static bool has_other_build(const pprofdelta *pd)
            (last->len != next->len || memcmp(last->ptr, next->ptr, last->len) != 0);
 }
 
+/* Do the stamps say that cur's heap is not the one that prev was of? One process has one heap after
+ * the other where it runs one program after the other. */
+static bool is_other_heap(const pprofdelta *pd)
+{
+    const pd_remembered *last = &pd->last;
+    int64_t end = last->live_to_nanos ? last->live_to_nanos : last->time_nanos;
+    pprofdelta_stamp cur;
+    if (!pd_look_live_stamp(&pd->cur, &cur))
+        return false;
+    if (cur.id && last->live_id && cur.id != last->live_id)
+        return true;
+    return cur.live == PPROFDELTA_LIVE_FULL && end && cur.from_nanos > 0 && cur.from_nanos > end;
+}
+
 static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
 {
     static const char *const why[] = {
@@ -211,6 +225,8 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
         [PPROFDELTA_RESTART_BUILD_ID] = "the main mapping has another build id",
         [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
         [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
+        [PPROFDELTA_RESTART_LIVE] =
+            "the stamp of its live heap is that of another process, or begins after prev",
     };
     return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                    "%s", why[verdict.restart]);
@@ -242,7 +258,8 @@ static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error
                             .started_nanos = pd->started_nanos,
                             .prev_time_nanos = pd->last.time_nanos,
                             .other_build = has_other_build(pd),
-                            .main_moved = pd->mapped.main_moved};
+                            .main_moved = pd->mapped.main_moved,
+                            .is_other_heap = is_other_heap(pd)};
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)

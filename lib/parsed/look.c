@@ -1,4 +1,5 @@
 #include "parsed/context.h"
+#include "profile/stamp.h"
 
 void pd_look_name_columns(pd_look *look)
 {
@@ -171,11 +172,25 @@ pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_err
     return status;
 }
 
+bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out)
+{
+    pprofdelta_stamp stamp;
+    if (!pd_stamp_of(&look->tables, &stamp) || !stamp.live || stamp.from_nanos > stamp.to_nanos)
+        return false;
+    *out = stamp;
+    return true;
+}
+
 pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
                                    pd_remembered *out, pprofdelta_error *err)
 {
     const pd_tables *t = &look->tables;
+    pprofdelta_stamp live = {0};
+    pd_look_live_stamp(look, &live);
+    out->live_id = live.id;
+    out->live_to_nanos = live.to_nanos;
     out->time_nanos = t->header.time_nanos;
+    out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
     out->from_nanos = 0;
     out->restart = PPROFDELTA_RESTART_NONE;
     out->rate = look->dump.rate;

@@ -7,7 +7,7 @@
 static const char *const restarts[] = {
     [PPROFDELTA_RESTART_NONE] = NULL,           [PPROFDELTA_RESTART_STARTED] = "started",
     [PPROFDELTA_RESTART_BUILD_ID] = "build_id", [PPROFDELTA_RESTART_MASS] = "mass",
-    [PPROFDELTA_RESTART_ANY] = "decrease",
+    [PPROFDELTA_RESTART_ANY] = "decrease",      [PPROFDELTA_RESTART_LIVE] = "live",
 };
 
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])

@@ -11,7 +11,8 @@ _Static_assert(PPROFDELTA_E_USAGE == 11, "statuses are not renumbered");
 _Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are the later ones");
 _Static_assert(PPROFDELTA_E_AHEAD == 14, "nor is what came after those");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
-                   PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4,
+                   PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&
+                   PPROFDELTA_RESTART_LIVE == 5,
                "choices are not renumbered");
 _Static_assert(PPROFDELTA_NO_STAMP == 1 && PPROFDELTA_ACCEPT_STAMPED == 2 &&
                    PPROFDELTA_VERIFY == 4 && PPROFDELTA_DEFAULT_COUNTER == 8,

@@ -209,18 +209,22 @@ TEST(the_surest_reason_is_given)
         see(&k, curs[cur], 2);
         for (size_t mode = 0; mode < 5; mode++)
             for (int started = 0; started < 2; started++)
-                for (int build = 0; build < 3; build++) { /* 2: in another place */
+                for (int other = 0; other < 6; other++) {
+                    int build = other % 3; /* 2: in another place */
+                    bool live = other >= 3;
                     pd_reset_facts facts = {.on_reset = modes[mode],
                                             .started_nanos = started ? 1001 : 0,
                                             .prev_time_nanos = 1000,
                                             .other_build = build != 0,
-                                            .main_moved = build == 2};
+                                            .main_moved = build == 2,
+                                            .is_other_heap = live};
                     bool never = modes[mode] == PPROFDELTA_ON_RESET_CLAMP ||
                                  modes[mode] == PPROFDELTA_ON_RESET_NEGATIVE;
                     bool any = cur && modes[mode] == PPROFDELTA_ON_RESET_RESTART;
                     bool another = build == 2 || (build && cur == 2);
                     pprofdelta_restart want = never      ? PPROFDELTA_RESTART_NONE
                                               : started  ? PPROFDELTA_RESTART_STARTED
+                                              : live     ? PPROFDELTA_RESTART_LIVE
                                               : another  ? PPROFDELTA_RESTART_BUILD_ID
                                               : cur == 2 ? PPROFDELTA_RESTART_MASS
                                               : any      ? PPROFDELTA_RESTART_ANY

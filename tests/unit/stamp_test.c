@@ -16,7 +16,7 @@ TEST(there_and_back)
     static const int64_t times[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1795251404323304910};
     static const uint64_t sequences[] = {0, 1, 10, UINT64_MAX};
     enum { TIMES = sizeof times / sizeof *times };
-    for (size_t i = 0; i < (size_t)TIMES * TIMES * 4 * 5; i++) {
+    for (size_t i = 0; i < (size_t)TIMES * TIMES * 4 * 6; i++) {
         pprofdelta_stamp in = {.is_delta = 1,
                                .from_nanos = times[i % TIMES],
                                .to_nanos = times[i / TIMES % TIMES],

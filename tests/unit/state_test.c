@@ -203,7 +203,7 @@ TEST(the_layout_stands)
 {
     stand k;
     stand_begin(&k, NULL);
-    CHECK(k.saved.len == 88 + 4 * 8 + 2 + 5 + 68 + 5 + 8 + 56 + 4 * (16 + 1 + 2) + 8 + 16);
+    CHECK(k.saved.len == 112 + 4 * 8 + 2 + 5 + 68 + 5 + 8 + 56 + 4 * (16 + 1 + 2) + 8 + 16);
     CHECK(pd_get64(k.saved.ptr + PD_STATE_AT_SEQUENCE) == 2);
     CHECK(pd_get32(k.saved.ptr + PD_STATE_AT_HEAD) == MAPPINGS);
     CHECK(pd_get64(k.saved.ptr + PD_STATE_AT_MAPPED) == 1);
