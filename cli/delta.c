@@ -16,6 +16,8 @@
 #include "status.h"
 #include "window.h"
 
+#include <sys/stat.h>
+
 /* Everything that a run holds, zeroed first, so that one place can give it all back. */
 typedef struct run {
     cli_options options;
@@ -107,6 +109,14 @@ static int make_window(run *r, pprofdelta_report *report)
     return status ? cli_pair_error(r->prev.name, r->cur.name, &err) : CLI_DONE;
 }
 
+/* Of two dumps without a time the library cannot tell it. */
+static bool is_one_file(const char *a, const char *b)
+{
+    struct stat of_a, of_b;
+    return !cli_input_is_stdin(a) && !cli_input_is_stdin(b) && !stat(a, &of_a) && !stat(b, &of_b) &&
+           S_ISREG(of_a.st_mode) && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino;
+}
+
 static int perform(run *r, int argc, char **argv)
 {
     pprofdelta_report report;
@@ -120,8 +130,10 @@ static int perform(run *r, int argc, char **argv)
     cli_progress_start(!r->options.quiet);
     if (!cli_ahead_is_large(r->options.cur, CLI_HELPER_LARGE))
         start_ahead(r);
+    bool is_one = is_one_file(r->options.prev, r->options.cur);
     if ((code = make_base(r)) || (code = make_window(r, &report)))
         return code;
+    report.is_same |= is_one;
     if ((code = cli_output_finish(&r->output)))
         return code;
     cli_progress_end();

@@ -46,7 +46,7 @@ static const char help[] =
     "      --report[=FORM]        counts and sums to stderr, as text or json\n"
     "      --verify               check that the sums add up before writing\n"
     "      --no-stamp             leave out the comment that marks a delta\n"
-    "      --force                take a delta as an input all the same\n"
+    "      --force                take a delta or a window as an input all the same\n"
     "      --max-memory=SIZE      bytes to use at most, or 512M, 8G (the default)\n"
     "  -q, --quiet                no notes on stderr\n"
     "  -h, --help, --version\n"

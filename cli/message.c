@@ -173,6 +173,14 @@ static void hint(const pprofdelta_error *err)
     case PPROFDELTA_E_STAMPED:
         cli_hint("--force takes a delta as an input all the same");
         break;
+    case PPROFDELTA_E_NOT_CUMULATIVE:
+        if (!strcmp(err->field, "duration_nanos"))
+            cli_hint("take both profiles without ?seconds=; or --force, if they do count from the "
+                     "start of the process");
+        else
+            cli_hint("pprofdelta show PREV CUR compares such profiles; --force with -c TYPE "
+                     "subtracts them all the same");
+        break;
     case PPROFDELTA_E_LIMIT:
         if (strstr(err->text, "max-memory"))
             cli_hint("--max-memory=SIZE raises the limit");

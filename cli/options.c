@@ -270,7 +270,7 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case OPT_NO_STAMP:
         return set_flag(options, PPROFDELTA_NO_STAMP);
     case OPT_FORCE:
-        return set_flag(options, PPROFDELTA_ACCEPT_STAMPED);
+        return set_flag(options, PPROFDELTA_FORCE);
     case OPT_MAX_MEMORY:
         return set_max_memory(options, optarg);
     case OPT_STATE:

@@ -76,6 +76,19 @@ static int64_t duration_of(const pprofdelta_report *report)
     return duration;
 }
 
+static void note_window(const pprofdelta_report *report, const char *prev_name,
+                        const char *cur_name)
+{
+    if (report->had_base)
+        cli_note("one of %s and %s has a duration and the other has none; if it is a window (as of "
+                 "?seconds=), this delta is wrong",
+                 prev_name, cur_name);
+    else
+        cli_note("%s has a duration; if it is a window (as of ?seconds=), it does not count from "
+                 "the start of the process",
+                 cur_name);
+}
+
 void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
                       const char *prev_name, const char *cur_name)
 {
@@ -99,6 +112,13 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
         cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
                  report->clamped, report->clamped == 1 ? "sample" : "samples", prev_name,
                  report->clamped == 1 ? "was" : "were");
+    if (report->is_same && options->state)
+        cli_note("%s is the profile that %s remembers already: no counter has moved", cur_name,
+                 prev_name);
+    else if (report->is_same)
+        cli_note("%s and %s are the same profile: no counter has moved", prev_name, cur_name);
+    if (report->may_be_window)
+        note_window(report, prev_name, cur_name);
 }
 
 void cli_report_unread(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
@@ -135,6 +155,10 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
         fputs("restart   no\n", out);
     else
         fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
+    if (report->is_same)
+        fputs("same      the profile is the last one once more\n", out);
+    if (report->may_be_window)
+        fputs("duration  one profile has one and may be a window\n", out);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,
@@ -248,6 +272,8 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
             ", \"duration_nanos\": %" PRId64 "}, ",
             report->from_nanos, report->to_nanos, duration_of(report));
+    fprintf(out, "\"same\": %s, \"may_be_window\": %s, ", report->is_same ? "true" : "false",
+            report->may_be_window ? "true" : "false");
     fprintf(out,
             "\"sequence\": %" PRIu64 ", \"unknown_fields\": %" PRIu64 ", \"output_bytes\": %" PRIu64
             ", \"unread_bytes\": %" PRIu64 ", ",

@@ -45,6 +45,7 @@ const char *pprofdelta_status_text(pprofdelta_status status)
         [PPROFDELTA_E_STATE] = "not a state that can be used",
         [PPROFDELTA_E_SOURCE] = "the input could not be read",
         [PPROFDELTA_E_AHEAD] = "the profile could not be read ahead",
+        [PPROFDELTA_E_NOT_CUMULATIVE] = "the input is not a cumulative profile",
     };
     if ((size_t)status >= sizeof text / sizeof *text)
         return "unknown status";

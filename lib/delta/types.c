@@ -90,6 +90,11 @@ static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_b
     return PPROFDELTA_OK;
 }
 
+static bool is_named(const pd_type_name *name, const char *type, const char *unit)
+{
+    return equals(name->type, type, strlen(type)) && equals(name->unit, unit, strlen(unit));
+}
+
 /* The cumulative types of Go's heap, mutex and block profiles. */
 static bool is_known_counter(const pd_type_name *name)
 {
@@ -98,30 +103,102 @@ static bool is_known_counter(const pd_type_name *name)
                                            {"contentions", "count"},
                                            {"delay", "nanoseconds"}};
     for (size_t i = 0; i < sizeof known / sizeof *known; i++)
-        if (equals(name->type, known[i][0], strlen(known[i][0])) &&
-            equals(name->unit, known[i][1], strlen(known[i][1])))
+        if (is_named(name, known[i][0], known[i][1]))
             return true;
     return false;
 }
 
-pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
-                                    pprofdelta_error *err)
+static pprofdelta_status mark_counters(pd_type_name *names, size_t len, const pd_type_rules *rules,
+                                       pprofdelta_error *err)
 {
     for (size_t i = 0; i < len; i++)
         names[i].is_counter = is_known_counter(&names[i]);
     pprofdelta_status status = apply_rules(names, len, &rules->counters, true, err);
-    if (!status)
-        status = apply_rules(names, len, &rules->gauges, false, err);
-    if (status)
-        return status;
+    return status ? status : apply_rules(names, len, &rules->gauges, false, err);
+}
+
+static bool has_counter(const pd_type_name *names, size_t len)
+{
     for (size_t i = 0; i < len; i++)
         if (names[i].is_counter)
-            return PPROFDELTA_OK;
+            return true;
+    return false;
+}
+
+static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pprofdelta_error *err)
+{
     return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE,
                    "none of its value types is known as a counter, so there is nothing to "
                    "subtract; there are: %s",
                    list_names(names, len).text);
+}
+
+pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_status status = mark_counters(names, len, rules, err);
+    return status || has_counter(names, len) ? status : refuse_gauges(names, len, err);
+}
+
+/* What is not cumulative as it comes: types of Go's profiles, and of those that time stacks. */
+typedef struct instant_type {
+    const char *type, *unit, *profile;
+    bool
+        is_of_a_time; /* it has what happened in a time of its own; else what there is at its time */
+} instant_type;
+
+static const instant_type *find_instant(const pd_type_name *name)
+{
+    static const instant_type all[] = {
+        {"cpu", "nanoseconds", "cpu", true},
+        {"cpu-time", "nanoseconds", "cpu", true},
+        {"wall", "nanoseconds", "wall-clock", true},
+        {"wall-time", "nanoseconds", "wall-clock", true},
+        {"goroutine", "count", "goroutine", false},
+        {"goroutines", "count", "goroutine", false},
+        {"goroutineleak", "count", "goroutine", false},
+        {"threadcreate", "count", "thread", false},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (is_named(name, all[i].type, all[i].unit))
+            return &all[i];
+    return NULL;
+}
+
+/* Which kind of profile is it by its types, where it is not a cumulative one? A rule may name a
+ * counter beside such types, but not one of them, nor in a profile whose period says that all of it
+ * is one. */
+static const instant_type *kind_of(const pd_type_name *names, size_t len,
+                                   const pd_type_name *period)
+{
+    const instant_type *kind = period ? find_instant(period) : NULL;
+    bool is_all_gauges = !has_counter(names, len);
+    for (size_t i = 0; i < len; i++)
+        if (names[i].is_counter && is_known_counter(&names[i]))
+            kind = NULL;
+    for (size_t i = 0; i < len && !kind; i++)
+        if (names[i].is_counter || is_all_gauges)
+            kind = find_instant(&names[i]);
+    return kind;
+}
+
+pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
+                                               const pd_type_name *period,
+                                               const pd_type_rules *rules, pprofdelta_error *err)
+{
+    pprofdelta_status status = mark_counters(names, len, rules, err);
+    if (status)
+        return status;
+    const instant_type *kind = kind_of(names, len, period);
+    if (kind)
+        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
+                       kind->profile, kind->type, kind->unit,
+                       kind->is_of_a_time ? "the samples of a time of its own"
+                                          : "what there was at its time");
+    return has_counter(names, len) ? PPROFDELTA_OK : refuse_gauges(names, len, err);
 }
 
 static pprofdelta_status keep_name(pd_schema *schema, pd_mem *mem, pd_bytes name, size_t *at,

@@ -43,6 +43,12 @@ pprofdelta_status pd_type_rules_add(pd_buffer *rules, pd_mem *mem, const char *r
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
                                     pprofdelta_error *err);
 
+/* The same for a profile that is to be subtracted. Fails also where these types, or that of the
+ * period, are those of a cpu profile and its like, whatever the rules say. period may be NULL. */
+pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
+                                               const pd_type_name *period,
+                                               const pd_type_rules *rules, pprofdelta_error *err);
+
 /* Makes the schema that of these names. */
 pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_name *names,
                                 size_t len, pprofdelta_error *err);

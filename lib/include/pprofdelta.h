@@ -63,14 +63,17 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
     PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
     PPROFDELTA_E_MISMATCH, /* valid, but no delta can be made: types differ, swapped, no counter */
-    PPROFDELTA_E_STAMPED,  /* the input is itself a delta (see PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_E_STAMPED,  /* the input is itself a delta (see PPROFDELTA_FORCE) */
     PPROFDELTA_E_RESET,    /* a counter went backwards and options.on_reset is FAIL */
     PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
     PPROFDELTA_E_SINK,     /* the sink refused the output */
     PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
     PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of a newer version */
     PPROFDELTA_E_SOURCE,   /* the source failed */
-    PPROFDELTA_E_AHEAD     /* not read ahead: the ordinary way goes on, or tells what is wrong */
+    PPROFDELTA_E_AHEAD,    /* not read ahead: the ordinary way goes on, or tells what is wrong */
+    /* The input is not cumulative: its times say that it is a window, or its types that it is a cpu
+     * profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
+    PPROFDELTA_E_NOT_CUMULATIVE
 } pprofdelta_status;
 
 /* A few words for a status, for callers that kept no error struct. Never NULL. */
@@ -146,8 +149,10 @@ typedef enum pprofdelta_compression {
 
 /* options.flags */
 enum {
-    PPROFDELTA_NO_STAMP = 1u << 0,        /* leave out the comment that marks a delta */
-    PPROFDELTA_ACCEPT_STAMPED = 1u << 1,  /* take a delta as an input all the same */
+    PPROFDELTA_NO_STAMP = 1u << 0, /* leave out the comment that marks a delta */
+    /* Take an input that would be PPROFDELTA_E_STAMPED or PPROFDELTA_E_NOT_CUMULATIVE. In a sum,
+     * add also what does not join. */
+    PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
     PPROFDELTA_NO_SAVE = 1u << 4 /* pprofdelta_save is refused: what is remembered may be kept in a
@@ -240,6 +245,12 @@ typedef struct pprofdelta_report {
     uint64_t output_len;                 /* bytes given to the sink */
     const pprofdelta_type_report *types; /* in cur's order */
     size_t types_len;
+    /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
+     * higher. */
+    int is_same;
+    /* 1: only one of prev and cur has a duration, or there is no prev and cur has one. If that profile
+     * is a window, the delta is wrong; nothing in the profiles tells. Never with PPROFDELTA_FORCE. */
+    int may_be_window;
 } pprofdelta_report;
 
 /* What a context remembers. */
@@ -311,7 +322,8 @@ PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
 PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
 
 /* Makes this profile what the context remembers, whatever it held before: prev, in a delta of two.
- * Committed at once. Fails like pprofdelta_window, and then the context stands as before. */
+ * Committed at once. Fails like pprofdelta_window, and then the context stands as before. That prev is
+ * a window shows only beside cur: the next window then fails with PPROFDELTA_E_NOT_CUMULATIVE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
 
@@ -367,15 +379,13 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
     PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
     PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
-    PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_ACCEPT_STAMPED) */
+    PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
     PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which says all that came before it */
     PPROFDELTA_JOINT_GAP      /* batches of a live heap are missing before it: it does not count */
 } pprofdelta_joint;
 
-/* Makes an empty sum. Of the options the flags NO_STAMP, ACCEPT_STAMPED (add what does not join,
- * too) and DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be
- * NULL.
- */
+/* Makes an empty sum. Of the options the flags NO_STAMP, FORCE (add what does not join, too) and
+ * DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be NULL. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                                       const pprofdelta_allocator *allocator,
                                                       pprofdelta_adder **out,

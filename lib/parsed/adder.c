@@ -122,7 +122,7 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
     pprofdelta_error why;
     pprofdelta_status status = pd_join(&a->last, next, joint, &why);
     /* What is in use adds up in the one way or in the other. */
-    bool can_force = a->pd->flags & PPROFDELTA_ACCEPT_STAMPED && (a->is_live || !next->live);
+    bool can_force = a->pd->flags & PPROFDELTA_FORCE && (a->is_live || !next->live);
     if (!status && a->has_gap && *joint != PPROFDELTA_JOINT_RESYNC)
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,

@@ -62,6 +62,7 @@ struct pprofdelta {
     bool is_pending;
     bool is_frugal;         /* it is made once more, as memory was short */
     pd_mapped_facts mapped; /* what is known of its mappings */
+    bool may_be_window; /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
     /* Two threads for it. */
@@ -142,7 +143,8 @@ void pd_look_keep_nothing(pprofdelta *pd, pd_look *look);
 pprofdelta_status pd_look_rewind(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
 pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err);
 
-/* Refuses stamped profiles and finds the counters. */
+/* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
+ * counters. */
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
 
 /* The stamp of a live heap. False where it has none that can be understood. */

@@ -3,6 +3,7 @@
  * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile carries the new
  * samples of the window behind its committed entries; a failure takes them back. A base is built in
  * a spare ledger, which takes the other's place when it is whole. */
+#include "delta/span.h"
 #include "parsed/context.h"
 #include "profile/seal.h"
 
@@ -85,6 +86,35 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     return pd_fail(
         err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
         "cur is older than prev (%" PRId64 " is before %" PRId64 "): swapped?", cur, prev);
+}
+
+static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
+                                       pprofdelta_error *err)
+{
+    const uint64_t second = 1000000000, milli = 1000000;
+    uint64_t covered = (uint64_t)cur->duration_nanos;
+    uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
+    return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "cur is a window already, not a cumulative profile: it covers %" PRIu64
+                   ".%03u s, and prev is %" PRIu64 ".%03u s older",
+                   covered / second, (unsigned)(covered / milli % 1000), apart / second,
+                   (unsigned)(apart / milli % 1000));
+}
+
+/* The full profile of a live heap says that it is cumulative; of others the times are asked. */
+static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
+{
+    const pd_header *header = &pd->cur.tables.header;
+    pd_span cur = {header->time_nanos, header->duration_nanos};
+    pd_span prev = {pd->last.time_nanos, pd->last.live_id ? 0 : pd->last.duration_nanos};
+    pprofdelta_stamp stamp;
+    pd->may_be_window = false;
+    if (pd->flags & PPROFDELTA_FORCE || pd_look_live_stamp(&pd->cur, &stamp))
+        return PPROFDELTA_OK;
+    pd_span_kind kind = pd_span_judge(pd->has_base ? &prev : NULL, &cur, pd->started_nanos);
+    pd->may_be_window = kind == PD_SPAN_UNCLEAR;
+    return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
 }
 
 /* Reads cur's samples into its window, or takes them from an ahead, which may be NULL. */
@@ -182,6 +212,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
     if (!status)
         status = check_order(pd, err);
     if (!status)
+        status = check_span(pd, err);
+    if (!status)
         status = check_rate(pd, err);
     bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
     if (!status && pd->has_base && !is_filled && !by_identity)
@@ -274,6 +306,17 @@ static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error
     return PPROFDELTA_OK;
 }
 
+/* Has nothing been counted in no time? */
+static bool is_same_again(const pprofdelta_report *r)
+{
+    if (!r->had_base || r->restart || r->fresh || !r->to_nanos || r->from_nanos != r->to_nanos)
+        return false;
+    for (size_t i = 0; i < r->types_len; i++)
+        if (r->types[i].is_counter && (r->types[i].delta.lo || r->types[i].delta.hi))
+            return false;
+    return true;
+}
+
 static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally,
                         uint64_t written, pprofdelta_report *report)
 {
@@ -314,7 +357,9 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .output_len = written,
         .types = pd->types,
         .types_len = cur->columns.len,
+        .may_be_window = pd->may_be_window,
     };
+    report->is_same = is_same_again(report);
 }
 
 /* Everything from a filled window to the sink. */

@@ -157,14 +157,24 @@ pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *er
     return PPROFDELTA_OK;
 }
 
+static pprofdelta_status classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    const pd_tables *t = &look->tables;
+    if (pd->flags & PPROFDELTA_FORCE)
+        return pd_types_classify(look->names, t->types_len, &pd->rules, err);
+    pd_type_name period = {.type = t->strings[t->header.period_type.type],
+                           .unit = t->strings[t->header.period_type.unit]};
+    return pd_types_classify_cumulative(
+        look->names, t->types_len, t->header.has_period_type ? &period : NULL, &pd->rules, err);
+}
+
 pprofdelta_status pd_look_classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
 {
-    if (look->tables.is_stamped && !(pd->flags & PPROFDELTA_ACCEPT_STAMPED))
+    if (look->tables.is_stamped && !(pd->flags & PPROFDELTA_FORCE))
         return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "this is already a delta that pprofdelta wrote, not a cumulative profile");
-    pprofdelta_status status =
-        pd_types_classify(look->names, look->tables.types_len, &pd->rules, err);
+    pprofdelta_status status = classify(pd, look, err);
     if (status == PPROFDELTA_E_MISMATCH && look->dump.has_no_sums)
         return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                        "this dump has no cumulative counts, only what is in use; jemalloc counts "

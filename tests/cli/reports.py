@@ -6,8 +6,8 @@ import os
 from pb import Stack, gz, profile
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "mappings", "restart", "window", "sequence", "unknown_fields",
-        "output_bytes", "unread_bytes", "types"]
+KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window",
+        "sequence", "unknown_fields", "output_bytes", "unread_bytes", "types"]
 
 
 def report(t, *args, **kwargs):

@@ -13,6 +13,7 @@ sys.path.insert(0, os.path.dirname(os.path.abspath(__file__)))
 sys.dont_write_bytecode = True
 
 import checking  # noqa: E402
+import cumulative  # noqa: E402
 import deltas  # noqa: E402
 import ends  # noqa: E402
 import flames  # noqa: E402
@@ -33,7 +34,7 @@ import usage  # noqa: E402
 import windows  # noqa: E402
 import worlds  # noqa: E402
 
-MODULES = [usage, inputs, outputs, ends, deltas, resets, started, reports, checking, showing,
+MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing,
            windows, uploading, summing, live, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":

@@ -233,7 +233,7 @@ static void require_same_size(pprofdelta *context, const delta *a, const delta *
 static void require_fixed_point(const trial *t, const delta *d)
 {
     pprofdelta_options options = t->options;
-    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED | PPROFDELTA_VERIFY;
+    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY;
     options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
     options.first = PPROFDELTA_FIRST_FULL;
     heap h = {0};

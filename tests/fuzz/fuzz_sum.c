@@ -255,7 +255,7 @@ static void add(trial *t)
     require_told(t, status, &err);
     require((status == PPROFDELTA_E_USAGE) == t->is_over);
     t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
-    require(joint != PPROFDELTA_JOINT_FORCED || t->flags & PPROFDELTA_ACCEPT_STAMPED);
+    require(joint != PPROFDELTA_JOINT_FORCED || t->flags & PPROFDELTA_FORCE);
     if (!status)
         join(t, joint);
 }
@@ -323,7 +323,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     options.max_memory = FUZZ_MAX_MEMORY;
     require(!pprofdelta_new(&options, NULL, &t.looker, NULL));
     options.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
-    options.flags = t.flags = how & (PPROFDELTA_NO_STAMP | PPROFDELTA_ACCEPT_STAMPED);
+    options.flags = t.flags = how & (PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE);
     t.memory.fail_at = how & 4 ? 1 + program_byte(&t.in) : 0;
     t.profile = buf_begin(&t.arena);
     make_model(&t);

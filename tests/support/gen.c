@@ -389,7 +389,7 @@ static void draw_header(gen *g)
     m->doc_url = rng_chance(r, 20) ? "https://example.org/doc" : "";
     m->period_type = rng_chance(r, 70) ? (model_type){"space", "bytes"} : (model_type){"", ""};
     m->period = rng_chance(r, 80) ? 524288 : 0;
-    m->duration_nanos = rng_chance(r, 50) ? 0 : rng_magnitude(r, 50);
+    m->duration_nanos = rng_chance(r, 50) ? 0 : 1 + rng_magnitude(r, 50);
     for (size_t n = rng_chance(r, 60) ? 0 : rng_below(r, 4); n; n--)
         ARENA_PUSH(&g->arena, m->comments, m->comments_len, m->comments_cap,
                    rng_chance(r, 80) ? arena_format(&g->arena, "comment %zu", n % 2) : "");
@@ -411,6 +411,7 @@ static void init(gen *g)
         gen_add_sample(g);
     g->clock_nanos = INT64_C(1700000000000000000) + rng_magnitude(r, 50);
     g->m.time_nanos = g->clock_nanos;
+    g->began_nanos = g->clock_nanos - g->m.duration_nanos - 1;
 }
 
 void gen_init(gen *g, uint64_t seed)
@@ -430,10 +431,14 @@ void gen_init_as_go(gen *g, uint64_t seed)
 
 bool gen_counts(const gen *g)
 {
-    for (size_t i = 0; i < g->m.types_len; i++)
-        if (g->is_counter[i])
-            return true;
-    return false;
+    bool counts = false;
+    for (size_t i = 0; i < g->m.types_len; i++) {
+        const model_type *type = &g->m.types[i];
+        if (g->is_counter[i] && !strcmp(type->type, "wall") && !strcmp(type->unit, "nanoseconds"))
+            return false;
+        counts = counts || g->is_counter[i];
+    }
+    return counts;
 }
 
 void gen_free(gen *g)

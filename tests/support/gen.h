@@ -21,7 +21,8 @@ enum {
     GEN_HEADER = 1 << 6,   /* comments, period and the like change */
     GEN_CLOCK = 1 << 7,    /* a look without a time, or one that goes backwards */
     GEN_REPLACE = 1 << 8,  /* files are replaced, renamed or removed under the living process */
-    GEN_ANYTHING = (1 << 9) - 1
+    GEN_WINDOW = 1 << 9,   /* a look that says that it covers a short time of its own */
+    GEN_ANYTHING = (1 << 10) - 1
 };
 
 enum { GEN_MAX_NAMED = 6 };
@@ -36,6 +37,7 @@ typedef struct gen {
     const char *counters[GEN_MAX_NAMED], *gauges[GEN_MAX_NAMED]; /* for the options */
     size_t counters_len, gauges_len;
     int64_t clock_nanos;   /* goes on where the model's time is hidden */
+    int64_t began_nanos;   /* when it began to count: what durations go back to */
     int64_t started_nanos; /* when the process last started anew; 0: not since gen_init */
     size_t names;          /* how many things got a name so far */
     bool may_be_negative;  /* values drawn from now on */
@@ -50,7 +52,7 @@ void gen_init_as_go(gen *g, uint64_t seed);
 void gen_evolve(gen *g, unsigned events);
 void gen_free(gen *g);
 
-/* Does it count anything at all? Where it does not there is no delta. */
+/* Does it count anything that is cumulative? Where it does not there is no delta. */
 bool gen_counts(const gen *g);
 
 /* For gen_evolve: adds a sample with values of its own, near the others or apart. */

@@ -170,7 +170,7 @@ static void change_header(gen *g)
 {
     model *m = &g->m;
     m->period = rng_magnitude(&g->rng, 20);
-    m->duration_nanos = rng_magnitude(&g->rng, 50);
+    m->duration_nanos = chance(g, 30) ? 0 : 1;
     m->doc_url = chance(g, 50) ? "" : "https://example.org/other";
     if (m->comments_len && chance(g, 50))
         m->comments_len--;
@@ -179,11 +179,15 @@ static void change_header(gen *g)
     m->default_sample_type = m->types[pick(g, m->types_len)].type;
 }
 
-static void pass_time(gen *g, bool may_fail)
+static void pass_time(gen *g, unsigned events)
 {
     g->clock_nanos += 1 + rng_magnitude(&g->rng, 36);
     g->m.time_nanos = g->clock_nanos;
-    if (may_fail && chance(g, 6))
+    if (g->m.duration_nanos)
+        g->m.duration_nanos = g->clock_nanos - g->began_nanos;
+    if ((events & GEN_WINDOW) && chance(g, 6))
+        g->m.duration_nanos = 1 + rng_magnitude(&g->rng, 36);
+    if ((events & GEN_CLOCK) && chance(g, 6))
         g->m.time_nanos = chance(g, 70) ? 0 : g->clock_nanos - rng_magnitude(&g->rng, 40);
 }
 
@@ -212,5 +216,5 @@ void gen_evolve(gen *g, unsigned events)
         replace_file(g);
     if ((events & GEN_RESTART) && chance(g, 12))
         restart(g);
-    pass_time(g, events & GEN_CLOCK);
+    pass_time(g, events);
 }

@@ -58,6 +58,18 @@ static bool make_types(work *w)
     return good && any;
 }
 
+/* Is a type that times stacks to be subtracted, or all that there is? The generator has one. */
+static bool times_stacks(const work *w)
+{
+    bool found = false, any = false;
+    for (size_t i = 0; i < w->types_len; i++)
+        any = any || w->types[i].is_counter;
+    for (size_t i = 0; i < w->types_len; i++)
+        found = found || ((w->types[i].is_counter || !any) && !strcmp(w->types[i].type, "wall") &&
+                          !strcmp(w->types[i].unit, "nanoseconds"));
+    return found;
+}
+
 /* The k-th column of a name goes with the k-th of that name in the ledger. false: none left. */
 static bool match_columns(work *w)
 {
@@ -103,10 +115,13 @@ static status_set open_profile(work *w, const void *bytes, size_t len)
     if (status != PPROFDELTA_OK)
         return STATUS(status);
     status_set wrong = 0;
-    if (is_stamped(&w->cur) && !(w->o->options->flags & PPROFDELTA_ACCEPT_STAMPED))
+    if (is_stamped(&w->cur) && !(w->o->options->flags & PPROFDELTA_FORCE))
         wrong |= STATUS(PPROFDELTA_E_STAMPED);
+    w->duration_nanos = w->cur.view->duration_nanos > 0 ? w->cur.view->duration_nanos : 0;
     if (!make_types(w))
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
+    if (times_stacks(w) && !(w->o->options->flags & PPROFDELTA_FORCE))
+        wrong |= STATUS(PPROFDELTA_E_NOT_CUMULATIVE);
     if (!w->types_len) /* not a profile, or one that counts nothing */
         wrong |= STATUS(PPROFDELTA_E_PROFILE);
     return wrong;
@@ -118,6 +133,25 @@ static bool fits_ledger(work *w)
     int64_t before = w->o->held.time_nanos, now = w->cur.view->time_nanos;
     bool swapped = before && now && now < before;
     return match_columns(w) && !swapped;
+}
+
+/* Does cur begin to count after prev did? Sets whether that cannot be told. */
+static bool is_window(work *w)
+{
+    const oracle *o = w->o;
+    wide before = o->has_base ? o->held.time_nanos : 0, now = w->cur.view->time_nanos;
+    wide had = o->has_base ? o->held.duration_nanos : 0, has = w->duration_nanos;
+    w->may_be_window = !had != !has;
+    if (!has || !before || !now)
+        return false;
+    wide start = now - has;
+    if (start < before) {
+        wide late = start - (before - had);
+        return had && late > had / 4;
+    }
+    wide began = o->started_nanos, life = now - began;
+    w->may_be_window = false;
+    return !(began > before && began <= now && has >= life - life / 4);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -233,6 +267,8 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         wrong |= STATUS(PPROFDELTA_E_USAGE);
     if (w.cur.view && o->has_base && !fits_ledger(&w))
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
+    if (w.cur.view && !(o->options->flags & PPROFDELTA_FORCE) && is_window(&w))
+        wrong |= STATUS(PPROFDELTA_E_NOT_CUMULATIVE);
     if (wrong)
         return wrong;
     if (o->has_base && o->options->on_reset != PPROFDELTA_ON_RESET_NEGATIVE)

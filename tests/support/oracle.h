@@ -63,7 +63,7 @@ typedef struct ledger {
     size_t len;
     uint64_t entered; /* how many ever were */
     uint64_t window;  /* the last one remembered */
-    int64_t time_nanos;
+    int64_t time_nanos, duration_nanos;
     const char *build_id; /* of the main mapping */
     known_mapping *mappings;
     size_t mappings_len;

@@ -39,7 +39,9 @@ void ledger_match(work *w)
 /* Starts an empty ledger that has cur's columns and cur's header. */
 static ledger begin_ledger(const work *w)
 {
-    ledger l = {.time_nanos = w->cur.view->time_nanos, .types_len = w->types_len};
+    ledger l = {.time_nanos = w->cur.view->time_nanos,
+                .duration_nanos = w->duration_nanos,
+                .types_len = w->types_len};
     l.build_id = arena_text(&l.arena, reading_main_build_id(&w->cur));
     l.types = ARENA_ARRAY(&l.arena, const char *, l.types_len);
     for (size_t i = 0; i < l.types_len; i++)

@@ -10,6 +10,8 @@ typedef struct work {
     oracle *o;
     arena *arena; /* of the window */
     reading cur;
+    int64_t duration_nanos; /* of cur as it came: writing down sets that of the delta */
+    bool may_be_window;
     expected_type *types;
     size_t types_len;
     size_t *columns;        /* column of cur -> column of the ledger */

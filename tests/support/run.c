@@ -63,7 +63,7 @@ pprofdelta_options draw_options(rng *r, const gen *g)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
     o.flags = rng_chance(r, 20) ? PPROFDELTA_NO_STAMP : 0;
-    o.flags |= rng_chance(r, 20) ? PPROFDELTA_ACCEPT_STAMPED : 0;
+    o.flags |= rng_chance(r, 20) ? PPROFDELTA_FORCE : 0;
     o.flags |= rng_chance(r, 70) ? PPROFDELTA_VERIFY : 0;
     o.flags |= rng_chance(r, 50) ? PPROFDELTA_DEFAULT_COUNTER : 0;
     o.on_reset = (pprofdelta_on_reset)rng_below(r, PPROFDELTA_ON_RESET_FAIL + 1);

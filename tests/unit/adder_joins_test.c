@@ -247,7 +247,7 @@ TEST(windows_join_or_it_is_said_what_is_missing)
 TEST(what_does_not_join_can_be_forced)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.flags = PPROFDELTA_ACCEPT_STAMPED;
+    options.flags = PPROFDELTA_FORCE;
     arena a = {0};
     build b[3];
     buf parts[] = {sums_window(&b[0], 0, 10, 0, NULL, "1 1 5 5"),

@@ -29,7 +29,7 @@ static bool film_begin(film *f, uint64_t seed, serial_pack pack, unsigned long_v
         style.pack = pack;
         style.long_varints = long_varints;
         f->looks[i] = serial_write(&f->arena, &f->g.m, &style);
-        gen_evolve(&f->g, GEN_ANYTHING & ~GEN_CLOCK);
+        gen_evolve(&f->g, GEN_ANYTHING & ~(GEN_CLOCK | GEN_WINDOW));
     }
     return gen_counts(&f->g);
 }
@@ -320,6 +320,8 @@ static void tick(gen *g)
             if (g->is_counter[t])
                 g->m.samples[i]->values[t] += (int64_t)i + 1;
     g->m.time_nanos += 1000;
+    if (g->m.duration_nanos)
+        g->m.duration_nanos += 1000;
 }
 
 /* Two ways of numbering that take turns, as Go numbers anew every time. The first windows, of which

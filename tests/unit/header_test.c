@@ -10,12 +10,13 @@ _Static_assert(PPROFDELTA_OK == 0, "a status is tested as a truth value");
 _Static_assert(PPROFDELTA_E_USAGE == 11, "statuses are not renumbered");
 _Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are the later ones");
 _Static_assert(PPROFDELTA_E_AHEAD == 14, "nor is what came after those");
+_Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 15, "nor is the last one");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
                    PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&
                    PPROFDELTA_RESTART_LIVE == 5,
                "choices are not renumbered");
-_Static_assert(PPROFDELTA_NO_STAMP == 1 && PPROFDELTA_ACCEPT_STAMPED == 2 &&
-                   PPROFDELTA_VERIFY == 4 && PPROFDELTA_DEFAULT_COUNTER == 8,
+_Static_assert(PPROFDELTA_NO_STAMP == 1 && PPROFDELTA_FORCE == 2 && PPROFDELTA_VERIFY == 4 &&
+                   PPROFDELTA_DEFAULT_COUNTER == 8,
                "flags keep their bits");
 _Static_assert(sizeof(pprofdelta_sum) == 16, "a sum is 128 bits");
 _Static_assert(PPROFDELTA_NOWHERE == UINT64_MAX && PPROFDELTA_MAX_TYPES == 64,

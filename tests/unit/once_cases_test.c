@@ -348,7 +348,7 @@ static void begun_anew(spec *s, int look)
 
 static void a_stamp(spec *s, int look)
 {
-    s->options.flags |= PPROFDELTA_ACCEPT_STAMPED;
+    s->options.flags |= PPROFDELTA_FORCE;
     if (!look)
         build_comment(&s->b, PD_STAMP_PREFIX " from=1 to=2 sequence=0");
 }

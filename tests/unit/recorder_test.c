@@ -596,7 +596,7 @@ TEST(wrong_use_is_refused)
     o.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
     o.on_reset = PPROFDELTA_ON_RESET_AUTO;
-    o.flags = PPROFDELTA_ACCEPT_STAMPED;
+    o.flags = PPROFDELTA_FORCE;
     CHECK(pprofdelta_recorder_new(&o, NULL, &r, NULL) == PPROFDELTA_E_USAGE);
     o.flags = 0;
     o.types = &gauge;

@@ -96,6 +96,36 @@ TEST(what_is_a_counter_by_itself)
     end(&k);
 }
 
+TEST(what_is_not_cumulative_is_named)
+{
+    static const struct {
+        const char *type, *unit, *says;
+    } cases[] = {
+        {"cpu", "nanoseconds", "a cpu profile (cpu/nanoseconds)"},
+        {"cpu-time", "nanoseconds", "a cpu profile (cpu-time/nanoseconds)"},
+        {"wall", "nanoseconds", "a wall-clock profile (wall/nanoseconds)"},
+        {"wall-time", "nanoseconds", "a wall-clock profile (wall-time/nanoseconds)"},
+        {"goroutine", "count", "a goroutine profile (goroutine/count)"},
+        {"goroutines", "count", "a goroutine profile (goroutines/count)"},
+        {"goroutineleak", "count", "a goroutine profile (goroutineleak/count)"},
+        {"threadcreate", "count", "a thread profile (threadcreate/count)"},
+    };
+    kit k;
+    begin(&k);
+    REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, "x", NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        pd_type_name names[] = {type("x", "count"), type(cases[i].type, cases[i].unit)};
+        pd_type_name *period = &names[1];
+        CHECK(pd_types_classify_cumulative(names, 2, NULL, &k.rules, NULL) == PPROFDELTA_OK);
+        CHECK(pd_types_classify_cumulative(names, 1, period, &k.rules, &k.err) ==
+              PPROFDELTA_E_NOT_CUMULATIVE);
+        CHECK_MSG(has(k.err.text, cases[i].says), "%s", k.err.text);
+        CHECK_STR(k.err.field, "sample_type");
+        CHECK(pd_types_classify(names, 1, &k.rules, NULL) == PPROFDELTA_OK);
+    }
+    end(&k);
+}
+
 TEST(the_callers_rules_come_on_top)
 {
     kit k;
@@ -368,9 +398,10 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 4);
 }
 
-TEST_MAIN(CASE(what_is_a_counter_by_itself), CASE(the_callers_rules_come_on_top),
-          CASE(a_rule_names_a_unit_with_a_slash), CASE(several_rules_are_all_applied),
-          CASE(a_rule_for_nothing_is_refused), CASE(without_a_counter_there_is_nothing_to_subtract),
-          CASE(a_schema_puts_counters_first), CASE(columns_are_found_by_name_in_any_order),
+TEST_MAIN(CASE(what_is_a_counter_by_itself), CASE(what_is_not_cumulative_is_named),
+          CASE(the_callers_rules_come_on_top), CASE(a_rule_names_a_unit_with_a_slash),
+          CASE(several_rules_are_all_applied), CASE(a_rule_for_nothing_is_refused),
+          CASE(without_a_counter_there_is_nothing_to_subtract), CASE(a_schema_puts_counters_first),
+          CASE(columns_are_found_by_name_in_any_order),
           CASE(other_sets_are_refused_and_both_are_printed), CASE(long_names_are_cut_in_messages),
           CASE(every_allocation_may_fail))

@@ -1,0 +1,386 @@
+/* What is no cumulative profile: windows, cpu and goroutine profiles; a profile that comes twice; and
+ * what the stamp of a live heap says of the process. */
+#include "../support/test.h"
+
+#include "keep.h"
+#include "scene.h"
+
+#include <inttypes.h>
+
+#define S  INT64_C(1000000000)
+#define T0 (INT64_C(1700000000) * S)
+
+typedef struct stand {
+    scene s;
+    pprofdelta_options options;
+    build b;
+} stand;
+
+static void begin(stand *k)
+{
+    *k = (stand){.options = PPROFDELTA_OPTIONS_INIT};
+    k->options.compression = PPROFDELTA_PLAIN;
+}
+
+/* Other options, and a context that remembers nothing. */
+static void start(stand *k)
+{
+    if (k->s.pd)
+        scene_end(&k->s);
+    scene_begin(&k->s, &k->options);
+}
+
+static void end(stand *k)
+{
+    scene_end(&k->s);
+    build_free(&k->b);
+}
+
+/* The context goes on as one that was loaded from its state. */
+static void reload(stand *k)
+{
+    buf saved = keep_save(&k->s.arena, k->s.pd);
+    pprofdelta *fresh = NULL;
+    REQUIRE(pprofdelta_new(&k->options, NULL, &fresh, NULL) == PPROFDELTA_OK);
+    CHECK(keep_load(fresh, saved, NULL) == PPROFDELTA_OK);
+    pprofdelta_free(k->s.pd);
+    k->s.pd = fresh;
+}
+
+static buf look(stand *k, const char *types, const char *values, int64_t time, int64_t duration)
+{
+    build_free(&k->b);
+    k->b = (build){0};
+    build_types(&k->b, types);
+    build_sample(&k->b, "leaf main", values);
+    k->b.m.time_nanos = time;
+    k->b.m.duration_nanos = duration;
+    return build_bytes(&k->b);
+}
+
+static buf mutex(stand *k, const char *values, int64_t time, int64_t duration)
+{
+    return look(k, CONTENTION_TYPES, values, time, duration);
+}
+
+/* As two scrapes of mutex?seconds=3: the beginnings of two windows are their times. */
+TEST(a_window_is_refused)
+{
+    stand k;
+    begin(&k);
+    for (int way = 0; way < 4; way++) { /* as base or as window; kept in memory or in a state */
+        start(&k);
+        if (way & 1)
+            scene_base(&k.s, mutex(&k, "2835 10", T0, 3 * S));
+        else
+            scene_window(&k.s, mutex(&k, "2835 10", T0, 3 * S));
+        CHECK(k.s.status == PPROFDELTA_OK && (way & 1 || k.s.report.may_be_window));
+        if (way & 2)
+            reload(&k);
+        scene_window(&k.s, mutex(&k, "2907 12", T0 + 3 * S + S / 2, 3 * S + S / 100));
+        CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
+        CHECK_STR(scene_window(&k.s, mutex(&k, "2907 12", T0 + 60 * S, 63 * S)),
+                  "leaf;main 72 2"); /* nothing has changed by it */
+        CHECK(!k.s.report.may_be_window);
+    }
+    end(&k);
+}
+
+TEST(an_error_tells_the_times)
+{
+    stand k;
+    pprofdelta_error err = {0};
+    collector c = {0};
+    begin(&k);
+    start(&k);
+    scene_base(&k.s, mutex(&k, "1 1", T0, 0));
+    buf cur = mutex(&k, "2 2", T0 + 60 * S, 3 * S + 4000000);
+    pprofdelta_sink sink = collector_sink(&c);
+    CHECK(pprofdelta_window(k.s.pd, cur.ptr, cur.len, &sink, NULL, &err) ==
+          PPROFDELTA_E_NOT_CUMULATIVE);
+    CHECK_STR(err.field, "duration_nanos");
+    CHECK_MSG(strstr(err.text, "covers 3.004 s, and prev is 60.000 s older"), "%s", err.text);
+    CHECK(!c.calls);
+    end(&k);
+}
+
+TEST(a_window_is_one_whatever_counts)
+{
+    static const char *const counters[] = {"faults"};
+    stand k;
+    begin(&k);
+    k.options.counters = counters;
+    k.options.counters_len = 1;
+    start(&k);
+    scene_base(&k.s, look(&k, "faults/count", "5", T0, 3 * S));
+    scene_window(&k.s, look(&k, "faults/count", "7", T0 + 60 * S, 3 * S));
+    CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
+    end(&k);
+}
+
+TEST(force_takes_a_window)
+{
+    stand k;
+    begin(&k);
+    k.options.flags = PPROFDELTA_FORCE;
+    start(&k);
+    scene_base(&k.s, mutex(&k, "2 10", T0, 3 * S));
+    CHECK_STR(scene_window(&k.s, mutex(&k, "3 12", T0 + 60 * S, 3 * S)), "leaf;main 1 2");
+    CHECK(!k.s.report.may_be_window);
+    end(&k);
+}
+
+TEST(a_new_process_may_count_its_own_time)
+{
+    stand k;
+    begin(&k);
+    start(&k);
+    scene_base(&k.s, mutex(&k, "100 1000", T0, 3600 * S));
+    scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S));
+    CHECK(k.s.status == PPROFDELTA_E_NOT_CUMULATIVE);
+    pprofdelta_set_started(k.s.pd, T0 + 40 * S);
+    CHECK_STR(scene_window(&k.s, mutex(&k, "5 50", T0 + 60 * S, 20 * S)), "leaf;main 5 50");
+    CHECK(k.s.report.restart == PPROFDELTA_RESTART_STARTED);
+    end(&k);
+}
+
+TEST(one_duration_of_two_is_told)
+{
+    stand k;
+    begin(&k);
+    for (int which = 0; which < 2; which++) {
+        start(&k);
+        scene_base(&k.s, mutex(&k, "2 10", T0, which ? 3 * S : 0));
+        scene_window(&k.s, mutex(&k, "3 12", T0 + 2 * S, which ? 0 : 3 * S));
+        CHECK(k.s.status == PPROFDELTA_OK && k.s.report.may_be_window);
+    }
+    end(&k);
+}
+
+/* ---- what is not cumulative by its types ----------------------------------------------------- */
+
+TEST(cpu_and_goroutine_profiles_are_refused)
+{
+    static const struct {
+        const char *types, *values, *counter, *period_type, *period_unit;
+        pprofdelta_status want;
+    } cases[] = {
+        {"samples/count cpu/nanoseconds", "1 1", "cpu", "cpu", "nanoseconds",
+         PPROFDELTA_E_NOT_CUMULATIVE},
+        {"samples/count cpu/nanoseconds", "1 1", "samples", "cpu", "nanoseconds",
+         PPROFDELTA_E_NOT_CUMULATIVE},
+        {"samples/count", "1", "samples", "cpu", "nanoseconds", PPROFDELTA_E_NOT_CUMULATIVE},
+        {"samples/count cpu/nanoseconds", "1 1", "cpu", NULL, NULL, PPROFDELTA_E_NOT_CUMULATIVE},
+        {"goroutine/count", "1", "goroutine", "goroutine", "count", PPROFDELTA_E_NOT_CUMULATIVE},
+        {"goroutine/count", "1", NULL, NULL, NULL, PPROFDELTA_E_NOT_CUMULATIVE},
+        {"threadcreate/count", "1", "threadcreate", NULL, NULL, PPROFDELTA_E_NOT_CUMULATIVE},
+        {"sample/count wall/nanoseconds", "1 1", "sample", "wall", "nanoseconds",
+         PPROFDELTA_E_NOT_CUMULATIVE},
+        {"samples/count", "1", "samples", NULL, NULL, PPROFDELTA_OK},
+        {"samples/count", "1", NULL, NULL, NULL, PPROFDELTA_E_MISMATCH},
+        {"faults/count cpu/nanoseconds", "1 1", "faults", NULL, NULL, PPROFDELTA_OK},
+        {"delay/nanoseconds cpu/nanoseconds", "1 1", NULL, "cpu", "nanoseconds", PPROFDELTA_OK},
+        {"goroutine/bytes", "1", "goroutine", NULL, NULL, PPROFDELTA_OK},
+    };
+    stand k;
+    begin(&k);
+    for (size_t i = 0; i < 2 * (sizeof cases / sizeof *cases); i++) {
+        const char *counter = cases[i / 2].counter;
+        k.options.flags = i % 2 ? PPROFDELTA_FORCE : 0;
+        k.options.counters = &counter;
+        k.options.counters_len = counter != NULL;
+        start(&k);
+        look(&k, cases[i / 2].types, cases[i / 2].values, T0, 0);
+        if (cases[i / 2].period_type)
+            k.b.m.period_type = (model_type){cases[i / 2].period_type, cases[i / 2].period_unit};
+        buf profile = build_bytes(&k.b);
+        pprofdelta_status want = cases[i / 2].want;
+        if (i % 2 && want == PPROFDELTA_E_NOT_CUMULATIVE)
+            want = counter ? PPROFDELTA_OK : PPROFDELTA_E_MISMATCH;
+        scene_base(&k.s, profile);
+        CHECK_MSG(k.s.status == want, "case %zu: base: %d", i, k.s.status);
+        scene_window(&k.s, profile);
+        CHECK_MSG(k.s.status == want, "case %zu: window: %d", i, k.s.status);
+    }
+    end(&k);
+}
+
+/* ---- the same profile once more -------------------------------------------------------------- */
+
+TEST(the_same_profile_is_told)
+{
+    stand k;
+    begin(&k);
+    for (int has_state = 0; has_state < 2; has_state++) {
+        start(&k);
+        scene_window(&k.s, mutex(&k, "2 10", T0, 0));
+        CHECK(!k.s.report.is_same);
+        scene_window(&k.s, mutex(&k, "1 10", T0 + 1, 0));
+        CHECK(!k.s.report.is_same);
+        if (has_state)
+            reload(&k);
+        CHECK_STR(scene_window(&k.s, mutex(&k, "1 10", T0 + 1, 0)), ""); /* one is still clamped */
+        CHECK(k.s.report.is_same);
+        scene_pending(&k.s, mutex(&k, "3 10", T0 + 1, 0));
+        CHECK(!k.s.report.is_same);
+        pprofdelta_abandon(k.s.pd);
+        scene_window(&k.s, mutex(&k, "1 10", T0 + 2, 0));
+        CHECK(!k.s.report.is_same);
+    }
+    start(&k);
+    scene_window(&k.s, mutex(&k, "2 10", 0, 0)); /* nothing tells whether the process stood still */
+    scene_window(&k.s, mutex(&k, "2 10", 0, 0));
+    CHECK(k.s.status == PPROFDELTA_OK && !k.s.report.is_same);
+    end(&k);
+}
+
+/* ---- live heaps ------------------------------------------------------------------------------ */
+
+typedef struct live_look {
+    int64_t from, to; /* seconds behind T0 */
+    uint64_t id;
+    const char *kind; /* NULL: no stamp */
+    const char *values;
+} live_look;
+
+static buf live(stand *k, const live_look *l)
+{
+    char stamp[200];
+    look(k, HEAP_TYPES, l->values, T0 + l->to * S, (l->to - l->from) * S);
+    if (l->kind) {
+        snprintf(stamp, sizeof stamp,
+                 "pprofdelta: live epoch=1 seq=1 kind=%s from=%" PRId64 " to=%" PRId64
+                 " id=%016" PRIx64,
+                 l->kind, T0 + l->from * S, T0 + l->to * S, l->id);
+        build_comment(&k->b, stamp);
+    }
+    return build_bytes(&k->b);
+}
+
+static const struct {
+    const char *what;
+    live_look prev, cur;
+    unsigned flags;
+    pprofdelta_on_reset on_reset;
+    pprofdelta_restart want;
+    const char *rows;
+} runs[] = {
+    {"the same run",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {0, 20, 1, "full", "9 90 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 4 40 0 0"},
+    {"another run, as large",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {11, 20, 2, "full", "5 50 1 1"},
+     0,
+     0,
+     PPROFDELTA_RESTART_LIVE,
+     "leaf;main 5 50 1 1"},
+    {"another run beside the first",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {5, 20, 2, "full", "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_LIVE,
+     "leaf;main 6 60 0 0"},
+    {"another run under one id",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {11, 20, 1, "full", "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_LIVE,
+     "leaf;main 6 60 0 0"},
+    {"it began as the other ended",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {10, 20, 1, "full", "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 1 10 0 0"},
+    {"prev has no stamp",
+     {0, 10, 0, NULL, "5 50 1 1"},
+     {11, 20, 2, "full", "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_LIVE,
+     "leaf;main 6 60 0 0"},
+    {"cur has none, and a duration like it",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {0, 20, 0, NULL, "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 1 10 0 0"},
+    {"never a restart",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {11, 20, 2, "full", "6 60 0 0"},
+     0,
+     PPROFDELTA_ON_RESET_CLAMP,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 1 10 0 0"},
+    {"a failure",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {11, 20, 2, "full", "6 60 0 0"},
+     0,
+     PPROFDELTA_ON_RESET_FAIL,
+     PPROFDELTA_RESTART_NONE,
+     NULL},
+    {"windows of one run, forced",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {10, 20, 1, "delta", "6 60 0 0"},
+     PPROFDELTA_FORCE,
+     0,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 1 10 0 0"},
+    {"windows of two runs, forced",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {10, 20, 2, "window", "6 60 0 0"},
+     PPROFDELTA_FORCE,
+     0,
+     PPROFDELTA_RESTART_LIVE,
+     "leaf;main 6 60 0 0"},
+    {"a stamp that ends before it begins is none",
+     {0, 10, 1, "full", "5 50 1 1"},
+     {30, 20, 2, "full", "6 60 0 0"},
+     0,
+     0,
+     PPROFDELTA_RESTART_NONE,
+     "leaf;main 1 10 0 0"},
+};
+
+TEST(the_stamp_of_a_live_heap_tells_a_restart)
+{
+    stand k;
+    begin(&k);
+    for (size_t i = 0; i < 2 * (sizeof runs / sizeof *runs); i++) {
+        k.options.flags = runs[i / 2].flags;
+        k.options.on_reset = runs[i / 2].on_reset;
+        start(&k);
+        scene_window(&k.s, live(&k, &runs[i / 2].prev));
+        CHECK_MSG(k.s.status == PPROFDELTA_OK &&
+                      !k.s.report.may_be_window == !!runs[i / 2].prev.kind,
+                  "%s", runs[i / 2].what);
+        if (i % 2)
+            reload(&k);
+        const char *rows = scene_window(&k.s, live(&k, &runs[i / 2].cur));
+        if (!runs[i / 2].rows) {
+            CHECK_MSG(k.s.status == PPROFDELTA_E_RESET, "%s", runs[i / 2].what);
+            continue;
+        }
+        CHECK_MSG(!strcmp(rows, runs[i / 2].rows), "%s: %s", runs[i / 2].what, rows);
+        CHECK_MSG(k.s.report.restart == runs[i / 2].want, "%s", runs[i / 2].what);
+        pprofdelta_memory m;
+        pprofdelta_describe(k.s.pd, &m);
+        CHECK(m.restart == runs[i / 2].want);
+    }
+    end(&k);
+}
+
+TEST_MAIN(CASE(a_window_is_refused), CASE(an_error_tells_the_times),
+          CASE(a_window_is_one_whatever_counts), CASE(force_takes_a_window),
+          CASE(a_new_process_may_count_its_own_time), CASE(one_duration_of_two_is_told),
+          CASE(cpu_and_goroutine_profiles_are_refused), CASE(the_same_profile_is_told),
+          CASE(the_stamp_of_a_live_heap_tells_a_restart))
