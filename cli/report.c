@@ -80,8 +80,8 @@ static void note_window(const pprofdelta_report *report, const char *prev_name,
                         const char *cur_name)
 {
     if (report->had_base)
-        cli_note("one of %s and %s has a duration and the other has none; if it is a window (as of "
-                 "?seconds=), this delta is wrong",
+        cli_note("the durations of %s and %s do not show that both count from the start of the "
+                 "process; if one is a window (as of ?seconds=), this delta is wrong",
                  prev_name, cur_name);
     else
         cli_note("%s has a duration; if it is a window (as of ?seconds=), it does not count from "
@@ -158,7 +158,7 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
     if (report->is_same)
         fputs("same      the profile is the last one once more\n", out);
     if (report->may_be_window)
-        fputs("duration  one profile has one and may be a window\n", out);
+        fputs("duration  a profile may be a window\n", out);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
             report->samples_out);
     fprintf(out,

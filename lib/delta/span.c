@@ -36,5 +36,7 @@ pd_span_kind pd_span_judge(const pd_span *prev, const pd_span *cur, int64_t star
     uint64_t apart = distance(prev->time_nanos, cur->time_nanos);
     if (covered <= apart)
         return counts_since_start(prev, cur, started_nanos) ? PD_SPAN_CUMULATIVE : PD_SPAN_WINDOW;
-    return is_most_of(covered - apart, before) ? unless_told : PD_SPAN_WINDOW;
+    if (!is_most_of(covered - apart, before))
+        return PD_SPAN_WINDOW;
+    return is_most_of(before, covered - apart) ? PD_SPAN_CUMULATIVE : PD_SPAN_UNCLEAR;
 }

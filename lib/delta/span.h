@@ -22,7 +22,7 @@ typedef struct pd_span {
 
 typedef enum pd_span_kind {
     PD_SPAN_CUMULATIVE, /* nothing speaks against it */
-    PD_SPAN_UNCLEAR,    /* one of the two has a duration, and the other has none or is not there */
+    PD_SPAN_UNCLEAR,    /* only one of the two has a duration, or cur begins before prev */
     PD_SPAN_WINDOW      /* cur is a window */
 } pd_span_kind;
 

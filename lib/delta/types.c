@@ -153,6 +153,7 @@ static const instant_type *find_instant(const pd_type_name *name)
     static const instant_type all[] = {
         {"cpu", "nanoseconds", "cpu", true},
         {"cpu-time", "nanoseconds", "cpu", true},
+        {"cpu-samples", "count", "cpu", true},
         {"wall", "nanoseconds", "wall-clock", true},
         {"wall-time", "nanoseconds", "wall-clock", true},
         {"goroutine", "count", "goroutine", false},
@@ -166,20 +167,37 @@ static const instant_type *find_instant(const pd_type_name *name)
     return NULL;
 }
 
-/* Which kind of profile is it by its types, where it is not a cumulative one? A rule may name a
- * counter beside such types, but not one of them, nor in a profile whose period says that all of it
- * is one. */
+/* The number of samples is a type of every profile that times stacks. */
+static bool counts_samples(const pd_type_name *name)
+{
+    return is_named(name, "samples", "count") || is_named(name, "sample", "count");
+}
+
+/* What the types that count samples are of: the period's kind, or that of another type. */
+static const instant_type *kind_of_samples(const pd_type_name *names, size_t len,
+                                           const pd_type_name *period)
+{
+    const instant_type *kind = period ? find_instant(period) : NULL;
+    for (size_t i = 0; i < len && !kind; i++)
+        kind = find_instant(&names[i]);
+    return kind;
+}
+
+/* Which kind of profile is it by its types, where it is not a cumulative one? One type decides that
+ * is to be subtracted. Where there is none, all must be of such a kind: the caller may have forgotten
+ * a rule for one that is not. */
 static const instant_type *kind_of(const pd_type_name *names, size_t len,
                                    const pd_type_name *period)
 {
-    const instant_type *kind = period ? find_instant(period) : NULL;
+    const instant_type *samples = kind_of_samples(names, len, period), *kind = NULL;
     bool is_all_gauges = !has_counter(names, len);
-    for (size_t i = 0; i < len; i++)
-        if (names[i].is_counter && is_known_counter(&names[i]))
-            kind = NULL;
-    for (size_t i = 0; i < len && !kind; i++)
-        if (names[i].is_counter || is_all_gauges)
-            kind = find_instant(&names[i]);
+    for (size_t i = 0; i < len; i++) {
+        const instant_type *found = counts_samples(&names[i]) ? samples : find_instant(&names[i]);
+        if (is_all_gauges && !found)
+            return NULL;
+        if (found && (is_all_gauges || names[i].is_counter))
+            kind = found;
+    }
     return kind;
 }
 

@@ -248,8 +248,9 @@ typedef struct pprofdelta_report {
     /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
      * higher. */
     int is_same;
-    /* 1: only one of prev and cur has a duration, or there is no prev and cur has one. If that profile
-     * is a window, the delta is wrong; nothing in the profiles tells. Never with PPROFDELTA_FORCE. */
+    /* 1: the durations do not show that both profiles are cumulative. Only one of prev and cur has a
+     * duration, or cur begins before prev did, or cur has a duration and there is no prev. If that
+     * profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
 } pprofdelta_report;
 

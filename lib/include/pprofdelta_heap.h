@@ -52,6 +52,8 @@
  *     it and under the same seq: of equal seq the last counts. A delta continues the batch of the
  *     same id and epoch with the seq before; where that is missing, a full batch with a higher epoch
  *     puts things right. from is where the window begins: of a full one, when the tracker began.
+ *     pprofdelta_window takes full profiles. It reports PPROFDELTA_RESTART_LIVE if the id is another
+ *     than that of the profile before, or from is after its to.
  *
  * Threads, signals, fork
  *     A sampler belongs to a thread. Tracking functions (track, untrack, realloc, defer, sweep) may be

@@ -89,10 +89,10 @@ def test_a_restart_with_such_a_duration(t):
 
 
 def test_what_cannot_be_told_is_noted(t):
-    for had, has in ((0, 3), (3, 0)):
+    for had, has in ((0, 3), (3, 0), (1, 4)):
         contentions(t, "a", 2835, T0, had * SECOND)
         contentions(t, "b", 2907, T0 + 2 * SECOND, has * SECOND)
-        note = "note: one of a and b has a duration and the other has none"
+        note = "note: the durations of a and b do not show that both count from the start"
         t.contains(t.succeeds("a", "b").err, note)
         t.equal(t.succeeds("a", "b", "-q").err, "")
         t.equal(t.succeeds("a", "b", "--force").err, "")

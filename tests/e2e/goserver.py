@@ -117,15 +117,26 @@ def test_the_web_interface(t):
 
 
 def test_profiles_that_count_nothing(t):
-    scrape(t, "goroutine", "prev")
-    scrape(t, "goroutine", "cur")
-    result = t.fails(1, "prev", "cur", "-o", "delta")
-    t.contains(result.err, "goroutine/count", "counter", "-c TYPE")
-    t.succeeds("prev", "cur", "-o", "delta", "-c", "goroutine", "-q")
-    scrape(t, "profile?seconds=1", "prev")
-    scrape(t, "profile?seconds=1", "cur")
-    result = t.fails(1, "prev", "cur", "-o", "delta")
-    t.contains(result.err, "samples/count", "cpu/nanoseconds", "counter", "-c TYPE")
+    for profile, kind, counter in (("goroutine", "goroutine", "goroutine/count"),
+                                   ("threadcreate", "thread", "threadcreate/count"),
+                                   ("profile?seconds=1", "cpu", "cpu/nanoseconds")):
+        scrape(t, profile, "prev")
+        scrape(t, profile, "cur")
+        for args in ((), ("-c", counter)):
+            result = t.fails(1, "prev", "cur", "-o", "delta", *args)
+            t.contains(result.err, f"this is a {kind} profile ({counter})", "--force")
+        t.succeeds("prev", "cur", "-o", "delta", "-c", counter, "--force", "-q")
+
+
+def test_windows_of_the_server(t):
+    """Of a heap no less than of contentions, and whether or not something happens between the two."""
+    for kind in ("mutex", "heap", "block", "allocs"):
+        scrape(t, kind + "?seconds=1", "prev")
+        scrape(t, kind + "?seconds=1", "cur")
+        result = t.fails(1, "prev", "cur", "-o", "delta")
+        t.contains(result.err, "cur is a window already", "?seconds=")
+        scrape(t, kind, "whole")
+        t.contains(t.succeeds("prev", "whole", "-o", "delta").err, "if one is a window")
 
 
 def test_text_form_is_told(t):

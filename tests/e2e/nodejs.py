@@ -59,15 +59,18 @@ def test_profiles_are_valid(t):
 
 def test_nothing_is_a_counter_by_name(t):
     lay(t)
-    for kind, name in (("heap", "inuse_space/bytes"), ("time", "wall/nanoseconds")):
-        result = t.fails(1, kind + ".1", kind + ".2", "-o", "delta")
-        t.contains(result.err, "counter", name, "-c TYPE")
+    result = t.fails(1, "heap.1", "heap.2", "-o", "delta")
+    t.contains(result.err, "counter", "inuse_space/bytes", "-c TYPE")
+    for args in ((), ("-c", "sample"), ("-c", "wall")):
+        result = t.fails(1, "time.1", "time.2", "-o", "delta", *args)
+        t.contains(result.err, "this is a wall-clock profile (wall/nanoseconds)", "--force")
 
 
 def test_deltas_are_those_of_pprof_format(t):
     lay(t)
     for kind, counters in (("heap", ("inuse_objects", "inuse_space")), ("time", ("sample", "wall"))):
         named = [word for counter in counters for word in ("-c", counter)]
+        named += ["--force"] if kind == "time" else []
         t.succeeds(kind + ".1", kind + ".2", *named, "--on-reset=negative", "--verify", "-q",
                    "-o", "delta")
         prev, cur, delta = (read(t, name) for name in (kind + ".1", kind + ".2", "delta"))

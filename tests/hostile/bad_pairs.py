@@ -1,6 +1,6 @@
 """Two valid profiles between which there is no delta."""
 
-from wire import HEAP, NOON, packed, profile, s
+from wire import HEAP, NOON, number, packed, profile, s
 
 
 def make(corpus):
@@ -32,15 +32,31 @@ def make(corpus):
         return ("sample_type: none of its value types is known as a counter, so there is nothing "
                 f"to subtract; there are: {', '.join(types)}")
 
-    hint = "-c TYPE names a sample type that only grows"
-    for name, types in (("goroutine", ["goroutine/count"]),
-                        ("cpu", ["samples/count", "cpu/nanoseconds"]),
-                        ("gauges-only", HEAP[2:])):
+    def not_cumulative(kind, named, holds):
+        return (f"sample_type: this is a {kind} profile ({named}), which is not cumulative: it holds "
+                f"{holds}")
+
+    hint = ("pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them all "
+            "the same")
+    for name, types, holds in (
+            ("goroutine", ["goroutine/count"], "what there was at its time"),
+            ("cpu", ["samples/count", "cpu/nanoseconds"], "the samples of a time of its own")):
         file = accept(f"{name}.pb", profile(types=types))
-        refuse_pair(file, file, no_counter(types), about=file, hint=hint)
-        refuse_pair(good, file, differ(heap, ", ".join(types)))
-    refuse_pair("cpu.pb", good, differ("cpu/nanoseconds, samples/count", heap),
-                options=["-c", "cpu"])
+        for options in ([], ["-c", types[-1]]):
+            why = not_cumulative(name, types[-1], holds)
+            refuse_pair(file, file, why, about=file, hint=hint, options=options)
+            refuse_pair(file, good, why, about=file, hint=hint, options=options)
+        refuse_pair(good, file, not_cumulative(name, types[-1], holds), about=file, hint=hint)
+    hint = "-c TYPE names a sample type that only grows"
+    file = accept("gauges-only.pb", profile(types=HEAP[2:]))
+    refuse_pair(file, file, no_counter(HEAP[2:]), about=file, hint=hint)
+    refuse_pair(good, file, differ(heap, ", ".join(HEAP[2:])))
+    window = accept("window.pb", profile(time=NOON + 60_000_000_000,
+                                          tail=number(10, 30_000_000_000)))
+    refuse_pair(good, window, "duration_nanos: cur is a window already, not a cumulative profile: it "
+                "covers 30.000 s, and prev is 60.000 s older", about=window,
+                hint="take both profiles without ?seconds=; or --force, if they do count from the "
+                "start of the process")
     refuse_pair("cpu.pb", "cpu.pb", 'sample_type: no value type is named "cpu_time"; there are: '
                 "samples/count, cpu/nanoseconds", about="cpu.pb", options=["-c", "cpu_time"])
     longest = ["goroutine/nanoseconds"] * 64

@@ -61,13 +61,15 @@ static bool make_types(work *w)
 /* Is a type that times stacks to be subtracted, or all that there is? The generator has one. */
 static bool times_stacks(const work *w)
 {
-    bool found = false, any = false;
-    for (size_t i = 0; i < w->types_len; i++)
-        any = any || w->types[i].is_counter;
-    for (size_t i = 0; i < w->types_len; i++)
-        found = found || ((w->types[i].is_counter || !any) && !strcmp(w->types[i].type, "wall") &&
-                          !strcmp(w->types[i].unit, "nanoseconds"));
-    return found;
+    size_t found = 0, subtracted = 0, counters = 0;
+    for (size_t i = 0; i < w->types_len; i++) {
+        const expected_type *t = &w->types[i];
+        bool is_one = !strcmp(t->type, "wall") && !strcmp(t->unit, "nanoseconds");
+        counters += t->is_counter;
+        found += is_one;
+        subtracted += is_one && t->is_counter;
+    }
+    return subtracted || (!counters && w->types_len && found == w->types_len);
 }
 
 /* The k-th column of a name goes with the k-th of that name in the ledger. false: none left. */
@@ -146,7 +148,8 @@ static bool is_window(work *w)
         return false;
     wide start = now - has;
     if (start < before) {
-        wide late = start - (before - had);
+        wide late = start - (before - had), shared = before - start;
+        w->may_be_window = !had || -late > shared / 4;
         return had && late > had / 4;
     }
     wide began = o->started_nanos, life = now - began;

@@ -178,7 +178,12 @@ TEST(cpu_and_goroutine_profiles_are_refused)
          PPROFDELTA_E_NOT_CUMULATIVE},
         {"samples/count", "1", "samples", NULL, NULL, PPROFDELTA_OK},
         {"samples/count", "1", NULL, NULL, NULL, PPROFDELTA_E_MISMATCH},
+        {"samples/count cpu/nanoseconds", "1 1", "samples", NULL, NULL,
+         PPROFDELTA_E_NOT_CUMULATIVE},
         {"faults/count cpu/nanoseconds", "1 1", "faults", NULL, NULL, PPROFDELTA_OK},
+        {"faults/count cpu/nanoseconds", "1 1", "faults", "cpu", "nanoseconds", PPROFDELTA_OK},
+        {"faults/count cpu/nanoseconds", "1 1", "cpu", NULL, NULL, PPROFDELTA_E_NOT_CUMULATIVE},
+        {"faults/count cpu/nanoseconds", "1 1", NULL, NULL, NULL, PPROFDELTA_E_MISMATCH},
         {"delay/nanoseconds cpu/nanoseconds", "1 1", NULL, "cpu", "nanoseconds", PPROFDELTA_OK},
         {"goroutine/bytes", "1", "goroutine", NULL, NULL, PPROFDELTA_OK},
     };

@@ -29,7 +29,8 @@ static const span_case spans[] = {
     {"since the process began", {T0, 30 * S}, {T0 + 60 * S, 90 * S}, 0, CUMULATIVE},
     {"... a moment ago", {T0, 1}, {T0 + 60 * S, 60 * S + 1}, 0, CUMULATIVE},
     {"... by a clock that was set", {T0, 30 * S}, {T0 + 60 * S, 83 * S}, 0, CUMULATIVE},
-    {"... and back", {T0, 30 * S}, {T0 + 60 * S, 120 * S}, 0, CUMULATIVE},
+    {"... and back", {T0, 30 * S}, {T0 + 60 * S, 100 * S}, 0, CUMULATIVE},
+    {"... and far back", {T0, 30 * S}, {T0 + 60 * S, 101 * S}, 0, UNCLEAR},
     {"... by one that was set far", {T0, 30 * S}, {T0 + 60 * S, 82 * S}, 0, WINDOW},
 
     {"a window, later", {T0, 0}, {T0 + 60 * S, 3 * S}, 0, WINDOW},
@@ -38,6 +39,7 @@ static const span_case spans[] = {
     {"two windows, apart", {T0, 3 * S}, {T0 + 60 * S, 3 * S}, 0, WINDOW},
     {"two windows, one after the other", {T0, 60 * S}, {T0 + 60 * S, 60 * S}, 0, WINDOW},
     {"... told by their beginnings", {T0, 60 * S}, {T0 + 60 * S, 60 * S + S / 100}, 0, WINDOW},
+    {"... the second much longer", {T0, S}, {T0 + S, 3 * S}, 0, UNCLEAR},
     {"two windows that overlap by half", {T0, 60 * S}, {T0 + 30 * S, 60 * S}, 0, WINDOW},
     {"a shorter one in a longer one", {T0, 60 * S}, {T0, 10 * S}, 0, WINDOW},
 

@@ -103,6 +103,7 @@ TEST(what_is_not_cumulative_is_named)
     } cases[] = {
         {"cpu", "nanoseconds", "a cpu profile (cpu/nanoseconds)"},
         {"cpu-time", "nanoseconds", "a cpu profile (cpu-time/nanoseconds)"},
+        {"cpu-samples", "count", "a cpu profile (cpu-samples/count)"},
         {"wall", "nanoseconds", "a wall-clock profile (wall/nanoseconds)"},
         {"wall-time", "nanoseconds", "a wall-clock profile (wall-time/nanoseconds)"},
         {"goroutine", "count", "a goroutine profile (goroutine/count)"},
@@ -112,11 +113,13 @@ TEST(what_is_not_cumulative_is_named)
     };
     kit k;
     begin(&k);
-    REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, "x", NULL) == PPROFDELTA_OK);
+    REQUIRE(pd_type_rules_add(&k.rules.counters, &k.mem, "samples", NULL) == PPROFDELTA_OK);
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-        pd_type_name names[] = {type("x", "count"), type(cases[i].type, cases[i].unit)};
+        pd_type_name names[] = {type("samples", "count"), type(cases[i].type, cases[i].unit)};
         pd_type_name *period = &names[1];
-        CHECK(pd_types_classify_cumulative(names, 2, NULL, &k.rules, NULL) == PPROFDELTA_OK);
+        CHECK(pd_types_classify_cumulative(names, 1, NULL, &k.rules, NULL) == PPROFDELTA_OK);
+        CHECK(pd_types_classify_cumulative(names, 2, NULL, &k.rules, NULL) ==
+              PPROFDELTA_E_NOT_CUMULATIVE);
         CHECK(pd_types_classify_cumulative(names, 1, period, &k.rules, &k.err) ==
               PPROFDELTA_E_NOT_CUMULATIVE);
         CHECK_MSG(has(k.err.text, cases[i].says), "%s", k.err.text);
