@@ -92,7 +92,7 @@ static bool is_reserved(const void *ptr)
     return area && (uintptr_t)ptr - (uintptr_t)area < PD_RESERVE_LEN;
 }
 
-/* Back to zeros: the kernel does it at once where a block is whole pages and memory is not locked. */
+/* Back to zeros: the kernel does it where a block is whole pages and memory is not locked. */
 static void clear(void *ptr, size_t size)
 {
     if (!has_small_pages || madvise(ptr, size, MADV_DONTNEED))

@@ -30,7 +30,7 @@ static _Atomic int64_t since; /* when it came */
 static char stack[128 << 10]; /* for the thread in which it came */
 static __thread bool is_moving __attribute__((tls_model("initial-exec"))); /* to that stack */
 
-/* ---- the C library's functions ---------------------------------------------------------------- */
+/* ---- the C library's functions --------------------------------------------------------------- */
 
 static struct {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
@@ -73,7 +73,7 @@ static struct sigaction action_of(handler *function)
     return action;
 }
 
-/* ---- the handlers ------------------------------------------------------------------------------ */
+/* ---- the handlers ---------------------------------------------------------------------------- */
 
 static int64_t now_nanos(void)
 {
@@ -162,7 +162,7 @@ static void on_ask(int number)
     pd_thread_ask(PD_REQUEST_WINDOW);
 }
 
-/* ---- which signals ----------------------------------------------------------------------------- */
+/* ---- which signals --------------------------------------------------------------------------- */
 
 /* What stands in the place of the signal's default action, or NULL. */
 static handler *stand_in(int number)

@@ -9,12 +9,12 @@
  *                 real-time signals: they end a program by mistake alone
  *                 any signal that the program ignores or handles itself
  *
- * The program does not see it: sigaction, signal and their kin say "default" where it is the agent's
- * handler, and install that handler where the program asks for the default. exec resets handlers by
- * itself. Process 1 of a container has no default actions, and is left alone.
+ * The program does not see it: sigaction, signal and their kin say "default" where it is the
+ * agent's handler, and install that handler where the program asks for the default. exec resets
+ * handlers by itself. Process 1 of a container has no default actions, and is left alone.
  *
- * A signal may come while its thread is at work in the agent, with the agent's locks: then that work
- * is done first (pd_self_leave). A second signal ends the process at once if it comes a second or more
+ * A signal may come while its thread is at work in the agent and holds its locks: then that work is
+ * done first (pd_self_leave). A second signal ends the process at once if it comes a second or more
  * after the first: the first may wait for a command that takes the profile. */
 #ifndef PD_AGENT_SIGNALS_H
 #define PD_AGENT_SIGNALS_H

@@ -15,8 +15,8 @@
 
 #include <stdbool.h>
 
-/* Reserves address space for names, none of which is resident before a profile has names. Without it,
- * or where memory is short, profiles have fewer names or none. */
+/* Reserves address space for names, none of which is resident before a profile has names. Without
+ * it, or where memory is short, profiles have fewer names or none. */
 void pd_symbols_begin(void);
 
 /* From now on, are names left out? */

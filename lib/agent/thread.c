@@ -124,8 +124,8 @@ static main_status read_status_of_main(void)
     return status;
 }
 
-/* Of a main thread that has ended, nobody can read what program it runs: that is looked at first, as
- * it needs no descriptor. */
+/* The exe of a main thread that has ended cannot be read: that is looked at first, as it needs no
+ * descriptor. */
 static bool has_main_ended(main_status *status)
 {
     char byte;
@@ -163,8 +163,8 @@ static void stopped(void)
     futex_wake(&state);
 }
 
-/* By the system call. The C library counts its threads, and calls exit(0) in the last one to return: when
- * the process is ending already, that must not be the agent's. */
+/* By the system call. The C library counts its threads, and calls exit(0) in the last one that
+ * returns: when the process is ending already, that must not be the agent's. */
 static _Noreturn void end_thread(void)
 {
     for (;;)
@@ -260,7 +260,7 @@ static void *run(void *unused)
     return unused;
 }
 
-/* Where the thread may have to run the program's exit handlers, it has a stack of the usual size. */
+/* A thread that may have to run the program's exit handlers has a stack of the usual size. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
@@ -366,8 +366,8 @@ bool pd_thread_retire(unsigned milliseconds)
     return true;
 }
 
-/* The main thread ends, but not the process. A window that is on its way is waited for as at the end
- * of the process. */
+/* The main thread ends, but not the process. A window that is on its way is waited for, as at the
+ * end of the process. */
 static void on_end_of_main(void *unused)
 {
     enum { PATIENCE = 10000, MAIN = 1 };

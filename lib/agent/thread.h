@@ -6,20 +6,20 @@
  * what it opens is never in the program's way, and what the program closes never becomes the
  * agent's.
  *
- * The agent's thread must not keep the process alive. A process outlives its main thread (the thread
- * group leader) until its last thread ends, and the C library calls exit(0) in that last thread:
+ * The agent's thread must not keep the process alive. A process outlives its main thread (the
+ * thread group leader) until its last thread ends, and the C library calls exit(0) in that one:
  *
  *     the main thread ends by pthread_exit or is cancelled    exit(0) follows its last thread
  *     it ends by the system call, or seccomp kills it         the kernel ends the process; its
  *                                                             status is that of the main thread
  *
  * A destructor of the main thread's data runs in the first case. It stops the agent's thread. If no
- * other thread is left, that is all: the main thread is the last one, as without the agent. Otherwise
- * the destructor starts the agent's thread anew, now with the program's descriptors. When that thread
- * finds itself alone, it calls exit(0), for which it needs them.
- * No code of the program runs in the second case. The agent's thread looks once a second whether the
- * main thread has gone; when it finds itself alone, it writes the last window and ends by the system
- * call too. */
+ * other thread is left, that is all: the main thread is the last one, as without the agent.
+ * Otherwise the destructor starts the agent's thread anew, now with the program's descriptors. When
+ * that thread finds itself alone, it calls exit(0), for which it needs them.
+ * No code of the program runs in the second case. The agent's thread looks once a second whether
+ * the main thread has gone. When it finds itself alone, it writes the last window and ends by the
+ * system call too. */
 #ifndef PD_AGENT_THREAD_H
 #define PD_AGENT_THREAD_H
 
@@ -41,8 +41,8 @@ void pd_thread_sampled(uint64_t n);
 /* Safe in signal handlers. */
 void pd_thread_ask(pd_request request);
 
-/* For the end of the process: ends the thread for good and waits for it, but not longer than so many
- * milliseconds. True: none is left that might write. */
+/* For the end of the process: ends the thread for good and waits for it, but not longer than so
+ * many milliseconds. True: none is left that might write. */
 bool pd_thread_stop(unsigned milliseconds);
 
 /* Ends the thread, if there is one, and waits as above until the process does not have it any more.

@@ -1,16 +1,15 @@
 """How recorded programs end: as without the agent, and with their last window."""
 
 import os
-import re
 import signal
 import subprocess
 
 import recorded
-from agents import (TIMEOUT, checked, only, plainly, quiet, record, same, start, stop, target, until)
+from agents import TIMEOUT, checked, only, plainly, quiet, record, same, target, until
 
 EVERYTHING = "--rate=1"  # a sample of each allocation: the numbers are exact
-FATAL = ("HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "XCPU", "XFSZ", "VTALRM",
-         "PROF")
+FATAL = ("HUP", "INT", "QUIT", "ABRT", "USR1", "USR2", "PIPE", "ALRM", "TERM", "XCPU", "XFSZ",
+         "VTALRM", "PROF")
 
 
 def number(name):
@@ -33,7 +32,7 @@ def fresh(t):
         os.rename(t.path("out"), t.path(f"out of {len(os.listdir(t.dir))}"))
 
 
-# ---- the last thread -------------------------------------------------------------------------------
+# ---- the last thread ------------------------------------------------------------------------
 
 def test_the_last_thread_ends_the_program(t):
     """Exit handlers run and the status is the program's, in whatever order its threads end."""
@@ -91,7 +90,7 @@ def test_workers_behind_a_main_thread_that_is_no_more(t):
         t.check(windows[-1].mappings, "the last window has no mappings")
 
 
-# ---- signals ---------------------------------------------------------------------------------------
+# ---- signals --------------------------------------------------------------------------------
 
 def killed(t, how, name, function="leak_at_last"):
     """The program is killed by the signal, as without the agent, and its last window is there."""
@@ -174,24 +173,37 @@ def test_pipelines(t):
     """The reader goes away: SIGPIPE ends the recorded program, and the shell sees it."""
     code = "x = [bytes(50000) for _ in range(100)]\nimport signal\n" \
            "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\nwhile True: print('y' * 1000)"
-    done = subprocess.run(["bash", "-c", '"$@" | head -c 10; exit ${PIPESTATUS[0]}', "x", t.binary, "record",
-                           "-o", t.path("out"), "--", "/usr/bin/python3", "-c", code], cwd=t.dir,
-                          capture_output=True, check=False, timeout=TIMEOUT)
+    script = '"$@" | head -c 10; exit ${PIPESTATUS[0]}'
+    done = subprocess.run(["bash", "-c", script, "x", t.binary, "record", "-o", t.path("out"), "--",
+                           "/usr/bin/python3", "-c", code], cwd=t.dir, capture_output=True,
+                          check=False, timeout=TIMEOUT)
     t.equal((done.returncode, done.stdout), (128 + signal.SIGPIPE, b"y" * 10))
     t.check(sum(p.total(recorded.ALLOC_BYTES) for p in only(t, checked(t, t.path("out")))) > 4e6,
             "the last window is missing")
 
 
-LOOP = "import signal\nsignal.signal(signal.SIGINT, signal.SIG_DFL)\n" \
-       "kept = [bytes(50000) for _ in range(100)]\nprint('ready', flush=True)\nwhile True: signal.pause()"
+LOOP = """
+import signal
+signal.signal(signal.SIGINT, signal.SIG_DFL)
+kept = [bytes(50000) for _ in range(100)]
+print('ready', flush=True)
+while True:
+    signal.pause()
+"""
+
+
+def start_loop(t, command, **more):
+    """Under `record --to`, and waits until it has allocated."""
+    process = subprocess.Popen([t.binary, "record", f"--to={command}", "--", "/usr/bin/python3",
+                                "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
+                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
+    t.equal(process.stdout.readline(), b"ready\n")
+    return process
 
 
 def test_interrupted_with_its_command(t):
-    """Ctrl-C is for the whole group; the command that takes the last profile does not hear of it."""
-    process = subprocess.Popen([t.binary, "record", "--to=cat >got.part && mv got.part got.pb.gz", "--",
-                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, start_new_session=True)
-    t.equal(process.stdout.readline(), b"ready\n")
+    """Ctrl-C is for the whole group, but not for the command that takes the last profile."""
+    process = start_loop(t, "cat >got.part && mv got.part got.pb.gz", start_new_session=True)
     os.killpg(process.pid, signal.SIGINT)
     _, err = process.communicate(timeout=TIMEOUT)
     t.equal((process.returncode, err), (-signal.SIGINT, b""))
@@ -202,10 +214,7 @@ def test_who_insists_is_obeyed(t):
     """A signal after more than a second ends a program whose last profile waits for its command."""
     os.mkfifo(t.path("begun"))
     os.mkfifo(t.path("never"))
-    process = subprocess.Popen([t.binary, "record", "--to=echo $$ >begun; exec cat never", "--",
-                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
-                               stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    t.equal(process.stdout.readline(), b"ready\n")
+    process = start_loop(t, "echo $$ >begun; exec cat never")
     process.send_signal(signal.SIGTERM)
     with open(t.path("begun"), "rb") as begun:
         command = int(begun.readline())
@@ -234,7 +243,7 @@ def test_nothing_half_written(t):
     t.equal(os.listdir(t.path("out")), [])
 
 
-# ---- without memory --------------------------------------------------------------------------------
+# ---- without memory -------------------------------------------------------------------------
 
 def test_the_last_profile_without_memory(t):
     for how, code in (("exit", 3), ("abort", -signal.SIGABRT), ("go-on", 0)):

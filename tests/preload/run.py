@@ -28,5 +28,4 @@ if __name__ == "__main__":
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
     modules = [own_targets, endings, allocators, starting, outputs_of, programs]
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules,
-                               *sys.argv[3:]))
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules, *sys.argv[3:]))
