@@ -200,6 +200,10 @@ typedef struct pprofdelta_sum {
 /* Writes the sum in decimal and returns buf. */
 PPROFDELTA_API char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48]);
 
+/* Writes a time in nanoseconds since 1970 as an RFC 3339 time in UTC (2026-11-21T08:00:00Z), with as
+ * much of a fraction as it has, and returns buf. */
+PPROFDELTA_API char *pprofdelta_time_format(int64_t nanos, char buf[48]);
+
 typedef struct pprofdelta_type_report {
     const char *type, *unit; /* NUL-terminated; a NUL inside the name ends it early */
     int is_counter;
@@ -302,7 +306,22 @@ typedef struct pprofdelta_census {
     int64_t time_nanos, duration_nanos;
     int is_stamped;         /* a delta that pprofdelta wrote */
     pprofdelta_stamp stamp; /* is_delta is 0 also where the stamp cannot be understood */
+    /* The file and the build id of the first mapping, which is the main binary; empty where they are
+     * not known. No NUL ends them. They last until the next call on the context, and no longer than
+     * the caller's bytes. */
+    const char *binary, *build_id;
+    size_t binary_len, build_id_len;
 } pprofdelta_census;
+
+/* What a file is. */
+typedef enum pprofdelta_file_kind {
+    PPROFDELTA_FILE_UNKNOWN = 0, /* data of no kind that is known here */
+    PPROFDELTA_FILE_EMPTY,       /* no byte, or compressed data of none */
+    PPROFDELTA_FILE_PROFILE,     /* a pprof profile */
+    PPROFDELTA_FILE_STATE,       /* what pprofdelta_save wrote */
+    PPROFDELTA_FILE_HTML,        /* a page */
+    PPROFDELTA_FILE_OTHER        /* something else that has a name */
+} pprofdelta_file_kind;
 
 /* ---------------------------------------------------------------------------------------------
  * The context: one target, one consumer
@@ -421,6 +440,14 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder
  * may be NULL. Leaves what the context remembers alone. */
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
+
+/* Tells what a file is by its first bytes: head[0..len), which are the whole file or 64 KiB of it.
+ * They may be compressed (gzip or zstd). *name becomes a noun with its article ("a zip archive"),
+ * which is static. This is a guess at what somebody meant the file to be: a damaged profile is one
+ * too. Compressed data that cannot be inflated are PPROFDELTA_FILE_UNKNOWN. */
+PPROFDELTA_API pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
+                                                     pprofdelta_file_kind *kind, const char **name,
+                                                     pprofdelta_error *err);
 
 /* Takes a file's container off: gzip (any number of members), zstd or plain; an allocator's text
  * becomes the unsampled profile that it stands for. *out belongs to the

@@ -1,5 +1,7 @@
 /* The life of a context, and the calls that look at a profile without remembering it. */
 #include "parsed/context.h"
+#include "codec/peek.h"
+#include "profile/lookalike.h"
 #include "profile/stamp.h"
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
@@ -99,6 +101,22 @@ void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
     pd->started_nanos = started_nanos;
 }
 
+static void describe_binary(const pd_tables *t, pprofdelta_census *census)
+{
+    census->binary = census->build_id = "";
+    if (!t->mappings_len)
+        return;
+    pd_bytes file = t->strings[t->mappings[0].filename], id = t->strings[t->mappings[0].build_id];
+    if (file.len) {
+        census->binary = (const char *)file.ptr;
+        census->binary_len = file.len;
+    }
+    if (id.len) {
+        census->build_id = (const char *)id.ptr;
+        census->build_id_len = id.len;
+    }
+}
+
 pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_census *census, pprofdelta_error *err)
 {
@@ -132,8 +150,28 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
         .duration_nanos = t->header.duration_nanos,
         .is_stamped = t->is_stamped,
     };
+    describe_binary(t, census);
     if (!pd_stamp_of(t, &census->stamp))
         census->stamp = (pprofdelta_stamp){0};
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
+                                      pprofdelta_file_kind *kind, const char **name,
+                                      pprofdelta_error *err)
+{
+    uint8_t bytes[PD_LOOKALIKE_HEAD];
+    size_t made;
+    bool is_good;
+    if (!head && len)
+        return pd_refuse(err, "head is NULL and len is not 0");
+    pprofdelta_status status =
+        pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, sizeof bytes, &made, &is_good, err);
+    if (status)
+        return status;
+    pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
+    *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
+    *name = is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;
 }
 

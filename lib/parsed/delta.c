@@ -3,6 +3,7 @@
  * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile carries the new
  * samples of the window behind its committed entries; a failure takes them back. A base is built in
  * a spare ledger, which takes the other's place when it is whole. */
+#include "base/time.h"
 #include "delta/span.h"
 #include "parsed/context.h"
 #include "profile/seal.h"
@@ -83,9 +84,9 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
     int64_t prev = pd->last.time_nanos, cur = pd->cur.tables.header.time_nanos;
     if (!pd->has_base || !prev || !cur || cur >= prev)
         return PPROFDELTA_OK;
-    return pd_fail(
-        err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-        "cur is older than prev (%" PRId64 " is before %" PRId64 "): swapped?", cur, prev);
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",
+                   pd_time_shown(cur).text, pd_time_shown(prev).text);
 }
 
 static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,

@@ -2,6 +2,8 @@
  * always by their times. See join.h. */
 #include "parsed/join.h"
 
+#include "base/time.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 
@@ -28,9 +30,9 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
 {
     if (next->from_nanos != last->from_nanos && !(is_blank(last) && is_blank(next)))
         return REFUSE("there are two windows %" PRIu64
-                      " that do not begin at the same time (%" PRId64 " and %" PRId64
-                      "): they come from two states",
-                      next->sequence, last->from_nanos, next->from_nanos);
+                      " that do not begin at the same time (%s and %s): they come from two states",
+                      next->sequence, pd_time_shown(last->from_nanos).text,
+                      pd_time_shown(next->from_nanos).text);
     if (last->restart && !next->restart && next->to_nanos < last->to_nanos)
         return REFUSE("window %" PRIu64 " of the process before comes after the restart: give the "
                       "deltas in their order",
@@ -56,9 +58,10 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
         return REFUSE("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
                       next->sequence - 1);
     if (next->from_nanos != last->to_nanos)
-        return REFUSE("window %" PRIu64 " ends at %" PRId64 " and window %" PRIu64
-                      " begins at %" PRId64 ": they come from two states",
-                      last->sequence, last->to_nanos, next->sequence, next->from_nanos);
+        return REFUSE("window %" PRIu64 " ends at %s and window %" PRIu64
+                      " begins at %s: they come from two states",
+                      last->sequence, pd_time_shown(last->to_nanos).text, next->sequence,
+                      pd_time_shown(next->from_nanos).text);
     return PPROFDELTA_OK;
 }
 
@@ -77,11 +80,11 @@ static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofd
         return REFUSE("it is not known when the one ends or the other begins, so nothing tells "
                       "whether a window is missing");
     if (next->from_nanos > last->to_nanos)
-        return REFUSE("the window from %" PRId64 " to %" PRId64 " is missing between them",
-                      last->to_nanos, next->from_nanos);
+        return REFUSE("the window from %s to %s is missing between them",
+                      pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
     if (next->from_nanos < last->to_nanos)
-        return REFUSE("they overlap: the one ends at %" PRId64 " and the other begins at %" PRId64,
-                      last->to_nanos, next->from_nanos);
+        return REFUSE("they overlap: the first ends at %s and the second begins at %s",
+                      pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
     return PPROFDELTA_OK;
 }
 

@@ -3,6 +3,8 @@
  * equal numbers the one that ends last counts. */
 #include "parsed/join.h"
 
+#include "base/time.h"
+
 #include <inttypes.h>
 #include <stdbool.h>
 
@@ -21,9 +23,10 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
 {
     if (next->from_nanos != last->from_nanos)
         return REFUSE("there are two batches %" PRIu64
-                      " that do not begin at the same time (%" PRId64 " and %" PRId64
-                      "): they come from two trackers",
-                      next->sequence, last->from_nanos, next->from_nanos);
+                      " that do not begin at the same time (%s and %s): they come from two "
+                      "trackers",
+                      next->sequence, pd_time_shown(last->from_nanos).text,
+                      pd_time_shown(next->from_nanos).text);
     *joint = next->to_nanos < last->to_nanos ? PPROFDELTA_JOINT_STALE : PPROFDELTA_JOINT_AGAIN;
     return PPROFDELTA_OK;
 }
@@ -68,6 +71,7 @@ pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_st
     }
     *joint = PPROFDELTA_JOINT_GAP;
     return REFUSE("batch %" PRIu64 " was sent again with more in it, which is missing (it ends at "
-                  "%" PRId64 ", and batch %" PRIu64 " begins at %" PRId64 ")",
-                  last->sequence, last->to_nanos, next->first, next->from_nanos);
+                  "%s, and batch %" PRIu64 " begins at %s)",
+                  last->sequence, pd_time_shown(last->to_nanos).text, next->first,
+                  pd_time_shown(next->from_nanos).text);
 }

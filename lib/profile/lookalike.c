@@ -1,41 +1,142 @@
 #include "profile/lookalike.h"
 
+#include "profile/fields.h"
+#include "wire/reader.h"
+
 #include <stdbool.h>
 #include <string.h>
 
-enum { LOOKED_AT = 512, QUOTED = 40 };
+enum { QUOTED = 40 };
 
-static bool begins_with(pd_bytes bytes, const char *magic)
+static bool has(pd_bytes bytes, size_t off, const char *magic, size_t len)
 {
-    size_t len = strlen(magic);
-    return bytes.len >= len && memcmp(bytes.ptr, magic, len) == 0;
+    return bytes.len >= off + len && memcmp(bytes.ptr + off, magic, len) == 0;
 }
 
-static const char *known_kind(pd_bytes bytes)
+static bool contains(pd_bytes bytes, const char *part)
 {
-    static const char debug[] =
-        "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug";
-    static const struct {
-        const char *magic, *says;
-    } kinds[] = {
-        {"\x1f\x8b", "this is gzip data once more: compressed twice"},
-        {"\x28\xb5\x2f\xfd", "this is zstd data once more: compressed twice"},
-        {"\x7f\x45LF", "this is a program, not a profile of one"},
-        {"PERFILE", "this is a recording by Linux perf, not a pprof profile"},
-        {"\x89PDS", "this is a state that pprofdelta wrote, not a profile: --state takes it"},
-        {"heap profile: ", debug},
-        {"--- ", debug},
-    };
-    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
-        if (begins_with(bytes, kinds[i].magic))
-            return kinds[i].says;
-    return NULL;
+    for (size_t i = 0; i < bytes.len; i++)
+        if (has(bytes, i, part, strlen(part)))
+            return true;
+    return false;
 }
+
+/* Without regard to case; part is in lower case. */
+static bool begins_with_tag(pd_bytes text, const char *part)
+{
+    size_t len = strlen(part);
+    if (text.len < len)
+        return false;
+    for (size_t i = 0; i < len; i++) {
+        uint8_t c = text.ptr[i];
+        if ((c >= 'A' && c <= 'Z' ? c - 'A' + 'a' : c) != part[i])
+            return false;
+    }
+    return text.len == len || strchr(" \t\r\n>/", text.ptr[len]);
+}
+
+static pd_bytes behind(pd_bytes bytes, size_t len)
+{
+    return (pd_bytes){bytes.ptr + len, bytes.len - len};
+}
+
+/* ---- binary data -------------------------------------------------------------------------------- */
+
+#define MAGIC(string) string, sizeof(string) - 1
+
+#define NOT      ", not a pprof profile"
+#define TAKE_OUT NOT ": take the profile out of it"
+#define CONVERT  NOT ": only gzip and zstd are inflated"
+#define PROGRAM  ", not a profile of one"
+#define KNOWN    PPROFDELTA_FILE_OTHER
+
+static const struct {
+    size_t off;
+    const char *magic;
+    size_t len;
+    pd_lookalike is;
+} binaries[] = {
+    {0, MAGIC("\x1f\x8b"), {KNOWN, "gzip data once more", ": compressed twice", false}},
+    {0, MAGIC("\x28\xb5\x2f\xfd"), {KNOWN, "zstd data once more", ": compressed twice", false}},
+    {0,
+     MAGIC("\x89PDS"),
+     {PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile: --state takes it",
+      false}},
+    {257, MAGIC("ustar"), {KNOWN, "a tar archive", TAKE_OUT, false}},
+    {0, MAGIC("PK\3\4"), {KNOWN, "a zip archive", TAKE_OUT, false}},
+    {0, MAGIC("PK\5\6"), {KNOWN, "an empty zip archive", NOT, false}},
+    {0, MAGIC("7z\xbc\xaf\x27\x1c"), {KNOWN, "a 7z archive", TAKE_OUT, false}},
+    {0, MAGIC("Rar!\x1a\7"), {KNOWN, "a rar archive", TAKE_OUT, false}},
+    {0, MAGIC("!<arch>\n"), {KNOWN, "an ar archive (a library or a Debian package)", NOT, false}},
+    {0,
+     MAGIC("\xfd"
+           "7zXZ\0"),
+     {KNOWN, "xz data", CONVERT, false}},
+    {0, MAGIC("\x04\x22\x4d\x18"), {KNOWN, "lz4 data", CONVERT, false}},
+    {0, MAGIC("\xff\6\0\0sNaPpY"), {KNOWN, "snappy data", CONVERT, false}},
+    {0, MAGIC("PERFILE"), {KNOWN, "a recording by Linux perf", NOT, false}},
+    {0, MAGIC("FLR\0"), {KNOWN, "a recording by Java Flight Recorder", NOT, false}},
+    {0, MAGIC("JAVA PROFILE 1.0"), {KNOWN, "a Java heap dump", NOT, false}},
+    {0, MAGIC("go1.7 heap dump\n"), {KNOWN, "a heap dump by Go's debug.WriteHeapDump", NOT, false}},
+    {0,
+     MAGIC("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
+     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it", false}},
+    {0,
+     MAGIC("\0\0\0\0\3\0\0\0\0\0\0\0"),
+     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it", false}},
+    {0, MAGIC("\xcf\xfa\xed\xfe"), {KNOWN, "a program", PROGRAM, false}},
+    {0, MAGIC("\x89PNG\r\n\x1a\n"), {KNOWN, "a PNG image", NOT, false}},
+    {0, MAGIC("\xff\xd8\xff"), {KNOWN, "a JPEG image", NOT, false}},
+    {0, MAGIC("GIF8"), {KNOWN, "a GIF image", NOT, false}},
+    {0, MAGIC("%PDF-"), {KNOWN, "a PDF document", NOT, false}},
+    {0, MAGIC("SQLite format 3\0"), {KNOWN, "an SQLite database", NOT, false}},
+};
+
+/* "go 1.22 trace" */
+static bool is_trace(pd_bytes bytes)
+{
+    enum { INTRO = 16 };
+    pd_bytes intro = {bytes.ptr, bytes.len < INTRO ? bytes.len : INTRO};
+    return has(bytes, 0, MAGIC("go 1.")) && contains(intro, " trace");
+}
+
+static bool is_core(pd_bytes elf)
+{
+    enum { BYTE_ORDER = 5, BIG = 2, TYPE = 16, CORE = 4 };
+    if (elf.len < TYPE + 2)
+        return false;
+    bool is_big = elf.ptr[BYTE_ORDER] == BIG;
+    return elf.ptr[TYPE + is_big] == CORE && !elf.ptr[TYPE + !is_big];
+}
+
+static bool find_binary(pd_bytes bytes, pd_lookalike *out)
+{
+    for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
+        if (!has(bytes, binaries[i].off, binaries[i].magic, binaries[i].len))
+            continue;
+        *out = binaries[i].is;
+        return true;
+    }
+    if (is_trace(bytes))
+        *out = (pd_lookalike){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it",
+                              false};
+    else if (!has(bytes, 0,
+                  MAGIC("\x7f"
+                        "ELF")))
+        return false;
+    else if (is_core(bytes))
+        *out = (pd_lookalike){KNOWN, "a core dump", NOT, false};
+    else
+        *out = (pd_lookalike){KNOWN, "a program", PROGRAM, false};
+    return true;
+}
+
+/* ---- text ---------------------------------------------------------------------------------------- */
 
 /* No control characters but those of text. Every profile has others in its first bytes. */
 static bool is_text(pd_bytes bytes)
 {
-    size_t len = bytes.len < LOOKED_AT ? bytes.len : LOOKED_AT;
+    size_t len = bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD;
     for (size_t i = 0; i < len; i++) {
         uint8_t c = bytes.ptr[i];
         if (c == 0x7f || (c < ' ' && c != '\t' && c != '\n' && c != '\r'))
@@ -44,7 +145,120 @@ static bool is_text(pd_bytes bytes)
     return len > 0;
 }
 
-/* The first line, or as much of it as is quoted, ending with a whole character. */
+/* Behind a byte order mark and white space. */
+static pd_bytes first_word(pd_bytes text)
+{
+    if (has(text, 0, MAGIC("\xef\xbb\xbf")))
+        text = behind(text, 3);
+    while (text.len && strchr(" \t\r\n", text.ptr[0]))
+        text = behind(text, 1);
+    return text;
+}
+
+static bool is_html(pd_bytes text)
+{
+    static const char *const tags[] = {"<!doctype html", "<html", "<head", "<title",
+                                       "<body",          "<h1",   "<pre"};
+    for (size_t i = 0; i < sizeof tags / sizeof *tags; i++)
+        if (begins_with_tag(text, tags[i]))
+            return true;
+    return false;
+}
+
+/* An object, or an array of what arrays hold: "[section]" is none. */
+static bool is_json(pd_bytes text)
+{
+    if (!text.len || (text.ptr[0] != '{' && text.ptr[0] != '['))
+        return false;
+    bool is_object = text.ptr[0] == '{';
+    text = first_word(behind(text, 1));
+    return text.len && text.ptr[0] && strchr(is_object ? "\"}" : "{[\"]-0123456789", text.ptr[0]);
+}
+
+/* "goroutine profile: total 12", and so for threadcreate and what a program made itself. */
+static bool is_count(pd_bytes text)
+{
+    size_t len = 0;
+    while (len < text.len && text.ptr[len] != '\n')
+        len++;
+    return contains((pd_bytes){text.ptr, len}, " profile: total ");
+}
+
+static pd_lookalike text_kind(pd_bytes text)
+{
+    static const char begins[] = NOT "; it begins with";
+    static const char debug[] = "; fetch it without debug";
+    if (is_html(text))
+        return (pd_lookalike){PPROFDELTA_FILE_HTML, "an HTML page", begins, true};
+    if (is_json(text))
+        return (pd_lookalike){KNOWN, "JSON", begins, true};
+    if (has(text, 0, MAGIC("<?xml")) || has(text, 0, MAGIC("<svg")))
+        return (pd_lookalike){KNOWN, "an XML document", begins, true};
+    if (has(text, 0, MAGIC("version https://git-lfs")))
+        return (pd_lookalike){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it",
+                              false};
+    if (has(text, 0, MAGIC("heap_v2/")))
+        return (pd_lookalike){KNOWN, "a heap profile as text", ", but of an unknown form:", true};
+    if (has(text, 0, MAGIC("heap profile: ")) || has(text, 0, MAGIC("--- ")) || is_count(text))
+        return (pd_lookalike){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug,
+                              false};
+    if (has(text, 0, MAGIC("goroutine ")) && contains(text, "]:\n"))
+        return (pd_lookalike){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug, false};
+    return (pd_lookalike){KNOWN, "text", begins, true};
+}
+
+/* ---- profiles ------------------------------------------------------------------------------------ */
+
+static bool is_field_of_profile(uint8_t tag)
+{
+    uint32_t number = tag >> 3, wire = tag & 7;
+    if (number <= PD_PROFILE_STRING_TABLE || number == PD_PROFILE_PERIOD_TYPE)
+        return number && wire == PD_WIRE_BYTES;
+    return wire == PD_WIRE_VARINT || (number == PD_PROFILE_COMMENT && wire == PD_WIRE_BYTES);
+}
+
+/* Are these the first bytes of one? All fields are well-formed, one at least is a field that profiles
+ * have, and those have their wire type. The last may be cut off. */
+static bool is_profile(pd_bytes head)
+{
+    pd_reader r = pd_reader_of(head.ptr, head.len);
+    pd_field f = {.number = 0};
+    bool is_one = false;
+    for (bool goes_on = true; goes_on && r.at != r.end;) {
+        const uint8_t *tag = r.at;
+        goes_on = pd_reader_next(&r, &f);
+        if (!goes_on && pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at))
+            return false;
+        if (*tag < 0x80 && !is_field_of_profile(*tag))
+            return false;
+        is_one |= *tag < 0x80;
+    }
+    return is_one;
+}
+
+/* ---- all together -------------------------------------------------------------------------------- */
+
+pd_lookalike pd_lookalike_of(pd_bytes bytes)
+{
+    pd_lookalike found = {PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind", NULL, false};
+    if (bytes.len > PD_LOOKALIKE_HEAD)
+        bytes.len = PD_LOOKALIKE_HEAD;
+    if (!bytes.len)
+        return (pd_lookalike){PPROFDELTA_FILE_EMPTY, "an empty file", NULL, false};
+    if (find_binary(bytes, &found))
+        return found;
+    if (is_text(bytes))
+        return text_kind(first_word(bytes));
+    if (has(bytes, 0, MAGIC("BZh")))
+        return (pd_lookalike){KNOWN, "bzip2 data", CONVERT, false};
+    if (has(bytes, 0, MAGIC("MZ")))
+        return (pd_lookalike){KNOWN, "a program", PROGRAM, false};
+    if (is_profile(bytes))
+        return (pd_lookalike){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL, false};
+    return found;
+}
+
+/* The length of the first line, or of as much of it as is quoted, ending with a whole character. */
 static size_t first_line(pd_bytes text)
 {
     size_t len = 0;
@@ -58,24 +272,49 @@ static size_t first_line(pd_bytes text)
     return len;
 }
 
+/* Behind "<title>" of an HTML page, where there is one: "404 Not Found" says more than the first
+ * line. */
+static bool find_title(pd_bytes html, pd_bytes *title)
+{
+    static const char tag[] = "<title";
+    for (; html.len; html = behind(html, 1))
+        if (begins_with_tag(html, tag) && has(html, sizeof tag - 1, MAGIC(">"))) {
+            *title = first_word(behind(html, sizeof tag));
+            for (size_t i = 0; i < title->len; i++)
+                if (title->ptr[i] == '<')
+                    title->len = i;
+            return title->len > 0;
+        }
+    return false;
+}
+
+/* What of the text is quoted, and whether that is the title of a page. */
+static bool find_quote(const pd_lookalike *what, pd_bytes *text)
+{
+    pd_bytes title;
+    if (what->kind == PPROFDELTA_FILE_HTML && find_title(*text, &title)) {
+        *text = title;
+        return true;
+    }
+    *text = first_word(*text);
+    return false;
+}
+
 pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
 {
     const uint64_t nowhere = PPROFDELTA_NOWHERE;
-    const char *kind = known_kind(bytes);
-    if (kind)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "%s", kind);
-    if (begins_with(bytes, "\xef\xbb\xbf")) /* a byte order mark */
-        bytes = (pd_bytes){bytes.ptr + 3, bytes.len - 3};
-    if (!is_text(bytes))
+    pd_lookalike what = pd_lookalike_of(bytes);
+    if (!what.rest)
         return status;
-    while (bytes.len && strchr(" \t\r\n", bytes.ptr[0])) {
-        bytes.ptr++;
-        bytes.len--;
-    }
-    size_t len = first_line(bytes);
+    if (!what.is_quoted)
+        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "this is %s%s",
+                       what.name, what.rest);
+    pd_bytes text = {bytes.ptr, bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD};
+    bool is_title = find_quote(&what, &text);
+    size_t len = first_line(text);
+    bool is_cut = len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r';
     return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
-                   "this is text, not a pprof profile; it begins with \"%.*s%s\"", (int)len,
-                   (const char *)bytes.ptr,
-                   len < bytes.len && bytes.ptr[len] != '\n' && bytes.ptr[len] != '\r' ? "..."
-                                                                                       : "");
+                   "this is %s%s \"%.*s%s\"", what.name,
+                   is_title ? NOT "; its title is" : what.rest, (int)len, (const char *)text.ptr,
+                   is_cut ? "..." : "");
 }

@@ -13,23 +13,65 @@ def cut(content, at):
     return wire(content)[:at] + here()
 
 
+TAR = b"heap.pb.gz".ljust(257, b"\0") + b"ustar\x0000" + bytes(248)
 PAGE = (b"<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head>\n"
         b"<body><h1>Not Found</h1></body></html>\n")
 
 
 def other_files(refuse):
     text = 'this is text, not a pprof profile; it begins with "{}"'
+    json = 'this is JSON, not a pprof profile; it begins with "{}"'
     debug = "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug"
-    refuse("page.html", PAGE, text.format("<!DOCTYPE html>"))
-    refuse("page.html.gz", gzip(PAGE), text.format("<!DOCTYPE html>"))
+    page = "this is an HTML page, not a pprof profile; "
+    refuse("page.html", PAGE, page + 'its title is "404 Not Found"')
+    refuse("page.html.gz", gzip(PAGE), page + 'its title is "404 Not Found"')
+    refuse("page-without-title.html", b"\n<html>\n<body>sorry</body></html>\n",
+           page + 'it begins with "<html>"')
     refuse("error.txt", b"404 page not found\n", text.format("404 page not found"))
     refuse("error.json",
            b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
-           text.format('{"error":{"code":404,"message":"there is...'))
+           json.format('{"error":{"code":404,"message":"there is...'))
+    refuse("list.json.gz", gzip(b'[{"name": "heap"}]\n'), json.format('[{"name": "heap"}]'))
+    refuse("error.xml", b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
+           'this is an XML document, not a pprof profile; it begins with '
+           '"<?xml version="1.0"?><Error><Code>Access..."')
     refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text.format("no profile"))
     refuse("heap-debug-1.txt", b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n"
            b"1: 4096 [4: 16384] @ 0x45f6c8 0x4602c5\n", debug)
     refuse("mutex-debug-1.txt", b"--- mutex:\ncycles/second=2000000000\nsampling period=1\n", debug)
+    refuse("goroutine-debug-1.txt", b"goroutine profile: total 2\n1 @ 0x45f6c8 0x4602c5\n", debug)
+    refuse("goroutine-debug-2.txt", b"goroutine 1 [running]:\nmain.main()\n\t/main.go:7 +0x1\n",
+           "this is a list of goroutines, as ?debug=2 gives it; fetch it without debug")
+    refuse("unknown-rate.heap", b"heap_v2/0\n@ 0x1\n",
+           'this is a heap profile as text, but of an unknown form: "heap_v2/0"')
+    for name, content in (("archive.tar", TAR), ("archive.tar.gz", gzip(TAR)),
+                          ("archive.tar.zst", zstd(TAR))):
+        refuse(name, content,
+               "this is a tar archive, not a pprof profile: take the profile out of it")
+    for name, content, what in (
+            ("archive.zip", b"PK\3\4\x14\0\0\0\0\0", "a zip archive"),
+            ("archive.7z", b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive")):
+        refuse(name, content, f"this is {what}, not a pprof profile: take the profile out of it")
+    trace = b"go 1.22 trace\0\0\0" + b"\1\0\x90\x4e"
+    for name, content in (("execution.trace", trace), ("execution.trace.gz", gzip(trace))):
+        refuse(name, content, "this is an execution trace of Go, not a pprof profile: go tool trace "
+                              "reads it")
+    for name, content, what in (
+            ("compressed.xz", b"\xfd7zXZ\0\0\4\xe6\xd6\xb4\x46", "xz data"),
+            ("compressed.bz2", b"BZh91AY&SY\x01\x02", "bzip2 data")):
+        refuse(name, content, f"this is {what}, not a pprof profile: only gzip and zstd are inflated")
+    for name, content, what in (
+            ("core.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\4\0\x3e\0", "a core dump"),
+            ("flight.jfr", b"FLR\0\0\2\0\1", "a recording by Java Flight Recorder"),
+            ("java.hprof", b"JAVA PROFILE 1.0.2\0\0\0\0\4", "a Java heap dump"),
+            ("heapdump", b"go1.7 heap dump\n\6\1", "a heap dump by Go's debug.WriteHeapDump"),
+            ("graph.png", b"\x89PNG\r\n\x1a\n\0\0\0\rIHDR", "a PNG image"),
+            ("graph.pdf", b"%PDF-1.5\n%\xd0\xd4\xc5\xd8\n\0", "a PDF document")):
+        refuse(name, content, f"this is {what}, not a pprof profile")
+    refuse("old-cpu.prof", struct.pack("<5Q", 0, 3, 0, 10000, 0),
+           "this is a CPU profile in the old form of gperftools: pprof -proto converts it")
+    refuse("lfs.pb.gz", b"version https://git-lfs.github.com/spec/v1\noid sha256:00\n",
+           "this is a pointer of Git LFS, not a pprof profile: git lfs pull fetches it")
     refuse("program.elf", b"\x7fELF\2\1\1" + b"\0" * 9 + b"\2\0\x3e\0",
            "this is a program, not a profile of one")
     refuse("perf.data", b"PERFILE2h\0\0\0\0\0\0\0",

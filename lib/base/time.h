@@ -1,0 +1,14 @@
+/* Times as messages show them. */
+#ifndef PD_BASE_TIME_H
+#define PD_BASE_TIME_H
+
+#include "pprofdelta.h"
+
+typedef struct pd_time_text {
+    char text[48];
+} pd_time_text;
+
+/* A time for a message: pd_time_shown(nanos).text. 0 is "an unknown time". */
+pd_time_text pd_time_shown(int64_t nanos);
+
+#endif

@@ -1,0 +1,67 @@
+/* Beside unpack.h, which wants the whole file: there, zstd's frames are checked before they are
+ * inflated. */
+#include "codec/peek.h"
+
+#include "codec/unpack.h"
+
+#include <string.h>
+#include <zstd.h>
+
+static pprofdelta_status peek_zstd(pd_bytes in, ZSTD_outBuffer *to, bool *is_good,
+                                   pprofdelta_error *err)
+{
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    if (!zstd)
+        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "no memory for a zstd decompressor");
+    ZSTD_inBuffer from = {in.ptr, in.len, 0};
+    size_t left = 0;
+    while (!ZSTD_isError(left) && from.pos < from.size && to->pos < to->size)
+        left = ZSTD_decompressStream(zstd, to, &from);
+    *is_good = to->pos || left == 0;
+    ZSTD_freeDCtx(zstd);
+    return PPROFDELTA_OK;
+}
+
+/* The unpacker writes a little more than it is asked for. */
+static pprofdelta_status peek_gzip(pd_mem *mem, pd_bytes in, ZSTD_outBuffer *to, bool *is_good,
+                                   pprofdelta_error *err)
+{
+    pd_unpacker unpacker = {0};
+    pd_buffer buffer = {0};
+    pprofdelta_status status = pd_buffer_room(mem, &buffer, to->size + PD_DECODE_SLACK, err);
+    if (!status)
+        status = pd_unpack_begin(&unpacker, mem, in.ptr, in.len, err);
+    if (!status) {
+        size_t made = 0;
+        *is_good = !pd_unpack_some(&unpacker, buffer.ptr, to->size, &made, NULL);
+        to->pos = !*is_good ? 0 : made < to->size ? made : to->size;
+        memcpy(to->dst, buffer.ptr, to->pos);
+    }
+    pd_unpack_end(&unpacker);
+    pd_buffer_release(mem, &buffer);
+    return status;
+}
+
+pprofdelta_status pd_peek(pd_mem *mem, pd_bytes in, uint8_t *out, size_t room, size_t *made,
+                          bool *is_good, pprofdelta_error *err)
+{
+    ZSTD_outBuffer to = {out, room, 0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    *is_good = true;
+    switch (pd_format_of(in.ptr, in.len)) {
+    case PD_FORMAT_GZIP:
+        status = peek_gzip(mem, in, &to, is_good, err);
+        break;
+    case PD_FORMAT_ZSTD:
+        status = peek_zstd(in, &to, is_good, err);
+        break;
+    case PD_FORMAT_PLAIN:
+        to.pos = in.len < room ? in.len : room;
+        if (to.pos)
+            memcpy(out, in.ptr, to.pos);
+        break;
+    }
+    *made = to.pos;
+    return status;
+}

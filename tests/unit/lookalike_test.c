@@ -1,0 +1,196 @@
+/* What a file is, by its first bytes: of every kind that has a name, of profiles as they begin, and of
+ * what only looks like one of them; plain and compressed, whole and cut off. */
+#include "test.h"
+
+#include "arena.h"
+#include "pack.h"
+#include "profile/lookalike.h"
+#include "rng.h"
+
+#include <stdlib.h>
+
+#define OTHER PPROFDELTA_FILE_OTHER
+
+/* A tar header has its magic where the name, the mode, the owner and so on have ended. */
+static const char tar[512] = {[0] = 'h', [257] = 'u', 's', 't', 'a', 'r'};
+
+static const struct {
+    const char *bytes;
+    size_t len;
+    pprofdelta_file_kind kind;
+    const char *name;
+} files[] = {
+#define FILE(text, kind, name)                                                                     \
+    {                                                                                              \
+        text, sizeof(text) - 1, kind, name                                                         \
+    }
+    FILE("", PPROFDELTA_FILE_EMPTY, "an empty file"),
+    FILE("\x89PDS\r\n\x1a\n\2", PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote"),
+    {tar, sizeof tar, OTHER, "a tar archive"},
+    FILE("PK\3\4\x14\0", OTHER, "a zip archive"),
+    FILE("PK\5\6\0\0", OTHER, "an empty zip archive"),
+    FILE("7z\xbc\xaf\x27\x1c\0", OTHER, "a 7z archive"),
+    FILE("Rar!\x1a\7\1", OTHER, "a rar archive"),
+    FILE("!<arch>\n", OTHER, "an ar archive (a library or a Debian package)"),
+    FILE("\xfd"
+         "7zXZ\0\0",
+         OTHER, "xz data"),
+    FILE("BZh91AY&SY\x01", OTHER, "bzip2 data"),
+    FILE("\x04\x22\x4d\x18\x60", OTHER, "lz4 data"),
+    FILE("\xff\6\0\0sNaPpY", OTHER, "snappy data"),
+    FILE("PERFILE2h\0", OTHER, "a recording by Linux perf"),
+    FILE("FLR\0\0\2\0\1", OTHER, "a recording by Java Flight Recorder"),
+    FILE("JAVA PROFILE 1.0.2\0", OTHER, "a Java heap dump"),
+    FILE("go1.7 heap dump\n\6", OTHER, "a heap dump by Go's debug.WriteHeapDump"),
+    FILE("go 1.22 trace\0\0\0", OTHER, "an execution trace of Go"),
+    FILE("go 1.5 trace\0\0\0\0", OTHER, "an execution trace of Go"),
+    FILE("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0\x10", OTHER,
+         "a CPU profile in the old form of gperftools"),
+    FILE("\x7f"
+         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\3\0\x3e\0",
+         OTHER, "a program"),
+    FILE("\x7f"
+         "ELF\2\1\1\0\0\0\0\0\0\0\0\0\4\0\x3e\0",
+         OTHER, "a core dump"),
+    FILE("\x7f"
+         "ELF\2\2\1\0\0\0\0\0\0\0\0\0\0\4\0\x16",
+         OTHER, "a core dump"),
+    FILE("\x7f"
+         "ELF",
+         OTHER, "a program"),
+    FILE("MZ\x90\0", OTHER, "a program"),
+    FILE("\xcf\xfa\xed\xfe\7", OTHER, "a program"),
+    FILE("\x89PNG\r\n\x1a\n", OTHER, "a PNG image"),
+    FILE("\xff\xd8\xff\xe0", OTHER, "a JPEG image"),
+    FILE("GIF89a", OTHER, "a GIF image"),
+    FILE("%PDF-1.7\n", OTHER, "a PDF document"),
+    FILE("SQLite format 3\0\x10", OTHER, "an SQLite database"),
+    FILE("<!DOCTYPE html>", PPROFDELTA_FILE_HTML, "an HTML page"),
+    FILE("<!doctype HTML PUBLIC \"-//W3C//DTD\">", PPROFDELTA_FILE_HTML, "an HTML page"),
+    FILE("\xef\xbb\xbf\r\n <html lang=en>", PPROFDELTA_FILE_HTML, "an HTML page"),
+    FILE("<HTML>", PPROFDELTA_FILE_HTML, "an HTML page"),
+    FILE("<title>502 Bad Gateway</title>", PPROFDELTA_FILE_HTML, "an HTML page"),
+    FILE("<htmlx>", OTHER, "text"),
+    FILE("{\"a\": 1}", OTHER, "JSON"),
+    FILE(" [\n {}]", OTHER, "JSON"),
+    FILE("[1, 2]", OTHER, "JSON"),
+    FILE("[section]\nkey=value\n", OTHER, "text"),
+    FILE("{ echo; }", OTHER, "text"),
+    FILE("{", OTHER, "text"),
+    FILE("<?xml version=\"1.0\"?><Error>", OTHER, "an XML document"),
+    FILE("<svg width=\"100%\">", OTHER, "an XML document"),
+    FILE("version https://git-lfs.github.com/spec/v1\n", OTHER, "a pointer of Git LFS"),
+    FILE("heap_v2/512\n", OTHER, "a heap profile as text"),
+    FILE("heap profile: 1: 2 [3: 4] @ heap/512\n", OTHER,
+         "the text form of a profile, as ?debug=1 gives it"),
+    FILE("--- contention:\n", OTHER, "the text form of a profile, as ?debug=1 gives it"),
+    FILE("goroutine profile: total 5\n", OTHER, "the text form of a profile, as ?debug=1 gives it"),
+    FILE("threadcreate profile: total 5\n", OTHER,
+         "the text form of a profile, as ?debug=1 gives it"),
+    FILE("goroutine 1 [running]:\nmain.main()\n", OTHER,
+         "a list of goroutines, as ?debug=2 gives it"),
+    FILE("goroutine\n", OTHER, "text"),
+    FILE("go 1.22\n", OTHER, "text"),
+    FILE("#!/bin/sh\n", OTHER, "text"),
+    FILE("\n", OTHER, "text"),
+    FILE("MZ is a text\n", OTHER, "text"),
+    FILE("\xc3\xa9\n", OTHER, "text"),
+    FILE("\0\0\0\0", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+    FILE("\xff\xff\0", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+    FILE("\x0a\x04\x08\x01\x10\x02\x32\0", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
+    FILE("\x12\x07\x0a\x01\x01\x12\x02\x05\x06", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
+    FILE("\x12\xff\x7f\x0a\x01\x01", PPROFDELTA_FILE_PROFILE, "a pprof profile"), /* cut off */
+    FILE("\xa8\x06\x01\x0a\x04\x08\x01\x10\x02", PPROFDELTA_FILE_PROFILE, "a pprof profile"),
+    FILE("\x08\x01\x0a\x04\x08\x01\x10\x02", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+    FILE("\xa8\x06\x01", PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind"),
+#undef FILE
+};
+enum { FILES = sizeof files / sizeof *files };
+
+TEST(every_kind_has_its_name)
+{
+    for (size_t i = 0; i < FILES; i++) {
+        pd_bytes bytes = {(const uint8_t *)files[i].bytes, files[i].len};
+        pd_lookalike got = pd_lookalike_of(bytes);
+        CHECK_MSG(got.kind == files[i].kind, "%zu: %s", i, files[i].name);
+        CHECK_STR(got.name, files[i].name);
+    }
+}
+
+/* Copies of exactly so many bytes: what is read behind them is seen by a sanitizer. */
+TEST(no_prefix_reads_behind_its_end)
+{
+    for (size_t i = 0; i < FILES; i++)
+        for (size_t len = 0; len <= files[i].len; len++) {
+            uint8_t *copy = malloc(len + 1);
+            REQUIRE(copy);
+            memcpy(copy + 1, files[i].bytes, len); /* unaligned, too */
+            CHECK(pd_lookalike_of((pd_bytes){copy + 1, len}).name);
+            pprofdelta_error err;
+            pprofdelta_status status =
+                pd_lookalike_tell((pd_bytes){copy + 1, len}, PPROFDELTA_E_WIRE, &err);
+            CHECK(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE);
+            free(copy);
+        }
+}
+
+static void check_identified(pprofdelta *pd, const buf *packed, size_t i)
+{
+    pprofdelta_file_kind kind;
+    const char *name;
+    REQUIRE(pprofdelta_identify(pd, packed->ptr, packed->len, &kind, &name, NULL) == PPROFDELTA_OK);
+    CHECK_MSG(kind == files[i].kind, "%zu: %s", i, name);
+    CHECK_STR(name, files[i].name);
+}
+
+TEST(compressed_files_are_what_is_in_them)
+{
+    arena a = {0};
+    pprofdelta *pd;
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i < FILES; i++) {
+        buf plain = buf_begin(&a);
+        buf_add(&plain, files[i].bytes, files[i].len);
+        buf packed[] = {plain, pack_gzip(&a, plain, 1), pack_gzip(&a, plain, 2),
+                        pack_zstd(&a, plain, 1), pack_zstd(&a, plain, 2)};
+        for (size_t n = 0; n < sizeof packed / sizeof *packed; n++)
+            check_identified(pd, &packed[n], i);
+    }
+    pprofdelta_free(pd);
+    arena_free(&a);
+}
+
+/* The first part of something large is enough; what cannot be inflated is of no kind. */
+TEST(the_first_bytes_of_compressed_data_are_enough)
+{
+    enum { LARGE = 1 << 20, HEAD = 64 << 10 };
+    arena a = {0};
+    pprofdelta *pd;
+    pprofdelta_file_kind kind;
+    const char *name;
+    rng r = {7};
+    buf plain = buf_begin(&a);
+    buf_add(&plain, tar, sizeof tar);
+    for (size_t i = 0; i < LARGE / 8; i++) {
+        uint64_t noise = rng_next(&r);
+        buf_add(&plain, &noise, sizeof noise);
+    }
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    buf packed[] = {pack_gzip(&a, plain, 1), pack_zstd(&a, plain, 1)};
+    for (int i = 0; i < 2; i++) {
+        CHECK(pprofdelta_identify(pd, packed[i].ptr, HEAD, &kind, &name, NULL) == PPROFDELTA_OK);
+        CHECK_STR(name, "a tar archive");
+        CHECK(pprofdelta_identify(pd, packed[i].ptr, 12, &kind, &name, NULL) == PPROFDELTA_OK);
+        CHECK(kind == PPROFDELTA_FILE_UNKNOWN);
+        CHECK_STR(name, "compressed data that are damaged or cut off");
+    }
+    CHECK(pprofdelta_identify(pd, NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);
+    CHECK(kind == PPROFDELTA_FILE_EMPTY);
+    CHECK(pprofdelta_identify(pd, NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
+    pprofdelta_free(pd);
+    arena_free(&a);
+}
+
+TEST_MAIN(CASE(every_kind_has_its_name), CASE(no_prefix_reads_behind_its_end),
+          CASE(compressed_files_are_what_is_in_them),
+          CASE(the_first_bytes_of_compressed_data_are_enough))
