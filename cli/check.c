@@ -79,6 +79,14 @@ static void put_count(uint64_t count, const char *noun)
     printf(", %" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
 }
 
+static void put_named(const char *noun, const char *text, size_t len)
+{
+    if (!len)
+        return;
+    printf(", %s ", noun);
+    cli_string_put(stdout, (cli_string){text, len}, CLI_TEXT_SHOWN);
+}
+
 static void put_census(const char *name, const pprofdelta_census *census)
 {
     cli_progress_clear();
@@ -92,6 +100,8 @@ static void put_census(const char *name, const pprofdelta_census *census)
     put_count(census->strings, "string");
     if (census->unknown_fields)
         put_count(census->unknown_fields, "unknown field");
+    put_named("binary", census->binary, census->binary_len);
+    put_named("build id", census->build_id, census->build_id_len);
     printf("%s\n", census->is_stamped ? ", a delta" : "");
 }
 

@@ -1,4 +1,4 @@
-/* Times of day, to and from text: see instant.h.
+/* Times of day from text, and spans to and from it: see instant.h.
  *
  * Days are counted in the proleptic Gregorian calendar with years that begin in March, so that the
  * leap day is the last of its year and a month's first day is a linear function of its number. */
@@ -20,19 +20,6 @@ static int64_t days_of(int year, int month, int day)
     int64_t in_era = y - era * 400;
     int64_t day_of_year = (153 * march + 2) / 5 + day - 1;
     return era * DAYS_400 + in_era * 365 + in_era / 4 - in_era / 100 + day_of_year - DAYS_TO_1970;
-}
-
-static void date_of(int64_t days, int *year, int *month, int *day)
-{
-    days += DAYS_TO_1970;
-    int64_t era = (days >= 0 ? days : days - (DAYS_400 - 1)) / DAYS_400;
-    int64_t in_era = days - era * DAYS_400;
-    int64_t y = (in_era - in_era / 1460 + in_era / 36524 - in_era / (DAYS_400 - 1)) / 365;
-    int64_t day_of_year = in_era - (365 * y + y / 4 - y / 100);
-    int64_t march = (5 * day_of_year + 2) / 153;
-    *day = (int)(day_of_year - (153 * march + 2) / 5 + 1);
-    *month = (int)(march < 10 ? march + 3 : march - 9);
-    *year = (int)(y + era * 400 + (*month <= 2));
 }
 
 /* Exactly `digits` digits. */
@@ -181,27 +168,6 @@ static int put_fraction(char *to, size_t room, int64_t nanos)
     for (; nanos % 10 == 0; digits--)
         nanos /= 10;
     return snprintf(to, room, ".%0*" PRId64, digits, nanos);
-}
-
-char *cli_instant_format(int64_t nanos, char buf[48])
-{
-    int64_t seconds = nanos / NANOS, rest = nanos % NANOS;
-    if (rest < 0) {
-        rest += NANOS;
-        seconds--;
-    }
-    int64_t days = seconds / 86400, of_day = seconds % 86400;
-    if (of_day < 0) {
-        of_day += 86400;
-        days--;
-    }
-    int year, month, day, s = (int)of_day;
-    date_of(days, &year, &month, &day);
-    int at = snprintf(buf, 48, "%04d-%02d-%02dT%02d:%02d:%02d", year, month, day, s / 3600,
-                      s / 60 % 60, s % 60);
-    at += put_fraction(buf + at, 48 - (size_t)at, rest);
-    snprintf(buf + at, 48 - (size_t)at, "Z");
-    return buf;
 }
 
 char *cli_span_format(int64_t nanos, char buf[48])

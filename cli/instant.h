@@ -1,4 +1,5 @@
-/* Times of day, to and from text, by arithmetic alone: no locale and no TZ has a say. */
+/* Times of day from text, and spans to and from it, by arithmetic alone: no locale and no TZ has a
+ * say. pprofdelta_time_format is the way back to text. */
 #ifndef CLI_INSTANT_H
 #define CLI_INSTANT_H
 
@@ -9,9 +10,6 @@
  * since 1970, into nanoseconds since 1970. Digits behind the ninth of a fraction are dropped. False
  * for everything else and for what 64 bits do not hold; *nanos is then untouched. */
 bool cli_instant_parse(const char *text, int64_t *nanos);
-
-/* "2026-11-21T08:00:00Z", with as much of a fraction as there is. Returns buf. */
-char *cli_instant_format(int64_t nanos, char buf[48]);
 
 /* Reads a span above 0 and of a year at most: 30, 30s, 1.5s, 500ms, 2m, 1h, 1d. */
 bool cli_span_parse(const char *text, int64_t *nanos);

@@ -3,11 +3,13 @@
 
 #include "cli.h"
 #include "message.h"
+#include "overwrite.h"
 #include "temporary.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <limits.h>
+#include <poll.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -74,9 +76,37 @@ static char *follow_links(const char *path)
     return NULL;
 }
 
-int cli_output_prepare(cli_output *out, const char *path)
+/* OUT is not there, and its directory may not be either. */
+static int check_folder(const cli_output *out)
 {
-    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1};
+    struct stat st;
+    char *folder = cli_temporary_folder(out->target);
+    if (!folder)
+        return cli_system_error(out->name, "write", ENOMEM);
+    bool is_missing = stat(folder, &st) && errno == ENOENT;
+    size_t len = strlen(folder);
+    if (is_missing && len > 1 && folder[len - 1] == '/')
+        folder[len - 1] = 0;
+    if (is_missing)
+        cli_error("%s: cannot write: there is no directory %s", out->name, folder);
+    free(folder);
+    return is_missing ? CLI_FAILED : CLI_DONE;
+}
+
+static int prepare_file(cli_output *out, bool is_missing)
+{
+    out->kind = CLI_OUTPUT_REPLACE;
+    out->target = follow_links(out->name);
+    if (!out->target)
+        return cli_system_error(out->name, "write", errno);
+    if (is_missing)
+        return check_folder(out);
+    return cli_overwrite_check(out->target, out->name,
+                               out->is_page ? PPROFDELTA_FILE_HTML : PPROFDELTA_FILE_PROFILE);
+}
+
+static int prepare(cli_output *out, const char *path)
+{
     if (names_stdout(path)) {
         out->fd = STDOUT_FILENO;
         return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
@@ -96,9 +126,19 @@ int cli_output_prepare(cli_output *out, const char *path)
         out->kind = CLI_OUTPUT_DIRECT;
         return CLI_DONE;
     }
-    out->kind = CLI_OUTPUT_REPLACE;
-    out->target = follow_links(path);
-    return out->target ? CLI_DONE : cli_system_error(path, "write", errno);
+    return prepare_file(out, missing != 0);
+}
+
+int cli_output_prepare(cli_output *out, const char *path)
+{
+    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1};
+    return prepare(out, path);
+}
+
+int cli_output_prepare_page(cli_output *out, const char *path)
+{
+    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1, .is_page = true};
+    return prepare(out, path);
 }
 
 static const char *last_name(const char *path)
@@ -118,10 +158,13 @@ static bool are_in_one_folder(const char *path, const char *other)
     return are;
 }
 
-bool cli_output_replaces(const cli_output *out, const char *path)
+bool cli_output_leads_to(const char *out, const char *path)
 {
-    return out->kind == CLI_OUTPUT_REPLACE && !strcmp(last_name(out->target), last_name(path)) &&
-           are_in_one_folder(out->target, path);
+    char *target = names_stdout(out) ? NULL : follow_links(out);
+    bool leads =
+        target && !strcmp(last_name(target), last_name(path)) && are_in_one_folder(target, path);
+    free(target);
+    return leads;
 }
 
 /* Opens before the first byte. Returns 0, or -1 with out->failure set. */
@@ -145,12 +188,16 @@ static int write_all(void *cookie, const void *data, size_t len)
 {
     cli_output *out = cookie;
     const char *bytes = data;
-    if (out->failure || (out->fd < 0 && open_output(out)))
+    if (out->failure || out->is_unread || (out->fd < 0 && open_output(out)))
         return -1;
     while (len) {
         ssize_t done = write(out->fd, bytes, len);
         if (done < 0 && errno == EINTR)
             continue;
+        if (done < 0 && errno == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT) {
+            out->is_unread = true;
+            return -1;
+        }
         if (done <= 0) {
             out->failure = cli_system_error(out->name, "write", done ? errno : EIO);
             return -1;
@@ -177,6 +224,8 @@ static int sync_file(const cli_output *out)
 
 int cli_output_finish(cli_output *out)
 {
+    if (out->is_unread)
+        return CLI_DONE;
     if (out->failure || (out->fd < 0 && open_output(out)))
         return out->failure;
     if (sync_file(out))
@@ -206,14 +255,32 @@ void cli_output_close(cli_output *out)
     *out = (cli_output){.fd = -1};
 }
 
+/* Has the other end of a pipe been closed? */
+static bool is_unread(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLOUT};
+    return poll(&end, 1, 0) > 0 && end.revents & POLLERR;
+}
+
+bool cli_output_is_over(void)
+{
+    return ferror(stdout) != 0;
+}
+
 int cli_output_end_text(void)
 {
     int failed = ferror(stdout); /* earlier: nobody knows why any more */
     errno = 0;
-    int closed = fclose(stdout);
-    if (closed && errno)
-        return cli_system_error(stdout_name, "write", errno);
-    if (closed || failed) {
+    failed |= fflush(stdout);
+    int error = errno;
+    if (failed && is_unread(STDOUT_FILENO))
+        return CLI_DONE;
+    errno = 0;
+    failed |= fclose(stdout);
+    error = error ? error : errno;
+    if (failed && error)
+        return cli_system_error(stdout_name, "write", error);
+    if (failed) {
         cli_error("%s: cannot write", stdout_name);
         return CLI_FAILED;
     }

@@ -29,15 +29,21 @@ typedef struct cli_output {
     char *temporary;  /* REPLACE: the file beside it, once that exists */
     int fd;           /* -1 before the first byte */
     bool is_synced;   /* set after prepare: finish returns when the bytes are safe on their disk */
+    bool is_page;     /* a page is for a reader, who may have had enough of it */
+    bool is_unread;   /* ... and has: stdout is a pipe that was closed */
     int failure;      /* the exit code of a failure that was told, else 0 */
 } cli_output;
 
-/* Looks where OUT leads (NULL or "-": stdout) and refuses what cannot be an output. Prints why;
- * returns an exit code. *out is to be closed whatever is returned. */
+/* Looks where OUT leads (NULL or "-": stdout) and refuses what cannot be an output, and a file that
+ * a profile does not replace (see overwrite.h). Prints why; returns an exit code. *out is to be
+ * closed whatever is returned. */
 int cli_output_prepare(cli_output *out, const char *path);
 
-/* Would OUT take the place of the file at path, be that there already or not? */
-bool cli_output_replaces(const cli_output *out, const char *path);
+/* The same for the page of a flame graph. A reader that closes stdout early is no failure. */
+int cli_output_prepare_page(cli_output *out, const char *path);
+
+/* Does OUT (NULL: stdout) lead to the file at path, be that there already or not? */
+bool cli_output_leads_to(const char *out, const char *path);
 
 /* The library's way in. A failure is printed at once and kept in out->failure. */
 pprofdelta_sink cli_output_sink(cli_output *out);
@@ -48,7 +54,11 @@ int cli_output_finish(cli_output *out);
 /* Gives everything back; without a finish before, OUT is as it was. */
 void cli_output_close(cli_output *out);
 
-/* The same for what was printed to stdout as text: flushes, closes and checks it. */
+/* The same for what was printed to stdout as text: flushes, closes and checks it. A pipe whose reader
+ * has gone (`| head`) is no failure: the reader has what it wanted, and nothing is said. */
 int cli_output_end_text(void);
+
+/* Is it in vain to print more text? Asked by what prints without end. */
+bool cli_output_is_over(void);
 
 #endif

@@ -139,7 +139,7 @@ void cli_report_unread(const cli_options *options, const pprofdelta_report *repo
 static void put_time(FILE *out, int64_t nanos)
 {
     char text[48];
-    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", out);
+    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", out);
 }
 
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)

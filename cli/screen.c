@@ -1,8 +1,6 @@
 /* What stdout is to the eye: see screen.h. */
 #include "screen.h"
 
-#include "text.h"
-
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -28,9 +26,9 @@ size_t cli_screen_width(void)
     return size.ws_col < LEAST_WIDTH ? LEAST_WIDTH : size.ws_col;
 }
 
-void cli_screen_put_right(const char *text, size_t width)
+void cli_screen_put_right(cli_string text, size_t width)
 {
-    size_t columns = cli_text_columns(text);
+    size_t columns = cli_string_columns(text);
     printf("%*s", columns < width ? (int)(width - columns) : 0, "");
-    cli_text_put(stdout, text, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, text, CLI_TEXT_SHOWN);
 }

@@ -5,6 +5,8 @@
 #ifndef CLI_SCREEN_H
 #define CLI_SCREEN_H
 
+#include "text.h"
+
 #include <stddef.h>
 
 typedef struct cli_ink {
@@ -18,6 +20,6 @@ cli_ink cli_screen_ink(void);
 size_t cli_screen_width(void);
 
 /* Prints a name or a number so that it ends at the right of `width` columns. */
-void cli_screen_put_right(const char *text, size_t width);
+void cli_screen_put_right(cli_string text, size_t width);
 
 #endif

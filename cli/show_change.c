@@ -12,6 +12,7 @@
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
+#include "output.h"
 #include "screen.h"
 #include "text.h"
 #include "units.h"
@@ -104,12 +105,12 @@ static int add_up(change *c)
 /* ---- printing -----------------------------------------------------------------------------------
  */
 
-static const char *unit_of(const change *c)
+static cli_string unit_of(const change *c)
 {
     return cli_profile_unit(&c->profiles[1], c->types->column[1][c->chosen]);
 }
 
-static char *format_change(pprofdelta_sum sum, const char *unit, char text[CELL])
+static char *format_change(pprofdelta_sum sum, cli_string unit, char text[CELL])
 {
     bool is_more = sum.hi >= 0 && !cli_sum_is_zero(sum);
     text[0] = '+';
@@ -128,9 +129,10 @@ static void put_profile(const char *title, const cli_profile *profile)
     int64_t time = profile->view->time_nanos;
     printf("%-10s", title);
     cli_text_put(stdout, profile->input.name, CLI_TEXT_SHOWN);
-    printf(" (%s, %zu samples%s)\n          %s\n", profile->census.format, profile->view->n_sample,
-           profile->census.is_stamped ? ", a delta" : "",
-           time ? cli_instant_format(time, text) : "at an unknown time");
+    printf(" (%s, %zu samples%s)\n", profile->census.format, profile->view->n_sample,
+           profile->census.is_stamped ? ", a delta" : "");
+    cli_show_put_binary(profile, "");
+    printf("          %s\n", time ? pprofdelta_time_format(time, text) : "at an unknown time");
 }
 
 static void put_span(const change *c)
@@ -143,8 +145,8 @@ static void put_span(const change *c)
 
 static size_t type_columns(const cli_profile *profile, size_t column)
 {
-    return cli_text_columns(cli_profile_type(profile, column)) + 1 +
-           cli_text_columns(cli_profile_unit(profile, column));
+    return cli_string_columns(cli_profile_type(profile, column)) + 1 +
+           cli_string_columns(cli_profile_unit(profile, column));
 }
 
 static void put_totals(const change *c, const cli_ink *ink)
@@ -157,14 +159,14 @@ static void put_totals(const change *c, const cli_ink *ink)
     for (size_t i = 0; i < c->types->len; i++) {
         char text[CELL];
         size_t column = c->types->column[1][i];
-        const char *unit = cli_profile_unit(&c->profiles[1], column);
+        cli_string unit = cli_profile_unit(&c->profiles[1], column);
         pprofdelta_sum totals[CLI_SIDES];
         for (size_t side = 0; side < CLI_SIDES; side++)
             totals[side] = cli_profile_total(&c->profiles[side], c->types->column[side][i]);
         fputs(i ? "          " : "total     ", stdout);
-        cli_text_put(stdout, cli_profile_type(&c->profiles[1], column), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, cli_profile_type(&c->profiles[1], column), CLI_TEXT_SHOWN);
         putchar('/');
-        cli_text_put(stdout, unit, CLI_TEXT_SHOWN);
+        cli_string_put(stdout, unit, CLI_TEXT_SHOWN);
         printf("%*s  %s", (int)(widest - type_columns(&c->profiles[1], column)), "",
                cli_units_format(totals[0], unit, text));
         printf(" -> %s", cli_units_format(totals[1], unit, text));
@@ -202,7 +204,7 @@ static void put_rows(const change *c, size_t rows, const cli_ink *ink)
     }
     size_t screen = cli_screen_width();
     size_t room = used + LEAST_NAME <= screen ? screen - used : LEAST_NAME;
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows && !cli_output_is_over(); i++) {
         const row *r = &c->rows[i];
         for (size_t cell = 0; cell < CELLS; cell++) {
             bool is_change = cell >= CLI_SIDES;
@@ -211,19 +213,19 @@ static void put_rows(const change *c, size_t rows, const cli_ink *ink)
             printf("%*s%s%*s", (int)width[cell], format_cell(c, r, cell, text),
                    is_change ? ink->end : "", GAP, "");
         }
-        cli_text_put_cut(stdout, c->stacks.names[r->name], room);
+        cli_string_put_cut(stdout, c->stacks.names[r->name], room);
         putchar('\n');
     }
 }
 
 static void put_caption(const change *c, size_t rows)
 {
-    const char *type = cli_profile_type(&c->profiles[1], c->types->column[1][c->chosen]);
+    cli_string type = cli_profile_type(&c->profiles[1], c->types->column[1][c->chosen]);
     if (rows < c->rows_len)
         printf("\nthe first %zu of %zu functions that changed, by ", rows, c->rows_len);
     else
         printf("\n%zu function%s changed, by ", c->rows_len, c->rows_len == 1 ? "" : "s");
-    cli_text_put(stdout, type, CLI_TEXT_SHOWN);
+    cli_string_put(stdout, type, CLI_TEXT_SHOWN);
     putchar('\n');
 }
 

@@ -46,7 +46,7 @@ typedef struct page {
 /* A failure stays in output.failure, and everything that follows is refused by the sink. */
 static void flush(page *p)
 {
-    if (p->len && !p->output.failure)
+    if (p->len && !p->output.failure && !p->output.is_unread)
         p->sink.write(p->sink.cookie, p->bytes, p->len);
     p->len = 0;
 }
@@ -76,12 +76,12 @@ static void put_number(page *p, uint64_t number)
 }
 
 /* A JSON string that ends no script: '<' only ever stands escaped. */
-static void put_string(page *p, const char *text)
+static void put_string(page *p, cli_string text)
 {
     put_text(p, "\"");
-    for (size_t at = 0, len = strlen(text); at < len;) {
-        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_JSON);
-        if (text[at] == '<')
+    for (size_t at = 0; at < text.len;) {
+        cli_glyph glyph = cli_text_next(text.ptr + at, text.len - at, CLI_TEXT_JSON);
+        if (text.ptr[at] == '<')
             put_text(p, "\\u003c");
         else
             put(p, glyph.bytes, glyph.len);
@@ -193,32 +193,46 @@ static void put_types(page *p)
     put_text(p, "]");
 }
 
+/* The main binary: its file and its build id, empty where they are not known. */
+static void put_binary(page *p, const cli_profile *profile)
+{
+    const Pd__View__Profile *view = profile->view;
+    const Pd__View__Mapping *mapping = view->n_mapping ? view->mapping[0] : NULL;
+    put_text(p, ",\"binary\":");
+    put_string(p, cli_profile_string(profile, mapping ? mapping->filename : 0));
+    put_text(p, ",\"buildId\":");
+    put_string(p, cli_profile_string(profile, mapping ? mapping->build_id : 0));
+}
+
 static void put_profile(page *p, const cli_profile *profile)
 {
-    char text[48];
+    char text[48], comment[CLI_COMMENT_MAX];
     int64_t time = profile->view->time_nanos, duration = profile->view->duration_nanos;
     put_text(p, "{\"file\":");
-    put_string(p, profile->input.name);
+    put_string(p, cli_string_of(profile->input.name));
     put_text(p, ",\"time\":");
-    put_string(p, time ? cli_instant_format(time, text) : "");
+    put_string(p, cli_string_of(time ? pprofdelta_time_format(time, text) : ""));
     put_text(p, ",\"duration\":");
-    put_string(p, duration ? cli_span_format(duration, text) : "");
+    put_string(p, cli_string_of(duration ? cli_span_format(duration, text) : ""));
     put_text(p, ",\"samples\":");
     put_number(p, profile->view->n_sample);
     put_text(p, profile->census.is_stamped ? ",\"isDelta\":true" : ",\"isDelta\":false");
     put_text(p, ",\"comments\":[");
     for (size_t i = 0; i < profile->view->n_comment; i++) {
         put_text(p, i ? "," : "");
-        put_string(p, cli_profile_string(profile, profile->view->comment[i]));
+        put_string(
+            p, cli_show_comment(cli_profile_string(profile, profile->view->comment[i]), comment));
     }
-    put_text(p, "]}");
+    put_text(p, "]");
+    put_binary(p, profile);
+    put_text(p, "}");
 }
 
 static void put_page(page *p, size_t chosen)
 {
     put(p, flame_page_head, sizeof flame_page_head);
     put_text(p, "{\"version\":");
-    put_string(p, pprofdelta_version());
+    put_string(p, cli_string_of(pprofdelta_version()));
     put_text(p, ",\n\"profiles\":[");
     for (size_t side = 0; side < p->sides; side++) {
         put_text(p, side ? ",\n" : "");
@@ -257,7 +271,7 @@ int cli_show_flame(const cli_profile *profiles, size_t sides, const cli_types *t
     p->profiles = profiles;
     p->sides = sides;
     p->types = types;
-    int code = cli_output_prepare(&p->output, path);
+    int code = cli_output_prepare_page(&p->output, path);
     if (!code) {
         p->sink = cli_output_sink(&p->output);
         code = make_page(p, chosen);

@@ -6,18 +6,18 @@
 #include "show_stacks.h"
 
 #include "cli.h"
+#include "output.h"
 #include "text.h"
 #include "units.h"
 
 #include <stdio.h>
-#include <string.h>
 
 /* A name, where ';' and a line's end mean something else. */
-static void put_name(const char *name)
+static void put_name(cli_string name)
 {
-    for (size_t at = 0, len = strlen(name); at < len;) {
-        cli_glyph glyph = cli_text_next(name + at, len - at, CLI_TEXT_SHOWN);
-        if (name[at] == ';')
+    for (size_t at = 0; at < name.len;) {
+        cli_glyph glyph = cli_text_next(name.ptr + at, name.len - at, CLI_TEXT_SHOWN);
+        if (name.ptr[at] == ';')
             putchar(':');
         else
             fwrite(glyph.bytes, 1, glyph.len, stdout);
@@ -41,7 +41,7 @@ int cli_show_folded(const cli_profile *profiles, size_t sides, const cli_types *
 {
     cli_stacks stacks;
     int code = cli_stacks_make(&stacks, profiles, sides);
-    for (size_t at = 0, end; !code && at < stacks.len; at = end) {
+    for (size_t at = 0, end; !code && at < stacks.len && !cli_output_is_over(); at = end) {
         pprofdelta_sum sums[CLI_SIDES] = {{0}};
         bool is_zero = true;
         end = cli_stacks_group_end(&stacks, at);

@@ -5,7 +5,7 @@
 #include "show.h"
 
 #include "cli.h"
-#include "instant.h"
+#include "output.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -16,10 +16,15 @@ static void put_text(const char *text)
     cli_text_put(stdout, text, CLI_TEXT_JSON);
 }
 
+static void put_text_at(const cli_profile *profile, int64_t index)
+{
+    cli_string_put(stdout, cli_profile_string(profile, index), CLI_TEXT_JSON);
+}
+
 static void put_string(const cli_profile *profile, const char *name, int64_t index)
 {
     printf("\"%s\": ", name);
-    put_text(cli_profile_string(profile, index));
+    put_text_at(profile, index);
 }
 
 static void put_header(const cli_profile *profile)
@@ -34,7 +39,7 @@ static void put_header(const cli_profile *profile)
            profile->census.is_stamped ? "true" : "false");
     printf("\"time\": ");
     if (view->time_nanos)
-        put_text(cli_instant_format(view->time_nanos, time));
+        put_text(pprofdelta_time_format(view->time_nanos, time));
     else
         fputs("null", stdout);
     printf(",\n\"time_nanos\": %" PRId64 ",\n\"duration_nanos\": %" PRId64 ",\n", view->time_nanos,
@@ -54,7 +59,24 @@ static void put_header(const cli_profile *profile)
     fputs(",\n\"comments\": [", stdout);
     for (size_t i = 0; i < view->n_comment; i++) {
         fputs(i ? ", " : "", stdout);
-        put_text(cli_profile_string(profile, view->comment[i]));
+        put_text_at(profile, view->comment[i]);
+    }
+    fputs("],\n", stdout);
+}
+
+/* The first is the main binary. */
+static void put_mappings(const cli_profile *profile)
+{
+    fputs("\"mappings\": [", stdout);
+    for (size_t i = 0; i < profile->view->n_mapping; i++) {
+        const Pd__View__Mapping *mapping = profile->view->mapping[i];
+        fputs(i ? ",\n{" : "\n{", stdout);
+        put_string(profile, "file", mapping->filename);
+        fputs(", ", stdout);
+        put_string(profile, "build_id", mapping->build_id);
+        printf(", \"start\": \"0x%" PRIx64 "\", \"limit\": \"0x%" PRIx64
+               "\", \"offset\": \"0x%" PRIx64 "\"}",
+               mapping->memory_start, mapping->memory_limit, mapping->file_offset);
     }
     fputs("],\n", stdout);
 }
@@ -136,7 +158,7 @@ static void put_labels(const cli_profile *profile, const Pd__View__Sample *sampl
 static void put_samples(const cli_profile *profile)
 {
     fputs("\"samples\": [", stdout);
-    for (size_t i = 0; i < profile->view->n_sample; i++) {
+    for (size_t i = 0; i < profile->view->n_sample && !cli_output_is_over(); i++) {
         const Pd__View__Sample *sample = profile->view->sample[i];
         fputs(i ? ",\n{\"values\": [" : "\n{\"values\": [", stdout);
         for (size_t j = 0; j < sample->n_value; j++)
@@ -153,6 +175,7 @@ static void put_samples(const cli_profile *profile)
 int cli_show_json(const cli_profile *profile)
 {
     put_header(profile);
+    put_mappings(profile);
     put_types(profile);
     put_samples(profile);
     return CLI_DONE;

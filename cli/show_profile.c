@@ -134,12 +134,19 @@ void cli_profile_free(cli_profile *profile)
     *profile = (cli_profile){0};
 }
 
-const char *cli_profile_string(const cli_profile *profile, int64_t index)
+cli_string cli_profile_string(const cli_profile *profile, int64_t index)
 {
     const Pd__View__Profile *view = profile->view;
-    if (index < 0 || (uint64_t)index >= view->n_string_table)
-        return "";
-    return view->string_table[index];
+    if (index < 0 || (uint64_t)index >= view->n_string_table || !view->string_table[index].len)
+        return cli_string_of("");
+    const ProtobufCBinaryData *text = &view->string_table[index];
+    return (cli_string){(const char *)text->data, text->len};
+}
+
+size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->mappings, id);
+    return found ? found->index : 0;
 }
 
 size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
@@ -166,25 +173,32 @@ const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_
     return found ? profile->view->mapping[found->index] : NULL;
 }
 
-const char *cli_profile_type(const cli_profile *profile, size_t column)
+cli_string cli_profile_type(const cli_profile *profile, size_t column)
 {
     return cli_profile_string(profile, profile->view->sample_type[column]->type);
 }
 
-const char *cli_profile_unit(const cli_profile *profile, size_t column)
+cli_string cli_profile_unit(const cli_profile *profile, size_t column)
 {
     return cli_profile_string(profile, profile->view->sample_type[column]->unit);
 }
 
-int cli_profile_find_type(const cli_profile *profile, const char *name)
+/* "type", or "type/unit". */
+static bool is_named(cli_string type, cli_string unit, cli_string name)
 {
-    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
-        const char *type = cli_profile_type(profile, i), *unit = cli_profile_unit(profile, i);
-        size_t len = strlen(type);
-        if (!strncmp(name, type, len) &&
-            (!name[len] || (name[len] == '/' && !strcmp(name + len + 1, unit))))
+    if (name.len < type.len || memcmp(name.ptr, type.ptr, type.len) != 0)
+        return false;
+    cli_string rest = {name.ptr + type.len, name.len - type.len};
+    if (!rest.len)
+        return true;
+    return *rest.ptr == '/' && !cli_string_compare((cli_string){rest.ptr + 1, rest.len - 1}, unit);
+}
+
+int cli_profile_find_type(const cli_profile *profile, cli_string name)
+{
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        if (is_named(cli_profile_type(profile, i), cli_profile_unit(profile, i), name))
             return (int)i;
-    }
     return -1;
 }
 
@@ -196,22 +210,9 @@ pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column)
     return sum;
 }
 
-static bool has_any(const cli_profile *profile, size_t column)
+int cli_profile_default_type(const cli_profile *profile)
 {
-    for (size_t i = 0; i < profile->view->n_sample; i++)
-        if (profile->view->sample[i]->value[column])
-            return true;
-    return false;
-}
-
-size_t cli_profile_default_type(const cli_profile *profile)
-{
-    const char *name = cli_profile_string(profile, profile->view->default_sample_type);
-    int found = *name ? cli_profile_find_type(profile, name) : -1;
-    if (found >= 0)
-        return (size_t)found;
-    for (size_t i = 0; i < profile->view->n_sample_type; i++)
-        if (has_any(profile, i))
-            return i;
-    return 0;
+    cli_string name = cli_profile_string(profile, profile->view->default_sample_type);
+    int found = name.len ? cli_profile_find_type(profile, name) : -1;
+    return found >= 0 ? found : (int)profile->view->n_sample_type - 1;
 }

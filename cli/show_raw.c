@@ -5,6 +5,7 @@
 #include "show.h"
 
 #include "cli.h"
+#include "output.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -12,7 +13,7 @@
 
 static void put_string(const cli_profile *profile, int64_t index)
 {
-    cli_text_put(stdout, cli_profile_string(profile, index), CLI_TEXT_QUOTED);
+    cli_string_put(stdout, cli_profile_string(profile, index), CLI_TEXT_QUOTED);
 }
 
 static void put_named(const cli_profile *profile, const char *name, int64_t index)
@@ -68,7 +69,7 @@ static void put_label(const cli_profile *profile, const Pd__View__Label *label)
 static void put_samples(const cli_profile *profile)
 {
     puts("samples:");
-    for (size_t i = 0; i < profile->view->n_sample; i++) {
+    for (size_t i = 0; i < profile->view->n_sample && !cli_output_is_over(); i++) {
         const Pd__View__Sample *sample = profile->view->sample[i];
         fputs(" ", stdout);
         for (size_t j = 0; j < sample->n_value; j++)
@@ -85,7 +86,7 @@ static void put_samples(const cli_profile *profile)
 static void put_locations(const cli_profile *profile)
 {
     puts("locations:");
-    for (size_t i = 0; i < profile->view->n_location; i++) {
+    for (size_t i = 0; i < profile->view->n_location && !cli_output_is_over(); i++) {
         const Pd__View__Location *location = profile->view->location[i];
         printf("  %" PRIu64 ": 0x%" PRIx64 " mapping %" PRIu64 "%s\n", location->id,
                location->address, location->mapping_id, location->is_folded ? " folded" : "");
@@ -103,7 +104,7 @@ static void put_locations(const cli_profile *profile)
 static void put_mappings(const cli_profile *profile)
 {
     puts("mappings:");
-    for (size_t i = 0; i < profile->view->n_mapping; i++) {
+    for (size_t i = 0; i < profile->view->n_mapping && !cli_output_is_over(); i++) {
         const Pd__View__Mapping *mapping = profile->view->mapping[i];
         printf("  %" PRIu64 ": 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", mapping->id,
                mapping->memory_start, mapping->memory_limit, mapping->file_offset);
@@ -120,7 +121,7 @@ static void put_mappings(const cli_profile *profile)
 static void put_functions(const cli_profile *profile)
 {
     puts("functions:");
-    for (size_t i = 0; i < profile->view->n_function; i++) {
+    for (size_t i = 0; i < profile->view->n_function && !cli_output_is_over(); i++) {
         const Pd__View__Function *function = profile->view->function[i];
         printf("  %" PRIu64 ": ", function->id);
         put_string(profile, function->name);

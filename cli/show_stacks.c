@@ -7,7 +7,6 @@
 
 #include <errno.h>
 #include <stdlib.h>
-#include <string.h>
 
 static int by_frames(const void *a, const void *b)
 {
@@ -27,20 +26,21 @@ static void merge_names(cli_stacks *stacks, uint32_t *common[CLI_SIDES])
 {
     size_t at[CLI_SIDES] = {0};
     for (;;) {
-        const char *least = NULL;
+        const cli_string *least = NULL;
         for (size_t side = 0; side < CLI_SIDES; side++) {
             const cli_symbols *symbols = &stacks->symbols[side];
-            if (at[side] < symbols->len && (!least || strcmp(symbols->names[at[side]], least) < 0))
-                least = symbols->names[at[side]];
+            if (at[side] < symbols->len &&
+                (!least || cli_string_compare(symbols->names[at[side]], *least) < 0))
+                least = &symbols->names[at[side]];
         }
         if (!least)
             break;
         for (size_t side = 0; side < CLI_SIDES; side++) {
             const cli_symbols *symbols = &stacks->symbols[side];
-            if (at[side] < symbols->len && !strcmp(symbols->names[at[side]], least))
+            if (at[side] < symbols->len && !cli_string_compare(symbols->names[at[side]], *least))
                 common[side][at[side]++] = (uint32_t)stacks->names_len;
         }
-        stacks->names[stacks->names_len++] = least;
+        stacks->names[stacks->names_len++] = *least;
     }
 }
 

@@ -22,7 +22,7 @@ typedef struct cli_stack {
 
 typedef struct cli_stacks {
     cli_symbols symbols[CLI_SIDES]; /* their frames are places in the names below */
-    const char **names;             /* distinct, in the order of their bytes */
+    cli_string *names;              /* distinct, in the order of their bytes */
     size_t names_len;
     cli_stack *stacks; /* sorted; equal ones lie together */
     size_t len;

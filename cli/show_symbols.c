@@ -15,47 +15,51 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MADE_ROOM = 96 }; /* for one name made from an address */
+enum { MADE_ROOM = 96, FILE_ROOM = 64 }; /* for one name made from an address, and its file */
 
-static const char *function_name(const cli_profile *profile, const Pd__View__Function *function)
+static cli_string function_name(const cli_profile *profile, const Pd__View__Function *function)
 {
-    const char *name = cli_profile_string(profile, function->name);
-    if (!*name)
+    cli_string name = cli_profile_string(profile, function->name);
+    if (!name.len)
         name = cli_profile_string(profile, function->system_name);
-    return *name ? name : "(no name)";
+    return name.len ? name : cli_string_of("(no name)");
 }
 
-/* The last part of a path of `len` bytes; *out_len is its length. */
-static const char *last_part(const char *path, size_t len, size_t *out_len)
+/* The last part of a path, which is not empty unless the path is; FILE_ROOM bytes at most. */
+static cli_string last_part(cli_string path)
 {
-    size_t start = len;
-    while (start && path[start - 1] != '/')
-        start--;
-    if (start == len) /* it ends with a slash */
-        start = 0;
-    *out_len = len - start < 64 ? len - start : 64;
-    return path + start;
+    size_t from = path.len;
+    while (from && (path.ptr[from - 1] != '/' || from == path.len))
+        from--;
+    cli_string part = {path.ptr + from, path.len - from};
+    if (part.len > FILE_ROOM)
+        part.len = FILE_ROOM;
+    return part;
 }
 
-/* A file's last part, and the address as the file numbers its bytes: what the mapping is known by.
- * Where it is known by its addresses, it is the address. */
-static void make_name(char to[MADE_ROOM], const cli_profile *profile,
-                      const Pd__View__Location *location)
+/* "libc.so.6+0x27a10": the file's last part, and the address as the file numbers its bytes, which is
+ * what the mapping is known by. Where it is known by its addresses, "[anon]@0x7f0000001000". */
+static cli_string make_name(char to[MADE_ROOM], const cli_profile *profile,
+                            const Pd__View__Location *location)
 {
     const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
-    const char *name = mapping ? cli_profile_string(profile, mapping->filename) : "", *part;
-    size_t file_len = pprofdelta_file_len(name), part_len;
-    bool is_known = file_len || (mapping && *cli_profile_string(profile, mapping->build_id));
-    part = last_part(name, file_len ? file_len : strlen(name), &part_len);
-    if (!location->address)
-        snprintf(to, MADE_ROOM, "(unknown)");
-    else if (!part_len)
-        snprintf(to, MADE_ROOM, "0x%" PRIx64, location->address);
-    else if (!is_known)
-        snprintf(to, MADE_ROOM, "%.*s@0x%" PRIx64, (int)part_len, part, location->address);
-    else
-        snprintf(to, MADE_ROOM, "%.*s+0x%" PRIx64, (int)part_len, part,
-                 location->address - mapping->memory_start + mapping->file_offset);
+    uint64_t address = location->address;
+    if (!address)
+        return cli_string_of("(unknown)");
+    cli_string name = mapping ? cli_profile_string(profile, mapping->filename) : cli_string_of("");
+    size_t file_len = pprofdelta_file_len(name.ptr, name.len);
+    bool is_known = file_len || (mapping && cli_profile_string(profile, mapping->build_id).len);
+    if (file_len)
+        name.len = file_len;
+    cli_string part = last_part(name);
+    size_t len = part.len;
+    memcpy(to, part.ptr, len);
+    if (len)
+        to[len++] = is_known ? '+' : '@';
+    if (len && is_known)
+        address += mapping->file_offset - mapping->memory_start;
+    len += (size_t)snprintf(to + len, MADE_ROOM - len, "0x%" PRIx64, address);
+    return (cli_string){to, len};
 }
 
 static size_t frames_at(const Pd__View__Location *location)
@@ -65,14 +69,14 @@ static size_t frames_at(const Pd__View__Location *location)
 
 /* A frame before its name has a number. */
 typedef struct named {
-    const char *name;
+    cli_string name;
     size_t frame;
 } named;
 
 static int by_name(const void *a, const void *b)
 {
     const named *x = a, *y = b;
-    int order = strcmp(x->name, y->name);
+    int order = cli_string_compare(x->name, y->name);
     return order ? order : (x->frame > y->frame) - (x->frame < y->frame);
 }
 
@@ -81,7 +85,7 @@ static void number(cli_symbols *symbols, named *frames, size_t len)
 {
     qsort(frames, len, sizeof *frames, by_name);
     for (size_t i = 0; i < len; i++) {
-        if (!i || strcmp(frames[i].name, frames[i - 1].name) != 0)
+        if (!i || cli_string_compare(frames[i].name, frames[i - 1].name) != 0)
             symbols->names[symbols->len++] = frames[i].name;
         symbols->frames[frames[i].frame] = (uint32_t)(symbols->len - 1);
     }
@@ -102,8 +106,7 @@ static void name_frames(cli_symbols *symbols, const cli_profile *profile, named 
             if (function) {
                 frames[at].name = function_name(profile, function);
             } else {
-                make_name(made, profile, location);
-                frames[at].name = made;
+                frames[at].name = make_name(made, profile, location);
                 made += MADE_ROOM;
             }
         }

@@ -10,6 +10,7 @@
  * said to be. */
 #include "show_top.h"
 
+#include "output.h"
 #include "screen.h"
 #include "text.h"
 #include "units.h"
@@ -27,7 +28,7 @@ typedef enum cell_kind { FLAT, FLAT_SHARE, CUM, CUM_SHARE } cell_kind;
 typedef struct cell_column {
     cell_kind kind;
     size_t type;
-    char head[HEADS][CELL]; /* lines: alloc / space / flat */
+    cli_string head[HEADS]; /* lines: alloc / space / flat */
     size_t width;
 } cell_column;
 
@@ -40,7 +41,7 @@ typedef struct layout {
 static char *format_cell(const cli_top *t, const cell_column *column, const cli_row *r,
                          char text[CELL])
 {
-    const char *unit = cli_profile_unit(t->profile, column->type);
+    cli_string unit = cli_profile_unit(t->profile, column->type);
     pprofdelta_sum flat = t->flat[r->symbol * t->profile->view->n_sample_type + column->type];
     pprofdelta_sum part = column->kind == FLAT || column->kind == FLAT_SHARE ? flat : r->cum;
     if (column->kind == FLAT || column->kind == CUM)
@@ -53,12 +54,16 @@ static char *format_cell(const cli_top *t, const cell_column *column, const cli_
 }
 
 /* "alloc_space" stands in two lines, so that the column is no wider than its numbers need. */
-static void split_head(char head[HEADS][CELL], const char *name)
+static void split_head(cli_string head[HEADS], cli_string name)
 {
-    const char *bar = strrchr(name, '_');
-    size_t first = bar ? (size_t)(bar - name) : 0;
-    snprintf(head[0], CELL, "%.*s", (int)(first < CELL ? first : CELL - 1), name);
-    snprintf(head[1], CELL, "%s", bar ? bar + 1 : name);
+    size_t bar = name.len;
+    while (bar && name.ptr[bar - 1] != '_')
+        bar--;
+    head[0] = (cli_string){name.ptr, bar ? bar - 1 : 0};
+    head[1] = (cli_string){name.ptr + bar, name.len - bar};
+    for (int i = 0; i < 2; i++)
+        if (head[i].len >= CELL)
+            head[i].len = CELL - 1;
 }
 
 static void add_column(layout *l, const cli_top *t, cell_kind kind, size_t type, size_t rows)
@@ -66,12 +71,14 @@ static void add_column(layout *l, const cli_top *t, cell_kind kind, size_t type,
     static const char *const kinds[] = {"flat", "flat%", "cum", "cum%"};
     cell_column *column = &l->columns[l->len++];
     *column = (cell_column){.kind = kind, .type = type};
+    for (int i = 0; i < HEADS; i++)
+        column->head[i] = cli_string_of("");
     if (t->columns_len > 1)
         split_head(column->head, cli_profile_type(t->profile, type));
-    snprintf(column->head[HEADS - 1], CELL, "%s", kinds[kind]);
+    column->head[HEADS - 1] = cli_string_of(kinds[kind]);
     for (int i = 0; i < HEADS; i++)
-        if (cli_text_columns(column->head[i]) > column->width)
-            column->width = cli_text_columns(column->head[i]);
+        if (cli_string_columns(column->head[i]) > column->width)
+            column->width = cli_string_columns(column->head[i]);
     for (size_t i = 0; i < rows; i++) {
         char text[CELL];
         size_t len = strlen(format_cell(t, column, &t->rows[i], text));
@@ -118,7 +125,7 @@ static void put_caption(const cli_top *t, size_t rows)
     if (rows < t->rows_len)
         printf("%zu of ", rows);
     printf("%zu function%s, by ", t->rows_len, t->rows_len == 1 ? "" : "s");
-    cli_text_put(stdout, cli_profile_type(t->profile, t->sort), CLI_TEXT_SHOWN);
+    cli_string_put(stdout, cli_profile_type(t->profile, t->sort), CLI_TEXT_SHOWN);
     putchar('\n');
 }
 
@@ -138,7 +145,7 @@ static void put_dropped(const cli_top *t)
         if (!is_dropped(t, i))
             continue;
         fputs(comma, stdout);
-        cli_text_put(stdout, cli_profile_type(t->profile, i), CLI_TEXT_SHOWN);
+        cli_string_put(stdout, cli_profile_type(t->profile, i), CLI_TEXT_SHOWN);
         comma = ", ";
     }
     if (*comma == ',')
@@ -150,7 +157,7 @@ static void put_heads(const layout *l, int line)
 {
     bool is_last = line == HEADS - 1, is_empty = true;
     for (size_t i = 0; i < l->len; i++)
-        is_empty &= !*l->columns[i].head[line];
+        is_empty &= !l->columns[i].head[line].len;
     if (is_empty)
         return;
     for (size_t i = 0; i < l->len; i++) {
@@ -173,17 +180,17 @@ static void put_table(const cli_top *t, const layout *l, size_t rows)
     for (int line = 0; line < HEADS; line++)
         put_heads(l, line);
     fputs(ink.end, stdout);
-    for (size_t i = 0; i < rows; i++) {
+    for (size_t i = 0; i < rows && !cli_output_is_over(); i++) {
         char text[CELL];
         for (size_t c = 0; c < l->len; c++) {
             format_cell(t, &l->columns[c], &t->rows[i], text);
             bool dim = says_nothing(text), bold = l->columns[c].type == t->sort && !dim;
             fputs(dim ? ink.dim : bold ? ink.bold : "", stdout);
-            cli_screen_put_right(text, l->columns[c].width);
+            cli_screen_put_right(cli_string_of(text), l->columns[c].width);
             fputs(dim || bold ? ink.end : "", stdout);
             printf("%*s", GAP, "");
         }
-        cli_text_put_cut(stdout, t->symbols.names[t->rows[i].symbol], l->name_width);
+        cli_string_put_cut(stdout, t->symbols.names[t->rows[i].symbol], l->name_width);
         putchar('\n');
     }
 }

@@ -99,41 +99,48 @@ static void put_totals(const cli_profile *profile)
     const Pd__View__Profile *view = profile->view;
     size_t widest = 0;
     for (size_t i = 0; i < view->n_sample_type; i++) {
-        size_t columns = cli_text_columns(cli_profile_type(profile, i)) +
-                         cli_text_columns(cli_profile_unit(profile, i));
+        size_t columns = cli_string_columns(cli_profile_type(profile, i)) +
+                         cli_string_columns(cli_profile_unit(profile, i));
         if (columns > widest)
             widest = columns;
     }
     for (size_t i = 0; i < view->n_sample_type; i++) {
-        const char *type = cli_profile_type(profile, i), *unit = cli_profile_unit(profile, i);
+        cli_string type = cli_profile_type(profile, i), unit = cli_profile_unit(profile, i);
         char text[48];
         fputs(i ? "          " : "total     ", stdout);
-        cli_text_put(stdout, type, CLI_TEXT_SHOWN);
+        cli_string_put(stdout, type, CLI_TEXT_SHOWN);
         putchar('/');
-        cli_text_put(stdout, unit, CLI_TEXT_SHOWN);
-        printf("%*s  %s\n", (int)(widest - cli_text_columns(type) - cli_text_columns(unit)), "",
+        cli_string_put(stdout, unit, CLI_TEXT_SHOWN);
+        printf("%*s  %s\n", (int)(widest - cli_string_columns(type) - cli_string_columns(unit)), "",
                cli_units_format(cli_profile_total(profile, i), unit, text));
     }
 }
 
-static void put_head(const cli_profile *profile)
+static int put_head(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    char text[48];
+    char text[48], comment[CLI_COMMENT_MAX];
     fputs("file      ", stdout);
     cli_text_put(stdout, profile->input.name, CLI_TEXT_SHOWN);
     printf(" (%s, %zu samples%s)\n", profile->census.format, view->n_sample,
            profile->census.is_stamped ? ", a delta" : "");
+    cli_show_put_binary(profile, "binary");
+    int code = cli_show_put_libraries(profile);
+    if (code)
+        return code;
     printf("time      %s\n",
-           view->time_nanos ? cli_instant_format(view->time_nanos, text) : "unknown");
+           view->time_nanos ? pprofdelta_time_format(view->time_nanos, text) : "unknown");
     printf("duration  %s\n",
            view->duration_nanos ? cli_span_format(view->duration_nanos, text) : "unknown");
     for (size_t i = 0; i < view->n_comment; i++) {
         fputs("comment   ", stdout);
-        cli_text_put(stdout, cli_profile_string(profile, view->comment[i]), CLI_TEXT_SHOWN);
+        cli_string_put(stdout,
+                       cli_show_comment(cli_profile_string(profile, view->comment[i]), comment),
+                       CLI_TEXT_SHOWN);
         putchar('\n');
     }
     put_totals(profile);
+    return CLI_DONE;
 }
 
 int cli_show_top(const cli_profile *profile, size_t sort_column, bool only_sort_column,
@@ -147,8 +154,9 @@ int cli_show_top(const cli_profile *profile, size_t sort_column, bool only_sort_
         t.columns[t.columns_len++] = i;
     t.total = cli_profile_total(profile, sort_column);
     int code = add_up(&t);
+    if (!code)
+        code = put_head(profile);
     if (!code) {
-        put_head(profile);
         cli_table_print(&t, only_sort_column || types == 1,
                         t.rows_len < most_rows ? t.rows_len : most_rows);
     }

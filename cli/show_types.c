@@ -1,37 +1,53 @@
 /* Which types are shown: see show_stacks.h. */
 #include "show_stacks.h"
 
-#include "arguments.h"
 #include "cli.h"
 #include "message.h"
-
-#include <stdio.h>
-#include <string.h>
 
 /* The place of cur's type `column` among prev's, or -1. */
 static int find_same(const cli_profile *prev, const cli_profile *cur, size_t column)
 {
     for (size_t i = 0; i < prev->view->n_sample_type; i++)
-        if (!strcmp(cli_profile_type(prev, i), cli_profile_type(cur, column)) &&
-            !strcmp(cli_profile_unit(prev, i), cli_profile_unit(cur, column)))
+        if (!cli_string_compare(cli_profile_type(prev, i), cli_profile_type(cur, column)) &&
+            !cli_string_compare(cli_profile_unit(prev, i), cli_profile_unit(cur, column)))
             return (int)i;
     return -1;
 }
 
-static void name_types(const cli_profile *profile, char *names, size_t room)
+/* A list of names while it is put together. */
+typedef struct list {
+    char text[1024];
+    size_t len;
+} list;
+
+static void add_word(list *to, cli_string word)
 {
-    for (size_t i = 0, at = 0; i < profile->view->n_sample_type && at < room; i++)
-        at += (size_t)snprintf(names + at, room - at, "%s%s/%s", i ? ", " : "",
-                               cli_profile_type(profile, i), cli_profile_unit(profile, i));
+    to->len += cli_string_write(to->text + to->len, sizeof to->text - to->len, word);
+}
+
+static void add_type(list *to, const char *comma, const cli_profile *profile, size_t column)
+{
+    if (to->len)
+        add_word(to, cli_string_of(comma));
+    add_word(to, cli_profile_type(profile, column));
+    add_word(to, cli_string_of("/"));
+    add_word(to, cli_profile_unit(profile, column));
+}
+
+static list list_of(const cli_profile *profile)
+{
+    list types = {"", 0};
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        add_type(&types, ", ", profile, i);
+    if (!types.len)
+        add_word(&types, cli_string_of("none"));
+    return types;
 }
 
 static int nothing_in_common(const cli_profile *profiles)
 {
-    char prev[512] = "none", cur[512] = "none";
-    name_types(&profiles[0], prev, sizeof prev);
-    name_types(&profiles[1], cur, sizeof cur);
     cli_error("%s and %s: have no sample type in common: %s against %s", profiles[0].input.name,
-              profiles[1].input.name, prev, cur);
+              profiles[1].input.name, list_of(&profiles[0]).text, list_of(&profiles[1]).text);
     return CLI_FAILED;
 }
 
@@ -55,22 +71,33 @@ int cli_types_match(cli_types *types, const cli_profile *profiles, size_t sides)
     return CLI_FAILED;
 }
 
+/* What the command line asks for is not in the profile: in another it might be. */
+static int is_not_there(const cli_types *types, const cli_profile *profiles, size_t sides,
+                        const char *name)
+{
+    const cli_profile *cur = &profiles[sides - 1];
+    list there = {"", 0};
+    for (size_t i = 0; i < types->len; i++)
+        add_type(&there, ", ", cur, types->column[sides - 1][i]);
+    if (sides > 1)
+        cli_error("%s and %s: have no sample type \"%s\" in common; there are: %s",
+                  profiles[0].input.name, cur->input.name, name, there.text);
+    else
+        cli_error("%s: no sample type is named \"%s\"; there are: %s", cur->input.name, name,
+                  there.text);
+    return CLI_FAILED;
+}
+
 int cli_types_choose(const cli_types *types, const cli_profile *profiles, size_t sides,
                      const char *name, size_t *chosen)
 {
     const cli_profile *cur = &profiles[sides - 1];
-    int wanted = name ? cli_profile_find_type(cur, name) : (int)cli_profile_default_type(cur);
-    char names[512] = "";
-    *chosen = 0;
-    for (size_t i = 0, at = 0; i < types->len; i++) {
-        size_t column = types->column[sides - 1][i];
-        if (wanted == (int)column) {
-            *chosen = i;
+    int wanted =
+        name ? cli_profile_find_type(cur, cli_string_of(name)) : cli_profile_default_type(cur);
+    for (size_t i = 0; i < types->len; i++) {
+        *chosen = i;
+        if (wanted == (int)types->column[sides - 1][i])
             return CLI_DONE;
-        }
-        if (at < sizeof names)
-            at += (size_t)snprintf(names + at, sizeof names - at, "%s%s", i ? " or " : "",
-                                   cli_profile_type(cur, column));
     }
-    return name ? cli_bad_value("--type", name, names) : CLI_DONE;
+    return name ? is_not_there(types, profiles, sides, name) : CLI_DONE;
 }

@@ -3,6 +3,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "overwrite.h"
 #include "temporary.h"
 
 #include <errno.h>
@@ -171,6 +172,19 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     return 0;
 }
 
+/* A file that somebody named by mistake: it is not to be moved away. */
+static int refuse_foreign(const char *path, const pprofdelta_error *err)
+{
+    const char *what = cli_overwrite_name(path);
+    if (!what)
+        return cli_library_error(path, err);
+    cli_error("%s: this is %s, not a state that pprofdelta wrote; it is left as it is", path, what);
+    cli_hint(
+        "--state names a state, or a file that is not there yet; if this was the state, move it "
+        "away");
+    return CLI_FAILED;
+}
+
 int cli_state_load(cli_state *state, pprofdelta *context)
 {
     if (!state->exists)
@@ -182,6 +196,8 @@ int cli_state_load(cli_state *state, pprofdelta *context)
     pprofdelta_source source = {read_some, &in};
     if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
         return CLI_DONE;
+    if (err.status == PPROFDELTA_E_STATE && strstr(err.text, "not a state"))
+        return refuse_foreign(state->path, &err);
     return state->failure ? state->failure : cli_library_error(state->path, &err);
 }
 

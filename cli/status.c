@@ -17,7 +17,7 @@
 static void put_time(int64_t nanos)
 {
     char text[48];
-    fputs(nanos ? cli_instant_format(nanos, text) : "unknown", stdout);
+    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", stdout);
 }
 
 static void put_window(const pprofdelta_memory *m)

@@ -89,10 +89,10 @@ cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
     return glyph;
 }
 
-static void put_range(FILE *out, const char *text, size_t len, cli_text_form form)
+static void put_range(FILE *out, cli_string string, cli_text_form form)
 {
-    for (size_t at = 0; at < len;) {
-        cli_glyph glyph = cli_text_next(text + at, len - at, form);
+    for (size_t at = 0; at < string.len;) {
+        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, form);
         fwrite(glyph.bytes, 1, glyph.len, out);
         at += glyph.taken;
     }
@@ -100,37 +100,73 @@ static void put_range(FILE *out, const char *text, size_t len, cli_text_form for
 
 void cli_text_put(FILE *out, const char *text, cli_text_form form)
 {
+    cli_string_put(out, cli_string_of(text), form);
+}
+
+cli_string cli_string_of(const char *text)
+{
+    return (cli_string){text, strlen(text)};
+}
+
+bool cli_string_is(cli_string string, const char *text)
+{
+    return !cli_string_compare(string, cli_string_of(text));
+}
+
+int cli_string_compare(cli_string a, cli_string b)
+{
+    int order = memcmp(a.ptr, b.ptr, a.len < b.len ? a.len : b.len);
+    return order ? order : (a.len > b.len) - (a.len < b.len);
+}
+
+void cli_string_put(FILE *out, cli_string string, cli_text_form form)
+{
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
-    put_range(out, text, strlen(text), form);
+    put_range(out, string, form);
     if (form != CLI_TEXT_SHOWN)
         putc('"', out);
 }
 
-size_t cli_text_columns(const char *text)
+size_t cli_string_write(char *buf, size_t room, cli_string string)
 {
-    size_t len = strlen(text), columns = 0;
-    for (size_t at = 0; at < len;) {
-        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
+    size_t len = 0;
+    for (size_t at = 0; at < string.len;) {
+        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
+        if (glyph.len >= room - len)
+            break;
+        memcpy(buf + len, glyph.bytes, glyph.len);
+        len += glyph.len;
+        at += glyph.taken;
+    }
+    buf[len] = 0;
+    return len;
+}
+
+size_t cli_string_columns(cli_string string)
+{
+    size_t columns = 0;
+    for (size_t at = 0; at < string.len;) {
+        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
         columns += glyph.columns;
         at += glyph.taken;
     }
     return columns;
 }
 
-void cli_text_put_cut(FILE *out, const char *text, size_t columns)
+void cli_string_put_cut(FILE *out, cli_string string, size_t columns)
 {
     static const char gap[] = "...";
-    size_t len = strlen(text), whole = cli_text_columns(text);
+    size_t whole = cli_string_columns(string);
     if (whole <= columns) {
-        put_range(out, text, len, CLI_TEXT_SHOWN);
+        put_range(out, string, CLI_TEXT_SHOWN);
         return;
     }
     size_t room = columns > sizeof gap - 1 ? columns - (sizeof gap - 1) : 0;
     size_t head = room / 3, tail = room - head;
     bool gapped = false;
-    for (size_t at = 0, column = 0; at < len;) {
-        cli_glyph glyph = cli_text_next(text + at, len - at, CLI_TEXT_SHOWN);
+    for (size_t at = 0, column = 0; at < string.len;) {
+        cli_glyph glyph = cli_text_next(string.ptr + at, string.len - at, CLI_TEXT_SHOWN);
         bool in_head = !gapped && column + glyph.columns <= head;
         if (in_head || column >= whole - tail) {
             fwrite(glyph.bytes, 1, glyph.len, out);

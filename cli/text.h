@@ -6,6 +6,7 @@
 #ifndef CLI_TEXT_H
 #define CLI_TEXT_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdio.h>
 
@@ -29,11 +30,30 @@ cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form);
 /* Prints a whole string in the SHOWN form, or between double quotes in the other two. */
 void cli_text_put(FILE *out, const char *text, cli_text_form form);
 
+/* A string of a profile: any bytes, NUL among them. */
+typedef struct cli_string {
+    const char *ptr; /* never NULL */
+    size_t len;
+} cli_string;
+
+cli_string cli_string_of(const char *text);
+bool cli_string_is(cli_string string, const char *text);
+
+/* In the order of their bytes: negative, 0, positive. */
+int cli_string_compare(cli_string a, cli_string b);
+
+/* As cli_text_put. */
+void cli_string_put(FILE *out, cli_string string, cli_text_form form);
+
+/* Writes it to buf in the SHOWN form, for a message: as many whole characters as have room before a
+ * NUL. Returns their length in bytes. */
+size_t cli_string_write(char *buf, size_t room, cli_string string);
+
 /* The columns that a string takes in the SHOWN form. */
-size_t cli_text_columns(const char *text);
+size_t cli_string_columns(cli_string string);
 
 /* Prints a string in the SHOWN form in at most `columns` columns: what is too long loses its
  * middle, because a package path tells from its beginning and a method from its end. */
-void cli_text_put_cut(FILE *out, const char *text, size_t columns);
+void cli_string_put_cut(FILE *out, cli_string string, size_t columns);
 
 #endif

@@ -2,7 +2,6 @@
 #include "units.h"
 
 #include <stdio.h>
-#include <string.h>
 
 typedef struct step {
     double size; /* of one, in the unit of the profile */
@@ -40,11 +39,11 @@ double cli_sum_double(pprofdelta_sum sum)
     return sum.hi < 0 ? -value : value;
 }
 
-char *cli_units_format(pprofdelta_sum sum, const char *unit, char buf[48])
+char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
 {
-    const step *steps = !strcmp(unit, "bytes")         ? bytes
-                        : !strcmp(unit, "nanoseconds") ? nanoseconds
-                                                       : NULL;
+    const step *steps = cli_string_is(unit, "bytes")         ? bytes
+                        : cli_string_is(unit, "nanoseconds") ? nanoseconds
+                                                             : NULL;
     if (!steps)
         return pprofdelta_sum_format(sum, buf);
     double value = cli_sum_double(sum), size = value < 0 ? -value : value;

@@ -6,6 +6,7 @@
 #define CLI_UNITS_H
 
 #include "pprofdelta.h"
+#include "text.h"
 
 #include <stdbool.h>
 
@@ -31,6 +32,6 @@ double cli_sum_double(pprofdelta_sum sum);
 
 /* A sum in its unit: bytes and times are scaled to three digits or so, everything else is exact.
  * Returns buf. */
-char *cli_units_format(pprofdelta_sum sum, const char *unit, char buf[48]);
+char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48]);
 
 #endif

@@ -167,10 +167,10 @@ static int perform(run *r)
 {
     const cli_options *o = r->options;
     int code;
+    if (cli_output_leads_to(o->output, o->state))
+        return cli_usage("-o and --state name the same file, which cannot be both");
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
-    if (cli_output_replaces(&r->output, o->state))
-        return cli_usage("-o and --state name the same file, which cannot be both");
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
     if ((code = new_context(r)) || (code = read_cur(r)) ||

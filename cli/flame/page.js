@@ -17,6 +17,8 @@
 
   function describe(profile) {
     const parts = [`${profile.samples.toLocaleString("en-US")} samples`];
+    if (profile.binary) parts.push(profile.binary);
+    if (profile.buildId) parts.push(`build id ${profile.buildId}`);
     if (profile.time) parts.push(profile.time);
     if (profile.duration) parts.push(`${profile.isDelta ? "a delta of " : ""}${profile.duration}`);
     return parts.join(", ");

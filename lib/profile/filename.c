@@ -85,7 +85,7 @@ pd_bytes pd_filename_file(pd_bytes name)
     return is_made_up(file) ? (pd_bytes){NULL, 0} : file;
 }
 
-size_t pprofdelta_file_len(const char *filename)
+size_t pprofdelta_file_len(const char *filename, size_t len)
 {
-    return pd_filename_file((pd_bytes){(const uint8_t *)filename, strlen(filename)}).len;
+    return pd_filename_file((pd_bytes){(const uint8_t *)filename, len}).len;
 }

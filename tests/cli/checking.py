@@ -15,7 +15,12 @@ def test_a_valid_file(t):
     lines = result.text.splitlines()
     t.check(lines[0].startswith("a.pb: " + GOOD.format("plain", len(cur()))), lines[0])
     t.check(lines[1].startswith("b.pb.gz: " + GOOD.format("gzip", len(cur()))), lines[1])
-    t.check(lines[0].endswith(" strings"), lines[0])
+    t.check(lines[0].endswith(" strings, binary app"), lines[0])
+    t.write("c.pb", cur(build_id="5d4c\x1b\x000f"))
+    t.check(t.succeeds("check", "c.pb").text.endswith(" strings, binary app, build id 5d4c\\x1b\\x000f\n"),
+            "the build id")
+    t.write("d.pb", cur(filename="", build_id="5d4c"))
+    t.check(t.succeeds("check", "d.pb").text.endswith(" strings, build id 5d4c\n"), "no file")
     t.equal((len(lines), result.err), (2, ""))
 
 

@@ -8,10 +8,10 @@ import subprocess
 import termios
 import time
 
-from pb import profile, read
+from pb import gz, profile, read
 from samples import T0, large
 
-OLD = b"what was there before"
+OLD = gz(profile([], types=["old/count"]))
 
 
 def start(t, *args, **kwargs):

@@ -2,6 +2,7 @@
 
 import os
 import resource
+import signal
 import socket
 import stat
 import subprocess
@@ -10,7 +11,7 @@ import threading
 from pb import gz, profile, read
 from samples import DELTA, T0, cur, large, pair
 
-OLD = b"what was there before"
+OLD = gz(profile([], types=["old/count"]))  # a profile: nothing else is replaced
 
 
 def is_delta(t, data, what=""):
@@ -162,9 +163,20 @@ def test_folders_and_sockets_are_refused(t):
 def test_missing_folder(t):
     before, after = pair(t)
     result = t.fails(1, before, after, "-o", "nowhere/out")
-    t.contains(result.err, "pprofdelta: nowhere/out: cannot", "No such file or directory")
+    t.equal(result.err, "pprofdelta: nowhere/out: cannot write: there is no directory nowhere\n")
     result = t.fails(1, before, after, "-o", before + "/out")
     t.contains(result.err, "Not a directory")
+    os.symlink("missing/folder/out", t.path("link"))
+    for args, what in (((before, after, "-o", "a/b/c"), "a/b/c: cannot write: there is no directory a/b"),
+                       ((before, after, "-o", "nowhere/"), "nowhere/: cannot write: there is no directory nowhere"),
+                       ((before, after, "-o", "/nowhere/o"), "there is no directory /nowhere"),
+                       ((before, after, "-o", "link"), "link: cannot write: there is no directory missing/folder"),
+                       (("sum", before, "-o", "nowhere/out"), "there is no directory nowhere"),
+                       (("--state", "s", before, "-o", "nowhere/out"), "there is no directory nowhere"),
+                       (("show", before, "--flame", "nowhere/p.html"), "nowhere/p.html: cannot write: there is no")):
+        t.contains(t.fails(1, *args).err, what)
+    t.check(not os.path.exists(t.path("s")), "a state was made")
+    t.succeeds(before, after, "-o", "out")  # in the folder that a bare name is in
 
 
 def test_read_only_folder(t):
@@ -240,14 +252,142 @@ def test_messages_stay_out_of_the_output_when_stderr_is_closed(t):
             manners=False)
 
 
-def test_broken_pipe(t):
-    before, after = pair(t)
-    for args in ((before, after), ("--help",), ("show", after), ("check", after)):
-        reader, writer = os.pipe()
-        os.close(reader)
-        result = t.fails(1, *args, stdout=writer)
+def into_a_closed_pipe(t, *args, **kwargs):
+    reader, writer = os.pipe()
+    os.close(reader)
+    try:
+        return t.run(*args, stdout=writer, **kwargs)
+    finally:
         os.close(writer)
-        t.contains(result.err, "pprofdelta: (stdout): cannot write: Broken pipe")
+
+
+def test_broken_pipe(t):
+    """A profile must arrive."""
+    before, after = pair(t)
+    t.succeeds(before, after, "-o", "delta")
+    for args in ((before, after), ("sum", before, "delta"), ("--state", "s", after)):
+        result = into_a_closed_pipe(t, *args)
+        t.equal((result.code, result.err), (1, "pprofdelta: (stdout): cannot write: Broken pipe\n"))
+    t.check(not os.path.exists(t.path("s")), "the state moved")
+
+
+def test_a_reader_that_has_had_enough(t):
+    """As `| head`: what is printed to be read ends with 0 and without a word, whatever SIGPIPE does."""
+    before, after = pair(t)
+    t.succeeds("--state", "s", after, "-o", "first")
+    ways = [("show", after, *form) for form in ((), ("--raw",), ("--json",), ("--folded",), ("--top=2",),
+                                                ("--type=alloc_space",), ("--flame", "-"))]
+    ways += [("show", before, after), ("show", before, after, "--folded"),
+             ("show", before, after, "--flame=-"), ("--help",), ("--version",), ("help", "show"),
+             ("sum", "--help"), ("record", "--help"), ("check", after), ("--state", "s", "--status"),
+             ("--state", "s", "--status=json")]
+    for args in ways:
+        for how in (signal.SIG_DFL, signal.SIG_IGN):
+            result = into_a_closed_pipe(t, *args, restore_signals=False,
+                                        preexec_fn=lambda: signal.signal(signal.SIGPIPE, how) and None)
+            t.equal((result.code, result.err), (0, ""), f"{args} {how}")
+
+
+def test_a_reader_that_has_had_enough_changes_no_verdict(t):
+    _, after = pair(t)
+    t.write("bad", b"\xff")
+    result = into_a_closed_pipe(t, "check", after, "bad", after)
+    t.equal(result.code, 1)
+    t.equal(len(result.err.splitlines()), 1, "the bad one is told")
+
+
+def test_much_text_into_a_closed_pipe(t):
+    """More than any buffer holds, and the reader leaves in the midst of it."""
+    t.write("many", profile([((f"function{i}" * 20, "main"), [i, i, i, i]) for i in range(1, 5000)]))
+    for form in ("--raw", "--json", "--folded", "--top=9999", "--flame=-"):
+        reader, writer = os.pipe()
+        process = subprocess.Popen([t.binary, "show", "many", form], cwd=t.dir, stdout=writer,
+                                   stderr=subprocess.PIPE)
+        os.close(writer)
+        t.equal(len(os.read(reader, 10)), 10)
+        os.close(reader)
+        _, err = process.communicate(timeout=60)
+        t.equal((process.returncode, err), (0, b""), form)
+
+
+# What an operator may name by mistake, and what it is called. The page that is the last one is made in
+# the test.
+VICTIMS = [("notes.txt", b"not a profile\n", "text"),
+           ("table.json", b'{"a": 1}\n', "JSON"),
+           ("script.sh", b"#!/bin/sh\necho\n", "text"),
+           ("backup.tar.gz", gz(b"x".ljust(257, b"\0") + b"ustar\x0000" + bytes(248)), "a tar archive"),
+           ("backup.zip", b"PK\3\4" + bytes(30), "a zip archive"),
+           ("program", b"\x7fELF\2\1\1" + bytes(9) + b"\2\0\x3e\0", "a program"),
+           ("run.trace", b"go 1.22 trace\0\0\0\1", "an execution trace of Go"),
+           ("jemalloc.heap", b"heap_v2/512\n", "a heap profile as text"),
+           ("noise", bytes(range(255, 0, -1)), "data of an unknown kind"),
+           ("noise.gz", gz(bytes(range(255, 0, -1))), "data of an unknown kind"),
+           ("cut.pb.gz", gz(cur())[:14], "compressed data that are damaged or cut off")]
+HINT = "pprofdelta: hint: give another name, or delete that file first\n"
+
+
+def test_a_profile_replaces_only_a_profile(t):
+    before, after = pair(t)
+    t.succeeds(before, after, "-o", "delta")
+    t.succeeds("--state", "other", before, "-o", "first")
+    t.succeeds("show", after, "--flame", "page.html")
+    victims = [(t.write(name, data), what) for name, data, what in VICTIMS]
+    victims += [(t.path("other"), "a state that pprofdelta wrote"), (t.path("page.html"), "an HTML page")]
+    for path, what in victims:
+        name = os.path.basename(path)
+        stood, times = t.load(name), os.stat(path).st_mtime_ns
+        for args in ((before, after), (before, after, "--force"), ("sum", before, "delta"),
+                     ("--state", "s", after)):
+            result = t.fails(1, *args, "-o", name)
+            t.equal(result.err, f"pprofdelta: {name}: is not replaced: it is {what}, and a profile "
+                    "replaces only a profile\n" + HINT)
+            t.equal((t.load(name), os.stat(path).st_mtime_ns), (stood, times), name)
+        os.symlink(name, path + ".link")
+        t.fails(1, before, after, "-o", name + ".link")
+        t.equal(t.load(name), stood, "through a link")
+    t.equal(t.litter(), [])
+    t.check(not os.path.exists(t.path("s")), "the state moved")
+
+
+def test_a_state_is_made_of_nothing_else(t):
+    before, after = pair(t)
+    t.succeeds("show", after, "--flame", "page.html")
+    victims = [(t.write(name, data), what) for name, data, what in VICTIMS]
+    victims += [(t.path(before), "a pprof profile"), (t.path("page.html"), "an HTML page")]
+    for path, what in victims:
+        name = os.path.basename(path)
+        stood = t.load(name)
+        for args in ((after, "-o", "out"), ("--status",), (after, "--", "true"), (after, "--first=zero", "-o", "o")):
+            result = t.fails(1, "--state", name, *args)
+            t.equal(result.err, f"pprofdelta: {name}: this is {what}, not a state that pprofdelta wrote; it "
+                    "is left as it is\npprofdelta: hint: --state names a state, or a file that is not "
+                    "there yet; if this was the state, move it away\n")
+            t.equal(t.load(name), stood, name)
+        t.check(not os.path.exists(t.path("out")), "wrote")
+
+
+def test_what_a_profile_replaces(t):
+    before, after = pair(t)
+    old = {"plain": cur(), "gzip": gz(cur()), "members": gz(cur()[:40]) + gz(cur()[40:]), "empty": b"",
+           "gzip of nothing": gz(b""), "delta": t.succeeds(before, after).out,
+           "half": gz(profile(large(1_000_000)))[:1500], "large": gz(profile(large(1_000_000))),
+           "zstd": t.succeeds(before, after, "--compress=zstd").out}
+    for name, data in old.items():
+        t.write(name, data)
+        t.succeeds(before, after, "-o", name)
+        is_delta(t, t.load(name), name)
+
+
+def test_an_output_that_cannot_be_read_stays(t):
+    if os.geteuid() == 0:
+        t.skip("root reads everything")
+    before, after = pair(t)
+    t.write("out", OLD)
+    os.chmod(t.path("out"), 0o200)
+    result = t.fails(1, before, after, "-o", "out")
+    t.contains(result.err, "out: cannot read, to see what would be replaced: Permission denied")
+    os.chmod(t.path("out"), 0o600)
+    untouched(t)
 
 
 def test_a_pipe_by_name(t):

@@ -37,6 +37,7 @@ def test_the_table(t):
     result = t.succeeds("show", "cur.pb.gz")
     t.equal(result.text, """\
 file      cur.pb.gz (gzip, 3 samples)
+binary    app
 time      2023-11-14T22:14:20Z
 duration  60 s
 comment   a comment
@@ -45,14 +46,14 @@ total     alloc_objects/count  21
           inuse_objects/count  8
           inuse_space/bytes    758B
 
-4 functions, by alloc_objects
-  alloc    alloc    inuse  inuse    alloc
-objects    space  objects  space  objects
-   flat     flat     flat   flat      cum  function
-     15  1.56KiB        2   250B       15  work
-      5     500B        5   500B        5  idle
-      1       8B        1     8B        1  new
-      0       0B        0     0B       21  main
+4 functions, by inuse_space
+  alloc    alloc    inuse  inuse  inuse
+objects    space  objects  space  space
+   flat     flat     flat   flat    cum  function
+      5     500B        5   500B   500B  idle
+     15  1.56KiB        2   250B   250B  work
+      1       8B        1     8B     8B  new
+      0       0B        0     0B   758B  main
 """)
 
 
@@ -71,25 +72,41 @@ def test_one_type(t):
 
 
 def test_the_default_type_sorts(t):
-    t.write("cur", cur(default="inuse_space"))
+    t.write("cur", cur(default="alloc_objects"))
     result = t.succeeds("show", "cur")
-    t.contains(result.text, "by inuse_space")
+    t.contains(result.text, "by alloc_objects")
     rows = [line.split()[-1] for line in result.text.splitlines()[-4:]]
-    t.equal(rows, ["idle", "work", "new", "main"])
+    t.equal(rows, ["work", "idle", "new", "main"])
 
 
-def test_the_first_type_that_has_anything_sorts(t):
-    two(t, [(("a", "main"), [1, 5])], [(("b", "main"), [0, 7]), (("a", "main"), [0, 9])],
+def test_the_last_type_sorts_where_no_default_is_named(t):
+    """As in pprof, also where it is zero all over, or the default is none that there is."""
+    samples = [(("b", "main"), [7, 3, 0]), (("a", "main"), [9, 2, 0])]
+    for default in ("", "nonsense"):
+        two(t, samples, samples, types=["cpu/nanoseconds", "alloc/bytes", "last/count"], default=default)
+        t.contains(t.succeeds("show", "cur.pb.gz").text, "by last\n")
+        t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "")
+        two(t, samples, samples, types=["cpu/nanoseconds", "last/count", "alloc/bytes"], default=default)
+        t.contains(t.succeeds("show", "cur.pb.gz", "prev.pb.gz").text, "by alloc\n")
+    two(t, [(s, v[:2]) for s, v in samples], [(s, v[:2]) for s, v in samples],
         types=["cpu/nanoseconds", "alloc/bytes"])
-    t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc")
-    t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 9\nmain;b 7\n")
+    t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc\n")
+    t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 2\nmain;b 3\n")
 
 
 def test_a_type_that_is_not_there(t):
-    t.write("cur", cur())
-    result = t.fails(2, "show", "cur", "--type=nonsense")
-    t.contains(" ".join(result.err.split()), "--type=nonsense", "alloc_objects or alloc_space or")
-    t.fails(2, "show", "cur", "--folded", "--type=alloc_space/count")
+    """An input that does not have what was asked for is a failure of the input, with -c as well."""
+    before, after = pair(t)
+    there = "; there are: alloc_objects/count, alloc_space/bytes, inuse_objects/count, inuse_space/bytes\n"
+    for name in ("nonsense", "alloc_space/count", "alloc", "alloc_space/", ""):
+        for form in ((), ("--folded",), ("--flame=p.html",), ("--top=3",)):
+            result = t.fails(1, "show", after, *form, f"--type={name}")
+            t.equal(result.err, f'pprofdelta: {after}: no sample type is named "{name}"' + there)
+            t.equal(result.out, b"")
+    for option in ("-c", "-g"):
+        result = t.fails(1, before, after, option, "nonsense")
+        t.contains(result.err, 'no value type is named "nonsense"' + there)
+    t.check(not os.path.exists(t.path("p.html")), "a page was written")
 
 
 def test_top(t):
@@ -124,22 +141,26 @@ def test_sums_do_not_wrap(t):
     text = t.succeeds("show", "a").text
     t.contains(text, f"alloc_objects/count  {3 * most}", "24.0EiB")
     t.contains(t.succeeds("show", "a", "--json").text, f'"total": {3 * most}')
-    t.equal(t.succeeds("show", "--folded", "a").text.splitlines()[0], f"main;a {most}")
+    t.equal(t.succeeds("show", "--folded", "--type=alloc_space", "a").text.splitlines()[0],
+            f"main;a {most}")
 
 
 def test_negative_values(t):
     t.write("a", profile([(("down", "main"), [-7, -2048, 0, 0]), (("up", "main"), [1, 1, 0, 0])]))
     text = t.succeeds("show", "a").text
     t.contains(text, "-2.00KiB")
+    text = t.succeeds("show", "a", "--type=alloc_objects").text
     t.check(text.index("  down\n") < text.index("  up\n"), "the larger change comes first")
-    t.contains(t.succeeds("show", "--folded", "a").text, "main;down -7\n")
+    t.contains(t.succeeds("show", "--folded", "--type=alloc_objects", "a").text, "main;down -7\n")
 
 
 def test_a_stamped_delta(t):
     before, after = pair(t)
     t.write("d", t.succeeds(before, after).out)
     text = t.succeeds("show", "d").text
-    t.contains(text, "d (gzip, 3 samples, a delta)\n", "comment   pprofdelta: delta", "60 s")
+    t.contains(text, "d (gzip, 3 samples, a delta)\n", "60 s",
+               "comment   pprofdelta: delta from=2023-11-14T22:13:20Z to=2023-11-14T22:14:20Z\n")
+    t.lacks(text, "00000000")
 
 
 def test_names_without_symbols(t):
@@ -193,11 +214,65 @@ def test_names_are_shown_safely(t):
     t.contains(t.succeeds("show", "--folded", "a").text, "evil\\x1b]0:title\\x07\\x0aname")
 
 
+def test_a_nul_is_a_byte_like_others(t):
+    """It ends neither a name nor the difference between two."""
+    data = profile([(("a\0one", "main"), [1, 1, 1, 1]), (("a\0two", "main"), [2, 2, 2, 2]),
+                    (Stack("a", "main", labels={"k\0ey": "v\0alue"}), [4, 4, 4, 4])],
+                   types=["alloc_objects/count", "x_\0/co\0unt", "inuse_objects/count", "y\0z/bytes"],
+                   filename="/opt/ap\0p", build_id="5d\x004c", comments=["com\0ment"], default="y\0z",
+                   doc_url="u\0rl", time=T1)
+    t.write("a", data)
+    text = t.succeeds("show", "a").text
+    t.contains(text, "binary    /opt/ap\\x00p, build id 5d\\x004c\n", "comment   com\\x00ment\n",
+               "x_\\x00/co\\x00unt", "by y\\x00z\n", "  a\\x00one\n", "  a\\x00two\n", "  a\n")
+    t.equal(t.succeeds("show", "a", "--folded").text, "main;a 4\nmain;a\\x00one 1\nmain;a\\x00two 2\n")
+    t.equal(t.succeeds("show", "a", "a", "--folded").text,
+            "main;a 4 4\nmain;a\\x00one 1 1\nmain;a\\x00two 2 2\n")
+    t.contains(t.succeeds("show", "a", "a").text, "          /opt/ap\\x00p, build id 5d\\x004c\n",
+               "y\\x00z/bytes")
+    t.contains(t.succeeds("show", "a", "--raw").text, '"a\\x00one"', 'label "k\\x00ey" = "v\\x00alue"',
+               '"x_\\x00" "co\\x00unt"', 'doc_url: "u\\x00rl"', '"/opt/ap\\x00p" "5d\\x004c"')
+    got = json.loads(t.succeeds("show", "a", "--json").text)
+    t.equal([s["stack"][0]["function"] for s in got["samples"]], ["a\0one", "a\0two", "a"])
+    t.equal(got["samples"][2]["labels"], [{"key": "k\0ey", "str": "v\0alue"}])
+    t.equal((got["types"][1]["type"], got["types"][1]["unit"], got["comments"], got["default_sample_type"]),
+            ("x_\0", "co\0unt", ["com\0ment"], "y\0z"))
+    t.equal((got["mappings"][0]["file"], got["mappings"][0]["build_id"]), ("/opt/ap\0p", "5d\x004c"))
+    t.contains(t.fails(1, "show", "a", "--type=y").err, 'no sample type is named "y"', "y\\x00z/bytes")
+    t.contains(t.succeeds("check", "a").text, "binary /opt/ap\\x00p, build id 5d\\x004c\n")
+
+
+def mapped(count):
+    """A profile with `count` libraries beside its binary, and a frame without a name in each."""
+    s = Strings()
+    data = chunk(1, number(1, s("samples")) + number(2, s("count")))
+    for n in range(count + 1):
+        data += chunk(2, packed(1, [n + 1]) + packed(2, [n + 1]))
+        data += chunk(3, number(1, n + 1) + number(2, 0x1000 * (n + 1)) + number(3, 0x1000 * (n + 2)) +
+                      number(5, s(f"/lib/lib{n}.so" if n else "/bin/app")) + number(6, s(f"id{n}")))
+        data += chunk(4, number(1, n + 1) + number(2, n + 1) + number(3, 0x1000 * (n + 1) + 0x10))
+    return data + s.bytes()
+
+
+def test_the_files_of_frames_without_a_name_are_named(t):
+    t.write("a", mapped(2))
+    t.contains(t.succeeds("show", "a").text, "binary    /bin/app, build id id0\n"
+               "library   /lib/lib1.so, build id id1\n          /lib/lib2.so, build id id2\ntime ")
+    t.write("b", mapped(9))
+    t.contains(t.succeeds("show", "b").text, "          /lib/lib5.so, build id id5\n"
+               "          and 4 more: --raw\ntime ")
+    t.lacks(t.succeeds("show", "b").text, "lib6.so,")
+    t.write("c", profile([(("f",), [1, 1, 1, 1])], filename="", build_id="5d4c"))
+    t.contains(t.succeeds("show", "c").text, "binary    (no name), build id 5d4c\n")
+    t.write("d", profile([(("f",), [1, 1, 1, 1])], filename=""))
+    t.lacks(t.succeeds("show", "d").text, "binary", "build id")
+
+
 def test_folded(t):
     t.write("cur", cur())
-    t.equal(t.succeeds("show", "--folded", "cur").text, "main;idle 5\nmain;new 1\nmain;work 15\n")
-    t.equal(t.succeeds("show", "--folded", "--type=inuse_space", "cur").text,
-            "main;idle 500\nmain;new 8\nmain;work 250\n")
+    t.equal(t.succeeds("show", "--folded", "--type=alloc_objects", "cur").text,
+            "main;idle 5\nmain;new 1\nmain;work 15\n")
+    t.equal(t.succeeds("show", "--folded", "cur").text, "main;idle 500\nmain;new 8\nmain;work 250\n")
     t.equal(t.succeeds("show", "--folded", "-", stdin=cur(default="inuse_objects")).text,
             "main;idle 5\nmain;new 1\nmain;work 2\n")
 
@@ -262,6 +337,8 @@ def test_json(t):
         "time_nanos": T1, "duration_nanos": 6, "period_type": {"type": "p", "unit": "q"},
         "period": 3, "default_sample_type": "x", "drop_frames": "", "keep_frames": "",
         "doc_url": "u", "comments": ["c"],
+        "mappings": [{"file": "app", "build_id": "", "start": "0x400000", "limit": "0x900000",
+                      "offset": "0x0"}],
         "types": [{"type": "x", "unit": "count", "total": 2**63},
                   {"type": "y", "unit": "bytes", "total": 1}]})
     t.equal(samples[0]["values"], [1, -2])

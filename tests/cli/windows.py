@@ -329,7 +329,7 @@ def test_damaged_states(t):
     good = t.load("s")
     cases = [(b"", "empty"), (good[:20], "cut short"), (good[:-1], "cut short"),
              (good[:100] + b"\0" * 8 + good[108:], "damaged"), (good + b"\n", "something follows"),
-             (t.load(one), "not a state that pprofdelta wrote; it looks like a profile"),
+             (t.load(one), "this is a pprof profile, not a state that pprofdelta wrote"),
              (b"#!/bin/sh\n" * 30, "not a state that pprofdelta wrote"),
              (good[:-30] + b"\xff" + good[-29:], "damaged")]
     for data, says in cases:

@@ -10,6 +10,7 @@
 
 #include "profile.pb-c.h"
 #include "profile/samples.h"
+#include "view.h"
 
 #include <stdbool.h>
 
@@ -116,7 +117,7 @@ static void require_sample(const view *v, const Pd__View__Sample *sample, id_set
 
 static void require_header(const view *v)
 {
-    require(v->n_string_table && !v->string_table[0][0]);
+    require(v->n_string_table && !v->string_table[0].len);
     require(v->n_sample_type >= 1 && v->n_sample_type <= PPROFDELTA_MAX_TYPES);
     for (size_t i = 0; i < v->n_sample_type; i++)
         require_type(v, v->sample_type[i]);
@@ -181,7 +182,7 @@ static uint64_t unknown_fields(const view *v)
 static bool has_comment(const view *v, const char *prefix)
 {
     for (size_t i = 0; i < v->n_comment; i++)
-        if (!strncmp(v->string_table[v->comment[i]], prefix, strlen(prefix)))
+        if (!strncmp(view_text(v, v->comment[i]), prefix, strlen(prefix)))
             return true;
     return false;
 }
@@ -204,20 +205,20 @@ static void require_census(const view *v, const pprofdelta_census *census)
     require(census->unknown_fields == unknown_fields(v) || v->period_type);
     require(census->time_nanos == v->time_nanos);
     require(census->duration_nanos == v->duration_nanos);
-    /* A live heap's stamp says farther on whether it is a delta: perhaps behind a NUL, where a string of
-     * protobuf-c ends. */
+    /* A live heap's stamp says farther on whether it is a delta: perhaps behind a NUL, where C's text
+     * ends. */
     if (!has_comment(v, "pprofdelta: live"))
         require(!census->is_stamped == !has_comment(v, "pprofdelta: delta"));
 }
 
 static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_census *census)
 {
-    view *v = pd__view__profile__unpack(NULL, len, bytes);
+    view *v = view_unpack(bytes, len);
     if (!v)
         return;
     require_valid(v);
     require_census(v, census);
-    pd__view__profile__free_unpacked(v, NULL);
+    view_free(v);
 }
 
 /* ---- the quick ways and the careful way -------------------------------------------------------- */

@@ -1,5 +1,7 @@
 #include "compare.h"
 
+#include "view.h"
+
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -62,8 +64,11 @@ static const char *check_strings(arena *a, const Pd__View__Profile *p)
     use_table_strings(p, used);
     for (size_t i = 0; i < p->n_string_table; i++)
         if (!used[i])
-            return arena_format(a, "unused string \"%s\"", p->string_table[i]);
-    const char *twin = find_twin(a, (const char *const *)p->string_table, p->n_string_table);
+            return arena_format(a, "unused string \"%s\"", view_text(p, (int64_t)i));
+    const char **texts = ARENA_ARRAY(a, const char *, p->n_string_table);
+    for (size_t i = 0; i < p->n_string_table; i++)
+        texts[i] = view_text(p, (int64_t)i);
+    const char *twin = find_twin(a, texts, p->n_string_table);
     return twin ? arena_format(a, "string \"%s\" is there twice", twin) : NULL;
 }
 

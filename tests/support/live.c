@@ -1,6 +1,7 @@
 #include "live.h"
 
 #include "reading.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -104,9 +105,8 @@ static const char *sample_key(arena *a, const Pd__View__Profile *p, const Pd__Vi
     for (size_t i = 0; i < s->n_location_id; i++)
         stack[i] = address_of(p, s->location_id[i]);
     for (size_t i = 0; i < s->n_label; i++)
-        labels[i] =
-            label_text(a, p->string_table[s->label[i]->key], p->string_table[s->label[i]->str],
-                       s->label[i]->num, p->string_table[s->label[i]->num_unit]);
+        labels[i] = label_text(a, view_text(p, s->label[i]->key), view_text(p, s->label[i]->str),
+                               s->label[i]->num, view_text(p, s->label[i]->num_unit));
     return key_text(a, stack, s->n_location_id, labels, s->n_label);
 }
 
@@ -118,8 +118,8 @@ static bool types_are_right(const Pd__View__Profile *p)
                                            {"inuse_space", "bytes"}};
     for (size_t i = 0; i < LIVE_TYPES; i++)
         if (p->n_sample_type != LIVE_TYPES ||
-            strcmp(p->string_table[p->sample_type[i]->type], names[i][0]) != 0 ||
-            strcmp(p->string_table[p->sample_type[i]->unit], names[i][1]) != 0)
+            strcmp(view_text(p, p->sample_type[i]->type), names[i][0]) != 0 ||
+            strcmp(view_text(p, p->sample_type[i]->unit), names[i][1]) != 0)
             return false;
     return true;
 }
@@ -135,7 +135,7 @@ static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
     char again[200];
     if (p->n_comment != 1)
         return false;
-    const char *text = p->string_table[p->comment[0]], *kind = strstr(text, " kind=");
+    const char *text = view_text(p, p->comment[0]), *kind = strstr(text, " kind=");
     out->epoch = strtoull(behind(text, " epoch="), NULL, 10);
     out->sequence = strtoull(behind(text, " seq="), NULL, 10);
     snprintf(out->kind, sizeof out->kind, "%.*s", kind ? (int)strcspn(kind + 6, " ") : 0,

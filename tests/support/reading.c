@@ -1,6 +1,7 @@
 #include "reading.h"
 
 #include "pack.h"
+#include "view.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -73,7 +74,7 @@ static bool is_string(const Pd__View__Profile *p, int64_t index)
 
 static bool header_is_valid(const Pd__View__Profile *p)
 {
-    if (!p->n_string_table || *p->string_table[0])
+    if (!p->n_string_table || p->string_table[0].len)
         return false;
     bool good = is_string(p, p->drop_frames) && is_string(p, p->keep_frames) &&
                 is_string(p, p->default_sample_type) && is_string(p, p->doc_url);
@@ -128,7 +129,7 @@ static bool samples_are_valid(const Pd__View__Profile *p, const ids *known)
 
 const char *reading_string(const reading *r, int64_t index)
 {
-    return r->view->string_table[index];
+    return view_text(r->view, index);
 }
 
 void reading_quote(buf *b, const char *text)
@@ -379,12 +380,14 @@ static uint64_t count_unknown(const Pd__View__Profile *p)
  * The whole
  * ------------------------------------------------------------------------------------------ */
 
-static void *view_alloc(void *cookie, size_t size)
+static void *alloc_in_arena(void *cookie, size_t size)
 {
-    return arena_alloc(cookie, size);
+    uint8_t *block = arena_alloc(cookie, size + 1); /* see view.h */
+    block[size] = 0;
+    return block;
 }
 
-static void view_free(void *cookie, void *ptr)
+static void leave_in_arena(void *cookie, void *ptr)
 {
     (void)cookie, (void)ptr; /* the arena gives it back */
 }
@@ -395,7 +398,7 @@ static pprofdelta_status make(arena *a, const void *bytes, size_t len, const cha
     buf plain;
     if (!unpack(a, bytes, len, &plain))
         return PPROFDELTA_E_INFLATE;
-    ProtobufCAllocator allocator = {view_alloc, view_free, a};
+    ProtobufCAllocator allocator = {alloc_in_arena, leave_in_arena, a};
     reading r = {.arena = a};
     r.view = pd__view__profile__unpack(&allocator, plain.len, plain.ptr);
     if (!r.view)

@@ -4,6 +4,7 @@
 #include "profile/compact.h"
 #include "reading.h"
 #include "run.h"
+#include "view.h"
 
 #define PLENTY (UINT64_C(1) << 40)
 
@@ -222,7 +223,7 @@ static pprofdelta_status write_world(kit *k, const world *w, pd_bytes *out)
 
 static const char *text_of(const Pd__View__Profile *p, int64_t index)
 {
-    return index >= 0 && (size_t)index < p->n_string_table ? p->string_table[index] : "?";
+    return index >= 0 && (size_t)index < p->n_string_table ? view_text(p, index) : "?";
 }
 
 static bool is_string(const Pd__View__Profile *p, int64_t index, size_t i)
@@ -322,10 +323,10 @@ static void check_world(const Pd__View__Profile *p, const world *w)
 /* Every string, function, mapping and location is there once, with ids from 1 in their order. */
 static void check_once(const Pd__View__Profile *p)
 {
-    CHECK(p->n_string_table && !*p->string_table[0]);
+    CHECK(p->n_string_table && !p->string_table[0].len);
     for (size_t i = 0; i < p->n_string_table; i++)
         for (size_t n = 0; n < i; n++)
-            CHECK(strcmp(p->string_table[i], p->string_table[n]) != 0);
+            CHECK(strcmp(view_text(p, (int64_t)i), view_text(p, (int64_t)n)) != 0);
     for (size_t i = 0; i < p->n_function; i++) {
         const Pd__View__Function *f = p->function[i];
         CHECK(f->id == i + 1);
@@ -357,12 +358,12 @@ TEST(what_goes_in_comes_out_once)
         pd_bytes out;
         REQUIRE(write_world(&k, &w, &out) == PPROFDELTA_OK);
         CHECK(k.compact.samples == w.samples_len);
-        Pd__View__Profile *p = pd__view__profile__unpack(NULL, out.len, out.ptr);
+        Pd__View__Profile *p = view_unpack(out.ptr, out.len);
         REQUIRE(p);
         check_world(p, &w);
         check_once(p);
         CHECK(p->base.n_unknown_fields == 0);
-        pd__view__profile__free_unpacked(p, NULL);
+        view_free(p);
     }
     end(&k);
 }

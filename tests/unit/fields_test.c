@@ -108,7 +108,7 @@ static bool has_kind(const ProtobufCFieldDescriptor *field, kind want)
         return want == NUMBER || want == NUMBERS;
     case PROTOBUF_C_TYPE_MESSAGE:
         return want == MESSAGE || want == MESSAGES;
-    case PROTOBUF_C_TYPE_STRING:
+    case PROTOBUF_C_TYPE_BYTES: /* as which a string is read */
         return want == STRINGS;
     default:
         return false; /* zigzag, fixed-size and 32-bit numbers would be read wrong */

@@ -90,9 +90,10 @@ TEST(made_up_names_are_no_files)
 
 TEST(callers_may_ask_for_the_length)
 {
-    CHECK(pprofdelta_file_len("/bin/app") == 8 && pprofdelta_file_len("/bin/app (deleted)") == 8);
-    CHECK(!pprofdelta_file_len("") && !pprofdelta_file_len("[anon]") &&
-          !pprofdelta_file_len("/memfd:jit (deleted)"));
+    CHECK(pprofdelta_file_len("/bin/app", 8) == 8 &&
+          pprofdelta_file_len("/bin/app (deleted)", 18) == 8);
+    CHECK(!pprofdelta_file_len("", 0) && !pprofdelta_file_len("[anon]", 6) &&
+          !pprofdelta_file_len("/memfd:jit (deleted)", 20));
 }
 
 TEST(what_only_looks_made_up_is_a_file)
