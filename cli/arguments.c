@@ -3,8 +3,10 @@
 
 #include "cli.h"
 #include "message.h"
+#include "suggest.h"
 
 #include <limits.h>
+#include <stdint.h>
 #include <string.h>
 
 const char cli_size_allowed[] = "a number of bytes above 0, or one with k, M, G or T";
@@ -18,14 +20,43 @@ static int candidates(const struct option *options, const char *name)
     return count;
 }
 
+/* The long option that was probably meant, or NULL. */
+static const char *nearest(const struct option *options, const char *name, size_t len)
+{
+    const char *found = NULL;
+    size_t least = SIZE_MAX;
+    for (; options->name; options++) {
+        size_t distance = cli_suggest_distance(name, len, options->name);
+        if (distance < least && cli_suggest_is_near(name, len, options->name)) {
+            least = distance;
+            found = options->name;
+        }
+    }
+    return found;
+}
+
+/* "--otuput=x", "-state" or "-z". */
+static void tell_unknown(const cli_arguments *arguments, const char *token, int len)
+{
+    bool is_long = !strncmp(token, "--", 2);
+    size_t name_len = strcspn(token, "=");
+    const char *meant =
+        nearest(arguments->options, token + 1 + is_long, name_len - 1 - (size_t)is_long);
+    if (meant)
+        cli_usage("there is no option %.*s; did you mean --%s?", len, token, meant);
+    else if (is_long)
+        cli_usage("there is no option %.*s", len, token);
+    else
+        cli_usage("there is no option -%c", optopt);
+}
+
 static int wrong(const cli_arguments *arguments, int kind, const char *token)
 {
     enum { SHOWN = 60 };
     int is_long = !strncmp(token, "--", 2);
     const char *equals = is_long ? strchr(token, '=') : NULL;
-    int len = equals ? (int)(equals - token) : SHOWN;
-    if (len > SHOWN)
-        len = SHOWN;
+    size_t token_len = strcspn(token, "=");
+    int len = token_len < SHOWN ? (int)token_len : SHOWN;
     if (kind == ':' && is_long)
         cli_usage("%.*s needs a value", len, token);
     else if (kind == ':')
@@ -34,10 +65,8 @@ static int wrong(const cli_arguments *arguments, int kind, const char *token)
         cli_usage("%.*s takes no value", len, token);
     else if (is_long && !equals && candidates(arguments->options, token + 2) > 1)
         cli_usage("%.*s could be several options", len, token);
-    else if (is_long)
-        cli_usage("there is no option %.*s", len, token);
     else
-        cli_usage("there is no option -%c", optopt);
+        tell_unknown(arguments, token, len);
     return CLI_WRONG;
 }
 

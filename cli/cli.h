@@ -5,6 +5,8 @@
 #ifndef CLI_H
 #define CLI_H
 
+#include <stdbool.h>
+
 enum {
     CLI_DONE = 0,
     CLI_FAILED = 1, /* the input or the system */
@@ -25,6 +27,9 @@ int cli_record(int argc, char **argv);
 
 /* Before the process becomes another program: signals are again as they were when it began. */
 void cli_signals_restore(void);
+
+/* Is it the name of a verb? */
+bool cli_is_verb(const char *word);
 
 /* Print to stdout; the exit code says whether that went well. */
 int cli_help(void);

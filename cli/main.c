@@ -6,23 +6,26 @@
 #include "message.h"
 #include "output.h"
 #include "pprofdelta.h"
+#include "suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const struct {
+static int help_about(int argc, char **argv);
+
+static const struct verb {
     const char *name;
     int (*run)(int argc, char **argv);
 } verbs[] = {
-    {"show", cli_show},
-    {"check", cli_check},
-    {"sum", cli_sum},
-    {"record", cli_record},
+    {"show", cli_show},     {"check", cli_check}, {"sum", cli_sum},
+    {"record", cli_record}, {"help", help_about},
 };
+enum { VERBS = sizeof verbs / sizeof *verbs };
 
 static const char help[] =
     "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
@@ -31,7 +34,8 @@ static const char help[] =
     "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
     "       pprofdelta show FILE [--type T] [--top|--raw|--folded|--json|--flame F]\n"
     "       pprofdelta check FILE...      valid or not, and where not\n"
-    "       pprofdelta record -- COMMAND  run it with the heap agent (record --help)\n"
+    "       pprofdelta record -- COMMAND  run it with the heap agent\n"
+    "       pprofdelta help [VERB]        this, or the options of a verb\n"
     "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
@@ -74,6 +78,66 @@ int cli_version(void)
     return cli_output_end_text();
 }
 
+static const struct verb *find_verb(const char *word)
+{
+    for (size_t i = 0; i < VERBS; i++)
+        if (!strcmp(word, verbs[i].name))
+            return &verbs[i];
+    return NULL;
+}
+
+bool cli_is_verb(const char *word)
+{
+    return find_verb(word) != NULL;
+}
+
+/* The verb that was probably meant, or NULL. */
+static const char *nearest_verb(const char *word)
+{
+    const char *found = NULL;
+    size_t least = SIZE_MAX;
+    for (size_t i = 0; i < VERBS; i++) {
+        size_t distance = cli_suggest_distance(word, strlen(word), verbs[i].name);
+        if (distance < least && cli_suggest_is_near(word, strlen(word), verbs[i].name)) {
+            least = distance;
+            found = verbs[i].name;
+        }
+    }
+    return found;
+}
+
+static int run_verb(const struct verb *verb, int argc, char **argv)
+{
+    if (verb->run != help_about)
+        cli_message_verb(verb->name);
+    return verb->run(argc, argv);
+}
+
+/* pprofdelta help [VERB] */
+static int help_about(int argc, char **argv)
+{
+    static char option[] = "--help";
+    if (argc > 2)
+        return cli_usage("%.60s: is one operand too many; help is about one verb", argv[2]);
+    if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
+        return cli_help();
+    const struct verb *verb = find_verb(argv[1]);
+    const char *meant = verb ? NULL : nearest_verb(argv[1]);
+    if (!verb && meant)
+        return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
+    if (!verb)
+        return cli_usage("there is no verb %.60s; there are show, check, sum and record", argv[1]);
+    char *line[] = {argv[1], option, NULL};
+    return run_verb(verb, 2, line);
+}
+
+/* A word that is no verb is the name of a profile, unless there is none of that name and a verb is
+ * near. */
+static const char *meant_verb(const char *word)
+{
+    return word[0] == '-' || !access(word, F_OK) ? NULL : nearest_verb(word);
+}
+
 /* A process may be started with stdin, stdout or stderr closed, and then the next file that it
  * opens takes the place: a message would end up in somebody's profile. Each closed one is held by
  * a descriptor that refuses the transfers it is for. */
@@ -114,11 +178,12 @@ int main(int argc, char **argv)
     /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
-    for (size_t i = 0; argc > 1 && i < sizeof verbs / sizeof *verbs; i++) {
-        if (strcmp(argv[1], verbs[i].name) != 0)
-            continue;
-        cli_message_verb(verbs[i].name);
-        return verbs[i].run(argc - 1, argv + 1);
-    }
+    const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;
+    if (verb)
+        return run_verb(verb, argc - 1, argv + 1);
+    const char *meant = argc > 1 ? meant_verb(argv[1]) : NULL;
+    if (meant)
+        return cli_usage("there is no file and no verb %.60s; did you mean pprofdelta %s?", argv[1],
+                         meant);
     return cli_delta(argc, argv);
 }

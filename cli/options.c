@@ -13,6 +13,7 @@
 #include <errno.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 enum {
     OPT_ON_RESET = CLI_LONG,
@@ -227,6 +228,8 @@ static int add_operand(cli_options *options, const char *value)
         options->files[options->files_len++] = value;
         return CLI_DONE;
     }
+    if (options->cur && options->has_behind)
+        return cli_usage("%.60s: a command behind -- needs --state FILE, which is missing", value);
     if (options->cur)
         return cli_usage("%.60s: is one operand too many; a delta is of two profiles", value);
     if (!options->prev)
@@ -291,6 +294,17 @@ static int apply(cli_options *options, int option, char **argv, int token)
     }
 }
 
+static bool is_there(const char *path)
+{
+    return cli_input_is_stdin(path) || !access(path, F_OK);
+}
+
+/* Two profiles may stand behind "--"; a command may not, but behind --state. */
+static bool is_command(const char *operand)
+{
+    return operand && !is_there(operand);
+}
+
 /* What only makes sense with --state. */
 static int check_without_state(const cli_options *options)
 {
@@ -302,6 +316,12 @@ static int check_without_state(const cli_options *options)
                                                  : NULL;
     if (given)
         return cli_usage("%s belongs to --state FILE, which is missing", given);
+    const char *last = options->cur ? options->cur : options->prev;
+    if (options->has_behind && is_command(last))
+        return cli_usage("%.60s: a command behind -- needs --state FILE, which is missing", last);
+    if (options->prev && cli_is_verb(options->prev) && !is_there(options->prev))
+        return cli_usage("%s: is a verb, which comes first: pprofdelta %s ...", options->prev,
+                         options->prev);
     if (!options->prev)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
@@ -375,6 +395,7 @@ static int parse(cli_options *options, cli_arguments *arguments)
         int option = cli_arguments_next(arguments);
         if (option == CLI_END)
             break;
+        options->has_behind |= option == CLI_OPERAND && arguments->has_ended;
         code = apply(options, option, argv, token);
         if (code || options->print)
             return code;

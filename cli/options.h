@@ -17,6 +17,7 @@ typedef struct cli_options {
     bool has_first;         /* --first was given */
     bool no_wait;           /* for the lock of the state */
     bool has_json;          /* --json was given: for the status */
+    bool has_behind;        /* operands were given behind "--", where only --state has a command */
     cli_report_form status; /* tell what the state holds, and do nothing else */
     pprofdelta_options library;
     const char **counters, **gauges; /* what library points at; room for one an argument */

@@ -56,10 +56,63 @@ static int tell_gap(const run *r, const pprofdelta_error *err)
     return code;
 }
 
+/* The stamp of a file that was or will be added; false where it cannot be had (again). */
+static bool read_stamp(const run *r, const char *path, pprofdelta_stamp *stamp)
+{
+    cli_input input;
+    pprofdelta *context = NULL;
+    pprofdelta_census census;
+    uint64_t limit = r->options.library.max_memory;
+    bool is_read = !cli_input_is_stdin(path) && cli_input_try(&input, path, limit);
+    bool is_known = is_read && !pprofdelta_new(&r->options.library, NULL, &context, NULL) &&
+                    !pprofdelta_check(context, input.bytes, input.len, &census, NULL);
+    if (is_known)
+        *stamp = census.stamp;
+    pprofdelta_free(context);
+    if (is_read)
+        cli_input_free(&input);
+    return is_known;
+}
+
+/* Is it the window that begins where `last` ends? */
+static bool is_next(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    bool has_numbers = last->sequence && next->sequence;
+    return last->to_nanos == next->from_nanos &&
+           (has_numbers ? next->sequence == last->sequence + 1 : last->to_nanos != 0);
+}
+
+/* What does not join may do so in another order: the window that is missing before the file is given
+ * behind it. Then that is said, and true returned. */
+static bool tell_order(const run *r, const char *name)
+{
+    pprofdelta_stamp last, next;
+    if (!read_stamp(r, r->last, &last))
+        return false;
+    size_t at = 0;
+    while (at < r->options.files_len && r->options.files[at] != name)
+        at++;
+    for (at++; at < r->options.files_len; at++) {
+        const char *later = r->options.files[at];
+        if (!read_stamp(r, later, &next) || !next.is_delta || !is_next(&last, &next))
+            continue;
+        cli_error("%s: is given out of order: its window comes between those of %s and %s", later,
+                  r->last, name);
+        return true;
+    }
+    return false;
+}
+
 /* A mismatch is between two files. */
 static int tell(const run *r, const char *name, const pprofdelta_error *err)
 {
     bool is_between = err->status == PPROFDELTA_E_MISMATCH && r->last;
+    if (is_between && strstr(err->text, "fills a gap") && r->gap) {
+        cli_error("%s: is given out of order: its batch comes before that of %s", name, r->gap);
+        return CLI_FAILED;
+    }
+    if (is_between && strstr(err->text, "missing between") && tell_order(r, name))
+        return CLI_FAILED;
     int code = is_between ? cli_pair_error(r->last, name, err) : cli_library_error(name, err);
     if (is_between && !strcmp(err->stage, "sum"))
         cli_hint("--force adds them all the same");

@@ -23,10 +23,63 @@ _pprofdelta_values() {
     esac
 }
 
+# Where the command stands that record runs, or the uploader behind --state: the index of its first word
+# in COMP_WORDS. Nothing where the cursor is before it.
+_pprofdelta_command() {
+    local program=$1 verb=$2 i=1 word takes_value
+    local -a with_value=()
+    if [[ $verb == record ]]; then
+        mapfile -t with_value < <(_pprofdelta_options "$program" record | sed -n 's/=$//p')
+        i=2
+    elif [[ -n $verb || " ${COMP_WORDS[*]:0:COMP_CWORD} " != *" --state"[\ =]* ]]; then
+        return
+    fi
+    for (( ; i < COMP_CWORD; i++)); do
+        word=${COMP_WORDS[i]}
+        takes_value=" -o ${with_value[*]} "
+        if [[ $word == -- ]]; then
+            echo $((i + 1))
+            return
+        elif [[ $verb == record && $word == = ]]; then
+            i=$((i + 1))
+        elif [[ $verb == record && $takes_value == *" $word "* && ${COMP_WORDS[i + 1]} != = ]]; then
+            i=$((i + 1))
+        elif [[ $verb == record && $word != -* ]]; then
+            echo "$i"
+            return
+        fi
+    done
+    [[ $verb != record || $i -gt $COMP_CWORD || ${COMP_WORDS[COMP_CWORD]} == [-=]* ]] || echo "$i"
+}
+
+# A command of its own, from that word on.
+_pprofdelta_complete_command() {
+    local first=$1 cur=${COMP_WORDS[COMP_CWORD]}
+    if declare -F _comp_command_offset >/dev/null; then
+        _comp_command_offset "$first"
+    elif declare -F _command_offset >/dev/null; then
+        _command_offset "$first"
+    elif [[ $first -eq $COMP_CWORD ]]; then
+        mapfile -t COMPREPLY < <(compgen -c -- "$cur" | sort -u)
+    else
+        mapfile -t COMPREPLY < <(compgen -f -- "$cur")
+        compopt -o filenames 2>/dev/null
+    fi
+}
+
 _pprofdelta() {
     local program=${COMP_WORDS[0]/#\~/$HOME} cur=${COMP_WORDS[COMP_CWORD]} option='' verb='' values
-    local before=${COMP_WORDS[COMP_CWORD - 1]}
+    local before=${COMP_WORDS[COMP_CWORD - 1]} command
     COMPREPLY=()
+    if [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} == [a-z]* ]] &&
+        _pprofdelta_verbs "$program" | grep -qxF -- "${COMP_WORDS[1]}"; then
+        verb=${COMP_WORDS[1]}
+    fi
+    command=$(_pprofdelta_command "$program" "$verb")
+    if [[ -n $command ]]; then
+        _pprofdelta_complete_command "$command"
+        return
+    fi
     if [[ $cur == = ]]; then # '=' parts words, so --compress=z is three of them
         option=$before cur=''
     elif [[ $before == = && COMP_CWORD -ge 2 ]]; then
@@ -39,13 +92,11 @@ _pprofdelta() {
         mapfile -t COMPREPLY < <(compgen -W "$values" -- "$cur")
         return
     fi
-    if [[ $COMP_CWORD -gt 1 && ${COMP_WORDS[1]} == [a-z]* ]] &&
-        _pprofdelta_verbs "$program" | grep -qxF -- "${COMP_WORDS[1]}"; then
-        verb=${COMP_WORDS[1]}
-    fi
     if [[ $cur == -* ]]; then
         mapfile -t COMPREPLY < <(compgen -W "$(_pprofdelta_options "$program" ${verb:+"$verb"})" -- "$cur")
         [[ ${#COMPREPLY[@]} -eq 1 && ${COMPREPLY[0]} == *= ]] && compopt -o nospace 2>/dev/null
+    elif [[ $verb == help ]]; then
+        mapfile -t COMPREPLY < <(compgen -W "$(_pprofdelta_verbs "$program")" -- "$cur")
     else
         [[ $COMP_CWORD -ne 1 ]] || mapfile -t COMPREPLY < <(compgen -W "$(_pprofdelta_verbs "$program")" -- "$cur")
         mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -- "$cur")

@@ -31,6 +31,37 @@ function __pprofdelta_values
     end
 end
 
+# Where the command stands that record runs, or the uploader behind --state: the index of its first word.
+# Nothing where the cursor is before it.
+function __pprofdelta_command
+    set -l verb $argv[1]
+    set -l current $argv[2]
+    set -l tokens $argv[3..-1]
+    set -l with_value
+    set -l i 2
+    if test "$verb" = record
+        set with_value -o (__pprofdelta_options $tokens[1] record | string replace -rf '^(--[a-z-]+)=.*' '$1')
+        set i 3
+    else if test -n "$verb"; or not string match -qr '^--state(=|$)' -- $tokens
+        return
+    end
+    while test $i -le (count $tokens)
+        set -l word $tokens[$i]
+        if test "$word" = --
+            math $i + 1
+            return
+        else if contains -- $word $with_value
+            set i (math $i + 1)
+        else if test "$verb" = record; and not string match -q -- '-*' $word
+            echo $i
+            return
+        end
+        set i (math $i + 1)
+    end
+    test "$verb" = record; and test $i -eq (math (count $tokens) + 1)
+    and not string match -q -- '-*' $current; and echo $i
+end
+
 function __pprofdelta_complete
     set -l tokens (commandline -opc)
     set -l current (commandline -ct)
@@ -38,6 +69,13 @@ function __pprofdelta_complete
     set -l verb
     if test (count $tokens) -gt 1; and contains -- $tokens[2] (__pprofdelta_verbs $program)
         set verb $tokens[2]
+    end
+    set -l command (__pprofdelta_command "$verb" "$current" $tokens)
+    if test -n "$command"
+        set -l words
+        test $command -le (count $tokens); and set words (string escape -- $tokens[$command..-1])
+        complete -C (string join ' ' -- $words $current)
+        return
     end
     if string match -qr '^--[a-z-]+=' -- $current
         set -l option (string replace -r '=.*' '' -- $current)
@@ -56,8 +94,8 @@ function __pprofdelta_complete
     if string match -q -- '-*' $current
         __pprofdelta_options $program $verb
     else
-        test (count $tokens) -eq 1; and __pprofdelta_verbs $program
-        __fish_complete_path $current
+        test (count $tokens) -eq 1; or test "$verb" = help; and __pprofdelta_verbs $program
+        test "$verb" = help; or __fish_complete_path $current
     end
 end
 

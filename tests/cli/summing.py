@@ -70,10 +70,44 @@ def test_a_missing_window_is_named(t):
     result = t.fails(1, "sum", "look.1", "delta.3")
     t.contains(result.err, "look.1 and delta.3: the window from")
     result = t.fails(1, "sum", "delta.1", "delta.3", "delta.2")
-    t.contains(result.err, "window 2 is missing between")
+    t.equal(result.err, "pprofdelta: delta.2: is given out of order: its window comes between those of "
+            "delta.1 and delta.3\n")
     result = t.fails(1, "sum", "delta.2", "delta.3", "delta.2")
     t.contains(result.err, "window 2 comes after window 3")
     t.check(not os.path.exists(t.path("out")), "wrote")
+
+
+def test_what_is_given_out_of_order_is_named(t):
+    film(t)
+    for n in range(2, 7):
+        t.succeeds(f"look.{n - 1}", f"look.{n}", "-o", f"timed.{n}")
+    for files, wrong, last, after in (
+            (("delta.1", "delta.3", "delta.4", "delta.2"), "delta.2", "delta.1", "delta.3"),
+            (("delta.1", "delta.2", "delta.4", "delta.5", "delta.3"), "delta.3", "delta.2", "delta.4"),
+            (("delta.1", "delta.6", "delta.3", "delta.2"), "delta.2", "delta.1", "delta.6"),
+            (("look.1", "timed.3", "timed.2"), "timed.2", "look.1", "timed.3"),
+            (("look.2", "delta.5", "delta.3"), "delta.3", "look.2", "delta.5")):
+        result = t.fails(1, "sum", *files, "-o", "out")
+        t.equal(result.err, f"pprofdelta: {wrong}: is given out of order: its window comes between those "
+                f"of {last} and {after}\n")
+    result = t.fails(1, "sum", "delta.1", "delta.3", "-", stdin=t.load("delta.2"))
+    t.contains(result.err, "window 2 is missing between them")
+    result = t.fails(1, "sum", "delta.1", "delta.3", "nowhere", "s", "look.2", "delta.4")
+    t.contains(result.err, "window 2 is missing between them")
+    t.check(not os.path.exists(t.path("out")), "wrote")
+
+
+def test_times_are_times(t):
+    film(t)
+    for files, words in (
+            (("look.1", "delta.4"), "the window from 2023-11-14T22:14:20Z to 2023-11-14T22:16:20Z is missing"),
+            (("look.3", "delta.2"), "they overlap: the first ends at 2023-11-14T22:16:20Z and the second "
+                                    "begins at 2023-11-14T22:14:20Z")):
+        result = t.fails(1, "sum", *files)
+        t.contains(result.err, words)
+        t.lacks(result.err, "00000000")
+    result = t.fails(1, "look.2", "look.1")
+    t.contains(result.err, "cur is older than prev (2023-11-14T22:14:20Z is before 2023-11-14T22:15:20Z)")
 
 
 def test_looks_that_have_no_time(t):

@@ -78,6 +78,32 @@ WRONG = [
     (["--state=s", "--status=xml"], "--status=xml", "text or json"),
     *[(["--state=s", f"--timeout={value}"], f"--timeout={value}", "30s")
       for value in ("", "0", "0s", "-1", "1w", "s", "1 s", "1e3", "400d", "9" * 30)],
+    (["shwo", "f"], "there is no file and no verb shwo; did you mean pprofdelta show?"),
+    (["shw"], "did you mean pprofdelta show?"),
+    (["sohw", "--raw", "f"], "did you mean pprofdelta show?"),
+    (["chekc", "f"], "did you mean pprofdelta check?"),
+    (["recrod", "--", "true"], "did you mean pprofdelta record?"),
+    (["usm", "a", "b"], "did you mean pprofdelta sum?"),
+    (["hlep"], "did you mean pprofdelta help?"),
+    (["help", "recod"], "there is no verb recod; did you mean record?"),
+    (["help", "nonsense"], "there is no verb nonsense; there are show, check, sum and record"),
+    (["help", "show", "sum"], "sum: is one operand too many"),
+    (["-q", "show", "prev.pb.gz"], "show: is a verb, which comes first: pprofdelta show ..."),
+    (["--otuput=x", "a", "b"], "there is no option --otuput; did you mean --output?"),
+    (["--on-rest", "auto"], "there is no option --on-rest; did you mean --on-reset?"),
+    (["--fromat=x"], "there is no option --fromat"),
+    (["-state", "s"], "there is no option -state; did you mean --state?"),
+    (["--sate=s", "cur"], "there is no option --sate; did you mean --state?"),
+    (["show", "--flmae=x", "a"], "there is no option --flmae; did you mean --flame?"),
+    (["show", "-type", "x", "a"], "there is no option -type; did you mean --type?"),
+    (["sum", "--forec", "a"], "there is no option --forec; did you mean --force?"),
+    (["check", "--quite", "a"], "there is no option --quite; did you mean --quiet?"),
+    (["record", "--intervall=3", "true"], "there is no option --intervall; did you mean --interval?"),
+    (["prev.pb.gz", "cur.pb.gz", "--", "cat"],
+     "cat: a command behind -- needs --state FILE, which is missing"),
+    (["prev.pb.gz", "cur.pb.gz", "--", "curl", "-sf", "x"], "curl: a command behind -- needs --state FILE"),
+    (["--", "cat"], "cat: a command behind -- needs --state FILE, which is missing"),
+    (["prev.pb.gz", "--", "cat"], "cat: a command behind -- needs --state FILE, which is missing"),
     (["sum"], "pprofdelta sum BASE DELTA..."),
     (["sum", "a", ""], "empty"),
     (["sum", "-", "-"], "stdin can be read only once"),
@@ -116,6 +142,28 @@ def test_every_wrong_line_is_refused_and_explained(t):
     for args, *parts in WRONG:
         result = t.fails(2, *args)
         t.contains(re.sub(r"\s+", " ", result.err), *parts)
+
+
+def test_only_what_is_near_is_suggested(t):
+    for args in (["--nonsense"], ["--x"], ["-zz"], ["show", "--bogus", "a"], ["--" + "y" * 3000]):
+        t.lacks(t.fails(2, *args).err, "did you mean")
+    for word in ("s", "old", "new", "prev", "cur", "shovel", "summer", "sum.pb", "recorder.pb.gz", "./shwo"):
+        result = t.fails(1, word, "cur", "-o", "out")
+        t.equal(result.err, f"pprofdelta: {word}: cannot open: No such file or directory\n")
+
+
+def test_a_file_that_is_called_like_a_verb_nearly(t):
+    prev, cur = pair(t)
+    t.write("shwo", t.load(prev))
+    delta_of(t, "shwo", cur)
+
+
+def test_help_is_a_verb(t):
+    t.equal(t.succeeds("help").out, t.succeeds("--help").out)
+    t.equal(t.succeeds("help", "--help").out, t.succeeds("--help").out)
+    t.equal(t.succeeds("help", "help").out, t.succeeds("--help").out)
+    for verb in ("show", "check", "sum", "record"):
+        t.equal(t.succeeds("help", verb).out, t.succeeds(verb, "--help").out)
 
 
 def test_usage_messages_fit_eighty_columns(t):

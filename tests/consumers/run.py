@@ -152,6 +152,14 @@ shell_env = {"PATH": path + ":" + os.environ["PATH"], "HOME": folder, "TERM": "d
 os.mkdir(os.path.join(folder, "files"))
 with open(os.path.join(folder, "files", "heap.pb.gz"), "w", encoding="utf-8"):
     pass
+os.symlink("/bin/true", os.path.join(path, "an-uploader-of-ours"))
+
+# Lines whose last word is the first of a command, ones with a word of it further on, and others.
+COMMANDS = ("record -- an-up", "record an-up", "record -o d an-up", "record --rate=1 --snapshot an-up",
+            "record --rate 1 -- an-up", "--state s heap.pb.gz -- an-up", "--state=s -- an-up")
+ARGUMENTS = ("record -- an-uploader-of-ours he", "record an-uploader-of-ours he",
+             "--state s -- an-uploader-of-ours -x he")
+OTHERS = ("--state s an-up", "a b -- an-up", "record -o an-up", "record --rate an-up", "sum -- an-up")
 
 
 def bash(line):
@@ -178,6 +186,7 @@ compset() { PREFIX=${PREFIX#*=} }
 compadd() { shift; print -l -- "$@" }
 _describe() { [[ $1 == -o ]] && shift; print -l -- ${(P)2} }
 _files() { print -l -- *(N) }
+_normal() { (( CURRENT == 1 )) && print -l -- ${(k)commands[(I)$words[1]*]} || print -l -- ${words[CURRENT]}*(N) }
 """
 
 
@@ -199,6 +208,16 @@ def check_shell(name, complete):
     check(f"{name}: verbs", {"show", "check", "sum", "record"} <= set(complete("pprofdelta ")), complete("pprofdelta "))
     check(f"{name}: files", "heap.pb.gz" in complete("pprofdelta show "), complete("pprofdelta show "))
     check(f"{name}: no verb behind a verb", "check" not in complete("pprofdelta show "))
+    check(f"{name}: verbs behind help", {"show", "sum"} <= set(complete("pprofdelta help ")))
+    for line, wanted in [(line, ["an-uploader-of-ours"]) for line in COMMANDS] + \
+            [(line, ["heap.pb.gz"]) for line in ARGUMENTS]:
+        got = complete("pprofdelta " + line)
+        check(f"{name}: the command of {line}", got == wanted, got)
+    for line in OTHERS:
+        got = complete("pprofdelta " + line)
+        check(f"{name}: no command in {line}", "an-uploader-of-ours" not in got, got)
+    check(f"{name}: options of record before its command",
+          "--rate=" in complete("pprofdelta record --snapshot --r"))
 
 
 if have("bash"):
