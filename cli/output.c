@@ -162,7 +162,7 @@ bool cli_output_leads_to(const char *out, const char *path)
 {
     char *target = names_stdout(out) ? NULL : follow_links(out);
     bool leads =
-        target && !strcmp(last_name(target), last_name(path)) && are_in_one_folder(target, path);
+        target && !strcmp(last_name(path), last_name(target)) && are_in_one_folder(path, target);
     free(target);
     return leads;
 }

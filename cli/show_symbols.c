@@ -56,7 +56,7 @@ static cli_string make_name(char to[MADE_ROOM], const cli_profile *profile,
     memcpy(to, part.ptr, len);
     if (len)
         to[len++] = is_known ? '+' : '@';
-    if (len && is_known)
+    if (mapping && len && is_known)
         address += mapping->file_offset - mapping->memory_start;
     len += (size_t)snprintf(to + len, MADE_ROOM - len, "0x%" PRIx64, address);
     return (cli_string){to, len};

@@ -36,7 +36,8 @@ static pprofdelta_status peek_gzip(pd_mem *mem, pd_bytes in, ZSTD_outBuffer *to,
         size_t made = 0;
         *is_good = !pd_unpack_some(&unpacker, buffer.ptr, to->size, &made, NULL);
         to->pos = !*is_good ? 0 : made < to->size ? made : to->size;
-        memcpy(to->dst, buffer.ptr, to->pos);
+        if (to->pos && buffer.ptr)
+            memcpy(to->dst, buffer.ptr, to->pos);
     }
     pd_unpack_end(&unpacker);
     pd_buffer_release(mem, &buffer);

@@ -456,10 +456,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *
                                                     const uint8_t **out, size_t *out_len,
                                                     pprofdelta_error *err);
 
-/* How much of a mapping's file name, of `len` bytes, is the name of a file: all but " (deleted)" at its end. 0 where
- * it is empty, or made up for memory without a file, such as "[anon]" or "/memfd:jit (deleted)";
- * pprofdelta(1), "Identity", has all such names. A mapping with length 0 and without a build id is
- * known by its addresses. */
+/* How much of a mapping's file name, which has `len` bytes, is the name of a file: all but
+ * " (deleted)" at its end. 0 if it is empty, or made up for memory without a file, such as "[anon]" or
+ * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", has all such names. A mapping with length 0 and
+ * without a build id is known by its addresses. */
 PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 
 #ifdef __cplusplus

@@ -21,6 +21,8 @@ from samples import T0, T1  # noqa: E402
 
 ROW = 20  # of the graph, in pixels
 
+OBJECTS = "alloc_objects"  # the type that is shown first
+
 # Twelve of sixteen objects below left, four below right; by bytes it is the other way round.
 SAMPLES = [(("parse", "left", "main"), [8, 100, 1, 1]), (("left", "main"), [4, 100, 1, 1]),
            (("parse", "deep", "right", "main"), [3, 500, 0, 0]), (("right", "main"), [1, 100, 0, 0])]
@@ -85,10 +87,10 @@ class Page:
 
 
 def test_renders(t):
-    t.write("a.pb.gz", gz(profile(SAMPLES, time=T0)))
+    t.write("a.pb.gz", gz(profile(SAMPLES, time=T0, default=OBJECTS)))
     page = Page(t, "a.pb.gz")
     t.equal(page.browser.run("document.title"), "a.pb.gz \u2013 pprofdelta")
-    t.contains(page.browser.text("#facts"), "4 samples, 2023-11-14T22:13:20Z")
+    t.contains(page.browser.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z")
     ground = page.colour(0.5, 12)
     t.equal(ground, (255, 255, 255, 255))
     for share, row in ((0.5, 0), (0.5, 1), (0.3, 2), (0.9, 2), (0.3, 3), (0.78, 3), (0.78, 4)):
@@ -106,7 +108,7 @@ def test_renders(t):
 
 
 def test_zooms(t):
-    t.write("a", profile(SAMPLES))
+    t.write("a", profile(SAMPLES, default=OBJECTS))
     page = Page(t, "a")
     page.click(0.9, 2)
     t.contains(page.detail(), "right, total 4 (25.0%), self 1 (6.3%)")
@@ -128,7 +130,7 @@ def test_zooms(t):
 
 
 def test_finds(t):
-    t.write("a", profile(SAMPLES))
+    t.write("a", profile(SAMPLES, default=OBJECTS))
     page = Page(t, "a")
     before = page.colour(0.6, 2)
     page.keys("/")
@@ -154,7 +156,7 @@ def test_finds(t):
 
 
 def test_obeys_keys(t):
-    t.write("a", profile(SAMPLES))
+    t.write("a", profile(SAMPLES, default=OBJECTS))
     page = Page(t, "a")
     page.keys("ArrowDown", "ArrowDown")  # the graph has the keys from the start
     t.contains(page.detail(), "left, total 12")
@@ -199,7 +201,7 @@ def test_switches_types(t):
 
 
 def test_sorts_the_table(t):
-    t.write("a", profile(SAMPLES))
+    t.write("a", profile(SAMPLES, default=OBJECTS))
     page = Page(t, "a")
 
     def press(number):
@@ -219,7 +221,7 @@ def test_sorts_the_table(t):
 
 
 def test_light_and_dark(t):
-    t.write("a", profile(SAMPLES))
+    t.write("a", profile(SAMPLES, default=OBJECTS))
     page = Page(t, "a")
     ground = "getComputedStyle(document.body).backgroundColor"
     t.equal(page.browser.run(ground), "rgb(255, 255, 255)")
@@ -238,8 +240,8 @@ def test_light_and_dark(t):
 
 
 def test_paints_growth_and_shrinkage(t):
-    t.write("a", profile(SAMPLES, time=T0))
-    t.write("b", profile(LATER, time=T1))
+    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
+    t.write("b", profile(LATER, time=T1, default=OBJECTS))
     page = Page(t, "a", "b")
     t.contains(page.detail(), "all, 16 \u2192 35, change +19")
 
@@ -264,7 +266,8 @@ def test_paints_growth_and_shrinkage(t):
 
 
 def test_paints_negative_values(t):
-    t.write("a", profile([(("up", "main"), [5, 5, 0, 0]), (("down", "main"), [-5, -5, 0, 0])]))
+    t.write("a", profile([(("up", "main"), [5, 5, 0, 0]), (("down", "main"), [-5, -5, 0, 0])],
+                         default=OBJECTS))
     page = Page(t, "a")
     down, up = page.colour(0.25, 2), page.colour(0.75, 2)
     t.check(down[2] > down[0] + 20 and up[0] > up[2] + 20, f"{down} {up}")
@@ -300,7 +303,8 @@ def test_fifty_thousand_samples(t):
         return tuple(chance.choice(names) for _ in range(depth // 3)) + tuple(
             names[i * 7 % 300] for i in range(depth - depth // 3))
 
-    t.write("a", gz(profile([(stack(), [chance.randint(1, 9), 1, 0, 0]) for _ in range(50_000)])))
+    t.write("a", gz(profile([(stack(), [chance.randint(1, 9), 1, 0, 0]) for _ in range(50_000)],
+                             default=OBJECTS)))
     page = Page(t, "a")
     most = page.box[2] * (page.box[3] / ROW + 1)  # a frame of a pixel in every place
     drawn = []
