@@ -179,9 +179,9 @@ static int make_input(const cli_upload *upload)
     int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
-    const char *at = upload->bytes;
-    for (size_t left = upload->len; left;) {
-        ssize_t done = write(fd, at, left);
+    const char *bytes = upload->bytes;
+    for (size_t at = 0; at < upload->len;) { /* by pwrite: the offset stays at the beginning */
+        ssize_t done = pwrite(fd, bytes + at, upload->len - at, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0) {
@@ -190,10 +190,8 @@ static int make_input(const cli_upload *upload)
             errno = error;
             return -1;
         }
-        at += done;
-        left -= (size_t)done;
+        at += (size_t)done;
     }
-    lseek(fd, 0, SEEK_SET);
     return fd;
 }
 

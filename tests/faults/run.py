@@ -41,7 +41,7 @@ SCENARIOS = [
 ]
 
 # Calls that a signal may interrupt: to be made again.
-RESTARTED = ("read", "write", "flock", "waitpid")
+RESTARTED = ("read", "write", "pwrite", "flock", "waitpid")
 
 
 def look(n):

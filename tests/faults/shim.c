@@ -143,6 +143,40 @@ ssize_t read(int fd, void *data, size_t len)
     return result;
 }
 
+#define PWRITE(function, offset)                                                                   \
+    ssize_t function(int fd, const void *data, size_t len, offset at)                              \
+    {                                                                                              \
+        ssize_t result = -1;                                                                       \
+        FAULT("pwrite", -1,                                                                        \
+              result = REAL(function)(fd, data, turn_ && is_short && len ? 1 : len, at));          \
+        return result;                                                                             \
+    }
+
+PWRITE(pwrite, off_t)
+#ifdef __GLIBC__
+PWRITE(pwrite64, off64_t)
+#endif
+
+#define LSEEK(function, offset)                                                                    \
+    offset function(int fd, offset at, int whence)                                                 \
+    {                                                                                              \
+        offset result = -1;                                                                        \
+        FAULT("lseek", -1, result = REAL(function)(fd, at, whence));                               \
+        return result;                                                                             \
+    }
+
+LSEEK(lseek, off_t)
+#ifdef __GLIBC__
+LSEEK(lseek64, off64_t)
+#endif
+
+int fdatasync(int fd)
+{
+    int result = -1;
+    FAULT("fdatasync", -1, result = REAL(fdatasync)(fd));
+    return result;
+}
+
 int fsync(int fd)
 {
     int result = -1;
