@@ -2,7 +2,7 @@
  *
  *   stdout, a pipe,   written directly
  *   a device
- *   a regular file    OUT's directory: .pprofdelta-XXXXXX --written, closed--> rename --> OUT
+ *   a regular file    OUT's directory: .pprofdelta-HASH-XXXXXX --written, closed--> rename --> OUT
  *   or nothing yet    (a symbolic link is followed first, so that the link stays and leads to it)
  *
  * Nothing is opened before the first byte: until then the run may still fail, and a failure leaves

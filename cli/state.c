@@ -119,7 +119,6 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
         close(state->lock);
         state->lock = -1;
     }
-    cli_temporary_sweep(path);
     return keep_facts(state);
 }
 

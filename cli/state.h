@@ -2,7 +2,7 @@
  *
  *     open      lock FILE (or, while there is none, the directory it will be in)
  *     load      FILE -> context
- *     prepare   context -> .pprofdelta-XXXXXX beside FILE, whole and synced: a full disk shows here
+ *     prepare   context -> a temporary file beside FILE, whole and synced: a full disk shows here
  *     move      rename it to FILE, sync the directory: the one step that counts
  *
  * Between prepare and move the delta goes out. Whatever ends the run, and wherever, FILE is the old

@@ -4,6 +4,7 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <inttypes.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -12,11 +13,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-#define PREFIX  ".pprofdelta-"
-#define PATTERN PREFIX "XXXXXX"
+#define PREFIX ".pprofdelta-"
+#define RANDOM "XXXXXX"
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof *ending, MOST = 2, TRIES = 16 };
+
+/* ".pprofdelta-HASH-XXXXXX" */
+enum { KIND_LEN = sizeof PREFIX - 1 + 8 + 1, NAME_LEN = KIND_LEN + sizeof RANDOM - 1 };
 
 /* What the handler removes; written only while the signals are blocked. The lock is a descriptor of
  * its own on the file, so that it lasts until the file is renamed. */
@@ -67,14 +71,25 @@ static size_t folder_len(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* "dir/target" -> "dir/.pprofdelta-XXXXXX": short whatever the target is called. */
-static char *name_beside(const char *target, const char *last)
+/* What the names of all temporary files for target begin with: ".pprofdelta-HASH-". The hash
+ * (FNV-1a of target's last name) keeps them short, whatever the target is called. */
+static void name_kind(const char *target, char kind[KIND_LEN + 1])
 {
-    size_t dir = folder_len(target), len = strlen(last);
-    char *name = malloc(dir + len + 1);
+    uint32_t hash = UINT32_C(0x811c9dc5);
+    for (const char *at = target + folder_len(target); *at; at++)
+        hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
+    snprintf(kind, KIND_LEN + 1, PREFIX "%08" PRIx32 "-", hash);
+}
+
+/* "dir/target" -> "dir/.pprofdelta-HASH-XXXXXX" */
+static char *name_beside(const char *target)
+{
+    size_t dir = folder_len(target);
+    char *name = malloc(dir + NAME_LEN + 1);
     if (name) {
         memcpy(name, target, dir);
-        memcpy(name + dir, last, len + 1);
+        name_kind(target, name + dir);
+        memcpy(name + dir + KIND_LEN, RANDOM, sizeof RANDOM);
     }
     return name;
 }
@@ -128,15 +143,45 @@ static int make(char *name)
         if (lock >= 0)
             close(lock);
         close(fd);
-        strcpy(name + strlen(name) - 6, "XXXXXX");
+        strcpy(name + strlen(name) - strlen(RANDOM), RANDOM);
     }
     errno = EAGAIN;
     return -1;
 }
 
+/* Removes a regular file of ours that no living process holds. While we hold it, so that its maker,
+ * if it is just being made, can tell. */
+static void remove_if_dead(int folder, const char *name)
+{
+    struct stat st;
+    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (fd < 0)
+        return;
+    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
+        !flock(fd, LOCK_EX | LOCK_NB))
+        unlinkat(folder, name, 0);
+    close(fd);
+}
+
+/* Removes what runs that were killed left for target. */
+static void sweep(const char *target)
+{
+    char kind[KIND_LEN + 1], *folder = cli_temporary_folder(target);
+    DIR *dir = folder ? opendir(folder) : NULL;
+    struct dirent *entry;
+    name_kind(target, kind);
+    while (dir && (entry = readdir(dir)))
+        if (strlen(entry->d_name) == NAME_LEN && !memcmp(entry->d_name, kind, KIND_LEN))
+            remove_if_dead(dirfd(dir), entry->d_name);
+    if (dir)
+        closedir(dir);
+    free(folder);
+}
+
 char *cli_temporary_create(const char *target, bool is_private, int *fd)
 {
-    char *name = name_beside(target, PATTERN);
+    sweep(target);
+    char *name = name_beside(target);
     if (!name) {
         errno = ENOMEM;
         return NULL;
@@ -195,39 +240,6 @@ void cli_temporary_remove(char *name)
     block(&before);
     unlink(name);
     forget(name, &before);
-}
-
-/* Removes a regular file of ours that nobody alive holds. */
-static void remove_if_dead(const char *path)
-{
-    struct stat st;
-    int fd = open(path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
-    if (fd < 0)
-        return;
-    bool dead = !fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-                !flock(fd, LOCK_EX | LOCK_NB);
-    if (dead)
-        unlink(path); /* while we hold it, so that its maker, if it is just being made, can tell */
-    close(fd);
-}
-
-void cli_temporary_sweep(const char *target)
-{
-    char *folder = cli_temporary_folder(target);
-    DIR *dir = folder ? opendir(folder) : NULL;
-    struct dirent *entry;
-    while (dir && (entry = readdir(dir))) {
-        if (strlen(entry->d_name) != sizeof PATTERN - 1 ||
-            strncmp(entry->d_name, PREFIX, sizeof PREFIX - 1) != 0)
-            continue;
-        char *path = name_beside(target, entry->d_name);
-        if (path)
-            remove_if_dead(path);
-        free(path);
-    }
-    if (dir)
-        closedir(dir);
-    free(folder);
 }
 
 char *cli_temporary_folder(const char *path)

@@ -1,9 +1,14 @@
 /* Temporary files beside the ones that they will replace, which no way out of the process forgets.
  *
+ *     dir/target  ->  dir/.pprofdelta-HASH-XXXXXX      HASH: of the name "target", 8 digits
+ *
  * SIGINT, SIGTERM and SIGHUP remove them and then do what they always do. Creating a file and
- * remembering its name is one step to them, and so is renaming it and forgetting the name. What
- * nobody can catch (SIGKILL, a reset) leaves a file behind; as each is locked while its process
- * lives, the next run that looks (cli_temporary_sweep) knows the dead ones. There are at most two
+ * remembering its name is one step to them, and so is renaming it and forgetting the name.
+ *
+ * SIGKILL and a power cut leave a file behind. cli_temporary_create removes the ones that earlier
+ * runs left for the same target. Each file is locked (flock) as long as its process lives: a file
+ * that can be locked is a dead one. A file of another user, of another target, or of another kind
+ * is left alone, and where the file system has no locks nothing is removed. There are at most two
  * at a time: an output and a state. */
 #ifndef CLI_TEMPORARY_H
 #define CLI_TEMPORARY_H
@@ -12,16 +17,15 @@
 
 /* Creates a file beside `target`: with target's mode and owner if it exists, or, if it is to be
  * private, for this user alone. Returns its name, which temporary_replace or temporary_remove
- * frees, and its descriptor in *fd; or NULL with errno set. */
+ * frees, and its descriptor in *fd; or NULL with errno set. The descriptor holds the file's lock,
+ * also when the file has replaced the target, until it is closed. First removes what runs that
+ * were killed left for this target. */
 char *cli_temporary_create(const char *target, bool is_private, int *fd);
 
 /* Renames it to target. Returns 0, or -1 with errno set and the file removed. */
 int cli_temporary_replace(char *name, const char *target);
 
 void cli_temporary_remove(char *name);
-
-/* Removes what runs that were killed left beside target: files of ours that nobody holds. */
-void cli_temporary_sweep(const char *target);
 
 /* The directory that path lies in, for the caller to free; NULL when there is no memory. */
 char *cli_temporary_folder(const char *path);

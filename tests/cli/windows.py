@@ -476,17 +476,66 @@ def test_what_a_killed_run_left_is_cleaned(t):
     a.communicate(timeout=60)
     t.equal(t.load("s"), before)
     t.equal(len(t.litter()), 1, "the next state of the run that was killed")
-    t.write(".pprofdelta-notours!", b"")
-    t.write(".pprofdelta-too-long", b"")
-    os.mkdir(t.path(".pprofdelta-folder"))
-    os.mkfifo(t.path(".pprofdelta-apipe1"))
-    with open(t.path(".pprofdelta-living"), "wb") as living:
+    t.equal([name[:-6] for name in t.litter()], [kind_of("s")])
+    stays = others_files(t, "s")
+    with open(t.path(kind_of("s") + "living"), "wb") as living:
         fcntl.flock(living, fcntl.LOCK_EX)
         delta = t.succeeds("--state", "s", three).out
-        t.equal(sorted(t.litter()), [".pprofdelta-apipe1", ".pprofdelta-folder", ".pprofdelta-living",
-                                     ".pprofdelta-notours!", ".pprofdelta-too-long"])
+        t.equal(sorted(t.litter()), sorted(stays + [kind_of("s") + "living"]))
     t.equal(window_of(t, delta)["seq"], "2")
     t.equal(read(delta).values()["work;main"][:2], [8, 900])
+
+
+def kind_of(target):
+    """What the names of the temporary files for this target begin with: the FNV-1a hash is in it."""
+    value = 0x811C9DC5
+    for byte in target.encode():
+        value = (value ^ byte) * 0x01000193 & 0xFFFFFFFF
+    return f".pprofdelta-{value:08x}-"
+
+
+def others_files(t, target):
+    """Files that a run with this target has to leave alone."""
+    kind = kind_of(target)
+    names = [".pprofdelta-notours!", kind + "toolong", kind_of("other") + "abcdef"]
+    for name in names:
+        t.write(name, b"")
+    t.write("precious", b"precious")
+    os.mkdir(t.path(kind + "folder"))
+    os.mkfifo(t.path(kind + "apipe1"))
+    os.symlink("precious", t.path(kind + "alink1"))
+    names += [kind + "folder", kind + "apipe1", kind + "alink1"]
+    if os.geteuid() == 0:
+        t.write(kind + "theirs", b"")
+        os.chown(t.path(kind + "theirs"), 12345, 23456)
+        names.append(kind + "theirs")
+    return names
+
+
+def test_what_a_killed_run_left_beside_an_output_is_cleaned(t):
+    """Each way to replace OUT: two files, a state, a sum, a flame graph."""
+    one, two_, three = begun(t)
+    os.mkdir(t.path("folder"))
+    for n, args in enumerate(((one, two_, "-o", "folder/out"),
+                              ("--state", "s", two_, "-o", "folder/out"),
+                              ("--state", "s", three, "-o", "link"),
+                              ("sum", "out.1", "-o", "folder/out"),
+                              ("show", one, "--flame", "folder/page.html"))):
+        name = "page.html" if "--flame" in args else "out"
+        if "link" in args:
+            os.symlink("folder/out", t.path("link"))
+        t.write("folder/" + kind_of(name) + "killed", b"a part of a prof")
+        t.write("folder/" + kind_of("else") + "killed", b"a part of a prof")
+        t.succeeds(*args)
+        t.equal(t.litter(), [kind_of("else") + "killed"], f"case {n}")
+    for name in others_files(t, "out"):
+        t.check(os.path.lexists(t.path(name)), name)
+    before = sorted(t.litter())
+    with open(t.path(kind_of("out") + "living"), "wb") as living:
+        fcntl.flock(living, fcntl.LOCK_EX)
+        t.succeeds(one, two_, "-o", "out")
+        t.equal(sorted(t.litter()), sorted(before + [kind_of("out") + "living"]))
+    t.equal(t.load("precious"), b"precious")
 
 
 def test_two_types_only(t):
