@@ -37,7 +37,8 @@ static int new_context(run *r)
 {
     pprofdelta_error err;
     const pprofdelta_allocator *memory = cli_memory_within(limit_of(r));
-    r->options.library.flags |= PPROFDELTA_NO_SAVE; /* the two files are all there is */
+    /* The two files are all there is. */
+    r->options.library.flags |= PPROFDELTA_NO_SAVE | PPROFDELTA_NO_SEQUENCE;
     if (pprofdelta_new(&r->options.library, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)

@@ -171,7 +171,8 @@ bool cli_output_leads_to(const char *out, const char *path)
 static int open_output(cli_output *out)
 {
     if (out->kind == CLI_OUTPUT_REPLACE) {
-        out->temporary = cli_temporary_create(out->target, false, &out->fd);
+        out->temporary = cli_temporary_create(out->target, out->state ? out->state : out->target,
+                                              false, &out->fd);
         if (!out->temporary)
             out->failure = cli_system_error(out->name, "make a temporary file beside it", errno);
     } else {

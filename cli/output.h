@@ -24,14 +24,15 @@ typedef enum cli_output_kind {
 
 typedef struct cli_output {
     cli_output_kind kind;
-    const char *name; /* for messages: OUT as it was given, or "(stdout)" */
-    char *target;     /* REPLACE: OUT with its symbolic links followed */
-    char *temporary;  /* REPLACE: the file beside it, once that exists */
-    int fd;           /* -1 before the first byte */
-    bool is_synced;   /* set after prepare: finish returns when the bytes are safe on their disk */
-    bool is_page;     /* a page is for a reader, who may have had enough of it */
-    bool is_unread;   /* ... and has: stdout is a pipe that was closed */
-    int failure;      /* the exit code of a failure that was told, else 0 */
+    const char *name;  /* for messages: OUT as it was given, or "(stdout)" */
+    char *target;      /* REPLACE: OUT with its symbolic links followed */
+    char *temporary;   /* REPLACE: the file beside it, once that exists */
+    int fd;            /* -1 before the first byte */
+    const char *state; /* set after prepare, as is_synced: the state of the run, if it has one */
+    bool is_synced;    /* finish returns when the bytes are safe on their disk */
+    bool is_page;      /* a page is for a reader, who may have had enough of it */
+    bool is_unread;    /* ... and has: stdout is a pipe that was closed */
+    int failure;       /* the exit code of a failure that was told, else 0 */
 } cli_output;
 
 /* Looks where OUT leads (NULL or "-": stdout) and refuses what cannot be an output, and a file that

@@ -173,8 +173,10 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
                 report->other_build ? ", the main binary with another build id" : "");
     if (report->unknown_fields)
         fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
-    fprintf(out, "output    %" PRIu64 " bytes, number %" PRIu64 "\n", report->output_len,
-            report->sequence);
+    fprintf(out, "output    %" PRIu64 " bytes", report->output_len);
+    if (report->sequence)
+        fprintf(out, ", sequence %" PRIu64 ", attempt %" PRIu64, report->sequence, report->attempt);
+    putc('\n', out);
     if (unread)
         fprintf(out, "unread    %" PRIu64 " of these bytes, by the uploader\n", unread);
     putc('\n', out);
@@ -275,9 +277,9 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
     fprintf(out, "\"same\": %s, \"may_be_window\": %s, ", report->is_same ? "true" : "false",
             report->may_be_window ? "true" : "false");
     fprintf(out,
-            "\"sequence\": %" PRIu64 ", \"unknown_fields\": %" PRIu64 ", \"output_bytes\": %" PRIu64
-            ", \"unread_bytes\": %" PRIu64 ", ",
-            report->sequence, report->unknown_fields, report->output_len, unread);
+            "\"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
+            ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
+            report->sequence, report->attempt, report->unknown_fields, report->output_len, unread);
     json_types(out, report);
     fputs("}\n", out);
 }

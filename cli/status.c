@@ -39,16 +39,26 @@ static void put_window(const pprofdelta_memory *m)
     putchar('\n');
 }
 
+/* Attempts at the next window, of which none is known to have arrived. */
+static void put_attempts(const pprofdelta_memory *m)
+{
+    if (m->attempts)
+        printf("attempts  %" PRIu64 " at sequence %" PRIu64 ", none of them acknowledged\n",
+               m->attempts, m->sequence + 1);
+}
+
 static void print_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
     if (!m->has_base) {
         printf(", nothing remembered yet\nbytes     %llu\n", state->len);
+        put_attempts(m);
         return;
     }
     printf("\nsequence  %" PRIu64 "\n", m->sequence);
     put_window(m);
+    put_attempts(m);
     fputs("build id  ", stdout);
     cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
@@ -93,9 +103,9 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
         duration = INT64_MAX;
     fputs("{\"state\": ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
-    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"samples\": %" PRIu64
-           ", \"unseen\": %" PRIu64 ", \"build_id\": ",
-           state->len, m->sequence, m->samples, m->unseen);
+    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
+           state->len, m->sequence, m->attempts, m->samples, m->unseen);
     if (*m->build_id)
         cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
     else
@@ -121,7 +131,7 @@ static int read_state(const cli_options *options, cli_state *state, pprofdelta *
 
 int cli_status_print(const cli_options *options)
 {
-    cli_state state = {.lock = -1};
+    cli_state state = {.lock = -1, .founded_lock = -1};
     pprofdelta *context = NULL;
     int code = read_state(options, &state, &context);
     if (!code) {

@@ -16,10 +16,10 @@ static const char help[] =
     "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
     "BASE is a cumulative profile, or the first delta of a state or of a restarted\n"
     "program; the DELTAs follow it in order, and none is missing. Counters are added\n"
-    "up, gauges are the last one's. Of deltas with one sequence number the last\n"
-    "counts. Any later delta may be BASE: then the sum is that longer window's.\n"
-    "Of a live heap's profiles (see record) in-use values are added up too; where\n"
-    "some are missing, the next full one puts it right.\n"
+    "up, gauges are the last one's. Of deltas with one sequence number the one with\n"
+    "the highest attempt counts. Any later delta may be BASE: then the sum is that\n"
+    "longer window's. Of a live heap's profiles (see record) in-use values are added\n"
+    "up too; where some are missing, the next full one puts it right.\n"
     "\n"
     "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
     "  -c, --counter TYPE[/UNIT]  this sample type was subtracted, too\n"
@@ -147,7 +147,8 @@ static void note(run *r, const char *name, pprofdelta_joint joint)
         cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);
         break;
     case PPROFDELTA_JOINT_STALE:
-        cli_note("%s: is the same window as %s and ends earlier; it does not count", name, r->last);
+        cli_note("%s: is an earlier attempt at the same window as %s; it does not count", name,
+                 r->last);
         break;
     case PPROFDELTA_JOINT_UNTIMED:
         cli_note("%s: neither it nor %s has a time, so nothing tells whether a window is missing",

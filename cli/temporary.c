@@ -71,24 +71,24 @@ static size_t folder_len(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* What the names of all temporary files for target begin with: ".pprofdelta-HASH-". The hash
- * (FNV-1a of target's last name) keeps them short, whatever the target is called. */
-static void name_kind(const char *target, char kind[KIND_LEN + 1])
+/* What the names of all temporary files of an owner begin with: ".pprofdelta-HASH-". The hash
+ * (FNV-1a of the owner's last name) keeps them short, whatever the owner is called. */
+static void name_kind(const char *owner, char kind[KIND_LEN + 1])
 {
     uint32_t hash = UINT32_C(0x811c9dc5);
-    for (const char *at = target + folder_len(target); *at; at++)
+    for (const char *at = owner + folder_len(owner); *at; at++)
         hash = (hash ^ (unsigned char)*at) * UINT32_C(0x01000193);
     snprintf(kind, KIND_LEN + 1, PREFIX "%08" PRIx32 "-", hash);
 }
 
 /* "dir/target" -> "dir/.pprofdelta-HASH-XXXXXX" */
-static char *name_beside(const char *target)
+static char *name_beside(const char *target, const char *kind)
 {
     size_t dir = folder_len(target);
     char *name = malloc(dir + NAME_LEN + 1);
     if (name) {
         memcpy(name, target, dir);
-        name_kind(target, name + dir);
+        memcpy(name + dir, kind, KIND_LEN);
         memcpy(name + dir + KIND_LEN, RANDOM, sizeof RANDOM);
     }
     return name;
@@ -163,13 +163,12 @@ static void remove_if_dead(int folder, const char *name)
     close(fd);
 }
 
-/* Removes what runs that were killed left for target. */
-static void sweep(const char *target)
+/* Removes the files of this kind that runs that were killed left beside target. */
+static void sweep(const char *target, const char *kind)
 {
-    char kind[KIND_LEN + 1], *folder = cli_temporary_folder(target);
+    char *folder = cli_temporary_folder(target);
     DIR *dir = folder ? opendir(folder) : NULL;
     struct dirent *entry;
-    name_kind(target, kind);
     while (dir && (entry = readdir(dir)))
         if (strlen(entry->d_name) == NAME_LEN && !memcmp(entry->d_name, kind, KIND_LEN))
             remove_if_dead(dirfd(dir), entry->d_name);
@@ -178,10 +177,12 @@ static void sweep(const char *target)
     free(folder);
 }
 
-char *cli_temporary_create(const char *target, bool is_private, int *fd)
+char *cli_temporary_create(const char *target, const char *owner, bool is_private, int *fd)
 {
-    sweep(target);
-    char *name = name_beside(target);
+    char kind[KIND_LEN + 1];
+    name_kind(owner, kind);
+    sweep(target, kind);
+    char *name = name_beside(target, kind);
     if (!name) {
         errno = ENOMEM;
         return NULL;

@@ -64,6 +64,7 @@ static _Noreturn void become(const cli_upload *upload, const cradle *c)
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
     set_number("PPROFDELTA_SEQUENCE", upload->sequence, false);
+    set_number("PPROFDELTA_ATTEMPT", upload->attempt, false);
     set_nanos("PPROFDELTA_FROM", upload->from_nanos);
     set_nanos("PPROFDELTA_TO", upload->to_nanos);
     sigprocmask(SIG_SETMASK, &c->mask, NULL);

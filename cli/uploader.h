@@ -16,8 +16,8 @@ typedef struct cli_upload {
     const void *bytes;
     size_t len;
     int64_t timeout_nanos; /* 0: none */
-    /* For its environment: PPROFDELTA_SEQUENCE, _FROM and _TO. */
-    uint64_t sequence;
+    /* For its environment: PPROFDELTA_SEQUENCE, _ATTEMPT, _FROM and _TO. */
+    uint64_t sequence, attempt;
     int64_t from_nanos, to_nanos;
 } cli_upload;
 

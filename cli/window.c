@@ -1,13 +1,13 @@
 /* pprofdelta --state FILE [CUR]: one window, and its delta on its way before FILE moves.
  *
  *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
- *              -> the delta goes out -> FILE moves
+ *              -> the attempt, in FILE -> the delta goes out -> FILE moves
  *
  * Everything that can fail for want of room or rights is done before the delta goes out; what is
- * left after it is one rename. A run that ends in between has sent a window that FILE does not know
- * of: the next one begins at the same place with the same sequence number, covers that time and
- * more, and takes the first one's place at the receiver. So nothing is lost, and nothing counts
- * twice for who keeps the last of equal sequence. */
+ * left after it is one rename. A run that ends in between has sent a window of which FILE only knows
+ * that there was an attempt: the next one begins at the same place with the same sequence number and
+ * a higher attempt, and takes the first one's place at the receiver. So nothing is lost, and nothing
+ * counts twice where a receiver keeps, of equal sequence, the delta with the highest attempt. */
 #include "window.h"
 
 #include "ahead.h"
@@ -119,9 +119,19 @@ static int compute(run *r)
         return code;
     if (status)
         return cli_window_error(r->options->state, r->cur.name, &err);
-    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
     cli_pack_start(&r->pack, r->ahead.is_running);
     return CLI_DONE;
+}
+
+/* Readies what FILE is to become, and records in FILE that the delta goes out. */
+static int note_attempt(run *r)
+{
+    int code = cli_state_found(&r->state, r->context);
+    if (code)
+        return code;
+    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
+    code = cli_state_prepare(&r->state, r->context);
+    return code ? code : cli_state_attempt(&r->state);
 }
 
 /* The rest of the work goes on beside the next state's way to the disk. */
@@ -149,6 +159,7 @@ static int deliver(run *r)
                              .len = r->delta.len,
                              .timeout_nanos = r->options->timeout_nanos,
                              .sequence = r->report.sequence,
+                             .attempt = r->report.attempt,
                              .from_nanos = r->report.from_nanos,
                              .to_nanos = r->report.to_nanos};
         return cli_upload_run(&upload, &r->unread);
@@ -171,13 +182,13 @@ static int perform(run *r)
         return cli_usage("-o and --state name the same file, which cannot be both");
     if (!o->uploader && (code = cli_output_prepare(&r->output, o->output)))
         return code;
+    r->output.state = o->state;
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
     if ((code = new_context(r)) || (code = read_cur(r)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
         (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
-        (code = cli_state_prepare(&r->state, r->context)) || (code = deliver(r)) ||
-        (code = cli_state_move(&r->state)))
+        (code = note_attempt(r)) || (code = deliver(r)) || (code = cli_state_move(&r->state)))
         return code;
     cli_report_notes(o, &r->report, o->state, r->cur.name);
     cli_report_unread(o, &r->report, r->unread);
@@ -186,7 +197,7 @@ static int perform(run *r)
 
 int cli_window_run(const cli_options *options)
 {
-    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1}};
+    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1, .founded_lock = -1}};
     int code = perform(&r);
     cli_progress_end();
     cli_output_close(&r.output);

@@ -1,13 +1,15 @@
 /* A ledger outside of the process: what a context remembers, as bytes that can be checked.
  *
  *     head      magic, format, its own length                        16 bytes
- *               sequence, window, counts, types, build id           112 bytes and the names
+ *               sequence, window, counts, types, build id,          120 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
  *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
  *     keys      [ key 16 ] ...                                       as the ledger has them
  *     counters  [ 0 to 8 ] ...                                       of each counter, one by one
  *     unseen    [ entry 4 | age 4 ] ...                              of those the last one lacked
  *     check     XXH3-128 of everything before                        16 bytes
+ *     attempts  [ 0 ] ...                                            1 byte for each attempt at the
+ *                                                                    next window since it was written
  *
  * All numbers are little endian. A counter's values take as many bytes as its largest one needs,
  * which are seldom more than five: so there is room for four counters and more in 40 bytes a
@@ -16,7 +18,11 @@
  * head's sum is known to be right, and nothing counts before the whole is; what the head promises
  * is allocated only as fast as the bytes for it really come. The three things that stand in front
  * of every head, and its sum, stay in every later format, so that an older reader can tell a newer
- * state from a damaged one. Every door keeps its ledger this way. */
+ * state from a damaged one. Every door keeps its ledger this way.
+ *
+ * An attempt has to be on the disk before its delta is sent, and a state is large. So an attempt is
+ * recorded by appending one zero byte to the file: that is there or not, never half, and the state
+ * before it is not touched. */
 #ifndef PD_DELTA_STATE_H
 #define PD_DELTA_STATE_H
 
@@ -43,7 +49,8 @@ typedef struct pd_state {
     pd_schema *schema;
     pd_remembered *last;
     uint64_t sequence; /* of the last committed window */
-    bool has_base;     /* false: nothing is remembered yet, and the rest is of no interest */
+    uint64_t attempts; /* at the next one */
+    bool has_base;     /* false: nothing is remembered yet, but for the attempts */
 } pd_state;
 
 /* Writes it to the sink, in pieces: the committed entries, in order. */

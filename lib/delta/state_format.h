@@ -6,6 +6,9 @@
 
 #include <string.h>
 
+/* More attempts are not to be had: one a second for 136 years. */
+#define PD_STATE_MOST_ATTEMPTS UINT32_MAX
+
 #define PD_STATE_MAGIC "\x89PDS\r\n\x1a\n" /* no text, and no text tool leaves it as it is */
 
 enum {
@@ -13,7 +16,7 @@ enum {
     PD_STATE_FORMAT = 3,
     PD_STATE_OLDEST = 1,         /* what no version can read any more */
     PD_STATE_INTRO = 16,         /* magic, format, length of the head */
-    PD_STATE_FIXED = 112,        /* the intro, and the numbers behind it */
+    PD_STATE_FIXED = 120,        /* the intro, and the numbers behind it */
     PD_STATE_HEAD_SUM = 8,       /* at the end of the head */
     PD_STATE_HEAD_MAX = 1 << 20, /* no head is longer: 64 names have room */
     PD_STATE_MAPPING = 56,
@@ -41,7 +44,8 @@ enum {
     PD_STATE_AT_DURATION = 80, /* 8: of the last profile */
     PD_STATE_AT_LIVE_ID = 88,  /* 8: of the stamp of a live heap, where the last profile has one */
     PD_STATE_AT_LIVE_TO = 96,  /* 8: the end of that stamp */
-    PD_STATE_AT_MAPPED = 104   /* 8: how many mappings */
+    PD_STATE_AT_MAPPED = 104,  /* 8: how many mappings */
+    PD_STATE_AT_ATTEMPTS = 112 /* 8: at the next window; the only number of an empty state */
     /* then, for each type, the lengths of its name and its unit, 4 each; for each counter, how many
      * bytes its values take, 1 each; the bytes of the build id and all names, in this order; zeros
      * up to a multiple of 8; the head's sum */

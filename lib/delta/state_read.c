@@ -119,7 +119,7 @@ static bool take_head(inlet *in)
 
 /* The numbers of a head. */
 typedef struct promise {
-    uint64_t entries, unseen, mapped;
+    uint64_t entries, unseen, mapped, attempts;
     uint32_t has_base, restart, types, counters, build_id_len;
     size_t widths_off; /* of the first counter's width */
     size_t names_off;  /* of the first byte of the build id */
@@ -129,9 +129,11 @@ static bool check_promise(inlet *in, const promise *p)
 {
     if (p->has_base > 1)
         return refuse(in, "head", PD_STATE_AT_HAS_BASE, "the state has a flag nobody set");
+    if (p->attempts > PD_STATE_MOST_ATTEMPTS)
+        return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "nothing is tried that often");
     if (!p->has_base) {
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
-            if (in->head.ptr[i])
+            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_ATTEMPTS + 8))
                 return refuse(in, "head", i, "the state says that it is empty, and is not");
         return in->head.len == PD_STATE_FIXED ||
                refuse(in, "head", PD_STATE_AT_HEAD, "an empty state has no longer head");
@@ -155,6 +157,7 @@ static bool read_promise(inlet *in, promise *p)
     *p = (promise){.entries = pd_get64(head + PD_STATE_AT_ENTRIES),
                    .unseen = pd_get64(head + PD_STATE_AT_UNSEEN),
                    .mapped = pd_get64(head + PD_STATE_AT_MAPPED),
+                   .attempts = pd_get64(head + PD_STATE_AT_ATTEMPTS),
                    .has_base = pd_get32(head + PD_STATE_AT_HAS_BASE),
                    .restart = pd_get32(head + PD_STATE_AT_RESTART),
                    .types = pd_get32(head + PD_STATE_AT_TYPES),
@@ -383,15 +386,28 @@ static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
 
 static bool take_check(inlet *in)
 {
-    uint8_t found[PD_STATE_CHECK], more;
+    uint8_t found[PD_STATE_CHECK];
     XXH128_hash_t sum = XXH3_128bits_digest(&in->sum);
     uint64_t off = in->off;
     if (!take(in, found, sizeof found))
         return false;
     if (pd_get64(found) != sum.low64 || pd_get64(found + 8) != sum.high64)
         return refuse(in, NULL, off, "the state is damaged: its sum is wrong");
-    if (take_some(in, &more, 1))
-        return refuse(in, NULL, in->off - 1, "something follows the end of the state");
+    return true;
+}
+
+/* Attempts that were appended: one zero byte each, up to the end of the source. */
+static bool take_attempts(inlet *in, pd_state *state)
+{
+    for (size_t got; (got = take_some(in, in->chunk, PD_STATE_CHUNK));) {
+        for (size_t i = 0; i < got; i++)
+            if (in->chunk[i])
+                return refuse(in, NULL, in->off - got + i,
+                              "something follows the end of the state");
+        state->attempts += got;
+        if (state->attempts > PD_STATE_MOST_ATTEMPTS)
+            return refuse(in, NULL, in->off, "too much follows the end of the state");
+    }
     return !in->status;
 }
 
@@ -401,12 +417,13 @@ static bool read_parts(inlet *in, pd_state *state)
     if (!take_head(in) || !read_promise(in, &p))
         return false;
     state->has_base = p.has_base;
+    state->attempts = p.attempts;
     pd_ledger_clear(state->ledger, p.counters);
     if (!p.has_base)
-        return take_check(in);
+        return take_check(in) && take_attempts(in, state);
     return check_names(in, &p) && set_names(in, &p, state) && set_window(in, &p, state) &&
            take_mappings(in, &p, &state->last->mapped) && take_entries(in, &p, state->ledger) &&
-           take_unseen(in, &p, state->ledger) && take_check(in);
+           take_unseen(in, &p, state->ledger) && take_check(in) && take_attempts(in, state);
 }
 
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,

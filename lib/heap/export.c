@@ -5,7 +5,10 @@
  *                            given back, again      4 was lost
  *
  * A sequence number is used up when its batch arrived or was lost. An epoch is opened by its first
- * attempt at a full batch, and the next attempts, if any, are of the same epoch. */
+ * attempt at a full batch, and the next attempts, if any, are of the same epoch.
+ *
+ * Each batch ends later than every batch and attempt before it, whatever the clock says. So the time
+ * at which a batch begins says which attempt at the one before it was acknowledged. */
 #include "heap/heap.h"
 
 #include <errno.h>
@@ -36,12 +39,21 @@ void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
     heap->export = (pd_heap_export){.id = id ? id : random_id(heap),
                                     .started_nanos = started_nanos,
                                     .sent_nanos = started_nanos,
+                                    .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
+                                                                             : started_nanos,
                                     .is_full_due = true};
 }
 
 void pprofdelta_heap_resync(pprofdelta_heap *heap)
 {
     __atomic_store_n(&heap->export.is_resync_wanted, 1, __ATOMIC_RELAXED);
+}
+
+/* When a batch ends that is begun now. */
+static int64_t end_of(const pd_heap_export *e, int64_t now)
+{
+    bool is_later = now > e->ended_nanos || e->ended_nanos == INT64_MAX;
+    return is_later ? now : e->ended_nanos + 1;
 }
 
 /* What the next batch is, and its number. */
@@ -61,7 +73,7 @@ static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
         .epoch = e->epoch,
         .sequence = e->sequence + 1,
         .from_nanos = e->is_full_due ? e->started_nanos : e->sent_nanos,
-        .to_nanos = now,
+        .to_nanos = end_of(e, now),
         .attempts = e->attempts,
     };
 }
@@ -80,6 +92,7 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
                        "a batch is under way: acknowledge it or give it back first");
     }
     e->batch = describe(e, now);
+    e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     e->has_batch = true;
     e->sites_made = heap->sites.pool.made;

@@ -49,6 +49,7 @@ typedef struct pd_deferral {
 typedef struct pd_heap_export {
     uint64_t id, epoch, sequence; /* of the last batch that arrived, or was lost */
     int64_t started_nanos, sent_nanos;
+    int64_t ended_nanos;         /* of the last batch that was begun */
     pprofdelta_heap_batch batch; /* under way, if has_batch */
     uint32_t sites_made;         /* all sites of the batch have numbers up to this */
     uint32_t attempts;           /* in a row that were given back */

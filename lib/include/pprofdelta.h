@@ -68,7 +68,7 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
     PPROFDELTA_E_SINK,     /* the sink refused the output */
     PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
-    PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of a newer version */
+    PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of another version */
     PPROFDELTA_E_SOURCE,   /* the source failed */
     PPROFDELTA_E_AHEAD,    /* not read ahead: the ordinary way goes on, or tells what is wrong */
     /* The input is not cumulative: its times say that it is a window, or its types that it is a cpu
@@ -155,8 +155,10 @@ enum {
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
-    PPROFDELTA_NO_SAVE = 1u << 4 /* pprofdelta_save is refused: what is remembered may be kept in a
-                                    form that is quicker made, and of use here only */
+    PPROFDELTA_NO_SAVE = 1u << 4, /* pprofdelta_save is refused: what is remembered may be kept in a
+                                     form that is quicker made, and of use here only */
+    PPROFDELTA_NO_SEQUENCE = 1u << 5 /* windows have no sequence and no attempt: for deltas of two
+                                        profiles that belong to no series of windows */
 };
 
 #define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
@@ -243,10 +245,13 @@ typedef struct pprofdelta_report {
     uint64_t unknown_fields; /* fields of cur that profile.proto does not have: skipped */
     int had_base;            /* 0: the context was empty, see options.first */
     pprofdelta_restart restart;
-    int64_t from_nanos;                  /* prev's time; 0 where unknown or from the beginning */
-    int64_t to_nanos;                    /* cur's time */
-    uint64_t sequence;                   /* 1 for the first window of a context */
-    uint64_t output_len;                 /* bytes given to the sink */
+    int64_t from_nanos;  /* prev's time; 0 where unknown or from the beginning */
+    int64_t to_nanos;    /* cur's time */
+    uint64_t sequence;   /* 1 for the first window of a context, 2 for the first after a base; see
+                          "Sequence and attempt" */
+    uint64_t attempt;    /* 1 when the sequence is handed out first, and 1 more each time that it is
+                          handed out again; 0 with sequence 0 */
+    uint64_t output_len; /* bytes given to the sink */
     const pprofdelta_type_report *types; /* in cur's order */
     size_t types_len;
     /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
@@ -260,12 +265,13 @@ typedef struct pprofdelta_report {
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
-    int has_base;                        /* 0: nothing, and the rest is zero or empty */
-    uint64_t sequence;                   /* of the last committed window; 0: a base */
-    uint64_t samples;                    /* distinct samples */
-    uint64_t unseen;                     /* ... of which the last profile did not have so many */
-    int64_t from_nanos;                  /* the last committed window; 0 where unknown */
-    int64_t to_nanos;                    /* ... and where the next one begins */
+    int has_base;       /* 0: nothing, and the rest is zero or empty, but for attempts */
+    uint64_t sequence;  /* of the last committed window; 1: or of a base */
+    uint64_t attempts;  /* how often the window after it was handed out; set without a base, too */
+    uint64_t samples;   /* distinct samples */
+    uint64_t unseen;    /* ... of which the last profile did not have so many */
+    int64_t from_nanos; /* the last committed window; 0 where unknown */
+    int64_t to_nanos;   /* ... and where the next one begins */
     pprofdelta_restart restart;          /* ... and what it was */
     const char *build_id;                /* of the target's main mapping; empty where it has none */
     const pprofdelta_type_report *types; /* counters first; of the sums, prev */
@@ -280,9 +286,30 @@ typedef enum pprofdelta_live {
     PPROFDELTA_LIVE_WINDOW /* what was allocated, and all that is in use */
 } pprofdelta_live;
 
-/* What a delta that pprofdelta wrote says of itself. Of equal sequence, of one state, the delta
- * that ends last is the one that counts: it covers what the others do. (A restart of the target is
- * the one thing that it cannot cover: a delta with a restart and one without count both.) */
+/* Sequence and attempt
+ *
+ * Every window of a context has a sequence number, one more than the last committed window. A window
+ * that was abandoned is handed out again: the next delta has the same sequence, begins where the
+ * first one began, and has a higher attempt. An attempt that was committed is the last attempt of
+ * its sequence. So a receiver that has several deltas of one sequence, of one context or state,
+ * takes the one with the highest attempt, in whatever order they came and whatever their times say.
+ *
+ * A restart is the exception. The new process has not counted what the old one did, so an attempt
+ * that says restart does not take the place of an attempt that does not:
+ *
+ *     b takes a's place:   a.sequence == b.sequence && a.attempt < b.attempt &&
+ *                          (a.restart || !b.restart)
+ *
+ * A delta counts as long as no other takes its place. A delta that comes later with a lower attempt
+ * is thrown away by the same rule. Nothing is then lost and nothing counts twice, as long as a
+ * receiver keeps what it has acknowledged. A receiver can tell that something is missing: the window
+ * with the next sequence begins (from_nanos) where the one that counts ends (to_nanos).
+ * libpprofdelta(3) has such a receiver, as C. pprofdelta_adder does the same.
+ *
+ * For this to hold over the end of the process, the attempt has to be saved before the delta is sent:
+ * see pprofdelta_save. The batches of a live heap follow the same rule; see pprofdelta_heap.h. */
+
+/* What a delta that pprofdelta wrote says of itself. */
 typedef struct pprofdelta_stamp {
     int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos (and LIVE_FULL) */
     int64_t from_nanos; /* 0: unknown, or the beginning of the process */
@@ -292,6 +319,7 @@ typedef struct pprofdelta_stamp {
     pprofdelta_live live; /* of a live heap; else what follows is zero */
     uint64_t id, epoch;   /* of the tracker, and of the full batch that its batches continue */
     uint64_t first;       /* the sum of the batches from first to sequence; a full one: sequence */
+    uint64_t attempt;     /* at this sequence, from 1; 0: none, as for a delta of two files */
 } pprofdelta_stamp;
 
 /* What pprofdelta_check saw in a valid profile. */
@@ -342,8 +370,10 @@ PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
 PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
 
 /* Makes this profile what the context remembers, whatever it held before: prev, in a delta of two.
- * Committed at once. Fails like pprofdelta_window, and then the context stands as before. That prev is
- * a window shows only beside cur: the next window then fails with PPROFDELTA_E_NOT_CUMULATIVE. */
+ * Committed at once. In an empty context it takes sequence 1, so that the first window after it has
+ * sequence 2; else sequence and attempts stay as they are. Fails like pprofdelta_window, and then the
+ * context stands as before. That prev is a window shows only beside cur: the next window then fails
+ * with PPROFDELTA_E_NOT_CUMULATIVE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
 
@@ -362,21 +392,28 @@ PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *b
  */
 PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
-/* The pending window was lost: the next one covers its time too. */
+/* The pending window was lost, or it is not known whether it arrived: the next one covers its time
+ * too, with the same sequence and the next attempt. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
 
 /* ---------------------------------------------------------------------------------------------
  * The state: what a context remembers, outside of the process
  * ------------------------------------------------------------------------------------------ */
 
-/* Writes what the context remembers to the sink, in several calls. A pending window is not in it:
- * save after pprofdelta_commit. Whoever keeps states in files writes a new one beside the old,
- * syncs it, and renames it when the window has arrived. */
+/* Writes what the context remembers to the sink, in several calls. Of a pending window only the
+ * attempt is in it: save after pprofdelta_commit to save the window. Whoever keeps states in files
+ * writes a new one beside the old, syncs it, and renames it when the window has arrived.
+ *
+ * The attempt has to be saved and synced before the delta is sent. Otherwise a process that ends
+ * between sending and saving hands out the same attempt twice. There are two ways:
+ *   - pprofdelta_window, pprofdelta_save, send the delta, pprofdelta_commit, pprofdelta_save.
+ *   - Append one zero byte to the file with the last saved state, and sync it, before the delta is
+ *     sent. Each zero byte behind a saved state counts as one attempt more. */
 PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                                  pprofdelta_error *err);
 
 /* Makes the context remember what was saved, whatever it held before. Reads to the end of the
- * source and trusts none of it: what is damaged, cut short, foreign or from a newer version is
+ * source and trusts none of it: what is damaged, cut short, foreign or from another version is
  * PPROFDELTA_E_STATE, and after any failure the context stands as before. The options that name
  * counters and gauges must be those that the state was made with; the next window tells. */
 PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
@@ -396,8 +433,8 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_FIRST = 0, /* it is the first */
     PPROFDELTA_JOINT_NEXT,      /* it begins where the last one ends */
     PPROFDELTA_JOINT_RESTART,   /* ... in a new process: the sum goes over both */
-    PPROFDELTA_JOINT_AGAIN,     /* it is the last window once more, and counts in its place */
-    PPROFDELTA_JOINT_STALE, /* it is the last window once more, ends earlier, and does not count */
+    PPROFDELTA_JOINT_AGAIN, /* it is a later attempt at the last window, and counts in its place */
+    PPROFDELTA_JOINT_STALE, /* it is an earlier attempt at the last window, and does not count */
     PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
     PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which says all that came before it */
@@ -412,9 +449,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *
                                                       pprofdelta_error *err);
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
-/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Counters are
- * added up, gauges are the last profile's. A window that is missing, or overlaps, is
- * PPROFDELTA_E_MISMATCH. The batches of a live heap are added up as pprofdelta_heap.h says, in-use
+/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Of attempts at
+ * one window the highest counts. Counters are added up, gauges are the last profile's. A window that
+ * is missing, or overlaps, is PPROFDELTA_E_MISMATCH. The batches of a live heap are added up as pprofdelta_heap.h says, in-use
  * values included. There a missing one is noticed (JOINT_GAP), and may be put right by the full
  * profile of a later epoch: only where none has come does pprofdelta_adder_finish fail with
  * PPROFDELTA_E_MISMATCH. joint may be NULL. A profile that is refused leaves the sum as it was;

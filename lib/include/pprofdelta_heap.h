@@ -391,7 +391,7 @@ typedef struct pprofdelta_heap_batch {
     uint64_t id, epoch, sequence;
     int64_t from_nanos, to_nanos;
     uint64_t changed;  /* sites (stacks with labels) with events in it */
-    uint32_t attempts; /* how often it was given back before */
+    uint32_t attempts; /* how often it was given back before: the stamp's attempt is 1 more */
 } pprofdelta_heap_batch;
 
 /* Takes everything up to now as a batch, in constant time, and lets new events gather apart. now:

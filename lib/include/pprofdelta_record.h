@@ -222,8 +222,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *
  * Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
-/* The window was lost: the next one covers its time too. Of what the window was given, only
- * pprofdelta_look.restarted is kept. A restart that the recorder found by itself is not: the counters
+/* The window was lost, or it is not known whether it arrived: the next one covers its time too, with
+ * the same sequence and, if this one was written, a higher attempt (see pprofdelta.h). Of what the
+ * window was given, only pprofdelta_look.restarted is kept. A restart that the recorder found by itself is not: the counters
  * of the next window are judged anew. If report.restart was set and the cause is known, set restarted
  * in the next look. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
@@ -319,12 +320,14 @@ PPROFDELTA_API void pprofdelta_sample_discard(pprofdelta_sample *sample);
 
 /* What went out with an export. */
 typedef struct pprofdelta_export_report {
-    int64_t pid;           /* the process, as in the stamp */
-    uint64_t sequence;     /* 1 for the first export of this process */
-    int64_t from_nanos;    /* the end of the last export, or when the builder was made, or */
-    int64_t to_nanos;      /* ... the fork; and now */
-    uint64_t samples_in;   /* flushed */
-    uint64_t samples_out;  /* written: distinct ones */
+    int64_t pid;          /* the process, as in the stamp */
+    uint64_t sequence;    /* 1 for the first export of this process */
+    uint64_t attempt;     /* at this sequence, from 1: an export that the sink refused is made again
+                              with the same sequence and the next attempt (see pprofdelta.h) */
+    int64_t from_nanos;   /* the end of the last export, or when the builder was made, or */
+    int64_t to_nanos;     /* ... the fork; and now */
+    uint64_t samples_in;  /* flushed */
+    uint64_t samples_out; /* written: distinct ones */
     uint64_t samples_lost; /* flushed while there was no memory to keep them */
     uint64_t strings;      /* distinct strings in them */
     uint64_t output_len;   /* bytes given to the sink */

@@ -19,6 +19,8 @@
 #include "profile/seal.h"
 #include "profile/stamp.h"
 
+#include <inttypes.h>
+
 struct pprofdelta_adder {
     pprofdelta *pd;
     pd_compact stacks;
@@ -30,6 +32,7 @@ struct pprofdelta_adder {
     bool is_live;     /* the first was of a live heap */
     bool is_forced;   /* something did not join */
     bool has_gap;     /* batches are missing, and no full one has put that right */
+    bool is_beside;   /* the last is a restart, and another attempt at its window is settled */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by slot of the ledger, where is_live */
     bool has_window;                     /* a batch with gauges as they stand is settled */
     pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; where the next list is made */
@@ -128,6 +131,12 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
                        PPROFDELTA_NOWHERE,
                        "the second fills a gap before a profile that was given already: give them "
                        "in their order");
+    if (!status && *joint == PPROFDELTA_JOINT_AGAIN && a->is_beside && !next->restart)
+        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "the second takes the place of every earlier attempt at window %" PRIu64
+                       ", before and after the restart: give it without them",
+                       next->sequence);
     if (!status)
         return PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && can_force) {
@@ -326,6 +335,9 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         a->is_waiting = true;
         a->is_forced |= how == PPROFDELTA_JOINT_FORCED;
         a->has_gap &= how != PPROFDELTA_JOINT_RESYNC;
+        a->is_beside = (how == PPROFDELTA_JOINT_AGAIN && a->is_beside) ||
+                       (how == PPROFDELTA_JOINT_RESTART && stamp.sequence &&
+                        a->last.sequence == stamp.sequence);
         a->last = stamp;
         if (!a->has_settled) {
             a->first = stamp;

@@ -56,6 +56,7 @@ struct pprofdelta {
     pd_columns assumed; /* those of the base, where the naming is set */
     pd_remembered last;
     uint64_t sequence; /* of the last committed window */
+    uint64_t attempts; /* at the next one: how often its delta was handed out */
     bool has_base;     /* the ledger holds a profile, perhaps one without samples */
     bool is_from_base; /* ... given by pprofdelta_base, and no window committed since */
     /* The window under way. */
@@ -192,7 +193,7 @@ typedef struct pd_story {
     pd_subtraction how;
     pprofdelta_restart restart;
     int64_t from_nanos, to_nanos, duration_nanos;
-    uint64_t sequence;
+    uint64_t sequence, attempt;
 } pd_story;
 
 /* Subtracts and writes pd->cur into the compact writer, and keeps the books in *tally unless that

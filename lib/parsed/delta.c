@@ -74,7 +74,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
     PD_SWAP(pd_naming, pd->naming, pd->spare_naming);
     PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd->sequence = 0;
+    pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
 }
@@ -269,9 +269,11 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
 static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
+    bool is_numbered = !(pd->flags & PPROFDELTA_NO_SEQUENCE);
     *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
                         .to_nanos = cur->time_nanos,
-                        .sequence = pd->is_from_base ? 0 : pd->sequence + 1};
+                        .sequence = is_numbered ? pd->sequence + 1 : 0,
+                        .attempt = is_numbered ? pd->attempts + 1 : 0};
     pd->how = PD_COMMIT_KEEP;
     if (!pd->has_base) {
         story->how = PD_SUBTRACT_NOTHING;
@@ -354,7 +356,8 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .restart = story->restart,
         .from_nanos = story->from_nanos,
         .to_nanos = story->to_nanos,
-        .sequence = pd->sequence + 1,
+        .sequence = story->sequence,
+        .attempt = story->attempt,
         .output_len = written,
         .types = pd->types,
         .types_len = cur->columns.len,
@@ -427,7 +430,10 @@ pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t le
     pd_source source = {.bytes = bytes, .len = len};
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
-    return pd_window_of(pd, &source, sink, report, err);
+    pprofdelta_status status = pd_window_of(pd, &source, sink, report, err);
+    if (!status || status == PPROFDELTA_E_SINK) /* which may have had all of it */
+        pd->attempts++;
+    return status;
 }
 
 void pprofdelta_commit(pprofdelta *pd)
@@ -437,6 +443,7 @@ void pprofdelta_commit(pprofdelta *pd)
     pd_window_commit(&pd->cur.window, pd->how);
     PD_SWAP(pd_remembered, pd->last, pd->next);
     pd->sequence++;
+    pd->attempts = 0;
     pd->has_base = true;
     pd->is_from_base = pd->is_pending = false;
 }

@@ -24,6 +24,12 @@ static bool is_blank(const pprofdelta_stamp *stamp)
     return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
 }
 
+bool pd_join_is_later(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    return last->attempt != next->attempt ? last->attempt < next->attempt
+                                          : last->to_nanos <= next->to_nanos;
+}
+
 /* The same window, sent more than once: after a failure, or after a success nobody heard of. */
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                     pprofdelta_joint *joint, pprofdelta_error *err)
@@ -33,14 +39,17 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       " that do not begin at the same time (%s and %s): they come from two states",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    if (last->restart && !next->restart && next->to_nanos < last->to_nanos)
+    bool is_later = pd_join_is_later(last, next);
+    if (last->restart && !next->restart && !is_later)
         return REFUSE("window %" PRIu64 " of the process before comes after the restart: give the "
                       "deltas in their order",
                       next->sequence);
-    if (next->restart && !last->restart) /* the new process does not count what the old one had */
+    if (!is_later)
+        *joint = PPROFDELTA_JOINT_STALE;
+    else if (next->restart && !last->restart) /* the new process lacks what the old one had */
         *joint = PPROFDELTA_JOINT_RESTART;
     else
-        *joint = next->to_nanos < last->to_nanos ? PPROFDELTA_JOINT_STALE : PPROFDELTA_JOINT_AGAIN;
+        *joint = PPROFDELTA_JOINT_AGAIN;
     return PPROFDELTA_OK;
 }
 
@@ -59,9 +68,10 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
                       next->sequence - 1);
     if (next->from_nanos != last->to_nanos)
         return REFUSE("window %" PRIu64 " ends at %s and window %" PRIu64
-                      " begins at %s: they come from two states",
+                      " begins at %s: a later attempt at window %" PRIu64
+                      " is missing, or they come from two states",
                       last->sequence, pd_time_shown(last->to_nanos).text, next->sequence,
-                      pd_time_shown(next->from_nanos).text);
+                      pd_time_shown(next->from_nanos).text, last->sequence);
     return PPROFDELTA_OK;
 }
 

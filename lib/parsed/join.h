@@ -4,6 +4,12 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
+/* Of two attempts at one window: is `next` the later one? Attempts tell, and ends where there are
+ * none. */
+bool pd_join_is_later(const pprofdelta_stamp *last, const pprofdelta_stamp *next);
+
 /* How `next` joins what ends with `last`: NEXT, RESTART, AGAIN or STALE in *joint. Where it does not,
  * PPROFDELTA_E_MISMATCH says what is missing. */
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,

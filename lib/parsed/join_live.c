@@ -1,6 +1,6 @@
 /* Does this batch of a live heap continue that one? Told by the stamps alone: a full profile says all
- * that came before it, too, and a delta continues the batch of its epoch with the number before. Of
- * equal numbers the one that ends last counts. */
+ * that came before it, too, and a delta continues the batch of its epoch with the number before, if
+ * it begins where that one ends. Of equal numbers the one with the highest attempt counts. */
 #include "parsed/join.h"
 
 #include "base/time.h"
@@ -27,7 +27,7 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       "trackers",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    *joint = next->to_nanos < last->to_nanos ? PPROFDELTA_JOINT_STALE : PPROFDELTA_JOINT_AGAIN;
+    *joint = pd_join_is_later(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
     return PPROFDELTA_OK;
 }
 

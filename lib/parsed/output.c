@@ -252,6 +252,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
                                                 .to_nanos = story->to_nanos,
                                                 .sequence = story->sequence,
+                                                .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
     status = pd_packs_inline(pd) ? hand_on_all(pd, err) : PPROFDELTA_OK;

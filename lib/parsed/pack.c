@@ -40,6 +40,7 @@ pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelt
     }
     if (!status) {
         *out = p;
+        pd->attempts++;
         return PPROFDELTA_OK;
     }
     pprofdelta_pack_free(p);

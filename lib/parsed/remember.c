@@ -12,6 +12,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .schema = &pd->schema,
                       .last = &pd->last,
                       .sequence = pd->sequence,
+                      .attempts = pd->attempts,
                       .has_base = pd->has_base};
     return pd_state_write(&state, sink, err);
 }
@@ -35,6 +36,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     }
     pd->naming.is_set = false;
     pd->sequence = state.sequence;
+    pd->attempts = state.attempts;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
     return PPROFDELTA_OK;
@@ -60,7 +62,7 @@ static void add_up(pprofdelta *pd)
 
 void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
-    *out = (pprofdelta_memory){.build_id = ""};
+    *out = (pprofdelta_memory){.attempts = pd->attempts, .build_id = ""};
     if (!pd->has_base)
         return;
     name_types(pd);

@@ -1,6 +1,6 @@
 /* The stamp of a live heap's profile, and what its kind says of the values: see pprofdelta_heap.h.
  *
- *     pprofdelta: live epoch=N seq=N kind=KIND [first=N] from=NANOS to=NANOS id=HEX
+ *     pprofdelta: live epoch=N seq=N [attempt=N] kind=KIND [first=N] from=NANOS to=NANOS id=HEX
  *
  * first is there where several batches were added up: the sequence number of the first of them. */
 #ifndef PD_PROFILE_LIVE_H

@@ -13,11 +13,13 @@ static const char *const restarts[] = {
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
     const char *restart = restarts[stamp->restart];
-    char sequence[32] = "";
+    char sequence[64] = "", attempt[32] = "";
     if (stamp->live)
         return pd_live_stamp_write(stamp, buf);
+    if (stamp->attempt)
+        snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
     if (stamp->sequence)
-        snprintf(sequence, sizeof sequence, " seq=%" PRIu64, stamp->sequence);
+        snprintf(sequence, sizeof sequence, " seq=%" PRIu64 "%s", stamp->sequence, attempt);
     return (size_t)snprintf(buf, PD_STAMP_MAX,
                             PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s%s",
                             stamp->from_nanos, stamp->to_nanos, sequence,
@@ -128,6 +130,8 @@ static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
         return *seen |= TO, read_nanos(word, &stamp->to_nanos);
     if (is_named(&word, "seq"))
         return *seen |= SEQ, read_magnitude(word, UINT64_MAX, &stamp->sequence);
+    if (is_named(&word, "attempt"))
+        return read_magnitude(word, UINT64_MAX, &stamp->attempt);
     return true;
 }
 

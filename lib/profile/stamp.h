@@ -1,6 +1,6 @@
 /* The stamp: one comment by which a delta says what it is.
  *
- *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER] [restart=WHY] [pid=NUMBER]
+ *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER attempt=NUMBER] [restart=WHY] [pid=NUMBER]
  *     pprofdelta: live ...                                                (see live.h)
  *
  * Words that a reader does not know are passed over, so that later versions can add some. */

@@ -67,6 +67,7 @@ struct pprofdelta_builder {
     pd_collected spare, outgoing;
     int64_t pid, from_nanos;
     uint64_t sequence; /* of the last export that arrived */
+    uint64_t attempts; /* at the next one, that were refused */
     pd_mem export_mem;
     pd_compact compact;
     pd_deflater deflater;

@@ -71,7 +71,8 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, journey *j, pd_byt
     if (!(b->flags & PPROFDELTA_NO_STAMP)) {
         pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
                                   .to_nanos = report->to_nanos,
-                                  .sequence = report->sequence};
+                                  .sequence = report->sequence,
+                                  .attempt = report->attempt};
         pd_stamp_add(&stamp, report->pid, &b->compact);
     }
     bool is_forward = report->to_nanos > report->from_nanos;
@@ -104,6 +105,7 @@ static pprofdelta_status compute(pprofdelta_builder *b, journey *j, pd_bytes *ou
     *j = (journey){.generation = atomic_load(&b->generation),
                    .report = {.pid = b->pid,
                               .sequence = b->sequence + 1,
+                              .attempt = b->attempts + 1,
                               .from_nanos = b->from_nanos,
                               .to_nanos = pd_builder_now(),
                               .samples_in = b->outgoing.in,
@@ -121,6 +123,7 @@ static void arrived(pprofdelta_builder *b, const journey *j)
     pd_gate_enter(&b->work);
     pd_collected_clear(&b->outgoing);
     b->sequence = j->report.sequence;
+    b->attempts = 0;
     b->from_nanos = j->report.to_nanos;
     pd_gate_leave(&b->work);
 }
@@ -140,9 +143,13 @@ static pprofdelta_status export_now(pprofdelta_builder *b, const pprofdelta_sink
         return pd_refuse(err,
                          "the sink forked, and this is the child: what was being exported is the "
                          "parent's");
-    if (refused)
+    if (refused) {
+        pd_gate_enter(&b->work); /* a fork may look */
+        b->attempts++;
+        pd_gate_leave(&b->work);
         return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+    }
     arrived(b, &j);
     if (report)
         *report = j.report;

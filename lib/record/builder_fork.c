@@ -34,6 +34,7 @@ void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
     pd_collected_clear(&b->outgoing);
     b->pid = getpid();
     b->sequence = 0;
+    b->attempts = 0;
     b->from_nanos = pd_builder_now();
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_reset(&b->pool[i].gate);

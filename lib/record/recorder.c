@@ -244,7 +244,7 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;
-    r->is_written = false;
+    r->is_written = r->is_handed_out = false;
     pd_recorder_watch(r);
     r->state = PD_RECORDER_FILLING;
     return PPROFDELTA_OK;
@@ -264,6 +264,7 @@ void pprofdelta_recorder_commit(pprofdelta_recorder *r)
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
     r->last_nanos = r->time_nanos;
     r->sequence++;
+    r->attempts = 0;
     r->has_base = true;
     r->restarted = false;
     r->state = PD_RECORDER_IDLE;
@@ -273,6 +274,7 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
     if (r->state == PD_RECORDER_IDLE)
         return;
+    r->attempts += r->is_handed_out;
     pd_window_abandon(&r->window);
     r->state = PD_RECORDER_IDLE;
 }

@@ -76,9 +76,11 @@ struct pprofdelta_recorder {
     pd_ledger ledger;
     int64_t last_nanos;
     uint64_t sequence; /* of the last committed window */
+    uint64_t attempts; /* at the next one, that were handed out and abandoned */
     /* The window under way. */
     pd_recorder_state state;
-    bool is_written; /* the last write succeeded */
+    bool is_written;    /* the last write succeeded */
+    bool is_handed_out; /* a write gave it to the sink */
     bool is_scaled;
     bool has_base;       /* something is remembered */
     bool keeps_still;    /* as long as counting may have begun anew */

@@ -209,6 +209,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         pprofdelta_stamp stamp = {.from_nanos = from_nanos(r),
                                   .to_nanos = r->time_nanos,
                                   .sequence = r->sequence + 1,
+                                  .attempt = r->attempts + 1,
                                   .restart = r->restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
@@ -251,6 +252,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .from_nanos = from_nanos(r),
         .to_nanos = r->time_nanos,
         .sequence = r->sequence + 1,
+        .attempt = r->attempts + 1,
         .output_len = written,
         .types = r->types,
         .types_len = r->columns.len,
@@ -317,5 +319,6 @@ pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofd
     r->is_written = false;
     pprofdelta_status status = write_window(r, sink, report, err);
     r->is_written = !status;
+    r->is_handed_out |= !status || status == PPROFDELTA_E_SINK; /* which may have had all of it */
     return status;
 }

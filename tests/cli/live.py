@@ -99,7 +99,7 @@ def test_a_batch_that_came_again_counts_once(t):
     t.contains(result.err, "note: 2 again: is the same window as 2, sent again; this one counts")
     t.equal(summed(result), {"a": [5, 50, 1, 10], "b": [3, 30, 2, 20]})
     result = t.succeeds("sum", "1", "2 again", "2")
-    t.contains(result.err, "ends earlier; it does not count")
+    t.contains(result.err, "is an earlier attempt at the same window")
     t.equal(summed(result)["b"], [3, 30, 2, 20])
     result = t.fails(1, "sum", "1", "2 again", "3")
     t.contains(result.err, "2 again and 3: batch 2 was sent again with more in it, which is missing")

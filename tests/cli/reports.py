@@ -7,7 +7,7 @@ from pb import Stack, gz, profile
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
 KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window",
-        "sequence", "unknown_fields", "output_bytes", "unread_bytes", "types"]
+        "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
 
 
 def report(t, *args, **kwargs):
@@ -27,7 +27,7 @@ def test_json_of_the_usual_pair(t):
     t.equal(got["mappings"], {"files_replaced": 0, "other_build": False})
     t.equal(got["restart"], {"detected": False, "reason": None})
     t.equal(got["window"], {"from_nanos": T0, "to_nanos": T1, "duration_nanos": 60 * SECOND})
-    t.equal(got["sequence"], 1)
+    t.equal((got["sequence"], got["attempt"]), (0, 0))
     t.equal(got["unknown_fields"], 0)
     t.equal((got["output_bytes"], got["unread_bytes"]), (len(result.out), 0))
     t.equal(got["types"][0], {"type": "alloc_objects", "unit": "count", "kind": "counter",
@@ -134,7 +134,7 @@ restart   no
 samples   3 in, 3 out
           2 matched, 1 new, 0 vanished, 0 clamped, 0 duplicate
 identity  4 locations by address, 0 by lines
-output    {len(result.out)} bytes, number 1
+output    {len(result.out)} bytes
 
 prev   cur  delta  type
   15    21      6  alloc_objects/count

@@ -136,7 +136,7 @@ def test_what_is_no_delta(t):
     t.equal(read(result.out).values()["f1;main"], [3, 30, 2, 1])
 
 
-def test_of_equal_sequence_the_last_counts(t):
+def test_of_equal_sequence_the_highest_attempt_counts(t):
     film(t, 2)
     t.write("look.3", gz(profile([(("f1", "main"), [7, 70, 0, 0]), (("f2", "main"), [9, 90, 0, 0]),
                                   (("f3", "main"), [9, 90, 0, 0])], time=T0 + 3 * MINUTE)))
@@ -149,7 +149,7 @@ def test_of_equal_sequence_the_last_counts(t):
     t.equal(something(result.out), something(t.load("look.4")))
     t.equal(t.succeeds("sum", "delta.1", "delta.2", "delta.3", "again.3", "-q").err, "")
     result = t.succeeds("sum", "delta.1", "delta.2", "again.3", "delta.3")
-    t.contains(result.err, "note: delta.3: is the same window as again.3 and ends earlier")
+    t.contains(result.err, "note: delta.3: is an earlier attempt at the same window as again.3")
     t.equal(something(result.out), something(t.load("look.4")))
     result = t.succeeds("sum", "delta.1", "delta.1", "delta.2", "again.3")
     t.equal(something(result.out), something(t.load("look.4")))
@@ -169,7 +169,7 @@ def test_a_first_window_of_nothing_that_was_sent_again(t):
     t.contains(result.err, "note: zero.3: is the same window as zero.2, sent again; this one counts")
     t.equal(something(result.out), alone)
     result = t.succeeds("sum", "zero.3", "zero.1", "then.4")
-    t.contains(result.err, "note: zero.1: is the same window as zero.3 and ends earlier")
+    t.contains(result.err, "note: zero.1: is an earlier attempt at the same window as zero.3")
     t.equal(something(result.out), alone)
     t.fails(1, "sum", "zero.1", "delta.1")
 

@@ -7,7 +7,7 @@ import time
 
 from pb import gz, read
 from samples import DELTA, T0, T1, cur, prev
-from windows import start, wait_for, window_of
+from windows import stands, start, status, wait_for, window_of
 
 
 def begun(t):
@@ -26,7 +26,7 @@ def test_it_has_the_delta_on_its_stdin(t):
     result = t.succeeds("--state", "s", "two", *sh("cat >got"))
     t.equal((result.out, result.err), (b"", ""))
     t.equal(read(t.load("got")).values(), DELTA)
-    t.equal(window_of(t, t.load("got")), {"from": str(T0), "to": str(T1), "seq": "2"})
+    t.equal(window_of(t, t.load("got")), {"from": str(T0), "to": str(T1), "seq": "2", "attempt": "1"})
 
 
 def test_it_can_be_read_again_and_measured(t):
@@ -54,9 +54,9 @@ def test_its_output_is_ours(t):
 def test_its_environment(t):
     begun(t)
     result = t.succeeds("--state", "s", "two",
-                        *sh('echo "$PPROFDELTA_SEQUENCE $PPROFDELTA_FROM $PPROFDELTA_TO $MINE"'),
-                        env={"MINE": "kept"})
-    t.equal(result.text, f"2 {T0} {T1} kept\n")
+                        *sh('echo "$PPROFDELTA_SEQUENCE $PPROFDELTA_ATTEMPT $PPROFDELTA_FROM '
+                            '$PPROFDELTA_TO $MINE"'), env={"MINE": "kept", "PPROFDELTA_ATTEMPT": "9"})
+    t.equal(result.text, f"2 1 {T0} {T1} kept\n")
 
 
 def test_it_finds_signals_as_they_should_be(t):
@@ -86,13 +86,13 @@ def test_failures_move_nothing(t):
              (("--", "./no program"), "./no program: cannot be run: Permission denied"),
              (("--", "./folder"), "./folder: cannot be run: Permission denied"),
              (("--", "false"), "false: failed with exit status 1")]
-    for command, says in cases:
+    for tried, (command, says) in enumerate(cases, 1):
         result = t.fails(4, "--state", "s", "two", *command)
         t.contains(result.err, f"pprofdelta: {says}", "the next run covers this window too")
-        t.equal(t.load("s"), before, says)
-        t.equal(t.litter(), [])
+        stands(t, before, says, tried)
     t.succeeds("--state", "s", "two", *sh("cat >got"))
-    t.equal(window_of(t, t.load("got"))["seq"], "2")
+    window = window_of(t, t.load("got"))
+    t.equal((window["seq"], window["attempt"]), ("2", str(len(cases) + 1)))
     t.equal(read(t.load("got")).values(), DELTA)
 
 
@@ -105,18 +105,56 @@ def test_no_room_to_run_it(t):
                        resource.setrlimit(resource.RLIMIT_NOFILE, (n, n)))
         said = [text for text in ("cannot be run", "exit status 9") if text in result.err]
         ends.setdefault(said[0] if said else "", set()).add(result.code)
-        t.equal(t.load("s"), before, f"{most} descriptors")
-        t.equal(t.litter(), [])
+        stands(t, before, f"{most} descriptors", len(t.load("s")) - len(before))
     t.equal(ends.get("cannot be run"), {4})
     t.equal(ends.get("exit status 9"), {4})
 
 
-def test_the_first_window_that_fails_leaves_no_state(t):
+def test_the_first_window_that_fails_leaves_only_its_attempt(t):
     t.write("one", gz(prev()))
-    t.fails(4, "--state", "s", "one", "--", "false")
-    t.check(not os.path.exists(t.path("s")), "there is a state")
-    t.succeeds("--state", "s", "one", *sh("cat >got"))
-    t.equal(window_of(t, t.load("got"))["seq"], "1")
+    t.write("two", gz(cur()))
+    t.fails(1, "--state", "s", "nowhere", "--", "true")
+    t.check(not os.path.exists(t.path("s")), "there is a state, and nothing was sent")
+    for tried in (1, 2, 3):
+        t.fails(4, "--state", "s", "one", "--", "false")
+        got = status(t)
+        t.equal((got["sequence"], got["attempts"], got["samples"], got["types"]), (0, tried, 0, []))
+        t.equal(os.stat(t.path("s")).st_mode & 0o777, 0o600)
+    t.contains(t.succeeds("--state", "s", "--status").text, "nothing remembered yet",
+               "attempts  3 at sequence 1, none of them acknowledged")
+    t.succeeds("--state", "s", "two", "--first=zero", *sh("cat >got"))
+    t.equal(window_of(t, t.load("got")),
+            {"from": str(T1), "to": str(T1), "seq": "1", "attempt": "4"})
+    got = status(t)
+    t.equal((got["sequence"], got["attempts"]), (1, 0))
+    t.lacks(t.succeeds("--state", "s", "--status").text, "attempts")
+
+
+def test_an_attempt_is_on_the_disk_before_its_delta_leaves(t):
+    """Seen by the uploader; and each way to send counts, whatever becomes of it."""
+    t.write("one", gz(prev()))
+    t.write("two", gz(cur()))
+    for look, sequence in (("one", 0), ("two", 1)):
+        for tried in (1, 2, 3):
+            t.fails(4, "--state", "s", look,
+                    *sh('cat s >seen; echo "$PPROFDELTA_ATTEMPT" >number; false'))
+            t.equal(t.load("number"), b"%d\n" % tried)
+            got = status(t, "seen")
+            t.equal((got["sequence"], got["attempts"]), (sequence, tried))
+        t.succeeds("--state", "s", look, "-o", "out")
+        t.equal(window_of(t, t.load("out"))["attempt"], "4")
+        t.equal(status(t)["attempts"], 0)
+
+
+def test_an_attempt_that_cannot_be_recorded_is_not_made(t):
+    """There is room for the next state, and not for one byte more of this one."""
+    before = begun(t)
+    t.write("s", before + bytes(4096 - len(before)))
+    result = t.fails(1, "--state", "s", "two", "--", "touch", "handed over", preexec_fn=lambda:
+                     resource.setrlimit(resource.RLIMIT_FSIZE, (4096, 4096)))
+    t.contains(result.err, "s: cannot record the attempt: File too large")
+    t.check(not os.path.exists(t.path("handed over")), "handed over")
+    stands(t, before, "", 4096 - len(before))
 
 
 def test_its_status_alone_decides(t):
@@ -196,7 +234,7 @@ def test_sigchld_ignored_by_our_parent(t):
     before = begun(t)
     t.fails(4, "--state", "s", "two", "--", "false",
             preexec_fn=lambda: signal.signal(signal.SIGCHLD, signal.SIG_IGN) and None)
-    t.equal(t.load("s"), before)
+    stands(t, before, attempts=1)
 
 
 # ---- time ------------------------------------------------------------------------------------------
@@ -216,13 +254,14 @@ def gone(pid):
 def test_timeout(t):
     """All that it started is ended with it, even what asks not to be."""
     before = begun(t)
-    for script in ("echo $$ >pid; sleep 100", "echo $$ >pid; exec sleep 100",
-                   "sleep 100 & echo $! >pid; wait", "trap '' TERM; echo $$ >pid; sleep 100; sleep 100",
-                   "echo $$ >pid; kill -STOP $$"):
+    for tried, script in enumerate(
+            ("echo $$ >pid; sleep 100", "echo $$ >pid; exec sleep 100",
+             "sleep 100 & echo $! >pid; wait", "trap '' TERM; echo $$ >pid; sleep 100; sleep 100",
+             "echo $$ >pid; kill -STOP $$"), 1):
         result = t.fails(4, "--state", "s", "two", "--timeout=300ms", *sh(script))
         t.contains(result.err, "pprofdelta: sh: was ended because it took longer than 0.3 s",
                    "the next run covers")
-        t.equal(t.load("s"), before)
+        stands(t, before, script, tried)
         t.check(gone(int(t.load("pid"))), f"{script} lives on")
     t.succeeds("--state", "s", "two", "--timeout=1m", *sh("cat >got"))
     t.equal(window_of(t, t.load("got"))["seq"], "2")
@@ -241,13 +280,13 @@ def test_it_ends_when_we_are_killed(t):
     a.kill()
     a.communicate(timeout=60)
     t.check(gone(int(t.load("pid"))), "lives on")
-    t.equal(t.load("s"), before)
+    t.equal(t.load("s"), before + bytes(1))
 
 
 def test_the_report_and_the_notes_come_after_it(t):
     before = begun(t)
     result = t.fails(4, "--state", "s", "two", "--report", "--", "false")
     t.lacks(result.err, "matched", "samples")
-    t.equal(t.load("s"), before)
+    stands(t, before, attempts=1)
     result = t.succeeds("--state", "s", "two", "--report=json", "--verify", "--", "true", manners=False)
     t.contains(result.err, '"sequence": 2')

@@ -46,10 +46,10 @@ def test_windows_follow_each_other(t):
     one, two_, three = looks(t)
     first = t.succeeds("--state", "s", one).out
     t.equal(read(first).values(), {";".join(s): v for s, v in PREV}, "everything so far")
-    t.equal(window_of(t, first), {"from": "0", "to": str(T0), "seq": "1"})
+    t.equal(window_of(t, first), {"from": "0", "to": str(T0), "seq": "1", "attempt": "1"})
     second = t.succeeds("--state", "s", two_).out
     t.equal(read(second).values(), DELTA)
-    t.equal(window_of(t, second), {"from": str(T0), "to": str(T1), "seq": "2"})
+    t.equal(window_of(t, second), {"from": str(T0), "to": str(T1), "seq": "2", "attempt": "1"})
     t.equal(read(second).duration, 60 * SECOND)
     third = t.succeeds("--state", "s", "-", stdin=t.load(three)).out
     t.equal(read(third).values(), {"work;main": [3, 300, 0, 0], "idle;main": [0, 0, 5, 500],
@@ -70,7 +70,7 @@ def test_first_zero(t):
     one, two_, _ = looks(t)
     first = t.succeeds("--state", "s", one, "--first=zero").out
     t.equal(read(first).values(), {"work;main": [0, 0, 1, 100], "idle;main": [0, 0, 5, 500]})
-    t.equal(window_of(t, first), {"from": str(T0), "to": str(T0), "seq": "1"})
+    t.equal(window_of(t, first), {"from": str(T0), "to": str(T0), "seq": "1", "attempt": "1"})
     t.equal(read(t.succeeds("--state", "s", two_, "--first=zero").out).values(), DELTA)
 
 
@@ -175,8 +175,9 @@ def test_a_reset_that_fails_moves_nothing(t):
 
 # ---- failures --------------------------------------------------------------------------------------
 
-def stands(t, before, what=""):
-    t.equal(t.load("s"), before, what)
+def stands(t, before, what="", attempts=0):
+    """FILE is as it was, but for so many attempts more: each is one zero byte at its end."""
+    t.equal(t.load("s"), before + bytes(attempts), what)
     t.equal(t.litter(), [], what)
 
 
@@ -211,18 +212,20 @@ def test_output_that_fails_moves_nothing(t):
     result = t.fails(1, "--state", "s", two_, stdout=writer)
     os.close(writer)
     t.contains(result.err, "(stdout): cannot write: Broken pipe")
-    stands(t, before, "a closed pipe")
+    stands(t, before, "a closed pipe", 1)
     t.fails(1, "--state", "s", two_, stdout=None, preexec_fn=lambda: os.close(1))
-    stands(t, before, "no stdout")
+    stands(t, before, "no stdout", 2)
     if os.path.exists("/dev/full"):
         with open("/dev/full", "wb") as full:
             t.fails(1, "--state", "s", two_, stdout=full)
-        stands(t, before, "a full disk")
+        stands(t, before, "a full disk", 3)
         t.fails(1, "--state", "s", two_, "-o", "/dev/full")
-        stands(t, before, "a full device")
+        stands(t, before, "a full device", 4)
+    tried = len(t.load("s")) - len(before)
     t.fails(1, "--state", "s", two_, "-o", "nowhere/out")
-    stands(t, before, "a missing folder")
-    t.equal(window_of(t, t.succeeds("--state", "s", two_).out)["seq"], "2")
+    stands(t, before, "a missing folder", tried + 1)
+    window = window_of(t, t.succeeds("--state", "s", two_).out)
+    t.equal((window["seq"], window["attempt"]), ("2", str(tried + 2)))
 
 
 def test_a_full_disk(t):
@@ -321,7 +324,7 @@ def test_two_threads_do_what_one_does(t):
     t.equal(wide.err, t.fails(1, "--state", "s", "cut", "-o", "out.2", "--max-memory=1G").err)
     stands(t, before)
     t.fails(4, "--state", "s", "two", "--", "false")
-    stands(t, before)
+    stands(t, before, attempts=1)
 
 
 def test_damaged_states(t):
@@ -387,7 +390,7 @@ def test_two_runs_at_once(t):
         a = start(t, "--state", "s", first, *SLOW, "1")
         wait_for(t, "running 1")
         busy = t.fails(1, "--state", "s", second, "--no-wait", "-o", "out 2")
-        user = "another run is " + ("using this state" if before else "making a state in this directory")
+        user = "another run is using this state"
         t.contains(busy.err, user, "--no-wait")
         b = start(t, "--state", "s", second, *SLOW, "2")
         time.sleep(0.3)
@@ -402,6 +405,21 @@ def test_two_runs_at_once(t):
         t.equal(window_of(t, t.load("got 2"))["seq"], str(want + 1))
         t.equal(window_of(t, t.load("got 2"))["from"], window_of(t, t.load("got 1"))["to"])
         t.equal(t.litter(), [])
+
+
+def test_the_directory_is_locked_where_there_is_no_state(t):
+    one, *_ = looks(t)
+    folder = os.open(t.dir, os.O_RDONLY)
+    fcntl.flock(folder, fcntl.LOCK_EX)
+    user = "another run is making a state in this directory"
+    t.contains(t.fails(1, "--state", "s", one, "--no-wait", "-o", "out").err, user)
+    t.check(not os.path.exists(t.path("s")), "there is a state")
+    waiting = start(t, "--state", "s", one, "-o", "out")
+    t.contains(waiting.stderr.readline().decode(), f"note: s: waiting: {user}")
+    os.close(folder)
+    waiting.communicate(timeout=60)
+    t.equal(waiting.returncode, 0)
+    t.equal(status(t)["sequence"], 1)
 
 
 def test_many_runs_at_once(t):
@@ -436,7 +454,7 @@ def test_a_state_that_is_taken_away_meanwhile(t):
 def test_signals(t):
     _, two_, _ = begun(t)
     before = t.load("s")
-    for number in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+    for tried, number in enumerate((signal.SIGTERM, signal.SIGINT, signal.SIGHUP), 1):
         a = start(t, "--state", "s", two_, "--", "sh", "-c",
                   'echo $$ >pid; touch "running 1"; exec sleep 100')
         wait_for(t, "running 1")
@@ -445,7 +463,7 @@ def test_signals(t):
         a.send_signal(number)
         a.communicate(timeout=60)
         t.equal(a.returncode, -number)
-        stands(t, before, str(number))
+        stands(t, before, str(number), tried)
         try:
             os.kill(child, 0)
             t.check(False, "the uploader lives on")
@@ -474,8 +492,7 @@ def test_what_a_killed_run_left_is_cleaned(t):
     wait_for(t, "running 1")
     a.kill()
     a.communicate(timeout=60)
-    t.equal(t.load("s"), before)
-    t.equal(len(t.litter()), 1, "the next state of the run that was killed")
+    t.equal(t.load("s"), before + bytes(1))
     t.equal([name[:-6] for name in t.litter()], [kind_of("s")])
     stays = others_files(t, "s")
     with open(t.path(kind_of("s") + "living"), "wb") as living:
@@ -521,7 +538,7 @@ def test_what_a_killed_run_left_beside_an_output_is_cleaned(t):
                               ("--state", "s", three, "-o", "link"),
                               ("sum", "out.1", "-o", "folder/out"),
                               ("show", one, "--flame", "folder/page.html"))):
-        name = "page.html" if "--flame" in args else "out"
+        name = "page.html" if "--flame" in args else "s" if "--state" in args else "out"
         if "link" in args:
             os.symlink("folder/out", t.path("link"))
         t.write("folder/" + kind_of(name) + "killed", b"a part of a prof")

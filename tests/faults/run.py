@@ -6,8 +6,9 @@
 A scenario is a run of the command with a state. It is run once as it should be, which tells how many
 calls there are and what comes out; then once for each call and each way to go wrong (shim.c). After
 each of these it must hold that
-  - FILE is the old state or the new one, byte for byte; the new one only if the delta has arrived
-    whole; the old one if the run says that it failed, and the new one if it says that it did not
+  - FILE is the old state, the old state with one attempt more, or the new one, byte for byte; the new
+    one only if the delta has arrived whole; not the old one if a byte of the delta has left; not the
+    new one if the run says that it failed, and the new one if it says that it did not
   - what the delta goes to has all of it or is as it was (a pipe excepted, and a copy that a run which
     was killed had not yet renamed)
   - nothing is left behind by a run that was not killed, and by none after the next run
@@ -100,6 +101,10 @@ class Scenario:
         """Without a fault: the calls, and what there is to compare with."""
         with tempfile.TemporaryDirectory() as folder:
             self.prepare(folder)
+            self.command(folder, "--state", "s", "look.2", "--", "false")
+            self.tried = load(os.path.join(folder, "s"))
+        with tempfile.TemporaryDirectory() as folder:
+            self.prepare(folder)
             log = os.path.join(folder, "log")
             self.old = load(os.path.join(folder, "s"))
             done = self.run(folder, log=log)
@@ -113,6 +118,9 @@ class Scenario:
         for call in ("open", "read", "write", "fsync", "rename", "close", "flock", "mkostemp"):
             expected = call != "rename" or self.code == 0
             self.check((call in self.calls) == expected, f"{call} is not among the calls")
+        self.check(self.calls.count("fdatasync") == int(self.has_state), "where is the attempt synced?")
+        self.check(not self.has_state or self.tried == self.old + bytes(1), "the attempt")
+        self.check(self.tried not in (None, self.old), "no attempt was recorded")
 
     # ---- judging -----------------------------------------------------------------------------------
 
@@ -123,8 +131,10 @@ class Scenario:
         out = load(os.path.join(folder, "OUT"))
         arrived = out == self.delta and self.delta is not None
         says = done.stderr.decode("utf-8", "replace")
-        self.check(state in (self.old, self.new), f"{what}: the state is neither old nor new")
-        moved = state == self.new and self.new != self.old
+        self.check(state in (self.old, self.tried, self.new),
+                   f"{what}: the state is neither the old one, tried or not, nor the new one")
+        moved = state == self.new and self.new != self.tried
+        self.check(not out or state != self.old, f"{what}: something left, and no attempt is recorded")
         self.check(not moved or arrived, f"{what}: the state moved, and the delta did not arrive")
         if killed:
             self.check(done.returncode == -9, f"{what}: was not killed: {done.returncode}")

@@ -13,7 +13,7 @@ import pb  # noqa: E402
 
 ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES = range(4)
 NAME = re.compile(r"heap\.(\d+)\.(\d{6})\.pb\.gz$")
-STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
+STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) attempt=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
 _tables = {}
 
 
@@ -77,7 +77,8 @@ class Profile:
             self.samples.append((tuple(stack), values))
         match = STAMP.match(self.comments[0])
         self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
-        self.kind, self.id = match.group(3), match.group(6)
+        self.attempt = int(match.group(3))
+        self.kind, self.id = match.group(4), match.group(7)
 
     def _name(self, mapping, address):
         if mapping not in self.mappings:

@@ -132,12 +132,13 @@ static const char *behind(const char *text, const char *name)
 
 static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
 {
-    char again[200];
+    char again[240];
     if (p->n_comment != 1)
         return false;
     const char *text = view_text(p, p->comment[0]), *kind = strstr(text, " kind=");
     out->epoch = strtoull(behind(text, " epoch="), NULL, 10);
     out->sequence = strtoull(behind(text, " seq="), NULL, 10);
+    out->attempt = strtoull(behind(text, " attempt="), NULL, 10);
     snprintf(out->kind, sizeof out->kind, "%.*s", kind ? (int)strcspn(kind + 6, " ") : 0,
              kind ? kind + 6 : "");
     out->from_nanos = strtoll(behind(text, " from="), NULL, 10);
@@ -145,9 +146,10 @@ static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
     out->id = strtoull(behind(text, " id="), NULL, 16);
     /* It has to be what it is read as, to the letter. */
     snprintf(again, sizeof again,
-             "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " kind=%s from=%" PRId64
-             " to=%" PRId64 " id=%016" PRIx64,
-             out->epoch, out->sequence, out->kind, out->from_nanos, out->to_nanos, out->id);
+             "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " attempt=%" PRIu64
+             " kind=%s from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64,
+             out->epoch, out->sequence, out->attempt, out->kind, out->from_nanos, out->to_nanos,
+             out->id);
     return strcmp(again, text) == 0 && p->time_nanos == out->to_nanos &&
            p->duration_nanos == out->to_nanos - out->from_nanos;
 }
@@ -179,10 +181,10 @@ void live_receive(live_receiver *r, const live_profile *p)
     bool is_again = r->has_any && p->id == r->last.id && p->sequence == r->last.sequence;
     if (strcmp(p->kind, "full") == 0) {
         r->before = (live_sums){.arena = r->arena};
-    } else if (is_again && p->epoch == r->last.epoch) {
+    } else if (is_again && p->epoch == r->last.epoch && p->attempt > r->last.attempt) {
         ; /* in place of the last */
     } else if (r->has_any && p->id == r->last.id && p->epoch == r->last.epoch &&
-               p->sequence == r->last.sequence + 1) {
+               p->sequence == r->last.sequence + 1 && p->from_nanos == r->last.to_nanos) {
         r->before = r->now;
     } else {
         r->gaps++;

@@ -34,7 +34,7 @@ const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_de
 
 /* The stamp of a profile, and its samples. */
 typedef struct live_profile {
-    uint64_t id, epoch, sequence;
+    uint64_t id, epoch, sequence, attempt;
     char kind[8];
     int64_t from_nanos, to_nanos;
     live_sums sums;

@@ -255,7 +255,7 @@ status_set oracle_base(oracle *o, const void *bytes, size_t len)
     o->base = w.cur;
     o->base.arena = &o->base_arena;
     o->has_base = o->is_fresh_base = true;
-    o->committed = 0;
+    o->committed = o->committed ? o->committed : 1;
     return STATUS(PPROFDELTA_OK);
 }
 
@@ -285,6 +285,7 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         ledger_match(&w);
     }
     w.result = arena_alloc(w.arena, sizeof *w.result);
+    o->attempts++;
     work_write_down(&w);
     bool afresh = !o->has_base || w.restart || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
     o->pending = afresh ? ledger_of_cur(&w, &o->held) : ledger_carried_on(&w);
@@ -303,6 +304,7 @@ void oracle_commit(oracle *o)
     o->is_pending = o->is_fresh_base = false;
     o->has_base = true;
     o->committed++;
+    o->attempts = 0;
 }
 
 void oracle_abandon(oracle *o)

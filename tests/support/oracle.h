@@ -77,7 +77,8 @@ typedef struct oracle {
     bool is_fresh_base; /* pprofdelta_base came last */
     arena base_arena, window_arena;
     reading base;
-    uint64_t committed; /* windows since the base, or since the beginning */
+    uint64_t committed; /* windows since the beginning; a base that came first is one */
+    uint64_t attempts;  /* at the next one */
 } oracle;
 
 void oracle_init(oracle *o, const pprofdelta_options *options);

@@ -244,13 +244,16 @@ static void make_report(work *w)
     report->to_nanos = w->cur.view->time_nanos;
     if (!w->o->has_base && w->o->options->first == PPROFDELTA_FIRST_ZERO)
         report->from_nanos = report->to_nanos;
-    report->sequence = w->o->committed + 1;
     report->may_be_window = w->may_be_window;
     report->is_same = w->o->has_base && !w->restart && !report->fresh && report->to_nanos &&
                       report->from_nanos == report->to_nanos;
     for (size_t t = 0; t < w->types_len; t++)
         if (w->types[t].is_counter && w->types[t].delta)
             report->is_same = 0;
+    if (!(w->o->options->flags & PPROFDELTA_NO_SEQUENCE)) {
+        report->sequence = w->o->committed + 1;
+        report->attempt = w->o->attempts;
+    }
 }
 
 void work_write_down(work *w)

@@ -109,7 +109,7 @@ static void window(life *l, int nth)
         memset(&err, 0, sizeof err);
     } while (
         is_refused(l, pprofdelta_window(l->pd, look->ptr, look->len, &sink, &report, &err), &err));
-    CHECK(report.sequence == (uint64_t)nth + 1 && report.output_len == c->bytes.len);
+    CHECK(report.sequence == (uint64_t)nth + 2 && report.output_len == c->bytes.len);
 }
 
 static void live(life *l)

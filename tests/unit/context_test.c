@@ -79,7 +79,7 @@ TEST(options_are_checked)
     o[0].size = 0;
     o[1].size--;
     o[2].size++;
-    o[3].flags = PPROFDELTA_NO_SAVE << 1;
+    o[3].flags = PPROFDELTA_NO_SEQUENCE << 1;
     o[4].flags = ~0u;
     o[5].on_reset = (pprofdelta_on_reset)(PPROFDELTA_ON_RESET_FAIL + 1);
     o[6].on_reset = (pprofdelta_on_reset)-1;
@@ -225,13 +225,15 @@ TEST(an_abandoned_window_never_was)
     CHECK_STR(scene_pending(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
     pprofdelta_abandon(s.pd); /* even the first */
     CHECK_STR(scene_pending(&s, look(&p, 11)), "leaf;main 11 1000, other 100 100");
-    CHECK(s.report.sequence == 1 && !s.report.had_base);
+    CHECK(s.report.sequence == 1 && s.report.attempt == 2 && !s.report.had_base);
     pprofdelta_commit(s.pd);
     CHECK_STR(scene_pending(&s, look(&p, 20)), "leaf;main 9 0");
+    CHECK(s.report.sequence == 2 && s.report.attempt == 1);
     pprofdelta_abandon(s.pd);
     pprofdelta_commit(s.pd); /* too late */
     CHECK_STR(scene_window(&s, look(&p, 21)), "leaf;main 10 0");
-    CHECK(s.report.sequence == 2 && s.report.from_nanos < s.report.to_nanos - 1000);
+    CHECK(s.report.sequence == 2 && s.report.attempt == 2 &&
+          s.report.from_nanos < s.report.to_nanos - 1000);
     scene_end(&s);
     process_end(&p);
 }
@@ -272,11 +274,11 @@ TEST(a_base_takes_the_place_of_all_before)
     scene_window(&s, look(&p, 60));
     CHECK_STR(scene_base(&s, look(&p, 10)), "base");
     CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
-    CHECK(s.report.sequence == 1 && s.report.had_base);
+    CHECK(s.report.sequence == 3 && s.report.had_base);
     buf bad = cut_off(look(&p, 20));
     CHECK(pprofdelta_base(s.pd, bad.ptr, bad.len, NULL) == PPROFDELTA_E_WIRE);
     CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
-    CHECK(s.report.sequence == 2);
+    CHECK(s.report.sequence == 4);
     scene_end(&s);
     process_end(&p);
 }

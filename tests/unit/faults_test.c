@@ -201,6 +201,7 @@ TEST(a_sink_that_refuses_costs_no_window)
                 pprofdelta_sink sink = collector_sink(&c);
                 pprofdelta_error err = {0};
                 status = pprofdelta_window(t.pd, f.looks[1].ptr, f.looks[1].len, &sink, NULL, &err);
+                t.oracle.attempts++;
                 bool told = status == PPROFDELTA_E_SINK && err.status == PPROFDELTA_E_SINK;
                 CHECK_MSG(told == (c.calls >= nth), "seed %" PRIu64 ", write %zu", seed, nth);
                 REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
@@ -226,6 +227,7 @@ static pprofdelta_status attempt_window(twin *t, buf profile)
     CHECK(status == PPROFDELTA_OK || !written);
     if (status == PPROFDELTA_OK)
         pprofdelta_abandon(t->pd);
+    t->oracle.attempts += status == PPROFDELTA_OK;
     return status;
 }
 

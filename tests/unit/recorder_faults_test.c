@@ -74,6 +74,10 @@ static bool fail_once(duo *d, size_t nth, bool is_alone)
     CHECK_MSG(refused ? status == PPROFDELTA_E_MEMORY && !c.calls : status == PPROFDELTA_OK,
               "allocation %zu: status %d", nth, status);
     pprofdelta_recorder_abandon(d->tried);
+    if (!status) { /* one attempt, and so it is for the other */
+        CHECK(feed(d, d->calm, &c) == PPROFDELTA_OK);
+        pprofdelta_recorder_abandon(d->calm);
+    }
     return refused;
 }
 
@@ -126,6 +130,9 @@ TEST(a_refused_write_loses_nothing)
                 pprofdelta_recorder_commit(d.tried);
             else
                 pprofdelta_recorder_abandon(d.tried);
+            collector lost = {.calls = 0}; /* one attempt for the other, too */
+            CHECK(feed(&d, d.calm, &lost) == PPROFDELTA_OK);
+            pprofdelta_recorder_abandon(d.calm);
             CHECK_MSG(agree(&d), "seed %" PRIu64 ", window %zu", seed, window);
             records_evolve(&d.r, RECORDS_ANYTHING);
         }

@@ -52,7 +52,8 @@ static const char *compare_reports(const pprofdelta_report *a, const pprofdelta_
         a->vanished != b->vanished || a->clamped != b->clamped || a->duplicates != b->duplicates)
         return "the reports count differently";
     if (a->had_base != b->had_base || a->restart != b->restart || a->from_nanos != b->from_nanos ||
-        a->to_nanos != b->to_nanos || a->sequence != b->sequence || a->types_len != b->types_len)
+        a->to_nanos != b->to_nanos || a->sequence != b->sequence || a->attempt != b->attempt ||
+        a->types_len != b->types_len)
         return "the reports tell different stories";
     for (size_t i = 0; i < a->types_len; i++)
         if (!sums_equal(&a->types[i], &b->types[i]))

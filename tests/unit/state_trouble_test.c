@@ -117,6 +117,9 @@ static const forgery forgeries[] = {
     {PD_STATE_AT_DURATION, 8, UINT64_MAX, "negative"},
     {PD_STATE_AT_LIVE_ID, 8, UINT64_MAX, NULL},
     {PD_STATE_AT_LIVE_TO, 8, UINT64_MAX, NULL},
+    {PD_STATE_AT_ATTEMPTS, 8, UINT32_MAX, NULL},
+    {PD_STATE_AT_ATTEMPTS, 8, UINT64_C(1) << 32, "that often"},
+    {PD_STATE_AT_ATTEMPTS, 8, UINT64_MAX, "that often"},
     {PD_STATE_FIXED, 4, UINT32_MAX, "do not fit"},
     {PD_STATE_FIXED + 28, 4, 1000, "do not fit"},
     {HEAD_SUM - 1, 1, 1, "should"},
@@ -209,6 +212,7 @@ TEST(keys_that_were_chosen_to_meet_are_refused)
 
 TEST(what_follows_the_end_is_refused)
 {
+    static const uint8_t zeros[PD_STATE_CHUNK + 7];
     stand k;
     pprofdelta_error err = {0};
     stand_begin(&k, NULL);
@@ -216,8 +220,49 @@ TEST(what_follows_the_end_is_refused)
     buf_add(&more, k.saved.ptr, k.saved.len);
     buf_add(&more, "\n", 1);
     CHECK(keep_load(k.s.pd, more, &err) == PPROFDELTA_E_STATE && err.offset == k.saved.len);
+    buf_add(&more, zeros, sizeof zeros);
+    more.ptr[k.saved.len] = 0;
+    more.ptr[more.len - 1] = 1;
+    CHECK(keep_load(k.s.pd, more, &err) == PPROFDELTA_E_STATE && err.offset == more.len - 1);
     check_stands(&k);
     stand_end(&k);
+}
+
+/* Each is an attempt that was appended to the file; the next one has a higher number. */
+TEST(zeros_that_follow_are_attempts)
+{
+    static const size_t many[] = {0, 1, 2, PD_STATE_CHUNK - 1, PD_STATE_CHUNK, 3 * PD_STATE_CHUNK};
+    for (size_t i = 0; i < sizeof many / sizeof *many; i++)
+        for (int is_empty = 0; is_empty < 2; is_empty++) {
+            stand k;
+            scene none;
+            pprofdelta_memory m;
+            stand_begin(&k, NULL);
+            scene_begin(&none, NULL);
+            buf state = buf_begin(&k.s.arena), saved = k.saved, again;
+            if (is_empty)
+                saved = keep_save(&k.s.arena, none.pd);
+            buf_add(&state, saved.ptr, saved.len);
+            for (size_t n = 0; n < many[i]; n++)
+                buf_add(&state, "", 1);
+            REQUIRE(keep_load(none.pd, state, NULL) == PPROFDELTA_OK);
+            pprofdelta_describe(none.pd, &m);
+            CHECK(m.attempts == many[i] && m.has_base == !is_empty);
+            CHECK(m.sequence == (is_empty ? 0 : 2));
+            scene_pending(&none, look_of(&k, 3000, "8 80 0 0", "fresh main"));
+            CHECK(none.report.attempt == many[i] + 1);
+            CHECK(none.report.sequence == m.sequence + 1);
+            again = keep_save(&k.s.arena, none.pd); /* in one piece */
+            CHECK(again.len == saved.len);
+            CHECK(keep_load(k.s.pd, again, NULL) == PPROFDELTA_OK);
+            pprofdelta_describe(k.s.pd, &m);
+            CHECK(m.attempts == many[i] + 1);
+            pprofdelta_commit(none.pd);
+            pprofdelta_describe(none.pd, &m);
+            CHECK(m.attempts == 0);
+            scene_end(&none);
+            stand_end(&k);
+        }
 }
 
 /* A head that promises two thousand million entries costs no more memory than the bytes that
@@ -329,7 +374,7 @@ TEST_MAIN(CASE(every_prefix_is_refused), CASE(every_changed_bit_is_refused),
           CASE(a_forged_state_is_refused_where_it_contradicts_itself),
           CASE(a_key_that_is_there_twice_is_refused),
           CASE(keys_that_were_chosen_to_meet_are_refused), CASE(what_follows_the_end_is_refused),
-          CASE(a_promise_is_not_believed), CASE(a_source_that_fails_changes_nothing),
-          CASE(a_sink_that_refuses_is_told),
+          CASE(zeros_that_follow_are_attempts), CASE(a_promise_is_not_believed),
+          CASE(a_source_that_fails_changes_nothing), CASE(a_sink_that_refuses_is_told),
           CASE(every_failed_allocation_of_a_load_changes_nothing),
           CASE(a_ledger_that_changes_its_types_has_room))
