@@ -74,7 +74,15 @@ check("nothing installed names the folder it was built in", not leak.stdout or o
 # ---- the consumers --------------------------------------------------------------------------------
 
 pair = [os.path.join(source, "testdata", "valid", f"heap.{n}.pb.gz") for n in (1, 2)]
-want = run(tool, *pair).stdout
+
+
+def seen(profile):
+    """All that is in it, but for the number that the command does not give two files."""
+    shown = run(tool, "show", "--raw", "-", input=profile).stdout
+    return shown.replace(b" seq=2 attempt=1", b"")
+
+
+want = seen(run(tool, *pair).stdout)
 env = {"PKG_CONFIG_PATH": os.path.join(libdir, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
        "LD_LIBRARY_PATH": libdir}
 
@@ -87,7 +95,7 @@ def flags(*options_):
 
 def makes_the_delta(name, *command):
     ran_ = run(*command, *pair, env=env)
-    check(name + " makes the delta", ran_.returncode == 0 and ran_.stdout == want and want,
+    check(name + " makes the delta", ran_.returncode == 0 and seen(ran_.stdout) == want and want,
           ran_.stderr.decode())
     ran_ = run(*command, pair[0], __file__, env=env)
     check(name + " tells what is wrong", ran_.returncode == 1 and b"not a pprof profile" in ran_.stderr,

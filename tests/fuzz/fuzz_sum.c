@@ -97,16 +97,18 @@ static const char *read_stamp(trial *t, int64_t from, int64_t to)
     from = (int64_t)bent(t, bend >> 4 & 3, (uint64_t)from);
     to = (int64_t)bent(t, bend >> 6, (uint64_t)to);
     t->sequence = sequence;
+    unsigned attempts = how >> 4 & 3;
+    const char *attempt = attempts ? arena_format(&t->arena, " attempt=%u", attempts) : "";
     if (how & 1) {
         t->epoch = epoch;
         return arena_format(&t->arena,
                             "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64
-                            " kind=%s from=%" PRId64 " to=%" PRId64 " id=%016x",
-                            epoch, sequence, kinds[how >> 2 & 3], from, to, how >> 7);
+                            "%s kind=%s from=%" PRId64 " to=%" PRId64 " id=%016x",
+                            epoch, sequence, attempt, kinds[how >> 2 & 3], from, to, how >> 7);
     }
     const char *seq = how & 2 ? arena_format(&t->arena, " seq=%" PRIu64, sequence) : "";
-    return arena_format(&t->arena, "pprofdelta: delta from=%" PRId64 " to=%" PRId64 "%s%s", from,
-                        to, seq, restarts[how >> 2 & 3]);
+    return arena_format(&t->arena, "pprofdelta: delta from=%" PRId64 " to=%" PRId64 "%s%s%s", from,
+                        to, seq, attempt, restarts[how >> 2 & 3]);
 }
 
 enum { HAS_STAMP = 1, IS_FORGED = 2, IS_UNTIMED = 4, IS_SHUFFLED = 8 };
@@ -193,10 +195,12 @@ static void require_joint(const pprofdelta_stamp *last, const pprofdelta_stamp *
         is_of_one_kind && next->sequence == last->sequence && next->from_nanos == last->from_nanos;
     if (joint == PPROFDELTA_JOINT_NEXT)
         require(next->from_nanos == last->to_nanos && (!is_same || !next->sequence));
+    bool is_later = next->attempt == last->attempt ? next->to_nanos >= last->to_nanos
+                                                   : next->attempt > last->attempt;
     if (joint == PPROFDELTA_JOINT_AGAIN)
-        require(is_same && next->to_nanos >= last->to_nanos);
+        require(is_same && is_later);
     if (joint == PPROFDELTA_JOINT_STALE)
-        require(is_same && next->to_nanos < last->to_nanos);
+        require(is_same && !is_later);
     if (joint == PPROFDELTA_JOINT_RESTART)
         require(next->restart);
     if (joint == PPROFDELTA_JOINT_RESYNC)
