@@ -46,14 +46,26 @@
  *     nothing to the in-use types; one that goes later takes away exactly what it brought.
  *
  * The stamp (a comment of the profile)
- *     pprofdelta: live epoch=N seq=N kind=full|delta|window from=NANOS to=NANOS id=HEX
+ *     pprofdelta: live epoch=N seq=N attempt=N kind=full|delta|window from=NANOS to=NANOS id=HEX
  *     id tells trackers (processes) apart: 16 hexadecimal digits. seq counts the batches of a
  *     tracker from 1, across epochs. A batch that was given back comes again with later events in
- *     it and under the same seq: of equal seq the last counts. A delta continues the batch of the
- *     same id and epoch with the seq before; where that is missing, a full batch with a higher epoch
- *     puts things right. from is where the window begins: of a full one, when the tracker began.
+ *     it, under the same seq and with a higher attempt. from is where the window begins: of a full
+ *     one, when the tracker began. Each batch and each attempt ends (to) later than all before it,
+ *     whatever the clock says.
+ *
+ * Two full batches as two profiles
  *     pprofdelta_window takes full profiles. It reports PPROFDELTA_RESTART_LIVE if the id is another
  *     than that of the profile before, or from is after its to.
+ *
+ * What a receiver does
+ *     Of each id and seq it keeps the batch with the highest attempt, in whatever order they come.
+ *     It adds up from the full batch with the highest seq on. The batch with the next seq is added
+ *     if it has the same epoch and its from equals the to of the batch before it. Otherwise a batch
+ *     is missing, and the sum waits for that batch or for the next full one, which opens a higher
+ *     epoch and takes the place of everything. The check of from cannot be left out: batch n may
+ *     arrive although it was given back, and its next attempt, with more in it, may be acknowledged
+ *     and then get lost. Only the from of batch n+1 shows that. pprofdelta_heap(3) has a receiver as
+ *     a program; pprofdelta_adder and `pprofdelta sum` do the same.
  *
  * Threads, signals, fork
  *     A sampler belongs to a thread. Tracking functions (track, untrack, realloc, defer, sweep) may be
@@ -395,7 +407,8 @@ typedef struct pprofdelta_heap_batch {
 } pprofdelta_heap_batch;
 
 /* Takes everything up to now as a batch, in constant time, and lets new events gather apart. now:
- * nanoseconds since 1970. batch may be NULL. Until the batch is acknowledged, given back or lost,
+ * nanoseconds since 1970; where that is not later than the last batch's end, the batch ends one
+ * nanosecond after that. batch may be NULL. Until the batch is acknowledged, given back or lost,
  * another begin is E_USAGE. The first batch is FULL; later ones are where that one has not arrived
  * yet, after pprofdelta_heap_lost or pprofdelta_heap_resync, after a batch was given back too often
  * or grew too large, and when the tracker had to forget sites to make room. */
@@ -414,8 +427,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
 /* It has arrived. Without a batch these three do nothing. */
 PPROFDELTA_API void pprofdelta_heap_acknowledge(pprofdelta_heap *heap);
 
-/* It has not, or that is not known: the next batch has its events too, and its sequence number. After
- * max_attempts in a row, or where more than max_retry bytes would wait, the batch is lost. */
+/* It has not, or that is not known: the next batch has its events too, its sequence number and a
+ * higher attempt. After max_attempts in a row, or where more than max_retry bytes would wait, the
+ * batch is lost. */
 PPROFDELTA_API void pprofdelta_heap_give_back(pprofdelta_heap *heap);
 
 /* It is lost: the next batch is FULL and opens a new epoch, so that nothing is missing in the end. */

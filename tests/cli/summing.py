@@ -155,6 +155,94 @@ def test_of_equal_sequence_the_highest_attempt_counts(t):
     t.equal(something(result.out), something(t.load("look.4")))
 
 
+def attempt(t, count, time, keep, *, taken=True, heard=False):
+    """A run whose look has counted so much at that time. Its delta goes to `keep` if it is taken; if
+    nobody hears of that, the state stays where it is."""
+    t.write("look", gz(profile([(("f", "main"), [count, count, 0, 0])], time=T0 + time)))
+    script = ("cat >\"$1\"" if taken else "cat >/dev/null") + ("" if heard else "; exit 1")
+    run = t.succeeds if heard else lambda *args, **how: t.fails(4, *args, **how)
+    return run("--state", "s", "look", "--", "sh", "-c", script, "sh", keep, manners=False)
+
+
+def counted(t, *names):
+    result = t.succeeds("sum", *names)
+    return read(result.out).values()["f;main"][0]
+
+
+def test_a_clock_that_steps_back_between_two_attempts(t):
+    """The second attempt has more in it and ends earlier. It counts, in whatever order they come."""
+    attempt(t, 100, MINUTE, "1", heard=True)
+    attempt(t, 140, 2 * MINUTE, "2")
+    attempt(t, 160, 2 * MINUTE - 10**6, "2 again", heard=True)
+    attempt(t, 200, 3 * MINUTE, "3", heard=True)
+    t.equal([c.split()[2:] for n in ("2", "2 again") for c in read(t.load(n)).comments],
+            [[f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE}", "seq=2", "attempt=1"],
+             [f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE - 10**6}", "seq=2", "attempt=2"]])
+    t.equal(counted(t, "1", "2", "2 again"), 160)
+    t.equal(counted(t, "1", "2 again", "2"), 160)
+    t.equal(counted(t, "1", "2", "2 again", "3"), 200)
+    t.equal(counted(t, "1", "2 again", "2", "3"), 200)
+    result = t.fails(1, "sum", "1", "2", "3")
+    t.contains(result.err, "a later attempt at window 2 is missing, or they come from two states")
+
+
+def test_a_clock_that_steps_back_behind_the_last_window(t):
+    """Until it is as late again, runs fail and say why, the state stays, and nothing is lost."""
+    attempt(t, 100, 10 * MINUTE, "1", heard=True)
+    before = t.load("s")
+    for n, minute in enumerate((5, 7, 9)):
+        t.write("look", gz(profile([(("f", "main"), [110 + n, 110, 0, 0])], time=T0 + minute * MINUTE)))
+        result = t.fails(1, "--state", "s", "look", "--", "touch", "handed over")
+        t.contains(result.err, "cur is older than prev", "the target's clock was set back")
+        t.equal(t.load("s"), before)
+    t.check(not os.path.exists(t.path("handed over")), "handed over")
+    attempt(t, 150, 10 * MINUTE, "2", heard=True)
+    attempt(t, 160, 11 * MINUTE, "3", heard=True)
+    t.equal((counted(t, "1", "2"), counted(t, "1", "2", "3")), (150, 160))
+
+
+def test_times_that_are_equal(t):
+    """A clock that stands still: windows and attempts of no length are told apart by their numbers."""
+    attempt(t, 100, MINUTE, "1", heard=True)
+    attempt(t, 110, MINUTE, "2", heard=True)
+    attempt(t, 130, MINUTE, "3")
+    attempt(t, 140, MINUTE, "3 again")
+    attempt(t, 145, MINUTE, "lost", taken=False)
+    attempt(t, 150, MINUTE, "3 at last", heard=True)
+    attempt(t, 160, MINUTE, "4", heard=True)
+    t.equal(read(t.load("3")).duration, 0)
+    t.equal(counted(t, "1", "2", "3", "3 again"), 140)
+    t.equal(counted(t, "1", "2", "3 at last", "3", "3 again", "4"), 160)
+    t.equal(counted(t, "1", "2", "3 again", "3", "3 at last", "4"), 160)
+
+
+def test_runs_that_overlap_and_come_out_of_order(t):
+    """The later look was taken, and nobody heard of it; then a slower run delivers an older look."""
+    attempt(t, 100, MINUTE, "1", heard=True)
+    attempt(t, 140, 3 * MINUTE, "2 late")
+    attempt(t, 120, 2 * MINUTE, "2 slow", heard=True)
+    attempt(t, 150, 4 * MINUTE, "3", heard=True)
+    t.equal(counted(t, "1", "2 late", "2 slow"), 120)
+    t.equal(counted(t, "1", "2 late", "2 slow", "3"), 150)
+    t.equal(counted(t, "1", "2 slow", "2 late", "3"), 150)
+
+
+def test_an_attempt_that_covers_a_restart_and_what_was_before(t):
+    """A slow run with a look of the old process comes behind one of the new: it covers both."""
+    attempt(t, 100, MINUTE, "1", heard=True)
+    attempt(t, 140, 2 * MINUTE, "2 old")
+    attempt(t, 5, 3 * MINUTE, "2 new")
+    t.equal(counted(t, "1", "2 old", "2 new"), 145)
+    attempt(t, 130, 2 * MINUTE, "2 slow", heard=True)
+    t.equal(counted(t, "1", "2 new", "2 slow"), 130)
+    t.contains(t.fails(1, "sum", "1", "2 old", "2 new", "2 slow").err,
+               "the second takes the place of every earlier attempt at window 2, before and after the "
+               "restart: give it without them")
+    t.equal(counted(t, "1", "2 slow", "2 new", "2 old"), 130)
+    attempt(t, 7, 4 * MINUTE, "3", heard=True)
+    t.equal(counted(t, "1", "2 slow", "3"), 137)
+
+
 def test_a_first_window_of_nothing_that_was_sent_again(t):
     """With --first=zero it begins where it ends, which is later each time that it is sent."""
     film(t, 4)

@@ -2,7 +2,7 @@
 is the one in records.c, which pprofdelta_record(3) has; every option of --help is in the man page; every
 function of a header is in its page; the version is one. recipe.py runs the README's recipe.
 
-usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS"""
+usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS RECEIVER"""
 
 import os
 import re
@@ -12,7 +12,7 @@ import tempfile
 
 root, tool, agent = (os.path.abspath(path) for path in sys.argv[1:4])
 version = sys.argv[4]
-records = os.path.abspath(sys.argv[5])
+records, receiver = (os.path.abspath(path) for path in sys.argv[5:7])
 passed = failed = 0
 
 
@@ -57,6 +57,22 @@ with tempfile.TemporaryDirectory() as folder:
     ran = run(records, os.path.join(folder, "none", "there"))
     check("records.c says what went wrong", ran.returncode != 0 and ran.stderr, ran.stderr)
 
+    # The receiver: deltas of a state in any order, some twice, and one that a higher attempt replaces.
+    sent = [os.path.join(folder, f"delta{n}") for n in range(4)]
+    for look_, delta, keeps in ((one, 0, True), (two, 1, False), (two, 2, True), (two, 3, True)):
+        run(tool, "--state", os.path.join(folder, "s"), look_, "--", "sh", "-c",
+            f"cat >{sent[delta]}; exit {0 if keeps else 1}")
+    total = os.path.join(folder, "total")
+    for names, says in ((sent, "3 kept, 3 added up"), (sent[::-1] + sent, "3 kept, 3 added up"),
+                        (sent[3:] + sent[:2], "3 kept, 3 added up"), (sent[:1] + sent[3:], "2 kept, 1 added up")):
+        with open(total, "wb") as out:
+            ran = subprocess.run([receiver, *names], stdout=out, stderr=subprocess.PIPE, text=True, check=False)
+        check(f"receiver.c: {says}", ran.returncode == 0 and ran.stderr == says + "\n", ran.stderr)
+        want = one if "1 added" in says else two
+        check("receiver.c adds them up", run(tool, "show", "--folded", total).stdout ==
+              run(tool, "show", "--folded", want).stdout != "")
+    os.unlink(os.path.join(folder, "s"))
+
 help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
 missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
@@ -73,6 +89,8 @@ def example(page):
 page, program = read("man", "pprofdelta_record.3"), read("tests", "docs", "records.c")
 check("pprofdelta_record(3) has records.c", example(page) == program)
 check("records.c has less than 60 lines", len(program.splitlines()) < 60)
+check("pprofdelta_heap(3) has receiver.c",
+      example(read("man", "pprofdelta_heap.3")) == read("tests", "docs", "receiver.c"))
 header = re.sub(r"/\*.*?\*/", "", read("lib", "include", "pprofdelta_record.h"), flags=re.S)
 names = re.findall(r"PPROFDELTA_API\b[^;(]*?(\w+)\s*\(", header)
 missing = [name for name in names if name not in page]

@@ -7,8 +7,9 @@ A Go program (target/) allocates and takes locks. Again and again its heap and i
 fetched and given to the command, each with a state of its own and curl as the uploader, to a receiver
 (receiver.py) that fails every third time. Some runs are killed at a random moment, some overlap. Twice
 the program ends and starts anew; right before each end its profiles are fetched for the last time and
-delivered. In the end the sum of what the receiver has taken must equal the last profile of each life,
-sample by sample; that is read here, by code that knows nothing of the library.
+delivered. Of what the receiver has taken it keeps, of each sequence number, the highest attempt. In the
+end the sum of that must equal the last profile of each life, sample by sample; and so must the sum of all
+that was taken, in order. That is read here, by code that knows nothing of the library.
 
 Needs go and curl; without one of them it is skipped.
 """
@@ -76,7 +77,7 @@ def stamp_of(data):
     comments = samples_of(data)[2]
     words = next(c for c in comments if c.startswith("pprofdelta: delta")).split()[2:]
     stamp = dict(word.split("=") for word in words)
-    return int(stamp["to"]), int(stamp["seq"]), stamp.get("restart")
+    return int(stamp["seq"]), int(stamp["attempt"]), stamp.get("restart")
 
 
 # ---- the target ------------------------------------------------------------------------------------
@@ -193,16 +194,26 @@ class Soak:
 
 # ---- the reckoning ---------------------------------------------------------------------------------
 
+def kept_of(taken):
+    """What counts of all that was taken, in order: of each sequence the highest attempt, and, if that is
+    a restart, the highest attempt that is none as well."""
+    stamps = {stamp_of(body): body for body in taken}
+    return [(stamp, body) for stamp, body in sorted(stamps.items(), key=lambda item: item[0][:2])
+            if not any(other[0] == stamp[0] and other[1] > stamp[1] and (stamp[2] or not other[2])
+                       for other in stamps)]
+
+
 def lives_of(taken):
-    """The deltas of each life, in the order of the times they end at: one that took long on its way
-    belongs where it was made. A restart begins a life, unless it is the same restart sent again."""
-    lives, begun = [], None
-    for body in sorted(taken, key=stamp_of):
-        _, sequence, restart = stamp_of(body)
-        if not lives or (restart and sequence != begun):
-            lives.append([])
-            begun = sequence
-        lives[-1].append(body)
+    """The deltas of each life that count, and all that were taken of it. A restart begins a life."""
+    lives = []
+    in_order = sorted(((stamp_of(body), body) for body in taken), key=lambda item: item[0][:2])
+    for (sequence, attempt, restart), body in kept_of(taken):
+        if not lives or restart:
+            lives.append(([], []))
+        kept, all_taken = lives[-1]
+        kept.append(body)
+        all_taken += [other for stamp, other in in_order if stamp[0] == sequence and stamp[1] <= attempt
+                      and bool(stamp[2]) == bool(restart)]
     return lives
 
 
@@ -255,14 +266,15 @@ def main():
             lives = lives_of(soak.receiver.taken[kind])
             if len(lives) != LIVES:
                 failed.append(f"{kind}: {len(lives)} lives, not {LIVES}")
-            for number, (deltas, truth) in enumerate(zip(lives, soak.truth[kind]), 1):
-                total, err = add_up(soak.binary, folder, deltas)
-                wrong = compare(total, truth) if total else err
-                samples = len(samples_of(truth)[0])
-                print(f"{'FAILED' if wrong else 'ok'} {kind}, life {number}: {len(deltas)} deltas taken, "
-                      f"{samples} samples{': ' + wrong if wrong else ''}")
-                passed += not wrong
-                failed += [wrong] if wrong else []
+            for number, (life, truth) in enumerate(zip(lives, soak.truth[kind]), 1):
+                for what, deltas in zip(("kept", "taken"), life):
+                    total, err = add_up(soak.binary, folder, deltas)
+                    wrong = compare(total, truth) if total else err
+                    samples = len(samples_of(truth)[0])
+                    print(f"{'FAILED' if wrong else 'ok'} {kind}, life {number}: {len(deltas)} deltas {what}, "
+                          f"{samples} samples{': ' + wrong if wrong else ''}")
+                    passed += not wrong
+                    failed += [wrong] if wrong else []
         left = [name for name in os.listdir(folder) if name.startswith(".pprofdelta")]
         if len(left) > len(KINDS):  # of a last run that was killed, there may be one
             failed.append(f"temporary files are left: {left}")
