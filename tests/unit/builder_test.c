@@ -2,6 +2,8 @@
 #include "builder_bench.h"
 #include "seeds.h"
 
+#include "profile/stamp.h"
+
 #include <unistd.h>
 
 TEST(equal_samples_add_up_whatever_their_types)
@@ -94,10 +96,15 @@ TEST(a_failed_export_loses_nothing_and_says_nothing_twice)
         CHECK(pprofdelta_builder_export(t.b, &sink, &t.report, &t.err) == PPROFDELTA_E_SINK);
         CHECK(t.err.status == PPROFDELTA_E_SINK && t.report.sequence == 0);
     }
+    pprofdelta_stamp stamp;
     add(&t, "c", 2, 7, NULL);
     CHECK_STR(export_rows(&t), "a 3 0 0, b 20 0 0, b {thread=x} 10 0 0, c 0 0 7");
-    CHECK(t.report.sequence == 1 && t.report.samples_in == 7);
+    CHECK(t.report.sequence == 1 && t.report.attempt == 4 && t.report.samples_in == 7);
+    const char *comment = reading_string(&t.out, t.out.view->comment[0]);
+    CHECK(pd_stamp_read((pd_bytes){(const uint8_t *)comment, strlen(comment)}, &stamp) &&
+          stamp.sequence == 1 && stamp.attempt == 4);
     CHECK_STR(export_rows(&t), "");
+    CHECK(t.report.sequence == 2 && t.report.attempt == 1);
     bench_end(&t);
 }
 

@@ -283,6 +283,43 @@ TEST(a_base_takes_the_place_of_all_before)
     process_end(&p);
 }
 
+/* Its first window has a number, as every later one; a later base keeps the numbers. */
+TEST(windows_after_a_base_have_numbers)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    pprofdelta_memory m;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    for (int is_numbered = 1; is_numbered >= 0; is_numbered--) {
+        options.flags = is_numbered ? 0 : PPROFDELTA_NO_SEQUENCE;
+        scene_begin(&s, &options);
+        CHECK_STR(scene_base(&s, look(&p, 10)), "base");
+        pprofdelta_describe(s.pd, &m);
+        CHECK(m.sequence == 1 && m.attempts == 0 && m.has_base);
+        for (int i = 0; i < 2; i++) {
+            pprofdelta_census census;
+            scene_pending(&s, look(&p, 12 + i));
+            CHECK(!pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &census, NULL));
+            CHECK(census.stamp.is_delta && census.stamp.sequence == (is_numbered ? 2 : 0));
+            CHECK(census.stamp.attempt == (is_numbered ? (uint64_t)i + 1 : 0));
+            CHECK(s.report.sequence == census.stamp.sequence);
+            CHECK(s.report.attempt == census.stamp.attempt);
+            pprofdelta_abandon(s.pd);
+        }
+        CHECK_STR(scene_base(&s, look(&p, 10)), "base");
+        scene_window(&s, look(&p, 14));
+        CHECK(s.report.sequence == (is_numbered ? 2 : 0) &&
+              s.report.attempt == (is_numbered ? 3 : 0));
+        CHECK_STR(scene_base(&s, look(&p, 14)), "base");
+        scene_window(&s, look(&p, 15));
+        CHECK(s.report.sequence == (is_numbered ? 3 : 0) &&
+              s.report.attempt == (is_numbered ? 1 : 0));
+        scene_end(&s);
+    }
+    process_end(&p);
+}
+
 TEST(negative_deltas_need_a_base_each)
 {
     process p;
@@ -474,7 +511,7 @@ TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_st
           CASE(null_where_the_header_allows_it), CASE(only_one_window_may_be_pending),
           CASE(without_a_window_there_is_nothing_to_commit_or_abandon),
           CASE(an_abandoned_window_never_was), CASE(check_and_inflate_come_between),
-          CASE(a_base_takes_the_place_of_all_before), CASE(negative_deltas_need_a_base_each),
-          CASE(a_start_holds_until_it_is_set_again), CASE(two_contexts_know_nothing_of_each_other),
-          CASE(inflate_takes_any_container_off), CASE(a_census_tells_what_is_there),
-          CASE(verify_sees_what_does_not_add_up))
+          CASE(a_base_takes_the_place_of_all_before), CASE(windows_after_a_base_have_numbers),
+          CASE(negative_deltas_need_a_base_each), CASE(a_start_holds_until_it_is_set_again),
+          CASE(two_contexts_know_nothing_of_each_other), CASE(inflate_takes_any_container_off),
+          CASE(a_census_tells_what_is_there), CASE(verify_sees_what_does_not_add_up))

@@ -457,12 +457,17 @@ TEST(nothing_is_remembered_before_commit)
     record_set(&s, 0, "8 8 0 0");
     for (int i = 0; i < 3; i++) {
         CHECK_STR(record_pending(&s), "a 3 3 0 0");
+        CHECK(s.report.sequence == 2 && s.report.attempt == (uint64_t)i + 1);
         pprofdelta_recorder_abandon(s.recorder);
     }
+    CHECK(pprofdelta_recorder_begin(s.recorder, NULL, NULL) == PPROFDELTA_OK);
+    pprofdelta_recorder_abandon(s.recorder); /* not written: no attempt */
     CHECK_STR(record_window(&s), "a 3 3 0 0");
     CHECK(s.report.sequence == 2 && s.report.from_nanos == 1000 && s.report.to_nanos == 5000);
+    CHECK(s.report.attempt == 4);
     CHECK(s.out.view->duration_nanos == 4000);
     CHECK_STR(record_window(&s), "");
+    CHECK(s.report.sequence == 3 && s.report.attempt == 1);
     record_end(&s);
 }
 

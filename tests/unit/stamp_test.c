@@ -21,6 +21,7 @@ TEST(there_and_back)
                                .from_nanos = times[i % TIMES],
                                .to_nanos = times[i / TIMES % TIMES],
                                .sequence = sequences[i / TIMES / TIMES % 4],
+                               .attempt = sequences[i / TIMES / TIMES % 4 * (i % 4 != 0)],
                                .restart = (pprofdelta_restart)(i / TIMES / TIMES / 4)};
         pprofdelta_stamp out;
         char text[PD_STAMP_MAX];
@@ -30,6 +31,7 @@ TEST(there_and_back)
         REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
         CHECK(out.is_delta && out.from_nanos == in.from_nanos && out.to_nanos == in.to_nanos &&
               out.sequence == in.sequence && out.restart == in.restart);
+        CHECK(out.attempt == in.attempt);
     }
 }
 
@@ -42,9 +44,10 @@ TEST(the_text_stands)
                                        .from_nanos = 5,
                                        .to_nanos = 6,
                                        .sequence = 7,
+                                       .attempt = 3,
                                        .restart = PPROFDELTA_RESTART_BUILD_ID},
                    text);
-    CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 restart=build_id");
+    CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 attempt=3 restart=build_id");
 }
 
 TEST(a_live_heaps_stamp_goes_there_and_back)
@@ -58,6 +61,7 @@ TEST(a_live_heaps_stamp_goes_there_and_back)
                                     .sequence = a,
                                     .first = first,
                                     .epoch = b,
+                                    .attempt = i % 2 ? UINT64_MAX : i,
                                     .id = i % 2 ? UINT64_MAX : i};
         in.is_delta = in.live != PPROFDELTA_LIVE_FULL;
         char text[PD_STAMP_MAX];
@@ -67,6 +71,7 @@ TEST(a_live_heaps_stamp_goes_there_and_back)
         REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
         CHECK(out.live == in.live && out.is_delta == in.is_delta && out.id == in.id);
         CHECK(out.sequence == a && out.epoch == b && out.first == first && !out.restart);
+        CHECK(out.attempt == in.attempt);
         CHECK(out.from_nanos == INT64_MIN && out.to_nanos == INT64_MAX);
     }
 }
@@ -95,6 +100,9 @@ TEST(what_is_no_stamp_is_not_read)
         "pprofdelta: delta from=-9223372036854775809 to=1",
         "pprofdelta: delta from=1 to=2 seq=-1",
         "pprofdelta: delta from=1 to=2 seq=18446744073709551616",
+        "pprofdelta: delta from=1 to=2 seq=1 attempt=",
+        "pprofdelta: delta from=1 to=2 seq=1 attempt=-1",
+        "pprofdelta: delta from=1 to=2 seq=1 attempt=18446744073709551616",
         "pprofdelta: delta from=1 to=2 restart=maybe",
         "pprofdelta: delta from=1 to=2 restart=",
         " pprofdelta: delta from=1 to=2",
