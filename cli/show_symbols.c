@@ -1,9 +1,9 @@
 /* Which names stand at a location: see show.h.
  *
  * A location with lines is one frame a line, inlined calls included. One without is its address in
- * its mapping: "libc.so.6+0x27a10", or "[anon]@0x7f0000000100" where the mapping is no file. Names are
- * numbered by sorting them, so that equal functions of different ids fall together and the numbers
- * compare as the names do. */
+ * its mapping: "libc.so.6+0x27a10", or "[anon]@0x7f0000000100" where the mapping is no file. Names
+ * are numbered by sorting them, so that equal functions of different ids fall together and the
+ * numbers compare as the names do. */
 #include "show.h"
 
 #include "cli.h"

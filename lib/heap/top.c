@@ -154,7 +154,7 @@ static void put_site(paper *p, const glance *g)
     put(p, "\n");
 }
 
-/* By the mappings a reader knows that the dump is whole: where there are none, it has to be said. */
+/* A reader knows by the mappings that the dump is whole, so a dump without any says so. */
 static void put_mappings(paper *p, bool has_mappings)
 {
     int fd = has_mappings ? PD_PROC_OPEN("maps") : -1;

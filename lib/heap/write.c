@@ -160,9 +160,9 @@ static pd_encoded place(writing *w, pd_key ident, uint32_t mapping, uint64_t add
 }
 
 /* A number that lies in no mapping means nothing outside of this process, and may be no address at
- * all: an interpreter's frames have numbers of their own. Where the symbolizer has lines for it, the
- * location is known by them and has no address. The symbolizer is asked once for each number, so what
- * it became is kept by the number. */
+ * all: an interpreter's frames have numbers of their own. Where the symbolizer has lines for it,
+ * the location is known by them and has no address. The symbolizer is asked once for each number,
+ * so what it became is kept by the number. */
 static pd_encoded meet_number(writing *w, uint64_t number, pd_key ident)
 {
     pd_heap_press *press = w->press;

@@ -214,11 +214,11 @@ typedef struct pprofdelta_heap_frame {
  *
  * An address in a mapping is written with its mapping and its frames. One in no mapping that has
  * frames is known by them: its location has no address, and two with equal frames are one location.
- * So the address may be any number, as an interpreter's frames have; see PPROFDELTA_HEAP_NO_MAPPINGS.
- * Answer the same for such a number as long as allocations with it are alive: a batch takes away what
- * an earlier one brought only at the same location. Sites whose stacks are equal in the profile are
- * samples of their own, which readers add up. One in no mapping and without frames is written as an
- * address. */
+ * So the address may be any number, as an interpreter's frames have; see
+ * PPROFDELTA_HEAP_NO_MAPPINGS. Answer the same for such a number as long as allocations with it are
+ * alive: a batch takes away what an earlier one brought only at the same location. Sites whose
+ * stacks are equal in the profile are samples of their own, which readers add up. One in no mapping
+ * and without frames is written as an address. */
 typedef size_t pprofdelta_heap_symbolizer(void *cookie, uint64_t address,
                                           pprofdelta_heap_frame *frames, size_t cap);
 

@@ -59,8 +59,8 @@ typedef struct pprofdelta_frame {
     int64_t line, column;
 } pprofdelta_frame;
 
-/* A label has a string, or else a number with a unit: where str is not empty, num and num_unit do not
- * count and are not written. NULL is empty. Labels have no order. */
+/* A label has a string, or else a number with a unit: where str is not empty, num and num_unit do
+ * not count and are not written. NULL is empty. Labels have no order. */
 typedef struct pprofdelta_label {
     const char *key, *str;
     int64_t num;
@@ -75,8 +75,8 @@ enum {
      * for is the call before, so the profile has the address one less. */
     PPROFDELTA_RETURN_ADDRESSES = 1u << 9,
     /* /proc/self/maps is not read: no program counter lies in a mapping. For those that are not
-     * addresses, such as the numbers of an interpreter's frames. What the callback has no frames for
-     * is of use in this very process only. */
+     * addresses, such as the numbers of an interpreter's frames. What the callback has no frames
+     * for is of use in this very process only. */
     PPROFDELTA_NO_MAPPINGS = 1u << 10
 };
 
@@ -97,10 +97,10 @@ typedef enum pprofdelta_kind {
 /* What a program counter stands for. Zeroed before the callback is called; what it points to need
  * last only until the next call of the callback or the return of the call of the library.
  *
- * A program counter in a mapping is written as its address in it, with its frames. One in no mapping
- * that has frames is known by them: its location has no address, two with equal frames are one
- * location, and samples that then are equal add up. So it may be any number, and equal numbers of two
- * processes stay apart. One in no mapping and without frames is written as an address. */
+ * A program counter in a mapping is written as its address in it, with its frames. One in no
+ * mapping that has frames is known by them: its location has no address, two with equal frames are
+ * one location, and samples that then are equal add up. So it may be any number, and equal numbers
+ * of two processes stay apart. One in no mapping and without frames is written as an address. */
 typedef struct pprofdelta_symbol {
     const pprofdelta_frame *frames; /* innermost first: what was inlined, then what holds it */
     size_t frames_len;              /* 0: nothing is known, the profile has the address alone */
@@ -296,8 +296,8 @@ PPROFDELTA_API pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *bu
  * says the same, and so does the flush, which then adds nothing. */
 
 /* The leaf first. address may be 0; where it is not, the frame is known by it and not by its lines.
- * A builder has no mappings, so an address means the same in this process only: use 0 where profiles
- * of several processes come together, and for numbers that are not addresses. */
+ * A builder has no mappings, so an address means the same in this process only: use 0 where
+ * profiles of several processes come together, and for numbers that are not addresses. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *sample,
                                                               const pprofdelta_frame *frame,
                                                               uint64_t address);

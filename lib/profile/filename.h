@@ -3,10 +3,10 @@
  * This is the one place that knows it, for the mappings of parsed profiles, of /proc/self/maps and
  * of the maps in text dumps. pprofdelta_file_len is the same for callers of the library.
  *
- * A deleted file. Linux appends " (deleted)" to the name of a file that was removed or replaced while
- * it was mapped. The code in the mapping is the same as before, so "/usr/bin/app (deleted)" is the
- * same file as "/usr/bin/app". Some producers (Go) take the mark off, others leave it, so it has no
- * meaning here. The mark is taken off as often as it is there.
+ * A deleted file. Linux appends " (deleted)" to the name of a file that was removed or replaced
+ * while it was mapped. The code in the mapping is the same as before, so "/usr/bin/app (deleted)"
+ * is the same file as "/usr/bin/app". Some producers (Go) take the mark off, others leave it, so it
+ * has no meaning here. The mark is taken off as often as it is there.
  *
  * A made-up name. Memory without a file has a name, too, and many regions have the same one:
  *
@@ -26,8 +26,8 @@
  * distinguishes them is their address.
  *
  * A file nevertheless. "[vdso]", "[vsyscall]", "[vectors]" and "[sigpage]" are code that the kernel
- * maps once into a process, with the same content everywhere. /dev/shm and /dev/hugepages are folders
- * of files, not devices. */
+ * maps once into a process, with the same content everywhere. /dev/shm and /dev/hugepages are
+ * folders of files, not devices. */
 #ifndef PD_PROFILE_FILENAME_H
 #define PD_PROFILE_FILENAME_H
 

@@ -9,10 +9,10 @@
  * place even where the symboliser gave it another file name. A location without an address is known
  * by its lines. Ids never take part.
  *
- * A file is known by its build id, else by its name, where the mark of a deleted file does not count.
- * A mapping that has no build id and no name, or a made-up one (see filename.h), is no file: its
- * addresses count as they are, and bias is 0. So two such regions are told apart by where they lie,
- * and are the same in two profiles of one process only. */
+ * A file is known by its build id, else by its name, where the mark of a deleted file does not
+ * count. A mapping that has no build id and no name, or a made-up one (see filename.h), is no file:
+ * its addresses count as they are, and bias is 0. So two such regions are told apart by where they
+ * lie, and are the same in two profiles of one process only. */
 #ifndef PD_PROFILE_IDENTITY_H
 #define PD_PROFILE_IDENTITY_H
 

@@ -128,8 +128,8 @@ static pd_bytes trim(pd_bytes file)
     return pd_filename_unmarked(file);
 }
 
-/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". A line that is not of this form is
- * no reason to refuse what was counted. */
+/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". A line that is not of this form
+ * is no reason to refuse what was counted. */
 static bool read_map(pd_lines *lines, struct pd_text_map *map, bool *is_code)
 {
     uint64_t device, minor;
@@ -287,10 +287,10 @@ static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofd
     return status;
 }
 
-/* Is the dump whole? It ends with a copy of the maps, so all of its records are there if the line is
- * that begins the maps. (Its totals do not tell: jemalloc since 5.3 corrects them for sampling by
- * themselves, so that they are not the sums of the stacks' counts, and gperftools before 2.16 leaves
- * out the smallest stacks of a dump beyond 1 MiB.)
+/* Is the dump whole? It ends with a copy of the maps, so all of its records are there if the line
+ * is that begins the maps. (Its totals do not tell: jemalloc since 5.3 corrects them for sampling
+ * by themselves, so that they are not the sums of the stacks' counts, and gperftools before 2.16
+ * leaves out the smallest stacks of a dump beyond 1 MiB.)
  *
  * Maps have no end of their own, but are in order of their addresses. Linux has the main thread's
  * stack near the end, above all code. Where it is missing, they are whole for our purpose if they

@@ -66,8 +66,8 @@ pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
 /* One record as the recorder takes it; the stack lives in the arena. */
 pprofdelta_record records_record(records *r, size_t index);
 
-/* The same as a profile with cumulative values, as a recorder without mappings shows it: a site that
- * has lines is known by them. by_address: every site has its address, too, by which it is then
+/* The same as a profile with cumulative values, as a recorder without mappings shows it: a site
+ * that has lines is known by them. by_address: every site has its address, too, by which it is then
  * known. */
 void records_model(records *r, arena *a, bool by_address, model *m);
 
