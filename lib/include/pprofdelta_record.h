@@ -224,9 +224,9 @@ PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
 /* The window was lost, or it is not known whether it arrived: the next one covers its time too, with
  * the same sequence and, if this one was written, a higher attempt (see pprofdelta.h). Of what the
- * window was given, only pprofdelta_look.restarted is kept. A restart that the recorder found by itself is not: the counters
- * of the next window are judged anew. If report.restart was set and the cause is known, set restarted
- * in the next look. */
+ * window was given, only pprofdelta_look.restarted is kept. A restart that the recorder found by
+ * itself is not: the counters of the next window are judged anew. If report.restart was set and the
+ * cause is known, set restarted in the next look. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* Forgets what program counters stand for and where files are mapped, after dlclose(3) or when code
