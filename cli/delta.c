@@ -58,13 +58,6 @@ static void begin_second(run *r)
         start_ahead(r);
 }
 
-/* Was the memory shared with another thread? It is not any more. */
-static bool gets_all_memory(run *r)
-{
-    bool had_ahead = cli_ahead_end(&r->ahead), had_helper = cli_helper_end(&r->helper);
-    return had_ahead || had_helper;
-}
-
 static int make_base(run *r)
 {
     pprofdelta_error err;
@@ -75,7 +68,7 @@ static int make_base(run *r)
     pprofdelta_set_started(r->context, r->options.started_nanos);
     begin_second(r);
     pprofdelta_status status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
-    if (status == PPROFDELTA_E_LIMIT && gets_all_memory(r))
+    if (status == PPROFDELTA_E_LIMIT && cli_ahead_end(&r->ahead)) /* which has half of the memory */
         status = pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err);
     cli_input_release(&r->prev);
     return status ? cli_library_error(r->prev.name, &err) : CLI_DONE;
@@ -97,9 +90,6 @@ static int make_window(run *r, pprofdelta_report *report)
         cli_progress_say("comparing", r->cur.name);
         status =
             pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state, report, &err);
-        if (status == PPROFDELTA_E_LIMIT && gets_all_memory(r))
-            status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &pack.state,
-                                            report, &err);
     }
     if (!status) {
         cli_pack_start(&pack, r->ahead.is_running || r->helper.state);

@@ -100,10 +100,8 @@ static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
     if (code)
         return code;
     cli_helper_start(&r->helper, r->context, &r->cur);
-    do {
-        *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
-                                         &r->report, err);
-    } while (*status == PPROFDELTA_E_LIMIT && cli_helper_end(&r->helper)); /* all the memory */
+    *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
+                                     &r->report, err);
     cli_helper_end(&r->helper);
     return CLI_DONE;
 }

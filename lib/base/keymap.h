@@ -79,7 +79,7 @@ static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pd_k
 {
     if (__builtin_expect(map->len < map->cap, 1) || pd_keymap_find(map, key) != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    return pd_keymap_reserve(map, mem, map->len + map->len / 2 + 16, err);
+    return pd_keymap_reserve(map, mem, pd_mem_roomy(mem, map->len), err);
 }
 
 /* Gives back the room of a tight set beyond `room` keys, which are no fewer than it has. */

@@ -34,11 +34,13 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
 {
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
-    if (__builtin_mul_overflow(want, size, &bytes) || bytes > PTRDIFF_MAX ||
-        bytes - held > pd_mem_left(mem))
+    bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
+    if (!is_possible || bytes - held > pd_mem_left(mem)) {
+        mem->lacked = is_possible ? mem->used + (bytes - held) : UINT64_MAX;
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "this takes more than the %llu bytes that %s",
                        (unsigned long long)mem->limit, pd_mem_who_allows(mem));
+    }
     /* ptr points at the caller's typed pointer: copied, not cast, to stay within aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);
@@ -62,11 +64,22 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
     return resize(mem, ptr, cap, need, size, err);
 }
 
+/* A 32nd more than is needed, and no more than so many bytes. */
+static size_t tight(size_t need, size_t size)
+{
+    enum { MOST = 256 << 10 };
+    size_t more = need / 32, most = MOST / size;
+    more = (more < most ? more : most) + 64 / size;
+    return need < SIZE_MAX - more ? need + more : need;
+}
+
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                               pprofdelta_error *err)
 {
     if (need <= *cap)
         return PPROFDELTA_OK;
+    if (mem->is_tight)
+        return resize(mem, ptr, cap, tight(need, size), size, err);
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;

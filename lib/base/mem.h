@@ -8,11 +8,15 @@
 
 #include "base/error.h"
 
+#include <stdbool.h>
+
 typedef struct pd_mem {
     pprofdelta_allocator allocator;
-    uint64_t used;  /* bytes held now */
-    uint64_t peak;  /* most bytes ever held */
-    uint64_t limit; /* used never passes it */
+    uint64_t used;   /* bytes held now */
+    uint64_t peak;   /* most bytes ever held */
+    uint64_t limit;  /* used never passes it */
+    uint64_t lacked; /* what it would have held, had it not refused that; set by each refusal */
+    bool is_tight;   /* arrays grow by little, and by how much does not depend on the limit */
 } pd_mem;
 
 /* Never more than a process has room for, whatever its caller allows: a quarter of its addresses,
@@ -30,6 +34,12 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
 
 /* Gives such an object back, the last thing that its memory holds. */
 void pd_mem_end(const pd_mem *mem, void *object, size_t size);
+
+/* How much room an array gets that grows from `len` elements on. */
+static inline size_t pd_mem_roomy(const pd_mem *mem, size_t len)
+{
+    return len + len / (mem->is_tight ? 32 : 2) + 16;
+}
 
 /* Makes *ptr (NULL or from here, holding *cap elements) hold at least `need` elements of `size`
  * bytes, growing geometrically. New space is not cleared. On failure both stay as they were. */

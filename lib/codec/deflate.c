@@ -7,6 +7,8 @@
 #include <libdeflate.h>
 #include <zstd.h>
 
+enum { AROUND = PD_MEMBER_HEAD + PD_MEMBER_TAIL };
+
 void pd_deflate_end(pd_deflater *d, pd_mem *mem)
 {
     size_t one = d->parts.check != NULL;
@@ -87,29 +89,47 @@ pprofdelta_status pd_deflate_prepare(pd_deflater *deflater, pd_mem *mem, size_t 
     if (deflater->compression == PPROFDELTA_GZIP) {
         if (!pd_deflate_has_gzip(deflater))
             return pd_deflate_fail("no memory for a gzip compressor", err);
-        bound = libdeflate_gzip_compress_bound(deflater->gzip, len);
+        bound = libdeflate_deflate_compress_bound(deflater->gzip, len) + AROUND;
     } else {
         pprofdelta_status status = pd_deflate_zstd(deflater, err);
         if (status)
             return status;
-        bound = ZSTD_compressBound(len);
+        bound = ZSTD_compressBound(len) + (len > PD_ZSTD_SHORT ? 2 * PD_ZSTD_ROOM : 0);
     }
     return pd_mem_grow(mem, &deflater->out.ptr, &deflater->out.cap, bound, 1, err);
 }
 
+/* The header is that of what is cut into parts, for every level. */
 static pprofdelta_status to_gzip(pd_deflater *deflater, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
     pd_buffer *out = &deflater->out;
-    out->len = libdeflate_gzip_compress(deflater->gzip, in, len, out->ptr, out->cap);
-    return out->len ? PPROFDELTA_OK
-                    : pd_deflate_fail("the gzip compressor has not enough room", err);
+    uint8_t *data = out->ptr + PD_MEMBER_HEAD;
+    size_t made = libdeflate_deflate_compress(deflater->gzip, in, len, data, out->cap - AROUND);
+    if (!made)
+        return pd_deflate_fail("the gzip compressor has not enough room", err);
+    pd_member_head(out->ptr);
+    pd_member_tail(data + made, libdeflate_crc32(0, in, len), len);
+    out->len = made + AROUND;
+    return PPROFDELTA_OK;
+}
+
+/* What is long has room enough: nothing is allocated. */
+static pprofdelta_status to_long_zstd(pd_deflater *deflater, pd_bytes in, pprofdelta_error *err)
+{
+    pd_mem none = {.limit = 0};
+    pprofdelta_status status = pd_zstd_begin_long(deflater, &none, err);
+    if (!status)
+        status = pd_zstd_add(deflater, &none, in, err);
+    return status ? status : pd_zstd_end_long(deflater, &none, in.len, err);
 }
 
 static pprofdelta_status to_zstd(pd_deflater *deflater, const uint8_t *in, size_t len,
                                  pprofdelta_error *err)
 {
     pd_buffer *out = &deflater->out;
+    if (len > PD_ZSTD_SHORT)
+        return to_long_zstd(deflater, (pd_bytes){in, len}, err);
     size_t made = ZSTD_compress2(deflater->zstd, out->ptr, out->cap, in, len);
     if (ZSTD_isError(made))
         return pd_deflate_fail(ZSTD_getErrorName(made), err);

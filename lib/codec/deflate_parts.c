@@ -1,33 +1,19 @@
 /* The compressors, for what comes a part at a time.
  *
- * zstd's takes it as it comes. For gzip so much is collected that compressing it by itself costs
- * little room, and becomes a part of one member (member.h). */
+ * For gzip each part becomes one of a member (member.h). zstd's gets what is short in one call, and
+ * what is long as it comes (deflate_zstd.c). */
+#include "codec/cut.h"
 #include "codec/deflate.h"
 #include "codec/member.h"
 
 #include <libdeflate.h>
 #include <string.h>
-#include <zstd.h>
-
-enum {
-    GATHERED = 256 << 10, /* bytes that are compressed at a time */
-    ROOM = 64 << 10       /* what is made for more output of zstd's, at least */
-};
 
 static pprofdelta_status begin_gzip(pd_deflater *d, pd_mem *mem, pprofdelta_error *err)
 {
-    size_t none = 0;
-    pd_deflate_end(d, mem);
-    d->parts.crc = 0;
-    d->parts.len = 0;
     if (!pd_deflate_has_gzip(d))
         return pd_deflate_fail("no memory for a gzip compressor", err);
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &d->parts.check, &none, 1, sizeof *d->parts.check, err);
-    if (!status)
-        status = pd_buffer_room(mem, &d->parts.in, GATHERED, err);
-    if (!status)
-        status = pd_buffer_room(mem, &d->out, PD_MEMBER_HEAD, err);
+    pprofdelta_status status = pd_buffer_room(mem, &d->out, PD_MEMBER_HEAD, err);
     if (status)
         return status;
     pd_member_head(d->out.ptr);
@@ -37,34 +23,32 @@ static pprofdelta_status begin_gzip(pd_deflater *d, pd_mem *mem, pprofdelta_erro
 
 pprofdelta_status pd_deflate_begin(pd_deflater *d, pd_mem *mem, pprofdelta_error *err)
 {
-    d->out.len = 0;
-    if (d->compression == PPROFDELTA_GZIP)
-        return begin_gzip(d, mem, err);
-    if (d->compression == PPROFDELTA_PLAIN)
-        return PPROFDELTA_OK;
-    pprofdelta_status status = pd_deflate_zstd(d, err);
-    if (!status)
-        ZSTD_CCtx_reset(d->zstd, ZSTD_reset_session_only);
-    return status;
+    d->out.len = d->parts.in.len = 0;
+    d->parts.len = 0;
+    d->parts.crc = 0;
+    d->parts.is_long = false;
+    return d->compression == PPROFDELTA_GZIP ? begin_gzip(d, mem, err) : PPROFDELTA_OK;
 }
 
 /* Appends in[0..len) to the member, and the tail where it is the last of it. */
-static pprofdelta_status compress(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
-                                  bool is_last, pprofdelta_error *err)
+static pprofdelta_status gzip_part(pd_deflater *d, pd_mem *mem, pd_bytes in, bool is_last,
+                                   pprofdelta_error *err)
 {
-    size_t bound = libdeflate_deflate_compress_bound(d->gzip, len);
+    size_t bound = libdeflate_deflate_compress_bound(d->gzip, in.len), has = d->parts.check != NULL;
     pprofdelta_status status =
         pd_buffer_room(mem, &d->out, bound + PD_MEMBER_JOINT + PD_MEMBER_TAIL, err);
+    if (!status && !is_last)
+        status = pd_mem_reserve(mem, &d->parts.check, &has, 1, sizeof *d->parts.check, err);
     if (status)
         return status;
     uint8_t *at = d->out.ptr + d->out.len;
-    size_t made = libdeflate_deflate_compress(d->gzip, in, len, at, bound);
+    size_t made = libdeflate_deflate_compress(d->gzip, in.ptr, in.len, at, bound);
     if (made && !is_last)
         made = pd_member_open(d->parts.check, at, made);
     if (!made)
         return pd_deflate_fail("the gzip compressor has not enough room", err);
-    d->parts.crc = libdeflate_crc32(d->parts.crc, in, len);
-    d->parts.len += len;
+    if (in.len)
+        d->parts.crc = libdeflate_crc32(d->parts.crc, in.ptr, in.len);
     d->out.len += made;
     if (is_last) {
         pd_member_tail(at + made, d->parts.crc, d->parts.len);
@@ -73,70 +57,83 @@ static pprofdelta_status compress(pd_deflater *d, pd_mem *mem, const uint8_t *in
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status gzip_part(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
-                                   bool is_last, pprofdelta_error *err)
+static pprofdelta_status append(pd_mem *mem, pd_buffer *to, pd_bytes in, pprofdelta_error *err)
 {
-    pd_buffer *gathered = &d->parts.in;
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && len) {
-        size_t room = GATHERED - gathered->len, some = len < room ? len : room;
-        if (some == GATHERED) {
-            status = compress(d, mem, in, some, false, err);
-        } else {
-            memcpy(gathered->ptr + gathered->len, in, some);
-            gathered->len += some;
-        }
-        if (gathered->len == GATHERED) {
-            status = compress(d, mem, gathered->ptr, GATHERED, false, err);
-            gathered->len = 0;
-        }
-        in += some;
-        len -= some;
-    }
-    if (!status && is_last)
-        status = compress(d, mem, gathered->ptr, gathered->len, true, err);
-    return status;
-}
-
-static pprofdelta_status zstd_part(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
-                                   bool is_last, pprofdelta_error *err)
-{
-    ZSTD_inBuffer from = {in, len, 0};
-    for (bool is_done = false; !is_done;) {
-        pprofdelta_status status = pd_buffer_room(mem, &d->out, ROOM, err);
-        if (status)
-            return status;
-        ZSTD_outBuffer to = {d->out.ptr, d->out.cap, d->out.len};
-        size_t left =
-            ZSTD_compressStream2(d->zstd, &to, &from, is_last ? ZSTD_e_end : ZSTD_e_continue);
-        if (ZSTD_isError(left))
-            return pd_deflate_fail(ZSTD_getErrorName(left), err);
-        d->out.len = to.pos;
-        is_done = is_last ? left == 0 : from.pos == len;
-    }
-    return PPROFDELTA_OK;
-}
-
-static pprofdelta_status copy(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
-                              pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_buffer_room(mem, &d->out, len, err);
-    if (status || !len)
+    pprofdelta_status status = pd_buffer_room(mem, to, in.len, err);
+    if (status || !in.len)
         return status;
-    memcpy(d->out.ptr + d->out.len, in, len);
-    d->out.len += len;
+    memcpy(to->ptr + to->len, in.ptr, in.len);
+    to->len += in.len;
     return PPROFDELTA_OK;
+}
+
+/* All of what is short, at the end. */
+static pprofdelta_status end_short(pd_deflater *d, pd_mem *mem, pprofdelta_error *err)
+{
+    pd_bytes out, in = {d->parts.in.ptr, d->parts.in.len};
+    pprofdelta_status status = pd_deflate_prepare(d, mem, in.len, err);
+    return status ? status : pd_deflate_whole(d, in.ptr, in.len, &out, err);
+}
+
+static pprofdelta_status zstd_part(pd_deflater *d, pd_mem *mem, pd_bytes in, bool is_last,
+                                   pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!d->parts.is_long && d->parts.len > PD_ZSTD_SHORT) {
+        status = pd_zstd_begin_long(d, mem, err);
+        if (!status)
+            status = pd_zstd_add(d, mem, (pd_bytes){d->parts.in.ptr, d->parts.in.len}, err);
+        pd_buffer_release(mem, &d->parts.in);
+        d->parts.is_long = true;
+    }
+    if (!status)
+        status =
+            d->parts.is_long ? pd_zstd_add(d, mem, in, err) : append(mem, &d->parts.in, in, err);
+    if (status || !is_last)
+        return status;
+    return d->parts.is_long ? pd_zstd_end_long(d, mem, d->parts.len, err) : end_short(d, mem, err);
 }
 
 pprofdelta_status pd_deflate_part(pd_deflater *d, pd_mem *mem, const uint8_t *in, size_t len,
                                   bool is_last, pprofdelta_error *err)
 {
-    if (d->compression == PPROFDELTA_PLAIN)
-        return copy(d, mem, in, len, err);
-    pprofdelta_status status = d->compression == PPROFDELTA_GZIP
-                                   ? gzip_part(d, mem, in, len, is_last, err)
-                                   : zstd_part(d, mem, in, len, is_last, err);
-    if (is_last)
+    pd_bytes part = {in, len};
+    pprofdelta_status status;
+    d->parts.len += len;
+    if (d->compression == PPROFDELTA_GZIP)
+        status = gzip_part(d, mem, part, is_last, err);
+    else if (d->compression == PPROFDELTA_ZSTD)
+        status = zstd_part(d, mem, part, is_last, err);
+    else
+        status = append(mem, &d->out, part, err);
+    if (is_last && mem->is_tight)
         pd_deflate_end(d, mem);
+    return status;
+}
+
+/* The parts of a whole, one after the other. */
+static pprofdelta_status cut(pd_deflater *d, pd_mem *mem, pd_bytes in, size_t early, size_t part,
+                             pprofdelta_error *err)
+{
+    size_t at = 0, rest = pd_cut_rest(part, in.len - early / part * part);
+    pprofdelta_status status = pd_deflate_begin(d, mem, err);
+    for (size_t left = early / part + rest; left && !status; left--) {
+        size_t len = left > rest ? part : (in.len - at) / left;
+        status = pd_deflate_part(d, mem, in.ptr + at, len, left == 1, err);
+        at += len;
+    }
+    return status;
+}
+
+pprofdelta_status pd_deflate_cut(pd_deflater *d, pd_mem *mem, pd_bytes in, size_t early,
+                                 size_t part, pd_bytes *out, pprofdelta_error *err)
+{
+    pprofdelta_status status;
+    if (d->compression != PPROFDELTA_GZIP || (early < part && pd_cut_rest(part, in.len) == 1)) {
+        status = pd_deflate_prepare(d, mem, in.len, err);
+        return status ? status : pd_deflate_whole(d, in.ptr, in.len, out, err);
+    }
+    status = cut(d, mem, in, early, part, err);
+    *out = (pd_bytes){d->out.ptr, d->out.len};
     return status;
 }

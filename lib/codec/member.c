@@ -2,20 +2,6 @@
 
 #include <string.h>
 
-void pd_member_head(uint8_t *at)
-{
-    static const uint8_t head[PD_MEMBER_HEAD] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
-    memcpy(at, head, sizeof head);
-}
-
-void pd_member_tail(uint8_t *at, uint32_t crc, uint64_t len)
-{
-    for (int i = 0; i < 4; i++) {
-        at[i] = (uint8_t)(crc >> 8 * i);
-        at[4 + i] = (uint8_t)(len >> 8 * i);
-    }
-}
-
 /* Decodes the data and finds, in bits, where their last block begins and where they end. */
 static bool find_end(pd_member_check *c, const uint8_t *data, size_t len, size_t *last, size_t *end)
 {

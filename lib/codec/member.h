@@ -11,6 +11,8 @@
 
 #include "codec/decode.h"
 
+#include <string.h>
+
 enum {
     PD_MEMBER_HEAD = 10,
     PD_MEMBER_TAIL = 8,
@@ -24,8 +26,19 @@ typedef struct pd_member_check {
     uint8_t out[PD_DECODE_HISTORY + PD_MEMBER_DECODED + PD_DECODE_SLACK];
 } pd_member_check;
 
-void pd_member_head(uint8_t *at);
-void pd_member_tail(uint8_t *at, uint32_t crc, uint64_t len);
+static inline void pd_member_head(uint8_t *at)
+{
+    static const uint8_t head[PD_MEMBER_HEAD] = {0x1f, 0x8b, 8, 0, 0, 0, 0, 0, 0, 0xff};
+    memcpy(at, head, sizeof head);
+}
+
+static inline void pd_member_tail(uint8_t *at, uint32_t crc, uint64_t len)
+{
+    for (int i = 0; i < 4; i++) {
+        at[i] = (uint8_t)(crc >> 8 * i);
+        at[4 + i] = (uint8_t)(len >> 8 * i);
+    }
+}
 
 /* Makes data[0..len) go on; there is room behind them. Returns how many bytes they take now, or 0
  * where they are not whole deflate data. */

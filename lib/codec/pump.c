@@ -193,12 +193,20 @@ void pd_pump_leave(pd_pump *p)
     p->is_taken = false;
 }
 
+void pd_pump_empty(pd_pump *p)
+{
+    if (!pd_pump_is_open(p) || p->is_taken)
+        return;
+    release_slots(p);
+    pd_unpack_end(&p->unpacker);
+}
+
 void pd_pump_close(pd_pump *p)
 {
     if (!pd_pump_is_open(p))
         return;
-    release_slots(p);
-    pd_unpack_end(&p->unpacker);
+    p->is_taken = false;
+    pd_pump_empty(p);
     pd_monitor_fini(&p->monitor);
     *p = (pd_pump){0};
 }

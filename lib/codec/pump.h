@@ -68,6 +68,9 @@ pprofdelta_status pd_pump_take(pd_pump *pump, uint8_t *out, size_t *made, bool *
 /* The reader needs no more of its file. */
 void pd_pump_leave(pd_pump *pump);
 
+/* Gives back the memory that the next file takes again, where no reader has the pump. */
+void pd_pump_empty(pd_pump *pump);
+
 /* Gives everything back; no helper is at it any more. Twice is fine. */
 void pd_pump_close(pd_pump *pump);
 

@@ -1,14 +1,11 @@
 #include "codec/relay.h"
 
+#include "codec/cut.h"
 #include "codec/member.h"
 
 #include <libdeflate.h>
 #include <string.h>
 
-/* A part is that much of what the delta comes of: enough of them to share, and large enough that
- * their beginnings, which can refer to nothing, cost little room. What is left at the end is cut into
- * pairs, for two threads, from so much on. */
-enum { SHARE = 16, SMALLEST = 96 << 10, LARGEST = 512 << 10, PAIR = 64 << 10 };
 enum { AROUND = PD_MEMBER_HEAD + PD_MEMBER_JOINT + PD_MEMBER_TAIL };
 
 struct pd_relay_part {
@@ -27,9 +24,8 @@ pprofdelta_status pd_relay_begin(pd_relay *r, pd_deflater *deflater, pd_mem *mem
 
 void pd_relay_measure(pd_relay *r, size_t len)
 {
-    size_t share = len / SHARE;
     if (r->deflater->compression == PPROFDELTA_GZIP)
-        r->part_len = share < SMALLEST ? SMALLEST : share > LARGEST ? LARGEST : share;
+        r->part_len = pd_cut_part(len);
 }
 
 static void make_next(pd_relay *r, const pd_relay_tools *tools);
@@ -102,26 +98,34 @@ static void tidy(pd_relay *r, pd_relay_part *part, pd_buffer *next)
     }
 }
 
-/* Another buffer for the writer, of as much room. */
-static pprofdelta_status next_buffer(pd_relay *r, size_t cap, pd_buffer *out, pprofdelta_error *err)
+/* Another buffer for the writer, with room for another part and what begins with `rest`. */
+static pprofdelta_status next_buffer(pd_relay *r, size_t len, pd_bytes rest, pd_buffer *out,
+                                     pprofdelta_error *err)
 {
+    size_t cap = len + len / 16 + rest.len;
     pd_monitor_enter(&r->monitor);
     for (; r->tidied < r->taken && r->parts[r->tidied].made; r->tidied++)
         tidy(r, &r->parts[r->tidied], out);
     pd_monitor_leave(&r->monitor);
-    return out->cap ? PPROFDELTA_OK : pd_mem_reserve(r->mem, &out->ptr, &out->cap, cap, 1, err);
+    pprofdelta_status status = pd_mem_reserve(r->mem, &out->ptr, &out->cap, cap, 1, err);
+    if (!status && rest.len)
+        memcpy(out->ptr, rest.ptr, rest.len);
+    out->len = status ? 0 : rest.len;
+    return status;
 }
 
-pprofdelta_status pd_relay_give(pd_relay *r, pd_buffer *in, pprofdelta_error *err)
+pprofdelta_status pd_relay_give(pd_relay *r, pd_buffer *in, size_t len, pprofdelta_error *err)
 {
     enum { LAG = 1 };
     pd_relay_part part;
     pd_buffer next = {0};
     pprofdelta_status status = reserve(r, 1, err);
     if (!status)
-        status = next_buffer(r, in->cap, &next, err);
+        status = next_buffer(r, len, (pd_bytes){in->ptr + len, in->len - len}, &next, err);
+    if (!status && in->cap / 2 > len) /* a sample longer than a part */
+        pd_mem_trim(r->mem, &in->ptr, &in->cap, in->len = len, 1);
     if (!status)
-        status = begin_part(r, &part, (pd_bytes){in->ptr, in->len}, err);
+        status = begin_part(r, &part, (pd_bytes){in->ptr, len}, err);
     if (status) {
         pd_buffer_release(r->mem, &next);
         return status;
@@ -161,19 +165,10 @@ static pprofdelta_status close_whole(pd_relay *r, pd_bytes in, pprofdelta_error 
     return PPROFDELTA_OK;
 }
 
-/* Into how many the last bytes are cut; 0: they are the whole, and stay so. */
-static size_t count_parts(const pd_relay *r, size_t len)
-{
-    size_t pairs = (len / 2 + r->part_len / 2) / r->part_len;
-    if (r->part_len == SIZE_MAX || len < PAIR)
-        return r->given ? 1 : 0;
-    return pairs ? 2 * pairs : 2;
-}
-
 pprofdelta_status pd_relay_close(pd_relay *r, pd_bytes in, pprofdelta_error *err)
 {
-    size_t parts = count_parts(r, in.len), at = 0;
-    if (!parts)
+    size_t parts = pd_cut_rest(r->part_len, in.len), at = 0;
+    if (parts == 1 && !r->given)
         return close_whole(r, in, err);
     if (!has_tools(r))
         return pd_deflate_fail("no memory for a gzip compressor", err);

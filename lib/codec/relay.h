@@ -6,8 +6,8 @@
  *
  *     parts         [ made ] [ made ] [ in work ] [ given ] [ given ]
  *
- * Where the parts are cut depends on nothing but lengths, so that the member is the same whoever
- * made what. What is too small for parts, or is not to be gzip, is compressed whole by whoever asks
+ * Where the parts are cut depends on nothing but lengths (cut.h), so that the member is the same
+ * whoever made what. What is too small for parts, or is not to be gzip, is compressed whole by whoever asks
  * first. Nobody waits for a helper who may never come: finish does what is left. */
 #ifndef PD_CODEC_RELAY_H
 #define PD_CODEC_RELAY_H
@@ -60,10 +60,10 @@ static inline bool pd_relay_is_begun(const pd_relay *relay)
  * there, which for some will never be. */
 void pd_relay_measure(pd_relay *relay, size_t len);
 
-/* The writer's next bytes, which are not the last ones. The relay takes the buffer, and leaves
- * another to go on with. Where no helper keeps up, the writer compresses in between, if the deflater
- * is its own by then. */
-pprofdelta_status pd_relay_give(pd_relay *relay, pd_buffer *in, pprofdelta_error *err);
+/* The writer's next part: the first `len` bytes of *in, which are not the last ones. The relay takes
+ * the buffer, and leaves another with the bytes behind the part. Where no helper keeps up, the writer
+ * compresses in between, if the deflater is its own by then. */
+pprofdelta_status pd_relay_give(pd_relay *relay, pd_buffer *in, size_t len, pprofdelta_error *err);
 
 /* The last bytes, which stay where they are until the end. From here on the deflater is the
  * relay's. */

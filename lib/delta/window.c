@@ -175,6 +175,15 @@ void pd_window_abandon(pd_window *w)
     w->len = w->still = 0;
 }
 
+void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)
+{
+    w->rows_cap = 0;
+    pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
+    pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
+    pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
+    pd_mem_trim(mem, &w->origin, &w->origin_cap, rows, sizeof *w->origin);
+}
+
 void pd_window_release(pd_window *w, pd_mem *mem)
 {
     pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);

@@ -149,6 +149,9 @@ void pd_window_commit(pd_window *window, pd_commit how);
 /* Takes it back. */
 void pd_window_abandon(pd_window *window);
 
+/* Of a window that was committed, keeps the origins of its rows, and gives back the rest. */
+void pd_window_keep_origins(pd_window *window, pd_mem *mem, size_t rows);
+
 void pd_window_release(pd_window *window, pd_mem *mem);
 
 #endif

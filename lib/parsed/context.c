@@ -81,8 +81,6 @@ void pprofdelta_free(pprofdelta *pd)
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);
     pd_schema_release(&pd->spare_schema, mem);
-    pd_naming_release(&pd->naming, mem);
-    pd_naming_release(&pd->spare_naming, mem);
     pd_buffer_release(mem, &pd->last.build_id);
     pd_buffer_release(mem, &pd->next.build_id);
     pd_mapped_release(&pd->last.mapped, mem);
@@ -117,9 +115,18 @@ static void describe_binary(const pd_tables *t, pprofdelta_census *census)
     }
 }
 
-pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
-                                   pprofdelta_census *census, pprofdelta_error *err)
+typedef struct check_call {
+    const void *bytes;
+    size_t len;
+    pprofdelta_census *census;
+} check_call;
+
+static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
+    const check_call *call = cookie;
+    const void *bytes = call->bytes;
+    size_t len = call->len;
+    pprofdelta_census *census = call->census;
     pd_look *look = &pd->cur;
     pprofdelta_status status = pd_look_parse(pd, look, bytes, len, false, err);
     if (status) {
@@ -154,6 +161,14 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     if (!pd_stamp_of(t, &census->stamp))
         census->stamp = (pprofdelta_stamp){0};
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
+                                   pprofdelta_census *census, pprofdelta_error *err)
+{
+    check_call call = {bytes, len, census};
+    bool is_needed = pd->is_pending || pd->pack || pd->ahead; /* what is in memory */
+    return is_needed ? check(pd, &call, err) : pd_call_in_any_way(pd, check, &call, err);
 }
 
 pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,

@@ -23,6 +23,9 @@
 #include "profile/transfer.h"
 #include "text/heap.h"
 
+/* How a call goes about it: see frugal.c. */
+typedef enum pd_way { PD_WAY_USUAL, PD_WAY_BOUNDED, PD_WAY_WHOLE, PD_WAYS } pd_way;
+
 typedef struct pd_look {
     pd_buffer inflated;
     /* The bounded way: nothing is inflated whole; a part at a time is, again for each pass. */
@@ -40,6 +43,11 @@ typedef struct pd_look {
     pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
     pd_columns columns;
 } pd_look;
+
+/* It takes no memory of its own: a limit that suffices without it suffices with it. */
+struct pprofdelta_helper {
+    pprofdelta *pd;
+};
 
 struct pprofdelta {
     pd_mem mem;
@@ -61,9 +69,9 @@ struct pprofdelta {
     bool is_from_base; /* ... given by pprofdelta_base, and no window committed since */
     /* The window under way. */
     bool is_pending;
-    bool is_frugal;         /* it is made once more, as memory was short */
+    pd_way way;
     pd_mapped_facts mapped; /* what is known of its mappings */
-    bool may_be_window; /* cur, or prev: see pprofdelta_report */
+    bool may_be_window;     /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
     /* Two threads for it. */
@@ -71,6 +79,7 @@ struct pprofdelta {
     pprofdelta_pack *pack;
     pd_relay relay; /* begun as long as there is either */
     pd_pump pump;   /* open as long as there is a helper */
+    pprofdelta_helper helper;
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_inflater inflater;
@@ -80,10 +89,13 @@ struct pprofdelta {
     pd_schema spare_schema;
     pd_naming spare_naming;
     pd_compact compact;
-    pd_bytes raw;  /* the delta of the last window, but for what the relay has of it */
-    pd_look proof; /* the output read back, for VERIFY */
-    size_t piece;  /* 0; or how much the bounded way inflates at a time, which then is the way
+    pd_bytes raw;     /* the delta of the last window, but for what the relay has of it */
+    size_t part;      /* where it is cut (codec/cut.h): the length of a part, */
+    size_t early;     /* and what was in the writer behind the last sample */
+    pd_look proof;    /* the output read back, for VERIFY */
+    size_t piece;     /* 0; or how much the bounded way inflates at a time, which then is the way
                       of every profile: the tests' choice */
+    pd_way first_way; /* likewise */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
 };
@@ -92,7 +104,7 @@ struct pprofdelta {
  * end. */
 static inline bool pd_packs_inline(const pprofdelta *pd)
 {
-    return pd->cur.is_streamed && !pd_relay_is_begun(&pd->relay);
+    return (pd->cur.is_streamed || pd->way != PD_WAY_USUAL) && !pd_relay_is_begun(&pd->relay);
 }
 
 static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
@@ -160,6 +172,16 @@ pprofdelta_status pd_look_remember(pprofdelta *pd, const pd_look *look, const pd
 void pd_look_name_columns(pd_look *look);
 
 void pd_look_release(pd_look *look, pd_mem *mem);
+
+/* Gives back what the bytes and tables of a parsed look have room for and do not hold. */
+void pd_look_trim(pd_look *look, pd_mem *mem);
+
+/* frugal.c: makes a call on the context, and where that is E_LIMIT makes it again in the ways that
+ * need less. The call leaves the context as it was where it fails. If all fail, err is that of the
+ * way which needs the least. */
+typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
+pprofdelta_status pd_call_in_any_way(pprofdelta *pd, pd_call *call, void *cookie,
+                                     pprofdelta_error *err);
 
 /* delta.c: where the window's profile comes from: bytes, or what was read ahead. */
 typedef struct pd_source {

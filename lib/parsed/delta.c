@@ -32,12 +32,15 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
                                  &look->columns, err);
     if (status)
         return status;
+    size_t samples = pd->way ? 0 : look->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
-    status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(look->tables.samples), err);
+    if (samples)
+        status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
     pd_sample_taker taker = {.ledger = &pd->spare};
     if (!status && keeps_rows) {
         status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
-                                 look->tables.samples, err);
+                                 samples, err);
+        look->window.is_tight = pd->way != PD_WAY_USUAL;
         taker = (pd_sample_taker){.window = &look->window};
     }
     if (!status)
@@ -49,13 +52,13 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
     return status;
 }
 
-pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
-                                  pprofdelta_error *err)
+static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
+    const pd_bytes *given = cookie;
+    const uint8_t *bytes = given->ptr;
+    size_t len = given->len;
     bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
-    pprofdelta_status status = refuse_pending(pd, err);
-    if (status)
-        return status;
+    pprofdelta_status status = PPROFDELTA_OK;
     bool is_filled = pd_once_base(pd, bytes, len);
     if (!is_filled)
         status = pd_look_parse(pd, &pd->cur, bytes, len, needs_stacks, err);
@@ -77,6 +80,14 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
+                                  pprofdelta_error *err)
+{
+    pd_bytes given = {bytes, len};
+    pprofdelta_status status = refuse_pending(pd, err);
+    return status ? status : pd_call_in_any_way(pd, make_base, &given, err);
 }
 
 static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
@@ -123,13 +134,13 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdel
                                       pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    size_t samples = cur->tables.samples, rows = skips_still ? samples / 8 : samples;
+    size_t samples = pd->way ? 0 : cur->tables.samples, rows = skips_still ? samples / 8 : samples;
     pd_window_abandon(&cur->window);
     pd_look_keep_nothing(pd, cur);
     pprofdelta_status status =
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
     cur->window.skips_still = skips_still;
-    cur->window.is_tight = cur->is_streamed;
+    cur->window.is_tight = cur->is_streamed || pd->way;
     if (!status && ahead && !pd_ahead_add_samples(pd, ahead, &status, err))
         return read_samples(pd, skips_still, NULL, err); /* which tells what is wrong */
     if (!status && !ahead)
@@ -391,10 +402,10 @@ static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sin
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, out, err);
     pd->raw = out;
+    if (!status && sink && !pd_packs_inline(pd))
+        status = pd_deflate_cut(&pd->deflater, &pd->mem, out, pd->early, pd->part, &out, err);
     if (!status && sink)
-        status = pd_packs_inline(pd)
-                     ? pd_deflate_write(&pd->deflater, sink, &written, err)
-                     : pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
+        status = pd_deflate_hand_over(out, sink, &written, err);
     if (!status && report)
         fill_report(pd, &story, &tally, written, report);
     return status;
@@ -423,14 +434,26 @@ pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pp
     return status;
 }
 
+typedef struct window_call {
+    pd_source source;
+    const pprofdelta_sink *sink;
+    pprofdelta_report *report;
+} window_call;
+
+static pprofdelta_status make_window(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+{
+    const window_call *call = cookie;
+    return pd_window_of(pd, &call->source, call->sink, call->report, err);
+}
+
 pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                     const pprofdelta_sink *sink, pprofdelta_report *report,
                                     pprofdelta_error *err)
 {
-    pd_source source = {.bytes = bytes, .len = len};
+    window_call call = {{.bytes = bytes, .len = len}, sink, report};
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
-    pprofdelta_status status = pd_window_of(pd, &source, sink, report, err);
+    pprofdelta_status status = pd_call_in_any_way(pd, make_window, &call, err);
     if (!status || status == PPROFDELTA_E_SINK) /* which may have had all of it */
         pd->attempts++;
     return status;

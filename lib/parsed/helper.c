@@ -2,27 +2,17 @@
  * is written (relay.h). */
 #include "parsed/context.h"
 
-struct pprofdelta_helper {
-    pprofdelta *pd;
-};
-
 pprofdelta_status pprofdelta_helper_new(pprofdelta *pd, pprofdelta_helper **out,
                                         pprofdelta_error *err)
 {
-    pprofdelta_helper *h = NULL;
-    size_t none = 0;
     if (pd_pump_is_open(&pd->pump))
         return pd_refuse(err, "a helper of this context is there: free it first");
-    pprofdelta_status status = pd_mem_reserve(&pd->mem, &h, &none, 1, sizeof *h, err);
+    pprofdelta_status status = pd_pump_open(&pd->pump, &pd->mem, err);
     if (status)
         return status;
-    *h = (pprofdelta_helper){pd};
-    status = pd_pump_open(&pd->pump, &pd->mem, err);
-    if (status)
-        pprofdelta_helper_free(h);
-    else
-        *out = h;
-    return status;
+    pd->helper.pd = pd;
+    *out = &pd->helper;
+    return PPROFDELTA_OK;
 }
 
 int pprofdelta_helper_pays(pprofdelta *pd, const void *bytes, size_t len)
@@ -51,8 +41,5 @@ void pprofdelta_helper_free(pprofdelta_helper *h)
 {
     if (!h)
         return;
-    pprofdelta *pd = h->pd;
-    size_t one = 1;
-    pd_pump_close(&pd->pump);
-    pd_mem_release(&pd->mem, &h, &one, sizeof *h);
+    pd_pump_close(&h->pd->pump);
 }

@@ -21,24 +21,27 @@ static pprofdelta_status keep(pprofdelta *pd, pd_look *look, pd_bytes *raw, ppro
     return PPROFDELTA_OK;
 }
 
-/* Could the ordinary way take more than the limit has left? At its worst it holds what is inflated
- * four times over: as it is, as the rows and the ledger of it, written, and with room to compress
- * that. Plain bytes are held already, and not by us. */
+/* In the usual way: is the limit likely to be too low for the profile as a whole? Then it is held
+ * about six times: inflated, as tables, as the ledger and rows of it, written, and compressed. This
+ * is a guess, for speed: if it is wrong the other ways are left. Plain bytes are not held by the
+ * context. What the context has written itself, it knows the length of. */
 bool pd_look_is_large(const pprofdelta *pd, const pd_look *look, const uint8_t *bytes, size_t len)
 {
-    enum { TIMES = 4 };
-    uint64_t left = pd->mem.limit - pd->mem.used + look->inflated.cap;
-    if (pd->piece)
-        return true;
-    return pd_format_of(bytes, len) != PD_FORMAT_PLAIN &&
-           pd_inflate_announced(bytes, len) > left / TIMES;
+    enum { TIMES = 6 };
+    bool is_own = look == &pd->proof;
+    uint64_t left = pd->mem.limit - pd->mem.used + look->inflated.cap, most = left / TIMES;
+    if (pd->piece || (pd->way != PD_WAY_USUAL && !is_own))
+        return pd->piece || pd->way == PD_WAY_BOUNDED;
+    if (pd->way != PD_WAY_USUAL)
+        most = PD_STREAM_PIECE;
+    return pd_format_of(bytes, len) != PD_FORMAT_PLAIN && pd_inflate_announced(bytes, len) > most;
 }
 
 pprofdelta_status pd_look_stream(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
 {
     return pd_stream_begin(&look->stream, &pd->mem, look->packed.ptr, look->packed.len,
                            pd->piece ? pd->piece : PD_STREAM_PIECE,
-                           pd_pump_is_open(&pd->pump) ? &pd->pump : NULL, err);
+                           pd_pump_is_open(&pd->pump) && !pd->way ? &pd->pump : NULL, err);
 }
 
 static pprofdelta_status parse_whole(pprofdelta *pd, pd_look *look, bool keep_bytes,
@@ -77,6 +80,31 @@ static pprofdelta_status parse_streamed(pprofdelta *pd, pd_look *look, pprofdelt
     return status;
 }
 
+/* The buffer that the strings point into, which may move, gets no room for more. */
+static void trim_bytes(pd_mem *mem, pd_buffer *buffer, size_t len, pd_tables *t)
+{
+    if (!len || buffer->cap == len)
+        return;
+    uintptr_t before = (uintptr_t)buffer->ptr;
+    pd_mem_trim(mem, &buffer->ptr, &buffer->cap, len, 1);
+    for (size_t i = 0; i < t->strings_len; i++)
+        t->strings[i].ptr = buffer->ptr + ((uintptr_t)t->strings[i].ptr - before);
+}
+
+void pd_look_trim(pd_look *look, pd_mem *mem)
+{
+    pd_tables *t = &look->tables;
+    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile};
+    if (look->is_streamed)
+        trim_bytes(mem, &look->text, look->text.len, t);
+    for (size_t i = 0; i < 2 && t->bytes.len; i++)
+        if (t->bytes.ptr == buffers[i]->ptr) {
+            trim_bytes(mem, buffers[i], t->bytes.len, t);
+            t->bytes.ptr = buffers[i]->ptr;
+        }
+    pd_tables_trim(t, mem);
+}
+
 pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes, size_t len,
                                 bool keep_bytes, pprofdelta_error *err)
 {
@@ -89,13 +117,15 @@ pprofdelta_status pd_look_parse(pprofdelta *pd, pd_look *look, const void *bytes
     pprofdelta_status status =
         is_large_one ? parse_streamed(pd, look, &first) : parse_whole(pd, look, keep_bytes, &first);
     /* One way may have room for what the other has not. If none has, the ordinary one tells. */
-    if (status == PPROFDELTA_E_LIMIT && !keep_bytes && !pd->piece) {
+    if (status == PPROFDELTA_E_LIMIT && !keep_bytes && !pd->piece && !pd->way) {
         status = is_large_one ? parse_whole(pd, look, false, &second)
                               : parse_streamed(pd, look, &second);
         has_second = is_large_one || status != PPROFDELTA_E_LIMIT;
     }
     if (status && err)
         *err = has_second ? second : first;
+    if (!status && pd->way)
+        pd_look_trim(look, &pd->mem);
     if (!status)
         pd_look_name_columns(look);
     return status;

@@ -11,7 +11,7 @@ enum { LARGE = 8 << 20 };
 
 static bool is_wanted(const pprofdelta *pd, const pd_look *look, const void *bytes, size_t len)
 {
-    if (!(pd->flags & PPROFDELTA_NO_SAVE) || pd->ahead || pd->is_frugal || !bytes ||
+    if (!(pd->flags & PPROFDELTA_NO_SAVE) || pd->ahead || pd->way || !bytes ||
         pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return false;
     return pd_look_is_large(pd, look, bytes, len) || (pd_format_of(bytes, len) != PD_FORMAT_PLAIN &&
@@ -78,7 +78,7 @@ static bool read_base(pprofdelta *pd, pd_once *once, const void *bytes, size_t l
     if (pd_look_classify(pd, look, NULL) ||
         pd_schema_set(&pd->spare_schema, &pd->mem, look->names, guess.len, NULL) ||
         pd->spare_schema.counters != COUNTERS || !has_columns(look, &pd->spare_schema, &guess) ||
-        !pd_naming_learn(&pd->spare_naming, &pd->mem, &look->tables, &once->triples))
+        !pd_naming_learn(&pd->spare_naming, &look->tables, &once->triples))
         return false;
     pd_ledger_settle(&pd->spare);
     pd->assumed = guess;

@@ -1,4 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
+#include "codec/cut.h"
 #include "parsed/context.h"
 #include "profile/stamp.h"
 
@@ -31,32 +32,52 @@ static void unsample(pprofdelta *pd, int64_t *values)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
 
-/* To be compressed now, or by somebody else. */
-static pprofdelta_status hand_on(pprofdelta *pd, pd_buffer *part, pprofdelta_error *err)
+/* Compresses the first `len` bytes of the writer's, and leaves those behind them. */
+static pprofdelta_status pack_inline(pprofdelta *pd, size_t len, bool is_last,
+                                     pprofdelta_error *err)
 {
-    if (!pd_packs_inline(pd))
-        return pd_relay_give(&pd->relay, part, err);
+    pd_buffer *out = &pd->compact.out;
     pprofdelta_status status =
-        pd_deflate_part(&pd->deflater, &pd->mem, part->ptr, part->len, false, err);
-    part->len = 0;
+        pd_deflate_part(&pd->deflater, &pd->mem, out->ptr, len, is_last, err);
+    out->len -= len;
+    memmove(out->ptr, out->ptr + len, out->len);
     return status;
 }
 
-/* How many bytes are handed on at a time. A part for the relay has its room from the beginning. */
-static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error *err)
+/* The whole parts that are there are compressed now, or by the relay. */
+static pprofdelta_status hand_on(pprofdelta *pd, size_t part, pprofdelta_error *err)
 {
-    enum { PART = 256 << 10 };
-    *part = pd_packs_inline(pd) ? PART : SIZE_MAX;
-    if (pd_packs_inline(pd) || !pd_relay_is_begun(&pd->relay))
-        return PPROFDELTA_OK;
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && pd->compact.out.len >= part)
+        status = pd_packs_inline(pd) ? pack_inline(pd, part, false, err)
+                                     : pd_relay_give(&pd->relay, &pd->compact.out, part, err);
+    return status;
+}
+
+static void begin_relay(pprofdelta *pd)
+{
     if (pd_pump_is_open(&pd->pump) && pd->cur.is_streamed)
         pd_pump_lend(&pd->pump);
     pd_relay_measure(&pd->relay, pd->cur.tables.len);
     pd->relay.gathers = pd->flags & PPROFDELTA_VERIFY;
     pd->relay.has_deflater = !pd->ahead; /* whose thread may be getting it ready */
-    *part = pd->relay.part_len;
-    return *part == SIZE_MAX ? PPROFDELTA_OK
-                             : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
+}
+
+/* How many bytes are handed on at a time, if any are. They have their room from the beginning. */
+static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error *err)
+{
+    enum { PIECE = 32 << 10 };
+    *part = SIZE_MAX;
+    pd->part = pd_cut_part(pd->cur.tables.len);
+    if (pd_packs_inline(pd)) {
+        *part = pd->deflater.compression == PPROFDELTA_GZIP ? pd->part : PIECE;
+    } else if (pd_relay_is_begun(&pd->relay)) {
+        begin_relay(pd);
+        *part = pd->relay.part_len;
+    }
+    return *part == SIZE_MAX || pd->way
+               ? PPROFDELTA_OK
+               : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
 }
 
 /* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
@@ -94,9 +115,11 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
-        if (pd->compact.out.len >= part)
-            status = hand_on(pd, &pd->compact.out, err);
+        status = hand_on(pd, part, err);
     }
+    if (!status)
+        status = hand_on(pd, part, err);
+    pd->early = pd->compact.out.len;
     return status;
 }
 
@@ -206,23 +229,64 @@ static pprofdelta_status begin_parts(pprofdelta *pd, pprofdelta_error *err)
     return pd_packs_inline(pd) ? pd_deflate_begin(&pd->deflater, &pd->mem, err) : PPROFDELTA_OK;
 }
 
-/* Everything in the writer, in the order that it is to have, up to what finishes it. */
-static pprofdelta_status hand_on_all(pprofdelta *pd, pprofdelta_error *err)
+/* Moves bytes from *from[at..) to the end of the writer's, until those are `len`. */
+static pprofdelta_status fill_up(pprofdelta *pd, const pd_buffer *from, size_t *at, size_t len,
+                                 pprofdelta_error *err)
+{
+    pd_buffer *out = &pd->compact.out;
+    size_t left = from->len - *at, lacks = len > out->len ? len - out->len : 0;
+    size_t some = left < lacks ? left : lacks;
+    pprofdelta_status status = some ? pd_buffer_room(&pd->mem, out, some, err) : PPROFDELTA_OK;
+    if (status || !some)
+        return status;
+    memcpy(out->ptr + out->len, from->ptr + *at, some);
+    out->len += some;
+    *at += some;
+    return PPROFDELTA_OK;
+}
+
+enum { LAST = 5 }; /* of what the writer has */
+
+/* Compresses the rest, which is cut. */
+static pprofdelta_status cut_rest(pprofdelta *pd, const pd_buffer *const tables[],
+                                  pprofdelta_error *err)
 {
     pd_compact *c = &pd->compact;
-    pd_buffer *const parts[] = {&c->out, &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
-                                &c->string_bytes};
-    pprofdelta_status status = c->writer.status;
-    for (size_t i = 0; i < sizeof parts / sizeof *parts && !status; i++)
-        status = hand_on(pd, parts[i], err);
+    pprofdelta_status status = PPROFDELTA_OK;
+    size_t left = c->out.len, table = 1, at = 0;
+    for (size_t i = 1; i <= LAST; i++)
+        left += tables[i]->len;
+    for (size_t parts = pd_cut_rest(pd->part, left); parts && !status; parts--) {
+        size_t len = left / parts;
+        while (!status && c->out.len < len) {
+            status = fill_up(pd, tables[table], &at, len, err);
+            if (at == tables[table]->len) {
+                table++;
+                at = 0;
+            }
+        }
+        if (!status)
+            status = pack_inline(pd, len, parts == 1, err);
+        left -= len;
+    }
     return status;
 }
 
-static pprofdelta_status end_parts(pprofdelta *pd, pd_bytes *out, pprofdelta_error *err)
+/* What is left in the writer, in the order that it is to have, without putting it all together. */
+static pprofdelta_status end_inline(pprofdelta *pd, const pd_compact_header *header, pd_bytes *out,
+                                    pprofdelta_error *err)
 {
-    pd_deflater *deflater = &pd->deflater;
-    pprofdelta_status status = pd_deflate_part(deflater, &pd->mem, out->ptr, out->len, true, err);
-    *out = (pd_bytes){deflater->out.ptr, deflater->out.len};
+    pd_compact *c = &pd->compact;
+    pd_deflater *d = &pd->deflater;
+    const pd_buffer *const all[] = {
+        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+        &c->string_bytes, &c->tail};
+    pprofdelta_status status = pd_compact_end(c, header);
+    if (!status && d->compression == PPROFDELTA_GZIP)
+        status = cut_rest(pd, all, err);
+    for (size_t i = 0; i <= LAST && !status && d->compression != PPROFDELTA_GZIP; i++)
+        status = pd_deflate_part(d, &pd->mem, all[i]->ptr, all[i]->len, i == LAST, err);
+    *out = (pd_bytes){d->out.ptr, d->out.len};
     return status;
 }
 
@@ -255,10 +319,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    status = pd_packs_inline(pd) ? hand_on_all(pd, err) : PPROFDELTA_OK;
-    if (!status)
-        status = pd_compact_finish(&pd->compact, &header, out);
-    return status || !pd_packs_inline(pd) ? status : end_parts(pd, out, err);
+    return pd_packs_inline(pd) ? end_inline(pd, &header, out, err)
+                               : pd_compact_finish(&pd->compact, &header, out);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -276,6 +338,10 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_byt
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     proof->columns = cur->columns;
+    if (pd->way != PD_WAY_USUAL) { /* the output is out's */
+        pd_compact_release(&pd->compact, &pd->mem);
+        pd_transfer_release(&cur->transfer, &pd->mem);
+    }
     pd_stream_rest(&cur->stream); /* what comes next is another's */
     pprofdelta_status status = pd_relay_gather(&pd->relay, out, &out, err);
     if (!status)

@@ -33,9 +33,7 @@ pprofdelta_status pd_pack_begin(pprofdelta *pd, pprofdelta_pack **out, pprofdelt
     if (!status) {
         *p = (pprofdelta_pack){.pd = pd, .is_done = pd_packs_inline(pd)};
         pd->pack = p;
-        if (p->is_done)
-            pd_relay_drop(&pd->relay);
-        else
+        if (!p->is_done)
             status = pd_relay_close(&pd->relay, pd->raw, err);
     }
     if (!status) {
@@ -59,30 +57,29 @@ static pprofdelta_status make_pack(pprofdelta *pd, const pd_source *source, ppro
     return status;
 }
 
-/* Once more, without what is dear: a relay, and records that are kept. */
-static pprofdelta_status make_frugally(pprofdelta *pd, const pd_source *source,
-                                       pprofdelta_pack **out, pprofdelta_report *report,
-                                       pprofdelta_error *err)
+typedef struct pack_call {
+    pd_source source;
+    pprofdelta_pack **out;
+    pprofdelta_report *report;
+} pack_call;
+
+/* There is no relay but in the usual way. */
+static pprofdelta_status make(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
-    pd->is_frugal = true;
-    pprofdelta_status status = make_pack(pd, source, out, report, err);
-    pd->is_frugal = false;
-    return status;
+    const pack_call *call = cookie;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!pd_relay_is_begun(&pd->relay) && !pd->way)
+        status = pd_relay_begin(&pd->relay, &pd->deflater, &pd->mem, err);
+    return status ? status : make_pack(pd, &call->source, call->out, call->report, err);
 }
 
 pprofdelta_status pprofdelta_pack_window(pprofdelta *pd, const void *bytes, size_t len,
                                          pprofdelta_pack **out, pprofdelta_report *report,
                                          pprofdelta_error *err)
 {
-    pd_source source = {.bytes = bytes, .len = len};
-    pprofdelta_report told, *tells = report ? &told : NULL;
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (!pd_relay_is_begun(&pd->relay))
-        status = pd_relay_begin(&pd->relay, &pd->deflater, &pd->mem, err);
-    if (!status)
-        status = make_pack(pd, &source, out, tells, err);
-    if (status == PPROFDELTA_E_LIMIT && pd->cur.is_streamed && !pd->ahead)
-        status = make_frugally(pd, &source, out, tells, err);
+    pprofdelta_report told;
+    pack_call call = {{.bytes = bytes, .len = len}, out, report ? &told : NULL};
+    pprofdelta_status status = pd_call_in_any_way(pd, make, &call, err);
     if (!status && report)
         *report = told;
     return status;
@@ -97,7 +94,8 @@ int pprofdelta_pack_is_large(const pprofdelta_pack *p)
 
 void pprofdelta_pack_help(pprofdelta_pack *p)
 {
-    pd_relay_help(&p->pd->relay);
+    if (!p->is_done)
+        pd_relay_help(&p->pd->relay);
 }
 
 pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *p, const pprofdelta_sink *sink,

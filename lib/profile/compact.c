@@ -211,27 +211,35 @@ void pd_compact_comment(pd_compact *c, uint32_t string)
         pd_write_done(&c->comments, pd_varint_encode(p, string));
 }
 
-pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
+pprofdelta_status pd_compact_end(pd_compact *c, const pd_compact_header *h)
 {
     pd_writer *w = &c->writer;
-    pd_write_raw(w, &c->out, c->mapping_bytes.ptr, c->mapping_bytes.len);
-    pd_write_raw(w, &c->out, c->location_bytes.ptr, c->location_bytes.len);
-    pd_write_raw(w, &c->out, c->function_bytes.ptr, c->function_bytes.len);
-    pd_write_raw(w, &c->out, c->string_bytes.ptr, c->string_bytes.len);
-    pd_write_varint(w, &c->out, PD_PROFILE_DROP_FRAMES, h->drop_frames);
-    pd_write_varint(w, &c->out, PD_PROFILE_KEEP_FRAMES, h->keep_frames);
-    pd_write_varint(w, &c->out, PD_PROFILE_TIME_NANOS, (uint64_t)h->time_nanos);
-    pd_write_varint(w, &c->out, PD_PROFILE_DURATION_NANOS, (uint64_t)h->duration_nanos);
+    pd_buffer *tail = &c->tail;
+    pd_write_varint(w, tail, PD_PROFILE_DROP_FRAMES, h->drop_frames);
+    pd_write_varint(w, tail, PD_PROFILE_KEEP_FRAMES, h->keep_frames);
+    pd_write_varint(w, tail, PD_PROFILE_TIME_NANOS, (uint64_t)h->time_nanos);
+    pd_write_varint(w, tail, PD_PROFILE_DURATION_NANOS, (uint64_t)h->duration_nanos);
     if (h->has_period_type) {
         pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_TYPE, h->period_type);
         pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_UNIT, h->period_unit);
-        pd_write_part(w, &c->out, PD_PROFILE_PERIOD_TYPE, &c->scratch);
+        pd_write_part(w, tail, PD_PROFILE_PERIOD_TYPE, &c->scratch);
     }
-    pd_write_varint(w, &c->out, PD_PROFILE_PERIOD, (uint64_t)h->period);
+    pd_write_varint(w, tail, PD_PROFILE_PERIOD, (uint64_t)h->period);
     if (c->comments.len)
-        pd_write_part(w, &c->out, PD_PROFILE_COMMENT, &c->comments);
-    pd_write_varint(w, &c->out, PD_PROFILE_DEFAULT_SAMPLE_TYPE, h->default_sample_type);
-    pd_write_varint(w, &c->out, PD_PROFILE_DOC_URL, h->doc_url);
+        pd_write_part(w, tail, PD_PROFILE_COMMENT, &c->comments);
+    pd_write_varint(w, tail, PD_PROFILE_DEFAULT_SAMPLE_TYPE, h->default_sample_type);
+    pd_write_varint(w, tail, PD_PROFILE_DOC_URL, h->doc_url);
+    return w->status;
+}
+
+pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
+{
+    const pd_buffer *const parts[] = {&c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+                                      &c->string_bytes, &c->tail};
+    pd_writer *w = &c->writer;
+    pd_compact_end(c, h);
+    for (size_t i = 0; i < sizeof parts / sizeof *parts; i++)
+        pd_write_raw(w, &c->out, parts[i]->ptr, parts[i]->len);
     if (!w->status)
         *out = (pd_bytes){c->out.ptr, c->out.len};
     return w->status;

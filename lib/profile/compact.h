@@ -27,8 +27,9 @@ typedef struct pd_compact {
             pd_buffer scratch;       /* the message being put together */
             pd_buffer lines;         /* of the location, as fields */
             pd_buffer stack, labels; /* of the sample: packed ids, fields */
+            pd_buffer tail;          /* what finishes the profile */
         };
-        pd_buffer buffers[10];
+        pd_buffer buffers[11];
     };
     pd_keymap strings, mappings, functions, locations;
     uint64_t *mapping_starts;  /* memory_start of each mapping, as written */
@@ -141,7 +142,12 @@ typedef struct pd_compact_header {
 /* Comments, in order, before pd_compact_finish. */
 void pd_compact_comment(pd_compact *compact, uint32_t string);
 
-/* Puts everything together. *out belongs to the writer and lasts until the next begin. */
+/* Writes the scalars into tail: the profile is then out, the tables' buffers in their order, and
+ * tail. */
+pprofdelta_status pd_compact_end(pd_compact *compact, const pd_compact_header *header);
+
+/* The same, and puts everything together. *out belongs to the writer and lasts until the next
+ * begin. */
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
 

@@ -93,6 +93,15 @@ uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
     return position == PD_KEYMAP_NONE ? PD_IDMAP_NONE : (uint32_t)map->sequential + position;
 }
 
+void pd_idmap_trim(pd_idmap *map, pd_mem *mem)
+{
+    size_t len = map->len - map->sequential;
+    if (len)
+        pd_mem_trim(mem, &map->others, &map->others_cap, len, sizeof *map->others);
+    else
+        pd_mem_release(mem, &map->others, &map->others_cap, sizeof *map->others);
+}
+
 void pd_idmap_release(pd_idmap *map, pd_mem *mem)
 {
     pd_mem_release(mem, &map->others, &map->others_cap, sizeof *map->others);

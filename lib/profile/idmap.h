@@ -47,6 +47,9 @@ static inline uint32_t pd_idmap_find(const pd_idmap *map, uint64_t id)
     return pd_idmap_find_other(map, id);
 }
 
+/* Gives back what a sealed map has room for and does not hold. */
+void pd_idmap_trim(pd_idmap *map, pd_mem *mem);
+
 void pd_idmap_release(pd_idmap *map, pd_mem *mem);
 
 #endif

@@ -102,14 +102,11 @@ static bool learn_labels(pd_naming *n, const pd_tables *t, const pd_triples *tri
     return true;
 }
 
-bool pd_naming_learn(pd_naming *n, pd_mem *mem, const pd_tables *t, const pd_triples *triples)
+bool pd_naming_learn(pd_naming *n, const pd_tables *t, const pd_triples *triples)
 {
-    enum { MOST = 64 }; /* each is compared with all others */
     n->places_len = n->labels_len = 0;
-    n->is_set = t->mappings_len <= MOST && are_there(t, triples) &&
-                !pd_mem_reserve(mem, &n->places, &n->places_cap, t->mappings_len + 1,
-                                sizeof *n->places, NULL) &&
-                learn_places(n, t) && learn_labels(n, t, triples);
+    n->is_set = t->mappings_len < PD_NAMED_PLACES && are_there(t, triples) && learn_places(n, t) &&
+                learn_labels(n, t, triples);
     return n->is_set;
 }
 
@@ -151,10 +148,4 @@ pd_key pd_naming_label(const pd_naming *n, pd_key names)
 {
     const struct pd_named_label *named = n->is_set ? find_label(n, names) : NULL;
     return named ? pd_naming_assumed_label(named->triple) : names;
-}
-
-void pd_naming_release(pd_naming *n, pd_mem *mem)
-{
-    pd_mem_release(mem, &n->places, &n->places_cap, sizeof *n->places);
-    *n = (pd_naming){0};
 }

@@ -24,6 +24,9 @@ struct pd_tables;
 /* The names of the labels that one pass has met, as string indices. */
 enum { PD_TRIPLES = 32 };
 
+/* Mappings, and what has none: each is compared with all others. */
+enum { PD_NAMED_PLACES = 64 + 1 };
+
 typedef struct pd_triple {
     uint32_t key, str, num_unit;
 } pd_triple;
@@ -42,22 +45,22 @@ typedef struct pd_naming {
     struct pd_named_place {
         uint64_t id; /* 0: no mapping */
         pd_place place;
-    } * places;
-    size_t places_len, places_cap;
+    } places[PD_NAMED_PLACES];
+    size_t places_len;
     struct pd_named_label {
         pd_triple triple;
         pd_key names;
     } labels[PD_TRIPLES];
     size_t labels_len;
-} pd_naming; /* zero it to begin */
+} pd_naming; /* zero it to begin; it holds nothing else, so that what is remembered takes as much
+                memory with a naming as without */
 
 pd_place pd_naming_assumed_place(uint64_t mapping_id);
 pd_key pd_naming_assumed_label(pd_triple triple);
 
 /* Learns what the assumed names of a sealed profile stand for. False where two of them are one, or
- * there is no memory; then the naming is not set. */
-bool pd_naming_learn(pd_naming *naming, pd_mem *mem, const struct pd_tables *tables,
-                     const pd_triples *triples);
+ * there are too many; then the naming is not set. */
+bool pd_naming_learn(pd_naming *naming, const struct pd_tables *tables, const pd_triples *triples);
 
 /* Does what was assumed of this sealed profile mean the same here? */
 bool pd_naming_agrees(const pd_naming *naming, const struct pd_tables *tables,
@@ -66,7 +69,5 @@ bool pd_naming_agrees(const pd_naming *naming, const struct pd_tables *tables,
 /* The name under which the keys here have it. */
 pd_place pd_naming_place(const pd_naming *naming, pd_place place);
 pd_key pd_naming_label(const pd_naming *naming, pd_key names);
-
-void pd_naming_release(pd_naming *naming, pd_mem *mem);
 
 #endif

@@ -409,7 +409,7 @@ static void make_room(pd_parse *p, const pd_tables *t, void *array, size_t *cap,
 {
     size_t usual = t->bytes.len / USUAL_BYTES;
     usual = usual < USUAL_MOST ? usual : USUAL_MOST;
-    if (!p->status && !*cap && usual <= pd_mem_left(p->mem) / 4 / size)
+    if (!p->status && !p->mem->is_tight && !*cap && usual <= pd_mem_left(p->mem) / 4 / size)
         p->status = pd_mem_reserve(p->mem, array, cap, usual, size, p->err);
 }
 
@@ -436,6 +436,31 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
     if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
         status = pd_lookalike_tell(bytes, status, err);
     return status;
+}
+
+/* One that is empty is given back. */
+static void trim(pd_mem *mem, void *array, size_t *cap, size_t len, size_t size)
+{
+    if (len)
+        pd_mem_trim(mem, array, cap, len, size);
+    else
+        pd_mem_release(mem, array, cap, size);
+}
+
+void pd_tables_trim(pd_tables *t, pd_mem *mem)
+{
+    trim(mem, &t->types, &t->types_cap, t->types_len, sizeof *t->types);
+    trim(mem, &t->comments, &t->comments_cap, t->comments_len, sizeof *t->comments);
+    trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
+    trim(mem, &t->mappings, &t->mappings_cap, t->mappings_len, sizeof *t->mappings);
+    trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
+    trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
+    trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
+    trim(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents);
+    trim(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places);
+    pd_idmap_trim(&t->mapping_map, mem);
+    pd_idmap_trim(&t->function_map, mem);
+    pd_idmap_trim(&t->location_map, mem);
 }
 
 void pd_tables_release(pd_tables *t, pd_mem *mem)

@@ -118,6 +118,9 @@ void pd_tables_begin(pd_tables *tables);
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
 void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 
+/* Gives back what the tables, which are sealed, have room for and do not hold. */
+void pd_tables_trim(pd_tables *tables, pd_mem *mem);
+
 void pd_tables_release(pd_tables *tables, pd_mem *mem);
 
 static inline pd_bytes pd_tables_string(const pd_tables *tables, uint32_t index)

@@ -41,23 +41,6 @@ TEST(one_member_of_all_parts)
     CHECK(mem.used == 0);
 }
 
-TEST(the_member_does_not_tell_how_the_parts_were_cut)
-{
-    rng r = {11};
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
-    pd_deflater d = {.compression = PPROFDELTA_GZIP};
-    size_t len = 3 * SPLIT + 1234, first_len = 0;
-    make(&r, len, 30);
-    for (int i = 0; i < 5; i++) {
-        CHECK(compress_parts(&d, &mem, &r, len) == PPROFDELTA_OK);
-        if (i == 0)
-            memcpy(back, out.bytes, first_len = out.len);
-        CHECK(out.len == first_len && !memcmp(back, out.bytes, first_len));
-    }
-    pd_deflater_fini(&d, &mem);
-}
-
 TEST(only_whole_deflate_data_are_opened)
 {
     static pd_member_check check;
@@ -90,5 +73,5 @@ TEST(parts_fail_without_a_trace)
     CHECK(failures > 2);
 }
 
-TEST_MAIN(CASE(one_member_of_all_parts), CASE(the_member_does_not_tell_how_the_parts_were_cut),
-          CASE(only_whole_deflate_data_are_opened), CASE(parts_fail_without_a_trace))
+TEST_MAIN(CASE(one_member_of_all_parts), CASE(only_whole_deflate_data_are_opened),
+          CASE(parts_fail_without_a_trace))

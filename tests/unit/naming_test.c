@@ -98,7 +98,7 @@ TEST(what_is_learned_is_looked_up)
     CHECK(same_place(pd_naming_place(&n, known), known));
     pd_triples_note(&s.triples, triple(1, 2, 0));
     pd_triples_note(&s.triples, triple(2, 0, 0));
-    CHECK(pd_naming_learn(&n, &s.mem, &s.tables, &s.triples) && n.is_set);
+    CHECK(pd_naming_learn(&n, &s.tables, &s.triples) && n.is_set);
     pd_place assumed = pd_naming_assumed_place(2);
     CHECK(same_place(pd_naming_place(&n, known), assumed));
     known.bias += 0x5000;
@@ -114,8 +114,6 @@ TEST(what_is_learned_is_looked_up)
     CHECK(pd_key_equal(pd_naming_label(&n, strange), strange));
     n.is_set = false;
     CHECK(pd_key_equal(pd_naming_label(&n, names), names));
-    pd_naming_release(&n, &s.mem);
-    CHECK(!n.is_set && !n.places_len && !n.labels_len);
     unlook(&s);
     build_free(&b);
 }
@@ -128,7 +126,7 @@ TEST(the_keys_of_both_are_one)
     pd_naming n = {0};
     begin(&b);
     look(&s, &b);
-    REQUIRE(pd_naming_learn(&n, &s.mem, &s.tables, &s.triples));
+    REQUIRE(pd_naming_learn(&n, &s.tables, &s.triples));
     for (uint32_t i = 0; i < 2; i++) {
         pd_key once = pd_location_key_address(pd_naming_assumed_place(i + 1), 0x3100, false);
         pd_place place = pd_naming_place(&n, s.tables.places[i]);
@@ -139,7 +137,6 @@ TEST(the_keys_of_both_are_one)
         CHECK(pd_key_equal(pd_location_key_address(place, 0x3800, false), once));
         CHECK(!pd_key_equal(pd_location_key_address(place, 0x3100, false), once));
     }
-    pd_naming_release(&n, &s.mem);
     unlook(&s);
     build_free(&b);
 }
@@ -153,9 +150,8 @@ static bool learns(build *b, const pd_triple *triples, size_t len)
     look(&s, b);
     for (size_t i = 0; i < len; i++)
         pd_triples_note(&s.triples, triples[i]);
-    bool is_learned = pd_naming_learn(&n, &s.mem, &s.tables, &s.triples);
+    bool is_learned = pd_naming_learn(&n, &s.tables, &s.triples);
     CHECK(is_learned == n.is_set);
-    pd_naming_release(&n, &s.mem);
     unlook(&s);
     return is_learned;
 }
@@ -233,28 +229,9 @@ TEST(labels_of_one_text_at_two_places_are_refused)
     pd_triples_note(&s.triples, triple(2, 0, 0));
     pd_bytes was = s.tables.strings[2];
     s.tables.strings[2] = s.tables.strings[1];
-    CHECK(!pd_naming_learn(&n, &s.mem, &s.tables, &s.triples) && !n.is_set);
+    CHECK(!pd_naming_learn(&n, &s.tables, &s.triples) && !n.is_set);
     s.tables.strings[2] = was;
-    CHECK(pd_naming_learn(&n, &s.mem, &s.tables, &s.triples));
-    pd_naming_release(&n, &s.mem);
-    unlook(&s);
-    build_free(&b);
-}
-
-TEST(no_memory_is_nothing_learned)
-{
-    build b;
-    seen s;
-    pd_naming n = {0};
-    begin(&b);
-    look(&s, &b);
-    s.tracker.fail_at = s.tracker.calls + 1;
-    CHECK(!pd_naming_learn(&n, &s.mem, &s.tables, &s.triples) && !n.is_set);
-    s.tracker.fail_at = 0;
-    CHECK(pd_naming_learn(&n, &s.mem, &s.tables, &s.triples));
-    size_t calls = s.tracker.calls;
-    CHECK(pd_naming_learn(&n, &s.mem, &s.tables, &s.triples) && s.tracker.calls == calls);
-    pd_naming_release(&n, &s.mem);
+    CHECK(pd_naming_learn(&n, &s.tables, &s.triples));
     unlook(&s);
     build_free(&b);
 }
@@ -383,10 +360,9 @@ static bool agrees(change *base, change *changed)
     changed(&c, &others);
     look(&s, &b);
     look(&t, &c);
-    CHECK(pd_naming_learn(&n, &s.mem, &s.tables, &triples));
+    CHECK(pd_naming_learn(&n, &s.tables, &triples));
     CHECK(pd_naming_agrees(&n, &s.tables, &triples));
     bool is_same = pd_naming_agrees(&n, &t.tables, &others);
-    pd_naming_release(&n, &s.mem);
     unlook(&s);
     unlook(&t);
     build_free(&b);
@@ -416,5 +392,5 @@ TEST_MAIN(CASE(triples_are_noted_once_and_up_to_so_many),
           CASE(assumed_names_differ_from_all_others), CASE(what_is_learned_is_looked_up),
           CASE(the_keys_of_both_are_one), CASE(two_places_of_one_name_are_refused),
           CASE(more_than_64_mappings_are_refused), CASE(labels_of_one_name_or_of_none_are_refused),
-          CASE(labels_of_one_text_at_two_places_are_refused), CASE(no_memory_is_nothing_learned),
-          CASE(who_means_the_same_agrees), CASE(who_does_not_is_told))
+          CASE(labels_of_one_text_at_two_places_are_refused), CASE(who_means_the_same_agrees),
+          CASE(who_does_not_is_told))

@@ -2,10 +2,12 @@
  * of what went in, and always the same bytes. */
 #include "codec/relay.h"
 
+#include "codec/cut.h"
 #include "member_kit.h"
 
 #include <stdlib.h>
 #include <unistd.h>
+#include <zstd.h>
 
 static pd_mem mem;
 
@@ -37,13 +39,15 @@ static pprofdelta_status give_early(pd_relay *r, const course *c, size_t *at)
     pd_buffer part = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && r->part_len <= c->early - *at) {
-        size_t len = r->part_len + *at % 100; /* a little more, as samples make it */
+        size_t len = r->part_len + *at % 101 * *at % 100; /* a little more, as samples make it */
         len = len < c->early - *at ? len : c->early - *at;
-        status = pd_buffer_room(&mem, &part, len, NULL);
+        len = len < part.len ? part.len : len;
+        status = pd_buffer_room(&mem, &part, len - part.len, NULL);
         if (!status) {
+            CHECK(!part.len || !memcmp(part.ptr, in + *at, part.len));
             memcpy(part.ptr, in + *at, part.len = len);
-            *at += len;
-            status = pd_relay_give(r, &part, NULL);
+            status = pd_relay_give(r, &part, r->part_len, NULL);
+            *at += r->part_len;
         }
         if (c->is_slow)
             usleep(300);
@@ -171,6 +175,79 @@ TEST(other_compressions_and_small_ones_are_as_ever)
     CHECK(mem.used == 0);
 }
 
+/* As pd_deflate_part makes it of what is written bit by bit. */
+static void write_inline(pd_deflater *d, const course *c, size_t part)
+{
+    size_t at = 0;
+    uint64_t written;
+    pprofdelta_sink sink = {keep, &out};
+    out.len = 0;
+    CHECK(pd_deflate_begin(d, &mem, NULL) == PPROFDELTA_OK);
+    for (; c->early - at >= part; at += part)
+        CHECK(pd_deflate_part(d, &mem, in + at, part, false, NULL) == PPROFDELTA_OK);
+    for (size_t parts = pd_cut_rest(part, c->len - at), len; parts; parts--, at += len) {
+        len = (c->len - at) / parts;
+        CHECK(pd_deflate_part(d, &mem, in + at, len, parts == 1, NULL) == PPROFDELTA_OK);
+    }
+    CHECK(pd_deflate_write(d, &sink, &written, NULL) == PPROFDELTA_OK && written == out.len);
+}
+
+/* By a relay, inline or whole, at every level of every compression. */
+TEST(every_way_makes_the_same_bytes)
+{
+    static const size_t lens[] = {0, 5000, 70000, 262144, 262145, 700000};
+    enum { LENS = sizeof lens / sizeof *lens };
+    rng r = {19};
+    mem_begin(UINT64_C(1) << 30);
+    for (unsigned way = 0; way < 3 * 10 * LENS; way++) {
+        pd_deflater d = {.compression = (pprofdelta_compression)(way % 3),
+                         .level = (int)(way / 3 % 10)};
+        course c = draw(&r, lens[way / 30], 2000000);
+        size_t part = pd_cut_part(c.of);
+        make(&r, c.len, 30);
+        write_inline(&d, &c, part);
+        size_t first_len = out.len;
+        memcpy(back, out.bytes, first_len);
+        CHECK(run(&d, &c) == PPROFDELTA_OK);
+        CHECK_MSG(out.len == first_len && !memcmp(back, out.bytes, first_len), "relay, %u", way);
+        pd_bytes whole;
+        CHECK(pd_deflate_cut(&d, &mem, (pd_bytes){in, c.len}, c.early, part, &whole, NULL) ==
+              PPROFDELTA_OK);
+        CHECK_MSG(whole.len == first_len && !memcmp(back, whole.ptr, first_len), "whole, %u", way);
+        pd_deflater_fini(&d, &mem);
+    }
+    CHECK(mem.used == 0);
+}
+
+/* A zstd frame of any length says how long its content is, and is the same however it came. */
+TEST(a_long_zstd_frame_does_not_depend_on_its_pieces)
+{
+    rng r = {21};
+    size_t len = 900000;
+    mem_begin(UINT64_C(1) << 30);
+    make(&r, len, 30);
+    for (int i = 0; i < 20; i++) {
+        pd_deflater d = {.compression = PPROFDELTA_ZSTD, .level = i % 10};
+        pd_bytes whole;
+        CHECK(pd_deflate_begin(&d, &mem, NULL) == PPROFDELTA_OK);
+        for (size_t at = 0, some; at < len; at += some) {
+            some = 1 + rng_below(&r, rng_chance(&r, 30) ? 300000 : 5000);
+            some = some < len - at ? some : len - at;
+            CHECK(pd_deflate_part(&d, &mem, in + at, some, at + some == len, NULL) ==
+                  PPROFDELTA_OK);
+        }
+        size_t first_len = d.out.len;
+        memcpy(back, d.out.ptr, first_len);
+        CHECK(ZSTD_getFrameContentSize(back, first_len) == len);
+        CHECK(pd_deflate_prepare(&d, &mem, len, NULL) == PPROFDELTA_OK);
+        CHECK(pd_deflate_whole(&d, in, len, &whole, NULL) == PPROFDELTA_OK);
+        CHECK_MSG(whole.len == first_len && !memcmp(whole.ptr, back, first_len), "round %d", i);
+        CHECK(ZSTD_decompress(back, len, whole.ptr, whole.len) == len && !memcmp(back, in, len));
+        pd_deflater_fini(&d, &mem);
+    }
+    CHECK(mem.used == 0);
+}
+
 /* Parts that nobody wants any more, and a helper who waits for more. */
 TEST(stopped_and_dropped)
 {
@@ -266,7 +343,7 @@ static size_t give_parts(pd_relay *r, size_t parts, size_t *made)
             known++;
         if (known == len)
             buffers[len++] = part.ptr;
-        CHECK(pd_relay_give(r, &part, NULL) == PPROFDELTA_OK && !part.len);
+        CHECK(pd_relay_give(r, &part, part.len, NULL) == PPROFDELTA_OK && !part.len);
     }
     *made = r->taken;
     pd_buffer_release(&mem, &part);
@@ -347,6 +424,7 @@ TEST(the_deflater_is_left_to_who_has_it)
 }
 
 TEST_MAIN(CASE(one_member_of_what_went_in), CASE(whoever_helps_it_is_the_same_bytes),
-          CASE(other_compressions_and_small_ones_are_as_ever), CASE(stopped_and_dropped),
+          CASE(other_compressions_and_small_ones_are_as_ever), CASE(every_way_makes_the_same_bytes),
+          CASE(a_long_zstd_frame_does_not_depend_on_its_pieces), CASE(stopped_and_dropped),
           CASE(a_sink_that_refuses_may_be_followed_by_another), CASE(failures_leave_nothing),
           CASE(alone_it_needs_little_room), CASE(the_deflater_is_left_to_who_has_it))
