@@ -47,6 +47,36 @@ uint64_t pd_zstd_announced(const uint8_t *in, size_t len)
     return is_known(content) && content <= (uint64_t)len * MAX_RATIO ? content : 0;
 }
 
+/* Where the first block's header is, in a frame that has blocks. */
+static size_t first_block(const uint8_t *frame)
+{
+    enum { DESCRIPTOR = 4, SINGLE_SEGMENT = 0x20 };
+    static const uint8_t dictionary_id[] = {0, 1, 2, 4}, content_size[] = {0, 2, 4, 8};
+    unsigned flags = frame[DESCRIPTOR];
+    size_t window = flags & SINGLE_SEGMENT ? 0 : 1;
+    size_t content = flags >> 6 || window ? content_size[flags >> 6] : 1;
+    return DESCRIPTOR + 1 + window + dictionary_id[flags & 3] + content;
+}
+
+/* Has it a compressed block without a byte? There is none such, but the library takes it as empty
+ * where it reads a piece at a time. The frame is whole by its block headers. */
+static bool has_empty_block(const uint8_t *frame, size_t size)
+{
+    enum { HEADER = 3, LAST = 1, REPEATED = 1, COMPRESSED = 2 };
+    if ((frame[0] & 0xf0) == 0x50) /* of no content */
+        return false;
+    for (size_t at = first_block(frame); at <= size && size - at >= HEADER;) {
+        uint32_t header = frame[at] | (uint32_t)frame[at + 1] << 8 | (uint32_t)frame[at + 2] << 16;
+        uint32_t kind = header >> 1 & 3, len = header >> 3;
+        if (kind == COMPRESSED && !len)
+            return true;
+        at += HEADER + (kind == REPEATED ? 1 : len);
+        if (header & LAST)
+            return false;
+    }
+    return false;
+}
+
 pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, size_t *size,
                                      uint64_t *most, pprofdelta_error *err)
 {
@@ -55,6 +85,8 @@ pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, 
         return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
     if (ZSTD_isError(*size))
         return pd_zstd_refuse_frame(*size, pos, err);
+    if (has_empty_block(in + pos, *size))
+        return PD_REFUSE(err, pos, "the zstd frame is damaged: a compressed block is empty");
     uint64_t content = ZSTD_getFrameContentSize(in + pos, *size);
     *most = (uint64_t)*size * MAX_RATIO;
     if (!is_known(content))

@@ -24,7 +24,8 @@ static int keep(void *cookie, const void *data, size_t len)
     k->calls++;
     if (k->refuses || (k->most && k->calls > k->most) || len > sizeof k->bytes - k->len)
         return -1;
-    memcpy(k->bytes + k->len, data, len);
+    if (len)
+        memcpy(k->bytes + k->len, data, len);
     k->len += len;
     return 0;
 }
