@@ -242,7 +242,7 @@ def test_a_nul_is_a_byte_like_others(t):
     t.contains(t.succeeds("check", "a").text, "binary /opt/ap\\x00p, build id 5d\\x004c\n")
 
 
-def mapped(count):
+def libraries(count):
     """A profile with `count` libraries beside its binary, and a frame without a name in each."""
     s = Strings()
     data = chunk(1, number(1, s("samples")) + number(2, s("count")))
@@ -255,10 +255,10 @@ def mapped(count):
 
 
 def test_the_files_of_frames_without_a_name_are_named(t):
-    t.write("a", mapped(2))
+    t.write("a", libraries(2))
     t.contains(t.succeeds("show", "a").text, "binary    /bin/app, build id id0\n"
                "library   /lib/lib1.so, build id id1\n          /lib/lib2.so, build id id2\ntime ")
-    t.write("b", mapped(9))
+    t.write("b", libraries(9))
     t.contains(t.succeeds("show", "b").text, "          /lib/lib5.so, build id id5\n"
                "          and 4 more: --raw\ntime ")
     t.lacks(t.succeeds("show", "b").text, "lib6.so,")

@@ -202,7 +202,7 @@ def test_a_note_tells_what_it_left_unread(t):
         size = int(result.err.split("output    ")[1].split(" ")[0])
         want = {None: [], 0: [f"without reading the delta ({size} bytes), which counts as sent"]}.get(
             taken, [f"after reading {taken} of the delta's {size} bytes, which count as sent"])
-        notes = [line for line in result.err.splitlines() if "note" in line]
+        notes = [line for line in result.err.splitlines() if "note: sh:" in line]
         t.equal(notes, [f"pprofdelta: note: sh: ended with exit status 0 {says}" for says in want],
                 script)
         left = [line for line in result.err.splitlines() if line.startswith("unread")]
