@@ -73,21 +73,20 @@ static size_t usable(const delta *kept, size_t len, size_t *first)
 
 static char *read_file(const char *name, size_t *len)
 {
-    static char bytes[1 << 20];
+    enum { MOST = 1 << 20 };
     FILE *in = fopen(name, "rb");
     if (!in)
         return perror(name), NULL;
-    *len = fread(bytes, 1, sizeof bytes, in);
+    char *bytes = malloc(MOST);
+    *len = bytes ? fread(bytes, 1, MOST, in) : 0;
     fclose(in);
-    char *copy = malloc(*len + 1);
-    for (size_t i = 0; copy && i < *len; i++)
-        copy[i] = bytes[i];
-    return copy;
+    return bytes;
 }
 
 static int to_stdout(void *cookie, const void *data, size_t len)
 {
-    return fwrite(data, 1, len, cookie) == len ? 0 : -1;
+    (void)cookie;
+    return fwrite(data, 1, len, stdout) == len ? 0 : -1;
 }
 
 int main(int argc, char **argv) /* receiver DELTA... >SUM: in the order in which they came */
@@ -96,26 +95,33 @@ int main(int argc, char **argv) /* receiver DELTA... >SUM: in the order in which
     pprofdelta_adder *adder = NULL;
     pprofdelta_census seen;
     pprofdelta_error err = {0};
+    pprofdelta_sink sink = {to_stdout, NULL};
+    size_t len = 0, first, sum_len;
     delta *kept = calloc((size_t)argc, sizeof *kept);
-    size_t len = 0, first, usable_len;
-    pprofdelta_status status = pprofdelta_new(NULL, NULL, &pd, &err);
+    pprofdelta_status status = kept ? pprofdelta_new(NULL, NULL, &pd, &err) : PPROFDELTA_E_MEMORY;
     for (int i = 1; i < argc && !status; i++) {
         delta got = {.bytes = read_file(argv[i], &got.len)};
-        if (!kept || !got.bytes)
-            return 1;
-        status = pprofdelta_check(pd, got.bytes, got.len, &seen, &err);
+        status =
+            got.bytes ? pprofdelta_check(pd, got.bytes, got.len, &seen, &err) : PPROFDELTA_E_SOURCE;
+        if (status) {
+            free(got.bytes);
+            break;
+        }
         got.stamp = seen.stamp;
-        if (!status)
-            len = take(kept, len, got);
+        len = take(kept, len, got);
     }
-    usable_len = usable(kept, len, &first);
+    sum_len = usable(kept, len, &first);
     if (!status)
         status = pprofdelta_adder_new(NULL, NULL, &adder, &err);
-    for (size_t i = first; i < first + usable_len && !status; i++)
+    for (size_t i = first; i < first + sum_len && !status; i++)
         status = pprofdelta_adder_add(adder, kept[i].bytes, kept[i].len, NULL, &err);
-    pprofdelta_sink sink = {to_stdout, stdout};
     if (!status)
         status = pprofdelta_adder_finish(adder, &sink, &err);
-    fprintf(stderr, "%zu kept, %zu added up%s%s\n", len, usable_len, status ? ": " : "", err.text);
+    fprintf(stderr, "%zu kept, %zu added up%s%s\n", len, sum_len, status ? ": " : "", err.text);
+    while (len)
+        free(kept[--len].bytes);
+    free(kept);
+    pprofdelta_adder_free(adder);
+    pprofdelta_free(pd);
     return status || fclose(stdout);
 }

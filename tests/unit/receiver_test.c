@@ -13,7 +13,7 @@
 
 #define main receiver_main
 int receiver_main(int argc, char **argv);
-#include "../docs/receiver.c"
+#include "../docs/receiver.c" /* NOLINT(bugprone-suspicious-include) */
 #undef main
 
 enum { MOST = 64 };
@@ -174,15 +174,16 @@ static void count(course *c, const delta *kept, size_t len, unsigned counts[LIVE
 {
     memset(counts, 0, LIVES * sizeof *counts);
     for (size_t i = 0; i < len; i++) {
-        reading r;
+        reading r = {0};
         const sent *s = find(c->sent, c->sent_len, &kept[i].stamp);
         REQUIRE(s && reading_make(&c->arena, s->bytes.ptr, s->bytes.len, &r) == PPROFDELTA_OK);
         for (size_t n = 0; n < r.samples_len; n++) {
-            unsigned life, event;
             const reading_location *leaf = &r.locations[r.samples[n].stack[0]];
             const char *name =
                 reading_string(&r, r.view->function[leaf->view->line[0]->function_id - 1]->name);
-            REQUIRE(sscanf(name, "l%ue%u", &life, &event) == 2 && life < LIVES && event < EVENTS);
+            char *end = NULL;
+            unsigned long life = strtoul(name + 1, &end, 10), event = strtoul(end + 1, NULL, 10);
+            REQUIRE(*name == 'l' && *end == 'e' && life < LIVES && event < EVENTS);
             counts[life][event] += (unsigned)r.samples[n].values[0];
         }
     }
@@ -196,7 +197,7 @@ static void check_adder(course *c, const delta *kept, size_t len, uint64_t total
     collector got = {.bytes = buf_begin(&c->arena)};
     pprofdelta_sink sink = collector_sink(&got);
     uint64_t found = 0;
-    reading r;
+    reading r = {0};
     REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < len && !status; i++) {
@@ -236,7 +237,7 @@ static void check_adder_of_all(course *c, uint64_t total)
 static void judge(course *c)
 {
     delta kept[MOST];
-    unsigned counts[LIVES][EVENTS];
+    unsigned counts[LIVES][EVENTS] = {{0}};
     uint64_t total = 0;
     size_t first, len = receive_in_any_order(c->sent, c->sent_len, &c->rng, kept);
     count(c, kept, len, counts);
@@ -296,7 +297,7 @@ TEST(many_courses_of_ten_windows)
     for (unsigned i = 0; i < 3000; i++) {
         unsigned choices[10];
         for (size_t n = 0; n < 10; n++)
-            choices[n] = (unsigned)rng_below(&r, KINDS * FATES);
+            choices[n] = (unsigned)rng_below(&r, (size_t)KINDS * FATES);
         play(i, choices, 10);
     }
 }
@@ -461,7 +462,7 @@ TEST(many_courses_of_ten_batches)
     for (unsigned i = 0; i < 1500; i++) {
         unsigned choices[10];
         for (size_t n = 0; n < 10; n++) /* mostly delivered, so that some is left to add up */
-            choices[n] = (unsigned)rng_below(&r, 6 * ENDS) | rng_chance(&r, 60);
+            choices[n] = (unsigned)rng_below(&r, (size_t)6 * ENDS) | rng_chance(&r, 60);
         play_tracker(i, choices, 10);
     }
 }

@@ -231,7 +231,8 @@ TEST(what_follows_the_end_is_refused)
 /* Each is an attempt that was appended to the file; the next one has a higher number. */
 TEST(zeros_that_follow_are_attempts)
 {
-    static const size_t many[] = {0, 1, 2, PD_STATE_CHUNK - 1, PD_STATE_CHUNK, 3 * PD_STATE_CHUNK};
+    static const size_t many[] = {
+        0, 1, 2, PD_STATE_CHUNK - 1, PD_STATE_CHUNK, (size_t)3 * PD_STATE_CHUNK};
     for (size_t i = 0; i < sizeof many / sizeof *many; i++)
         for (int is_empty = 0; is_empty < 2; is_empty++) {
             stand k;
