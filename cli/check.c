@@ -131,7 +131,7 @@ static int check_files(const check_options *options)
     pprofdelta *context = NULL;
     library.max_memory = options->max_memory;
     if (pprofdelta_new(&library, NULL, &context, &err))
-        return cli_library_error("options", &err);
+        return cli_options_error(cli_input_name(options->files[0]), &err);
     int worst = CLI_DONE;
     cli_progress_start(!options->quiet);
     for (size_t i = 0; i < options->files_len; i++) {

@@ -43,7 +43,7 @@ static int new_context(run *r)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
-    return cli_library_error("options", &err);
+    return cli_options_error(cli_input_name(r->options.prev), &err);
 }
 
 static void start_ahead(run *r)

@@ -95,6 +95,18 @@ bool cli_input_try(cli_input *in, const char *path, uint64_t limit)
     return read_file(in, path, limit, &doing) == 0;
 }
 
+/* How much a file takes is known from its length: that much, and what it inflates to comes on top. */
+static void tell_too_large(const cli_input *in, const char *path, uint64_t limit)
+{
+    struct stat st;
+    bool is_known = !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
+    if (is_known)
+        cli_error("%s: is larger than the limit of %" PRIu64 " bytes: it has %" PRIu64, in->name,
+                  limit, (uint64_t)st.st_size);
+    else
+        cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
+}
+
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)
 {
     const char *doing = "read";
@@ -115,7 +127,7 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
         return CLI_FAILED;
     }
     if (wrong == TOO_LARGE) {
-        cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
+        tell_too_large(in, path, limit);
         cli_hint("--max-memory=SIZE raises the limit");
         return CLI_FAILED;
     }

@@ -238,6 +238,11 @@ int cli_library_error(const char *name, const pprofdelta_error *err)
     return code;
 }
 
+int cli_options_error(const char *first, const pprofdelta_error *err)
+{
+    return cli_library_error(err->status == PPROFDELTA_E_LIMIT ? first : "options", err);
+}
+
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err)
 {
     char both[2 * 4096 + 8];

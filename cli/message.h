@@ -31,6 +31,10 @@ int cli_system_error(const char *name, const char *verb, int error);
  * stand for two files. Returns the exit code that belongs to it. */
 int cli_library_error(const char *name, const pprofdelta_error *err);
 
+/* The same for a context that could not be made: its options are wrong, or the limit is too low for
+ * the file that it was to read first. */
+int cli_options_error(const char *first, const pprofdelta_error *err);
+
 /* The same for the two inputs of a delta: a mismatch is about both. */
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err);
 

@@ -125,7 +125,7 @@ static int read_state(const cli_options *options, cli_state *state, pprofdelta *
     if (code)
         return code;
     if (pprofdelta_new(&options->library, NULL, context, &err))
-        return cli_library_error("options", &err);
+        return cli_options_error(options->state, &err);
     return cli_state_load(state, *context);
 }
 

@@ -198,7 +198,7 @@ static int perform(run *r, int argc, char **argv)
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
-        return cli_library_error("options", &err);
+        return cli_options_error(cli_input_name(r->options.files[0]), &err);
     cli_progress_start(!r->options.quiet);
     for (size_t i = 0; i < r->options.files_len; i++)
         if ((code = add(r, r->options.files[i])))

@@ -71,7 +71,7 @@ static int new_context(run *r)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
-    return cli_library_error("options", &err);
+    return cli_options_error(cli_input_name(r->options->cur), &err);
 }
 
 /* The other processor reads the profile while this one waits for the state, and loads it. */

@@ -38,8 +38,10 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
     if (!is_possible || bytes - held > pd_mem_left(mem)) {
         mem->lacked = is_possible ? mem->used + (bytes - held) : UINT64_MAX;
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "this takes more than the %llu bytes that %s",
-                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
+                       PPROFDELTA_NOWHERE,
+                       "this takes at least %llu bytes, more than the %llu that %s",
+                       (unsigned long long)mem->lacked, (unsigned long long)mem->limit,
+                       pd_mem_who_allows(mem));
     }
     /* ptr points at the caller's typed pointer: copied, not cast, to stay within aliasing rules. */
     void *old;

@@ -64,7 +64,7 @@ void pd_deflate_end(pd_deflater *deflater, pd_mem *mem);
 
 /* A zstd frame of more than PD_ZSTD_SHORT bytes, which come in any pieces: the frame is the same.
  * Nothing is allocated from mem where deflater->out has room for ZSTD_compressBound and PD_ZSTD_ROOM. */
-enum { PD_ZSTD_SHORT = 256 << 10, PD_ZSTD_ROOM = 64 << 10 };
+enum { PD_ZSTD_SHORT = 1 << 20, PD_ZSTD_ROOM = 64 << 10 };
 pprofdelta_status pd_zstd_begin_long(pd_deflater *deflater, pd_mem *mem, pprofdelta_error *err);
 pprofdelta_status pd_zstd_add(pd_deflater *deflater, pd_mem *mem, pd_bytes in,
                               pprofdelta_error *err);

@@ -176,7 +176,9 @@ typedef struct pprofdelta_options {
     uint64_t max_memory;         /* bytes that the context may hold, inflated input included;
                                     0: PPROFDELTA_DEFAULT_MAX_MEMORY; in a 32-bit process never
                                     more than 1 GiB. Compressed input that might not fit is never
-                                    held whole, for more time: the bounded way */
+                                    held whole, for more time: the bounded way. What succeeds
+                                    with one limit succeeds with every higher one, and has the
+                                    same bytes */
     const char *const *counters; /* more counters, "type" or "type/unit" */
     size_t counters_len;
     const char *const *gauges; /* types that are gauges whatever their name says */

@@ -75,9 +75,8 @@ PPROFDELTA_API int pprofdelta_pack_is_large(const pprofdelta_pack *pack);
 PPROFDELTA_API void pprofdelta_pack_help(pprofdelta_pack *pack);
 
 /* Compresses what is left and hands it to the sink; report, which may be NULL, then has output_len.
- * A sink that refuses, perhaps in the middle, may be followed by another, which gets all of it. A
- * large delta is the same profile as from pprofdelta_window, and always the same bytes, but a few
- * more. */
+ * A sink that refuses, perhaps in the middle, may be followed by another, which gets all of it. The
+ * bytes are those of pprofdelta_window. */
 PPROFDELTA_API pprofdelta_status pprofdelta_pack_finish(pprofdelta_pack *pack,
                                                         const pprofdelta_sink *sink,
                                                         pprofdelta_report *report,
@@ -95,8 +94,9 @@ PPROFDELTA_API void pprofdelta_pack_free(pprofdelta_pack *pack);
  *     the first         helper_new ... base, pack_window, pack_finish ... helper_stop, join,
  *                       helper_free
  *
- * The calls are what they are without it, and what they are given is theirs until they return. A
- * helper takes a little of the memory that max_memory leaves (less than 1 MiB), where that is much. */
+ * The calls return what they return without it, and the bytes that they are given are the caller's
+ * again when they return. A helper takes a little of the memory that max_memory leaves (less than
+ * 1 MiB) where that is much. Where memory is short, a call does without it. */
 typedef struct pprofdelta_helper pprofdelta_helper;
 
 /* Makes a helper, one at a time for each context. */

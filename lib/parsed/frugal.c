@@ -30,11 +30,13 @@ static void shed(pprofdelta *pd)
     pd_pump_empty(&pd->pump);
 }
 
-static pprofdelta_status go(pprofdelta *pd, pd_way way, pd_call *call, void *cookie,
+/* *held: what the context holds before. */
+static pprofdelta_status go(pprofdelta *pd, pd_way way, pd_call *call, void *cookie, uint64_t *held,
                             pprofdelta_error *err)
 {
     if (way != PD_WAY_USUAL)
         shed(pd);
+    *held = pd->mem.used;
     pd->way = way;
     pd->mem.is_tight = way != PD_WAY_USUAL;
     pd->mem.lacked = 0;
@@ -44,19 +46,45 @@ static pprofdelta_status go(pprofdelta *pd, pd_way way, pd_call *call, void *coo
     return status;
 }
 
+/* What the bounded way will take, if the rest of the file is like what was read of it; 0 where that
+ * is not known. */
+static uint64_t foresee(const pprofdelta *pd, uint64_t held)
+{
+    const pd_unpacker *u = &pd->cur.stream.unpacker;
+    if (!pd->cur.is_streamed || !u->pos || u->pos >= u->in_len || pd->mem.lacked < held)
+        return 0;
+    double more = (double)(pd->mem.lacked - held) * ((double)u->in_len / (double)u->pos);
+    return more < (double)PD_MEM_MOST ? held + (uint64_t)more : 0;
+}
+
+/* Says how much it takes, as well as that is known. */
+static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foreseen,
+                         pprofdelta_error *err)
+{
+    if (lacked && lacked != UINT64_MAX && foreseen > lacked)
+        pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                "this takes about %llu bytes, by what was read of it, more than the %llu that %s",
+                (unsigned long long)foreseen, (unsigned long long)pd->mem.limit,
+                pd_mem_who_allows(&pd->mem));
+}
+
 pprofdelta_status pd_call_in_any_way(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err)
 {
     pprofdelta_error least, this;
-    uint64_t lacked = UINT64_MAX;
+    uint64_t lacked = 0, foreseen = 0, held; /* 0: not known */
     pprofdelta_status status = PPROFDELTA_E_LIMIT;
     for (pd_way way = pd->first_way; way < PD_WAYS && status == PPROFDELTA_E_LIMIT; way++) {
-        status = go(pd, way, call, cookie, &this);
-        if (status != PPROFDELTA_E_LIMIT || pd->mem.lacked < lacked) {
+        status = go(pd, way, call, cookie, &held, &this);
+        bool is_less = pd->mem.lacked && (!lacked || pd->mem.lacked < lacked);
+        if (way == pd->first_way || status != PPROFDELTA_E_LIMIT || is_less) {
             least = this;
-            lacked = pd->mem.lacked;
+            lacked = way == PD_WAY_USUAL ? 0 : pd->mem.lacked; /* it is not what the call needs */
         }
+        foreseen = way == PD_WAY_BOUNDED ? foresee(pd, held) : foreseen;
     }
+    if (status == PPROFDELTA_E_LIMIT)
+        say_how_much(pd, lacked, foreseen, &least);
     if (status && err)
         *err = least;
     return status;

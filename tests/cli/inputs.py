@@ -2,11 +2,12 @@
 
 import os
 import random
+import re
 import shutil
 import subprocess
 import threading
 
-from pb import Stack, gz, inflate, profile, read
+from pb import Stack, chunk, fields, gz, inflate, profile, read, varint
 from samples import DELTA, T0, T1, cur, large, pair, prev
 
 
@@ -174,12 +175,61 @@ def test_a_profile_larger_than_the_limit(t):
         t.contains(t.fails(1, *args).err, "max-memory", "hint: --max-memory=SIZE")
 
 
+def all_fresh(times):
+    """Short stacks, each in use, that have counted so many times what they hold."""
+    chance = random.Random(2)
+    samples = []
+    for n in range(30000):
+        count = 1 + chance.randrange(1 << 20)
+        stack = (f"leaf{n % 7000}", f"caller{chance.randrange(3000)}")
+        samples.append((stack, [count * times, count * times * 16, count, count * 16]))
+    return samples
+
+
+def samples_last(data):
+    """As the samples have to be for a profile that is read in one pass: behind their locations."""
+    parts = [(number, chunk(number, value) if isinstance(value, bytes)
+              else varint(number << 3) + varint(value)) for number, value in fields(data)]
+    return b"".join(part for _, part in sorted(parts, key=lambda each: each[0] == 2))
+
+
+def test_more_memory_is_never_too_little(t):
+    """The bytes are the same with every limit; by two threads, where there are two processors."""
+    t.write("before", gz(samples_last(profile(all_fresh(1)[:3], time=T0))))
+    t.write("after", gz(samples_last(profile(all_fresh(2), time=T1))))
+    t.check(len(t.load("after")) > 300_000, "there is something for a second thread")
+    for args in ((), ("--verify",), ("--compress=zstd",), ("--verify", "-9")):
+        whole, refused, made = t.succeeds("before", "after", *args).out, 0, 0
+        for limit in range(1000, 12000, 450):
+            result = t.run("before", "after", f"--max-memory={limit}k", *args)
+            t.equal(result.code, 1 if not made and result.code else 0, f"{args} {limit}k")
+            refused += result.code
+            made += not result.code
+            t.check(result.out == (b"" if result.code else whole), f"{args} {limit}k: the bytes")
+        t.check(refused > 1 and made > 5, f"{refused} refused, {made} made")
+
+
+def test_the_limit_says_for_which_file_and_how_much(t):
+    before, after = pair(t)
+    for args in ((before, after), ("--state", "S", before), ("check", before), ("sum", before)):
+        result = t.fails(1, *args, "--max-memory=10k")
+        t.contains(result.err, f"pprofdelta: {before}: this takes at least ",
+                   " bytes, more than the 10240 that max-memory allows", "hint: --max-memory=SIZE")
+    t.write("many", gz(profile(all_fresh(1), time=T0)))
+    for args in (("many", after), (before, "many")):
+        told = t.fails(1, *args, "--max-memory=700k").err
+        found = re.search(r"many: this takes about (\d+) bytes, by what was read of it, more than "
+                          r"the 716800 that max-memory allows", " ".join(told.split()))
+        t.check(found and 614_400 < int(found.group(1)) < 8_000_000, told)
+
+
 def test_memory_limit_of_the_file_itself(t):
     before, after = pair(t)
     t.write("huge", b"\0" * 2_000_000)
     for args in ((before, "huge"), ("huge", after)):
         result = t.fails(1, *args, "--max-memory=1M")
-        t.contains(result.err, "huge: is larger than the limit of 1048576 bytes", "--max-memory")
+        t.contains(result.err, "huge: is larger than the limit of 1048576 bytes: it has 2000000",
+                   "--max-memory")
     result = t.fails(1, before, "-", "--max-memory=1M", stdin=b"\0" * 2_000_000)
     t.contains(result.err, "(stdin): is larger than the limit")
 

@@ -170,8 +170,8 @@ const char *differs(arena *a, const outcome *x, const outcome *y)
         return "the output is damaged";
     if (one.len != two.len || memcmp(one.ptr, two.ptr, one.len) != 0)
         return "the delta";
-    if (one.len < 32 << 10 && (x->out.bytes.len != y->out.bytes.len ||
-                               memcmp(x->out.bytes.ptr, y->out.bytes.ptr, x->out.bytes.len) != 0))
+    if (x->out.bytes.len != y->out.bytes.len ||
+        memcmp(x->out.bytes.ptr, y->out.bytes.ptr, x->out.bytes.len) != 0)
         return "the bytes";
     if (r->samples_in != s->samples_in || r->matched != s->matched || r->fresh != s->fresh ||
         r->vanished != s->vanished || r->clamped != s->clamped || r->duplicates != s->duplicates ||

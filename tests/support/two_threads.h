@@ -50,8 +50,7 @@ outcome by_one(const pair *p);
 /* The same by two threads, and the ordinary way where the first cannot be. */
 outcome by_two(const pair *p, shared_tracker *s);
 
-/* NULL, or what. A large delta is held against the other inflated: in parts it is some bytes
- * more. */
+/* NULL, or what. */
 const char *differs(arena *a, const outcome *one, const outcome *two);
 
 /* A heap of so many samples, more than a batch and enough for two to compress, when it has counted
