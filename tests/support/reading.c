@@ -234,31 +234,36 @@ static const char *lines_text(const reading *r, const ids *known, const Pd__View
     return buf_string(&b);
 }
 
+/* What a location goes by, if its mapping goes by `file`; NULL: it has none, or no name. */
+static const char *identity_text(const reading *r, const Pd__View__Location *v,
+                                 const reading_mapping *m, const char *file, const char *lines)
+{
+    buf b = buf_begin(r->arena);
+    buf_text(&b, v->is_folded ? "folded " : "");
+    if (!v->address && v->n_line) {
+        buf_text(&b, lines);
+        return buf_string(&b);
+    }
+    uint64_t address = v->address;
+    if (address && file)
+        address = address - m->view->memory_start + m->view->file_offset;
+    buf_text(&b, file ? file : "nowhere");
+    buf_format(&b, v->address ? "+%" PRIx64 : " bare", address);
+    return buf_string(&b);
+}
+
 static void name_location(reading *r, const ids *known, size_t place)
 {
     reading_location *l = &r->locations[place];
     const Pd__View__Location *v = l->view = r->view->location[place];
     l->mapping = v->mapping_id ? find_id(&known->mappings, v->mapping_id) : NOWHERE;
     const reading_mapping *m = l->mapping == NOWHERE ? NULL : &r->mappings[l->mapping];
-    const char *name = m ? m->name : NULL, *file = m ? m->file : NULL;
+    const char *name = m ? m->name : NULL;
     const char *lines = lines_text(r, known, v);
-    buf b = buf_begin(r->arena);
-    buf_text(&b, v->is_folded ? "folded " : "");
-    if (!v->address && v->n_line) {
-        buf_text(&b, lines);
-    } else {
-        uint64_t address = v->address;
-        if (address && file)
-            address = address - m->view->memory_start + m->view->file_offset;
-        buf_text(&b, file ? file : "nowhere");
-        buf_format(&b, v->address ? "+%" PRIx64 : " bare", address);
-    }
-    l->identity = buf_string(&b);
+    l->identity = identity_text(r, v, m, m ? m->file : NULL, lines);
     buf t = buf_begin(r->arena);
-    buf_text(&t, v->is_folded ? "folded" : "");
-    uint64_t shown =
-        v->address && name ? v->address - m->view->memory_start + m->view->file_offset : v->address;
-    buf_format(&t, "%" PRIx64 " in ", shown);
+    buf_text(&t, identity_text(r, v, m, name, lines));
+    buf_text(&t, " in ");
     buf_text(&t, !m ? "none" : name ? name : reading_string(r, m->view->filename));
     buf_text(&t, " is ");
     buf_text(&t, lines);
