@@ -25,7 +25,7 @@ def profile_class(path):
 
 class Reading:
     def __init__(self, profile):
-        self.strings = profile.string_table
+        self.strings = [text.decode(errors="surrogateescape") for text in profile.string_table]
         self.mappings = {one.id: one for one in profile.mapping}
         self.functions = {one.id: one for one in profile.function}
         self.places = {one.id: self.place(one) for one in profile.location}
