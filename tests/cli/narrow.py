@@ -4,6 +4,7 @@ import functools
 import json
 import os
 import random
+import re
 
 from pb import chunk, gz, inflate, profile
 from samples import T0, T1
@@ -44,12 +45,13 @@ def begin(t):
 
 
 def told(t, run, args, before=None):
-    """All there is to know of a run with a state as it was before."""
+    """All there is to know of a run with a state as it was before, but how much memory it lacked."""
     if before is not None:
         t.write("s", before)
     t.write("out", b"")
     result = run(*args, manners=False)
-    return result.code, result.out, result.err, t.load("out"), t.load("s") if before else None
+    err = re.sub(r"least \d+ bytes", "least N bytes", result.err)
+    return result.code, result.out, err, t.load("out"), t.load("s") if before else None
 
 
 def of_report(one):

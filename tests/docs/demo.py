@@ -68,7 +68,7 @@ prev, cur = (os.path.join(root, "testdata", "valid", f"heap.{n}.pb.gz") for n in
 allocating = f"{shlex.quote(sys.executable)} -c '[bytes(100000) for _ in range(100)]'"
 words = {"PREV": prev, "CUR": cur, "OUT": "out", "--state FILE": "--state state", "CMD": "cat",
          "BASE DELTA...": "base out", "FILE...": "out base", "FILE": "out", "P.html": "page.html",
-         "COMMAND": allocating}
+         "COMMAND": allocating, "[VERB]": "record"}
 runs("before", f"pprofdelta --state state {prev} -o base -q")
 listed = re.findall(r"^    (pprofdelta .*?)(?:  +| \.\.\. )\S", readme.split("## The command")[1].split("\n- ")[0], re.M)
 check("the README has a list of commands", len(listed) > 10, listed)

@@ -206,10 +206,11 @@ class Recipe:
         return self.end(self.begin(*args, **kwargs))
 
     def kept(self):
+        """What the state remembers, but for the attempts: zero bytes at its end."""
         if not os.path.exists(self.state):
             return None
         with open(self.state, "rb") as file:
-            return file.read()
+            return file.read().rstrip(b"\0")
 
 
 def look_path(n):
