@@ -60,8 +60,8 @@ static void check_film(const look *looks, const char *const *rows, const size_t 
 /* The library has a third of the mass: counted once more it would pass for new. */
 TEST(a_library_is_replaced_and_nothing_counts_twice)
 {
-    static const seen app = {APP, "/bin/app", "app-1"};
-    static const look looks[] = {
+    const seen app = {APP, "/bin/app", "app-1"};
+    const look looks[] = {
         {app, {LIB, "/lib/x.so", "x-1"}, "70000 500", "30000 5"},
         {app, {LIB, "/lib/x.so", "x-2"}, "70000 500", "30100 5"},
         {app, {LIB, "/lib/x.so (deleted)", ""}, "70001 500", "30200 5"},
@@ -94,8 +94,8 @@ TEST(both_are_replaced_at_once)
 /* The files change places with one another: each is known, and known by what it is. */
 TEST(an_identity_that_is_known_comes_before_a_place)
 {
-    static const seen a = {LIB, "/lib/a.so", "a"}, b = {LIB, "/lib/b.so", "b"};
-    static const look looks[] = {
+    const seen a = {LIB, "/lib/a.so", "a"}, b = {LIB, "/lib/b.so", "b"};
+    const look looks[] = {
         {{APP, "/bin/app", "app"}, a, "1000 500", "10 5"},
         {{APP, "/bin/app", "app"}, {ELSEWHERE, "/lib/a.so", "a"}, "1000 500", "11 5"},
         {{APP, "/bin/app", "app"}, b, "1000 500", "7 7"}, /* where a was before last */
