@@ -95,13 +95,21 @@ static uint64_t larger(uint64_t a, uint64_t b)
     return a > b ? a : b;
 }
 
+/* To exactly `need` where arrays grow by little: the limit may have room for no more. */
+static pprofdelta_status grow(pd_mem *mem, pd_buffer *into, uint64_t need, pprofdelta_error *err)
+{
+    if (mem->is_tight)
+        return pd_mem_reserve(mem, &into->ptr, &into->cap, (size_t)need, 1, err);
+    return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)need, 1, err);
+}
+
 pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
                                         size_t packed, pprofdelta_error *err)
 {
     uint64_t claim = announced > into->len ? announced - into->len : (uint64_t)packed * USUAL_RATIO;
     uint64_t room = smaller(claim, (uint64_t)packed * TRUSTED_RATIO);
     uint64_t need = larger(smaller(into->len + room, reach(mem, into)), 1);
-    return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)need, 1, err);
+    return grow(mem, into, need, err);
 }
 
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
@@ -125,5 +133,5 @@ pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t an
     if (announced > most || into->cap >= most)
         return pd_inflate_too_large(mem, announced > most, offset, err);
     uint64_t want = larger(larger((uint64_t)into->cap * 2, announced), LEAST_ROOM);
-    return pd_mem_grow(mem, &into->ptr, &into->cap, (size_t)smaller(want, most), 1, err);
+    return grow(mem, into, smaller(want, most), err);
 }

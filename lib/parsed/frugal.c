@@ -11,6 +11,12 @@
  * threads nor on what the context did before. */
 #include "parsed/context.h"
 
+/* There is a NUL behind it. */
+static void trim_text(pd_mem *mem, pd_buffer *text)
+{
+    pd_mem_trim(mem, &text->ptr, &text->cap, text->len + 1, 1);
+}
+
 /* Gives back all that the next profile does not need. */
 static void shed(pprofdelta *pd)
 {
@@ -22,8 +28,13 @@ static void shed(pprofdelta *pd)
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
     pd_stream_end(&pd->prev.stream);
+    trim_text(mem, &pd->schema.text);
+    trim_text(mem, &pd->last.build_id);
+    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->next.build_id);
     pd_ledger_release(&pd->spare, mem);
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
+    pd_keymap_fold(&pd->ledger.keys, mem);
     pd_compact_release(&pd->compact, mem);
     pd_deflate_end(&pd->deflater, mem);
     pd_buffer_release(mem, &pd->deflater.out);

@@ -417,15 +417,17 @@ static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
 
 static void try_shape(const shape *of)
 {
-    enum { FINE = 40 }; /* a step is a part of the limit */
+    enum { FINE = 40, COARSE = 20 }; /* a step is a part of the limit */
     scene s;
     bool did[COURSES] = {false};
-    size_t refused = 0;
+    size_t refused = 0, did_all = 0;
     scene_begin(&s, of);
     arena a = {0};
     outcome with_state = run(&a, &s, BY_STATE, 0);
     bool is_negative = of->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
-    for (uint64_t limit = 120000; limit < 5 * 1000 * 1000; limit += limit / FINE)
+    for (uint64_t limit = 120000; limit < 5 * 1000 * 1000;
+         limit += limit / (did_all ? COARSE : FINE)) {
+        did_all = 1;
         for (course c = 0; c < COURSES; c++) {
             if (c == BY_STATE && is_negative)
                 continue;
@@ -435,7 +437,9 @@ static void try_shape(const shape *of)
             CHECK_MSG(c != BY_BOUNDED || did[c] == did[BY_PACK], "%s: bounded in %" PRIu64 ": %d",
                       of->name, limit, did[c]);
             refused += !did[c];
+            did_all &= did[c];
         }
+    }
     CHECK(refused > COURSES);
     for (course c = 0; c < COURSES; c++)
         CHECK_MSG(did[c] || (c == BY_STATE && is_negative), "%s: %s", of->name, course_names[c]);
