@@ -385,7 +385,7 @@ int cli_record(int argc, char **argv)
         fputs(help, stdout);
         return cli_output_end_text() ? CLI_RECORD_FAILED : CLI_DONE;
     }
-    if (!code)
+    if (!code && options.command)
         code = run(&options);
     return code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code : CLI_RECORD_FAILED;
 }

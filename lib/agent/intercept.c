@@ -164,14 +164,15 @@ PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 }
 
 /* Older C libraries do not declare it; the system call is as old as fexecve's own. */
-PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags);
+PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
+                    char *const envp[], int flags);
 
-PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const envp[], int flags)
+PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
     bool is_kept = pd_agent_before_exec();
-    INHERIT(under_descriptor(dir, path, found), envp);
-    int result = (int)syscall(SYS_execveat, dir, path, argv, envp, flags);
+    INHERIT(under_descriptor(fd, path, found), envp);
+    int result = (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
     pd_agent_exec_failed(is_kept);
     return result;
 }
@@ -182,20 +183,20 @@ PUBLIC int execveat(int dir, const char *path, char *const argv[], char *const e
  * the shell, which can take the agent wherever a program can, and what the shell runs is seen. */
 
 PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+                       const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
     find_if_early();
     INHERIT(path, envp);
-    return next.posix_spawn(pid, path, actions, attributes, argv, envp);
+    return next.posix_spawn(pid, path, actions, attrp, argv, envp);
 }
 
 PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                        const posix_spawnattr_t *attributes, char *const argv[], char *const envp[])
+                        const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
     find_if_early();
     INHERIT(in_path(file, path), envp);
-    return next.posix_spawnp(pid, file, actions, attributes, argv, envp);
+    return next.posix_spawnp(pid, file, actions, attrp, argv, envp);
 }
 
 /* ---- the arguments of execl ------------------------------------------------------------------ */

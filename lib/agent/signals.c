@@ -18,7 +18,7 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-typedef void handler(int);
+typedef void signal_handler(int);
 
 static const int taken[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
                             SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
@@ -34,10 +34,10 @@ static __thread bool is_moving __attribute__((tls_model("initial-exec"))); /* to
 
 static struct {
     int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    handler *(*signal)(int, handler *);
-    handler *(*bsd_signal)(int, handler *);
-    handler *(*sysv_signal)(int, handler *);
-    handler *(*sigset)(int, handler *);
+    signal_handler *(*signal)(int, signal_handler *);
+    signal_handler *(*bsd_signal)(int, signal_handler *);
+    signal_handler *(*sysv_signal)(int, signal_handler *);
+    signal_handler *(*sigset)(int, signal_handler *);
 } next;
 
 static void find(void *function, const char *name)
@@ -65,7 +65,7 @@ static void find_all(void)
 static void on_fatal(int number);
 
 /* The second signal is let in while the first is dealt with. */
-static struct sigaction action_of(handler *function)
+static struct sigaction action_of(signal_handler *function)
 {
     struct sigaction action = {.sa_handler = function,
                                .sa_flags = SA_RESTART | (function == on_fatal ? SA_NODEFER : 0)};
@@ -142,8 +142,8 @@ static void on_fatal(int number)
     if (is_moving) {
         is_moving = false;
         end_here(number);
-    } else if (getpid() != atomic_load(&pd_the_agent.pid)) { /* between vfork and exec */
-        pd_signals_die(number);
+    } else if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
+        pd_signals_die(number);                              /* between vfork and exec */
     } else if (atomic_compare_exchange_strong(&ending, &none, number)) {
         atomic_store(&since, now_nanos());
         if (pd_this_thread.is_inside)
@@ -165,7 +165,7 @@ static void on_ask(int number)
 /* ---- which signals --------------------------------------------------------------------------- */
 
 /* What stands in the place of the signal's default action, or NULL. */
-static handler *stand_in(int number)
+static signal_handler *stand_in(int number)
 {
     if (!atomic_load(&is_begun) || atomic_load(&ending))
         return NULL;
@@ -177,7 +177,7 @@ static handler *stand_in(int number)
     return NULL;
 }
 
-static bool is_ours(handler *function)
+static bool is_ours(signal_handler *function)
 {
     return function == on_fatal || function == on_ask;
 }
@@ -185,7 +185,7 @@ static bool is_ours(handler *function)
 static void stand_in_for_default(int number)
 {
     struct sigaction now;
-    handler *ours = stand_in(number);
+    signal_handler *ours = stand_in(number);
     if (!ours || next.sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
         return;
     now = action_of(ours);
@@ -213,69 +213,69 @@ void pd_signals_forget(void)
 
 /* ---- the names ------------------------------------------------------------------------------- */
 
-PUBLIC int sigaction(int signum, const struct sigaction *restrict act,
-                     struct sigaction *restrict oldact)
+PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict oact)
 {
     find_all();
-    handler *ours = act && act->sa_handler == SIG_DFL ? stand_in(signum) : NULL;
+    signal_handler *ours = act && act->sa_handler == SIG_DFL ? stand_in(sig) : NULL;
     struct sigaction before, instead;
     if (ours) {
         instead = action_of(ours);
         act = &instead;
     }
-    int result = next.sigaction(signum, act, &before);
-    if (result || !oldact)
+    int result = next.sigaction(sig, act, &before);
+    if (result || !oact)
         return result;
     if (is_ours(before.sa_handler))
         before = (struct sigaction){.sa_handler = SIG_DFL};
-    *oldact = before;
+    *oact = before;
     return 0;
 }
 
 /* The functions of older interfaces differ in the flags that they set for a handler. */
-static handler *set(handler *(*function)(int, handler *), int number, handler *wanted)
+static signal_handler *set(signal_handler *(*function)(int, signal_handler *), int number,
+                           signal_handler *wanted)
 {
     if (!function) {
         errno = ENOSYS;
         return SIG_ERR;
     }
-    handler *before = function(number, wanted);
+    signal_handler *before = function(number, wanted);
     if (before != SIG_ERR && wanted == SIG_DFL)
         stand_in_for_default(number);
     return is_ours(before) ? SIG_DFL : before;
 }
 
-PUBLIC handler *signal(int sig, handler *function)
+PUBLIC signal_handler *signal(int sig, signal_handler *handler)
 {
     find_all();
-    return set(next.signal, sig, function);
+    return set(next.signal, sig, handler);
 }
 
-PUBLIC handler *ssignal(int sig, handler *function)
+PUBLIC signal_handler *ssignal(int sig, signal_handler *handler)
 {
-    return signal(sig, function);
+    return signal(sig, handler);
 }
 
-PUBLIC handler *bsd_signal(int sig, handler *function);
-PUBLIC handler *bsd_signal(int sig, handler *function)
+PUBLIC signal_handler *bsd_signal(int sig, signal_handler *function);
+PUBLIC signal_handler *bsd_signal(int sig, signal_handler *function)
 {
     find_all();
     return set(next.bsd_signal, sig, function);
 }
 
-PUBLIC handler *__sysv_signal(int sig, handler *function); // NOLINT
-PUBLIC handler *__sysv_signal(int sig, handler *function)  // NOLINT
+PUBLIC signal_handler *__sysv_signal(int sig, signal_handler *function); // NOLINT
+PUBLIC signal_handler *__sysv_signal(int sig, signal_handler *function)  // NOLINT
 {
     find_all();
     return set(next.sysv_signal, sig, function);
 }
 
-PUBLIC handler *sysv_signal(int sig, handler *function)
+PUBLIC signal_handler *sysv_signal(int sig, signal_handler *handler)
 {
-    return __sysv_signal(sig, function);
+    return __sysv_signal(sig, handler);
 }
 
-PUBLIC handler *sigset(int sig, handler *disp)
+PUBLIC signal_handler *sigset(int sig, signal_handler *disp)
 {
     find_all();
     return set(next.sigset, sig, disp);
