@@ -1,8 +1,11 @@
-/* A library whose constructor comes before the agent's, and starts a program there. */
+/* A library whose constructor comes before the agent's, and starts a program there. The command that
+ * records has it preloaded, too, where it is not linked statically: it is not meant. */
 #include <dlfcn.h>
+#include <errno.h>
 #include <spawn.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -11,6 +14,8 @@ __attribute__((constructor)) static void start_early(void)
     char *arguments[] = {(char *)"sh", (char *)"-c", (char *)"exit 5", NULL};
     pid_t pid = -1;
     int status = -1;
+    if (strcmp(program_invocation_short_name, "inherits") != 0)
+        return;
     unsetenv("LD_PRELOAD");
     if (posix_spawn(&pid, "/bin/sh", NULL, NULL, arguments, environ) == 0)
         waitpid(pid, &status, 0);
