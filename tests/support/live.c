@@ -181,8 +181,8 @@ void live_receive(live_receiver *r, const live_profile *p)
     bool is_again = r->has_any && p->id == r->last.id && p->sequence == r->last.sequence;
     if (strcmp(p->kind, "full") == 0) {
         r->before = (live_sums){.arena = r->arena};
-    } else if (is_again && p->epoch == r->last.epoch && p->attempt > r->last.attempt) {
-        ; /* in place of the last */
+    } else if (is_again && p->epoch == r->last.epoch && p->attempt >= r->last.attempt) {
+        ; /* in place of the last, or the same once more: a batch may be written twice */
     } else if (r->has_any && p->id == r->last.id && p->epoch == r->last.epoch &&
                p->sequence == r->last.sequence + 1 && p->from_nanos == r->last.to_nanos) {
         r->before = r->now;
