@@ -6,6 +6,7 @@
 #include "agent/agent.h"
 #include "agent/inherit.h"
 #include "agent/life.h"
+#include "agent/next.h"
 #include "agent/quiet.h"
 #include "agent/say.h"
 #include "agent/self.h"
@@ -42,14 +43,6 @@ PUBLIC void _Exit(int status)
 }
 
 /* ---- the next definition of a name, looked up once ------------------------------------------- */
-
-/* A function's address out of an object's, which ISO C cannot say. */
-static void find_next(void *function, const char *name)
-{
-    void *address = dlsym(RTLD_NEXT, name);
-    if (address)
-        memcpy(function, &address, sizeof address);
-}
 
 /* ---- another program ------------------------------------------------------------------------- */
 
@@ -96,13 +89,13 @@ __attribute__((constructor)) static void find_all(void)
     int kept = errno;
     if (next.dlclose)
         return;
-    find_next(&next.execvpe, "execvpe");
-    find_next(&next.fexecve, "fexecve");
-    find_next(&next.posix_spawn, "posix_spawn");
-    find_next(&next.posix_spawnp, "posix_spawnp");
-    find_next(&next.dlclose, "dlclose");
+    pd_find_next(&next.execvpe, "execvpe");
+    pd_find_next(&next.fexecve, "fexecve");
+    pd_find_next(&next.posix_spawn, "posix_spawn");
+    pd_find_next(&next.posix_spawnp, "posix_spawnp");
+    pd_find_next(&next.daemon, "daemon");
     pd_inherit_begin();
-    find_next(&next.daemon, "daemon");
+    pd_find_next(&next.dlclose, "dlclose"); /* last: it tells that all is found */
     errno = kept;
 }
 

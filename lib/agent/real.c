@@ -1,7 +1,8 @@
 /* The allocator behind us: see real.h. */
 #include "agent/real.h"
 
-#include <dlfcn.h>
+#include "agent/next.h"
+
 #include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -116,14 +117,6 @@ static size_t no_usable_size(void *ptr)
 enum { UNKNOWN, LOOKING, FOUND };
 static atomic_int state;
 
-/* A function's address out of an object's, which ISO C cannot say. */
-static void look_up(void *function, const char *name)
-{
-    void *address = dlsym(RTLD_NEXT, name);
-    if (address)
-        memcpy(function, &address, sizeof address);
-}
-
 static void publish_arena_guards(void)
 {
     if (!atomic_load(&arena_used))
@@ -139,10 +132,10 @@ void pd_real_find(void)
     if (!atomic_compare_exchange_strong(&state, &expected, LOOKING))
         return;
     int kept = errno;
-    look_up(&found.malloc, "malloc");
-    look_up(&found.calloc, "calloc");
-    look_up(&found.realloc, "realloc");
-    look_up(&found.free, "free");
+    pd_find_next(&found.malloc, "malloc");
+    pd_find_next(&found.calloc, "calloc");
+    pd_find_next(&found.realloc, "realloc");
+    pd_find_next(&found.free, "free");
     if (!found.malloc || !found.calloc || !found.realloc || !found.free) {
         static const char message[] = "pprofdelta: this program has no malloc for the agent to "
                                       "stand before; run it without LD_PRELOAD\n";
@@ -156,15 +149,15 @@ void pd_real_find(void)
     pd_real.realloc = guarded_realloc;
     pd_real.free = guarded_free;
     found.usable_size = no_usable_size;
-    look_up(&found.posix_memalign, "posix_memalign");
+    pd_find_next(&found.posix_memalign, "posix_memalign");
     found.aligned_alloc = found.memalign = aligned_by_posix;
     found.valloc = page_by_posix;
     found.pvalloc = whole_pages_by_posix;
-    look_up(&found.aligned_alloc, "aligned_alloc");
-    look_up(&found.memalign, "memalign");
-    look_up(&found.valloc, "valloc");
-    look_up(&found.pvalloc, "pvalloc");
-    look_up(&found.usable_size, "malloc_usable_size");
+    pd_find_next(&found.aligned_alloc, "aligned_alloc");
+    pd_find_next(&found.memalign, "memalign");
+    pd_find_next(&found.valloc, "valloc");
+    pd_find_next(&found.pvalloc, "pvalloc");
+    pd_find_next(&found.usable_size, "malloc_usable_size");
     pd_real = found;
     publish_arena_guards();
     atomic_store(&state, FOUND);

@@ -3,10 +3,10 @@
 
 #include "agent/agent.h"
 #include "agent/life.h"
+#include "agent/next.h"
 #include "agent/self.h"
 #include "agent/thread.h"
 
-#include <dlfcn.h>
 #include <errno.h>
 #include <signal.h>
 #include <stdatomic.h>
@@ -40,13 +40,6 @@ static struct {
     signal_handler *(*sigset)(int, signal_handler *);
 } next;
 
-static void find(void *function, const char *name)
-{
-    void *address = dlsym(RTLD_NEXT, name);
-    if (address)
-        memcpy(function, &address, sizeof address);
-}
-
 /* At the first call, which may come before the agent's constructor; the constructor has found them
  * for anybody who may not look up anything (a signal handler, the child of a vfork). */
 static void find_all(void)
@@ -54,11 +47,11 @@ static void find_all(void)
     if (next.sigaction)
         return;
     int kept = errno;
-    find(&next.signal, "signal");
-    find(&next.bsd_signal, "bsd_signal");
-    find(&next.sysv_signal, "__sysv_signal");
-    find(&next.sigset, "sigset");
-    find(&next.sigaction, "sigaction");
+    pd_find_next(&next.signal, "signal");
+    pd_find_next(&next.bsd_signal, "bsd_signal");
+    pd_find_next(&next.sysv_signal, "__sysv_signal");
+    pd_find_next(&next.sigset, "sigset");
+    pd_find_next(&next.sigaction, "sigaction");
     errno = kept;
 }
 

@@ -70,7 +70,7 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
     PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of another version */
     PPROFDELTA_E_SOURCE,   /* the source failed */
-    PPROFDELTA_E_AHEAD,    /* not read ahead: the ordinary way goes on, or tells what is wrong */
+    PPROFDELTA_E_AHEAD,    /* not read ahead: pprofdelta_window makes the delta, or says why not */
     /* The input is not cumulative: its times say that it is a window, or its types that it is a cpu
      * profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
     PPROFDELTA_E_NOT_CUMULATIVE
