@@ -126,6 +126,21 @@ typedef struct pprofdelta_source {
     void *cookie;
 } pprofdelta_source;
 
+/* Threads. The library starts none itself: it hands tasks to the runner, which may run each on another
+ * thread. Without a runner everything runs on the thread that calls. The bytes of a delta do not
+ * depend on the runner.
+ *
+ * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and the
+ * library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for each
+ * handle. If no thread has begun the task yet, wait may run it on the thread that waits. A task never
+ * waits for another task. Both functions may be called by the thread that uses the context only, and
+ * by several such threads at once if several contexts share the runner. */
+typedef struct pprofdelta_runner {
+    void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
+    void (*wait)(void *cookie, void *handle);
+    void *cookie;
+} pprofdelta_runner;
+
 /* What to do when a counter went backwards or the target restarted. */
 typedef enum pprofdelta_on_reset {
     PPROFDELTA_ON_RESET_AUTO = 0, /* a restart counts from zero, a lone decrease is clamped */
@@ -183,12 +198,13 @@ typedef struct pprofdelta_options {
     size_t counters_len;
     const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
+    const pprofdelta_runner *runner; /* copied; NULL: everything runs on the calling thread */
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0                                                \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL                                          \
     }
 
 /* ---------------------------------------------------------------------------------------------

@@ -27,6 +27,8 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.level is not from 0 to 9");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    if (out->runner && (!out->runner->start || !out->runner->wait))
+        return pd_refuse(err, "options.runner has no start or no wait");
     return PPROFDELTA_OK;
 }
 
@@ -58,6 +60,10 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->first = o.first;
     pd->deflater.compression = o.compression;
     pd->deflater.level = o.level;
+    if (o.runner) {
+        pd->runner_copy = *o.runner;
+        pd->runner = &pd->runner_copy;
+    }
     pd_stack_numbers_init(&pd->numbers);
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
     if (!status)

@@ -57,6 +57,8 @@ struct pprofdelta {
     pprofdelta_first first;
     pd_type_rules rules;
     int64_t started_nanos;
+    pprofdelta_runner runner_copy;
+    const pprofdelta_runner *runner; /* the copy; or NULL */
     /* What is remembered. */
     pd_ledger ledger;
     pd_schema schema;
