@@ -64,7 +64,7 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->duplicates = 0;
     w->guess = 0;
     w->late_len = 0;
-    w->skips_still = w->is_tight = w->lacks_rows = false;
+    w->skips_still = w->is_tight = w->has_late = false;
     if (w->trace_cap)
         memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
     pprofdelta_status status = reserve_rows(w, mem, rows, err);
@@ -73,31 +73,49 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     return status;
 }
 
-static bool is_late(const pd_window *w, uint32_t row)
+/* A row is late if an earlier row has a later origin. Puts the late rows into w->late, if that is
+ * not NULL, and returns their number. */
+static size_t find_late(const pd_window *w, uint32_t *late)
 {
-    for (size_t i = 0; i < w->late_len; i++)
-        if (w->late[i] == row)
-            return true;
-    return false;
+    uint64_t reached = 0;
+    size_t len = 0;
+    for (size_t row = 0; row < w->len; row++) {
+        if (w->origin[row] >= reached)
+            reached = w->origin[row];
+        else if (late)
+            late[len++] = (uint32_t)row;
+        else
+            len++;
+    }
+    return len;
 }
 
-/* Notes a row that has just been made as late, if it is: if a row with a later origin was before
- * it. */
-static void note_late(pd_window *w, uint32_t row)
+/* Sorts rows by origin (Shell's sort: it needs no memory). */
+static void sort_rows(uint32_t *rows, size_t len, const uint64_t *origin)
 {
-    uint64_t origin = w->origin[row];
-    size_t before = row;
-    while (before && is_late(w, (uint32_t)before - 1))
-        before--;
-    if (!before || w->origin[before - 1] < origin)
-        return;
-    w->lacks_rows |= w->late_len == PD_LATE_MAX;
-    if (w->lacks_rows)
-        return;
-    size_t place = w->late_len++;
-    for (; place && w->origin[w->late[place - 1]] > origin; place--)
-        w->late[place] = w->late[place - 1];
-    w->late[place] = row;
+    for (size_t gap = len / 2; gap; gap = gap == 2 ? 1 : gap * 5 / 11)
+        for (size_t i = gap; i < len; i++) {
+            uint32_t row = rows[i];
+            size_t at = i;
+            for (; at >= gap && origin[rows[at - gap]] > origin[row]; at -= gap)
+                rows[at] = rows[at - gap];
+            rows[at] = row;
+        }
+}
+
+pprofdelta_status pd_window_order(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+{
+    w->late_len = 0;
+    if (!w->has_late)
+        return PPROFDELTA_OK;
+    size_t len = find_late(w, NULL);
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &w->late, &w->late_cap, len, sizeof *w->late, err);
+    if (status)
+        return status;
+    w->late_len = find_late(w, w->late);
+    sort_rows(w->late, len, w->origin);
+    return PPROFDELTA_OK;
 }
 
 /* A row for an entry that stood still. There is room. */
@@ -108,6 +126,7 @@ static void make_row(pd_window *w, uint32_t entry)
     w->origin[row] = w->trace[entry] & ~PD_TRACE_STILL;
     w->trace[entry] = row + 1;
     w->still--;
+    w->has_late = true;
     int64_t *values = pd_window_values(w, row);
     memset(values, 0, w->stride * sizeof *values);
     memcpy(values, pd_ledger_base(w->ledger, entry), w->ledger->counters * sizeof *values);
@@ -130,10 +149,8 @@ void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
     w->duplicates++;
     if (!any)
         return;
-    if (w->trace[entry] & PD_TRACE_STILL) { /* it moves after all */
+    if (w->trace[entry] & PD_TRACE_STILL) /* it moves after all */
         make_row(w, entry);
-        note_late(w, (uint32_t)w->len - 1);
-    }
     int64_t *sum = pd_window_values(w, w->trace[entry] - 1);
     for (size_t i = 0; i < w->stride; i++)
         sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)values[i]);
@@ -141,12 +158,16 @@ void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
 
 size_t pd_window_next(const pd_window *w, pd_window_walk *walk)
 {
-    while (walk->row < w->len && is_late(w, (uint32_t)walk->row))
-        walk->row++;
-    bool has_row = walk->row < w->len, has_late = walk->late < w->late_len;
-    if (has_late && (!has_row || w->origin[w->late[walk->late]] < w->origin[walk->row]))
+    while (walk->row < w->len && w->origin[walk->row] < walk->reached)
+        walk->row++; /* it is late */
+    bool has_row = walk->row < w->len;
+    if (walk->late < w->late_len &&
+        (!has_row || w->origin[w->late[walk->late]] < w->origin[walk->row]))
         return w->late[walk->late++];
-    return has_row ? walk->row++ : PD_ROW_NONE;
+    if (!has_row)
+        return PD_ROW_NONE;
+    walk->reached = w->origin[walk->row];
+    return walk->row++;
 }
 
 void pd_window_commit(pd_window *w, pd_commit how)
@@ -181,6 +202,7 @@ void pd_window_keep_origins(pd_window *w, pd_mem *mem, size_t rows)
     pd_mem_release(mem, &w->entry, &w->entry_cap, sizeof *w->entry);
     pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
     pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
+    pd_mem_release(mem, &w->late, &w->late_cap, sizeof *w->late);
     pd_mem_trim(mem, &w->origin, &w->origin_cap, rows, sizeof *w->origin);
 }
 
@@ -190,5 +212,6 @@ void pd_window_release(pd_window *w, pd_mem *mem)
     pd_mem_release(mem, &w->origin, &w->origin_cap, sizeof *w->origin);
     pd_mem_release(mem, &w->values, &w->values_cap, sizeof *w->values);
     pd_mem_release(mem, &w->trace, &w->trace_cap, sizeof *w->trace);
+    pd_mem_release(mem, &w->late, &w->late_cap, sizeof *w->late);
     *w = (pd_window){0};
 }

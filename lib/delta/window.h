@@ -15,8 +15,9 @@
  * is zero. Nothing of them can come out, so where the door allows it (skips_still) they get no row,
  * only a mark that they were there: what a window costs from here on grows with what happened.
  *
- * It is rare, but a sample that stood still may come again in a second record and move. Then its
- * row is made late, and pd_window_walk puts it where it belongs. */
+ * A sample that stood still may come again in a second record and move. Its row is then made late,
+ * behind rows with later origins. pd_window_order finds such rows, and pd_window_walk visits all rows
+ * by origin. */
 #ifndef PD_DELTA_WINDOW_H
 #define PD_DELTA_WINDOW_H
 
@@ -28,8 +29,6 @@
 /* What the window has of an entry: nothing; row n, as n + 1; or, standing still, where it came. */
 #define PD_TRACE_NONE  UINT32_C(0)
 #define PD_TRACE_STILL (UINT32_C(1) << 31)
-
-enum { PD_LATE_MAX = 64 };
 
 typedef struct pd_window {
     pd_ledger *ledger;
@@ -45,10 +44,10 @@ typedef struct pd_window {
     uint32_t guess;      /* the entry that the next sample probably is */
     bool skips_still;    /* the door's choice, set after pd_window_begin; its origins then rise */
     bool is_tight;       /* likewise: grows by little, for memory's sake */
-    bool lacks_rows;     /* more late rows than there is room for: the door fills anew, all rows */
-    size_t late_len;
-    uint32_t late[PD_LATE_MAX]; /* rows that were made late, by origin */
-} pd_window;                    /* zero it to begin */
+    bool has_late;       /* a row may stand behind one with a later origin */
+    uint32_t *late;      /* set by pd_window_order: those rows, by origin */
+    size_t late_len, late_cap;
+} pd_window; /* zero it to begin */
 
 /* Begins a window on a ledger that has nothing uncommitted, with room for `rows` rows to begin
  * with. */
@@ -67,9 +66,14 @@ static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
     return trace & PD_TRACE_STILL ? PD_ROW_STILL : trace - 1;
 }
 
-/* The rows in order: begin with a zeroed walk, until PD_ROW_NONE. */
+/* Sorts the late rows. Call it when no more samples are added, before the first walk. Needs memory
+ * only if there are late rows. */
+pprofdelta_status pd_window_order(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
+/* The rows by origin, after pd_window_order: begin with a zeroed walk, until PD_ROW_NONE. */
 typedef struct pd_window_walk {
     size_t row, late; /* the next of either kind */
+    uint64_t reached; /* the origin of the last row that was not late */
 } pd_window_walk;
 
 size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
@@ -77,8 +81,7 @@ size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 /* Room in the ledger for one entry more, and in the window for one row more. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* Gives a row to every entry that stands still, as if it had moved, behind the others: from then on
- * rows are in no order but that of their origins. */
+/* Gives a row to every entry that stands still, as if it had moved. These rows are late. */
 pprofdelta_status pd_window_wake(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
 /* A sample whose entry the window has already; there is room for a row. */

@@ -235,8 +235,6 @@ static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pp
     bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
     if (!status && !is_filled)
         status = read_samples(pd, skips_still, ahead, err);
-    if (!status && cur->window.lacks_rows)
-        status = read_samples(pd, false, NULL, err);
     return status;
 }
 

@@ -99,8 +99,10 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
     pd_look *cur = &pd->cur;
     size_t part = SIZE_MAX;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
-    pd_window_walk walk = {0, 0};
-    pprofdelta_status status = pd_look_rewind(pd, cur, err);
+    pd_window_walk walk = {0};
+    pprofdelta_status status = pd_window_order(&cur->window, &pd->mem, err);
+    if (!status)
+        status = pd_look_rewind(pd, cur, err);
     if (!status)
         status = measure(pd, &part, err);
     for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {

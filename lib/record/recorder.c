@@ -161,7 +161,6 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_mem_release(mem, &r->asleep, &r->asleep_cap, sizeof *r->asleep);
-    pd_mem_release(mem, &r->by_origin, &r->by_origin_cap, sizeof *r->by_origin);
     pd_symbols_release(&r->symbols, mem);
     pd_maps_release(&r->maps, mem);
     pd_compact_release(&r->compact, mem);
@@ -316,7 +315,7 @@ void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_record
         .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
                         r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +
-                        r->asleep_cap * sizeof *r->asleep + r->by_origin_cap * sizeof *r->by_origin,
+                        r->asleep_cap * sizeof *r->asleep,
         .symbols_bytes = symbols_bytes(r),
         .all_bytes = r->mem.used,
     };

@@ -98,8 +98,6 @@ struct pprofdelta_recorder {
     pd_buffer arena;
     pd_asleep *asleep;
     size_t asleep_len, asleep_cap;
-    uint32_t *by_origin; /* the row of each record, once rows are in no order; else its len is 0 */
-    size_t by_origin_len, by_origin_cap;
     uint64_t to_meet[PPROFDELTA_MAX_TYPES]; /* of each counter, until it cannot have begun anew */
     pd_subtraction how;
     pprofdelta_restart restart;
@@ -169,9 +167,6 @@ void pd_recorder_watch(pprofdelta_recorder *recorder);
 
 /* One of this entry was met, for the first time. */
 void pd_recorder_met(pprofdelta_recorder *recorder, size_t entry);
-
-/* The next row that may come out, in order: begin with a zeroed walk, until PD_ROW_NONE. */
-size_t pd_recorder_next_row(const pprofdelta_recorder *recorder, pd_window_walk *walk);
 
 /* What the window is (how, restart). */
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);

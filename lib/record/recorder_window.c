@@ -22,7 +22,7 @@ static void set_to_meet(pprofdelta_recorder *r)
 void pd_recorder_watch(pprofdelta_recorder *r)
 {
     r->window.skips_still = r->has_base && !r->restarted;
-    r->asleep_len = r->by_origin_len = 0;
+    r->asleep_len = 0;
     r->keeps_still = r->window.skips_still && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
                                                r->on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_still)
@@ -53,31 +53,6 @@ static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
     for (size_t i = 0; i < r->asleep_len && !status; i++)
         r->kept_at[pd_window_row_of(&r->window, (uint32_t)r->asleep[i].entry)] = r->asleep[i].at;
     return status;
-}
-
-static pprofdelta_status reserve_order(pprofdelta_recorder *r, pprofdelta_error *err)
-{
-    size_t len = r->samples_in < SIZE_MAX ? (size_t)r->samples_in : SIZE_MAX; /* which is refused */
-    return pd_mem_grow(&r->mem, &r->by_origin, &r->by_origin_cap, len, sizeof *r->by_origin, err);
-}
-
-static void put_in_order(pprofdelta_recorder *r)
-{
-    r->by_origin_len = (size_t)r->samples_in; /* there was room for so many */
-    for (size_t i = 0; i < r->by_origin_len; i++)
-        r->by_origin[i] = PD_ROW_NONE;
-    for (size_t row = 0; row < r->window.len; row++)
-        r->by_origin[r->window.origin[row]] = (uint32_t)row;
-}
-
-size_t pd_recorder_next_row(const pprofdelta_recorder *r, pd_window_walk *walk)
-{
-    if (!r->by_origin_len)
-        return pd_window_next(&r->window, walk);
-    while (walk->row < r->by_origin_len)
-        if (r->by_origin[walk->row++] != PD_ROW_NONE)
-            return r->by_origin[walk->row - 1];
-    return PD_ROW_NONE;
 }
 
 /* ---- the verdict ----------------------------------------------------------------------------- */
@@ -113,14 +88,9 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     r->restart = verdict.restart;
     r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
     bool must_wake = verdict.restart && r->window.still;
-    /* Who is awake cannot be seen to need an order when it is written again: room for it comes
-     * first. */
-    bool must_order = must_wake || r->window.lacks_rows;
-    pprofdelta_status status = must_order ? reserve_order(r, err) : PPROFDELTA_OK;
-    if (!status && must_wake)
-        status = wake(r, err);
-    if (!status && must_order)
-        put_in_order(r);
+    pprofdelta_status status = must_wake ? wake(r, err) : PPROFDELTA_OK;
+    if (!status)
+        status = pd_window_order(&r->window, &r->mem, err);
     return status;
 }
 

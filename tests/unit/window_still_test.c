@@ -63,7 +63,7 @@ static void same_output(const pd_window *some, const pd_window *all, size_t stri
 {
     int64_t one[STRIDE_MAX], other[STRIDE_MAX];
     size_t row;
-    pd_window_walk walk = {0, 0};
+    pd_window_walk walk = {0};
     for (size_t i = 0; i < all->len; i++) {
         if (!pd_subtract_row(all, i, PD_SUBTRACT_CLAMP, other))
             continue;
@@ -100,7 +100,7 @@ static void fill_skipping(kit *k, const look *l)
 
 TEST(what_stands_still_needs_no_row)
 {
-    size_t still = 0, late = 0, refilled = 0;
+    size_t still = 0, late = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         rng r = {seed};
         size_t stride = 1 + rng_below(&r, STRIDE_MAX), counters = 1 + rng_below(&r, stride);
@@ -115,11 +115,7 @@ TEST(what_stands_still_needs_no_row)
             show(&r, &life, &shown);
             fill_skipping(&some, &shown);
             REQUIRE(fill(&all, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
-            if (some.window.lacks_rows) { /* as the door does then */
-                refilled++;
-                pd_window_abandon(&some.window);
-                REQUIRE(fill(&some, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
-            }
+            REQUIRE(pd_window_order(&some.window, &some.mem, NULL) == PPROFDELTA_OK);
             still += some.window.still;
             late += some.window.late_len;
             CHECK(some.window.len + some.window.still == all.window.len);
@@ -137,14 +133,13 @@ TEST(what_stands_still_needs_no_row)
         end(&some);
         end(&all);
     }
-    CHECK_MSG(still > 10000 && late > 100, "%zu stood still, %zu late, %zu refilled", still, late,
-              refilled);
+    CHECK_MSG(still > 10000 && late > 100, "%zu stood still, %zu late", still, late);
 }
 
-/* As many late rows as there is room for, and one more. */
-TEST(with_too_many_late_rows_the_window_is_filled_anew)
+/* The rows come by origin, however many of them are late. */
+TEST(late_rows_come_where_they_first_appeared)
 {
-    for (size_t late = PD_LATE_MAX - 1; late <= PD_LATE_MAX + 1; late++) {
+    for (size_t late = 0; late < PEOPLE; late++) {
         static look life, shown;
         kit k;
         begin(&k, 1);
@@ -159,12 +154,19 @@ TEST(with_too_many_late_rows_the_window_is_filled_anew)
             shown.samples[shown.len++] =
                 (sample){.who = (i * 5) % (PEOPLE - 1), .origin = PEOPLE + i, .values = {1}};
         fill_skipping(&k, &shown);
-        CHECK(k.window.lacks_rows == (late > PD_LATE_MAX));
-        CHECK(k.window.late_len == (late < PD_LATE_MAX ? late : PD_LATE_MAX));
+        REQUIRE(pd_window_order(&k.window, &k.mem, NULL) == PPROFDELTA_OK);
+        CHECK(k.window.late_len == k.window.len - 1);
+        pd_window_walk walk = {0};
+        size_t rows = 0;
+        uint64_t before = 0;
+        for (size_t row; (row = pd_window_next(&k.window, &walk)) != PD_ROW_NONE; rows++) {
+            CHECK(!rows || k.window.origin[row] > before);
+            before = k.window.origin[row];
+        }
+        CHECK(rows == k.window.len);
         pd_window_abandon(&k.window);
         end(&k);
     }
 }
 
-TEST_MAIN(CASE(what_stands_still_needs_no_row),
-          CASE(with_too_many_late_rows_the_window_is_filled_anew))
+TEST_MAIN(CASE(what_stands_still_needs_no_row), CASE(late_rows_come_where_they_first_appeared))
