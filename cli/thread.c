@@ -1,22 +1,27 @@
 #include "thread.h"
 
 #include <sched.h>
-#include <signal.h>
+#include <stdbool.h>
 
-bool cli_thread_pays(void)
+static pprofdelta_runner runner;
+
+static bool has_two_processors(void)
 {
     cpu_set_t set;
     return sched_getaffinity(0, sizeof set, &set) == 0 && CPU_COUNT(&set) > 1;
 }
 
-bool cli_thread_start(pthread_t *thread, void *(*work)(void *), void *cookie)
+const pprofdelta_runner *cli_thread_runner(void)
 {
-    sigset_t all, before; /* signals are for the first thread, which knows when they may come */
-    if (!cli_thread_pays())
-        return false;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &before);
-    bool is_made = pthread_create(thread, NULL, work, cookie) == 0;
-    pthread_sigmask(SIG_SETMASK, &before, NULL);
-    return is_made;
+    if (!runner.start && has_two_processors() &&
+        pprofdelta_threads_new(1, &runner, NULL) != PPROFDELTA_OK)
+        return NULL;
+    return runner.start ? &runner : NULL;
+}
+
+void cli_thread_end(void)
+{
+    if (runner.start)
+        pprofdelta_threads_free(&runner);
+    runner = (pprofdelta_runner){0};
 }

@@ -1,14 +1,13 @@
-/* A second thread, for work of some length. */
+/* The runner of a run: one thread beside the first, if there is a second processor. */
 #ifndef CLI_THREAD_H
 #define CLI_THREAD_H
 
-#include <pthread.h>
-#include <stdbool.h>
+#include "pprofdelta.h"
 
-/* Is there a second processor for it? */
-bool cli_thread_pays(void);
+/* The runner, or NULL: there is one processor, or no memory. Its thread starts with the first task. */
+const pprofdelta_runner *cli_thread_runner(void);
 
-/* False where there is none, or where it cannot be started. */
-bool cli_thread_start(pthread_t *thread, void *(*work)(void *), void *cookie);
+/* Ends the thread, if there is one. Call it when no context uses the runner, and before a fork. */
+void cli_thread_end(void);
 
 #endif

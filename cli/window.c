@@ -10,17 +10,15 @@
  * counts twice where a receiver keeps, of equal sequence, the delta with the highest attempt. */
 #include "window.h"
 
-#include "ahead.h"
 #include "cli.h"
-#include "helper.h"
 #include "input.h"
 #include "memory.h"
 #include "message.h"
 #include "output.h"
-#include "pack.h"
 #include "progress.h"
 #include "report.h"
 #include "state.h"
+#include "thread.h"
 #include "uploader.h"
 
 #include <errno.h>
@@ -39,9 +37,6 @@ typedef struct run {
     cli_output output;
     cli_state state;
     pprofdelta *context;
-    cli_ahead ahead;   /* another thread: it reads, */
-    cli_helper helper; /* or helps to */
-    cli_pack pack;
     pprofdelta_report report;
     parcel delta;
     uint64_t unread; /* bytes of delta that the uploader did not read */
@@ -66,59 +61,36 @@ static int keep(void *cookie, const void *data, size_t len)
 static int new_context(run *r)
 {
     pprofdelta_error err;
-    const pprofdelta_allocator *memory = cli_memory_within(r->options->library.max_memory);
-    if (pprofdelta_new(&r->options->library, memory, &r->context, &err) == PPROFDELTA_OK)
+    pprofdelta_options options = r->options->library;
+    const pprofdelta_allocator *memory = cli_memory_within(options.max_memory);
+    options.runner = cli_thread_runner();
+    if (pprofdelta_new(&options, memory, &r->context, &err) == PPROFDELTA_OK)
         return CLI_DONE;
     if (err.status == PPROFDELTA_E_USAGE)
         return cli_usage("%s", err.text);
     return cli_options_error(cli_input_name(r->options->cur), &err);
 }
 
-/* The other processor reads the profile while this one waits for the state, and loads it. */
+/* A task reads the profile, if it is large, while this thread waits for the state and loads it. */
 static int read_cur(run *r)
 {
     const cli_options *o = r->options;
-    uint64_t limit = o->library.max_memory;
-    r->cur.name = cli_input_name(o->cur);
-    if (cli_ahead_start_file(&r->ahead, r->context, o->cur, limit, CLI_AHEAD_OF_STATE))
-        return CLI_DONE;
-    int code = cli_input_read(&r->cur, o->cur, limit);
-    if (!code)
-        cli_ahead_start(&r->ahead, r->context, &r->cur, limit, CLI_AHEAD_OF_STATE);
+    pprofdelta_error err;
+    int code = cli_input_read(&r->cur, o->cur, o->library.max_memory);
+    if (!code && pprofdelta_begin(r->context, r->cur.bytes, r->cur.len, &err) != PPROFDELTA_OK)
+        code = cli_window_error(o->state, r->cur.name, &err);
     return code;
 }
 
-/* The window of what was read ahead; or, where that was not done or went wrong, of what is read
- * now. */
-static int make_window(run *r, pprofdelta_status *status, pprofdelta_error *err)
-{
-    *status = cli_ahead_window(&r->ahead, &r->pack.state, &r->report, err);
-    if (*status != PPROFDELTA_E_AHEAD)
-        return CLI_DONE;
-    uint64_t limit = r->options->library.max_memory;
-    int code = r->cur.bytes ? CLI_DONE : cli_input_read(&r->cur, r->options->cur, limit);
-    if (code)
-        return code;
-    cli_helper_start(&r->helper, r->context, &r->cur);
-    *status = pprofdelta_pack_window(r->context, r->cur.bytes, r->cur.len, &r->pack.state,
-                                     &r->report, err);
-    cli_helper_end(&r->helper);
-    return CLI_DONE;
-}
-
+/* The delta, which is being compressed while the next state goes to the disk. */
 static int compute(run *r)
 {
     pprofdelta_error err;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
-    pprofdelta_status status;
-    int code = make_window(r, &status, &err);
-    if (code)
-        return code;
-    if (status)
-        return cli_window_error(r->options->state, r->cur.name, &err);
-    cli_pack_start(&r->pack, r->ahead.is_running);
-    return CLI_DONE;
+    if (pprofdelta_write(r->context, NULL, &r->report, &err) == PPROFDELTA_OK)
+        return CLI_DONE;
+    return cli_window_error(r->options->state, r->cur.name, &err);
 }
 
 /* Readies what FILE is to become, and records in FILE that the delta goes out. */
@@ -132,14 +104,13 @@ static int note_attempt(run *r)
     return code ? code : cli_state_attempt(&r->state);
 }
 
-/* The rest of the work goes on beside the next state's way to the disk. */
 static int finish(run *r, const pprofdelta_sink *sink)
 {
     pprofdelta_error err;
-    pprofdelta_status status = cli_pack_finish(&r->pack, sink, &r->report, &err);
-    cli_ahead_end(&r->ahead); /* there will be only one who forks */
+    pprofdelta_status status = pprofdelta_write(r->context, sink, &r->report, &err);
+    cli_thread_end(); /* the uploader is forked */
     if (status == PPROFDELTA_E_SINK && r->output.failure)
-        return r->output.failure; /* told when it happened */
+        return r->output.failure; /* the message is printed already */
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
     return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
@@ -200,10 +171,8 @@ int cli_window_run(const cli_options *options)
     cli_progress_end();
     cli_output_close(&r.output);
     cli_state_close(&r.state);
-    cli_pack_abandon(&r.pack);
-    cli_ahead_end(&r.ahead);
-    cli_helper_end(&r.helper);
     pprofdelta_free(r.context);
+    cli_thread_end();
     cli_input_free(&r.cur);
     free(r.delta.bytes);
     return code;

@@ -13,6 +13,7 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     err->stage = stage;
     err->element = element;
     err->offset = offset;
+    err->is_prev = 0;
     snprintf(err->field, sizeof err->field, "%s", field ? field : "");
     va_list args;
     va_start(args, format);
@@ -44,7 +45,6 @@ const char *pprofdelta_status_text(pprofdelta_status status)
         [PPROFDELTA_E_USAGE] = "wrong use of the library",
         [PPROFDELTA_E_STATE] = "not a state that can be used",
         [PPROFDELTA_E_SOURCE] = "the input could not be read",
-        [PPROFDELTA_E_AHEAD] = "the profile could not be read ahead",
         [PPROFDELTA_E_NOT_CUMULATIVE] = "the input is not a cumulative profile",
     };
     if ((size_t)status >= sizeof text / sizeof *text)

@@ -4,40 +4,66 @@
 
 void pd_stream_rest(pd_stream *s)
 {
-    if (s->pump)
-        pd_pump_leave(s->pump);
-    s->pump = NULL;
+    pd_task_wait(&s->task);
+    s->is_ahead = false;
 }
 
-pprofdelta_status pd_stream_begin(pd_stream *s, pd_mem *mem, const uint8_t *in, size_t len,
-                                  size_t piece, pd_pump *pump, pprofdelta_error *err)
+void pd_stream_begin_whole(pd_stream *s, pd_mem *mem, pd_bytes whole)
+{
+    static const uint8_t nothing[1] = {0};
+    pd_stream_end(s);
+    if (!whole.len)
+        whole.ptr = nothing; /* offsets are counted from it */
+    *s = (pd_stream){.mem = mem, .is_whole = true, .is_done = true, .whole = whole};
+}
+
+/* ---- the task ---------------------------------------------------------------------------------- */
+
+/* Inflates the next piece. What it takes is reserved already. */
+static void inflate_next(void *arg)
+{
+    pd_stream *s = arg;
+    s->status = pd_unpack_some(&s->unpacker, s->next.ptr, s->piece, &s->next.len, &s->err);
+}
+
+/* Only for gzip, whose unpacker takes no memory while it inflates. */
+static bool can_go_ahead(pd_stream *s)
+{
+    enum { SHARE = 32 }; /* of what the limit leaves */
+    return s->unpacker.format == PD_FORMAT_GZIP && s->piece <= pd_mem_left(s->mem) / SHARE &&
+           !pd_mem_reserve(s->mem, &s->next.ptr, &s->next.cap, s->piece, 1, NULL);
+}
+
+/* ---- the window -------------------------------------------------------------------------------- */
+
+pprofdelta_status pd_stream_begin(pd_stream *s, pd_mem *mem, pd_bytes packed, size_t piece,
+                                  const pprofdelta_runner *runner, pprofdelta_error *err)
 {
     pd_stream_rest(s);
-    bool has_pump =
-        pump && pd_format_of(in, len) == PD_FORMAT_GZIP && pd_pump_begin(pump, in, len, piece);
     s->mem = mem;
-    s->pump = has_pump ? pump : NULL;
+    s->is_whole = s->is_done = false;
+    s->packed = packed;
     s->piece = piece;
+    s->runner = runner;
     s->window.len = 0;
     s->base = 0;
-    s->is_done = false;
-    return has_pump ? PPROFDELTA_OK : pd_unpack_begin(&s->unpacker, mem, in, len, err);
+    pprofdelta_status status = pd_unpack_begin(&s->unpacker, mem, packed.ptr, packed.len, err);
+    s->is_ahead = !status && runner && can_go_ahead(s);
+    if (s->is_ahead)
+        pd_task_start(&s->task, runner, inflate_next, s);
+    return status;
 }
 
-/* Does a copy reach back into the window? */
-static bool has_history(const pd_stream *s)
+pprofdelta_status pd_stream_rewind(pd_stream *s, pprofdelta_error *err)
 {
-    return !s->pump && s->unpacker.format == PD_FORMAT_GZIP;
+    return s->is_whole ? PPROFDELTA_OK
+                       : pd_stream_begin(s, s->mem, s->packed, s->piece, s->runner, err);
 }
 
-/* Forgets what nobody needs any more: neither the reader, from `from` on, nor a copy. */
+/* Forgets what is before the offset `from`. */
 static void move_on(pd_stream *s, uint64_t from)
 {
     uint64_t end = pd_stream_len(s), keep = from < end ? from : end;
-    if (has_history(s)) {
-        uint64_t history = end < PD_DECODE_HISTORY ? 0 : end - PD_DECODE_HISTORY;
-        keep = keep < history ? keep : history;
-    }
     if (keep <= s->base)
         return;
     size_t gone = (size_t)(keep - s->base);
@@ -50,22 +76,35 @@ static void move_on(pd_stream *s, uint64_t from)
 static pprofdelta_status make_room(pd_stream *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    size_t need = w->len + s->piece + PD_DECODE_SLACK;
+    size_t need = w->len + s->piece;
     return pd_mem_grow(s->mem, &w->ptr, &w->cap, need < w->len ? SIZE_MAX : need, 1, err);
+}
+
+/* Appends the piece that the task has inflated, and starts the next. */
+static pprofdelta_status take_next(pd_stream *s, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    pd_task_wait(&s->task);
+    if (s->status && err)
+        *err = s->err;
+    if (s->status)
+        return s->status;
+    memcpy(w->ptr + w->len, s->next.ptr, s->next.len);
+    w->len += s->next.len;
+    s->is_done = s->unpacker.is_done;
+    if (!s->is_done)
+        pd_task_start(&s->task, s->runner, inflate_next, s);
+    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status inflate_more(pd_stream *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    uint8_t *out = w->ptr + w->len;
     size_t made;
-    pprofdelta_status status;
-    if (s->pump) {
-        status = pd_pump_take(s->pump, out, &made, &s->is_done, err);
-    } else {
-        status = pd_unpack_some(&s->unpacker, out, s->piece, &made, err);
-        s->is_done = s->unpacker.is_done;
-    }
+    if (s->is_ahead)
+        return take_next(s, err);
+    pprofdelta_status status = pd_unpack_some(&s->unpacker, w->ptr + w->len, s->piece, &made, err);
+    s->is_done = s->unpacker.is_done;
     w->len += made;
     return status;
 }
@@ -104,8 +143,8 @@ static pprofdelta_status is_there(pd_stream *s, uint64_t from, uint64_t need, pd
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_stream_reach(pd_stream *s, uint64_t from, uint64_t need, pd_bytes *out,
-                                  pprofdelta_error *err)
+static pprofdelta_status inflate_up_to(pd_stream *s, uint64_t from, uint64_t need, pd_bytes *out,
+                                       pprofdelta_error *err)
 {
     while (!s->is_done && (pd_stream_len(s) < from || pd_stream_len(s) - from < need)) {
         pprofdelta_error local;
@@ -126,6 +165,16 @@ pprofdelta_status pd_stream_reach(pd_stream *s, uint64_t from, uint64_t need, pd
     return PPROFDELTA_OK;
 }
 
+pprofdelta_status pd_stream_reach(pd_stream *s, uint64_t from, uint64_t need, pd_bytes *out,
+                                  pprofdelta_error *err)
+{
+    if (!s->is_whole)
+        return inflate_up_to(s, from, need, out, err);
+    size_t at = from < s->whole.len ? (size_t)from : s->whole.len;
+    *out = (pd_bytes){s->whole.ptr + at, s->whole.len - at};
+    return PPROFDELTA_OK;
+}
+
 void pd_stream_end(pd_stream *s)
 {
     if (!s->mem)
@@ -133,5 +182,6 @@ void pd_stream_end(pd_stream *s)
     pd_stream_rest(s);
     pd_unpack_end(&s->unpacker);
     pd_buffer_release(s->mem, &s->window);
+    pd_buffer_release(s->mem, &s->next);
     *s = (pd_stream){0};
 }

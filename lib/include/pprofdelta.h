@@ -22,8 +22,7 @@
  *   - Inputs are const and borrowed until the call returns. What a context hands out (the names in
  *     a report) belongs to the context and lasts until the next call on it.
  *   - The library never prints, exits, asserts on input or keeps global state. Two contexts may be
- *     used from two threads at once; one context may not, but for what "Two threads for one window"
- *     says.
+ *     used from two threads at once; one context may not.
  *   - Nothing is remembered until pprofdelta_commit: a failure leaves the context as it was.
  *   - In the steady state (same samples, no growth) a window allocates nothing.
  */
@@ -70,7 +69,6 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
     PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of another version */
     PPROFDELTA_E_SOURCE,   /* the source failed */
-    PPROFDELTA_E_AHEAD,    /* not read ahead: pprofdelta_window makes the delta, or says why not */
     /* The input is not cumulative: its times say that it is a window, or its types that it is a cpu
      * profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
     PPROFDELTA_E_NOT_CUMULATIVE
@@ -88,13 +86,14 @@ PPROFDELTA_API const char *pprofdelta_version(void);
  * call that fails fills it in whole, a call that succeeds leaves it alone. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
-    /* static: options, memory, inflate, wire, profile, delta, write, state, sum or ahead */
+    /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
     const char *stage;
     char field[64];   /* "sample.location_id", or empty */
     uint64_t element; /* which element of the first part of field, counting from 0 (12 is
                          sample[12].location_id); or PPROFDELTA_NOWHERE */
     uint64_t offset;  /* byte: of the compressed input in stage "inflate", of the inflated one in
                          the later stages, of the state in stage "state"; or PPROFDELTA_NOWHERE */
+    int is_prev;      /* 1: the error is in prev, of pprofdelta_compare */
     char text[1024];  /* a sentence without the position: "no location has the id 99" */
 } pprofdelta_error;
 
@@ -129,6 +128,8 @@ typedef struct pprofdelta_source {
 /* Threads. The library starts none itself: it hands tasks to the runner, which may run each on another
  * thread. Without a runner everything runs on the thread that calls. The bytes of a delta do not
  * depend on the runner.
+ *
+ * With a runner, the allocator may be called on other threads, and by several at once.
  *
  * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and the
  * library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for each
@@ -169,11 +170,7 @@ enum {
      * add also what does not join. */
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
-    PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
-    PPROFDELTA_NO_SAVE = 1u << 4, /* pprofdelta_save is refused: what is remembered may be kept in a
-                                     form that is quicker made, and of use here only */
-    PPROFDELTA_NO_SEQUENCE = 1u << 5 /* windows have no sequence and no attempt: for deltas of two
-                                        profiles that belong to no series of windows */
+    PPROFDELTA_DEFAULT_COUNTER = 1u << 3 /* a default type that is a gauge becomes its counter */
 };
 
 #define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
@@ -396,22 +393,52 @@ PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *byt
                                                  pprofdelta_error *err);
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
- * writes it to the sink. The text heap profiles of jemalloc and gperftools are taken too: their raw
- * counts are subtracted (and reported), what is written is unsampled. report may be NULL. After
- * PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon; another window
- * or base while one is pending is PPROFDELTA_E_USAGE. After any other status nothing is pending and
- * nothing has changed. */
+ * writes it to the sink: pprofdelta_begin and pprofdelta_write in one call. report may be NULL. After
+ * PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon. After any other
+ * status nothing is pending and nothing has changed, except that PPROFDELTA_E_SINK counts as an
+ * attempt.
+ *
+ * The text heap profiles of jemalloc and gperftools are taken, too. Their raw counts are subtracted
+ * (and reported); what is written is unsampled. */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                                    const pprofdelta_sink *sink,
                                                    pprofdelta_report *report,
                                                    pprofdelta_error *err);
+
+/* Begins a window with this profile. The bytes are borrowed until pprofdelta_write or
+ * pprofdelta_abandon returns. With a runner, a large profile is read in a task; pprofdelta_load or
+ * pprofdelta_base may be called meanwhile, and the delta is then computed against what they give.
+ * What is wrong with the profile is returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is
+ * begun or pending. */
+PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
+                                                  pprofdelta_error *err);
+
+/* Computes the delta of the window that was begun, and writes it to the sink. If this fails before
+ * the sink is called, the window is abandoned. Otherwise it is pending, and pprofdelta_write may be
+ * called again to write the same delta to another sink, for example after PPROFDELTA_E_SINK. With
+ * sink NULL the delta is computed, and with a runner it is compressed in tasks until a later call
+ * writes it. pprofdelta_commit and pprofdelta_save may be called in between; other functions of the
+ * context may not. report may be NULL; the first call fills it in, a later call sets output_len
+ * only. */
+PPROFDELTA_API pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
+                                                  pprofdelta_report *report, pprofdelta_error *err);
+
+/* Computes the delta of two profiles and writes it to the sink. The window belongs to no series: it
+ * has no sequence and no attempt. The context remembers nothing afterwards, whatever it remembered
+ * before; the report lasts until the next call. If the error is in prev and not in cur or in both,
+ * err->is_prev is 1. */
+PPROFDELTA_API pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *prev,
+                                                    size_t prev_len, const void *cur,
+                                                    size_t cur_len, const pprofdelta_sink *sink,
+                                                    pprofdelta_report *report,
+                                                    pprofdelta_error *err);
 
 /* The pending window has arrived: remember it. Cannot fail; without a pending window, does nothing.
  */
 PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
 /* The pending window was lost, or it is not known whether it arrived: the next one covers its time
- * too, with the same sequence and the next attempt. */
+ * too, with the same sequence and the next attempt. A window that was only begun is dropped. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
 
 /* ---------------------------------------------------------------------------------------------
@@ -520,7 +547,5 @@ PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 #ifdef __cplusplus
 }
 #endif
-
-#include "pprofdelta_threads.h"
 
 #endif

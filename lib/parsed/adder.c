@@ -179,7 +179,9 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     pd_look *cur = &pd->cur;
     bool is_gauge[PPROFDELTA_MAX_TYPES] = {false};
     cur->unsamples = true; /* as the deltas are that are added to it */
-    pprofdelta_status status = pd_look_parse(pd, cur, bytes, len, true, err);
+    pd_reading reading = pd_context_reading(pd, cur, (pd_bytes){bytes, len},
+                                            (pd_plan_facts){.keeps_bytes = true});
+    pprofdelta_status status = pd_look_parse(cur, &reading, err);
     if (status)
         return status;
     if (!pd_stamp_of(&cur->tables, stamp))
@@ -201,8 +203,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
         status =
             pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
     if (!status)
-        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns, (pd_sample_taker){0},
-                                 &pd->mem, err);
+        status = pd_look_samples(cur, (pd_sample_taker){0}, err);
     return status;
 }
 
@@ -307,8 +308,7 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
         status = pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
                                  cur->tables.samples, err);
     if (!status)
-        status = pd_samples_read(&cur->tables, &pd->numbers, &cur->columns,
-                                 (pd_sample_taker){.window = &cur->window}, &pd->mem, err);
+        status = pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
     return status ? status : check_sums(a, stamp, err);
 }
 
@@ -320,6 +320,8 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is over: the adder can only be freed");
+    if (!bytes && len)
+        return pd_refuse(err, "bytes is NULL and len is not 0");
     PD_SWAP(pd_look, pd->cur, pd->prev);
     pprofdelta_status status = look_at(a, bytes, len, &stamp, &how, err);
     bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_GAP;
@@ -469,6 +471,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)
-        status = pd_deflate(&pd->deflater, &pd->mem, out.ptr, out.len, sink, &written, err);
+        status = pd_encode(&pd->encoder, &pd->mem, out, sink, &written, err);
     return status;
 }

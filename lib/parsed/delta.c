@@ -1,27 +1,29 @@
-/* base, window, commit, abandon: the course of a delta, and what each stage leaves behind.
+/* base, begin, write, commit, abandon, compare: the course of a delta, and what each step leaves
+ * behind.
  *
- * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile carries the new
- * samples of the window behind its committed entries; a failure takes them back. A base is built in
- * a spare ledger, which takes the other's place when it is whole. */
-#include "base/time.h"
-#include "delta/span.h"
+ * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile has the new
+ * samples of the window behind its committed entries; a failure removes them. A base is built in a
+ * spare ledger, which is exchanged for the other when it is whole. */
 #include "parsed/context.h"
 #include "profile/seal.h"
 
-#include <inttypes.h>
+static pprofdelta_status refuse_null(const void *bytes, size_t len, pprofdelta_error *err)
+{
+    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
+}
 
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
-    if (pd->is_pending)
-        return pd_refuse(
-            err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
-    if (pd->pack)
-        return pd_refuse(err, "the last window is on its way: pprofdelta_pack_free comes first");
-    return PPROFDELTA_OK;
+    if (!pd->is_pending)
+        return PPROFDELTA_OK;
+    return pd_refuse(err,
+                     "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
 }
 
-/* Reads the look into the spare ledger; prev's gauges are of no interest. Rows are kept where the
- * stacks will be asked for. */
+/* ---- the base ---------------------------------------------------------------------------------- */
+
+/* Reads the look into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
+ * will be needed. */
 static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_rows,
                                     pprofdelta_error *err)
 {
@@ -32,7 +34,7 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
                                  &look->columns, err);
     if (status)
         return status;
-    size_t samples = pd->way ? 0 : look->tables.samples; /* of which many may be equal */
+    size_t samples = pd->mem.is_tight ? 0 : look->tables.samples; /* of which many may be equal */
     pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
     if (samples)
         status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
@@ -40,11 +42,11 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
     if (!status && keeps_rows) {
         status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
                                  samples, err);
-        look->window.is_tight = pd->way != PD_WAY_USUAL;
+        look->window.is_tight = pd->mem.is_tight;
         taker = (pd_sample_taker){.window = &look->window};
     }
     if (!status)
-        status = pd_look_samples(pd, look, taker, err);
+        status = pd_look_samples(look, taker, err);
     if (!status && keeps_rows)
         pd_window_commit(&look->window, PD_COMMIT_REPLACE);
     else if (!status)
@@ -54,28 +56,24 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
 
 static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
-    const pd_bytes *given = cookie;
-    const uint8_t *bytes = given->ptr;
-    size_t len = given->len;
+    const pd_bytes *bytes = cookie;
     bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
-    pprofdelta_status status = PPROFDELTA_OK;
-    bool is_filled = pd_once_base(pd, bytes, len);
-    if (!is_filled)
-        status = pd_look_parse(pd, &pd->cur, bytes, len, needs_stacks, err);
+    pd_reading reading =
+        pd_context_reading(pd, &pd->cur, *bytes, (pd_plan_facts){.keeps_bytes = needs_stacks});
+    pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
     if (!status)
-        status = pd_look_classify(pd, &pd->cur, err);
+        status = pd_judge_types(pd, &pd->cur, err);
     if (!status)
-        status = pd_look_remember(pd, &pd->cur, NULL, &pd->next, err);
-    if (!status && !is_filled)
+        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+    if (!status)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
-    pd_stream_rest(&pd->cur.stream);
+    pd_look_rest(&pd->cur);
     if (status)
         return status;
     if (needs_stacks)
         PD_SWAP(pd_look, pd->cur, pd->prev);
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-    PD_SWAP(pd_naming, pd->naming, pd->spare_naming);
     PD_SWAP(pd_remembered, pd->last, pd->next);
     pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
     pd->has_base = pd->is_from_base = true;
@@ -86,108 +84,72 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    pprofdelta_status status = refuse_pending(pd, err);
-    return status ? status : pd_call_in_any_way(pd, make_base, &given, err);
+    pprofdelta_status status = refuse_null(bytes, len, err);
+    if (!status)
+        status = refuse_pending(pd, err);
+    return status ? status : pd_call_with_plans(pd, make_base, &given, err);
 }
 
-static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
-{
-    int64_t prev = pd->last.time_nanos, cur = pd->cur.tables.header.time_nanos;
-    if (!pd->has_base || !prev || !cur || cur >= prev)
-        return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",
-                   pd_time_shown(cur).text, pd_time_shown(prev).text);
-}
+/* ---- a window is filled ------------------------------------------------------------------------ */
 
-static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
-                                       pprofdelta_error *err)
-{
-    const uint64_t second = 1000000000, milli = 1000000;
-    uint64_t covered = (uint64_t)cur->duration_nanos;
-    uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
-    return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
-                   "cur is a window already, not a cumulative profile: it covers %" PRIu64
-                   ".%03u s, and prev is %" PRIu64 ".%03u s older",
-                   covered / second, (unsigned)(covered / milli % 1000), apart / second,
-                   (unsigned)(apart / milli % 1000));
-}
-
-/* The full profile of a live heap says that it is cumulative; of others the times are asked. */
-static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
-{
-    const pd_header *header = &pd->cur.tables.header;
-    pd_span cur = {header->time_nanos, header->duration_nanos};
-    pd_span prev = {pd->last.time_nanos, pd->last.live_id ? 0 : pd->last.duration_nanos};
-    pprofdelta_stamp stamp;
-    pd->may_be_window = false;
-    if (pd->flags & PPROFDELTA_FORCE || pd_look_live_stamp(&pd->cur, &stamp))
-        return PPROFDELTA_OK;
-    pd_span_kind kind = pd_span_judge(pd->has_base ? &prev : NULL, &cur, pd->started_nanos);
-    pd->may_be_window = kind == PD_SPAN_UNCLEAR;
-    return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
-}
-
-/* Reads cur's samples into its window, or takes them from an ahead, which may be NULL. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_ahead *ahead,
+/* Reads cur's samples into its window. keys: those of all samples, or NULL. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_sample_keys *keys,
                                       pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    size_t samples = pd->way ? 0 : cur->tables.samples, rows = skips_still ? samples / 8 : samples;
+    size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
     pd_window_abandon(&cur->window);
-    pd_look_keep_nothing(pd, cur);
     pprofdelta_status status =
-        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len, rows, err);
+        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+                        skips_still ? samples / 8 : samples, err);
     cur->window.skips_still = skips_still;
-    cur->window.is_tight = cur->is_streamed || pd->way;
-    if (!status && ahead && !pd_ahead_add_samples(pd, ahead, &status, err))
-        return read_samples(pd, skips_still, NULL, err); /* which tells what is wrong */
-    if (!status && !ahead)
-        status = pd_look_samples(pd, cur, (pd_sample_taker){.window = &cur->window}, err);
-    return status;
+    cur->window.is_tight = !cur->stream.is_whole || pd->mem.is_tight;
+    if (status)
+        return status;
+    return keys ? pd_look_known_samples(cur, keys, err)
+                : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
-/* Counts that were sampled at different rates cannot be subtracted from one another. */
-static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
-{
-    uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
-    if (!pd->has_base || prev == cur)
-        return PPROFDELTA_OK;
-    if (prev && cur)
-        return pd_fail(
-            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
-                   "one is a heap profile in text form, with raw counts, and the other is not");
-}
-
-/* That cur lacks a counter which prev has is a matter of both: their types are told, then. */
-static pprofdelta_status classify_cur(pprofdelta *pd, pprofdelta_error *err)
+/* If cur lacks a counter that prev has, the error prints the types of both. */
+static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    pprofdelta_status status = pd_look_classify(pd, cur, err), match = PPROFDELTA_OK;
+    pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && pd->has_base && !cur->dump.has_no_sums)
         match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
     return match ? match : status;
 }
 
-/* Finds out which of cur's mappings the ledger knows under another file, and identifies cur's
- * locations by that. What *ahead found out about its samples is then wrong: it becomes NULL. */
-static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_ahead **ahead,
+/* Finds the slot of each of cur's columns. The first window of a context sets the slots. */
+static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    size_t types = cur->tables.types_len;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!pd->has_base) {
+        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
+        if (!status)
+            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+    }
+    if (!status)
+        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
+    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
+}
+
+/* Finds which of cur's mappings the ledger knows under another file, and identifies cur's locations
+ * accordingly. Keys that were made before are then wrong: *keys becomes NULL. */
+static pprofdelta_status recognise_mappings(pprofdelta *pd, const pd_sample_keys **keys,
                                             pprofdelta_error *err)
 {
     pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
     if (!pd->mapped.is_renamed)
         return PPROFDELTA_OK;
-    if (*ahead)
-        pd_ahead_forgo_samples(*ahead);
-    *ahead = NULL;
+    *keys = NULL;
     return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
 }
 
-/* The opposite: it is another process, whose mappings have nothing to do with those before. */
+/* Identifies cur's mappings as those of another process, which have nothing to do with the ones
+ * before. */
 static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
@@ -197,125 +159,55 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
     return status;
 }
 
-/* Everything up to a window that is filled but not judged. */
-static pprofdelta_status fill_window(pprofdelta *pd, const pd_source *source, pprofdelta_error *err)
+/* The first pass over cur, unless a task has done it. *keys: the keys of all samples, if the task
+ * has found them; else NULL. */
+static pprofdelta_status parse_cur(pprofdelta *pd, const pd_sample_keys **keys,
+                                   pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur;
-    pprofdelta_status status = PPROFDELTA_OK;
-    pprofdelta_ahead *ahead = source->ahead;
-    bool is_filled = false;
-    pd->mapped = (pd_mapped_facts){0};
-    if (source->ahead)
-        pd_ahead_adopt(pd, source->ahead);
-    else if (!(is_filled = pd_once_window(pd, source->bytes, source->len)))
-        status = pd_look_parse(pd, cur, source->bytes, source->len, false, err);
-    if (!status)
-        status = classify_cur(pd, err);
-    size_t types = cur->tables.types_len;
-    if (!status && !pd->has_base) {
-        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
-        if (!status)
-            pd_ledger_clear(&pd->ledger, pd->schema.counters);
-    }
-    if (!status)
-        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
-    if (!status)
-        status = pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
-    if (!status)
-        status = check_order(pd, err);
-    if (!status)
-        status = check_span(pd, err);
-    if (!status)
-        status = check_rate(pd, err);
-    bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
-    if (!status && pd->has_base && !is_filled && !by_identity)
-        status = recognise_mappings(pd, &ahead, err);
-    if (!status)
-        status = pd_look_remember(pd, cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
-    bool skips_still = pd->has_base && pd->on_reset != PPROFDELTA_ON_RESET_NEGATIVE;
-    if (!status && !is_filled)
-        status = read_samples(pd, skips_still, ahead, err);
-    return status;
-}
-
-static bool has_other_build(const pprofdelta *pd)
-{
-    const pd_buffer *last = &pd->last.build_id, *next = &pd->next.build_id;
-    return last->len && next->len &&
-           (last->len != next->len || memcmp(last->ptr, next->ptr, last->len) != 0);
-}
-
-/* Do the stamps say that cur's heap is not the one that prev was of? One process has one heap after
- * the other where it runs one program after the other. */
-static bool is_other_heap(const pprofdelta *pd)
-{
-    const pd_remembered *last = &pd->last;
-    int64_t end = last->live_to_nanos ? last->live_to_nanos : last->time_nanos;
-    pprofdelta_stamp cur;
-    if (!pd_look_live_stamp(&pd->cur, &cur))
-        return false;
-    if (cur.id && last->live_id && cur.id != last->live_id)
-        return true;
-    return cur.live == PPROFDELTA_LIVE_FULL && end && cur.from_nanos > 0 && cur.from_nanos > end;
-}
-
-static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
-{
-    static const char *const why[] = {
-        [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
-        [PPROFDELTA_RESTART_STARTED] = "the target was started after prev was taken",
-        [PPROFDELTA_RESTART_BUILD_ID] = "the main mapping has another build id",
-        [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
-        [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
-        [PPROFDELTA_RESTART_LIVE] =
-            "the stamp of its live heap is that of another process, or begins after prev",
-    };
-    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "%s", why[verdict.restart]);
-}
-
-/* Decides what the window is and how it will be remembered. */
-static pprofdelta_status judge(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
-{
-    const pd_header *cur = &pd->cur.tables.header;
-    bool is_numbered = !(pd->flags & PPROFDELTA_NO_SEQUENCE);
-    *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
-                        .to_nanos = cur->time_nanos,
-                        .sequence = is_numbered ? pd->sequence + 1 : 0,
-                        .attempt = is_numbered ? pd->attempts + 1 : 0};
-    pd->how = PD_COMMIT_KEEP;
-    if (!pd->has_base) {
-        story->how = PD_SUBTRACT_NOTHING;
-        story->duration_nanos = cur->duration_nanos;
-        if (pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
-            story->how = PD_SUBTRACT_ALL;
-            story->from_nanos = story->to_nanos;
-            story->duration_nanos = 0;
-        }
-        pd->how = PD_COMMIT_REPLACE;
+    *keys = NULL;
+    pd->plan = pd_window_reading(pd).plan;
+    if (pd_beside_is_begun(&pd->beside) && pd_beside_take(&pd->beside, &pd->mem, &pd->cur)) {
+        *keys = pd->beside.keys.len == pd->cur.tables.samples ? &pd->beside.keys : NULL;
         return PPROFDELTA_OK;
     }
-    story->from_nanos = pd->last.time_nanos;
-    if (story->from_nanos && story->to_nanos)
-        story->duration_nanos = (int64_t)((uint64_t)story->to_nanos - (uint64_t)story->from_nanos);
-    pd_reset_facts facts = {.on_reset = pd->on_reset,
-                            .started_nanos = pd->started_nanos,
-                            .prev_time_nanos = pd->last.time_nanos,
-                            .other_build = has_other_build(pd),
-                            .main_moved = pd->mapped.main_moved,
-                            .is_other_heap = is_other_heap(pd)};
-    pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
-    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
-    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
-        return refuse_reset(verdict, err);
-    story->restart = verdict.restart;
-    if (verdict.restart)
-        story->how = PD_SUBTRACT_NOTHING;
-    else if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-        story->how = PD_SUBTRACT_NEGATIVE;
-    if (story->how != PD_SUBTRACT_CLAMP)
-        pd->how = PD_COMMIT_REPLACE;
-    return PPROFDELTA_OK;
+    pd_reading reading = pd_window_reading(pd);
+    return pd_look_parse(&pd->cur, &reading, err);
+}
+
+/* Everything up to a window that is filled but not judged. */
+static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
+{
+    const pd_sample_keys *keys;
+    pd->mapped = (pd_mapped_facts){0};
+    pprofdelta_status status = parse_cur(pd, &keys, err);
+    if (!status)
+        status = judge_types(pd, err);
+    if (!status)
+        status = match_types(pd, err);
+    if (!status)
+        status = pd_judge_times(pd, err);
+    bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
+    if (!status && pd->has_base && !by_identity)
+        status = recognise_mappings(pd, &keys, err);
+    if (!status)
+        status = pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next,
+                                  err);
+    return status ? status : read_samples(pd, pd->has_base && !by_identity, keys, err);
+}
+
+/* ---- ... judged, and made a delta -------------------------------------------------------------- */
+
+/* In a restart, samples that seemed to stand still have come anew, and cur's mappings are others. */
+static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (pd->mapped.is_renamed)
+        status = forget_mappings(pd, err);
+    if (!status)
+        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+    if (!status && (pd->cur.window.still || pd->mapped.is_renamed))
+        status = read_samples(pd, false, NULL, err);
+    return status;
 }
 
 /* Has nothing been counted in no time? */
@@ -330,7 +222,7 @@ static bool is_same_again(const pprofdelta_report *r)
 }
 
 static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally,
-                        uint64_t written, pprofdelta_report *report)
+                        pprofdelta_report *report)
 {
     const pd_look *cur = &pd->cur;
     for (size_t i = 0; i < cur->columns.len; i++) {
@@ -359,7 +251,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .by_address = cur->tables.by_address,
         .by_lines = cur->tables.by_lines,
         .files_replaced = story->restart ? 0 : pd->mapped.files_replaced,
-        .other_build = !story->restart && pd->has_base && has_other_build(pd),
+        .other_build = !story->restart && pd->has_base && pd_judge_other_build(pd),
         .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
         .had_base = pd->has_base,
         .restart = story->restart,
@@ -367,7 +259,6 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .to_nanos = story->to_nanos,
         .sequence = story->sequence,
         .attempt = story->attempt,
-        .output_len = written,
         .types = pd->types,
         .types_len = cur->columns.len,
         .may_be_window = pd->may_be_window,
@@ -375,85 +266,118 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
     report->is_same = is_same_again(report);
 }
 
-/* Everything from a filled window to the sink. */
-static pprofdelta_status write_window(pprofdelta *pd, const pprofdelta_sink *sink,
-                                      pprofdelta_report *report, pprofdelta_error *err)
+/* Everything from a filled window to the encoder. */
+static pprofdelta_status encode_window(pprofdelta *pd, pprofdelta_report *report,
+                                       pprofdelta_error *err)
 {
     pd_story story;
     pd_tally tally;
-    pd_bytes out = {0};
-    uint64_t written = 0;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
-    pprofdelta_status status = judge(pd, &story, err);
-    bool is_another = !status && story.restart;
-    if (is_another && pd->mapped.is_renamed)
-        status = forget_mappings(pd, err);
-    if (!status && is_another)
-        status = pd_look_remember(pd, &pd->cur, NULL, &pd->next, err);
-    bool has_still = pd->cur.window.still; /* in a restart, these have come anew as well */
-    if (!status && is_another && (has_still || pd->mapped.is_renamed))
-        status = read_samples(pd, false, NULL, err);
+    pprofdelta_status status = pd_judge_window(pd, &story, err);
+    if (!status && story.restart)
+        status = fill_again(pd, err);
     pd->next.from_nanos = story.from_nanos;
     pd->next.restart = story.restart;
     if (!status)
-        status = pd_output_write(pd, &story, has_books ? &tally : NULL, &out, err);
+        status = pd_output_write(pd, &story, has_books ? &tally : NULL, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
-        status = pd_output_verify(pd, &tally, out, err);
-    pd->raw = out;
-    if (!status && sink && !pd_packs_inline(pd))
-        status = pd_deflate_cut(&pd->deflater, &pd->mem, out, pd->early, pd->part, &out, err);
-    if (!status && sink)
-        status = pd_deflate_hand_over(out, sink, &written, err);
+        status = pd_output_verify(pd, &tally, err);
     if (!status && report)
-        fill_report(pd, &story, &tally, written, report);
+        fill_report(pd, &story, &tally, report);
     return status;
 }
 
-pprofdelta_status pd_window_of(pprofdelta *pd, const pd_source *source, const pprofdelta_sink *sink,
-                               pprofdelta_report *report, pprofdelta_error *err)
+static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_error *err)
 {
-    pprofdelta_status status = refuse_pending(pd, err);
+    pprofdelta_status status = fill_window(pd, err);
+    if (!status)
+        status = encode_window(pd, report, err);
+    pd_look_rest(&pd->cur);
+    pd_look_rest(&pd->proof);
+    if (!status)
+        return status;
+    pd_encoder_drop(&pd->encoder);
+    pd_window_abandon(&pd->cur.window);
+    return status;
+}
+
+/* ---- the course of a window -------------------------------------------------------------------- */
+
+pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
+                                   pprofdelta_error *err)
+{
+    pprofdelta_status status = refuse_null(bytes, len, err);
+    if (!status)
+        status = refuse_pending(pd, err);
+    if (!status && pd->is_begun)
+        return pd_refuse(err, "a window is begun: pprofdelta_write or pprofdelta_abandon comes "
+                              "first");
     if (status)
         return status;
-    if (pd->ahead != source->ahead)
-        return pd_refuse(err, "a profile is read ahead: pprofdelta_ahead_free comes first");
-    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
-        return pd_refuse(err,
-                         "negative deltas are made of two profiles: pprofdelta_base comes first");
-    status = fill_window(pd, source, err);
-    if (!status)
-        status = write_window(pd, sink, report, err);
-    pd_stream_rest(&pd->cur.stream);
-    pd_stream_rest(&pd->proof.stream);
-    if (status)
-        pd_window_abandon(&pd->cur.window);
-    else
-        pd->is_pending = true;
-    return status;
+    pd_encoder_drop(&pd->encoder);
+    pd->is_made = false;
+    pd->is_begun = true;
+    pd->given = (pd_bytes){bytes, len};
+    pd_reading reading = pd_window_reading(pd);
+    if (reading.plan.order == PD_ORDER_BESIDE && pd->first_plan == 0)
+        pd_beside_begin(&pd->beside, &pd->mem, &pd->numbers, &reading);
+    return PPROFDELTA_OK;
 }
 
-typedef struct window_call {
-    pd_source source;
-    const pprofdelta_sink *sink;
-    pprofdelta_report *report;
-} window_call;
-
-static pprofdelta_status make_window(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+static void forget_begun(pprofdelta *pd)
 {
-    const window_call *call = cookie;
-    return pd_window_of(pd, &call->source, call->sink, call->report, err);
+    pd_beside_end(&pd->beside, &pd->mem);
+    pd->is_begun = false;
+}
+
+/* The delta of the profile that was begun, up to the encoder. */
+static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
+{
+    pprofdelta_status status;
+    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
+        status = pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
+                                "first");
+    else
+        status = pd_call_with_plans(pd, make_window, report, err);
+    forget_begun(pd);
+    if (status)
+        return status;
+    pd->is_made = pd->is_pending = true;
+    pd->attempts++;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
+                                   pprofdelta_report *report, pprofdelta_error *err)
+{
+    uint64_t written = 0;
+    if (sink && !sink->write)
+        return pd_refuse(err, "the sink has no function to write with");
+    if (!pd->is_begun && !pd->is_made)
+        return pd_refuse(err, "no window is begun: pprofdelta_begin comes first");
+    pprofdelta_status status = pd->is_begun ? make(pd, report, err) : PPROFDELTA_OK;
+    if (!status && sink)
+        status = pd_encoder_write(&pd->encoder, sink, &written, err);
+    if (!status && report)
+        report->output_len = written;
+    return status;
 }
 
 pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                     const pprofdelta_sink *sink, pprofdelta_report *report,
                                     pprofdelta_error *err)
 {
-    window_call call = {{.bytes = bytes, .len = len}, sink, report};
+    pprofdelta_report told;
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
-    pprofdelta_status status = pd_call_in_any_way(pd, make_window, &call, err);
-    if (!status || status == PPROFDELTA_E_SINK) /* which may have had all of it */
-        pd->attempts++;
+    pprofdelta_status status = pprofdelta_begin(pd, bytes, len, err);
+    if (status)
+        return status;
+    status = pprofdelta_write(pd, sink, report ? &told : NULL, err);
+    if (status)
+        pprofdelta_abandon(pd);
+    else if (report)
+        *report = told;
     return status;
 }
 
@@ -471,8 +395,45 @@ void pprofdelta_commit(pprofdelta *pd)
 
 void pprofdelta_abandon(pprofdelta *pd)
 {
+    if (pd->is_begun)
+        forget_begun(pd);
     if (!pd->is_pending)
         return;
     pd_window_abandon(&pd->cur.window);
     pd->is_pending = false;
+}
+
+/* ---- two profiles ------------------------------------------------------------------------------ */
+
+/* The context remembers nothing. */
+static void forget(pprofdelta *pd)
+{
+    pd->sequence = pd->attempts = 0;
+    pd->has_base = pd->is_from_base = false;
+}
+
+pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *prev, size_t prev_len,
+                                     const void *cur, size_t cur_len, const pprofdelta_sink *sink,
+                                     pprofdelta_report *report, pprofdelta_error *err)
+{
+    pprofdelta_report told;
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to write to");
+    pd->is_pair = true;
+    pprofdelta_status status = pprofdelta_begin(pd, cur, cur_len, err);
+    if (status) {
+        pd->is_pair = false;
+        return status;
+    }
+    status = pprofdelta_base(pd, prev, prev_len, err);
+    if (status && err)
+        err->is_prev = 1;
+    if (!status)
+        status = pprofdelta_write(pd, sink, report ? &told : NULL, err);
+    pprofdelta_abandon(pd);
+    forget(pd);
+    pd->is_pair = false;
+    if (!status && report)
+        *report = told;
+    return status;
 }

@@ -1,14 +1,7 @@
-/* What is done where the limit is too low for a call: it is made again, in ways that need less.
+/* A call that fails with E_LIMIT is made again, with a plan that needs less memory: see plan.h.
  *
- *     usual      what is quickest for what the limit seems to allow: see look.c, once.c, pack.c
- *     bounded    a piece of the profile at a time, in two passes; compressed as it is written
- *     whole      inflated whole, for what is shorter than a piece; compressed as it is written
- *
- * The last two use no other thread, keep nothing for speed, and begin with nothing but what the
- * context remembers. Their arrays grow by amounts that do not depend on the limit, so each of the two
- * succeeds from a certain limit on. The usual way needs more than one of them, whatever it does. So
- * what succeeds with a limit succeeds with a higher one, and whether it does depends neither on other
- * threads nor on what the context did before. */
+ * Plans after the first one begin with nothing but what the context remembers. So whether they
+ * succeed depends neither on tasks nor on what the context did before. */
 #include "parsed/context.h"
 
 /* There is a NUL behind it. */
@@ -21,10 +14,11 @@ static void trim_text(pd_mem *mem, pd_buffer *text)
 static void shed(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
+    pd_beside_end(&pd->beside, mem);
     pd_window_abandon(&pd->cur.window);
-    pd_look_release(&pd->cur, mem);
-    pd_look_release(&pd->proof, mem);
-    pd_look_trim(&pd->prev, mem);
+    pd_look_release(&pd->cur);
+    pd_look_release(&pd->proof);
+    pd_look_trim(&pd->prev);
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
     pd_stream_end(&pd->prev.stream);
@@ -36,39 +30,38 @@ static void shed(pprofdelta *pd)
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
     pd_compact_release(&pd->compact, mem);
-    pd_deflate_end(&pd->deflater, mem);
-    pd_buffer_release(mem, &pd->deflater.out);
-    pd_pump_empty(&pd->pump);
+    pd_encoder_fini(&pd->encoder, mem);
 }
 
 /* *held: what the context holds before. */
-static pprofdelta_status go(pprofdelta *pd, pd_way way, pd_call *call, void *cookie, uint64_t *held,
-                            pprofdelta_error *err)
+static pprofdelta_status try_plan(pprofdelta *pd, unsigned nth, pd_call *call, void *cookie,
+                                  uint64_t *held, pprofdelta_error *err)
 {
-    if (way != PD_WAY_USUAL)
+    bool is_tight = pd_plan_is_tight(nth);
+    if (is_tight)
         shed(pd);
     *held = pd->mem.used;
-    pd->way = way;
-    pd->mem.is_tight = way != PD_WAY_USUAL;
+    pd->nth_plan = nth;
+    pd->mem.is_tight = is_tight;
     pd->mem.lacked = 0;
     pprofdelta_status status = call(pd, cookie, err);
-    pd->way = PD_WAY_USUAL;
+    pd->nth_plan = 0;
     pd->mem.is_tight = false;
     return status;
 }
 
-/* What the bounded way will take, if the rest of the file is like what was read of it; 0 where that
- * is not known. */
+/* What the plan with a stream will take if the rest of the file is like what was read of it; 0 if
+ * that is not known. */
 static uint64_t foresee(const pprofdelta *pd, uint64_t held)
 {
     const pd_unpacker *u = &pd->cur.stream.unpacker;
-    if (!pd->cur.is_streamed || !u->pos || u->pos >= u->in_len || pd->mem.lacked < held)
+    if (!pd->cur.stream.mem || pd->cur.stream.is_whole || !u->pos || u->pos >= u->in_len || pd->mem.lacked < held)
         return 0;
     double more = (double)(pd->mem.lacked - held) * ((double)u->in_len / (double)u->pos);
     return more < (double)PD_MEM_MOST ? held + (uint64_t)more : 0;
 }
 
-/* Says how much it takes, as well as that is known. */
+/* Makes the error say how much memory is needed, if that is known. */
 static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foreseen,
                          pprofdelta_error *err)
 {
@@ -79,20 +72,20 @@ static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foresee
                 pd_mem_who_allows(&pd->mem));
 }
 
-pprofdelta_status pd_call_in_any_way(pprofdelta *pd, pd_call *call, void *cookie,
+pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err)
 {
     pprofdelta_error least, this;
     uint64_t lacked = 0, foreseen = 0, held; /* 0: not known */
     pprofdelta_status status = PPROFDELTA_E_LIMIT;
-    for (pd_way way = pd->first_way; way < PD_WAYS && status == PPROFDELTA_E_LIMIT; way++) {
-        status = go(pd, way, call, cookie, &held, &this);
+    for (unsigned nth = pd->first_plan; nth < PD_PLANS && status == PPROFDELTA_E_LIMIT; nth++) {
+        status = try_plan(pd, nth, call, cookie, &held, &this);
         bool is_less = pd->mem.lacked && (!lacked || pd->mem.lacked < lacked);
-        if (way == pd->first_way || status != PPROFDELTA_E_LIMIT || is_less) {
+        if (nth == pd->first_plan || status != PPROFDELTA_E_LIMIT || is_less) {
             least = this;
-            lacked = way == PD_WAY_USUAL ? 0 : pd->mem.lacked; /* it is not what the call needs */
+            lacked = nth ? pd->mem.lacked : 0; /* what plan 0 lacks is not what the call needs */
         }
-        foreseen = way == PD_WAY_BOUNDED ? foresee(pd, held) : foreseen;
+        foreseen = nth == PD_PLAN_STREAM ? foresee(pd, held) : foreseen;
     }
     if (status == PPROFDELTA_E_LIMIT)
         say_how_much(pd, lacked, foreseen, &least);

@@ -1,5 +1,4 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
-#include "codec/cut.h"
 #include "parsed/context.h"
 #include "profile/stamp.h"
 
@@ -32,60 +31,12 @@ static void unsample(pprofdelta *pd, int64_t *values)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }
 
-/* Compresses the first `len` bytes of the writer's, and leaves those behind them. */
-static pprofdelta_status pack_inline(pprofdelta *pd, size_t len, bool is_last,
-                                     pprofdelta_error *err)
-{
-    pd_buffer *out = &pd->compact.out;
-    pprofdelta_status status =
-        pd_deflate_part(&pd->deflater, &pd->mem, out->ptr, len, is_last, err);
-    out->len -= len;
-    memmove(out->ptr, out->ptr + len, out->len);
-    return status;
-}
-
-/* The whole parts that are there are compressed now, or by the relay. */
-static pprofdelta_status hand_on(pprofdelta *pd, size_t part, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && pd->compact.out.len >= part)
-        status = pd_packs_inline(pd) ? pack_inline(pd, part, false, err)
-                                     : pd_relay_give(&pd->relay, &pd->compact.out, part, err);
-    return status;
-}
-
-static void begin_relay(pprofdelta *pd)
-{
-    if (pd_pump_is_open(&pd->pump) && pd->cur.is_streamed)
-        pd_pump_lend(&pd->pump);
-    pd_relay_measure(&pd->relay, pd->cur.tables.len);
-    pd->relay.gathers = pd->flags & PPROFDELTA_VERIFY;
-    pd->relay.has_deflater = !pd->ahead; /* whose thread may be getting it ready */
-}
-
-/* How many bytes are handed on at a time, if any are. They have their room from the beginning. */
-static pprofdelta_status measure(pprofdelta *pd, size_t *part, pprofdelta_error *err)
-{
-    enum { PIECE = 32 << 10 };
-    *part = SIZE_MAX;
-    pd->part = pd_cut_part(pd->cur.tables.len);
-    if (pd_packs_inline(pd)) {
-        *part = pd->deflater.compression == PPROFDELTA_GZIP ? pd->part : PIECE;
-    } else if (pd_relay_is_begun(&pd->relay)) {
-        begin_relay(pd);
-        *part = pd->relay.part_len;
-    }
-    return *part == SIZE_MAX || pd->way
-               ? PPROFDELTA_OK
-               : pd_buffer_room(&pd->mem, &pd->compact.out, *part + *part / 16, err);
-}
-
 /* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
  * for some rows before. */
 static void ask_for_record(const pd_look *cur, size_t row)
 {
     enum { AHEAD = 8, LINE = 64 };
-    if (cur->is_streamed || row + AHEAD >= cur->window.len)
+    if (!cur->stream.is_whole || row + AHEAD >= cur->window.len)
         return;
     const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
     __builtin_prefetch(record);
@@ -97,14 +48,11 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
                                        pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
-    size_t part = SIZE_MAX;
     int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
     pd_window_walk walk = {0};
     pprofdelta_status status = pd_window_order(&cur->window, &pd->mem, err);
     if (!status)
-        status = pd_look_rewind(pd, cur, err);
-    if (!status)
-        status = measure(pd, &part, err);
+        status = pd_look_rewind(cur, err);
     for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
         ask_for_record(cur, row);
         if (!pd_subtract_row(&cur->window, row, how, row_values))
@@ -117,11 +65,8 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
-        status = hand_on(pd, part, err);
+        status = pd_encoder_push(&pd->encoder, &pd->compact.out, err);
     }
-    if (!status)
-        status = hand_on(pd, part, err);
-    pd->early = pd->compact.out.len;
     return status;
 }
 
@@ -223,82 +168,36 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
     };
 }
 
-/* Between the samples that are read and those that are written nobody is looked up in the ledger. */
-static pprofdelta_status begin_parts(pprofdelta *pd, pprofdelta_error *err)
+static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    if (pd->cur.is_streamed)
-        pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    return pd_packs_inline(pd) ? pd_deflate_begin(&pd->deflater, &pd->mem, err) : PPROFDELTA_OK;
+    bool has_tasks = pd->plan.compressor == PD_COMPRESS_TASKS;
+    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len,
+                            has_tasks ? pd->runner : NULL, err);
 }
 
-/* Moves bytes from *from[at..) to the end of the writer's, until those are `len`. */
-static pprofdelta_status fill_up(pprofdelta *pd, const pd_buffer *from, size_t *at, size_t len,
-                                 pprofdelta_error *err)
+/* The rest of what the writer has, in the order that it is to have. */
+static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    pd_buffer *out = &pd->compact.out;
-    size_t left = from->len - *at, lacks = len > out->len ? len - out->len : 0;
-    size_t some = left < lacks ? left : lacks;
-    pprofdelta_status status = some ? pd_buffer_room(&pd->mem, out, some, err) : PPROFDELTA_OK;
-    if (status || !some)
-        return status;
-    memcpy(out->ptr + out->len, from->ptr + *at, some);
-    out->len += some;
-    *at += some;
-    return PPROFDELTA_OK;
-}
-
-enum { LAST = 5 }; /* of what the writer has */
-
-/* Compresses the rest, which is cut. */
-static pprofdelta_status cut_rest(pprofdelta *pd, const pd_buffer *const tables[],
-                                  pprofdelta_error *err)
-{
-    pd_compact *c = &pd->compact;
-    pprofdelta_status status = PPROFDELTA_OK;
-    size_t left = c->out.len, table = 1, at = 0;
-    for (size_t i = 1; i <= LAST; i++)
-        left += tables[i]->len;
-    for (size_t parts = pd_cut_rest(pd->part, left); parts && !status; parts--) {
-        size_t len = left / parts;
-        while (!status && c->out.len < len) {
-            status = fill_up(pd, tables[table], &at, len, err);
-            if (at == tables[table]->len) {
-                table++;
-                at = 0;
-            }
-        }
-        if (!status)
-            status = pack_inline(pd, len, parts == 1, err);
-        left -= len;
-    }
-    return status;
-}
-
-/* What is left in the writer, in the order that it is to have, without putting it all together. */
-static pprofdelta_status end_inline(pprofdelta *pd, const pd_compact_header *header, pd_bytes *out,
-                                    pprofdelta_error *err)
-{
-    pd_compact *c = &pd->compact;
-    pd_deflater *d = &pd->deflater;
-    const pd_buffer *const all[] = {
+    enum { RUNS = 6 };
+    const pd_compact *c = &pd->compact;
+    const pd_buffer *const buffers[RUNS] = {
         &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
         &c->string_bytes, &c->tail};
-    pprofdelta_status status = pd_compact_end(c, header);
-    if (!status && d->compression == PPROFDELTA_GZIP)
-        status = cut_rest(pd, all, err);
-    for (size_t i = 0; i <= LAST && !status && d->compression != PPROFDELTA_GZIP; i++)
-        status = pd_deflate_part(d, &pd->mem, all[i]->ptr, all[i]->len, i == LAST, err);
-    *out = (pd_bytes){d->out.ptr, d->out.len};
-    return status;
+    pd_bytes runs[RUNS];
+    for (size_t i = 0; i < RUNS; i++)
+        runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
+    return pd_encoder_finish(&pd->encoder, runs, RUNS, err);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
-                                  pd_bytes *out, pprofdelta_error *err)
+                                  pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
     pd_compact_begin(&pd->compact, &pd->mem, err);
-    pprofdelta_status status = begin_parts(pd, err);
+    if (!cur->stream.is_whole) /* nothing is looked up in the ledger while samples are written */
+        pd_keymap_fold(&pd->ledger.keys, &pd->mem);
+    pprofdelta_status status = begin_encoder(pd, err);
     if (!status)
         status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
@@ -321,8 +220,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    return pd_packs_inline(pd) ? end_inline(pd, &header, out, err)
-                               : pd_compact_finish(&pd->compact, &header, out);
+    status = pd_compact_end(&pd->compact, &header);
+    return status ? status : finish_encoder(pd, err);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -333,27 +232,35 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
 }
 
-pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pd_bytes out,
-                                   pprofdelta_error *err)
+/* Parses what is to go out, and adds it up. */
+static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pd_look *cur = &pd->cur, *proof = &pd->proof;
+    pd_look *proof = &pd->proof;
+    pd_bytes out;
+    pprofdelta_status status = pd_encoder_bytes(&pd->encoder, &out, err);
+    if (status)
+        return status;
+    if (pd->mem.is_tight && pd->encoder.compression != PPROFDELTA_PLAIN) {
+        pd_compact_release(&pd->compact, &pd->mem);
+        pd_transfer_release(&pd->cur.transfer, &pd->mem);
+    }
+    pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
+    status = pd_look_parse(proof, &reading, err);
+    proof->columns = pd->cur.columns;
+    if (!status)
+        status = pd_look_samples(proof, (pd_sample_taker){0}, err);
+    return status ? status : pd_look_sums(proof, sums, err);
+}
+
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    proof->columns = cur->columns;
-    if (pd->way != PD_WAY_USUAL) { /* the output is out's */
-        pd_compact_release(&pd->compact, &pd->mem);
-        pd_transfer_release(&cur->transfer, &pd->mem);
-    }
-    pd_stream_rest(&cur->stream); /* what comes next is another's */
-    pprofdelta_status status = pd_relay_gather(&pd->relay, out, &out, err);
+    pd_look_rest(cur); /* no two streams inflate ahead */
+    pprofdelta_status status = read_back(pd, written, err);
     if (!status)
-        status = pd_look_parse(pd, proof, out.ptr, out.len, false, err);
-    if (!status)
-        status = pd_look_samples(pd, proof, (pd_sample_taker){0}, err);
-    if (!status)
-        status = pd_look_sum(pd, proof, written, err);
-    if (!status)
-        status = pd_look_sum(pd, cur, in, err);
+        status = pd_look_sums(cur, in, err);
     if (status)
         return status;
     for (size_t i = 0; i < cur->columns.len; i++) {

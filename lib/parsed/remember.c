@@ -1,13 +1,38 @@
-/* What a context remembers, outside of it: saved, loaded, described. */
+/* What a context remembers beside its ledger; and all of it saved, loaded, described. */
 #include "parsed/context.h"
+#include "profile/stamp.h"
+
+pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
+                                   pd_remembered *out, pprofdelta_error *err)
+{
+    const pd_tables *t = &look->tables;
+    pprofdelta_stamp live = {0};
+    pd_look_live_stamp(look, &live);
+    out->live_id = live.id;
+    out->live_to_nanos = live.to_nanos;
+    out->time_nanos = t->header.time_nanos;
+    out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
+    out->from_nanos = 0;
+    out->restart = PPROFDELTA_RESTART_NONE;
+    out->rate = look->dump.rate;
+    out->build_id.len = 0;
+    pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
+    if (status || !t->mappings_len)
+        return status;
+    pd_bytes build_id = t->strings[t->mappings[0].build_id];
+    status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
+    if (status || !build_id.len)
+        return status;
+    memcpy(out->build_id.ptr, build_id.ptr, build_id.len);
+    out->build_id.len = build_id.len;
+    return PPROFDELTA_OK;
+}
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                   pprofdelta_error *err)
 {
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to save to");
-    if (pd->flags & PPROFDELTA_NO_SAVE)
-        return pd_refuse(err, "the context was made with PPROFDELTA_NO_SAVE");
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
@@ -34,7 +59,6 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
         PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
         PD_SWAP(pd_remembered, pd->last, pd->next);
     }
-    pd->naming.is_set = false;
     pd->sequence = state.sequence;
     pd->attempts = state.attempts;
     pd->has_base = state.has_base;
@@ -68,7 +92,7 @@ void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
     name_types(pd);
     add_up(pd);
     if (pd->last.build_id.len) {
-        pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see pd_look_remember */
+        pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see pd_remember_look */
         out->build_id = (const char *)pd->last.build_id.ptr;
     }
     out->has_base = 1;

@@ -69,31 +69,18 @@ static void read_values(pd_sample_reader *r, pd_sample *s, const pd_field *f)
 static uint32_t label_string(pd_sample_reader *r, const char *name, const pd_field *f)
 {
     uint32_t index = pd_parse_string(&r->parse, name, f);
-    if (r->assumed && index > r->assumed->largest)
-        r->assumed->largest = index;
-    if (index < pd_sample_strings(r))
+    if (index < r->tables->strings_len)
         return index;
     pd_parse_string_range(&r->parse, name, pd_parse_offset(&r->parse, f->start), index);
     return 0;
 }
 
-static pd_key names_key(pd_sample_reader *r, pd_triple t)
-{
-    const pd_bytes *strings = r->tables->strings;
-    const pd_naming *naming = r->tables->naming;
-    if (r->assumed) {
-        pd_triples_note(r->assumed, t);
-        return pd_naming_assumed_label(t);
-    }
-    pd_key names = pd_label_names_key(strings[t.key], strings[t.str], strings[t.num_unit]);
-    return naming ? pd_naming_label(naming, names) : names;
-}
-
 void pd_sample_label_names_miss(pd_sample_reader *r, pd_names_seen *seen, uint32_t key,
                                 uint32_t str, uint32_t num_unit)
 {
-    *seen =
-        (pd_names_seen){key, str, num_unit, true, names_key(r, (pd_triple){key, str, num_unit})};
+    const pd_bytes *strings = r->tables->strings;
+    *seen = (pd_names_seen){key, str, num_unit, true,
+                            pd_label_names_key(strings[key], strings[str], strings[num_unit])};
 }
 
 static void read_label(pd_sample_reader *r, pd_sample *s, pd_reader body)

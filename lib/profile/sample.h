@@ -41,7 +41,6 @@ typedef struct pd_sample_reader {
     const pd_tables *tables;
     const pd_stack_numbers *numbers;
     const pd_columns *columns;
-    pd_triples *assumed; /* in one pass: what labels are called is not known yet, and noted here */
     pd_names_seen seen[PD_NAMES_SEEN];
     pd_label_seen labels[PD_LABELS_SEEN];
 } pd_sample_reader;
@@ -51,12 +50,6 @@ void pd_sample_read(pd_sample_reader *reader, pd_reader body, pd_sample *sample)
 
 void pd_sample_label_names_miss(pd_sample_reader *reader, pd_names_seen *seen, uint32_t key,
                                 uint32_t str, uint32_t num_unit);
-
-/* How many strings there may be. */
-static inline size_t pd_sample_strings(const pd_sample_reader *reader)
-{
-    return reader->assumed ? UINT32_MAX : reader->tables->strings_len;
-}
 
 /* The identity of a label's names: indices into the string table, checked by the caller. */
 static inline pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t key, uint32_t str,

@@ -53,7 +53,7 @@ PD_QUICK_TARGET static inline bool label_key(pd_sample_reader *r, const uint8_t 
                                              const uint8_t *end, pd_key *key)
 {
     uint64_t field[4] = {0}; /* key, str, num, num_unit */
-    size_t strings = pd_sample_strings(r);
+    size_t strings = r->tables->strings_len;
     if (!read_label_fields(p, end, field) || field[0] >= strings || field[1] >= strings ||
         field[3] >= strings)
         return false;
@@ -218,15 +218,14 @@ PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *t
     int64_t values[PPROFDELTA_MAX_TYPES];
     pprofdelta_status status = PPROFDELTA_OK;
     while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body) ||
-           (!r->assumed /* else what stands between samples is not ours to skip */ &&
-            pd_sample_next_far(top, &start, &body))) {
+           pd_sample_next_far(top, &start, &body)) {
         if (top->end - body.end < PD_QUICK_SLACK ||
             !read_record(r, body.at, body.end, &key, values)) {
             top->at = start; /* it is the careful way's */
             break;
         }
         r->parse.element++;
-        status = pd_sample_take(taker, &r->parse, key, start, body.end, values);
+        status = pd_sample_take(taker, &r->parse, key, start, values);
         if (__builtin_expect(status != PPROFDELTA_OK, 0))
             break;
     }

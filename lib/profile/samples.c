@@ -25,7 +25,7 @@ pd_sample_values *pd_sample_values_best(void)
     return pd_has_avx512() ? pd_sample_values_avx512 : pd_sample_values_portable;
 }
 
-pprofdelta_status pd_samples_read_some(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
+pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
 {
     pd_sample_run *run = pd_sample_run_best();
     size_t samples = r->tables->samples;
@@ -40,41 +40,28 @@ pprofdelta_status pd_samples_read_some(pd_sample_reader *r, pd_reader *top, pd_s
         pd_sample_read(r, body, &s);
         status = r->parse.status;
         if (!status)
-            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start, body.end,
+            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start,
                                     s.values);
         r->parse.element++;
     }
     return status;
 }
 
-pprofdelta_status pd_samples_read(pd_tables *tables, const pd_stack_numbers *numbers,
-                                  const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
-                                  pprofdelta_error *err)
-{
-    pd_sample_reader r = {.parse = {.mem = mem, .err = err, .zero = tables->bytes.ptr},
-                          .tables = tables,
-                          .numbers = numbers,
-                          .columns = columns};
-    pd_reader top = pd_reader_of(tables->bytes.ptr + tables->samples_off,
-                                 tables->bytes.len - (size_t)tables->samples_off);
-    pprofdelta_status status = pd_samples_read_some(&r, &top, taker);
-    tables->sample_unknown_fields = r.parse.unknown_fields;
-    return status;
-}
-
 pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_sample_keys *keys,
-                                  pd_sample_taker taker)
+                                  pd_window *window)
 {
     pd_sample_values *quick = pd_sample_values_best();
+    pd_sample_taker taker = {.window = window};
     pd_reader body;
     const uint8_t *start;
     pd_sample s;
     pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < keys->len && !status && pd_sample_next(top, &start, &body); i++) {
+    while (!status && r->parse.element < keys->len && pd_sample_next(top, &start, &body)) {
         pd_reader_ask_ahead(body.end);
         if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
             pd_sample_read(r, body, &s);
-        status = pd_sample_take(taker, &r->parse, keys->keys[i], start, body.end, s.values);
+        status =
+            pd_sample_take(taker, &r->parse, keys->keys[r->parse.element++], start, s.values);
     }
     return status;
 }
@@ -95,16 +82,10 @@ static void sum_values(pd_reader body, pprofdelta_sum *sums)
     }
 }
 
-void pd_samples_sum_some(pd_reader *top, pprofdelta_sum *sums)
+void pd_samples_sum(pd_reader *top, pprofdelta_sum *sums)
 {
     pd_field f;
     while (pd_reader_next(top, &f))
         if (f.number == PD_PROFILE_SAMPLE)
             sum_values(f.body, sums);
-}
-
-void pd_samples_sum(const pd_tables *tables, pprofdelta_sum *sums)
-{
-    pd_reader top = pd_reader_of(tables->bytes.ptr, tables->bytes.len);
-    pd_samples_sum_some(&top, sums);
 }

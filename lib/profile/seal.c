@@ -167,8 +167,6 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
         }
         pd_place place =
             location->mapping == PD_NONE ? PD_NOWHERE_MAPPED : t->places[location->mapping];
-        if (t->naming)
-            place = pd_naming_place(t->naming, place);
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }
@@ -191,7 +189,7 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
     for (size_t i = 0; i < tables->comments_len; i++)
         tables->is_stamped |= pd_is_stamp(tables->strings[tables->comments[i].index]);
     s.status = pd_tables_place(tables, mem, err);
-    if (!s.status && !tables->is_once) /* where they have been identified already */
+    if (!s.status)
         s.status = pd_tables_identify(tables, mem, err);
     return s.status;
 }

@@ -354,7 +354,7 @@ void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
     pd_field f;
     while (!p->status) {
         pd_tables_read_quick(t, top);
-        if (pd_tables_meets_sample(t, top) || !pd_reader_next(top, &f))
+        if (!pd_reader_next(top, &f))
             break;
         p->element = elements(t, f.number);
         switch (f.number) {
@@ -393,7 +393,7 @@ void pd_tables_begin(pd_tables *t)
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
-    t->is_stamped = t->is_once = false;
+    t->is_stamped = false;
     pd_idmap_clear(&t->mapping_map);
     pd_idmap_clear(&t->function_map);
     pd_idmap_clear(&t->location_map);
@@ -413,29 +413,12 @@ static void make_room(pd_parse *p, const pd_tables *t, void *array, size_t *cap,
         p->status = pd_mem_reserve(p->mem, array, cap, usual, size, p->err);
 }
 
-pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
-                                  pprofdelta_error *err)
+void pd_tables_make_room(pd_tables *tables, pd_parse *parse)
 {
-    static const uint8_t nothing[1] = {0};
-    if (!bytes.len)
-        bytes.ptr = nothing; /* so that there is something to count offsets from */
-    pd_tables_begin(tables);
-    tables->bytes = bytes;
-    tables->len = bytes.len;
-    pd_parse parse = {.mem = mem, .err = err, .zero = bytes.ptr, .element = PPROFDELTA_NOWHERE};
-    pd_reader top = pd_reader_of(bytes.ptr, bytes.len);
-    MAKE_ROOM(&parse, tables, strings);
-    MAKE_ROOM(&parse, tables, functions);
-    MAKE_ROOM(&parse, tables, lines);
-    MAKE_ROOM(&parse, tables, locations);
-    pd_tables_read(tables, &parse, &top);
-    pd_tables_read_end(tables, &parse, &top);
-    if (tables->strings_len)
-        tables->first_string_off = (uint64_t)(tables->strings[0].ptr - bytes.ptr);
-    pprofdelta_status status = parse.status ? parse.status : pd_tables_seal(tables, mem, err);
-    if (status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE)
-        status = pd_lookalike_tell(bytes, status, err);
-    return status;
+    MAKE_ROOM(parse, tables, strings);
+    MAKE_ROOM(parse, tables, functions);
+    MAKE_ROOM(parse, tables, lines);
+    MAKE_ROOM(parse, tables, locations);
 }
 
 /* One that is empty is given back. */

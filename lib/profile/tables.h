@@ -5,7 +5,7 @@
  * first pass therefore decodes every table, once, into dense arrays in the order they came, and
  * only counts the samples. Sealing then resolves ids to indices, checks every reference, and
  * computes the identity of each location. The second pass (samples.h) meets nothing but finished
- * arrays. Who can do with less than all of that reads both in one pass (once.h).
+ * arrays.
  *
  *     strings    [ptr,len] ...            into the profile's bytes
  *     functions  [name,system,file,start] ...
@@ -22,7 +22,6 @@
 
 #include "profile/identity.h"
 #include "profile/idmap.h"
-#include "profile/naming.h"
 
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
@@ -89,10 +88,8 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap;
     pd_idmap mapping_map, function_map, location_map;
-    const pd_naming *naming;   /* of the keys, borrowed; NULL: everything has its own name */
-    bool is_once;              /* samples are read where they stand, by assumed names: see once.h */
     pd_bytes bytes;            /* the profile, or the part of it that is at hand, */
-    uint64_t base;             /* which begins here: see chunks.h */
+    uint64_t base;             /* which begins here: see passes.h */
     uint64_t len;              /* of the profile */
     uint64_t first_string_off; /* where the first string is */
     size_t samples;            /* sample records in it */
@@ -103,18 +100,19 @@ typedef struct pd_tables {
     bool is_stamped;                /* a comment says that this is a delta of ours */
 } pd_tables;                        /* zero it to begin */
 
-/* Parses and seals. The tables borrow `bytes`. After a failure they hold nothing of use, but can be
- * parsed into again. Keeps capacity from profile to profile. */
+/* Parses and seals a profile that is in memory (see passes.h for others). The tables borrow `bytes`.
+ * After a failure they hold nothing of use, but can be parsed into again. Keeps capacity from profile
+ * to profile. */
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
-/* What it consists of, for whoever has the profile a part at a time: begin, which leaves naming; read the top-level
- * fields of each part, from where `top` stands to where it gets stuck, with t->bytes and t->base
- * set and no failure in *parse yet; end, `top` being where it got stuck for good, if it did;
- * seal. */
+/* The steps of the first pass (passes.h). begin. make_room: reserves memory by the length of t->bytes.
+ * read: reads the top-level fields of a part, from `top` to where that can read no further; t->bytes
+ * and t->base are set, and *parse has no failure. read_end: `top` can read no further, for good. */
 struct pd_parse;
 struct pd_reader;
 void pd_tables_begin(pd_tables *tables);
+void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
 void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 

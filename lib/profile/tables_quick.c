@@ -125,7 +125,7 @@ void pd_tables_read_quick(pd_tables *t, pd_reader *top)
     const uint8_t *start;
     pd_reader body;
     bool ok = true;
-    while (ok && top->end - top->at > SLACK && !pd_tables_meets_sample(t, top)) {
+    while (ok && top->end - top->at > SLACK) {
         while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body)) {
             pd_reader_ask_ahead(top->at);
             note_sample(t, start);

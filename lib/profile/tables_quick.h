@@ -10,10 +10,4 @@
  * quick way; there it leaves `top`. */
 void pd_tables_read_quick(pd_tables *tables, pd_reader *top);
 
-/* Is a sample next, for somebody else to read? */
-static inline bool pd_tables_meets_sample(const pd_tables *tables, const pd_reader *top)
-{
-    return tables->is_once && top->at < top->end && *top->at == PD_TAG_SAMPLE;
-}
-
 #endif
