@@ -29,118 +29,15 @@
 #ifndef PPROFDELTA_H
 #define PPROFDELTA_H
 
-#include <stddef.h>
-#include <stdint.h>
+#include "pprofdelta_common.h"
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-#if defined(PPROFDELTA_STATIC)
-#define PPROFDELTA_API
-#elif defined(__GNUC__)
-#define PPROFDELTA_API __attribute__((visibility("default")))
-#else
-#define PPROFDELTA_API
-#endif
-
-#define PPROFDELTA_VERSION "0.1.0"
-
-/* Goes up when a program that was compiled against this header no longer runs with a newer library.
- * The library's soname ends in it, and PPROFDELTA_VERSION begins with it. */
-#define PPROFDELTA_API_VERSION 0
-
 /* ---------------------------------------------------------------------------------------------
- * Status and error
+ * Options
  * ------------------------------------------------------------------------------------------ */
-
-typedef enum pprofdelta_status {
-    PPROFDELTA_OK = 0,
-    PPROFDELTA_E_MEMORY,   /* the allocator returned NULL */
-    PPROFDELTA_E_LIMIT,    /* more than options.max_memory allows, or than can be counted */
-    PPROFDELTA_E_INFLATE,  /* compressed input is damaged, cut off, or followed by other bytes */
-    PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
-    PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
-    PPROFDELTA_E_MISMATCH, /* valid, but no delta can be made: types differ, swapped, no counter */
-    PPROFDELTA_E_STAMPED,  /* the input is itself a delta (see PPROFDELTA_FORCE) */
-    PPROFDELTA_E_RESET,    /* a counter went backwards and options.on_reset is FAIL */
-    PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
-    PPROFDELTA_E_SINK,     /* the sink refused the output */
-    PPROFDELTA_E_USAGE,    /* an argument or a call out of order */
-    PPROFDELTA_E_STATE,    /* not a state, a damaged one, or one of another version */
-    PPROFDELTA_E_SOURCE,   /* the source failed */
-    /* The input is not cumulative: its times say that it is a window, or its types that it is a cpu
-     * profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
-    PPROFDELTA_E_NOT_CUMULATIVE
-} pprofdelta_status;
-
-/* A few words for a status, for callers that kept no error struct. Never NULL. */
-PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
-
-/* PPROFDELTA_VERSION of the library that is running. */
-PPROFDELTA_API const char *pprofdelta_version(void);
-
-#define PPROFDELTA_NOWHERE UINT64_MAX
-
-/* What went wrong and where. The caller owns it and may pass NULL where it does not care; each
- * call that fails fills it in whole, a call that succeeds leaves it alone. */
-typedef struct pprofdelta_error {
-    pprofdelta_status status;
-    /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
-    const char *stage;
-    char field[64];   /* "sample.location_id", or empty */
-    uint64_t element; /* which element of the first part of field, counting from 0 (12 is
-                         sample[12].location_id); or PPROFDELTA_NOWHERE */
-    uint64_t offset;  /* byte: of the compressed input in stage "inflate", of the inflated one in
-                         the later stages, of the state in stage "state"; or PPROFDELTA_NOWHERE */
-    int is_prev;      /* 1: the error is in prev, of pprofdelta_compare */
-    char text[1024];  /* a sentence without the position: "no location has the id 99" */
-} pprofdelta_error;
-
-/* ---------------------------------------------------------------------------------------------
- * What the caller supplies
- * ------------------------------------------------------------------------------------------ */
-
-/* Memory. resize(cookie, NULL, n) allocates, resize(cookie, p, n) moves; it returns NULL when it
- * cannot and leaves p as it was. n is never 0. release(cookie, NULL) is never called. The
- * compression libraries' own contexts do not come from here: they are made once, by malloc. */
-typedef struct pprofdelta_allocator {
-    void *(*resize)(void *cookie, void *ptr, size_t size);
-    void (*release)(void *cookie, void *ptr);
-    void *cookie;
-} pprofdelta_allocator;
-
-/* Output. Returns 0, or anything else to refuse, which ends the call with PPROFDELTA_E_SINK. It is
- * first called when everything has been checked and computed. */
-typedef struct pprofdelta_sink {
-    int (*write)(void *cookie, const void *data, size_t len);
-    void *cookie;
-} pprofdelta_sink;
-
-/* Input. Puts at most len bytes (never 0) into buf and their number into *got, which is 0 at the
- * end of the input and only there. Returns 0, or anything else when it failed, which ends the call
- * with PPROFDELTA_E_SOURCE. */
-typedef struct pprofdelta_source {
-    int (*read)(void *cookie, void *buf, size_t len, size_t *got);
-    void *cookie;
-} pprofdelta_source;
-
-/* Threads. The library starts none itself: it hands tasks to the runner, which may run each on another
- * thread. Without a runner everything runs on the thread that calls. The bytes of a delta do not
- * depend on the runner.
- *
- * With a runner, the allocator may be called on other threads, and by several at once.
- *
- * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and the
- * library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for each
- * handle. If no thread has begun the task yet, wait may run it on the thread that waits. A task never
- * waits for another task. Both functions may be called by the thread that uses the context only, and
- * by several such threads at once if several contexts share the runner. */
-typedef struct pprofdelta_runner {
-    void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
-    void (*wait)(void *cookie, void *handle);
-    void *cookie;
-} pprofdelta_runner;
 
 /* What to do when a counter went backwards or the target restarted. */
 typedef enum pprofdelta_on_reset {
@@ -157,12 +54,6 @@ typedef enum pprofdelta_first {
     PPROFDELTA_FIRST_ZERO      /* nothing, as if the profile had not changed */
 } pprofdelta_first;
 
-typedef enum pprofdelta_compression {
-    PPROFDELTA_GZIP = 0,
-    PPROFDELTA_ZSTD,
-    PPROFDELTA_PLAIN
-} pprofdelta_compression;
-
 /* options.flags */
 enum {
     PPROFDELTA_NO_STAMP = 1u << 0, /* leave out the comment that marks a delta */
@@ -173,8 +64,7 @@ enum {
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3 /* a default type that is a gauge becomes its counter */
 };
 
-#define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
-#define PPROFDELTA_MAX_TYPES          64
+#define PPROFDELTA_MAX_TYPES 64
 
 /* Begin with PPROFDELTA_OPTIONS_INIT; later versions add members at the end and tell by `size`
  * what the caller knew. Zero is the default of every member. The strings and arrays are copied. */
@@ -207,19 +97,6 @@ typedef struct pprofdelta_options {
 /* ---------------------------------------------------------------------------------------------
  * What the library tells
  * ------------------------------------------------------------------------------------------ */
-
-/* A sum of 64-bit values in two's complement, wide enough never to wrap. */
-typedef struct pprofdelta_sum {
-    uint64_t lo;
-    int64_t hi;
-} pprofdelta_sum;
-
-/* Writes the sum in decimal and returns buf. */
-PPROFDELTA_API char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48]);
-
-/* Writes a time in nanoseconds since 1970 as an RFC 3339 time in UTC (2026-11-21T08:00:00Z), with as
- * much of a fraction as it has, and returns buf. */
-PPROFDELTA_API char *pprofdelta_time_format(int64_t nanos, char buf[48]);
 
 typedef struct pprofdelta_type_report {
     const char *type, *unit; /* NUL-terminated; a NUL inside the name ends it early */

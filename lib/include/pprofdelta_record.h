@@ -51,22 +51,6 @@ typedef struct pprofdelta_value_type {
     int is_counter;
 } pprofdelta_value_type;
 
-/* A line of source in a stack. A string that is NULL is empty, but a system_name (the linker's,
- * where it differs) that is NULL is the name again. */
-typedef struct pprofdelta_frame {
-    const char *name, *system_name, *filename;
-    int64_t start_line; /* of the function */
-    int64_t line, column;
-} pprofdelta_frame;
-
-/* A label has a string, or else a number with a unit: where str is not empty, num and num_unit do
- * not count and are not written. NULL is empty. Labels have no order. */
-typedef struct pprofdelta_label {
-    const char *key, *str;
-    int64_t num;
-    const char *num_unit;
-} pprofdelta_label;
-
 /* Flags of these two doors, beside PPROFDELTA_NO_STAMP and PPROFDELTA_VERIFY. */
 enum {
     /* The recorder does not copy stacks: they stay as they are until commit or abandon. */

@@ -50,8 +50,9 @@ result = run("meson", "install", "-C", build, "--no-rebuild", "--quiet", "--dest
 check("meson install", result.returncode == 0, result.stderr.decode())
 prefix = folder + options["prefix"]
 libdir = os.path.join(prefix, options["libdir"])
-version = re.search(r'PPROFDELTA_VERSION "(.*)"', read(prefix, "include", "pprofdelta.h")).group(1)
-api = re.search(r"PPROFDELTA_API_VERSION (\d+)", read(prefix, "include", "pprofdelta.h")).group(1)
+header = read(prefix, "include", "pprofdelta_common.h")
+version = re.search(r'PPROFDELTA_VERSION "(.*)"', header).group(1)
+api = re.search(r"PPROFDELTA_API_VERSION (\d+)", header).group(1)
 
 # ---- the files ------------------------------------------------------------------------------------
 

@@ -101,7 +101,7 @@ wide = [line for line in help_text.splitlines() if len(line) > 80]
 check("--help fits 80 columns", not wide, wide)
 
 check("--version tells meson's version", version in run(tool, "--version").stdout)
-check("the header tells it too", f'"{version}"' in read("lib", "include", "pprofdelta.h"))
+check("the header tells it too", f'"{version}"' in read("lib", "include", "pprofdelta_common.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
 for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta_record.3"):
     check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
@@ -133,7 +133,8 @@ for system, packages in lists.items():
     check(f"{system} has every library", not missing, missing)
 
 # A library's man page names every function of its header.
-for header, pages in (("pprofdelta.h", ("libpprofdelta.3",)),
+for header, pages in (("pprofdelta_common.h", ("libpprofdelta.3",)),
+                      ("pprofdelta.h", ("libpprofdelta.3",)),
                       ("pprofdelta_threads.h", ("libpprofdelta.3",)),
                       ("pprofdelta_heap.h", ("pprofdelta_heap.3",))):
     named = "".join(read("man", page) for page in pages)

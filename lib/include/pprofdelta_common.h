@@ -1,0 +1,226 @@
+/* pprofdelta: what all parts of the library share.
+ *
+ * A program does not need to include this header: each of the others includes it.
+ *
+ *     pprofdelta.h          cumulative profiles in, deltas out
+ *     pprofdelta_record.h   records and samples of the program itself in, profiles out
+ *     pprofdelta_heap.h     sampled allocations in, heap profiles out
+ *
+ * Rules for all functions of the library
+ *   - A function that can fail returns a status. PPROFDELTA_OK is 0. Results are returned through
+ *     out-parameters. A function that fails leaves its out-parameters as they were.
+ *   - Input is const. The library reads it until the call returns and keeps no pointer to it, unless
+ *     the comment of the function says otherwise.
+ *   - The library never prints, never exits, never asserts on input, and has no global state. (There
+ *     is one exception: see pprofdelta_builder_atfork.)
+ *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
+ *     unless the comment of its functions says otherwise.
+ *   - In the steady state (the same stacks, no growth) the library allocates no memory.
+ *
+ * The same word means the same in all headers:
+ *     begin     begins a window
+ *     write     writes the profile of the window to a sink
+ *     commit    ends the window: the profile has arrived, so the next window begins where this one
+ *               ended
+ *     abandon   ends the window: the profile was lost, or may have been lost. The next window also
+ *               covers the time of this one and has the same sequence, and a higher attempt if the
+ *               profile was written
+ */
+#ifndef PPROFDELTA_COMMON_H
+#define PPROFDELTA_COMMON_H
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+#if defined(PPROFDELTA_STATIC)
+#define PPROFDELTA_API
+#elif defined(__GNUC__)
+#define PPROFDELTA_API __attribute__((visibility("default")))
+#else
+#define PPROFDELTA_API
+#endif
+
+#define PPROFDELTA_VERSION "0.1.0"
+
+/* Is increased when a program that was compiled with this header does not run with a newer library.
+ * The soname of the library ends with this number, and PPROFDELTA_VERSION begins with it. */
+#define PPROFDELTA_API_VERSION 0
+
+/* Returns the PPROFDELTA_VERSION of the library that is loaded. */
+PPROFDELTA_API const char *pprofdelta_version(void);
+
+/* ---------------------------------------------------------------------------------------------
+ * Status and error
+ * ------------------------------------------------------------------------------------------ */
+
+typedef enum pprofdelta_status {
+    PPROFDELTA_OK = 0,
+    PPROFDELTA_E_MEMORY,  /* the allocator returned NULL */
+    PPROFDELTA_E_LIMIT,   /* more than options.max_memory allows, or a count that overflows */
+    PPROFDELTA_E_INFLATE, /* compressed input is damaged, truncated, or followed by other bytes */
+    PPROFDELTA_E_WIRE,    /* not well-formed protobuf */
+    PPROFDELTA_E_PROFILE, /* protobuf, but not a valid profile */
+    PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: other types, wrong order, no counter */
+    PPROFDELTA_E_STAMPED, /* the input is itself a delta (see PPROFDELTA_FORCE) */
+    PPROFDELTA_E_RESET,   /* a counter went backwards and options.on_reset is FAIL */
+    PPROFDELTA_E_VERIFY,  /* the conservation law does not hold: a bug in this library */
+    PPROFDELTA_E_SINK,    /* the sink refused the output */
+    PPROFDELTA_E_USAGE,   /* an invalid argument, or a call that is not allowed at this point */
+    PPROFDELTA_E_STATE,   /* not a state, a damaged state, or a state of another version */
+    PPROFDELTA_E_SOURCE,  /* the source failed */
+    /* The input is not cumulative: its times show that it is a window, or its types show that it is a
+     * CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
+    PPROFDELTA_E_NOT_CUMULATIVE
+} pprofdelta_status;
+
+/* Returns a few words for a status, for callers without an error struct. Never returns NULL. */
+PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
+
+#define PPROFDELTA_NOWHERE UINT64_MAX
+
+/* What failed, and where. The caller owns the struct. All functions accept NULL instead of it. A call
+ * that fails sets all members; a call that succeeds changes none. */
+typedef struct pprofdelta_error {
+    pprofdelta_status status;
+    /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
+    const char *stage;
+    char field[64];   /* "sample.location_id", or empty */
+    uint64_t element; /* index, from 0, of the element of the first part of field (12 for
+                         sample[12].location_id), or PPROFDELTA_NOWHERE */
+    uint64_t offset;  /* byte offset, or PPROFDELTA_NOWHERE. In stage "inflate": in the compressed
+                         input. In stage "state": in the state. In later stages: in the inflated
+                         input */
+    int is_prev;      /* 1: the error is in the prev of pprofdelta_compare; else 0 */
+    char text[1024];  /* a sentence without the position: "no location has the id 99" */
+} pprofdelta_error;
+
+/* ---------------------------------------------------------------------------------------------
+ * What the caller supplies
+ * ------------------------------------------------------------------------------------------ */
+
+/* Memory. resize(cookie, NULL, n) allocates n bytes. resize(cookie, p, n) changes the size of p, as
+ * realloc does; if it returns NULL, p stays valid. n is never 0. release frees p, which is never
+ * NULL. The contexts of the compression libraries are not allocated here: malloc makes them, once. */
+typedef struct pprofdelta_allocator {
+    void *(*resize)(void *cookie, void *ptr, size_t size);
+    void (*release)(void *cookie, void *ptr);
+    void *cookie;
+} pprofdelta_allocator;
+
+/* Output. write returns 0, or any other number to refuse the data; the call of the library then fails
+ * with PPROFDELTA_E_SINK. The library calls it only after it has checked the input and computed the
+ * result. */
+typedef struct pprofdelta_sink {
+    int (*write)(void *cookie, const void *data, size_t len);
+    void *cookie;
+} pprofdelta_sink;
+
+/* Input. read puts at most len bytes (len is never 0) into buf and sets *got to their number. *got is
+ * 0 at the end of the input and nowhere else. It returns 0, or any other number if it failed; the
+ * call of the library then fails with PPROFDELTA_E_SOURCE. */
+typedef struct pprofdelta_source {
+    int (*read)(void *cookie, void *buf, size_t len, size_t *got);
+    void *cookie;
+} pprofdelta_source;
+
+/* Compression of the output. */
+typedef enum pprofdelta_compression {
+    PPROFDELTA_GZIP = 0,
+    PPROFDELTA_ZSTD,
+    PPROFDELTA_PLAIN
+} pprofdelta_compression;
+
+/* The default of max_memory in pprofdelta_options, pprofdelta_recorder_options and
+ * pprofdelta_builder_options: bytes. In a 32-bit process the limit is never more than 1 GiB. */
+#define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
+
+/* ---------------------------------------------------------------------------------------------
+ * Threads
+ * ------------------------------------------------------------------------------------------ */
+
+/* A runner. The library starts no threads itself: it gives tasks to the runner, which may run each
+ * task on another thread. Without a runner, all work is done on the thread that calls the library.
+ * The bytes of a delta do not depend on the runner.
+ *
+ * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and the
+ * library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for each
+ * handle. If no thread has begun the task yet, wait may run it on the thread that waits. A task never
+ * waits for another task. start and wait are called by the thread that uses the context, and by
+ * several such threads at once if several contexts share the runner. */
+typedef struct pprofdelta_runner {
+    void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
+    void (*wait)(void *cookie, void *handle);
+    void *cookie;
+} pprofdelta_runner;
+
+#define PPROFDELTA_MAX_THREADS 64
+
+/* Makes a runner with POSIX threads: at most `threads` of them (1 to PPROFDELTA_MAX_THREADS; any
+ * other number is E_USAGE). *out may be copied, and any number of contexts may use it at once.
+ *
+ * A thread is created when a task is started and all existing threads have work, so a runner that is
+ * never used has no thread. Tasks begin in the order in which they were started. All signals are
+ * blocked in the threads. wait runs the task on the calling thread if no other thread has begun it.
+ * start returns NULL if memory is short, or if no thread exists and none can be created.
+ *
+ * Memory comes from malloc: less than 1 KiB, and 64 bytes for each task that was ever under way at
+ * once. Later tasks use that memory again.
+ *
+ * The child of a fork(2) has none of the threads: there, start returns NULL, so all work is done on
+ * the calling thread. A task that a thread had begun at the time of the fork stays unfinished in the
+ * child, and wait returns at once: the context that started it can only be freed there. */
+PPROFDELTA_API pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *out,
+                                                        pprofdelta_error *err);
+
+/* Ends and joins the threads, frees the memory, and sets *runner to zeros. Each task has been waited
+ * for, and no context uses the runner any more. runner may be NULL or all zeros. In the child of a
+ * fork it frees the memory only. */
+PPROFDELTA_API void pprofdelta_threads_free(pprofdelta_runner *runner);
+
+/* ---------------------------------------------------------------------------------------------
+ * Stacks and labels
+ * ------------------------------------------------------------------------------------------ */
+
+/* A label has a string or a number. If str is neither NULL nor empty, num and num_unit are ignored.
+ * Strings end with a NUL; NULL is the empty string. The order of labels has no meaning. */
+typedef struct pprofdelta_label {
+    const char *key, *str;
+    int64_t num;
+    const char *num_unit;
+} pprofdelta_label;
+
+/* A line of source code in a stack. Strings end with a NUL; NULL is the empty string. Numbers are 0 if
+ * they are not known. */
+typedef struct pprofdelta_frame {
+    const char *name;        /* of the function */
+    const char *system_name; /* the name that the linker uses (mangled); NULL: the same as name */
+    const char *filename;
+    int64_t start_line; /* of the function */
+    int64_t line, column;
+} pprofdelta_frame;
+
+/* ---------------------------------------------------------------------------------------------
+ * Numbers and times in reports
+ * ------------------------------------------------------------------------------------------ */
+
+/* A sum of 64-bit values in two's complement. 128 bits: it never overflows. */
+typedef struct pprofdelta_sum {
+    uint64_t lo;
+    int64_t hi;
+} pprofdelta_sum;
+
+/* Writes the sum in decimal and returns buf. */
+PPROFDELTA_API char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48]);
+
+/* Writes a time in nanoseconds since 1970 as an RFC 3339 time in UTC (2026-11-21T08:00:00Z) and
+ * returns buf. Fractions of a second are written if they are not 0, without trailing zeros. */
+PPROFDELTA_API char *pprofdelta_time_format(int64_t nanos, char buf[48]);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
