@@ -135,7 +135,6 @@ for system, packages in lists.items():
 # A library's man page names every function of its header.
 for header, pages in (("pprofdelta_common.h", ("libpprofdelta.3",)),
                       ("pprofdelta.h", ("libpprofdelta.3",)),
-                      ("pprofdelta_threads.h", ("libpprofdelta.3",)),
                       ("pprofdelta_heap.h", ("pprofdelta_heap.3",))):
     named = "".join(read("man", page) for page in pages)
     functions = re.findall(r"(?:PPROFDELTA_API|static inline)\b[^;(]*?(\w+)\s*\(",
