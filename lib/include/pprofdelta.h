@@ -61,7 +61,9 @@ enum {
      * add also what does not join. */
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
-    PPROFDELTA_DEFAULT_COUNTER = 1u << 3 /* a default type that is a gauge becomes its counter */
+    PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
+    /* Windows have no sequence and no attempt: for windows that belong to no series. */
+    PPROFDELTA_NO_SEQUENCE = 1u << 4
 };
 
 #define PPROFDELTA_MAX_TYPES 64

@@ -11,7 +11,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
     *out = *given;
     const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
-                           PPROFDELTA_DEFAULT_COUNTER;
+                           PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE;
     if (out->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)

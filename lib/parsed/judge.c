@@ -138,7 +138,7 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
 pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
 {
     const pd_header *cur = &pd->cur.tables.header;
-    bool is_numbered = !pd->is_pair;
+    bool is_numbered = !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
     *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
                         .to_nanos = cur->time_nanos,
                         .sequence = is_numbered ? pd->sequence + 1 : 0,

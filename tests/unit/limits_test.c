@@ -1,14 +1,14 @@
-/* max_memory: whatever succeeds with a limit succeeds with every higher one, and has the same bytes,
- * in every way to make a delta and whatever a second thread does when. */
+/* max_memory: what succeeds with a limit succeeds with every higher one, and has the same bytes: with
+ * every plan, without a runner and with every schedule of a runner. */
 #include "keep.h"
 #include "pack.h"
 #include "parsed/context.h"
 #include "run.h"
+#include "runners.h"
 #include "test.h"
-#include "two_threads.h"
 
 #include <inttypes.h>
-#include <sched.h>
+#include <pthread.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -30,17 +30,16 @@ typedef struct shape {
 
 static const shape shapes[] = {
     {"Go's order", 0, 3000, 12, 900, 1, 15, 0, 0, 0, 0, 0},
-    {"Go's order, NO_SAVE", 0, 3000, 12, 900, 1, 15, PPROFDELTA_NO_SAVE, 0, 0, 0, 0},
-    {"all live", 0, 3000, 12, 900, 1, 100, PPROFDELTA_NO_SAVE | PPROFDELTA_VERIFY, 9, 0, 0, 0},
-    {"more out than in", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY | PPROFDELTA_NO_SAVE, 1, 0, 0,
+    {"all live", 0, 3000, 12, 900, 1, 100, PPROFDELTA_VERIFY, 9, 0, 0, 0},
+    {"more out than in", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY, 1, 0, 0,
      0},
-    {"more out than in, zstd", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_NO_SAVE, 3, PPROFDELTA_ZSTD, 0,
+    {"more out than in, zstd", 0, 9000, 1, 4000, 1, 100, 0, 3, PPROFDELTA_ZSTD, 0,
      1},
     {"field order", 1, 3000, 12, 900, 1, 100, 0, 6, 0, 0, 0},
     {"repeated stacks", 1, 400, 10, 300, 40, 15, PPROFDELTA_VERIFY, 0, PPROFDELTA_ZSTD, 0, 0},
-    {"repeated stacks, Go's order", 0, 400, 10, 300, 40, 100, PPROFDELTA_NO_SAVE, 0,
+    {"repeated stacks, Go's order", 0, 400, 10, 300, 40, 100, 0, 0,
      PPROFDELTA_PLAIN, 0, 0},
-    {"negative", 0, 2000, 8, 900, 1, 50, PPROFDELTA_NO_SAVE, 0, 0, PPROFDELTA_ON_RESET_NEGATIVE, 1},
+    {"negative", 0, 2000, 8, 900, 1, 50, 0, 0, 0, PPROFDELTA_ON_RESET_NEGATIVE, 1},
     {"small", 0, 200, 8, 150, 1, 50, PPROFDELTA_VERIFY, 0, 0, 0, 0},
     {"many locations", 0, 2500, 3, 7000, 1, 30, PPROFDELTA_VERIFY, 2, 0, 0, 0},
 };
@@ -161,107 +160,33 @@ static buf make_look(arena *a, const shape *s, unsigned look)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * A second thread, whose steps are told by the first one's allocations
- * ------------------------------------------------------------------------------------------ */
-
-/* It comes with an allocation of the first thread; from then on the first waits at each until the
- * second has done all that it can, or never waits. */
-typedef struct second {
-    pprofdelta *pd;
-    pprofdelta_helper *helper;
-    pthread_t thread, first;
-    size_t calls, comes_at; /* 0: never */
-    bool is_there, waits;
-    tracker t;
-    pthread_mutex_t lock;
-} second;
-
-static void *work(void *cookie)
-{
-    pprofdelta_helper_work(cookie);
-    return NULL;
-}
-
-static bool is_idle(second *s)
-{
-    pd_pump *p = &s->pd->pump;
-    pd_relay *r = &s->pd->relay;
-    if (pthread_mutex_trylock(&p->monitor.lock))
-        return false;
-    bool has_work = p->is_wanted && p->made - p->taken < PD_PUMP_SLOTS;
-    bool is_busy = has_work || p->is_working || (p->is_lent && !p->is_away);
-    pthread_mutex_unlock(&p->monitor.lock);
-    if (is_busy || !pd_relay_is_begun(r))
-        return !is_busy;
-    if (pthread_mutex_trylock(&r->monitor.lock))
-        return true; /* the first thread has it */
-    is_busy = r->in_work || (p->is_away && r->has_helper && r->taken < r->given);
-    pthread_mutex_unlock(&r->monitor.lock);
-    return !is_busy;
-}
-
-static void meet(second *s)
-{
-    if (!s->helper || !pthread_equal(pthread_self(), s->first))
-        return;
-    if (++s->calls == s->comes_at) {
-        s->is_there = true;
-        if (pthread_create(&s->thread, NULL, work, s->helper))
-            abort();
-    }
-    for (int i = 0; s->is_there && s->waits && i < 20000 && !is_idle(s); i++)
-        sched_yield();
-}
-
-static void *second_resize(void *cookie, void *ptr, size_t size)
-{
-    second *s = cookie;
-    meet(s);
-    pprofdelta_allocator inner = tracker_allocator(&s->t);
-    pthread_mutex_lock(&s->lock);
-    void *moved = inner.resize(inner.cookie, ptr, size);
-    pthread_mutex_unlock(&s->lock);
-    return moved;
-}
-
-static void second_release(void *cookie, void *ptr)
-{
-    second *s = cookie;
-    pprofdelta_allocator inner = tracker_allocator(&s->t);
-    pthread_mutex_lock(&s->lock);
-    inner.release(inner.cookie, ptr);
-    pthread_mutex_unlock(&s->lock);
-}
-
-static void second_end(second *s)
-{
-    if (s->is_there) {
-        pprofdelta_helper_stop(s->helper);
-        pthread_join(s->thread, NULL);
-    }
-    pprofdelta_helper_free(s->helper);
-    s->helper = NULL;
-    s->is_there = false;
-}
-
-/* ---------------------------------------------------------------------------------------------
  * Ways to a delta
  * ------------------------------------------------------------------------------------------ */
 
 typedef enum course {
     BY_WINDOW,
-    BY_PACK,
+    BY_STEPS, /* begin, base, write without a sink, write */
+    BY_COMPARE,
+    BY_STREAM, /* plan 0 is not tried */
     BY_STATE,
-    BY_BOUNDED,     /* nothing else is tried first */
-    BY_HELPER_LATE, /* never */
-    BY_HELPER_FAST,
-    BY_HELPER_ODD,
-    BY_AHEAD,
+    BY_REFUSED, /* from here on, by steps and with a runner */
+    BY_SHUFFLED,
+    BY_THREADS,
     COURSES
 } course;
 
-static const char *const course_names[] = {"window",      "pack",        "state",      "bounded",
-                                           "late helper", "fast helper", "odd helper", "ahead"};
+static const char *const course_names[] = {"window", "steps",   "compare",  "stream",
+                                           "state",  "refused", "shuffled", "threads"};
+
+static const runner_kind runners[COURSES] = {[BY_REFUSED] = RUNNER_REFUSES,
+                                             [BY_SHUFFLED] = RUNNER_SHUFFLED,
+                                             [BY_THREADS] = RUNNER_MIXED};
+
+typedef struct outcome {
+    pprofdelta_status status;
+    pprofdelta_error err;
+    collector out;
+} outcome;
 
 typedef struct scene {
     arena arena;
@@ -269,10 +194,35 @@ typedef struct scene {
     buf prev, cur, state, want;
 } scene;
 
+/* A tracker for several threads. */
+typedef struct shared_tracker {
+    pthread_mutex_t lock;
+    tracker t;
+} shared_tracker;
+
+static void *shared_resize(void *cookie, void *ptr, size_t size)
+{
+    shared_tracker *s = cookie;
+    pprofdelta_allocator inner = tracker_allocator(&s->t);
+    pthread_mutex_lock(&s->lock);
+    void *moved = inner.resize(inner.cookie, ptr, size);
+    pthread_mutex_unlock(&s->lock);
+    return moved;
+}
+
+static void shared_release(void *cookie, void *ptr)
+{
+    shared_tracker *s = cookie;
+    pprofdelta_allocator inner = tracker_allocator(&s->t);
+    pthread_mutex_lock(&s->lock);
+    inner.release(inner.cookie, ptr);
+    pthread_mutex_unlock(&s->lock);
+}
+
 static pprofdelta_options options_of(const shape *s, uint64_t limit)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
-    o.flags = s->flags;
+    o.flags = s->flags | PPROFDELTA_NO_SEQUENCE;
     o.level = (int)s->level;
     o.compression = s->compression;
     o.on_reset = s->on_reset;
@@ -280,89 +230,59 @@ static pprofdelta_options options_of(const shape *s, uint64_t limit)
     return o;
 }
 
-static pprofdelta_status finish(pprofdelta *pd, pprofdelta_pack *pack, outcome *o)
+static pprofdelta_status by_steps(pprofdelta *pd, const scene *s, outcome *o)
 {
     pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_pack_help(pack); /* which returns, whatever pack it is */
-    pprofdelta_status status = pprofdelta_pack_finish(pack, &sink, NULL, &o->err);
-    pprofdelta_pack_free(pack);
+    pprofdelta_status status = pprofdelta_begin(pd, s->cur.ptr, s->cur.len, &o->err);
+    if (!status)
+        status = pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
+    if (!status)
+        status = pprofdelta_write(pd, NULL, NULL, &o->err);
+    if (!status)
+        status = pprofdelta_write(pd, &sink, NULL, &o->err);
     pprofdelta_abandon(pd);
     return status;
 }
 
-static pprofdelta_status window(pprofdelta *pd, const scene *s, course c, outcome *o)
+static pprofdelta_status by_window(pprofdelta *pd, const scene *s, course c, outcome *o)
 {
     pprofdelta_sink sink = collector_sink(&o->out);
-    pprofdelta_pack *pack = NULL;
-    pprofdelta_status status;
-    if (c == BY_WINDOW) {
+    pprofdelta_status status = c == BY_STATE
+                                   ? keep_load(pd, s->state, &o->err)
+                                   : pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
+    if (!status)
         status = pprofdelta_window(pd, s->cur.ptr, s->cur.len, &sink, NULL, &o->err);
-        pprofdelta_abandon(pd);
-        return status;
-    }
-    status = pprofdelta_pack_window(pd, s->cur.ptr, s->cur.len, &pack, NULL, &o->err);
-    return status ? status : finish(pd, pack, o);
+    pprofdelta_abandon(pd);
+    return status;
 }
 
-static pprofdelta_status begin(pprofdelta *pd, const scene *s, course c, outcome *o)
+static pprofdelta_status by_course(pprofdelta *pd, const scene *s, course c, outcome *o)
 {
-    if (c == BY_STATE)
-        return keep_load(pd, s->state, &o->err);
-    return pprofdelta_base(pd, s->prev.ptr, s->prev.len, &o->err);
-}
-
-/* The steps of two threads one after the other: which sees as much as the limit lets it. */
-static pprofdelta_status ahead(pprofdelta *pd, const scene *s, outcome *o)
-{
-    pprofdelta_ahead *a = NULL;
-    pprofdelta_pack *pack = NULL;
-    pprofdelta_status status = pprofdelta_ahead_new(pd, &a, &o->err);
-    if (status)
-        return status;
-    pprofdelta_ahead_open(a, s->cur.ptr, s->cur.len);
-    pprofdelta_ahead_stop(a);
-    pprofdelta_ahead_read(a);
-    status = begin(pd, s, BY_AHEAD, o);
-    if (status == PPROFDELTA_E_LIMIT) {
-        pprofdelta_ahead_free(a);
-        a = NULL;
-        status = begin(pd, s, BY_AHEAD, o);
-    }
-    if (!status)
-        status = a ? pprofdelta_ahead_window(a, &pack, NULL, &o->err) : PPROFDELTA_E_AHEAD;
-    if (!status)
-        status = finish(pd, pack, o);
-    pprofdelta_ahead_free(a);
-    return status == PPROFDELTA_E_AHEAD ? window(pd, s, BY_PACK, o) : status;
-}
-
-static void go(pprofdelta *pd, const scene *s, course c, outcome *o)
-{
-    o->status = c == BY_AHEAD ? ahead(pd, s, o) : begin(pd, s, c, o);
-    if (!o->status && c != BY_AHEAD)
-        o->status = window(pd, s, c, o);
+    pprofdelta_sink sink = collector_sink(&o->out);
+    if (c == BY_COMPARE)
+        return pprofdelta_compare(pd, s->prev.ptr, s->prev.len, s->cur.ptr, s->cur.len, &sink, NULL,
+                                  &o->err);
+    bool has_steps = c == BY_STEPS || c >= BY_REFUSED;
+    return has_steps ? by_steps(pd, s, o) : by_window(pd, s, c, o);
 }
 
 static outcome run(arena *a, const scene *s, course c, uint64_t limit)
 {
-    second two = {.first = pthread_self(), .lock = PTHREAD_MUTEX_INITIALIZER};
-    pprofdelta_allocator allocator = {second_resize, second_release, &two};
+    shared_tracker shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
+    pprofdelta_allocator allocator = {shared_resize, shared_release, &shared};
     pprofdelta_options options = options_of(s->shape, limit);
+    test_runner *runner = test_runner_new(runners[c], limit);
+    options.runner = test_runner_get(runner);
     outcome o = {.out.bytes = buf_begin(a)};
     pprofdelta *pd = NULL;
     o.status = pprofdelta_new(&options, &allocator, &pd, &o.err);
-    if (o.status)
-        return o;
-    pd->first_way = c == BY_BOUNDED ? PD_WAY_BOUNDED : PD_WAY_USUAL;
-    two.pd = pd;
-    two.waits = c == BY_HELPER_FAST || limit % 2;
-    two.comes_at = c == BY_HELPER_FAST ? 1 : c == BY_HELPER_ODD ? 1 + limit % 97 : 0;
-    if (c >= BY_HELPER_LATE && c <= BY_HELPER_ODD)
-        CHECK(!pprofdelta_helper_new(pd, &two.helper, NULL));
-    go(pd, s, c, &o);
-    second_end(&two);
-    pprofdelta_free(pd);
-    CHECK(!two.t.live && (!limit || two.t.peak <= limit));
+    if (!o.status) {
+        pd->first_plan = c == BY_STREAM ? PD_PLAN_STREAM : 0;
+        o.status = by_course(pd, s, c, &o);
+        pprofdelta_free(pd);
+    }
+    test_runner_free(runner);
+    CHECK(!shared.t.live && (!limit || shared.t.peak <= limit));
     return o;
 }
 
@@ -370,7 +290,6 @@ static buf save(scene *s)
 {
     pprofdelta_options options = options_of(s->shape, 0);
     pprofdelta *pd;
-    options.flags &= ~(unsigned)PPROFDELTA_NO_SAVE;
     options.on_reset = PPROFDELTA_ON_RESET_AUTO;
     if (pprofdelta_new(&options, NULL, &pd, NULL))
         abort();
@@ -432,10 +351,8 @@ static void try_shape(const shape *of)
             if (c == BY_STATE && is_negative)
                 continue;
             did[c] = try(&s, c, limit, did[c], c == BY_STATE ? with_state.out.bytes : s.want);
-            CHECK_MSG(c < BY_HELPER_LATE || did[c] == did[BY_PACK], "%s: %s in %" PRIu64 ": %d",
+            CHECK_MSG(c == BY_STATE || did[c] == did[BY_WINDOW], "%s: %s in %" PRIu64 ": %d",
                       of->name, course_names[c], limit, did[c]);
-            CHECK_MSG(c != BY_BOUNDED || did[c] == did[BY_PACK], "%s: bounded in %" PRIu64 ": %d",
-                      of->name, limit, did[c]);
             refused += !did[c];
             did_all &= did[c];
         }
