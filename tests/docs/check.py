@@ -1,6 +1,7 @@
 """Are the documents true? The README's program is the one in agent.c, which is compiled and run, and so
 is the one in records.c, which pprofdelta_record(3) has; every option of --help is in the man page; every
-function of a header is in its page; the version is one. recipe.py runs the README's recipe.
+function of a header is in its page; links lead to files; the version is one. recipe.py runs the README's
+recipe.
 
 usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS RECEIVER"""
 
@@ -142,6 +143,23 @@ for header, pages in (("pprofdelta_common.h", ("libpprofdelta.3",)),
                                   flags=re.S | re.M))
     missing = [f for f in functions if f not in named]
     check(f"every function of {header} is in its man page", functions and not missing, missing)
+
+# The pages for contributors: links and paths lead to files, and every command of ./dev is described.
+contributing = read("CONTRIBUTING.md")
+listed = re.findall(r"^\./dev (\w+)", read("dev"), re.M)
+missing = [command for command in listed if f"`./dev {command}" not in contributing]
+check("CONTRIBUTING.md has every command of ./dev", len(listed) > 5 and not missing, missing)
+for page, folder in (("README.md", "."), ("CONTRIBUTING.md", "."), ("lib/README.md", "lib")):
+    text = re.sub(r"```.*?```", "", read(page), flags=re.S)
+    anchors = {re.sub(r"[^\w -]", "", title).lower().replace(" ", "-")
+               for title in re.findall(r"^#+ (.*)", text, re.M)}
+    links = re.findall(r"\]\(([^)]+)\)", text)
+    paths = [os.path.join(folder, link) for link in links if link[0] != "#"]
+    paths += re.findall(r"(?<![\w/-])((?:lib|cli|tests|testdata|man|proto)/[\w./-]*\w)", text)
+    missing = [link for link in links if link[0] == "#" and link[1:] not in anchors] + \
+        [path for path in paths if not path.endswith("/FILE") and  # stands for a name
+         not os.path.exists(os.path.join(root, path))]
+    check(f"the links and paths of {page} lead somewhere", paths and not missing, missing)
 
 print(f"{passed} passed, {failed} failed")
 sys.exit(failed != 0)
