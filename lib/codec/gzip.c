@@ -7,11 +7,11 @@
  *
  * Header and trailer are read here and only the deflate data is left to libdeflate, because its own
  * reading of gzip has one answer, "bad data", for everything that can be wrong. Its answer for the
- * deflate data itself is no better; pd_deflate_walk finds the words for that. */
+ * deflate data itself is no better; pd_damage_find finds the words for that. */
 #include "codec/gzip.h"
 
+#include "codec/damage.h"
 #include "codec/inflate.h"
-#include "codec/walk.h"
 
 #include <libdeflate.h>
 #include <stdbool.h>
@@ -90,14 +90,21 @@ pprofdelta_status pd_gzip_read_header(source *src, pprofdelta_error *err)
     return flags & FHCRC ? read_header_crc(src, start, err) : PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_gzip_explain(const source *src, pprofdelta_error *err)
+pprofdelta_status pd_gzip_explain(const source *src, uint64_t *made, pprofdelta_error *err)
 {
-    pd_walk walk = pd_deflate_walk(src->in + src->pos, src->len - src->pos);
-    if (walk.end == PD_WALK_CUT_OFF)
+    pd_damage damage = pd_damage_find(src->in + src->pos, src->len - src->pos);
+    *made = damage.made;
+    switch (damage.kind) {
+    case PD_DAMAGE_NO_MEMORY:
+        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "no memory for a gzip decompressor");
+    case PD_DAMAGE_CUT_OFF:
         return cut_off(src, "deflate data", err);
-    if (walk.end == PD_WALK_DAMAGED)
-        return PD_REFUSE(err, src->pos + walk.at, "the deflate data is damaged: %s", walk.why);
-    return PD_REFUSE(err, src->pos, "the deflate data is damaged");
+    case PD_DAMAGE_BAD:
+        return PD_REFUSE(err, src->pos + damage.at, "the deflate data is damaged: %s", damage.why);
+    default:
+        return PD_REFUSE(err, src->pos, "the deflate data is damaged");
+    }
 }
 
 /* Appends what the deflate data at src->pos inflates to. */
@@ -107,6 +114,7 @@ static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *
 {
     for (;;) {
         size_t used, made;
+        uint64_t good;
         enum libdeflate_result result = libdeflate_deflate_decompress_ex(
             gzip, src->in + src->pos, src->len - src->pos, into->ptr + into->len,
             into->cap - into->len, &used, &made);
@@ -116,7 +124,7 @@ static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *
             return PPROFDELTA_OK;
         }
         if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
-            return pd_gzip_explain(src, err);
+            return pd_gzip_explain(src, &good, err);
         pprofdelta_status status = pd_inflate_more_room(mem, into, announced, src->pos, err);
         if (status != PPROFDELTA_OK)
             return status;

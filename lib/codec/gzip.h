@@ -22,7 +22,8 @@ pprofdelta_status pd_gzip_read_trailer(pd_gzip_source *src, uint32_t got, uint64
 /* Behind the last member: nothing may follow. */
 pprofdelta_status pd_gzip_read_end(const pd_gzip_source *src, pprofdelta_error *err);
 
-/* Says what is wrong with the deflate data that begin at src->pos and would not inflate. */
-pprofdelta_status pd_gzip_explain(const pd_gzip_source *src, pprofdelta_error *err);
+/* Says what is wrong with the deflate data that begins at src->pos and did not inflate. *made: the
+ * number of bytes that it inflates to before that. */
+pprofdelta_status pd_gzip_explain(const pd_gzip_source *src, uint64_t *made, pprofdelta_error *err);
 
 #endif

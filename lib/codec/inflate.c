@@ -121,9 +121,8 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
                        "the input %s to more than the %llu bytes that %s", does,
                        (unsigned long long)mem->limit, pd_mem_who_allows(mem));
     return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                   "the input %s to more than the %llu bytes of max-memory leave room for; "
-                   "if it is to be trusted, allow more with --max-memory",
-                   does, (unsigned long long)mem->limit);
+                   "the input %s to more than the %llu bytes that max_memory leaves room for", does,
+                   (unsigned long long)mem->limit);
 }
 
 pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,

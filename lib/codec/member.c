@@ -2,19 +2,31 @@
 
 #include <string.h>
 
-/* Decodes the data and finds, in bits, where their last block begins and where they end. */
-static bool find_end(pd_member_check *c, const uint8_t *data, size_t len, size_t *last, size_t *end)
+/* How many bits of data[0..) zlib has used. The lowest six bits of data_type count those that it has
+ * taken and not used. */
+static size_t bits_used(const z_stream *z, const uint8_t *data)
 {
-    pd_decode_run run = {data, data + len, c->out, c->out + PD_DECODE_HISTORY + PD_MEMBER_DECODED};
-    pd_decode_end how;
-    pd_decode_begin(&c->decoder);
-    while ((how = pd_decode(&c->decoder, &run)) == PD_DECODE_FULL) {
-        memmove(c->out, run.out - PD_DECODE_HISTORY, PD_DECODE_HISTORY);
-        run.out = c->out + PD_DECODE_HISTORY;
+    return (size_t)(z->next_in - data) * 8 - (size_t)(z->data_type & 63);
+}
+
+/* Inflates the data and finds, in bits, where its last block begins and where it ends. */
+static bool find_end(pd_member_check *c, uint8_t *data, size_t len, size_t *last, size_t *end)
+{
+    enum { LAST_BLOCK = 64, AT_BLOCK_END = 128 }; /* in data_type */
+    z_stream *z = &c->zlib.z;
+    if (!pd_zlib_begin(&c->zlib))
+        return false;
+    int status = Z_OK;
+    *last = *end = 0;
+    for (z->next_in = data; status == Z_OK;) {
+        z->avail_in = pd_zlib_len(z->next_in, data + len);
+        z->next_out = c->out;
+        z->avail_out = sizeof c->out;
+        status = inflate(z, Z_BLOCK);
+        if (z->data_type & AT_BLOCK_END)
+            *(z->data_type & LAST_BLOCK ? end : last) = bits_used(z, data);
     }
-    *last = (size_t)(c->decoder.block - data) * 8 - c->decoder.block_held;
-    *end = (size_t)(run.in - data) * 8 - c->decoder.held;
-    return how == PD_DECODE_DONE;
+    return status == Z_STREAM_END;
 }
 
 size_t pd_member_open(pd_member_check *check, uint8_t *data, size_t len)

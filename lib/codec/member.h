@@ -3,27 +3,27 @@
  *     [ head | deflate data ~ deflate data ~ deflate data | tail ]
  *
  * libdeflate makes deflate data that are whole: their last block says that it is the final one,
- * which has to be taken back where more is to follow. Where that block begins is not told, so the
- * data are decoded, which takes a quarter of the time that making them took. Then an empty stored
- * block brings them to a whole byte (that is ~ above), and the next part follows as it is. */
+ * which has to be taken back where more is to follow. libdeflate does not say where that block
+ * begins, so zlib inflates the data and stops at each block. Then an empty stored block brings them
+ * to a whole byte (that is ~ above), and the next part follows as it is. */
 #ifndef PD_CODEC_MEMBER_H
 #define PD_CODEC_MEMBER_H
 
-#include "codec/decode.h"
+#include "codec/inflate_zlib.h"
 
 #include <string.h>
 
 enum {
     PD_MEMBER_HEAD = 10,
     PD_MEMBER_TAIL = 8,
-    PD_MEMBER_JOINT = 6,         /* what opening the end of data may add to them */
-    PD_MEMBER_DECODED = 64 << 10 /* bytes that are decoded at a time */
+    PD_MEMBER_JOINT = 6 /* what opening the end of data may add to them */
 };
 
-/* What finds the end of deflate data; it need not be cleared. */
+/* The memory that pd_member_open works in. It need not be cleared, and can be used again. Calls on
+ * several threads each have one of their own. */
 typedef struct pd_member_check {
-    pd_decoder decoder;
-    uint8_t out[PD_DECODE_HISTORY + PD_MEMBER_DECODED + PD_DECODE_SLACK];
+    pd_zlib zlib;
+    uint8_t out[64 << 10]; /* what the data inflates to, which is not kept */
 } pd_member_check;
 
 static inline void pd_member_head(uint8_t *at)

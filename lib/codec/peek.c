@@ -23,24 +23,16 @@ static pprofdelta_status peek_zstd(pd_bytes in, ZSTD_outBuffer *to, bool *is_goo
     return PPROFDELTA_OK;
 }
 
-/* The unpacker writes a little more than it is asked for. */
 static pprofdelta_status peek_gzip(pd_mem *mem, pd_bytes in, ZSTD_outBuffer *to, bool *is_good,
                                    pprofdelta_error *err)
 {
     pd_unpacker unpacker = {0};
-    pd_buffer buffer = {0};
-    pprofdelta_status status = pd_buffer_room(mem, &buffer, to->size + PD_DECODE_SLACK, err);
+    pprofdelta_status status = pd_unpack_begin(&unpacker, mem, in.ptr, in.len, err);
     if (!status)
-        status = pd_unpack_begin(&unpacker, mem, in.ptr, in.len, err);
-    if (!status) {
-        size_t made = 0;
-        *is_good = !pd_unpack_some(&unpacker, buffer.ptr, to->size, &made, NULL);
-        to->pos = !*is_good ? 0 : made < to->size ? made : to->size;
-        if (to->pos && buffer.ptr)
-            memcpy(to->dst, buffer.ptr, to->pos);
-    }
+        *is_good = !pd_unpack_some(&unpacker, to->dst, to->size, &to->pos, NULL);
+    if (!*is_good)
+        to->pos = 0;
     pd_unpack_end(&unpacker);
-    pd_buffer_release(mem, &buffer);
     return status;
 }
 

@@ -14,7 +14,8 @@ pprofdelta_status pd_unpack_begin(pd_unpacker *u, pd_mem *mem, const uint8_t *in
     u->len = 0;
     if (u->format != PD_FORMAT_GZIP)
         return PPROFDELTA_OK;
-    return pd_mem_reserve(mem, &u->decoder, &u->decoder_cap, 1, sizeof *u->decoder, err);
+    u->backend = u->backend ? u->backend : pd_inflate_backend_used();
+    return pd_mem_reserve(mem, &u->state, &u->state_cap, u->backend->size, 1, err);
 }
 
 static pprofdelta_status copy_plain(pd_unpacker *u, uint8_t *out, size_t room, size_t *made)
@@ -24,6 +25,7 @@ static pprofdelta_status copy_plain(pd_unpacker *u, uint8_t *out, size_t room, s
     if (*made)
         memcpy(out, u->in + u->pos, *made);
     u->pos += *made;
+    u->len += *made;
     u->is_done = u->pos == u->in_len;
     return PPROFDELTA_OK;
 }
@@ -39,8 +41,7 @@ pprofdelta_status pd_unpack_some(pd_unpacker *u, uint8_t *out, size_t room, size
         status = pd_unpack_zstd(u, out, room, made, err);
     else
         status = copy_plain(u, out, room, made);
-    u->len += *made;
-    if (!status && u->len / PD_UNPACK_RATIO > u->in_len) {
+    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len / PD_UNPACK_RATIO > u->in_len) {
         uint64_t announced = pd_inflate_announced(u->in, u->in_len);
         status = pd_inflate_too_large(u->mem, announced > u->mem->limit, u->member_off, err);
     }
@@ -52,6 +53,6 @@ void pd_unpack_end(pd_unpacker *u)
     if (!u->mem)
         return;
     pd_unpack_zstd_end(u);
-    pd_mem_release(u->mem, &u->decoder, &u->decoder_cap, sizeof *u->decoder);
+    pd_mem_release(u->mem, &u->state, &u->state_cap, 1);
     *u = (pd_unpacker){0};
 }

@@ -6,8 +6,8 @@
 #ifndef PD_CODEC_UNPACK_H
 #define PD_CODEC_UNPACK_H
 
-#include "codec/decode.h"
 #include "codec/inflate.h"
+#include "codec/inflate_stream.h"
 
 /* What inflates to more than so many times its length is refused as too large: with nothing in
  * memory to stop it, it would take its time. Profiles shrink 3 to 10 times. */
@@ -26,8 +26,9 @@ typedef struct pd_unpacker {
     uint64_t member_most; /* zstd: what it can, */
     size_t member_size;   /* and its own length */
     uint32_t crc;
-    pd_decoder *decoder; /* gzip */
-    size_t decoder_cap;
+    const pd_inflate_backend *backend; /* gzip; set by pd_unpack_begin where it is NULL */
+    void *state;                       /* the backend's */
+    size_t state_cap;
     void *zstd;         /* ZSTD_DCtx */
     uint64_t zstd_held; /* what it is counted as in mem */
 } pd_unpacker;          /* zero it to begin */
@@ -36,10 +37,8 @@ typedef struct pd_unpacker {
 pprofdelta_status pd_unpack_begin(pd_unpacker *unpacker, pd_mem *mem, const uint8_t *in, size_t len,
                                   pprofdelta_error *err);
 
-/* Inflates some more into out[0..room), or finds that there is nothing more, and says so in is_done.
- * *made may be 0, and a little more than room: there is PD_DECODE_SLACK behind it. For gzip the
- * PD_DECODE_HISTORY bytes before, or as many as there were, stand in front of out; and mem is only
- * read. */
+/* Inflates the next part into out[0..room) and sets *made, which may be 0, to its length. Sets
+ * is_done when everything is inflated and checked. For gzip mem is only read. */
 pprofdelta_status pd_unpack_some(pd_unpacker *unpacker, uint8_t *out, size_t room, size_t *made,
                                  pprofdelta_error *err);
 

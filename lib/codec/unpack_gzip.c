@@ -19,8 +19,10 @@ static pprofdelta_status read_header(pd_unpacker *u, pprofdelta_error *err)
     u->member_len = 0;
     u->crc = 0;
     u->in_member = true;
-    pd_decode_begin(u->decoder);
-    return PPROFDELTA_OK;
+    if (u->backend->begin(u->state))
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "no memory for a gzip decompressor");
 }
 
 /* Behind a member: another one, or the end. */
@@ -36,27 +38,43 @@ static pprofdelta_status read_trailer(pd_unpacker *u, pprofdelta_error *err)
     return u->is_done ? pd_gzip_read_end(&source, err) : PPROFDELTA_OK;
 }
 
+/* Counts all that the member inflates to before the damage: how much of that the backend had made
+ * when it came to the damage depends on the pieces. */
+static pprofdelta_status refuse(pd_unpacker *u, pprofdelta_error *err)
+{
+    pd_gzip_source body = source_at(u, u->member_off);
+    uint64_t good;
+    pprofdelta_status status = pd_gzip_explain(&body, &good, err);
+    u->len += good > u->member_len ? good - u->member_len : 0;
+    return status;
+}
+
+/* Inflates a part of the member into run->out. */
+static pprofdelta_status read_some(pd_unpacker *u, pd_inflate_run *run, pprofdelta_error *err)
+{
+    const uint8_t *start = run->out;
+    pd_inflate_end how = u->backend->some(u->state, run);
+    if (how == PD_INFLATE_BAD)
+        return refuse(u, err);
+    size_t made = (size_t)(run->out - start);
+    u->crc = libdeflate_crc32(u->crc, start, made);
+    u->member_len += made;
+    u->len += made;
+    u->pos = (size_t)(run->in - u->in);
+    return how == PD_INFLATE_DONE ? read_trailer(u, err) : PPROFDELTA_OK;
+}
+
 pprofdelta_status pd_unpack_gzip(pd_unpacker *u, uint8_t *out, size_t room, size_t *made,
                                  pprofdelta_error *err)
 {
-    uint8_t *start = out, *end = out + room;
-    while (!u->is_done && out < end) {
-        pprofdelta_status status = u->in_member ? PPROFDELTA_OK : read_header(u, err);
-        if (status)
-            return status;
-        pd_decode_run run = {u->in + u->pos, u->in + u->in_len, out, end};
-        pd_decode_end how = pd_decode(u->decoder, &run);
-        u->pos = (size_t)(run.in - u->in);
-        u->crc = libdeflate_crc32(u->crc, out, (size_t)(run.out - out));
-        u->member_len += (uint64_t)(run.out - out);
-        out = run.out;
-        if (how == PD_DECODE_BAD) {
-            pd_gzip_source body = source_at(u, u->member_off);
-            return pd_gzip_explain(&body, err);
-        }
-        if (how == PD_DECODE_DONE && (status = read_trailer(u, err)))
-            return status;
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_inflate_run run = {.in_end = u->in + u->in_len, .out = out, .out_end = out + room};
+    while (!status && !u->is_done && run.out < run.out_end) {
+        if (!u->in_member && (status = read_header(u, err)))
+            break;
+        run.in = u->in + u->pos;
+        status = read_some(u, &run, err);
     }
-    *made = (size_t)(out - start);
-    return PPROFDELTA_OK;
+    *made = (size_t)(run.out - out);
+    return status;
 }

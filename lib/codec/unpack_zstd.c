@@ -127,6 +127,7 @@ pprofdelta_status pd_unpack_zstd(pd_unpacker *u, uint8_t *out, size_t room, size
     while (!status && !u->is_done && to.pos < to.size)
         status = u->in_member ? read_some(u, &to, err) : begin_frame(u, err);
     *made = to.pos;
+    u->len += to.pos;
     return status;
 }
 
