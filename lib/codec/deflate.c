@@ -120,7 +120,7 @@ static pprofdelta_status to_long_zstd(pd_deflater *deflater, pd_bytes in, pprofd
     pd_mem none = {.limit = 0};
     pprofdelta_status status = pd_zstd_begin_long(deflater, &none, err);
     if (!status)
-        status = pd_zstd_add(deflater, &none, in, err);
+        status = pd_zstd_add_long(deflater, &none, in, err);
     return status ? status : pd_zstd_end_long(deflater, &none, in.len, err);
 }
 

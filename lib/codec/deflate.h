@@ -2,7 +2,7 @@
 #ifndef PD_CODEC_DEFLATE_H
 #define PD_CODEC_DEFLATE_H
 
-#include "base/mem.h"
+#include "codec/compress.h" /* PD_ZSTD_SHORT, PD_ZSTD_ROOM */
 
 #include <stdbool.h>
 
@@ -64,10 +64,9 @@ void pd_deflate_end(pd_deflater *deflater, pd_mem *mem);
 
 /* A zstd frame of more than PD_ZSTD_SHORT bytes, which come in any pieces: the frame is the same.
  * Nothing is allocated from mem where deflater->out has room for ZSTD_compressBound and PD_ZSTD_ROOM. */
-enum { PD_ZSTD_SHORT = 1 << 20, PD_ZSTD_ROOM = 64 << 10 };
 pprofdelta_status pd_zstd_begin_long(pd_deflater *deflater, pd_mem *mem, pprofdelta_error *err);
-pprofdelta_status pd_zstd_add(pd_deflater *deflater, pd_mem *mem, pd_bytes in,
-                              pprofdelta_error *err);
+pprofdelta_status pd_zstd_add_long(pd_deflater *deflater, pd_mem *mem, pd_bytes in,
+                                   pprofdelta_error *err);
 pprofdelta_status pd_zstd_end_long(pd_deflater *deflater, pd_mem *mem, uint64_t len,
                                    pprofdelta_error *err);
 

@@ -82,13 +82,13 @@ static pprofdelta_status zstd_part(pd_deflater *d, pd_mem *mem, pd_bytes in, boo
     if (!d->parts.is_long && d->parts.len > PD_ZSTD_SHORT) {
         status = pd_zstd_begin_long(d, mem, err);
         if (!status)
-            status = pd_zstd_add(d, mem, (pd_bytes){d->parts.in.ptr, d->parts.in.len}, err);
+            status = pd_zstd_add_long(d, mem, (pd_bytes){d->parts.in.ptr, d->parts.in.len}, err);
         pd_buffer_release(mem, &d->parts.in);
         d->parts.is_long = true;
     }
     if (!status)
-        status =
-            d->parts.is_long ? pd_zstd_add(d, mem, in, err) : append(mem, &d->parts.in, in, err);
+        status = d->parts.is_long ? pd_zstd_add_long(d, mem, in, err)
+                                  : append(mem, &d->parts.in, in, err);
     if (status || !is_last)
         return status;
     return d->parts.is_long ? pd_zstd_end_long(d, mem, d->parts.len, err) : end_short(d, mem, err);

@@ -51,7 +51,7 @@ static pprofdelta_status hand_in(pd_deflater *d, pd_mem *mem, pd_bytes in, bool 
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_zstd_add(pd_deflater *d, pd_mem *mem, pd_bytes in, pprofdelta_error *err)
+pprofdelta_status pd_zstd_add_long(pd_deflater *d, pd_mem *mem, pd_bytes in, pprofdelta_error *err)
 {
     return in.len ? hand_in(d, mem, in, false, err) : PPROFDELTA_OK;
 }

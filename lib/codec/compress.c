@@ -1,0 +1,128 @@
+/* Room for the whole output is made first, by the compression library's own bound, so that nothing
+ * is compressed twice. Compressor and output buffer are kept for the next call. */
+#include "codec/compress.h"
+#include "codec/member.h"
+
+#include <inttypes.h>
+#include <libdeflate.h>
+#include <zstd.h>
+
+enum { AROUND = PD_MEMBER_HEAD + PD_MEMBER_TAIL };
+
+/* Measured on heap profiles and their deltas. gzip: level 2 gives 4 to 6 percent less than level 1;
+ * it takes 6 percent more of a whole run if the delta is large, and no measurable time if it is
+ * small. Level 3 gives hardly less than 2. zstd: level 3 gives 4 to 7 percent less than level 1 and
+ * takes hardly longer; level 5 takes twice as long. */
+enum { GZIP_LEVEL = 2, ZSTD_LEVEL = 3 };
+
+void pd_compressor_fini(pd_compressor *compressor, pd_mem *mem)
+{
+    libdeflate_free_compressor(compressor->gzip);
+    ZSTD_freeCCtx(compressor->zstd);
+    pd_buffer_release(mem, &compressor->out);
+    compressor->gzip = compressor->zstd = NULL;
+}
+
+pprofdelta_status pd_compress_failed(const char *why, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", why);
+}
+
+pprofdelta_status pd_compress_refused(uint64_t len, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "the output of %" PRIu64 " bytes was refused", len);
+}
+
+pprofdelta_status pd_gzip_ready(void **gzip, int level, pprofdelta_error *err)
+{
+    if (!*gzip)
+        *gzip = libdeflate_alloc_compressor(level ? level : GZIP_LEVEL);
+    return *gzip ? PPROFDELTA_OK : pd_compress_failed("no memory for a gzip compressor", err);
+}
+
+static ZSTD_CCtx *new_zstd(int level)
+{
+    ZSTD_CCtx *zstd = ZSTD_createCCtx();
+    if (zstd && (ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_compressionLevel, level)) ||
+                 ZSTD_isError(ZSTD_CCtx_setParameter(zstd, ZSTD_c_checksumFlag, 1)))) {
+        ZSTD_freeCCtx(zstd);
+        return NULL;
+    }
+    return zstd;
+}
+
+pprofdelta_status pd_zstd_ready(void **zstd, int level, pprofdelta_error *err)
+{
+    if (!*zstd)
+        *zstd = new_zstd(level ? level : ZSTD_LEVEL);
+    return *zstd ? PPROFDELTA_OK : pd_compress_failed("no memory for a zstd compressor", err);
+}
+
+static pprofdelta_status to_gzip(pd_compressor *c, pd_mem *mem, pd_bytes in, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_gzip_ready(&c->gzip, c->level, err);
+    if (status)
+        return status;
+    size_t bound = libdeflate_deflate_compress_bound(c->gzip, in.len);
+    c->out.len = 0;
+    status = pd_buffer_room(mem, &c->out, bound + AROUND, err);
+    if (status)
+        return status;
+    uint8_t *data = c->out.ptr + PD_MEMBER_HEAD;
+    size_t made = libdeflate_deflate_compress(c->gzip, in.ptr, in.len, data, bound);
+    if (!made)
+        return pd_compress_failed("the gzip compressor has not enough room", err);
+    pd_member_head(c->out.ptr);
+    pd_member_tail(data + made, libdeflate_crc32(0, in.ptr, in.len), in.len);
+    c->out.len = made + AROUND;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status to_short_zstd(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                                       pprofdelta_error *err)
+{
+    const char *why;
+    c->out.len = 0;
+    pprofdelta_status status = pd_buffer_room(mem, &c->out, pd_zstd_bound(in.len), err);
+    if (status)
+        return status;
+    c->out.len = pd_zstd_short(c->zstd, in, c->out.ptr, c->out.cap, &why);
+    return c->out.len ? PPROFDELTA_OK : pd_compress_failed(why, err);
+}
+
+static pprofdelta_status to_long_zstd(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                                      pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_zstd_begin(c->zstd, mem, &c->out, err);
+    if (!status)
+        status = pd_zstd_add(c->zstd, mem, in, &c->out, err);
+    return status ? status : pd_zstd_end(c->zstd, mem, in.len, &c->out, err);
+}
+
+static pprofdelta_status to_zstd(pd_compressor *c, pd_mem *mem, pd_bytes in, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_zstd_ready(&c->zstd, c->level, err);
+    if (status)
+        return status;
+    return in.len > PD_ZSTD_SHORT ? to_long_zstd(c, mem, in, err) : to_short_zstd(c, mem, in, err);
+}
+
+pprofdelta_status pd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                              const pprofdelta_sink *sink, uint64_t *written, pprofdelta_error *err)
+{
+    pd_bytes out = in;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (c->compression != PPROFDELTA_PLAIN) {
+        status =
+            c->compression == PPROFDELTA_GZIP ? to_gzip(c, mem, in, err) : to_zstd(c, mem, in, err);
+        out = (pd_bytes){c->out.ptr, c->out.len};
+    }
+    if (status)
+        return status;
+    if (sink->write(sink->cookie, out.ptr, out.len) != 0)
+        return pd_compress_refused(out.len, err);
+    *written = out.len;
+    return PPROFDELTA_OK;
+}
