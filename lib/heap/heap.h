@@ -14,7 +14,7 @@
 #ifndef PD_HEAP_HEAP_H
 #define PD_HEAP_HEAP_H
 
-#include "codec/deflate.h"
+#include "codec/compress.h"
 #include "heap/lock.h"
 #include "heap/places.h"
 #include "heap/site.h"
@@ -64,7 +64,7 @@ typedef struct pd_heap_press {
     pd_pages pages;
     pd_mem mem;
     pd_compact compact;
-    pd_deflater deflater;
+    pd_compressor compressor;
     pd_places places;
     struct pd_known_place *known; /* addresses met in this profile: write.c */
     size_t known_cap;

@@ -14,23 +14,23 @@ void pd_press_init(pprofdelta_heap *heap)
     pd_pages_init(&press->pages, &heap->pages.source, UINT64_MAX);
     pprofdelta_allocator allocator = pd_pages_allocator(&press->pages);
     pd_mem_init(&press->mem, &allocator, o->max_export);
-    press->deflater.compression = o->compression;
+    press->compressor.compression = o->compression;
     /* Most batches are small, and gzip's level 2, which suits whole profiles, takes twice as long
      * to begin as they take to be made. */
-    press->deflater.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+    press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
 }
 
 static void release_buffers(pd_heap_press *press)
 {
     pd_compact_release(&press->compact, &press->mem);
-    pd_buffer_release(&press->mem, &press->deflater.out);
+    pd_buffer_release(&press->mem, &press->compressor.out);
 }
 
 void pd_press_fini(pprofdelta_heap *heap)
 {
     pd_heap_press *press = &heap->press;
     release_buffers(press);
-    pd_deflater_fini(&press->deflater, &press->mem);
+    pd_compressor_fini(&press->compressor, &press->mem);
     pd_places_release(&press->places, &press->mem);
     pd_press_release_known(press);
 }
@@ -56,7 +56,7 @@ static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inus
         return status;
     pprofdelta_sink sink = {look, out};
     uint64_t written;
-    return pd_deflate(&press->deflater, &press->mem, raw.ptr, raw.len, &sink, &written, err);
+    return pd_compress(&press->compressor, &press->mem, raw, &sink, &written, err);
 }
 
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,

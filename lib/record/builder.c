@@ -88,8 +88,8 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->types = options->types_len;
     b->has_period_type = options->period_type || options->period_unit;
     b->period = options->period;
-    b->deflater.compression = options->compression;
-    b->deflater.level = options->level;
+    b->compressor.compression = options->compression;
+    b->compressor.level = options->level;
     b->pid = getpid();
     b->from_nanos = pd_builder_now();
     pd_stack_numbers_init(&b->numbers);
@@ -130,7 +130,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     for (size_t i = 0; i < PD_SHARDS; i++)
         pd_collected_release(&b->shards[i].collected);
     pd_compact_release(&b->compact, &b->export_mem);
-    pd_deflater_fini(&b->deflater, &b->export_mem);
+    pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_buffer_release(&b->mem, &b->text);
     pd_mem_end(&b->mem, b, sizeof *b);
 }

@@ -27,7 +27,7 @@
 #ifndef PD_RECORD_BUILDER_H
 #define PD_RECORD_BUILDER_H
 
-#include "codec/deflate.h"
+#include "codec/compress.h"
 #include "delta/types.h"
 #include "record/collected.h"
 #include "record/gate.h"
@@ -70,7 +70,7 @@ struct pprofdelta_builder {
     uint64_t attempts; /* at the next one, that were refused */
     pd_mem export_mem;
     pd_compact compact;
-    pd_deflater deflater;
+    pd_compressor compressor;
     /* builder_fork.c's list of builders. */
     pprofdelta_builder *next_at_fork;
 };

@@ -113,8 +113,8 @@ static pprofdelta_status compute(pprofdelta_builder *b, journey *j, pd_bytes *ou
     if (!status)
         status = write_profile(b, j, &raw, err);
     if (!status)
-        status = pd_deflate(&b->deflater, &b->export_mem, raw.ptr, raw.len, &notes,
-                            &j->report.output_len, err);
+        status =
+            pd_compress(&b->compressor, &b->export_mem, raw, &notes, &j->report.output_len, err);
     return status;
 }
 

@@ -136,8 +136,8 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->symbolize_cookie = o.symbolize_cookie;
     r->started_nanos = o.started_nanos;
     r->has_period_type = o.period_type || o.period_unit;
-    r->deflater.compression = o.compression;
-    r->deflater.level = o.level ? o.level : 1;
+    r->compressor.compression = o.compression;
+    r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
     pd_maps_clear(&r->maps);
     status = set_up(r, &o, err);
@@ -164,7 +164,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_symbols_release(&r->symbols, mem);
     pd_maps_release(&r->maps, mem);
     pd_compact_release(&r->compact, mem);
-    pd_deflater_fini(&r->deflater, mem);
+    pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
     pd_mem_release(mem, &r->emitted, &r->emitted_cap, sizeof *r->emitted);
     pd_mem_release(mem, &r->frames, &r->frames_cap, sizeof *r->frames);

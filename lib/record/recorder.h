@@ -2,7 +2,7 @@
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> compact -> deflate -> sink    (recorder_write.c, recorder_equal.c)
+ *     emission -> places -> compact -> compress -> sink    (recorder_write.c, recorder_equal.c)
  *
  * A stack is known by its program counters as they are. Within one process they and the places that
  * they stand for are the same, and so the many stacks of which nothing comes cost a hash of their
@@ -20,7 +20,7 @@
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
-#include "codec/deflate.h"
+#include "codec/compress.h"
 #include "delta/reset.h"
 #include "delta/tally.h"
 #include "delta/types.h"
@@ -106,7 +106,7 @@ struct pprofdelta_recorder {
     size_t by_lines; /* places that are known by their lines */
     pd_maps maps;
     pd_compact compact;
-    pd_deflater deflater;
+    pd_compressor compressor;
     pd_keymap shown; /* what the emitted samples look like, where two may look the same */
     pd_emitted *emitted;
     uint32_t *frames;

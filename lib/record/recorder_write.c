@@ -294,7 +294,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     if (!status)
         status = write_profile(r, &out, err);
     if (!status)
-        status = pd_deflate(&r->deflater, &r->mem, out.ptr, out.len, sink, &written, err);
+        status = pd_compress(&r->compressor, &r->mem, out, sink, &written, err);
     if (!status && report)
         fill_report(r, &tally, written, report);
     return status;

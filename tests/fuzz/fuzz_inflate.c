@@ -1,6 +1,6 @@
 /* Any bytes at all: they inflate within the limit or are refused with a reason, and what they
  * inflate to comes back from every format. */
-#include "codec/deflate.h"
+#include "codec/compress.h"
 #include "codec/stream.h"
 #include "codec/walk.h"
 
@@ -53,12 +53,11 @@ static void round_trip(pd_bytes content)
     pd_mem mem;
     pd_mem_init(&mem, NULL, 4 * LIMIT);
     expectation want = {content, (pprofdelta_compression)(content.len ? content.ptr[0] % 3 : 0)};
-    pd_deflater deflater = {.compression = want.compression};
+    pd_compressor compressor = {.compression = want.compression};
     pprofdelta_sink sink = {inflate_and_compare, &want};
     uint64_t written;
-    require(pd_deflate(&deflater, &mem, content.ptr, content.len, &sink, &written, NULL) ==
-            PPROFDELTA_OK);
-    pd_deflater_fini(&deflater, &mem);
+    require(pd_compress(&compressor, &mem, content, &sink, &written, NULL) == PPROFDELTA_OK);
+    pd_compressor_fini(&compressor, &mem);
     require(mem.used == 0);
 }
 

@@ -5,7 +5,7 @@
 
 #include "../support/test.h"
 
-#include "codec/deflate.h"
+#include "codec/compress.h"
 #include "codec/inflate.h"
 
 #include <libdeflate.h>
@@ -39,7 +39,7 @@ typedef struct kit {
     counting counting;
     pd_mem mem;
     pd_inflater inflater;
-    pd_deflater deflater;
+    pd_compressor compressor;
     pd_buffer into, sunk;
     pprofdelta_error err;
     unsigned long writes;
@@ -56,7 +56,7 @@ static inline void kit_init(kit *k, uint64_t limit)
 static inline void kit_fini(kit *k)
 {
     pd_inflater_fini(&k->inflater);
-    pd_deflater_fini(&k->deflater, &k->mem);
+    pd_compressor_fini(&k->compressor, &k->mem);
     pd_buffer_release(&k->mem, &k->into);
     CHECK(k->mem.used == 0);
     free(k->sunk.ptr);
@@ -102,7 +102,7 @@ static inline pprofdelta_status deflate_into_sunk(kit *k, const uint8_t *in, siz
 {
     pprofdelta_sink sink = {sink_write, k};
     k->sunk.len = 0;
-    return pd_deflate(&k->deflater, &k->mem, in, len, &sink, written, &k->err);
+    return pd_compress(&k->compressor, &k->mem, (pd_bytes){in, len}, &sink, written, &k->err);
 }
 
 static inline pprofdelta_status inflate_with(kit *k, pd_buffer file, pd_bytes *out)

@@ -169,7 +169,7 @@ TEST(the_second_call_allocates_nothing)
     for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_PLAIN; c++) {
         kit k;
         kit_init(&k, LIMIT);
-        k.deflater.compression = (pprofdelta_compression)c;
+        k.compressor.compression = (pprofdelta_compression)c;
         unsigned long calls = 0;
         for (int round = 0; round < 3; round++) {
             uint64_t written = 0;
@@ -218,7 +218,7 @@ static bool fails_at(pd_buffer file, pprofdelta_compression compression, unsigne
 {
     kit k;
     kit_init(&k, LIMIT);
-    k.deflater.compression = compression;
+    k.compressor.compression = compression;
     k.counting.fail_at = nth;
     pd_bytes out = {0};
     uint64_t written = 99;
@@ -265,7 +265,7 @@ TEST(a_sink_that_refuses_is_told)
     for (int c = PPROFDELTA_GZIP; c <= PPROFDELTA_PLAIN; c++) {
         kit k;
         kit_init(&k, LIMIT);
-        k.deflater.compression = (pprofdelta_compression)c;
+        k.compressor.compression = (pprofdelta_compression)c;
         k.refuse = true;
         uint64_t written = 99;
         CHECK(deflate_into_sunk(&k, content.ptr, content.len, &written) == PPROFDELTA_E_SINK);

@@ -49,8 +49,8 @@ static void check_round_trip(pprofdelta_compression compression, int level, pd_b
     static const pd_format format[] = {PD_FORMAT_GZIP, PD_FORMAT_ZSTD, PD_FORMAT_PLAIN};
     kit k;
     kit_init(&k, LIMIT);
-    k.deflater.compression = compression;
-    k.deflater.level = level;
+    k.compressor.compression = compression;
+    k.compressor.level = level;
     uint64_t written = 0;
     pd_bytes out = {0};
     CHECK(deflate_into_sunk(&k, content.ptr, content.len, &written) == PPROFDELTA_OK);
@@ -82,8 +82,8 @@ TEST(a_higher_level_compresses_more)
         for (int level = 1; level <= 9; level += 8) {
             kit k;
             kit_init(&k, LIMIT);
-            k.deflater.compression = (pprofdelta_compression)c;
-            k.deflater.level = level;
+            k.compressor.compression = (pprofdelta_compression)c;
+            k.compressor.level = level;
             CHECK(deflate_into_sunk(&k, content.ptr, content.len, level == 1 ? &fast : &small) ==
                   PPROFDELTA_OK);
             kit_fini(&k);
@@ -102,7 +102,7 @@ TEST(equal_input_gives_equal_bytes)
         uint64_t written = 0;
         kit_init(&first, LIMIT);
         kit_init(&again, LIMIT);
-        first.deflater.compression = again.deflater.compression = (pprofdelta_compression)c;
+        first.compressor.compression = again.compressor.compression = (pprofdelta_compression)c;
         CHECK(deflate_into_sunk(&first, content.ptr, content.len, &written) == PPROFDELTA_OK);
         CHECK(deflate_into_sunk(&again, content.ptr, 100, &written) == PPROFDELTA_OK);
         CHECK(deflate_into_sunk(&again, content.ptr, content.len, &written) == PPROFDELTA_OK);
@@ -119,7 +119,7 @@ TEST(zstd_output_carries_its_size_and_a_checksum)
 {
     kit k;
     kit_init(&k, LIMIT);
-    k.deflater.compression = PPROFDELTA_ZSTD;
+    k.compressor.compression = PPROFDELTA_ZSTD;
     uint64_t written = 0;
     pd_buffer content = content_of(5000, 3);
     CHECK(deflate_into_sunk(&k, content.ptr, content.len, &written) == PPROFDELTA_OK);
