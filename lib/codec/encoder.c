@@ -82,7 +82,7 @@ static size_t gzip_part(const pd_encoder_slot *slot, uint8_t *out, size_t room)
 }
 
 /* The same into the slot's own room. Takes no memory from a pd_mem. */
-static void compress(pd_encoder_slot *slot)
+static void compress_part(pd_encoder_slot *slot)
 {
     pd_buffer *out = &slot->out;
     slot->why = NO_ROOM;
@@ -102,7 +102,7 @@ static void run_slot(void *arg)
 {
     pd_encoder_slot *slot = arg;
     if (claim(slot))
-        compress(slot);
+        compress_part(slot);
     atomic_store(&slot->is_done, true);
 }
 
@@ -117,7 +117,7 @@ static bool compress_one_here(pd_encoder *e)
     for (size_t i = e->used; i--;) {
         pd_encoder_slot *slot = slot_at(e, i);
         if (claim(slot)) {
-            compress(slot);
+            compress_part(slot);
             atomic_store(&slot->is_done, true);
             return true;
         }

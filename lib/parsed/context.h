@@ -18,6 +18,9 @@
 #include "parsed/beside.h"
 #include "parsed/look.h"
 
+/* The writer has its output in so many buffers. */
+enum { PD_RUNS = 6 };
+
 struct pprofdelta {
     pd_mem mem;
     /* What the caller chose. */
@@ -57,6 +60,7 @@ struct pprofdelta {
     pd_schema spare_schema;
     pd_compact compact;
     pd_encoder encoder;
+    pd_bytes runs[PD_RUNS]; /* what the encoder got last: the writer's */
     pd_look proof; /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];

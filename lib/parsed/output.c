@@ -178,15 +178,13 @@ static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
 /* The rest of what the writer has, in the order that it is to have. */
 static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    enum { RUNS = 6 };
     const pd_compact *c = &pd->compact;
-    const pd_buffer *const buffers[RUNS] = {
+    const pd_buffer *const buffers[PD_RUNS] = {
         &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
         &c->string_bytes, &c->tail};
-    pd_bytes runs[RUNS];
-    for (size_t i = 0; i < RUNS; i++)
-        runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
-    return pd_encoder_finish(&pd->encoder, runs, RUNS, err);
+    for (size_t i = 0; i < PD_RUNS; i++)
+        pd->runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
+    return pd_encoder_finish(&pd->encoder, pd->runs, PD_RUNS, err);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,

@@ -2,7 +2,6 @@
 #ifndef PD_TESTS_MEMBER_KIT_H
 #define PD_TESTS_MEMBER_KIT_H
 
-#include "codec/deflate.h"
 #include "rng.h"
 #include "test.h"
 

@@ -1,8 +1,8 @@
 /* The containers a piece at a time, in and out: whatever the pieces, what comes out is what the
  * whole way gives, and what is wrong is refused in the same words. */
-#include "codec/deflate.h"
 #include "run.h"
 #include "seeds.h"
+#include "runners.h"
 #include "stream_kit.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -38,8 +38,13 @@ TEST(any_pieces_are_the_whole)
             buf file = draw_file(&a, &r, content), got = buf_begin(&a);
             size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
             pprofdelta_error err;
-            stream_way how = {.mem = &mem, .piece = piece};
+            test_runner *runner =
+                test_runner_new((runner_kind)rng_below(&r, RUNNER_KINDS), seed);
+            stream_way how = {
+                .mem = &mem, .piece = piece, .runner = test_runner_get(runner)};
             pprofdelta_status status = read_stream(&s, &how, file, &r, &got, &err);
+            pd_stream_rest(&s);
+            test_runner_free(runner);
             if (status == PPROFDELTA_E_LIMIT && content.len / PD_UNPACK_RATIO > file.len)
                 continue;
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
@@ -62,9 +67,12 @@ static void compare(buf file, rng *r, arena *a, const char *what, uint64_t seed)
     pprofdelta_error whole_err = {0}, err = {0};
     buf whole, got = buf_begin(a);
     pprofdelta_status want = read_whole(&mem, file, a, &whole, &whole_err);
-    stream_way how = {.mem = &mem, .piece = 1 + rng_below(r, 500)};
+    test_runner *runner = test_runner_new(rng_chance(r, 50) ? RUNNER_NULL : RUNNER_SHUFFLED, seed);
+    stream_way how = {
+        .mem = &mem, .piece = 1 + rng_below(r, 500), .runner = test_runner_get(runner)};
     pprofdelta_status status = read_stream(&s, &how, file, r, &got, &err);
     pd_stream_end(&s);
+    test_runner_free(runner);
     bool is_lenient = !want || !strstr(whole_err.text, "damaged");
     if (is_lenient && status == PPROFDELTA_E_INFLATE && strstr(err.text, "the deflate data is"))
         CHECK_MSG(err.offset < file.len && (want || err.offset >= 10), "seed %" PRIu64 ", %s: %s",
@@ -127,7 +135,7 @@ TEST(what_the_limit_cannot_hold_is_refused_only_if_it_is_there)
         pprofdelta_error err;
         for (int there = 0; there < 2; there++) {
             uint64_t from = LEN / 4, need = there ? LEN / 2 : LEN;
-            REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, PIECE, NULL, &err));
+            REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, NULL, &err));
             pprofdelta_status status = pd_stream_reach(&s, from, need, &out, &err);
             CHECK_MSG(status == (there ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK), "file %zu", i);
             CHECK(there || (s.is_done && out.len && out.len < need &&
@@ -151,7 +159,7 @@ TEST(what_inflates_without_end_is_refused)
         pd_mem_init(&mem, NULL, 1 << 20);
         pd_stream s = {0};
         pprofdelta_error err;
-        REQUIRE(!pd_stream_begin(&s, &mem, files[i].ptr, files[i].len, 1000, NULL, &err));
+        REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, 1000, NULL, &err));
         pprofdelta_status status = pd_stream_finish(&s, &err);
         CHECK_MSG(status == PPROFDELTA_E_LIMIT, "file %zu: status %d", i, status);
         CHECK(strstr(err.text, "max_memory") != NULL && strcmp(err.stage, "inflate") == 0);
@@ -188,54 +196,6 @@ TEST(a_failed_allocation_is_told)
     arena_free(&a);
 }
 
-/* ---------------------------------------------------------------------------------------------
- * Writing
- * ------------------------------------------------------------------------------------------ */
-
-TEST(any_parts_compress_to_what_inflates_to_the_whole)
-{
-    seed_range range = seeds(3);
-    for (uint64_t seed = range.from; seed < range.to; seed++) {
-        rng r = {seed};
-        arena a = {0};
-        pd_mem mem;
-        pd_mem_init(&mem, NULL, PLENTY);
-        pd_deflater d = {.compression = (pprofdelta_compression)(seed % 3),
-                         .level = (int)rng_below(&r, 10)};
-        buf content = draw_content(&a, &r, rng_below(&r, rng_chance(&r, 30) ? 1500000 : 200000)),
-            got;
-        for (int again = 0; again < 2; again++) {
-            pprofdelta_error err = {0};
-            pprofdelta_status status = pd_deflate_begin(&d, &mem, &err);
-            for (size_t at = 0, len; at <= content.len && !status; at += len + !len) {
-                len = rng_below(&r, rng_chance(&r, 50) ? 20000 : rng_chance(&r, 5) ? 600000 : 50);
-                len = len < content.len - at ? len : content.len - at;
-                status = pd_deflate_part(&d, &mem, content.ptr + at, len, false, &err);
-                if (!len && at < content.len)
-                    status = pd_deflate_part(&d, &mem, content.ptr + at, 1, false, &err);
-            }
-            if (!again) /* given up: a new beginning makes up for it */
-                continue;
-            status = status ? status : pd_deflate_part(&d, &mem, NULL, 0, true, &err);
-            CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
-        }
-        collector c = {.bytes = buf_begin(&a)};
-        pprofdelta_sink sink = collector_sink(&c);
-        uint64_t written = 0;
-        CHECK(pd_deflate_write(&d, &sink, &written, NULL) == PPROFDELTA_OK);
-        CHECK(c.calls == 1 && written == c.bytes.len);
-        CHECK(unpack(&a, c.bytes.ptr, c.bytes.len, &got) || d.compression == PPROFDELTA_PLAIN);
-        if (d.compression == PPROFDELTA_PLAIN)
-            got = c.bytes;
-        CHECK_MSG(got.len == content.len && memcmp(got.ptr, content.ptr, got.len) == 0,
-                  "seed %" PRIu64, seed);
-        pd_deflater_fini(&d, &mem);
-        CHECK(mem.used == 0);
-        arena_free(&a);
-    }
-}
-
 TEST_MAIN(CASE(any_pieces_are_the_whole), CASE(what_is_wrong_is_told_as_by_the_whole_way),
           CASE(what_the_limit_cannot_hold_is_refused_only_if_it_is_there),
-          CASE(what_inflates_without_end_is_refused), CASE(a_failed_allocation_is_told),
-          CASE(any_parts_compress_to_what_inflates_to_the_whole))
+          CASE(what_inflates_without_end_is_refused), CASE(a_failed_allocation_is_told))
