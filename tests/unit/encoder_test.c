@@ -136,9 +136,12 @@ static bool is_as_wanted(void)
 static void make_want(const pd_encoder *e, const course *c)
 {
     pd_encoder plain = {.compression = e->compression, .level = e->level};
+    pd_mem before = mem;
+    pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
     REQUIRE(run(&plain, c, NULL) == PPROFDELTA_OK);
     memcpy(want, out.bytes, want_len = out.len);
     pd_encoder_fini(&plain, &mem);
+    mem = before;
 }
 
 static bool is_decoded(const pd_encoder *e, size_t len)
