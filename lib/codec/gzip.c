@@ -7,11 +7,17 @@
  *
  * Header and trailer are read here and only the deflate data is left to libdeflate, because its own
  * reading of gzip has one answer, "bad data", for everything that can be wrong. Its answer for the
- * deflate data itself is no better; pd_damage_find finds the words for that. */
+ * deflate data itself is no better; pd_damage_find finds the words for that.
+ *
+ * libdeflate and the library that inflates streams each accept a little that the other refuses: a
+ * Huffman code with gaps, or a code that no symbol has. No compressor writes such data, but damage
+ * makes it, now and then without an effect on the content. So that a file is good or not, whichever
+ * way it is read, what one library refuses is given to the other: here, and in stream.c. The CRC
+ * decides in any case. */
 #include "codec/gzip.h"
 
 #include "codec/damage.h"
-#include "codec/inflate.h"
+#include "codec/unpack.h"
 
 #include <libdeflate.h>
 #include <stdbool.h>
@@ -103,8 +109,14 @@ pprofdelta_status pd_gzip_explain(const source *src, uint64_t *made, pprofdelta_
     case PD_DAMAGE_BAD:
         return PD_REFUSE(err, src->pos + damage.at, "the deflate data is damaged: %s", damage.why);
     default:
-        return PD_REFUSE(err, src->pos, "the deflate data is damaged");
+        return PPROFDELTA_E_INFLATE;
     }
+}
+
+static pprofdelta_status explain(const source *body, pprofdelta_error *err)
+{
+    uint64_t made;
+    return pd_gzip_explain(body, &made, err);
 }
 
 /* Appends what the deflate data at src->pos inflates to. */
@@ -114,7 +126,6 @@ static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *
 {
     for (;;) {
         size_t used, made;
-        uint64_t good;
         enum libdeflate_result result = libdeflate_deflate_decompress_ex(
             gzip, src->in + src->pos, src->len - src->pos, into->ptr + into->len,
             into->cap - into->len, &used, &made);
@@ -124,7 +135,7 @@ static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *
             return PPROFDELTA_OK;
         }
         if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
-            return pd_gzip_explain(src, &good, err);
+            return PD_REFUSE(err, src->pos, "the deflate data is damaged");
         pprofdelta_status status = pd_inflate_more_room(mem, into, announced, src->pos, err);
         if (status != PPROFDELTA_OK)
             return status;
@@ -161,13 +172,15 @@ static pprofdelta_status read_member(source *src, struct libdeflate_decompressor
 {
     size_t before = into->len;
     pprofdelta_status status = pd_gzip_read_header(src, err);
-    if (status == PPROFDELTA_OK)
-        status = read_body(src, gzip, announced, mem, into, err);
+    if (status != PPROFDELTA_OK)
+        return status;
+    source body = *src;
+    status = read_body(src, gzip, announced, mem, into, err);
     if (status == PPROFDELTA_OK)
         status =
             pd_gzip_read_trailer(src, libdeflate_crc32(0, into->ptr + before, into->len - before),
                                  into->len - before, err);
-    return status;
+    return status == PPROFDELTA_E_INFLATE ? explain(&body, err) : status;
 }
 
 /* The length in the file's last bytes: of all the content where there is one member, of less than
@@ -178,8 +191,8 @@ uint64_t pd_gzip_announced(const uint8_t *in, size_t len)
     return size > (uint64_t)len * MAX_RATIO ? 0 : size;
 }
 
-pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err)
+pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
+                                        size_t len, pd_buffer *into, pprofdelta_error *err)
 {
     if (!inflater->gzip && !(inflater->gzip = libdeflate_alloc_decompressor()))
         return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
@@ -194,4 +207,36 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
             return status;
     } while (pd_format_of(in + src.pos, len - src.pos) == PD_FORMAT_GZIP);
     return pd_gzip_read_end(&src, err);
+}
+
+/* The whole file by the library that streams are inflated by. */
+static pprofdelta_status inflate_as_stream(pd_mem *mem, const uint8_t *in, size_t len,
+                                           pd_buffer *into, pprofdelta_error *err)
+{
+    pd_unpacker u = {0};
+    into->len = 0;
+    pprofdelta_status status = pd_unpack_begin(&u, mem, in, len, err);
+    while (!status && !u.is_done) {
+        size_t made = 0;
+        if (into->len == into->cap)
+            status = pd_inflate_more_room(mem, into, 0, u.member_off, err);
+        if (!status)
+            status = pd_unpack_some(&u, into->ptr + into->len, into->cap - into->len, &made, err);
+        into->len += made;
+    }
+    pd_unpack_end(&u);
+    return status;
+}
+
+pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
+                                  pd_buffer *into, pprofdelta_error *err)
+{
+    pprofdelta_error other;
+    pprofdelta_status status = pd_gzip_by_libdeflate(inflater, mem, in, len, into, err);
+    if (status != PPROFDELTA_E_INFLATE)
+        return status;
+    pprofdelta_status again = inflate_as_stream(mem, in, len, into, &other);
+    if (again == PPROFDELTA_E_INFLATE && err)
+        *err = other;
+    return again == PPROFDELTA_OK ? PPROFDELTA_OK : status;
 }

@@ -22,8 +22,9 @@ pprofdelta_status pd_gzip_read_trailer(pd_gzip_source *src, uint32_t got, uint64
 /* Behind the last member: nothing may follow. */
 pprofdelta_status pd_gzip_read_end(const pd_gzip_source *src, pprofdelta_error *err);
 
-/* Says what is wrong with the deflate data that begins at src->pos and did not inflate. *made: the
- * number of bytes that it inflates to before that. */
+/* For a member that was refused, with *err set: its deflate data begins at src->pos. Words *err by
+ * what zlib finds in the deflate data; *err stays where zlib finds nothing. *made: the number of
+ * bytes that the data inflates to before the damage. */
 pprofdelta_status pd_gzip_explain(const pd_gzip_source *src, uint64_t *made, pprofdelta_error *err);
 
 #endif

@@ -39,6 +39,10 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
 pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   pd_buffer *into, pprofdelta_error *err);
 
+/* pd_gzip_inflate without its second opinion: what libdeflate refuses is refused. */
+pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
+                                        size_t len, pd_buffer *into, pprofdelta_error *err);
+
 /* How much in[0..len) says that it inflates to, or 0 where it does not say or says what cannot
  * be. */
 uint64_t pd_inflate_announced(const uint8_t *in, size_t len);

@@ -97,16 +97,35 @@ static pprofdelta_status take_next(pd_stream *s, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status inflate_more(pd_stream *s, pprofdelta_error *err)
+static pprofdelta_status inflate_here(pd_stream *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
     size_t made;
-    if (s->is_ahead)
-        return take_next(s, err);
     pprofdelta_status status = pd_unpack_some(&s->unpacker, w->ptr + w->len, s->piece, &made, err);
     s->is_done = s->unpacker.is_done;
     w->len += made;
     return status;
+}
+
+/* For a gzip file that was refused. If libdeflate accepts it (see gzip.c) and there is memory for all
+ * of it, the window becomes what libdeflate made. */
+static pprofdelta_status inflate_by_libdeflate(pd_stream *s)
+{
+    pd_inflater inflater = {0};
+    s->window.len = 0;
+    pprofdelta_status status = pd_gzip_by_libdeflate(&inflater, s->mem, s->packed.ptr,
+                                                     s->packed.len, &s->window, NULL);
+    pd_inflater_fini(&inflater);
+    s->base = 0;
+    s->is_done = !status;
+    return status ? PPROFDELTA_E_INFLATE : PPROFDELTA_OK;
+}
+
+static pprofdelta_status inflate_more(pd_stream *s, pprofdelta_error *err)
+{
+    pprofdelta_status status = s->is_ahead ? take_next(s, err) : inflate_here(s, err);
+    bool is_refused = status == PPROFDELTA_E_INFLATE && s->unpacker.format == PD_FORMAT_GZIP;
+    return is_refused ? inflate_by_libdeflate(s) : status;
 }
 
 pprofdelta_status pd_stream_finish(pd_stream *s, pprofdelta_error *err)

@@ -25,21 +25,8 @@ static pprofdelta_status read_header(pd_unpacker *u, pprofdelta_error *err)
                    "no memory for a gzip decompressor");
 }
 
-/* Behind a member: another one, or the end. */
-static pprofdelta_status read_trailer(pd_unpacker *u, pprofdelta_error *err)
-{
-    pd_gzip_source source = source_at(u, u->pos);
-    pprofdelta_status status = pd_gzip_read_trailer(&source, u->crc, u->member_len, err);
-    if (status)
-        return status;
-    u->pos = source.pos;
-    u->in_member = false;
-    u->is_done = pd_format_of(u->in + u->pos, u->in_len - u->pos) != PD_FORMAT_GZIP;
-    return u->is_done ? pd_gzip_read_end(&source, err) : PPROFDELTA_OK;
-}
-
-/* Counts all that the member inflates to before the damage: how much of that the backend had made
- * when it came to the damage depends on the pieces. */
+/* The member was refused, with *err set. Counts all that it inflates to before the damage: how much of
+ * that was made when the backend came to the damage depends on the pieces. */
 static pprofdelta_status refuse(pd_unpacker *u, pprofdelta_error *err)
 {
     pd_gzip_source body = source_at(u, u->member_off);
@@ -49,13 +36,28 @@ static pprofdelta_status refuse(pd_unpacker *u, pprofdelta_error *err)
     return status;
 }
 
+/* Behind the deflate data: another member, or the end. */
+static pprofdelta_status read_trailer(pd_unpacker *u, pprofdelta_error *err)
+{
+    pd_gzip_source source = source_at(u, u->pos);
+    pprofdelta_status status = pd_gzip_read_trailer(&source, u->crc, u->member_len, err);
+    if (status)
+        return refuse(u, err);
+    u->pos = source.pos;
+    u->in_member = false;
+    u->is_done = pd_format_of(u->in + u->pos, u->in_len - u->pos) != PD_FORMAT_GZIP;
+    return u->is_done ? pd_gzip_read_end(&source, err) : PPROFDELTA_OK;
+}
+
 /* Inflates a part of the member into run->out. */
 static pprofdelta_status read_some(pd_unpacker *u, pd_inflate_run *run, pprofdelta_error *err)
 {
     const uint8_t *start = run->out;
     pd_inflate_end how = u->backend->some(u->state, run);
-    if (how == PD_INFLATE_BAD)
+    if (how == PD_INFLATE_BAD) {
+        PD_REFUSE(err, u->member_off, "the deflate data is damaged");
         return refuse(u, err);
+    }
     size_t made = (size_t)(run->out - start);
     u->crc = libdeflate_crc32(u->crc, start, made);
     u->member_len += made;
