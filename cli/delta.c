@@ -53,9 +53,8 @@ static int compare(run *r, pprofdelta_report *report)
     pprofdelta_sink sink = cli_output_sink(&r->output);
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
-    pprofdelta_status status =
-        pprofdelta_compare(r->context, r->prev.bytes, r->prev.len, r->cur.bytes, r->cur.len, &sink,
-                           report, &err);
+    pprofdelta_status status = pprofdelta_compare(r->context, r->prev.bytes, r->prev.len,
+                                                  r->cur.bytes, r->cur.len, &sink, report, &err);
     if (!status)
         return CLI_DONE;
     if (status == PPROFDELTA_E_SINK && r->output.failure)

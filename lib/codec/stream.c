@@ -113,8 +113,8 @@ static pprofdelta_status inflate_by_libdeflate(pd_stream *s)
 {
     pd_inflater inflater = {0};
     s->window.len = 0;
-    pprofdelta_status status = pd_gzip_by_libdeflate(&inflater, s->mem, s->packed.ptr,
-                                                     s->packed.len, &s->window, NULL);
+    pprofdelta_status status =
+        pd_gzip_by_libdeflate(&inflater, s->mem, s->packed.ptr, s->packed.len, &s->window, NULL);
     pd_inflater_fini(&inflater);
     s->base = 0;
     s->is_done = !status;

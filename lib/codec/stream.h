@@ -20,13 +20,13 @@
 typedef struct pd_stream {
     pd_mem *mem;
     bool is_whole;
-    bool is_done;     /* everything is inflated and checked */
-    pd_bytes whole;   /* if is_whole: all bytes, borrowed */
-    pd_bytes packed;  /* else: the file, borrowed, */
-    size_t piece;     /* and how much is inflated at a time */
+    bool is_done;    /* everything is inflated and checked */
+    pd_bytes whole;  /* if is_whole: all bytes, borrowed */
+    pd_bytes packed; /* else: the file, borrowed, */
+    size_t piece;    /* and how much is inflated at a time */
     pd_unpacker unpacker;
     pd_buffer window;
-    uint64_t base; /* the offset of window.ptr[0] in what the file inflates to */
+    uint64_t base;                   /* the offset of window.ptr[0] in what the file inflates to */
     const pprofdelta_runner *runner; /* or NULL */
     bool is_ahead;                   /* a task inflates the next piece: */
     pd_task task;

@@ -112,6 +112,7 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
     more.left = pd_mem_left(&pd->mem) + look->inflated.cap; /* which is used again */
     more.has_runner = pd->runner != NULL;
     more.piece = pd->piece;
+    more.is_eager = pd->is_eager;
     return (pd_reading){.bytes = bytes,
                         .plan = pd_plan_choose(&more, pd->nth_plan),
                         .keeps_bytes = more.keeps_bytes,

@@ -60,12 +60,13 @@ struct pprofdelta {
     pd_schema spare_schema;
     pd_compact compact;
     pd_encoder encoder;
-    pd_bytes runs[PD_RUNS]; /* what the encoder got last: the writer's */
-    pd_look proof; /* the output read back, for VERIFY */
+    pd_bytes runs[PD_RUNS];                         /* what the encoder got last: the writer's */
+    pd_look proof;                                  /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
     /* The tests' choice. */
     size_t piece;        /* 0; or every profile is a stream, with pieces of this size */
+    bool is_eager;       /* tasks pay for every file */
     unsigned first_plan; /* the first plan that is tried */
 };
 

@@ -190,8 +190,8 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     if (!status && pd->has_base && !by_identity)
         status = recognise_mappings(pd, &keys, err);
     if (!status)
-        status = pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next,
-                                  err);
+        status =
+            pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
     return status ? status : read_samples(pd, pd->has_base && !by_identity, keys, err);
 }
 

@@ -34,8 +34,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pprofdelta_census *census = call->census;
     pd_look *look = &pd->cur;
     pd_tables *t = &look->tables;
-    pd_reading reading =
-        pd_context_reading(pd, look, (pd_bytes){bytes, len}, (pd_plan_facts){0});
+    pd_reading reading = pd_context_reading(pd, look, (pd_bytes){bytes, len}, (pd_plan_facts){0});
     pprofdelta_status status = pd_look_parse(look, &reading, err);
     look->columns = (pd_columns){.len = t->types_len};
     if (!status)

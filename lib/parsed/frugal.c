@@ -55,7 +55,8 @@ static pprofdelta_status try_plan(pprofdelta *pd, unsigned nth, pd_call *call, v
 static uint64_t foresee(const pprofdelta *pd, uint64_t held)
 {
     const pd_unpacker *u = &pd->cur.stream.unpacker;
-    if (!pd->cur.stream.mem || pd->cur.stream.is_whole || !u->pos || u->pos >= u->in_len || pd->mem.lacked < held)
+    if (!pd->cur.stream.mem || pd->cur.stream.is_whole || !u->pos || u->pos >= u->in_len ||
+        pd->mem.lacked < held)
         return 0;
     double more = (double)(pd->mem.lacked - held) * ((double)u->in_len / (double)u->pos);
     return more < (double)PD_MEM_MOST ? held + (uint64_t)more : 0;

@@ -177,4 +177,3 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_er
         pd->how = PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }
-

@@ -24,6 +24,8 @@ static pd_plan_source source_of(const pd_plan_facts *f, unsigned nth)
 {
     if (f->keeps_bytes)
         return PD_SOURCE_WHOLE;
+    if (f->piece && !nth && f->is_eager && f->has_runner && f->format == PD_FORMAT_GZIP)
+        return PD_SOURCE_AHEAD;
     if (f->piece)
         return PD_SOURCE_STREAM;
     if (nth && f->is_output)
@@ -32,8 +34,9 @@ static pd_plan_source source_of(const pd_plan_facts *f, unsigned nth)
         return nth == PD_PLAN_STREAM ? PD_SOURCE_STREAM : PD_SOURCE_WHOLE;
     if (!is_large(f, TIMES))
         return PD_SOURCE_WHOLE;
-    bool pays = f->has_runner && f->format == PD_FORMAT_GZIP && f->packed >= PAYS_AHEAD;
-    return pays ? PD_SOURCE_AHEAD : PD_SOURCE_STREAM;
+    bool pays = f->is_eager || f->packed >= PAYS_AHEAD;
+    return pays && f->has_runner && f->format == PD_FORMAT_GZIP ? PD_SOURCE_AHEAD
+                                                                : PD_SOURCE_STREAM;
 }
 
 /* What a task reads is held beside what this thread reads, and half of the memory is lent to it. So
@@ -41,10 +44,10 @@ static pd_plan_source source_of(const pd_plan_facts *f, unsigned nth)
  * would be refused. */
 static pd_plan_order order_of(const pd_plan_facts *f, unsigned nth, pd_plan_source source)
 {
-    uint64_t pays = f->is_pair ? PAYS_BESIDE_PROFILE : PAYS_BESIDE_STATE;
-    bool is_beside = !nth && f->is_window && f->has_runner && source == PD_SOURCE_WHOLE &&
-                     !f->keeps_bytes && f->packed >= pays && f->left >= PLENTY &&
-                     !is_large(f, 2 * TIMES);
+    bool is_long = f->packed >= (f->is_pair ? PAYS_BESIDE_PROFILE : PAYS_BESIDE_STATE);
+    bool pays = f->is_eager || (is_long && f->left >= PLENTY && !is_large(f, 2 * TIMES));
+    bool is_beside = pays && !nth && f->is_window && f->has_runner && source == PD_SOURCE_WHOLE &&
+                     !f->keeps_bytes;
     return is_beside ? PD_ORDER_BESIDE : PD_ORDER_ALONE;
 }
 

@@ -37,11 +37,13 @@ typedef struct pd_plan_facts {
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */
     bool has_runner;
-    bool is_window;  /* it is cur, and something else is done before it is needed: */
-    bool is_pair;    /* prev is read, too; else only a state is loaded */
-    bool is_output;  /* a delta that is read back */
+    bool is_window;   /* it is cur, and something else is done before it is needed: */
+    bool is_pair;     /* prev is read, too; else only a state is loaded */
+    bool is_output;   /* a delta that is read back */
     bool keeps_bytes; /* the profile must stay in memory after the call */
-    size_t piece;    /* 0; or a test's choice: the source is a stream with such pieces */
+    /* The tests' choice. */
+    size_t piece;  /* 0; or the source is a stream with such pieces */
+    bool is_eager; /* tasks pay for every file, in every limit */
 } pd_plan_facts;
 
 typedef struct pd_plan {

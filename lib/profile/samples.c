@@ -40,8 +40,7 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
         pd_sample_read(r, body, &s);
         status = r->parse.status;
         if (!status)
-            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start,
-                                    s.values);
+            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start, s.values);
         r->parse.element++;
     }
     return status;
@@ -60,8 +59,7 @@ pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_
         pd_reader_ask_ahead(body.end);
         if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
             pd_sample_read(r, body, &s);
-        status =
-            pd_sample_take(taker, &r->parse, keys->keys[r->parse.element++], start, s.values);
+        status = pd_sample_take(taker, &r->parse, keys->keys[r->parse.element++], start, s.values);
     }
     return status;
 }

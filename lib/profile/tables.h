@@ -88,13 +88,13 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;            /* the profile, or the part of it that is at hand, */
-    uint64_t base;             /* which begins here: see passes.h */
-    uint64_t len;              /* of the profile */
-    uint64_t first_string_off; /* where the first string is */
-    size_t samples;            /* sample records in it */
-    uint64_t samples_off;      /* where the first of them begins */
-    uint64_t unknown_fields;   /* outside samples */
+    pd_bytes bytes;                 /* the profile, or the part of it that is at hand, */
+    uint64_t base;                  /* which begins here: see passes.h */
+    uint64_t len;                   /* of the profile */
+    uint64_t first_string_off;      /* where the first string is */
+    size_t samples;                 /* sample records in it */
+    uint64_t samples_off;           /* where the first of them begins */
+    uint64_t unknown_fields;        /* outside samples */
     uint64_t sample_unknown_fields; /* inside them: the second pass counts these */
     uint64_t by_address, by_lines;  /* locations */
     bool is_stamped;                /* a comment says that this is a delta of ours */

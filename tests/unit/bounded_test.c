@@ -1,41 +1,13 @@
-/* The bounded way: a profile that is never in memory whole, beside the ordinary way. The same
- * deltas by the oracle, the same bytes, the same words for everything that is wrong. */
+/* Profiles that are read as streams, beside profiles that are in memory: the same deltas by the
+ * oracle, the same bytes, the same errors. */
 #include "parsed/context.h"
 
+#include "film.h"
 #include "pack.h"
-#include "run.h"
 #include "seeds.h"
-#include "serial.h"
 
 #include <dirent.h>
 #include <stdlib.h>
-
-/* Four looks at one process, in any container. */
-typedef struct film {
-    gen g;
-    rng rng;
-    arena arena;
-    pprofdelta_options options;
-    buf looks[4];
-} film;
-
-static void film_begin(film *f, uint64_t seed)
-{
-    *f = (film){.rng = {seed * 2 + 1}};
-    gen_init(&f->g, seed);
-    f->options = draw_options(&f->rng, &f->g);
-    for (size_t i = 0; i < 4; i++) {
-        serial_style style = serial_draw(&f->rng);
-        f->looks[i] = serial_write(&f->arena, &f->g.m, &style);
-        gen_evolve(&f->g, GEN_ANYTHING);
-    }
-}
-
-static void film_end(film *f)
-{
-    gen_free(&f->g);
-    arena_free(&f->arena);
-}
 
 /* From a byte at a time to everything at once. */
 static size_t draw_piece(rng *r)

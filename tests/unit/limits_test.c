@@ -31,14 +31,11 @@ typedef struct shape {
 static const shape shapes[] = {
     {"Go's order", 0, 3000, 12, 900, 1, 15, 0, 0, 0, 0, 0},
     {"all live", 0, 3000, 12, 900, 1, 100, PPROFDELTA_VERIFY, 9, 0, 0, 0},
-    {"more out than in", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY, 1, 0, 0,
-     0},
-    {"more out than in, zstd", 0, 9000, 1, 4000, 1, 100, 0, 3, PPROFDELTA_ZSTD, 0,
-     1},
+    {"more out than in", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY, 1, 0, 0, 0},
+    {"more out than in, zstd", 0, 9000, 1, 4000, 1, 100, 0, 3, PPROFDELTA_ZSTD, 0, 1},
     {"field order", 1, 3000, 12, 900, 1, 100, 0, 6, 0, 0, 0},
     {"repeated stacks", 1, 400, 10, 300, 40, 15, PPROFDELTA_VERIFY, 0, PPROFDELTA_ZSTD, 0, 0},
-    {"repeated stacks, Go's order", 0, 400, 10, 300, 40, 100, 0, 0,
-     PPROFDELTA_PLAIN, 0, 0},
+    {"repeated stacks, Go's order", 0, 400, 10, 300, 40, 100, 0, 0, PPROFDELTA_PLAIN, 0, 0},
     {"negative", 0, 2000, 8, 900, 1, 50, 0, 0, 0, PPROFDELTA_ON_RESET_NEGATIVE, 1},
     {"small", 0, 200, 8, 150, 1, 50, PPROFDELTA_VERIFY, 0, 0, 0, 0},
     {"many locations", 0, 2500, 3, 7000, 1, 30, PPROFDELTA_VERIFY, 2, 0, 0, 0},
@@ -178,9 +175,8 @@ typedef enum course {
 static const char *const course_names[] = {"window", "steps",   "compare",  "stream",
                                            "state",  "refused", "shuffled", "threads"};
 
-static const runner_kind runners[COURSES] = {[BY_REFUSED] = RUNNER_REFUSES,
-                                             [BY_SHUFFLED] = RUNNER_SHUFFLED,
-                                             [BY_THREADS] = RUNNER_MIXED};
+static const runner_kind runners[COURSES] = {
+    [BY_REFUSED] = RUNNER_REFUSES, [BY_SHUFFLED] = RUNNER_SHUFFLED, [BY_THREADS] = RUNNER_MIXED};
 
 typedef struct outcome {
     pprofdelta_status status;

@@ -38,10 +38,8 @@ TEST(any_pieces_are_the_whole)
             buf file = draw_file(&a, &r, content), got = buf_begin(&a);
             size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
             pprofdelta_error err;
-            test_runner *runner =
-                test_runner_new((runner_kind)rng_below(&r, RUNNER_KINDS), seed);
-            stream_way how = {
-                .mem = &mem, .piece = piece, .runner = test_runner_get(runner)};
+            test_runner *runner = test_runner_new((runner_kind)rng_below(&r, RUNNER_KINDS), seed);
+            stream_way how = {.mem = &mem, .piece = piece, .runner = test_runner_get(runner)};
             pprofdelta_status status = read_stream(&s, &how, file, &r, &got, &err);
             pd_stream_rest(&s);
             test_runner_free(runner);
@@ -135,7 +133,8 @@ TEST(what_the_limit_cannot_hold_is_refused_only_if_it_is_there)
         pprofdelta_error err;
         for (int there = 0; there < 2; there++) {
             uint64_t from = LEN / 4, need = there ? LEN / 2 : LEN;
-            REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, NULL, &err));
+            REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, NULL,
+                                     &err));
             pprofdelta_status status = pd_stream_reach(&s, from, need, &out, &err);
             CHECK_MSG(status == (there ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK), "file %zu", i);
             CHECK(there || (s.is_done && out.len && out.len < need &&
@@ -159,7 +158,8 @@ TEST(what_inflates_without_end_is_refused)
         pd_mem_init(&mem, NULL, 1 << 20);
         pd_stream s = {0};
         pprofdelta_error err;
-        REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, 1000, NULL, &err));
+        REQUIRE(
+            !pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, 1000, NULL, &err));
         pprofdelta_status status = pd_stream_finish(&s, &err);
         CHECK_MSG(status == PPROFDELTA_E_LIMIT, "file %zu: status %d", i, status);
         CHECK(strstr(err.text, "max_memory") != NULL && strcmp(err.stage, "inflate") == 0);
