@@ -117,7 +117,7 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
 void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
 {
     pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
-    size_t before = map->slots_cap, need = slots_for(map, map->cap);
+    size_t before = map->slots_cap, need = map->cap ? slots_for(map, map->cap) : 0;
     pd_mem_trim(mem, &map->slots, &map->slots_cap, need, sizeof *map->slots);
     if (map->slots_cap < before) {
         set_low(map);

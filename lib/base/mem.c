@@ -93,8 +93,12 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
 
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size)
 {
-    if (need >= *cap || !need)
+    if (need >= *cap)
         return;
+    if (!need) {
+        pd_mem_release(mem, ptr, cap, size);
+        return;
+    }
     void *old;
     memcpy(&old, ptr, sizeof old);
     void *moved = mem->allocator.resize(mem->allocator.cookie, old, need * size);

@@ -37,13 +37,6 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
 {
     if (ledger->keys.cap <= room)
         return;
-    if (!room) {
-        pd_keymap_release(&ledger->keys, mem);
-        pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
-        pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
-        pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
-        return;
-    }
     pd_keymap_trim(&ledger->keys, mem, room);
     room = ledger->keys.cap; /* what was asked for, unless that was refused */
     pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,

@@ -22,4 +22,19 @@ typedef struct pd_verdict {
 /* Looks at a filled window and decides. Changes nothing. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
+typedef struct pd_span {
+    int64_t time_nanos;     /* 0: not known */
+    int64_t duration_nanos; /* 0 or less: not known */
+} pd_span;
+
+typedef enum pd_span_kind {
+    PD_SPAN_CUMULATIVE, /* nothing speaks against it */
+    PD_SPAN_UNCLEAR,    /* only one of the two has a duration, or cur begins before prev */
+    PD_SPAN_WINDOW      /* cur is a window */
+} pd_span_kind;
+
+/* prev is NULL where there is none, else its time is not after cur's where both are known.
+ * started_nanos: when the process of cur began, or 0. */
+pd_span_kind pd_span_judge(const pd_span *prev, const pd_span *cur, int64_t started_nanos);
+
 #endif

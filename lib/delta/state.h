@@ -28,7 +28,21 @@
 
 #include "delta/ledger.h"
 #include "delta/types.h"
-#include "profile/mapped.h"
+
+/* The largest number of mappings in a list. Later mappings of a profile are not listed. */
+enum { PD_MAPPED_MAX = 4096 };
+
+/* A mapping of the profiles that the ledger's keys come from. */
+typedef struct pd_mapped {
+    uint64_t start, limit, file_offset;
+    pd_key identity; /* build id or file name in the last profile that had it; {0, 0}: none */
+    pd_key file;     /* the identity that the ledger's keys were made with; {0, 0}: none */
+} pd_mapped;
+
+typedef struct pd_mapped_list {
+    pd_mapped *list; /* the main mapping first, if the last profile has a mapping */
+    size_t len, cap;
+} pd_mapped_list; /* zero it to begin */
 
 /* What is known of the profile that a ledger was filled from. */
 typedef struct pd_remembered {

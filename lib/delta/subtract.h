@@ -2,6 +2,7 @@
 #ifndef PD_DELTA_SUBTRACT_H
 #define PD_DELTA_SUBTRACT_H
 
+#include "base/sum.h"
 #include "delta/window.h"
 
 typedef enum pd_subtraction {
@@ -17,5 +18,23 @@ bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, in
 /* The same for an entry that the window does not have, emitted as vanished: its counters negated,
  * its gauges zero. */
 bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out);
+
+typedef struct pd_type_sums {
+    pprofdelta_sum prev, cur, delta, clamped, vanished;
+} pd_type_sums;
+
+typedef struct pd_tally {
+    uint64_t matched, fresh, vanished, clamped;
+    pd_type_sums types[PPROFDELTA_MAX_TYPES]; /* in the row's order */
+} pd_tally;
+
+/* Begins the books of a filled and judged window: everything but delta. */
+void pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how);
+
+/* Books a row of the output. */
+void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len);
+
+/* The first type (its place in the row) for which the law does not hold, or -1. */
+int pd_tally_check(const pd_tally *tally, size_t counters);
 
 #endif

@@ -1,6 +1,6 @@
 /* A batch as a profile: its sites become samples, their addresses locations. */
 #include "heap/heap.h"
-#include "profile/live.h"
+#include "profile/stamp.h"
 
 /* Sites share most of their addresses, so what an address became is remembered for the time of one
  * profile, in a table with one place for each hash. */
@@ -274,7 +274,7 @@ static void write_sites(writing *w)
 static void write_stamp(writing *w)
 {
     const pprofdelta_heap_batch *b = &w->heap->export.batch;
-    char text[PD_LIVE_STAMP_MAX];
+    char text[PD_STAMP_MAX];
     pprofdelta_stamp stamp = {
         .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
                 : w->is_all                     ? PPROFDELTA_LIVE_WINDOW
@@ -287,7 +287,7 @@ static void write_stamp(writing *w)
         .from_nanos = b->from_nanos,
         .to_nanos = b->to_nanos,
     };
-    pd_live_stamp_write(&stamp, text);
+    pd_stamp_write(&stamp, text);
     pd_compact_comment(w->out, string(w, text));
 }
 

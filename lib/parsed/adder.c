@@ -16,7 +16,6 @@
  * they stand, so what the ledger has of those is forgotten first. */
 #include "parsed/context.h"
 #include "parsed/join.h"
-#include "profile/seal.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>

@@ -14,7 +14,7 @@
 #include "codec/encoder.h"
 #include "delta/reset.h"
 #include "delta/state.h"
-#include "delta/tally.h"
+#include "delta/subtract.h"
 #include "parsed/beside.h"
 #include "parsed/look.h"
 

@@ -5,7 +5,6 @@
  * samples of the window behind its committed entries; a failure removes them. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "parsed/context.h"
-#include "profile/seal.h"
 
 static pprofdelta_status refuse_null(const void *bytes, size_t len, pprofdelta_error *err)
 {

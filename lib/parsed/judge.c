@@ -1,6 +1,6 @@
 /* What cur is beside prev: can it follow, and is it a restart? */
 #include "base/time.h"
-#include "delta/span.h"
+#include "delta/reset.h"
 #include "parsed/context.h"
 #include "profile/stamp.h"
 

@@ -95,11 +95,8 @@ uint32_t pd_idmap_find_other(const pd_idmap *map, uint64_t id)
 
 void pd_idmap_trim(pd_idmap *map, pd_mem *mem)
 {
-    size_t len = map->len - map->sequential;
-    if (len)
-        pd_mem_trim(mem, &map->others, &map->others_cap, len, sizeof *map->others);
-    else
-        pd_mem_release(mem, &map->others, &map->others_cap, sizeof *map->others);
+    pd_mem_trim(mem, &map->others, &map->others_cap, map->len - map->sequential,
+                sizeof *map->others);
 }
 
 void pd_idmap_release(pd_idmap *map, pd_mem *mem)

@@ -2,11 +2,6 @@
 
 #include "profile/tables.h"
 
-static bool same_key(pd_key a, pd_key b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
 static bool is_key(pd_key key)
 {
     return (key.lo | key.hi) != 0;
@@ -44,7 +39,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
 {
     const pd_mapped *first = NULL;
     for (size_t i = 0; i < known->len && is_key(identity); i++) {
-        if (!same_key(known->list[i].identity, identity))
+        if (!pd_key_equal(known->list[i].identity, identity))
             continue;
         if (same_place(&known->list[i], m))
             return &known->list[i];
@@ -58,7 +53,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
 static bool has_identity(const pd_tables *t, pd_key identity)
 {
     for (size_t i = 0; i < looked_at(t) && is_key(identity); i++)
-        if (same_key(t->places[i].file, identity))
+        if (pd_key_equal(t->places[i].file, identity))
             return true;
     return false;
 }
@@ -88,7 +83,7 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     const pd_mapping *m = &t->mappings[index];
     pd_key identity = t->places[index].file;
     if (index < known->len && same_place(&known->list[index], m) &&
-        same_key(known->list[index].identity, identity)) /* as nearly always */
+        pd_key_equal(known->list[index].identity, identity)) /* as nearly always */
         return &known->list[index];
     const pd_mapped *same = find_identity(known, identity, m);
     if (same)
@@ -96,14 +91,14 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     same = find_place(known, m);
     if (!same || has_identity(t, same->identity))
         return NULL;
-    *files_replaced += !same_key(same->identity, identity);
+    *files_replaced += !pd_key_equal(same->identity, identity);
     return same;
 }
 
 /* Under another file the bias stays; without a file an address counts as it is. */
 static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
 {
-    if (same_key(place->file, file))
+    if (pd_key_equal(place->file, file))
         return false;
     *place = is_key(file) ? (pd_place){file, m->file_offset - m->start} : PD_NOWHERE_MAPPED;
     return true;
@@ -131,8 +126,8 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
 static bool is_listed(const pd_mapped_list *list, size_t len, const pd_mapped *mapping)
 {
     for (size_t i = 0; i < len; i++)
-        if (same_key(list->list[i].identity, mapping->identity) ||
-            same_key(list->list[i].file, mapping->file))
+        if (pd_key_equal(list->list[i].identity, mapping->identity) ||
+            pd_key_equal(list->list[i].file, mapping->file))
             return true;
     return false;
 }

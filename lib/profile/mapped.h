@@ -17,25 +17,9 @@
 #ifndef PD_PROFILE_MAPPED_H
 #define PD_PROFILE_MAPPED_H
 
-#include "profile/identity.h"
-
-#include <stdbool.h>
+#include "delta/state.h"
 
 struct pd_tables;
-
-/* Mappings that are remembered, at most. A profile's later ones are known by identity alone. */
-enum { PD_MAPPED_MAX = 4096 };
-
-typedef struct pd_mapped {
-    uint64_t start, limit, file_offset;
-    pd_key identity; /* in the last profile that had it: pd_place.file; {0, 0}: none */
-    pd_key file;     /* in the keys of the ledger: likewise */
-} pd_mapped;
-
-typedef struct pd_mapped_list {
-    pd_mapped *list; /* first the main mapping, if the last profile had any mapping */
-    size_t len, cap;
-} pd_mapped_list; /* zero it to begin */
 
 /* What was found out about a profile's mappings. */
 typedef struct pd_mapped_facts {

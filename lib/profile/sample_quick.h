@@ -11,7 +11,6 @@
  * measurement (tests/bench): an id is two multiply-adds into the stack's sums; values are decoded
  * without a branch on their length, which nobody can predict; a label that was met before, as most
  * were (Go has one for each size class), is known by its bytes. */
-#include "profile/label.h"
 #include "profile/samples.h"
 
 enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */

@@ -1,4 +1,4 @@
-#include "profile/seal.h"
+#include "profile/stamp.h"
 
 #include <inttypes.h>
 

@@ -19,6 +19,7 @@
 
 #include "base/key.h"
 #include "base/mem.h"
+#include "wire/varint.h"
 
 enum { PD_STACK_BLOCK = 256 };
 
@@ -74,6 +75,26 @@ static inline pd_key pd_label_key(pd_key names, int64_t num)
 {
     uint64_t words[] = {names.lo, names.hi, (uint64_t)num};
     return pd_key_of_words(words, 3, 0);
+}
+
+/* SHORTLABEL */
+enum { PD_SHORT_LABEL_MAX = 7 };
+
+static inline bool pd_label_is_short(size_t len)
+{
+    return len - 1 < PD_SHORT_LABEL_MAX;
+}
+
+/* For a short one, 8 bytes being readable. */
+static inline uint64_t pd_label_word(const uint8_t *p, size_t len)
+{
+    return (pd_load64(p) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
+}
+
+/* Its place in a table of 2^bits. */
+static inline size_t pd_label_place(uint64_t word, unsigned bits)
+{
+    return (size_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
 }
 
 #endif

@@ -10,12 +10,31 @@ static const char *const restarts[] = {
     [PPROFDELTA_RESTART_ANY] = "decrease",      [PPROFDELTA_RESTART_LIVE] = "live",
 };
 
+static const char *const kinds[] = {[PPROFDELTA_LIVE_NONE] = "",
+                                    [PPROFDELTA_LIVE_FULL] = "full",
+                                    [PPROFDELTA_LIVE_DELTA] = "delta",
+                                    [PPROFDELTA_LIVE_WINDOW] = "window"};
+
+static size_t write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
+{
+    char first[32] = "", attempt[32] = "";
+    if (stamp->attempt)
+        snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
+    if (stamp->first != stamp->sequence)
+        snprintf(first, sizeof first, " first=%" PRIu64, stamp->first);
+    return (size_t)snprintf(buf, PD_STAMP_MAX,
+                            PD_STAMP_LIVE " epoch=%" PRIu64 " seq=%" PRIu64 "%s kind=%s%s"
+                                          " from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64,
+                            stamp->epoch, stamp->sequence, attempt, kinds[stamp->live], first,
+                            stamp->from_nanos, stamp->to_nanos, stamp->id);
+}
+
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
     const char *restart = restarts[stamp->restart];
     char sequence[64] = "", attempt[32] = "";
     if (stamp->live)
-        return pd_live_stamp_write(stamp, buf);
+        return write_live(stamp, buf);
     if (stamp->attempt)
         snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
     if (stamp->sequence)
@@ -82,15 +101,19 @@ static bool read_nanos(pd_bytes text, int64_t *out)
     return true;
 }
 
+/* The index of the word among names[1..len), or 0. */
+static size_t find_name(const char *const *names, size_t len, pd_bytes word)
+{
+    size_t i = len - 1;
+    while (i && (word.len != strlen(names[i]) || memcmp(word.ptr, names[i], word.len) != 0))
+        i--;
+    return i;
+}
+
 static bool read_restart(pd_bytes text, pprofdelta_restart *out)
 {
-    for (size_t i = 1; i < sizeof restarts / sizeof *restarts; i++) {
-        if (text.len != strlen(restarts[i]) || memcmp(text.ptr, restarts[i], text.len) != 0)
-            continue;
-        *out = (pprofdelta_restart)i;
-        return true;
-    }
-    return false;
+    *out = (pprofdelta_restart)find_name(restarts, sizeof restarts / sizeof *restarts, text);
+    return *out != PPROFDELTA_RESTART_NONE;
 }
 
 static bool read_hex(pd_bytes digits, uint64_t *out)
@@ -109,14 +132,8 @@ static bool read_hex(pd_bytes digits, uint64_t *out)
 
 static bool read_kind(pd_bytes text, pprofdelta_live *out)
 {
-    for (size_t i = 1; i < sizeof pd_live_kinds / sizeof *pd_live_kinds; i++) {
-        if (text.len != strlen(pd_live_kinds[i]) ||
-            memcmp(text.ptr, pd_live_kinds[i], text.len) != 0)
-            continue;
-        *out = (pprofdelta_live)i;
-        return true;
-    }
-    return false;
+    *out = (pprofdelta_live)find_name(kinds, sizeof kinds / sizeof *kinds, text);
+    return *out != PPROFDELTA_LIVE_NONE;
 }
 
 /* Words that have been there. */

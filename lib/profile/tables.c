@@ -3,7 +3,6 @@
 
 #include "profile/lookalike.h"
 #include "profile/parse.h"
-#include "profile/seal.h"
 #include "profile/tables_quick.h"
 
 /* Appends one zeroed element to the table `name` of *t and yields a pointer to it, or NULL. */
@@ -421,26 +420,17 @@ void pd_tables_make_room(pd_tables *tables, pd_parse *parse)
     MAKE_ROOM(parse, tables, locations);
 }
 
-/* One that is empty is given back. */
-static void trim(pd_mem *mem, void *array, size_t *cap, size_t len, size_t size)
-{
-    if (len)
-        pd_mem_trim(mem, array, cap, len, size);
-    else
-        pd_mem_release(mem, array, cap, size);
-}
-
 void pd_tables_trim(pd_tables *t, pd_mem *mem)
 {
-    trim(mem, &t->types, &t->types_cap, t->types_len, sizeof *t->types);
-    trim(mem, &t->comments, &t->comments_cap, t->comments_len, sizeof *t->comments);
-    trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
-    trim(mem, &t->mappings, &t->mappings_cap, t->mappings_len, sizeof *t->mappings);
-    trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
-    trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
-    trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
-    trim(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents);
-    trim(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places);
+    pd_mem_trim(mem, &t->types, &t->types_cap, t->types_len, sizeof *t->types);
+    pd_mem_trim(mem, &t->comments, &t->comments_cap, t->comments_len, sizeof *t->comments);
+    pd_mem_trim(mem, &t->strings, &t->strings_cap, t->strings_len, sizeof *t->strings);
+    pd_mem_trim(mem, &t->mappings, &t->mappings_cap, t->mappings_len, sizeof *t->mappings);
+    pd_mem_trim(mem, &t->functions, &t->functions_cap, t->functions_len, sizeof *t->functions);
+    pd_mem_trim(mem, &t->lines, &t->lines_cap, t->lines_len, sizeof *t->lines);
+    pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
+    pd_mem_trim(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents);
+    pd_mem_trim(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places);
     pd_idmap_trim(&t->mapping_map, mem);
     pd_idmap_trim(&t->function_map, mem);
     pd_idmap_trim(&t->location_map, mem);

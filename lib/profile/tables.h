@@ -116,36 +116,17 @@ void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
 void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 
+/* SEALHEAD */
+pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+
+/* Of sealed tables: makes the identities of the locations anew, after places were changed; and the
+ * places, from the mappings themselves. */
+pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+
 /* Gives back what the tables, which are sealed, have room for and do not hold. */
 void pd_tables_trim(pd_tables *tables, pd_mem *mem);
 
 void pd_tables_release(pd_tables *tables, pd_mem *mem);
-
-static inline pd_bytes pd_tables_string(const pd_tables *tables, uint32_t index)
-{
-    return tables->strings[index];
-}
-
-/* The comment that marks a delta begins with this. */
-#define PD_STAMP_PREFIX "pprofdelta: delta"
-
-/* ... and that of a live heap's profile with this (see pprofdelta_heap.h). One of kind=full counts
- * from the beginning, as other profiles do; the others are deltas. */
-#define PD_STAMP_LIVE "pprofdelta: live"
-#define PD_STAMP_FULL " kind=full "
-
-static inline bool pd_is_live_stamp(pd_bytes comment)
-{
-    static const char live[] = PD_STAMP_LIVE;
-    return comment.len >= sizeof live - 1 && memcmp(comment.ptr, live, sizeof live - 1) == 0;
-}
-
-static inline bool pd_is_stamp(pd_bytes comment)
-{
-    static const char delta[] = PD_STAMP_PREFIX, full[] = PD_STAMP_FULL;
-    if (comment.len >= sizeof delta - 1 && memcmp(comment.ptr, delta, sizeof delta - 1) == 0)
-        return true;
-    return pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1);
-}
 
 #endif

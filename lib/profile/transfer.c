@@ -3,7 +3,7 @@
 #include "base/processor.h"
 #include "profile/fields.h"
 #include "profile/filename.h"
-#include "profile/label.h"
+#include "profile/stack.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
                                pprofdelta_error *err)
@@ -14,35 +14,20 @@ static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t
     return status;
 }
 
-static pprofdelta_status clear_locations(pd_transfer *t, pd_mem *mem, pprofdelta_error *err)
-{
-    size_t len = t->tables->locations_len;
-    pprofdelta_status status =
-        pd_mem_reserve(mem, &t->locations, &t->locations_cap, len, sizeof *t->locations, err);
-    if (!status && len)
-        memset(t->locations, 0, len * sizeof *t->locations);
-    return status;
-}
-
-static pd_transfer_run *best_run(void)
-{
-    return pd_has_avx512() ? pd_transfer_run_avx512 : NULL;
-}
-
 pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err)
 {
     t->tables = tables;
     t->compact = compact;
     memset(t->labels, 0, sizeof t->labels);
-    t->run = best_run();
+    t->run = pd_has_avx512() ? pd_transfer_run_avx512 : NULL;
     pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
     if (!status)
         status = clear(mem, &t->functions, &t->functions_cap, tables->functions_len, err);
     if (!status)
         status = clear(mem, &t->mappings, &t->mappings_cap, tables->mappings_len, err);
     if (!status)
-        status = clear_locations(t, mem, err);
+        status = clear(mem, &t->locations, &t->locations_cap, tables->locations_len, err);
     if (!status)
         status = pd_mem_reserve(mem, &t->starts, &t->starts_cap, tables->mappings_len,
                                 sizeof *t->starts, err);

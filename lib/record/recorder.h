@@ -22,7 +22,7 @@
 
 #include "codec/compress.h"
 #include "delta/reset.h"
-#include "delta/tally.h"
+#include "delta/subtract.h"
 #include "delta/types.h"
 #include "record/maps.h"
 #include "base/scale.h"

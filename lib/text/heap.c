@@ -1,10 +1,11 @@
 #include "text/heap.h"
 
+#include "base/scale.h"
 #include "profile/fields.h"
 #include "profile/filename.h"
-#include "text/unsample.h"
 #include "wire/writer.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -345,6 +346,18 @@ static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
     pd_write_varint(&m->writer, &text->profile, PD_PROFILE_COMMENT, S_COMMENT);
     write_strings(m, records);
     return m->writer.status;
+}
+
+void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
+{
+    if (rate < 2 || !*objects || !*bytes)
+        return;
+    double size = fabs((double)*bytes / (double)*objects);
+    pd_scale scale = pd_scale_of_size(size, (double)rate);
+    pd_carry none = 0;
+    *objects = pd_scale_apply(scale, *objects, &none);
+    none = 0;
+    *bytes = pd_scale_apply(scale, *bytes, &none);
 }
 
 bool pd_text_begins(pd_bytes head)

@@ -12,6 +12,11 @@
 #include "base/keymap.h"
 #include "text/records.h"
 
+/* Scales *objects and *bytes in place, rounded to the nearest. A rate below 2 means that every
+ * allocation was seen; of values of which one is 0 the size is not known. Both stay as they are
+ * then. What does not fit in 64 bits becomes the largest number that does. */
+void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
+
 typedef struct pd_text {
     uint32_t rate; /* of the last profile: one byte in so many is sampled; 1: all are; 0: the last
                            one was no text */

@@ -132,7 +132,7 @@ static void trim(kit *k)
     size_t refused = k->tracker.refused;
     pd_keymap_trim(&k->map, &k->mem, room);
     k->tracker.fail_at = 0;
-    CHECK(k->map.cap == (room && room < cap && k->tracker.refused == refused ? room : cap) ||
+    CHECK(k->map.cap == (!room || (room < cap && k->tracker.refused == refused) ? room : cap) ||
           k->tracker.refused > refused);
     CHECK(k->mem.used ==
           k->map.cap * sizeof *k->map.keys + k->map.slots_cap * sizeof *k->map.slots);

@@ -1,7 +1,7 @@
 /* Cumulative or a window: what the times of two profiles say. */
 #include "../support/test.h"
 
-#include "delta/span.h"
+#include "delta/reset.h"
 
 #include <stdint.h>
 

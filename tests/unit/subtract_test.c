@@ -2,7 +2,6 @@
 #include "../support/test.h"
 
 #include "delta/subtract.h"
-#include "delta/tally.h"
 #include "run.h"
 #include "wide.h"
 

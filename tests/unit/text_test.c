@@ -6,7 +6,7 @@
 #include "pprofdelta.h"
 #include "run.h"
 #include "text/heap.h"
-#include "text/unsample.h"
+#include "text/heap.h"
 
 #include <math.h>
 #include <stdlib.h>

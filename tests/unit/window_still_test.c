@@ -2,7 +2,7 @@
 #include "window_kit.h"
 
 #include "delta/reset.h"
-#include "delta/tally.h"
+#include "delta/subtract.h"
 
 /* A process that does little from look to look: few counters move, most gauges are zero, and some
  * samples come in two records, of which the first may be all that there was the last time. */
