@@ -1,8 +1,8 @@
-/* 128-bit identities and the arithmetic that makes them.
+/* 128-bit keys.
  *
- * Whatever must be told apart (a sample, a location, a string) is known by 128 bits of XXH3 over
- * its content. Two different things share an identity with a probability nobody needs to plan for,
- * so equality of keys is taken for equality. */
+ * A sample, a location, a string and whatever else has to be told apart has a key: 128 bits of XXH3
+ * over its content. Equal keys are taken as equal content. Nothing in the library handles a
+ * collision. */
 #ifndef PD_BASE_KEY_H
 #define PD_BASE_KEY_H
 
@@ -22,7 +22,7 @@ static inline bool pd_key_equal(pd_key a, pd_key b)
     return ((a.lo ^ b.lo) | (a.hi ^ b.hi)) == 0;
 }
 
-/* The number in the byte order that is hashed on every machine. */
+/* The value in little endian order, which is hashed on every machine. */
 static inline uint64_t pd_le64(uint64_t value)
 {
 #if defined(__BYTE_ORDER__) && __BYTE_ORDER__ == __ORDER_BIG_ENDIAN__
@@ -47,7 +47,7 @@ static inline pd_key pd_key_of_bytes(const void *ptr, size_t len, uint64_t seed)
     return (pd_key){h.low64, h.high64};
 }
 
-/* The identity of a few numbers: a struct written as an array. */
+/* The key of a struct that is written as an array of words. Changes `words` to little endian. */
 static inline pd_key pd_key_of_words(uint64_t *words, size_t len, uint64_t seed)
 {
     for (size_t i = 0; i < len; i++)

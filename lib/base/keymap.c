@@ -7,7 +7,7 @@ static size_t next(const pd_keymap *map, size_t slot)
     return slot + 1 == map->slots_cap ? 0 : slot + 1;
 }
 
-/* What the slot of a key has beside its number: the key's bits above it. */
+/* The key's bits in a slot: those above the number. */
 static uint32_t mark(const pd_keymap *map, pd_key key)
 {
     return (uint32_t)key.hi & ~map->low;
@@ -15,7 +15,7 @@ static uint32_t mark(const pd_keymap *map, pd_key key)
 
 static uint32_t number_in(const pd_keymap *map, uint32_t slot)
 {
-    return (slot & map->low) - 1; /* a free slot holds PD_KEYMAP_NONE */
+    return (slot & map->low) - 1; /* PD_KEYMAP_NONE for a free slot */
 }
 
 static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
@@ -24,7 +24,7 @@ static bool holds(const pd_keymap *map, uint32_t slot, pd_key key)
            pd_key_equal(map->keys[number_in(map, slot)], key);
 }
 
-/* The slot that holds the key, or the free one where it would go. */
+/* The slot that holds the key, or the free slot at which it belongs. */
 static size_t probe(const pd_keymap *map, pd_key key)
 {
     size_t slot = pd_keymap_home(map, key);
@@ -66,7 +66,7 @@ void pd_keymap_reindex(pd_keymap *map)
         if (i + AHEAD < map->len)
             __builtin_prefetch(&map->slots[pd_keymap_home(map, map->keys[i + AHEAD])], 1);
         size_t slot = pd_keymap_home(map, map->keys[i]);
-        while (map->slots[slot]) /* the keys differ: any free slot on the way will do */
+        while (map->slots[slot]) /* all keys differ: the first free slot is right */
             slot = next(map, slot);
         map->slots[slot] = mark(map, map->keys[i]) | ((uint32_t)i + 1);
     }
@@ -101,7 +101,7 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE, "more than %u distinct elements", PD_KEYMAP_MAX);
     size_t slots_need = slots_for(map, need);
-    /* Slots first: cap, which tells how much room there is, is the keys'. */
+    /* Slots first: cap counts the keys, and slots must have room for all of them. */
     if (slots_need > map->slots_cap) {
         pprofdelta_status status =
             pd_mem_reserve(mem, &map->slots, &map->slots_cap, slots_need, sizeof *map->slots, err);
@@ -113,7 +113,7 @@ pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need, pp
     return pd_mem_reserve(mem, &map->keys, &map->cap, need, sizeof *map->keys, err);
 }
 
-/* Keys first: cap tells how many the slots must have room for. */
+/* Keys first: the slots are then sized by cap. */
 void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room)
 {
     pd_mem_trim(mem, &map->keys, &map->cap, room, sizeof *map->keys);
@@ -151,8 +151,8 @@ void pd_keymap_truncate(pd_keymap *map, size_t len)
         pd_keymap_reindex(map);
         return;
     }
-    /* Newest first: every key was put into the first free slot of its run while all older ones
-     * stood, so emptying the slots in the opposite order leaves no hole in a run. */
+    /* Newest first. A key went into the first free slot of its run while all older keys had theirs.
+     * Freeing slots in the opposite order leaves no hole in a run. */
     while (map->len > len) {
         size_t slot = probe(map, map->keys[map->len - 1]);
         map->slots[slot] = 0;

@@ -1,18 +1,19 @@
-/* A set of keys that numbers them 0, 1, 2 ... in the order they came.
+/* A set of keys, numbered 0, 1, 2 ... in the order in which they were added.
  *
- *     keys    [ k0 | k1 | k2 | k3 | ... ]            dense, 16 bytes each, in order of arrival
+ *     keys    [ k0 | k1 | k2 | k3 | ... ]            dense, 16 bytes each, by number
  *     slots   [ .  | 3  | .  | 1  | 4 | . | 2 | . ]  open addressing: number + 1, 0 is free
  *
- * The bits of a slot that no number needs hold bits of the key, so that a slot of another key is
- * passed over without a look at that key, which in a large set is a wait for memory.
+ * A slot has 32 bits. The bits above those that the numbers need hold bits of the key, so that most
+ * slots of other keys are passed over without loading the key, which would be a cache miss in a
+ * large set.
  *
- * What belongs to a key lies in arrays of the owner, beside it by number: counters in the ledger,
- * output ids in the writer. Dense keys make three things cheap that matter here. A guess ("the one
- * after the last") costs one compare and no probe. Taking back the newest keys is a truncation.
- * And dropping some is a pass over an array.
+ * The owner keeps what belongs to a key in its own arrays, indexed by number: counters in the
+ * ledger, output ids in the writer. The dense array makes three operations cheap: checking a guess
+ * ("the key after the last one") is one compare without a probe, taking back the newest keys is a
+ * truncation, and dropping keys is a pass over an array.
  *
- * Where memory counts more than time, a set is tight: five slots to four keys instead of two to one
- * at least, and no more room than it is told to have. */
+ * A set is tight where memory counts more than time: five slots to four keys instead of at least
+ * two to one, and no room beyond what is reserved. */
 #ifndef PD_BASE_KEYMAP_H
 #define PD_BASE_KEYMAP_H
 
@@ -20,29 +21,29 @@
 #include "base/mem.h"
 
 #define PD_KEYMAP_NONE UINT32_MAX
-#define PD_KEYMAP_MAX  (UINT32_MAX / 2) /* keys: as many as fill the largest table half */
+#define PD_KEYMAP_MAX  (UINT32_MAX / 2) /* keys: they fill half of the largest table */
 
 typedef struct pd_keymap {
     pd_key *keys;
     uint32_t *slots;
     size_t len, cap;
-    size_t slots_cap; /* 0 or a power of two, at least twice len; any number if it is tight */
-    uint32_t low;     /* the bits of a slot that hold the number */
-    bool is_tight;    /* the owner's choice, before there is any room */
+    size_t slots_cap; /* 0 or a power of two, at least 2 * len; any number if is_tight */
+    uint32_t low;     /* mask of the bits of a slot that hold the number */
+    bool is_tight;    /* set by the owner before any room is reserved */
 } pd_keymap;          /* zero it to begin */
 
-/* Makes room for `need` keys in all, so that adding up to there cannot fail. */
+/* Makes room for `need` keys in total. pd_keymap_add cannot fail up to that number. */
 pprofdelta_status pd_keymap_reserve(pd_keymap *map, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
-/* The number of the key, or PD_KEYMAP_NONE. */
+/* Returns the number of the key, or PD_KEYMAP_NONE. */
 uint32_t pd_keymap_find(const pd_keymap *map, pd_key key);
 
-/* The number of the key, which is added where it is new (then the number is the old len). There
- * must be room for it: see pd_keymap_room. */
+/* Returns the number of the key. A new key is added and its number is the old len. There must be
+ * room: see pd_keymap_room. */
 uint32_t pd_keymap_add(pd_keymap *map, pd_key key);
 
-/* The slot where a key would like to be. */
+/* The slot at which probing for the key begins. */
 static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
 {
     if (__builtin_expect(map->is_tight, 0))
@@ -50,30 +51,30 @@ static inline size_t pd_keymap_home(const pd_keymap *map, pd_key key)
     return (size_t)key.lo & map->low;
 }
 
-/* Appends a key that is not in the slots yet: pd_keymap_index is to follow, in order. There must be
- * room. */
+/* Appends a key without a slot. pd_keymap_index must be called for each such key, in order. There
+ * must be room. */
 static inline void pd_keymap_push(pd_keymap *map, pd_key key)
 {
     map->keys[map->len++] = key;
     __builtin_prefetch(&map->slots[pd_keymap_home(map, key)], 1);
 }
 
-/* Puts the key with this number into the slots and returns the number; or where the same key is
- * there already, that one's. */
+/* Puts the key with this number into a slot and returns the number. If an equal key has a slot
+ * already, returns the number of that key instead. */
 uint32_t pd_keymap_index(pd_keymap *map, uint32_t number);
 
-/* The same for keys that somebody may have chosen so that all want the same slot: PD_KEYMAP_NONE
- * where more than PD_KEYMAP_CROWD others stand in the way. So many hashes never meet. */
+/* The same for keys from a file, which an attacker may have chosen to collide. Returns
+ * PD_KEYMAP_NONE after PD_KEYMAP_CROWD probes: random keys never need so many. */
 enum { PD_KEYMAP_CROWD = 4096 };
 uint32_t pd_keymap_index_chosen(pd_keymap *map, uint32_t number);
 
-/* Is the key's number this one? A right guess costs a compare and no probe. */
+/* Returns whether the key has the number `guess`, by one compare. */
 static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)
 {
     return guess < map->len && pd_key_equal(map->keys[guess], key);
 }
 
-/* Room for this key, if it is not there already. */
+/* Makes room for this key, if it is not in the set. */
 static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pd_key key,
                                                pprofdelta_error *err)
 {
@@ -82,17 +83,17 @@ static inline pprofdelta_status pd_keymap_room(pd_keymap *map, pd_mem *mem, pd_k
     return pd_keymap_reserve(map, mem, pd_mem_roomy(mem, map->len), err);
 }
 
-/* Gives back the room of a tight set beyond `room` keys, which are no fewer than it has. */
+/* Shrinks a tight set to `room` keys, at least len. */
 void pd_keymap_trim(pd_keymap *map, pd_mem *mem, size_t room);
 
-/* Takes back the newest keys down to `len` of them. */
+/* Removes the newest keys, down to `len` keys. */
 void pd_keymap_truncate(pd_keymap *map, size_t len);
 
-/* Makes the slots fit again after the owner moved or dropped keys in place and set len. */
+/* Rebuilds the slots after the owner moved or dropped keys in place and set len. */
 void pd_keymap_reindex(pd_keymap *map);
 
-/* Gives the slots back until pd_keymap_reserve is asked for room, of whatever size: up to there
- * nothing can be found or added, only taken back or dropped. */
+/* Releases the slots. Until the next pd_keymap_reserve, of any size, keys can only be removed, not
+ * found or added. */
 void pd_keymap_fold(pd_keymap *map, pd_mem *mem);
 
 static inline void pd_keymap_clear(pd_keymap *map)

@@ -43,7 +43,7 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
                        (unsigned long long)mem->lacked, (unsigned long long)mem->limit,
                        pd_mem_who_allows(mem));
     }
-    /* ptr points at the caller's typed pointer: copied, not cast, to stay within aliasing rules. */
+    /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);
     void *moved = mem->allocator.resize(mem->allocator.cookie, old, bytes);
@@ -66,7 +66,7 @@ pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t nee
     return resize(mem, ptr, cap, need, size, err);
 }
 
-/* A 32nd more than is needed, and no more than so many bytes. */
+/* A 32nd more than needed, at most MOST bytes more. */
 static size_t tight(size_t need, size_t size)
 {
     enum { MOST = 256 << 10 };
@@ -85,7 +85,7 @@ pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, 
     size_t want = *cap < SIZE_MAX / 2 ? *cap + *cap / 2 + 64 / size + 4 : need;
     if (want < need)
         want = need;
-    /* Near the limit the generous step may not fit where the needed one does. */
+    /* Near the limit the geometric step may not fit where the needed size does. */
     if (want > need && (uint64_t)(want - *cap) > pd_mem_left(mem) / size)
         want = need;
     return resize(mem, ptr, cap, want, size, err);
@@ -139,7 +139,7 @@ pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocato
 
 void pd_mem_end(const pd_mem *mem, void *object, size_t size)
 {
-    pd_mem last = *mem; /* *mem goes with the object */
+    pd_mem last = *mem; /* *mem is part of the object */
     size_t cap = 1;
     pd_mem_release(&last, &object, &cap, size);
 }

@@ -1,8 +1,8 @@
-/* Memory: the caller's allocator with a running total held against a limit.
+/* Memory: the caller's allocator, with the total held against a limit.
  *
- * Every array of the library grows through pd_mem_grow: the capacity changes only after the
- * allocation succeeded, sizes are multiplied checked, and the total tells when max_memory is
- * passed. */
+ * Every array of the library grows through pd_mem_grow or pd_mem_reserve: the capacity changes only
+ * after the allocation has succeeded, sizes are multiplied with a check for overflow, and a total
+ * above the limit is refused. */
 #ifndef PD_BASE_MEM_H
 #define PD_BASE_MEM_H
 
@@ -12,73 +12,75 @@
 
 typedef struct pd_mem {
     pprofdelta_allocator allocator;
-    uint64_t used;   /* bytes held now */
-    uint64_t peak;   /* most bytes ever held */
-    uint64_t limit;  /* used never passes it */
-    uint64_t lacked; /* what it would have held, had it not refused that; set by each refusal */
-    bool is_tight;   /* arrays grow by little, and by how much does not depend on the limit */
+    uint64_t used; /* bytes held now; at most limit */
+    uint64_t peak; /* largest value of used */
+    uint64_t limit;
+    uint64_t lacked; /* what used would have become, at the last refusal; UINT64_MAX: overflow */
+    bool is_tight;   /* arrays grow in small steps, of a size that does not depend on the limit */
 } pd_mem;
 
-/* Never more than a process has room for, whatever its caller allows: a quarter of its addresses,
- * so that even the largest array finds another place when it grows. */
+/* The largest limit: a quarter of the address space, so that the largest array can be moved when it
+ * grows. */
 #define PD_MEM_MOST ((uint64_t)(SIZE_MAX / 4))
 
 void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t limit);
 
-/* For an object that lives in memory of its own: *mem begins, and `object`, a pointer to one of
- * `size` bytes, is set to them, cleared; *mem then becomes the object's. max_memory 0: the default.
- * On failure nothing is held and the pointer stays. */
+/* Makes an object that contains its own pd_mem: starts *mem and sets the pointer at `object` to
+ * `size` cleared bytes. The caller then copies *mem into the object. max_memory 0 is the default.
+ * On failure nothing is held and the pointer is unchanged. */
 pprofdelta_status pd_mem_begin(pd_mem *mem, const pprofdelta_allocator *allocator,
                                uint64_t max_memory, void *object, size_t size,
                                pprofdelta_error *err);
 
-/* Gives such an object back, the last thing that its memory holds. */
+/* Frees such an object. It must be the last thing that its memory holds. */
 void pd_mem_end(const pd_mem *mem, void *object, size_t size);
 
-/* How much room an array gets that grows from `len` elements on. */
+/* The room to make for an array of `len` elements that has to grow. */
 static inline size_t pd_mem_roomy(const pd_mem *mem, size_t len)
 {
     return len + len / (mem->is_tight ? 32 : 2) + 16;
 }
 
-/* Makes *ptr (NULL or from here, holding *cap elements) hold at least `need` elements of `size`
- * bytes, growing geometrically. New space is not cleared. On failure both stay as they were. */
+/* Makes the array *ptr (NULL, or allocated here, of *cap elements) hold at least `need` elements of
+ * `size` bytes; grows geometrically. New memory is not cleared. On failure *ptr and *cap are
+ * unchanged. */
 pprofdelta_status pd_mem_grow(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                               pprofdelta_error *err);
 
-/* The same, but to exactly `need` elements where it has to grow. */
+/* The same, but grows to exactly `need` elements. */
 pprofdelta_status pd_mem_reserve(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size,
                                  pprofdelta_error *err);
 
-/* Makes *ptr hold `need` elements only, where it holds more. Where the allocator refuses, it
- * stays. */
+/* Shrinks *ptr to `need` elements, if it holds more; 0 releases it. If the allocator refuses, *ptr
+ * and *cap are unchanged. */
 void pd_mem_trim(pd_mem *mem, void *ptr, size_t *cap, size_t need, size_t size);
 
-/* Gives back *ptr, an array of *cap elements of `size` bytes; both become zero. NULL is fine. */
+/* Frees *ptr, an array of *cap elements of `size` bytes, and sets both to zero. *ptr may be NULL.
+ */
 void pd_mem_release(pd_mem *mem, void *ptr, size_t *cap, size_t size);
 
-/* How much more it may hold. */
+/* The bytes left below the limit. */
 static inline uint64_t pd_mem_left(const pd_mem *mem)
 {
     return mem->limit - mem->used;
 }
 
-/* Whose limit it is, as the end of "more than so many bytes that ...". */
+/* Names the limit for the end of a message: "more than N bytes that ...". */
 const char *pd_mem_who_allows(const pd_mem *mem);
 
-/* A run of bytes that belongs to somebody else. */
+/* Borrowed bytes. */
 typedef struct pd_bytes {
     const uint8_t *ptr;
     size_t len;
 } pd_bytes;
 
-/* A run of bytes that grows. Zero it to begin; its memory belongs to the pd_mem it grew in. */
+/* Bytes that grow. Zero it to begin. Its memory belongs to the pd_mem it grew in. */
 typedef struct pd_buffer {
     uint8_t *ptr;
     size_t len, cap;
 } pd_buffer;
 
-/* Makes room for `more` bytes behind len. */
+/* Makes room for `more` bytes after len. */
 static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, size_t more,
                                                pprofdelta_error *err)
 {

@@ -1,4 +1,4 @@
-/* What the processor can do, asked at run time. */
+/* Processor features, found at run time. */
 #ifndef PD_BASE_PROCESSOR_H
 #define PD_BASE_PROCESSOR_H
 
@@ -9,12 +9,12 @@
 #endif
 #endif
 
-/* AVX-512 with byte compression, and BMI2: what the files named *_avx512.c need, which are empty on
- * other architectures. */
+/* AVX-512 with byte compression, and BMI2: used by the files *_avx512.c, which are empty on other
+ * architectures. */
 #if defined(__x86_64__)
 #define PD_HAS_AVX512_FILES 1
 #ifdef CPU_FEATURE_ACTIVE
-/* glibc's own macro for this shifts a bit into a sign. */
+/* glibc's macro for this shifts a bit into the sign. */
 static inline bool pd_is_active(unsigned feature)
 {
     enum { REGISTER = 32, LEAF = 4 * REGISTER };
@@ -26,8 +26,8 @@ static inline bool pd_is_active(unsigned feature)
 static inline bool pd_has_avx512(void)
 {
 #ifdef CPU_FEATURE_ACTIVE
-    /* The C library knows already. The compiler's way asks the processor again, twelve times before
-     * main; in a virtual machine each is a way out of it, of some microseconds. */
+    /* The C library has read cpuid already. __builtin_cpu_supports executes it twelve times before
+     * main; in a virtual machine each execution is an exit of some microseconds. */
     return pd_is_active(x86_cpu_AVX512F) && pd_is_active(x86_cpu_AVX512BW) &&
            pd_is_active(x86_cpu_AVX512DQ) && pd_is_active(x86_cpu_AVX512VL) &&
            pd_is_active(x86_cpu_AVX512_VBMI2) && pd_is_active(x86_cpu_BMI2);

@@ -11,7 +11,7 @@ pd_scale pd_scale_of(double factor)
     return (pd_scale){(uint64_t)ldexp(mantissa, MANTISSA_BITS), MANTISSA_BITS - exponent};
 }
 
-/* 1 - exp(-x) is what expm1 is for: x is small where much is sampled away. */
+/* expm1 keeps the precision of 1 - exp(-x) for small x. */
 pd_scale pd_scale_of_size(double size, double rate)
 {
     if (rate <= 1 || size <= 0)
@@ -19,7 +19,7 @@ pd_scale pd_scale_of_size(double size, double rate)
     return pd_scale_of(-1 / expm1(-size / rate));
 }
 
-/* A product of two 64-bit numbers. */
+/* The product of two 64-bit numbers. */
 typedef struct wide {
     uint64_t hi, lo;
 } wide;
@@ -32,16 +32,16 @@ static wide multiply(uint64_t a, uint64_t b)
     return (wide){a1 * b1 + (middle >> 32) + (other >> 32), other << 32 | (uint32_t)low};
 }
 
-/* A number split at the point: whole, and 64 bits behind it. */
+/* A number as its whole part and 64 fraction bits. */
 typedef struct split {
     uint64_t whole, behind;
-    bool is_huge; /* more than whole can hold */
+    bool is_huge; /* the whole part does not fit */
 } split;
 
 static split split_at(wide product, int shift)
 {
     uint64_t hi = product.hi, lo = product.lo;
-    if (shift <= 0) { /* nothing behind the point */
+    if (shift <= 0) { /* no fraction */
         bool fits = !hi && shift > -64 && (shift == 0 || !(lo >> (64 + shift)));
         return (split){fits ? lo << -shift : 0, 0, (hi || lo) && !fits};
     }
@@ -61,7 +61,7 @@ static int64_t scale_magnitude(pd_scale scale, uint64_t magnitude, pd_carry *car
         return INT64_MAX;
     const int drop = 64 - CARRY_BITS;
     int64_t behind = (int64_t)(s.behind >> drop) + (int64_t)(s.behind >> (drop - 1) & 1);
-    int64_t rest = behind + *carry + (1 << (CARRY_BITS - 1)); /* never below 0 */
+    int64_t rest = behind + *carry + (1 << (CARRY_BITS - 1)); /* never negative */
     *carry = (pd_carry)((rest & ((1 << CARRY_BITS) - 1)) - (1 << (CARRY_BITS - 1)));
     return (int64_t)s.whole + (rest >> CARRY_BITS);
 }

@@ -5,7 +5,7 @@ char *pprofdelta_sum_format(pprofdelta_sum sum, char buf[48])
     bool negative = sum.hi < 0;
     if (negative)
         sum = pd_sum_negated(sum);
-    /* Long division by ten over 32-bit limbs, most significant first. */
+    /* Long division by ten over 32-bit limbs, the most significant first. */
     uint32_t limb[4] = {(uint32_t)((uint64_t)sum.hi >> 32), (uint32_t)sum.hi,
                         (uint32_t)(sum.lo >> 32), (uint32_t)sum.lo};
     char digits[40];

@@ -1,4 +1,4 @@
-/* Sums of 64-bit values that never wrap: 128 bits in two halves, the same on every compiler. */
+/* 128-bit sums of 64-bit values, in two halves, which never wrap. The same on every compiler. */
 #ifndef PD_BASE_SUM_H
 #define PD_BASE_SUM_H
 
@@ -17,7 +17,7 @@ static inline void pd_sum_add(pprofdelta_sum *sum, int64_t value)
     *sum = pd_sum_plus(*sum, (pprofdelta_sum){(uint64_t)value, value < 0 ? -1 : 0});
 }
 
-/* Adds a magnitude: a difference of two int64 may need all 64 bits. */
+/* Adds an unsigned value: the difference of two int64 may need all 64 bits. */
 static inline void pd_sum_add_unsigned(pprofdelta_sum *sum, uint64_t value)
 {
     *sum = pd_sum_plus(*sum, (pprofdelta_sum){value, 0});
@@ -40,10 +40,10 @@ static inline bool pd_sum_at_least(pprofdelta_sum a, pprofdelta_sum b)
     return a.hi > b.hi || (a.hi == b.hi && a.lo >= b.lo);
 }
 
-/* The sum of many magnitudes, up to 2^32 of them, in two halves that do not carry into each other:
- * a loop over an array of them has nothing to wait for. */
+/* The sum of up to 2^32 unsigned values, in two halves without a carry between them, so that the
+ * additions of a loop do not wait for each other. */
 typedef struct pd_long_sum {
-    uint64_t low, high; /* of the low 32 bits of each, and of the high 32 */
+    uint64_t low, high; /* sums of the low and of the high 32 bits of each value */
 } pd_long_sum;
 
 static inline void pd_long_sum_add(pd_long_sum *sum, uint64_t value)

@@ -1,7 +1,8 @@
-/* Nanoseconds since 1970 as an RFC 3339 time in UTC, by arithmetic alone: no locale and no TZ.
+/* Nanoseconds since 1970 as an RFC 3339 time in UTC, computed without locale and time zone.
  *
- * Days are counted in the proleptic Gregorian calendar with years that begin in March, so that the
- * leap day is the last of its year and a month's first day is a linear function of its number. */
+ * Days are counted in the proleptic Gregorian calendar with years that begin in March. The leap day
+ * is then the last day of its year, and the first day of a month is a linear function of the month.
+ */
 #include "base/time.h"
 
 #include <inttypes.h>
@@ -25,7 +26,7 @@ static void date_of(int64_t days, int *year, int *month, int *day)
     *year = (int)(y + era * 400 + (*month <= 2));
 }
 
-/* The fraction of a second behind a number, without its closing zeros. */
+/* Writes the fraction of a second without trailing zeros. */
 static int put_fraction(char *to, size_t room, int64_t nanos)
 {
     if (!nanos)

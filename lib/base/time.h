@@ -1,4 +1,4 @@
-/* Times as messages show them. */
+/* Times in messages. */
 #ifndef PD_BASE_TIME_H
 #define PD_BASE_TIME_H
 
@@ -8,7 +8,7 @@ typedef struct pd_time_text {
     char text[48];
 } pd_time_text;
 
-/* A time for a message: pd_time_shown(nanos).text. 0 is "an unknown time". */
+/* Formats a time for a message: pd_time_shown(nanos).text. 0 gives "an unknown time". */
 pd_time_text pd_time_shown(int64_t nanos);
 
 #endif

@@ -15,7 +15,7 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
 {
     size_t values;
     size_t sides;
-    if (need < ledger->keys.cap) /* which may stem from a time with fewer counters to an entry */
+    if (need < ledger->keys.cap) /* from a time with fewer counters, perhaps */
         need = ledger->keys.cap;
     if (__builtin_mul_overflow(need, ledger->counters, &values))
         values = SIZE_MAX;
@@ -38,14 +38,14 @@ void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
     if (ledger->keys.cap <= room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);
-    room = ledger->keys.cap; /* what was asked for, unless that was refused */
+    room = ledger->keys.cap; /* larger if the allocator refused */
     pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
                 sizeof *ledger->base);
     pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
     pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
 }
 
-/* Takes out an entry that has just come. */
+/* Removes an entry without a slot. */
 static void take_out(pd_ledger *ledger, size_t entry)
 {
     size_t behind = ledger->keys.len - entry - 1;
@@ -74,7 +74,8 @@ static void index_all(pd_ledger *ledger)
         pd_ledger_index(ledger);
 }
 
-/* When slots are made anew they take every key for a new one: none may be waiting for its turn. */
+/* New slots are filled on the assumption that all keys differ, so no key may be waiting for its
+ * slot. */
 pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err)
 {
     index_all(ledger);
@@ -110,7 +111,7 @@ void pd_ledger_rollback(pd_ledger *ledger)
     pd_keymap_truncate(&ledger->keys, ledger->committed);
 }
 
-/* How many entries were last seen before this window. */
+/* The number of entries last seen before this window. */
 static size_t count_before(const pd_ledger *ledger, uint32_t window)
 {
     size_t count = 0;
@@ -119,8 +120,8 @@ static size_t count_before(const pd_ledger *ledger, uint32_t window)
     return count;
 }
 
-/* The largest window number before which at most `most` entries were last seen: all of these can
- * go, and the ones of that very window as far as the number still allows. */
+/* The largest window number before which at most `most` entries were last seen. All of these are
+ * dropped, and entries seen in that window up to `most` in total. */
 static uint32_t last_to_drop(const pd_ledger *ledger, size_t most)
 {
     uint32_t low = 0, high = ledger->window;
@@ -134,7 +135,7 @@ static uint32_t last_to_drop(const pd_ledger *ledger, size_t most)
     return low;
 }
 
-/* Drops the entries seen before `window` and the first `also` of those seen in it. */
+/* Drops the entries last seen before `window` and the first `also` of those last seen in it. */
 static void drop(pd_ledger *ledger, uint32_t window, size_t also)
 {
     size_t kept = 0;

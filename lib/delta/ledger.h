@@ -1,14 +1,14 @@
-/* The ledger: what each sample had counted when it was last seen.
+/* The ledger: the counters of each sample when it was last seen.
  *
- *     keys   [ k0 | k1 | k2 ... ]             who: pd_keymap numbers them
- *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    its counters, `counters` to an entry
- *     seen   [ w | w | w ... ]                the number of the window that last had it
- *     side   [ b.. | b.. | b.. ... ]          what else the door keeps of it: side_len bytes
+ *     keys   [ k0 | k1 | k2 ... ]             the keys; pd_keymap numbers the entries
+ *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    `counters` counters for each entry
+ *     seen   [ w | w | w ... ]                the number of the last window that had the entry
+ *     side   [ b.. | b.. | b.. ... ]          side_len bytes for each entry, used by the door
  *
- * The first `committed` entries are remembered; those behind them were met in the window that is
- * under way and are taken back when it is abandoned. An entry that a window does not have stays, at
- * its last counters, because a capped profile may bring it back; when those outnumber the living,
- * the ones unseen for longest go. */
+ * The first `committed` entries are remembered. The entries after them are new in the current
+ * window and are removed if it is abandoned. An entry that is not in a window stays with its last
+ * counters, because a capped profile may have it again. When such entries outnumber the living
+ * ones, those unseen for longest are dropped. */
 #ifndef PD_DELTA_LEDGER_H
 #define PD_DELTA_LEDGER_H
 
@@ -21,32 +21,33 @@ typedef struct pd_ledger {
     int64_t *base;
     uint32_t *seen;
     uint8_t *side;
-    size_t side_len;                     /* 0: nothing */
-    size_t base_cap, seen_cap, side_cap; /* in values, entries and bytes; keys.cap rules */
+    size_t side_len; /* 0: no side */
+    size_t base_cap, seen_cap,
+        side_cap; /* in values, entries and bytes; at least keys.cap entries */
     size_t counters;
     size_t committed;
-    size_t unindexed; /* entries just put: keys that are not in their slots yet */
-    size_t living;    /* entries that the last committed window had */
+    size_t unindexed; /* the last entries, whose keys have no slot yet: see pd_ledger_put */
+    size_t living;    /* entries in the last committed window */
     uint32_t window;  /* number of the last committed window; 0: nothing is remembered */
 } pd_ledger;          /* zero it and set counters to begin */
 
-/* Forgets everything; from now on an entry has so many counters. */
+/* Removes all entries and sets the number of counters of an entry. */
 void pd_ledger_clear(pd_ledger *ledger, size_t counters);
 
-/* Makes room for `need` entries in all. */
+/* Makes room for `need` entries in total. */
 pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
                                     pprofdelta_error *err);
 
-/* Room for so many entries and for what the next look brings anew, so that nothing grows for a few. */
+/* The room for `len` entries and a few new ones in the next window. */
 static inline size_t pd_ledger_roomy(size_t len)
 {
     return len + len / 32 + 16;
 }
 
-/* Gives back what is beyond the room for so many entries, which are no fewer than there are. */
+/* Shrinks the arrays to `room` entries, at least as many as there are. */
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
-/* From now on an entry has a side of so many bytes, zeros to begin with. It had none so far. */
+/* Gives each entry a side of side_len zero bytes. There must be none so far. */
 pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
                                   pprofdelta_error *err);
 
@@ -60,25 +61,27 @@ static inline int64_t *pd_ledger_base(const pd_ledger *ledger, size_t entry)
     return ledger->base + entry * ledger->counters;
 }
 
-/* While a ledger is being filled, a new entry's key goes into its slot when so many others have
- * come: by then the slot, which was asked for at once, has come from memory, too. */
+/* While a ledger is filled, a key gets its slot PD_LEDGER_LAG keys later. The slot is prefetched
+ * when the key is put, and is in the cache by then. */
 enum { PD_LEDGER_LAG = 16 };
 
-/* Indexes the first entry that is not yet, or adds it to an earlier equal one. */
+/* Gives the first entry without a slot its slot, or adds it to an earlier entry with the same key.
+ */
 void pd_ledger_index(pd_ledger *ledger);
 
-/* Makes room for more of them. */
+/* Makes room for more entries. */
 pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err);
 
 static inline void pd_ledger_copy(int64_t *to, const int64_t *from, size_t counters)
 {
-    if (__builtin_expect(counters == 2, 1)) /* as heap and contention profiles have */
+    if (__builtin_expect(counters == 2, 1)) /* as in heap and contention profiles */
         memcpy(to, from, 2 * sizeof *to);
     else
         memcpy(to, from, counters * sizeof *to);
 }
 
-/* Adds a sample to a ledger that is being filled: a base. Equal ones add up. */
+/* Adds a sample to a ledger that is being filled. The counters of equal keys are added up.
+ * pd_ledger_settle ends the filling. */
 static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd_key key,
                                               const int64_t *counters, pprofdelta_error *err)
 {
@@ -96,21 +99,21 @@ static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd
     return PPROFDELTA_OK;
 }
 
-/* What was put is the last committed window. */
+/* Makes the entries that were put the last committed window. */
 void pd_ledger_settle(pd_ledger *ledger);
 
-/* Was in the last committed window? */
+/* Returns whether the last committed window had the entry. */
 static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
 {
     return entry < ledger->committed && ledger->seen[entry] == ledger->window;
 }
 
-/* Takes back what is not committed. */
+/* Removes the entries that are not committed. */
 void pd_ledger_rollback(pd_ledger *ledger);
 
-/* Makes `window` the last committed one, after the caller has set base and seen of the `living`
- * entries that it has. The others are dropped with forget_unseen, else only the longest unseen of
- * them, while they outnumber the living. */
+/* Makes `window` the last committed window. The caller has set base and seen of its `living`
+ * entries. Drops all other entries if forget_unseen is set; else the longest unseen, while the
+ * others outnumber the living. */
 void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen);
 
 void pd_ledger_release(pd_ledger *ledger, pd_mem *mem);

@@ -2,7 +2,7 @@
 
 #include "base/sum.h"
 
-/* Has a sample that the ledger knows a counter behind it? One that stands still has none. */
+/* Returns whether a known sample has a counter below the ledger's. Still samples have none. */
 static bool has_decrease(const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
@@ -18,7 +18,7 @@ static bool has_decrease(const pd_window *w)
     return any;
 }
 
-/* Does the window have every entry that the last one had? */
+/* Returns whether the window has all entries of the last one. */
 static bool has_all_living(const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
@@ -28,14 +28,14 @@ static bool has_all_living(const pd_window *w)
     return living == ledger->living;
 }
 
-/* What the last window had of a counter, where that is a mass at all. */
+/* The value of a counter in the last window; 0 if the entry was not in it. */
 static uint64_t mass_of(const pd_ledger *ledger, size_t entry, size_t counter)
 {
     int64_t base = pd_ledger_base(ledger, entry)[counter];
     return pd_ledger_is_living(ledger, entry) && base > 0 ? (uint64_t)base : 0;
 }
 
-/* How much of it is gone: with samples that vanished, if any did, and from those that shrank. */
+/* The mass that is lost: by vanished samples, if there are any, and by counters that decreased. */
 static pprofdelta_sum mass_lost(const pd_window *w, size_t counter, bool any_vanished)
 {
     const pd_ledger *ledger = w->ledger;
@@ -53,7 +53,8 @@ static pprofdelta_sum mass_lost(const pd_window *w, size_t counter, bool any_van
     return pd_long_sum_get(sum);
 }
 
-/* Was it no more than twice what is lost? Where little is, a few entries tell. */
+/* Returns whether at least half of the last window's mass is lost. If little is lost, this ends
+ * after a few entries. */
 static bool is_half(const pd_ledger *ledger, size_t counter, pprofdelta_sum lost)
 {
     enum { AT_ONCE = 256 };
@@ -69,7 +70,7 @@ static bool is_half(const pd_ledger *ledger, size_t counter, pprofdelta_sum lost
     return (before.low | before.high) != 0;
 }
 
-/* Has any counter lost at least half of what it had in the last window? */
+/* Returns whether a counter lost at least half of its mass. */
 static bool lost_half(const pd_window *w, bool any_vanished)
 {
     for (size_t i = 0; i < w->ledger->counters; i++)
@@ -114,13 +115,13 @@ static uint64_t distance(int64_t from, int64_t to)
     return (uint64_t)to - (uint64_t)from;
 }
 
-/* Is it all of the span, but for what clocks differ by? */
+/* Returns whether part is the whole, up to the error of a clock. */
 static bool is_most_of(uint64_t part, uint64_t whole)
 {
     return part >= whole - whole / 4;
 }
 
-/* Did the process of cur start after prev was taken, and has cur counted since then? */
+/* Returns whether cur's process started after prev's time and cur covers its life. */
 static bool counts_since_start(const pd_span *prev, const pd_span *cur, int64_t started_nanos)
 {
     return started_nanos && started_nanos > prev->time_nanos && started_nanos <= cur->time_nanos &&

@@ -1,18 +1,18 @@
-/* A state on its way in: see state.h.
+/* Reads a state: see state.h.
  *
- * Whoever wrote these bytes may have meant harm and computed the right sums, so every number is
- * held against what it must be before anything relies on it. */
+ * An attacker may have written the bytes, with correct checksums. So every number is checked before
+ * it is used. */
 #include "delta/state.h"
 
 #include "delta/state_format.h"
 
 #include <inttypes.h>
 
-/* Entries for which room is made before a byte of them has come. */
+/* Room for this many entries is made before their bytes arrive. */
 enum { FIRST_ENTRIES = 1 << 16 };
 
 typedef struct inlet {
-    XXH3_state_t sum; /* first: it is aligned to a line of the cache */
+    XXH3_state_t sum; /* first: it is aligned to a cache line */
     const pprofdelta_source *source;
     pd_mem *mem;
     pprofdelta_error *err;
@@ -22,7 +22,7 @@ typedef struct inlet {
     uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
 } inlet;
 
-/* Returns false, as everything here does in trouble. */
+/* Returns false, as all functions here do on failure. */
 static bool refuse(inlet *in, const char *field, uint64_t off, const char *why)
 {
     in->status =
@@ -30,7 +30,7 @@ static bool refuse(inlet *in, const char *field, uint64_t off, const char *why)
     return false;
 }
 
-/* At most len bytes: as many as there are. */
+/* Reads up to len bytes, fewer only at the end of the source. */
 static size_t take_some(inlet *in, uint8_t *out, size_t len)
 {
     size_t have = 0;
@@ -60,7 +60,7 @@ static bool take(inlet *in, uint8_t *out, size_t len)
     return true;
 }
 
-/* ---- the head -------------------------------------------------------------------------------- */
+/* ---- the head ---------------------------------------------------------------------------- */
 
 static bool foreign(inlet *in, const uint8_t *intro, size_t len)
 {
@@ -80,7 +80,7 @@ static bool foreign(inlet *in, const uint8_t *intro, size_t len)
     return refuse(in, NULL, 0, "this is not a state that pprofdelta wrote");
 }
 
-/* Reads the head into in->head and checks its sum. */
+/* Reads the head into in->head and checks its checksum. */
 static bool take_head(inlet *in)
 {
     uint8_t intro[PD_STATE_INTRO];
@@ -166,7 +166,7 @@ static bool read_promise(inlet *in, promise *p)
     return check_promise(in, p);
 }
 
-/* Do the names fill the head, up to the padding? Sets where they begin. */
+/* Checks that the names fill the head, up to the padding, and sets their offsets. */
 static bool check_names(inlet *in, promise *p)
 {
     const uint8_t *head = in->head.ptr;
@@ -227,7 +227,7 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
     return true;
 }
 
-/* ---- the mappings ---------------------------------------------------------------------------- */
+/* ---- the mappings ------------------------------------------------------------------------ */
 
 static pd_key get_key(const uint8_t *at)
 {
@@ -252,7 +252,7 @@ static bool take_mappings(inlet *in, const promise *p, pd_mapped_list *mapped)
     return !in->status;
 }
 
-/* ---- the entries ----------------------------------------------------------------------------- */
+/* ---- the entries ------------------------------------------------------------------------- */
 
 static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
 {
@@ -260,7 +260,7 @@ static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
     return false;
 }
 
-/* Makes room for more entries behind `len`, as many as came so far or FIRST_ENTRIES. */
+/* Makes room for as many entries as there are already, at least FIRST_ENTRIES. */
 static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len, size_t *room)
 {
     size_t more = len > FIRST_ENTRIES ? len : FIRST_ENTRIES, left = (size_t)p->entries - len;
@@ -269,7 +269,7 @@ static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len
     return !in->status;
 }
 
-/* Puts the keys from `from` on into their slots. */
+/* Gives the keys from `from` on their slots. */
 static bool index_keys(inlet *in, pd_keymap *keys, size_t from, uint64_t off)
 {
     enum { AHEAD = 16 };
@@ -279,7 +279,7 @@ static bool index_keys(inlet *in, pd_keymap *keys, size_t from, uint64_t off)
         uint32_t number = pd_keymap_index_chosen(keys, (uint32_t)i);
         if (number == i)
             continue;
-        keys->len = i; /* the others are in no slot */
+        keys->len = i; /* the later keys have no slot */
         return refuse_key(in, i, off + (i - from) * sizeof *keys->keys,
                           number == PD_KEYMAP_NONE
                               ? "its keys are no hashes: too many of them agree"
@@ -326,7 +326,7 @@ static bool take_counter(inlet *in, const promise *p, pd_ledger *ledger, size_t 
             all |= value;
         }
     }
-    if (pd_state_width(all) != width) /* there is one way to write a state */
+    if (pd_state_width(all) != width) /* a state has one encoding */
         return refuse(in, "counter", off, "its values take fewer bytes than they have");
     return true;
 }
@@ -339,7 +339,7 @@ static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
         if (!take_counter(in, p, ledger, c))
             return false;
     for (size_t i = 0; i < p->entries; i++)
-        ledger->seen[i] = 0; /* its age, until all ages are known */
+        ledger->seen[i] = 0; /* the age, until number_windows */
     return true;
 }
 
@@ -350,7 +350,7 @@ static bool misplaced(inlet *in, size_t number, uint64_t off)
     return false;
 }
 
-/* Ages become the numbers of windows: the last one is so much later than the oldest. */
+/* Converts ages to window numbers. The last window gets the number after the largest age. */
 static void number_windows(const promise *p, pd_ledger *ledger, uint32_t oldest)
 {
     ledger->window = oldest + 1;
@@ -363,7 +363,7 @@ static void number_windows(const promise *p, pd_ledger *ledger, uint32_t oldest)
 static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
 {
     uint32_t oldest = 0;
-    uint64_t next = 0; /* the least entry that the next one may be */
+    uint64_t next = 0; /* smallest valid entry */
     for (size_t done = 0; done < p->unseen;) {
         size_t most = sizeof in->chunk / PD_STATE_UNSEEN, left = (size_t)p->unseen - done;
         size_t n = most < left ? most : left;
@@ -396,7 +396,7 @@ static bool take_check(inlet *in)
     return true;
 }
 
-/* Attempts that were appended: one zero byte each, up to the end of the source. */
+/* Reads the appended attempts: one zero byte each, up to the end of the source. */
 static bool take_attempts(inlet *in, pd_state *state)
 {
     for (size_t got; (got = take_some(in, in->chunk, PD_STATE_CHUNK));) {

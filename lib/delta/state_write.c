@@ -1,8 +1,7 @@
-/* A state on its way out: see state.h.
+/* Writes a state: see state.h.
  *
- * Keys leave as they lie there, the rest is put together in a chunk on the stack; all is summed as
- * it leaves. The stages may run out of the sink's good will at any place; that is sticky and told
- * at the end. */
+ * Keys are written from the ledger's array; everything else is built in a buffer on the stack. A
+ * failure of the sink is sticky and returned at the end. */
 #include "delta/state.h"
 
 #include "delta/state_format.h"
@@ -10,7 +9,7 @@
 typedef struct outlet {
     const pprofdelta_sink *sink;
     bool is_refused;
-    size_t len; /* in chunk */
+    size_t len; /* bytes in chunk */
     uint8_t chunk[PD_STATE_CHUNK + PD_STATE_SLACK];
     XXH3_state_t sum;
 } outlet;
@@ -29,7 +28,7 @@ static void flush(outlet *o)
     o->len = 0;
 }
 
-/* Room for so many bytes, at most a chunk, and some behind them that may be written, too. */
+/* Makes room for len bytes, at most a chunk. PD_STATE_SLACK bytes after them may be overwritten. */
 static uint8_t *room(outlet *o, size_t len)
 {
     if (len > PD_STATE_CHUNK - o->len)
@@ -50,7 +49,7 @@ static void put_bytes(outlet *o, XXH3_state_t *head, const void *ptr, size_t len
     }
 }
 
-/* How many of the committed entries the last window did not have. */
+/* The number of committed entries that the last window did not have. */
 static size_t count_unseen(const pd_ledger *ledger)
 {
     size_t unseen = 0;
@@ -59,7 +58,7 @@ static size_t count_unseen(const pd_ledger *ledger)
     return unseen;
 }
 
-/* The bytes of the build id and of all names. */
+/* The length of the build id and of all names. */
 static uint64_t names_len(const pd_state *state)
 {
     uint64_t len = state->last->build_id.len;
@@ -68,7 +67,7 @@ static uint64_t names_len(const pd_state *state)
     return len;
 }
 
-/* How many bytes the values of each counter take. */
+/* Finds the bytes of a value for each counter. */
 static void find_widths(const pd_ledger *ledger, uint8_t *widths)
 {
     for (size_t c = 0; c < ledger->counters; c++) {
@@ -151,7 +150,7 @@ static void put_mappings(outlet *o, const pd_mapped_list *mapped)
 static void put_keys(outlet *o, const pd_ledger *ledger)
 {
     const pd_key *keys = ledger->keys.keys;
-    if (pd_le64(1) == 1) { /* they lie there as they are to stand */
+    if (pd_le64(1) == 1) { /* memory and file have the same layout */
         flush(o);
         send(o, keys, ledger->committed * sizeof *keys);
         return;

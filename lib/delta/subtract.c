@@ -32,10 +32,10 @@ bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
     return any != 0;
 }
 
-/* ---- sums ---- */
+/* ---- sums -------------------------------------------------------------------------------- */
 
-/* A sum of signed values, each taken as unsigned at first: then 2^64 too large if it is
- * negative. */
+/* A sum of signed values: the sum of the values as unsigned, and the number of negative ones, each
+ * of which makes it 2^64 too large. */
 typedef struct signed_sum {
     pd_long_sum sum;
     uint64_t negative;
@@ -54,8 +54,8 @@ static pprofdelta_sum signed_sum_get(const signed_sum *sum)
     return total;
 }
 
-/* Adds up the counters of all entries; inlined where their number is a constant, it goes through
- * them at the speed of memory. */
+/* Adds up the counters of all entries. Inlined with a constant number of counters, this runs at the
+ * speed of memory. */
 static inline void add_columns(signed_sum *sums, const int64_t *base, size_t entries,
                                size_t counters)
 {
@@ -64,12 +64,12 @@ static inline void add_columns(signed_sum *sums, const int64_t *base, size_t ent
             signed_sum_add(&sums[i], base[entry * counters + i]);
 }
 
-/* What the ledger held. */
+/* Sets prev: the sums of the ledger. */
 static void book_prev(pd_tally *tally, const pd_ledger *ledger)
 {
     signed_sum sums[PPROFDELTA_MAX_TYPES] = {{{0, 0}, 0}};
     size_t entries = ledger->committed, counters = ledger->counters;
-    if (counters == 2) /* as heap and contention profiles have */
+    if (counters == 2) /* as in heap and contention profiles */
         add_columns(sums, ledger->base, entries, 2);
     else
         add_columns(sums, ledger->base, entries, counters);
@@ -77,7 +77,7 @@ static void book_prev(pd_tally *tally, const pd_ledger *ledger)
         tally->types[i].prev = signed_sum_get(&sums[i]);
 }
 
-/* What it held of entries that the window does not have, of which there are some. */
+/* Adds up the ledger's counters of the entries that the window does not have. */
 static void book_vanished(pd_tally *tally, const pd_window *w)
 {
     const pd_ledger *ledger = w->ledger;
@@ -104,7 +104,7 @@ static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
     tally->clamped += is_clamped;
 }
 
-/* Books the rows, and in *met what the ledger held of those that it knows. */
+/* Adds up the rows, and in *met the ledger's counters of the known ones. */
 static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how,
                       pprofdelta_sum *met)
 {
@@ -125,8 +125,8 @@ static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subt
     }
 }
 
-/* Samples that stand still have no row to be read from: what they have is what the ledger held and
- * neither vanished nor was met again in a row. */
+/* Still samples have no row. Their counters are those of the ledger that neither vanished nor are
+ * in *met. */
 static void book_still(pd_tally *tally, size_t counters, const pprofdelta_sum *met)
 {
     for (size_t i = 0; i < counters; i++) {
@@ -146,16 +146,16 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
     *tally = (pd_tally){.matched = w->still};
     book_rows(tally, w, known, how, met);
     if (has_prev) {
-        tally->vanished = known - tally->matched; /* an entry has no more than one row */
+        tally->vanished = known - tally->matched; /* an entry has at most one row */
         book_prev(tally, w->ledger);
         if (tally->vanished)
             book_vanished(tally, w);
         book_still(tally, counters, met);
     }
     for (size_t i = 0; i < counters; i++) {
-        if (how == PD_SUBTRACT_NEGATIVE) /* the vanished leave through the output */
+        if (how == PD_SUBTRACT_NEGATIVE) /* the output has the vanished samples */
             tally->types[i].vanished = (pprofdelta_sum){0, 0};
-        if (how == PD_SUBTRACT_ALL) /* as if prev had been the same */
+        if (how == PD_SUBTRACT_ALL) /* as if prev were cur */
             tally->types[i].prev = tally->types[i].cur;
     }
 }

@@ -7,7 +7,8 @@ static bool equals(pd_bytes s, const char *text, size_t len)
     return s.len == len && (!len || memcmp(s.ptr, text, len) == 0);
 }
 
-/* Does "type" or "type/unit" name it? Either may have slashes of its own. */
+/* Returns whether the rule, "type" or "type/unit", names it. Types and units may contain slashes.
+ */
 static bool rule_names(const char *rule, const pd_type_name *name)
 {
     size_t len = strlen(rule), type_len = name->type.len;
@@ -17,7 +18,7 @@ static bool rule_names(const char *rule, const pd_type_name *name)
            equals(name->unit, rule + type_len + 1, len - type_len - 1);
 }
 
-/* Type names for a message: "a/b, c/d", ending in "..." where they do not fit. */
+/* Type names for a message: "a/b, c/d", truncated with "...". */
 typedef struct listing {
     char text[400];
     size_t len;
@@ -141,11 +142,10 @@ pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_ty
     return status || has_counter(names, len) ? status : refuse_gauges(names, len, err);
 }
 
-/* What is not cumulative as it comes: types of Go's profiles, and of those that time stacks. */
+/* Types that are not cumulative: of Go's profiles and of profilers that sample stacks by time. */
 typedef struct instant_type {
     const char *type, *unit, *profile;
-    bool
-        is_of_a_time; /* it has what happened in a time of its own; else what there is at its time */
+    bool is_of_a_time; /* it covers a time; else it is a snapshot */
 } instant_type;
 
 static const instant_type *find_instant(const pd_type_name *name)
@@ -167,13 +167,13 @@ static const instant_type *find_instant(const pd_type_name *name)
     return NULL;
 }
 
-/* The number of samples is a type of every profile that times stacks. */
+/* The number of samples is a type of every profile that samples stacks by time. */
 static bool counts_samples(const pd_type_name *name)
 {
     return is_named(name, "samples", "count") || is_named(name, "sample", "count");
 }
 
-/* What the types that count samples are of: the period's kind, or that of another type. */
+/* The kind of the types that count samples: that of the period, or of another type. */
 static const instant_type *kind_of_samples(const pd_type_name *names, size_t len,
                                            const pd_type_name *period)
 {
@@ -183,9 +183,9 @@ static const instant_type *kind_of_samples(const pd_type_name *names, size_t len
     return kind;
 }
 
-/* Which kind of profile is it by its types, where it is not a cumulative one? One type decides that
- * is to be subtracted. Where there is none, all must be of such a kind: the caller may have forgotten
- * a rule for one that is not. */
+/* Returns the kind of a profile that is not cumulative, or NULL. A counter of such a kind decides.
+ * Without counters, all types must be of such a kind: a rule may be missing for a type that is not.
+ */
 static const instant_type *kind_of(const pd_type_name *names, size_t len,
                                    const pd_type_name *period)
 {

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* The ledger's room, and the traces'. An entry has none until the window meets it. */
+/* Makes room in the ledger and in the traces. New traces are PD_TRACE_NONE. */
 static pprofdelta_status reserve_entries(pd_window *w, pd_mem *mem, size_t need,
                                          pprofdelta_error *err)
 {
@@ -38,7 +38,7 @@ static pprofdelta_status reserve_rows(pd_window *w, pd_mem *mem, size_t need, pp
     return status;
 }
 
-/* How much room to make where there is room for `len`. */
+/* The room to make when the room for `len` is used up. */
 static size_t grown(const pd_window *w, size_t len)
 {
     return len + len / (w->is_tight ? 64 : 2) + 16;
@@ -68,7 +68,7 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     if (w->trace_cap)
         memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
     pprofdelta_status status = reserve_rows(w, mem, rows, err);
-    if (!status) /* an empty ledger is about to get them all; another grows as it must */
+    if (!status) /* an empty ledger gets all samples; another one grows when it has to */
         status = reserve_entries(w, mem, ledger->keys.len ? ledger->keys.len : rows, err);
     return status;
 }
@@ -118,7 +118,7 @@ pprofdelta_status pd_window_order(pd_window *w, pd_mem *mem, pprofdelta_error *e
     return PPROFDELTA_OK;
 }
 
-/* A row for an entry that stood still. There is room. */
+/* Makes a row for a still sample. There must be room. */
 static void make_row(pd_window *w, uint32_t entry)
 {
     uint32_t row = (uint32_t)w->len++;
@@ -149,7 +149,7 @@ void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
     w->duplicates++;
     if (!any)
         return;
-    if (w->trace[entry] & PD_TRACE_STILL) /* it moves after all */
+    if (w->trace[entry] & PD_TRACE_STILL) /* not still any more */
         make_row(w, entry);
     int64_t *sum = pd_window_values(w, w->trace[entry] - 1);
     for (size_t i = 0; i < w->stride; i++)

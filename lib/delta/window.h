@@ -1,56 +1,55 @@
-/* A window: one look at a target, on its way to becoming a delta.
+/* A window: the samples of cur, from which the delta is made.
  *
- * Whatever the door (parsed samples, raw records, live allocations), a window is filled by
- * pd_window_add with keys and values, judged (reset.h), subtracted row by row (subtract.h), and
- * then committed to its ledger or abandoned.
+ * pd_window_add fills it with keys and values, whatever the door (parsed samples, records, live
+ * allocations). Then it is checked for a restart (reset.h), subtracted row by row (subtract.h), and
+ * committed to its ledger or abandoned.
  *
- *     row i    entry[i]    which ledger entry it is
- *              origin[i]   where the door finds its stack again, whatever that means to the door
- *              values      [counters... | gauges...], equal samples added up
+ *     row i    entry[i]    its entry in the ledger
+ *              origin[i]   where the door finds the sample's stack: an offset or an index
+ *              values      [counters... | gauges...]; equal samples are added up
  *
- *     of entry e, trace[e]   what the window has of it: nothing, a row, or that it stands still
+ *     entry e  trace[e]    nothing, the row of the entry, or the mark of a still sample
  *
- * Rows are in order of first appearance, which is the order of the output. Most samples of most
- * profiles have done nothing since the last window and hold nothing: no counter moved, every gauge
- * is zero. Nothing of them can come out, so where the door allows it (skips_still) they get no row,
- * only a mark that they were there: what a window costs from here on grows with what happened.
+ * Rows are in order of first appearance, which is the order of the output. A sample is still if its
+ * counters are those of the ledger and its gauges are zero; most samples of most profiles are. A
+ * still sample cannot be in the output. If the door sets skips_still, it gets no row but a mark,
+ * and the cost of the later steps depends on the samples that changed.
  *
- * A sample that stood still may come again in a second record and move. Its row is then made late,
- * behind rows with later origins. pd_window_order finds such rows, and pd_window_walk visits all rows
- * by origin. */
+ * A still sample may come again with other values. It then gets a late row, behind rows with later
+ * origins. pd_window_order finds the late rows, and pd_window_next returns all rows by origin. */
 #ifndef PD_DELTA_WINDOW_H
 #define PD_DELTA_WINDOW_H
 
 #include "delta/ledger.h"
 
-#define PD_ROW_NONE  UINT32_MAX       /* the window does not have the entry */
-#define PD_ROW_STILL (UINT32_MAX - 1) /* it has it, just as the ledger does, without gauges */
+#define PD_ROW_NONE  UINT32_MAX       /* the entry is not in the window */
+#define PD_ROW_STILL (UINT32_MAX - 1) /* the entry's sample is still */
 
-/* What the window has of an entry: nothing; row n, as n + 1; or, standing still, where it came. */
+/* trace[e]: PD_TRACE_NONE, the row + 1, or PD_TRACE_STILL with the origin of a still sample. */
 #define PD_TRACE_NONE  UINT32_C(0)
 #define PD_TRACE_STILL (UINT32_C(1) << 31)
 
 typedef struct pd_window {
     pd_ledger *ledger;
-    size_t stride; /* values in a row: ledger->counters and then the gauges */
+    size_t stride; /* values in a row: the ledger's counters, then the gauges */
     uint32_t *entry;
     uint64_t *origin;
     int64_t *values;
-    uint32_t *trace;      /* PD_TRACE_*; as long as the ledger has room */
-    size_t len, rows_cap; /* rows, and how many there is room for */
+    uint32_t *trace;      /* one for each entry that the ledger has room for */
+    size_t len, rows_cap; /* rows, and the room for rows */
     size_t entry_cap, origin_cap, values_cap, trace_cap;
-    size_t still;        /* entries that stand still */
-    uint64_t duplicates; /* samples that were added to an earlier one */
-    uint32_t guess;      /* the entry that the next sample probably is */
-    bool skips_still;    /* the door's choice, set after pd_window_begin; its origins then rise */
-    bool is_tight;       /* likewise: grows by little, for memory's sake */
-    bool has_late;       /* a row may stand behind one with a later origin */
-    uint32_t *late;      /* set by pd_window_order: those rows, by origin */
+    size_t still;        /* entries with a still sample */
+    uint64_t duplicates; /* samples added to an earlier one */
+    uint32_t guess;      /* the probable entry of the next sample */
+    bool skips_still;    /* set by the door after pd_window_begin; origins must rise */
+    bool is_tight;       /* likewise: grows in small steps */
+    bool has_late;       /* there may be late rows */
+    uint32_t *late;      /* the late rows, by origin; set by pd_window_order */
     size_t late_len, late_cap;
 } pd_window; /* zero it to begin */
 
-/* Begins a window on a ledger that has nothing uncommitted, with room for `rows` rows to begin
- * with. */
+/* Begins a window on a ledger without uncommitted entries, with room for `rows` rows. Borrows the
+ * ledger. */
 pprofdelta_status pd_window_begin(pd_window *window, pd_mem *mem, pd_ledger *ledger, size_t stride,
                                   size_t rows, pprofdelta_error *err);
 
@@ -59,7 +58,7 @@ static inline int64_t *pd_window_values(const pd_window *window, size_t row)
     return window->values + row * window->stride;
 }
 
-/* The row of an entry, PD_ROW_NONE or PD_ROW_STILL. */
+/* Returns the row of an entry, PD_ROW_NONE or PD_ROW_STILL. */
 static inline uint32_t pd_window_row_of(const pd_window *window, uint32_t entry)
 {
     uint32_t trace = window->trace[entry];
@@ -78,16 +77,16 @@ typedef struct pd_window_walk {
 
 size_t pd_window_next(const pd_window *window, pd_window_walk *walk);
 
-/* Room in the ledger for one entry more, and in the window for one row more. */
+/* Makes room for one more entry in the ledger and one more row in the window. */
 pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* Gives a row to every entry that stands still, as if it had moved. These rows are late. */
+/* Gives each still sample a row. These rows are late. */
 pprofdelta_status pd_window_wake(pd_window *window, pd_mem *mem, pprofdelta_error *err);
 
-/* A sample whose entry the window has already; there is room for a row. */
+/* Adds a sample whose entry is in the window already. There must be room for a row. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
 
-/* Does a sample with these values stand still? */
+/* Returns whether a sample with these values is still. */
 static inline bool pd_window_is_still(const pd_window *w, uint32_t entry, const int64_t *values)
 {
     const int64_t *base = pd_ledger_base(w->ledger, entry);
@@ -140,19 +139,19 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
     return PPROFDELTA_OK;
 }
 
-/* How a window is remembered. */
+/* How a window is committed. */
 typedef enum pd_commit {
-    PD_COMMIT_KEEP,   /* a counter keeps its highest value, a vanished sample its entry */
-    PD_COMMIT_REPLACE /* the ledger becomes this window and nothing else */
+    PD_COMMIT_KEEP,   /* a counter keeps its highest value, a vanished sample keeps its entry */
+    PD_COMMIT_REPLACE /* the ledger holds this window only */
 } pd_commit;
 
-/* Remembers the window in its ledger; the window is then empty. Cannot fail. */
+/* Commits the window to its ledger. The window is empty afterwards. Cannot fail. */
 void pd_window_commit(pd_window *window, pd_commit how);
 
-/* Takes it back. */
+/* Removes the window's new entries from the ledger. The window is empty afterwards. */
 void pd_window_abandon(pd_window *window);
 
-/* Of a window that was committed, keeps the origins of its rows, and gives back the rest. */
+/* After a commit: keeps the origins of `rows` rows and releases the other arrays. */
 void pd_window_keep_origins(pd_window *window, pd_mem *mem, size_t rows);
 
 void pd_window_release(pd_window *window, pd_mem *mem);

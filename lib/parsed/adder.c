@@ -1,19 +1,19 @@
-/* The sum: a profile plus the deltas that follow it.
+/* The sum: a profile and the deltas that follow it.
  *
- *     profile n -> tables -> window -> [waits] -> ledger     counters added up
- *                                             \-> stacks     each distinct sample once, as a profile
- *     finish:  stacks -> tables -> compact writer, with the counters of the ledger and the gauges of
- *              the last window
+ *     profile n -> tables -> window -> [pending] -> ledger    counters added up
+ *                                               \-> stacks    each sample once, as a profile
+ *     finish:  stacks -> tables -> compact writer, with the counters of the ledger and the gauges
+ *              of the last window
  *
- * The last profile waits, because the next may be the same window once more and take its place: it
- * is taken back then like any window that was lost. A context does the work. Its cur is the profile
- * that came last and its prev the one before; the ledger's entries are the samples of the sum in the
- * order they came, and the records in `stacks` stand in the same order. They are not the output yet,
- * because what it has in the end is known only then: samples may come to nothing.
+ * The window of the last profile is pending, because the next profile may be a later attempt at the
+ * same window and replace it: the pending window is then abandoned. The adder works in a context:
+ * cur is the last profile and prev the one before. The entries of the ledger are the samples of the
+ * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
+ * at the end, because a sample may sum to zero.
  *
- * Batches of a live heap have changes in their gauges too, so all types are then counters in the
- * ledger. A full batch empties it first; a window, and a delta of two full profiles, have gauges as
- * they stand, so what the ledger has of those is forgotten first. */
+ * Batches of a live heap have changes in their gauges too, so all their types are counters in the
+ * ledger. A full batch clears the ledger first. A window, and a delta of two full profiles, have
+ * absolute gauges, so the gauges of the ledger are cleared before they are added. */
 #include "parsed/context.h"
 #include "parsed/join.h"
 #include "profile/stamp.h"
@@ -23,21 +23,21 @@
 struct pprofdelta_adder {
     pprofdelta *pd;
     pd_compact stacks;
-    uint64_t *origins; /* of the entries: where their records stand in stacks */
+    uint64_t *origins; /* of the entries: offsets of their records in stacks */
     size_t origins_cap;
-    bool is_waiting;  /* cur's window is filled, and not in the ledger's counters yet */
-    bool has_settled; /* one before it is */
-    bool is_over;     /* finished, or failed half way: only free is left */
-    bool is_live;     /* the first was of a live heap */
-    bool is_forced;   /* something did not join */
-    bool has_gap;     /* batches are missing, and no full one has put that right */
-    bool is_beside;   /* the last is a restart, and another attempt at its window is settled */
-    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by slot of the ledger, where is_live */
-    bool has_window;                     /* a batch with gauges as they stand is settled */
-    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; where the next list is made */
-    pprofdelta_error gap;                /* what is missing */
-    pprofdelta_stamp first;              /* the profile that the sum began with */
-    pprofdelta_stamp last;               /* the one that counts as the last */
+    bool is_waiting;  /* cur's window is pending: filled, not in the ledger */
+    bool has_settled; /* an earlier window is in the ledger */
+    bool is_over;     /* finished, or failed in the middle: only free is valid */
+    bool is_live;     /* the first profile was of a live heap */
+    bool is_forced;   /* a profile was added by force */
+    bool has_gap;     /* batches are missing, and no full one has followed */
+    bool is_beside;   /* the last is a restart; another attempt at its window is settled */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger, if is_live */
+    bool has_window;                     /* a batch with absolute gauges is settled */
+    pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
+    pprofdelta_error gap;                /* the message about the missing batches */
+    pprofdelta_stamp first;              /* of the first profile of the sum */
+    pprofdelta_stamp last;               /* of the last profile that counts */
     int64_t first_duration;
 };
 
@@ -76,9 +76,9 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pprofdelta_free(pd);
 }
 
-/* ---- a profile comes in ------------------------------------------------------------------------ */
+/* ---- adding a profile -------------------------------------------------------------------- */
 
-/* The sum is empty. */
+/* Makes the sum empty. */
 static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -90,7 +90,7 @@ static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
     return a->stacks.writer.status;
 }
 
-/* Tells counters from gauges; where it is a live heap's, all are to be added up. */
+/* Marks the counters. For a live heap all types are counters, and is_gauge has the gauges. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
     pd_look *cur = &a->pd->cur;
@@ -103,7 +103,7 @@ static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelt
     return status;
 }
 
-/* The first profile says which types there are. */
+/* Begins the sum with the types of the first profile. */
 static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -112,18 +112,18 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
         pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
     if (status)
         return status;
-    /* Counters alone: slots are columns. */
+    /* All types are counters: slots are columns. */
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
     return clear(a, err);
 }
 
-/* How the new profile joins the sum. A gap is no failure yet. */
+/* Decides how the new profile joins the sum. A gap is no failure yet. */
 static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
                               pprofdelta_joint *joint, pprofdelta_error *err)
 {
     pprofdelta_error why;
     pprofdelta_status status = pd_join(&a->last, next, joint, &why);
-    /* What is in use adds up in the one way or in the other. */
+    /* Forcing must not mix absolute gauges with changes of gauges. */
     bool can_force = a->pd->flags & PPROFDELTA_FORCE && (a->is_live || !next->live);
     if (!status && a->has_gap && *joint != PPROFDELTA_JOINT_RESYNC)
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
@@ -152,14 +152,14 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
     return status;
 }
 
-/* Does it go on with the process that the sum has last, whose files may have been replaced since? A
- * live heap's mappings are known from memory, whatever becomes of the files. */
+/* Returns whether the profile continues the process of the sum, whose files may have been replaced.
+ * The mappings of a live heap are read from memory and do not depend on files. */
 static bool goes_on(const pprofdelta_adder *a, const pprofdelta_stamp *next)
 {
     return a->is_waiting && !next->restart && !next->live && !a->is_live;
 }
 
-/* Which of cur's mappings the sum knows under another file. */
+/* Identifies cur's mappings that the sum knows with another file. */
 static pprofdelta_status recognise_mappings(pprofdelta_adder *a, pprofdelta_error *err)
 {
     pd_tables *tables = &a->pd->cur.tables;
@@ -168,8 +168,7 @@ static pprofdelta_status recognise_mappings(pprofdelta_adder *a, pprofdelta_erro
     return pd_tables_identify(tables, &a->pd->mem, err);
 }
 
-/* Parses and checks all of the new profile, in cur, and how it joins. Nothing is touched that the
- * sum consists of. */
+/* Parses and checks the new profile, in cur, and how it joins. Does not change the sum. */
 static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t len,
                                  pprofdelta_stamp *stamp, pprofdelta_joint *joint,
                                  pprofdelta_error *err)
@@ -206,7 +205,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
     return status;
 }
 
-/* A record for an entry that the sum did not have. */
+/* Adds the record of a new entry to stacks. */
 static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_look *look, size_t entry,
                                     uint64_t origin, pprofdelta_error *err)
 {
@@ -220,7 +219,7 @@ static pprofdelta_status keep_stack(pprofdelta_adder *a, pd_look *look, size_t e
     return a->stacks.writer.status;
 }
 
-/* Are the profile's gauges as they stand, in a sum where others are changes? */
+/* Returns whether the profile's gauges are absolute, in a sum of changes of gauges. */
 static bool replaces_gauges(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
     return a->is_live &&
@@ -236,7 +235,7 @@ static void forget_gauges(pprofdelta_adder *a)
                 pd_ledger_base(ledger, entry)[i] = 0;
 }
 
-/* The window that waited counts: its counters go into the ledger. */
+/* Adds the counters of a pending window to the ledger. */
 static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -263,7 +262,7 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_e
     return status;
 }
 
-/* A counter of the sum must fit into 64 bits, signed. */
+/* Checks that each counter of the sum fits in 64 bits. */
 static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                     pprofdelta_error *err)
 {
@@ -284,7 +283,8 @@ static pprofdelta_status check_sums(const pprofdelta_adder *a, const pprofdelta_
     return PPROFDELTA_OK;
 }
 
-/* The look before, in prev, is settled or taken back; the new one, in cur, waits. */
+/* Settles or abandons the window of the last profile, in prev. The window of the new one, in cur,
+ * is then pending. */
 static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *stamp,
                                  pprofdelta_joint joint, pprofdelta_error *err)
 {
@@ -350,9 +350,10 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     return PPROFDELTA_OK;
 }
 
-/* ---- the sum goes out -------------------------------------------------------------------------- */
+/* ---- writing the sum --------------------------------------------------------------------- */
 
-/* An entry of the sum as a row: counters from the ledger, gauges from the last window. */
+/* An entry as a row: counters from the ledger, gauges from the last window. Returns whether a value
+ * is not zero. */
 static bool make_row(const pprofdelta *pd, size_t entry, int64_t *row)
 {
     const pd_window *w = &pd->cur.window;
@@ -366,7 +367,7 @@ static bool make_row(const pprofdelta *pd, size_t entry, int64_t *row)
     return any != 0;
 }
 
-/* All samples that come to something. The stacks were read back into pd->proof. */
+/* Writes all samples that are not zero. pd->proof has the stacks. */
 static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *err)
 {
     pprofdelta *pd = a->pd;
@@ -387,15 +388,14 @@ static pprofdelta_status write_samples(pprofdelta_adder *a, pprofdelta_error *er
     return PPROFDELTA_OK;
 }
 
-/* Does the sum begin where the process began? */
+/* Returns whether the sum begins at the start of the process. */
 static bool is_cumulative(const pprofdelta_stamp *first)
 {
     return !first->is_delta || first->restart ||
            (first->sequence == 1 && !first->from_nanos && !first->live);
 }
 
-/* A sum of a live heap's batches is one itself, unless something else is in it: then it is a delta as
- * any other. */
+/* The stamp of the sum: a batch of a live heap if all its profiles are, else a delta. */
 static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
 {
     if (!a->is_live || !a->last.live || a->is_forced)
@@ -409,7 +409,7 @@ static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
     return stamp;
 }
 
-/* How long the sum took: what its first profile says of itself, and the time behind that. */
+/* The duration of the sum: that of its first profile and the time after it. 0: unknown. */
 static int64_t duration_of(const pprofdelta_adder *a)
 {
     int64_t first = a->first_duration, from = a->first.to_nanos, to = a->last.to_nanos, sum;
@@ -431,7 +431,7 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pd_output_types(pd);
     if (cur->tables.mappings_len)
         pd_transfer_mapping(&cur->transfer, 0);
-    pd_transfer_expect_mappings(&cur->transfer); /* the output speaks the last one's addresses */
+    pd_transfer_expect_mappings(&cur->transfer); /* the addresses are the last profile's */
     status = write_samples(a, err);
     if (status)
         return status;

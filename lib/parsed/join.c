@@ -1,5 +1,3 @@
-/* Does this delta continue that one? Told by the stamps: by their sequence where both have one, and
- * always by their times. See join.h. */
 #include "parsed/join.h"
 
 #include "base/time.h"
@@ -7,18 +5,18 @@
 #include <inttypes.h>
 #include <stdbool.h>
 
-/* "refuse(err, format, ...)" */
 #define REFUSE(...)                                                                                \
     pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
             __VA_ARGS__)
 
-/* The first window of a state, which counts all since the beginning of the process. */
+/* The first window of a state, which counts from the start of the process. */
 static bool is_beginning(const pprofdelta_stamp *stamp)
 {
     return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
 }
 
-/* The first window of a state that was told to begin with nothing: it begins where it ends. */
+/* The first window of a state that began with the counters of its first profile: it ends where it
+ * begins. */
 static bool is_blank(const pprofdelta_stamp *stamp)
 {
     return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
@@ -30,7 +28,7 @@ bool pd_join_is_later(const pprofdelta_stamp *last, const pprofdelta_stamp *next
                                           : last->to_nanos <= next->to_nanos;
 }
 
-/* The same window, sent more than once: after a failure, or after a success nobody heard of. */
+/* Another attempt at the same window. */
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                     pprofdelta_joint *joint, pprofdelta_error *err)
 {
@@ -46,7 +44,8 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       next->sequence);
     if (!is_later)
         *joint = PPROFDELTA_JOINT_STALE;
-    else if (next->restart && !last->restart) /* the new process lacks what the old one had */
+    else if (next->restart &&
+             !last->restart) /* the new process does not count what the old one did */
         *joint = PPROFDELTA_JOINT_RESTART;
     else
         *joint = PPROFDELTA_JOINT_AGAIN;
@@ -75,7 +74,7 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     return PPROFDELTA_OK;
 }
 
-/* A profile without a time joins another one: that is all that a delta of the two would tell. */
+/* Profiles without a time join each other: their delta has no times either. */
 static bool is_untimed(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
 {
     return !last->to_nanos && !next->from_nanos;
@@ -122,7 +121,7 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
     return status;
 }
 
-/* ---- batches of a live heap ---- */
+/* ---- batches of a live heap -------------------------------------------------------------- */
 
 static bool is_same_batch(const pprofdelta_stamp *a, const pprofdelta_stamp *b)
 {
@@ -169,7 +168,7 @@ pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_st
         return join_batch_again(last, next, joint, err);
     bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
     *joint = PPROFDELTA_JOINT_RESYNC;
-    /* A full one that was lost comes again under its number, in a later epoch. */
+    /* A full profile that was lost is sent again with its number, in a later epoch. */
     if (next->live == PPROFDELTA_LIVE_FULL && (is_later || next->epoch > last->epoch))
         return PPROFDELTA_OK;
     if (!is_later)

@@ -1,4 +1,9 @@
-/* Does this delta continue that one? */
+/* Decides from the stamps whether a delta, or a batch of a live heap, continues the one before.
+ *
+ * Deltas: by their sequence if both have one, and always by their times. Batches: a full profile
+ * includes all batches before it; another batch continues the batch of its epoch with the number
+ * before, if it begins where that one ends. Of several attempts at a window or batch, the highest
+ * counts. */
 #ifndef PD_PARSED_JOIN_H
 #define PD_PARSED_JOIN_H
 
@@ -6,17 +11,17 @@
 
 #include <stdbool.h>
 
-/* Of two attempts at one window: is `next` the later one? Attempts tell, and ends where there are
- * none. */
+/* Returns whether `next` is the later of two attempts at one window: by attempt, or by end if the
+ * attempts are equal. */
 bool pd_join_is_later(const pprofdelta_stamp *last, const pprofdelta_stamp *next);
 
-/* How `next` joins what ends with `last`: NEXT, RESTART, AGAIN or STALE in *joint. Where it does not,
- * PPROFDELTA_E_MISMATCH says what is missing. */
+/* Sets *joint to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE or
+ * UNTIMED. Fails with E_MISMATCH if it does not join, with a message about what is missing. */
 pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                           pprofdelta_joint *joint, pprofdelta_error *err);
 
-/* The same of two profiles of live heaps. RESYNC: it is a full one, and says all that `last` said, too.
- * Where batches are missing *joint is GAP beside the failure. */
+/* The same for two batches of live heaps. RESYNC: a full profile, which replaces the sum. If
+ * batches are missing, it fails and *joint is GAP. */
 pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                pprofdelta_joint *joint, pprofdelta_error *err);
 

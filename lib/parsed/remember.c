@@ -66,7 +66,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     return PPROFDELTA_OK;
 }
 
-/* The names of the types in the ledger's order. */
+/* Sets the names of the types, in the ledger's order. */
 static void name_types(pprofdelta *pd)
 {
     const char *text = (const char *)pd->schema.text.ptr;

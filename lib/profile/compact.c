@@ -16,7 +16,7 @@ void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
     pd_compact_string(c, (pd_bytes){0});
 }
 
-/* The number of the key in the set, and whether it was added just now. */
+/* Returns the number of the key in the set. *is_new: it was added. */
 static uint32_t intern(pd_compact *c, pd_keymap *map, pd_key key, bool *is_new)
 {
     *is_new = false;
@@ -47,8 +47,8 @@ void pd_compact_type(pd_compact *c, uint32_t type, uint32_t unit)
     pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
 }
 
-/* Interns a mapping and keeps its start beside it; the one that is there stays. The room comes
- * first, so that no key is without its start. The answer counts from 1; 0 in trouble. */
+/* Interns a mapping and its start; the first start of a key stays. Makes room for the start before
+ * the key is added. Returns the number + 1, or 0 on failure. */
 static uint32_t intern_start(pd_compact *c, pd_keymap *map, uint64_t **starts, size_t *cap,
                              pd_key key, uint64_t start)
 {
@@ -166,7 +166,7 @@ pd_encoded pd_encode_id(uint32_t id)
     return encoded;
 }
 
-/* Copies a few bytes, PIECE at a time: so many may be read and written behind them. */
+/* Copies a few bytes in pieces: up to PIECE bytes after them are read and written. */
 enum { PIECE = 32 };
 
 static uint8_t *put_bytes(uint8_t *p, const uint8_t *ptr, size_t len)
@@ -192,7 +192,7 @@ void pd_compact_sample_end(pd_compact *c, const int64_t *values, size_t len)
     if (stack_len)
         body += 1 + pd_varint_size(stack_len) + stack_len;
     uint8_t *p = pd_write_room(&c->writer, &c->out, body + 1 + PD_VARINT_MAX + PIECE);
-    if (!p || !pd_write_room(&c->writer, &c->labels, PIECE)) /* which is read so far, too */
+    if (!p || !pd_write_room(&c->writer, &c->labels, PIECE)) /* put_bytes reads so far */
         return;
     p = pd_varint_encode(p, PD_TAG_SAMPLE);
     p = pd_varint_encode(p, body);

@@ -1,5 +1,5 @@
-/* The field numbers of profile.proto, for the hot path, which has no descriptors. A test holds each
- * of them against the descriptors that protoc-c generated. */
+/* The field numbers of profile.proto, for the code that reads the wire itself. A test checks each
+ * of them against the descriptors that protoc-c generates. */
 #ifndef PD_PROFILE_FIELDS_H
 #define PD_PROFILE_FIELDS_H
 

@@ -2,7 +2,7 @@
 
 #include "profile/filename.h"
 
-/* Each kind of identity has a seed of its own, so that equal bytes of two kinds do not meet. */
+/* A seed for each kind of identity, so that equal bytes of two kinds have different keys. */
 enum {
     SEED_FILE = 1,
     SEED_BUILD_ID,

@@ -21,7 +21,7 @@ static bool contains(pd_bytes bytes, const char *part)
     return false;
 }
 
-/* Without regard to case; part is in lower case. */
+/* Ignores case. part is in lower case. */
 static bool begins_with_tag(pd_bytes text, const char *part)
 {
     size_t len = strlen(part);
@@ -40,7 +40,7 @@ static pd_bytes behind(pd_bytes bytes, size_t len)
     return (pd_bytes){bytes.ptr + len, bytes.len - len};
 }
 
-/* ---- binary data -------------------------------------------------------------------------------- */
+/* ---- binary data ------------------------------------------------------------------------- */
 
 #define MAGIC(string) string, sizeof(string) - 1
 
@@ -131,9 +131,9 @@ static bool find_binary(pd_bytes bytes, pd_lookalike *out)
     return true;
 }
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text -------------------------------------------------------------------------------- */
 
-/* No control characters but those of text. Every profile has others in its first bytes. */
+/* No control characters except those of text. Every profile has others in its first bytes. */
 static bool is_text(pd_bytes bytes)
 {
     size_t len = bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD;
@@ -145,7 +145,7 @@ static bool is_text(pd_bytes bytes)
     return len > 0;
 }
 
-/* Behind a byte order mark and white space. */
+/* The text after a byte order mark and white space. */
 static pd_bytes first_word(pd_bytes text)
 {
     if (has(text, 0, MAGIC("\xef\xbb\xbf")))
@@ -165,7 +165,7 @@ static bool is_html(pd_bytes text)
     return false;
 }
 
-/* An object, or an array of what arrays hold: "[section]" is none. */
+/* An object, or an array with something that an array can begin with. "[section]" is not one. */
 static bool is_json(pd_bytes text)
 {
     if (!text.len || (text.ptr[0] != '{' && text.ptr[0] != '['))
@@ -175,7 +175,7 @@ static bool is_json(pd_bytes text)
     return text.len && text.ptr[0] && strchr(is_object ? "\"}" : "{[\"]-0123456789", text.ptr[0]);
 }
 
-/* "goroutine profile: total 12", and so for threadcreate and what a program made itself. */
+/* "goroutine profile: total 12", and the same for other profiles of counts. */
 static bool is_count(pd_bytes text)
 {
     size_t len = 0;
@@ -207,7 +207,7 @@ static pd_lookalike text_kind(pd_bytes text)
     return (pd_lookalike){KNOWN, "text", begins, true};
 }
 
-/* ---- profiles ------------------------------------------------------------------------------------ */
+/* ---- profiles ---------------------------------------------------------------------------- */
 
 static bool is_field_of_profile(uint8_t tag)
 {
@@ -217,8 +217,8 @@ static bool is_field_of_profile(uint8_t tag)
     return wire == PD_WIRE_VARINT || (number == PD_PROFILE_COMMENT && wire == PD_WIRE_BYTES);
 }
 
-/* Are these the first bytes of one? All fields are well-formed, one at least is a field that profiles
- * have, and those have their wire type. The last may be cut off. */
+/* Whether these are the first bytes of a profile. All fields are well-formed, at least one has a
+ * number that profiles have, and those have the right wire type. The last may be truncated. */
 static bool is_profile(pd_bytes head)
 {
     pd_reader r = pd_reader_of(head.ptr, head.len);
@@ -236,7 +236,7 @@ static bool is_profile(pd_bytes head)
     return is_one;
 }
 
-/* ---- all together -------------------------------------------------------------------------------- */
+/* ---- the result -------------------------------------------------------------------------- */
 
 pd_lookalike pd_lookalike_of(pd_bytes bytes)
 {
@@ -258,7 +258,7 @@ pd_lookalike pd_lookalike_of(pd_bytes bytes)
     return found;
 }
 
-/* The length of the first line, or of as much of it as is quoted, ending with a whole character. */
+/* The length of the part of the first line that is quoted. It ends with a whole character. */
 static size_t first_line(pd_bytes text)
 {
     size_t len = 0;
@@ -272,8 +272,7 @@ static size_t first_line(pd_bytes text)
     return len;
 }
 
-/* Behind "<title>" of an HTML page, where there is one: "404 Not Found" says more than the first
- * line. */
+/* The text after "<title>" of an HTML page. "404 Not Found" is more useful than the first line. */
 static bool find_title(pd_bytes html, pd_bytes *title)
 {
     static const char tag[] = "<title";
@@ -288,7 +287,7 @@ static bool find_title(pd_bytes html, pd_bytes *title)
     return false;
 }
 
-/* What of the text is quoted, and whether that is the title of a page. */
+/* Finds the text to quote. Returns whether it is the title of a page. */
 static bool find_quote(const pd_lookalike *what, pd_bytes *text)
 {
     pd_bytes title;

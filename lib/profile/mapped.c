@@ -7,7 +7,7 @@ static bool is_key(pd_key key)
     return (key.lo | key.hi) != 0;
 }
 
-/* A mapping without a range has no place that could be recognised. */
+/* A mapping without a range cannot be recognised by its place. */
 static bool has_range(uint64_t start, uint64_t limit)
 {
     return start < limit;
@@ -27,13 +27,13 @@ static pd_key identity_of(const pd_tables *t, size_t index)
         .file;
 }
 
-/* How many of them are looked at. */
+/* The number of mappings that are examined. */
 static size_t looked_at(const pd_tables *t)
 {
     return t->mappings_len < PD_MAPPED_MAX ? t->mappings_len : PD_MAPPED_MAX;
 }
 
-/* The known mapping with this identity: that in the same place, or else the first. */
+/* The known mapping with this identity: the one in the same place, or else the first. */
 static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identity,
                                       const pd_mapping *m)
 {
@@ -49,7 +49,7 @@ static const pd_mapped *find_identity(const pd_mapped_list *known, pd_key identi
     return first;
 }
 
-/* Does any mapping have this identity? The places are still those of the identities. */
+/* Returns whether a mapping of the profile has this identity. The places must be unchanged. */
 static bool has_identity(const pd_tables *t, pd_key identity)
 {
     for (size_t i = 0; i < looked_at(t) && is_key(identity); i++)
@@ -66,7 +66,8 @@ static const pd_mapped *find_place(const pd_mapped_list *known, const pd_mapping
     return NULL;
 }
 
-/* Is the profile's first mapping another binary than the known first one, in another place? */
+/* Returns whether the profile's first mapping is another binary than the known one, in another
+ * place. */
 static bool has_main_moved(const pd_mapped_list *known, const pd_tables *t)
 {
     const pd_mapping *m = &t->mappings[0];
@@ -76,14 +77,14 @@ static bool has_main_moved(const pd_mapped_list *known, const pd_tables *t)
            !has_identity(t, main->identity);
 }
 
-/* The known mapping that mapping `index` is, or NULL. */
+/* The known mapping that is mapping `index`, or NULL. */
 static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *t, size_t index,
                                   size_t *files_replaced)
 {
     const pd_mapping *m = &t->mappings[index];
     pd_key identity = t->places[index].file;
     if (index < known->len && same_place(&known->list[index], m) &&
-        pd_key_equal(known->list[index].identity, identity)) /* as nearly always */
+        pd_key_equal(known->list[index].identity, identity)) /* the usual case */
         return &known->list[index];
     const pd_mapped *same = find_identity(known, identity, m);
     if (same)
@@ -95,7 +96,7 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     return same;
 }
 
-/* Under another file the bias stays; without a file an address counts as it is. */
+/* The bias is that of a file; without a file, addresses are used as they are. */
 static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
 {
     if (pd_key_equal(place->file, file))
@@ -122,7 +123,7 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
     return facts;
 }
 
-/* Do the first `len` have its identity or its file? */
+/* Returns whether one of the first `len` has its identity or its file. */
 static bool is_listed(const pd_mapped_list *list, size_t len, const pd_mapped *mapping)
 {
     for (size_t i = 0; i < len; i++)
@@ -132,7 +133,7 @@ static bool is_listed(const pd_mapped_list *list, size_t len, const pd_mapped *m
     return false;
 }
 
-/* Marks the main mapping and those that locations use. Returns how many these are. */
+/* Marks the main mapping and those that locations use. Returns their number. */
 static size_t mark_used(const pd_tables *t)
 {
     size_t used = 0;

@@ -1,8 +1,8 @@
-/* What the parsing of every table shares: one struct that knows where we are, and accessors that
- * check a field's wire type and say so in one place.
+/* Shared by the readers of all tables: the position in the profile, and accessors that check the
+ * wire type of a field.
  *
- * Trouble is sticky: the first failure is written to the caller's error and everything after it
- * does nothing, so that parsing code reads straight and asks once per message. */
+ * Errors are sticky: the first one is written to the caller's error and the functions do nothing
+ * after it, so a reader checks once for each message. */
 #ifndef PD_PROFILE_PARSE_H
 #define PD_PROFILE_PARSE_H
 
@@ -14,9 +14,9 @@ typedef struct pd_parse {
     pd_mem *mem;
     pprofdelta_error *err;
     pprofdelta_status status; /* sticky */
-    const uint8_t *zero;      /* a byte of the profile, from which offsets count, */
-    uint64_t base;            /* and its own: 0, where all of the profile is there */
-    uint64_t element;         /* of the top-level field that is being read, or PPROFDELTA_NOWHERE */
+    const uint8_t *zero;      /* a byte of the profile, and */
+    uint64_t base;            /* its offset in the profile; 0 if all bytes are in memory */
+    uint64_t element;         /* of the current top-level field, or PPROFDELTA_NOWHERE */
     uint64_t unknown_fields;
 } pd_parse;
 
@@ -25,14 +25,14 @@ static inline uint64_t pd_parse_offset(const pd_parse *parse, const uint8_t *at)
     return (uint64_t)(at - parse->zero) + parse->base;
 }
 
-/* Each of these sets the sticky status, unless it is set already. */
+/* Each sets the sticky status and the error, unless the status is set. */
 void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *field);
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index);
 
-/* The reader's trouble, if it has one, becomes the parse's. */
+/* Takes over the reader's error, if it has one. */
 void pd_parse_end(pd_parse *parse, const char *name, const pd_reader *reader);
 
-/* The value of a varint field. */
+/* Returns the value of a varint field. */
 static inline uint64_t pd_parse_number(pd_parse *parse, const char *name, const pd_field *field)
 {
     if (__builtin_expect(field->wire == PD_WIRE_VARINT, 1))
@@ -41,8 +41,8 @@ static inline uint64_t pd_parse_number(pd_parse *parse, const char *name, const 
     return 0;
 }
 
-/* The value of a string index. Its upper bound is checked when the table is known: here it only has
- * to fit, with UINT32_MAX left free. */
+/* Returns a string index. It fits in 32 bits and is not UINT32_MAX; whether it is inside the string
+ * table is checked when that is complete. */
 static inline uint32_t pd_parse_string(pd_parse *parse, const char *name, const pd_field *field)
 {
     uint64_t index = pd_parse_number(parse, name, field);
@@ -52,7 +52,7 @@ static inline uint32_t pd_parse_string(pd_parse *parse, const char *name, const 
     return 0;
 }
 
-/* The body of a length-delimited field. */
+/* Returns the body of a length-delimited field. */
 static inline pd_reader pd_parse_body(pd_parse *parse, const char *name, const pd_field *field)
 {
     if (__builtin_expect(field->wire == PD_WIRE_BYTES, 1))

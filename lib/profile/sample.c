@@ -1,4 +1,4 @@
-/* The careful way to read a sample. */
+/* The careful reader of samples. */
 #include "profile/sample.h"
 
 #include <inttypes.h>

@@ -1,6 +1,6 @@
-/* The quick way to read samples where the processor has AVX-512 with byte compression (VBMI2) and
- * BMI2: see sample_quick.h. The ids of a stack are decoded all at once (ids_avx512.h), and the
- * identities gathered and multiplied eight at a time. */
+/* The quick reader of samples for processors with AVX-512, byte compression (VBMI2) and BMI2: see
+ * sample_quick.h. Decodes the ids of a stack together (ids_avx512.h), and gathers and multiplies
+ * the identities eight at a time. */
 #include "profile/samples.h"
 
 #include "base/processor.h"
@@ -20,11 +20,11 @@ FAST static inline const uint8_t *take_value(const uint8_t *p, uint64_t *value)
 typedef struct sums {
     __m512i lo, hi;
     size_t position;
-    __m512i most; /* ids go from 1 to this */
+    __m512i most; /* largest sequential id */
 } sums;
 
-/* Adds the eight locations of these indices, as far as the mask has them, at positions from
- * `position` on. */
+/* Adds the locations of these eight indices that are in the mask, at positions from `position` on.
+ */
 FAST static inline void add_eight(sums *s, const pd_sample_reader *r, size_t position,
                                   __m256i index, __mmask8 mask)
 {
@@ -39,8 +39,7 @@ FAST static inline void add_eight(sums *s, const pd_sample_reader *r, size_t pos
     s->hi = _mm512_add_epi64(s->hi, _mm512_mullo_epi64(hi, number_hi));
 }
 
-/* Adds sixteen locations, or the `len` that are left of them. `at` is the first's number among those
- * taken apart. */
+/* Adds sixteen locations, or the last `len`. `at` is the index of the first one in the ids. */
 FAST static inline bool add_sixteen(sums *s, const pd_sample_reader *r, unsigned at, unsigned len,
                                     __m512i id)
 {
@@ -68,7 +67,8 @@ FAST static inline bool add_ids(sums *s, const pd_sample_reader *r, const ids *i
     return ok;
 }
 
-/* What is not for us, in a hash of its own: one that the address is taken of is not in registers. */
+/* The portable form, on a copy of the hash: a hash whose address is taken is not kept in registers.
+ */
 static bool take_portably(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
                           pd_stack_hash *stack)
 {

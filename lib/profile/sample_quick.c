@@ -1,9 +1,8 @@
-/* The quick way to read samples on any processor: see sample_quick.h.
- *
- * Ids of one byte are taken eight at a time. */
+/* The portable form of the quick reader of samples: see sample_quick.h. Decodes ids of one byte
+ * eight at a time. */
 #include "profile/samples.h"
 
-/* The sums of a stack while they are being added up. */
+/* The sums of a stack: see stack.h. */
 typedef struct sums {
     const pd_key *idents;
     const pd_stack_numbers *numbers;
@@ -25,13 +24,15 @@ static inline void add_bytes(sums *s, uint64_t word, int len)
         add(s, (word & 0xff) - 1);
 }
 
-/* Are all bytes of `word` from 1 to 127? A zero byte borrows, a large one shows by itself. */
+/* Returns whether all bytes of `word` are from 1 to 127. A zero byte borrows, a larger one has its
+ * top bit. */
 static inline bool are_bytes(uint64_t word)
 {
     return (((word - UINT64_C(0x0101010101010101)) | word) & PD_VARINT_GOES_ON) == 0;
 }
 
-/* Adds one location, whose id is of any length. NULL where it cannot be decoded or is not there. */
+/* Adds one location, with an id of any length. Returns NULL if it cannot be decoded or is unknown.
+ */
 static inline const uint8_t *add_one(sums *s, const pd_idmap *map, const uint8_t *p)
 {
     uint64_t id = *p++;

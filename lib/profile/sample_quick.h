@@ -1,22 +1,21 @@
-/* The quick way to read samples, but for two steps: those that a processor can do better are left to
- * the file that includes this one, which defines beforehand
+/* The quick reader of samples, except two steps. The including file defines them before:
  *
- *     PD_QUICK_RUN     the name of the function that comes out of it, and
- *     PD_QUICK_VALUES  of the one that reads values only (declared in samples.h)
+ *     PD_QUICK_RUN     the name of the function that reads records, and
+ *     PD_QUICK_VALUES  of the function that reads values only (declared in samples.h)
  *     PD_QUICK_TARGET  attributes for every function here, or nothing
- *     take_stack       adds the locations of a packed run of ids to a hash that is empty
+ *     take_stack       adds the locations of a packed run of ids to an empty hash
  *     take_value       decodes a varint, 8 bytes being readable
  *
- * One pass over each record, all state in registers. What makes it quick, each worth its place by
- * measurement (tests/bench): an id is two multiply-adds into the stack's sums; values are decoded
- * without a branch on their length, which nobody can predict; a label that was met before, as most
- * were (Go has one for each size class), is known by its bytes. */
+ * One pass over each record, all state in registers. Each of these was measured with tests/bench:
+ * an id costs two multiply-adds into the sums of the stack; values are decoded without a branch on
+ * their length, which cannot be predicted; a short label is looked up by its bytes, as most labels
+ * occur many times (Go has one for each size class). */
 #include "profile/samples.h"
 
 enum { TAG_STACK = 0x0a, TAG_VALUES = 0x12, TAG_LABEL = 0x1a }; /* length-delimited 1, 2, 3 */
 enum { TAG_ONE_ID = 0x08, TAG_ONE_VALUE = 0x10 };               /* varints 1, 2 */
 
-/* A packed run of values, all of them. */
+/* Reads a packed run of values, one for each column. */
 PD_QUICK_TARGET static inline bool read_values(const pd_columns *columns, const uint8_t *p,
                                                const uint8_t *end, int64_t *values)
 {
@@ -29,8 +28,8 @@ PD_QUICK_TARGET static inline bool read_values(const pd_columns *columns, const 
     return p == end;
 }
 
-/* Any label of varints only, each field at most once: of one that is there twice the careful way
- * checks both. */
+/* Reads a label of varints, each field at most once. (Of a repeated field the careful reader checks
+ * all values.) */
 PD_QUICK_TARGET static inline bool read_label_fields(const uint8_t *p, const uint8_t *end,
                                                      uint64_t field[4])
 {
@@ -86,8 +85,8 @@ PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t
     return true;
 }
 
-/* Takes a field with this tag off the front of [p, end): its body is [return, *body_end). NULL where
- * something else is there. */
+/* Takes a field with this tag off the front of [p, end). Its body is [return, *body_end). Returns
+ * NULL if another field is there. */
 PD_QUICK_TARGET static inline const uint8_t *take_field(const uint8_t *p, const uint8_t *end,
                                                         uint8_t tag, const uint8_t **body_end)
 {
@@ -106,8 +105,8 @@ PD_QUICK_TARGET static inline const uint8_t *take_field(const uint8_t *p, const 
     return p;
 }
 
-/* Takes an element that stands by itself behind this tag off the front of [p, end). NULL where
- * something else is there. */
+/* Takes an unpacked element with this tag off the front of [p, end). Returns NULL if another field
+ * is there. */
 PD_QUICK_TARGET static inline const uint8_t *take_one(const uint8_t *p, const uint8_t *end,
                                                       uint8_t tag, uint64_t *value)
 {
@@ -129,8 +128,8 @@ take_lone_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end
     return p;
 }
 
-/* Takes the values, packed or each by itself, off the front. NULL where they are not there, or not
- * for the quick way. */
+/* Takes the values, packed or not, off the front. Returns NULL if they are not there or not in the
+ * quick form. */
 PD_QUICK_TARGET static inline const uint8_t *
 take_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end, int64_t *values)
 {
@@ -140,8 +139,8 @@ take_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end, int
     return read_values(columns, body, next, values) ? next : NULL;
 }
 
-/* Adds the locations whose ids stand each by itself, as far as there are any, and returns what is
- * behind them. NULL where one is not there, or they are too many for the quick way. */
+/* Adds the locations of unpacked ids, if there are any, and returns their end. Returns NULL if an
+ * id is unknown or the stack is too deep for the quick reader. */
 PD_QUICK_TARGET static inline const uint8_t *
 take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, pd_stack_hash *stack)
 {
@@ -158,8 +157,8 @@ take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, p
     return p;
 }
 
-/* Takes the stack, if there is one, packed or not, off the front. NULL where it is not for the
- * quick way. */
+/* Takes the stack, packed or not, if there is one, off the front. Returns NULL if it is not in the
+ * quick form. */
 PD_QUICK_TARGET static inline const uint8_t *take_locations(const pd_sample_reader *r,
                                                             const uint8_t *p, const uint8_t *end,
                                                             pd_stack_hash *stack)
@@ -170,8 +169,8 @@ PD_QUICK_TARGET static inline const uint8_t *take_locations(const pd_sample_read
     return take_stack(r, body, next, stack) ? next : NULL;
 }
 
-/* One record, with 8 readable bytes behind it: the values, before the stack as Go has it or behind it
- * as others do, then the labels. False where it is not for the quick way. */
+/* Reads one record: the values, before the stack as in Go's encoder or after it as in others, then
+ * the labels. 8 bytes after it must be readable. Returns false if it is not in the quick form. */
 PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_t *p,
                                                const uint8_t *end, pd_key *key, int64_t *values)
 {
@@ -189,7 +188,7 @@ PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_
     return next == end;
 }
 
-/* What stands behind the stack, if there is one, which is all right. */
+/* Skips a stack that is known to be valid, if there is one. */
 PD_QUICK_TARGET static inline const uint8_t *skip_stack(const uint8_t *p, const uint8_t *end)
 {
     const uint8_t *next;
@@ -220,7 +219,7 @@ PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *t
            pd_sample_next_far(top, &start, &body)) {
         if (top->end - body.end < PD_QUICK_SLACK ||
             !read_record(r, body.at, body.end, &key, values)) {
-            top->at = start; /* it is the careful way's */
+            top->at = start; /* for the careful reader */
             break;
         }
         r->parse.element++;

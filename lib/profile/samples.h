@@ -1,29 +1,29 @@
-/* The second pass: every sample of a profile, decoded once, into a window.
+/* The second pass: decodes every sample of a profile, once, into a window.
  *
- * This is where the time goes, so it is one loop with nothing in it but decoding, hashing and the
- * window's add. It checks what only samples can get wrong: ids without a location, too many or too
- * few values, labels with strings that are not there. */
+ * This takes most of the time, so it is one loop that decodes, hashes and adds to the window. It
+ * checks what only samples can have wrong: ids without a location, too many or too few values,
+ * labels with unknown strings. */
 #ifndef PD_PROFILE_SAMPLES_H
 #define PD_PROFILE_SAMPLES_H
 
 #include "delta/window.h"
 #include "profile/sample.h"
 
-/* Who the samples are, in their order, for a window that is to come: what takes longest to find out,
- * and little room to keep. There is room for all before reading. */
+/* The keys of samples, in order, for a window that is filled later: they take most of the time to
+ * compute and little room. There is room for all before reading. */
 typedef struct pd_sample_keys {
     pd_key *keys;
     size_t len, cap;
 } pd_sample_keys; /* zero it to begin */
 
-/* Whom the samples go to: one of them, or nobody. */
+/* Where samples go: to one of window, ledger and keys, or nowhere. */
 typedef struct pd_sample_taker {
     pd_window *window;
-    pd_ledger *ledger;    /* that is being filled; it takes the counters only */
-    pd_sample_keys *keys; /* that are noted, and nothing else */
+    pd_ledger *ledger;    /* a ledger that is being filled with the counters */
+    pd_sample_keys *keys; /* the keys only */
 } pd_sample_taker;
 
-/* The next sample record, whatever stands before it: where it starts, and its body. */
+/* Finds the next sample record, skipping other fields. Sets its start and its body. */
 bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body);
 static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_reader *body)
 {
@@ -31,9 +31,8 @@ static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_read
            pd_sample_next_far(top, start, body);
 }
 
-/* The quick way: reads records one after the other and hands them on, counting them in
- * reader->parse.element, up to one that is not for it; there it leaves `top`. Fails
- * only where the taker does. */
+/* The quick reader: reads records and passes them on, counting them in reader->parse.element, up to
+ * a record that is not in the quick form, where it leaves `top`. Fails only if the taker fails. */
 typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top,
                                         pd_sample_taker taker);
 
@@ -53,13 +52,13 @@ static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_p
 
 pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
 
-/* The values of one record, [p, end), with PD_QUICK_SLACK readable bytes behind it. False where it is
- * not for the quick way. */
+/* Reads the values of one record, [p, end), with PD_QUICK_SLACK readable bytes after it. Returns
+ * false if it is not in the quick form. */
 typedef bool pd_sample_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end,
                               int64_t *values);
 pd_sample_values pd_sample_values_portable, pd_sample_values_avx512;
 
-/* The quickest that this processor can do. */
+/* The fastest form for this processor. */
 pd_sample_run *pd_sample_run_best(void);
 pd_sample_values *pd_sample_values_best(void);
 

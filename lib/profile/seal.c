@@ -73,7 +73,7 @@ static void check_first_string(sealing *s)
                             PPROFDELTA_MAX_TYPES);
 }
 
-/* Where the element `index` of the table that `map` numbers stands. */
+/* The offset of the element `index` of the table of this map. */
 static uint64_t offset_of(const pd_tables *t, const pd_idmap *map, uint32_t index)
 {
     if (map == &t->mapping_map)
@@ -98,7 +98,7 @@ static void seal_ids(sealing *s, pd_mem *mem, pd_idmap *map, const char *field)
                                       : "is not allowed: it means none");
 }
 
-/* Replaces the id at *ref by its index. 0 is PD_NONE. */
+/* Replaces the id at *ref by its index; 0 becomes PD_NONE. */
 static void resolve(sealing *s, uint64_t *ref, const pd_idmap *map, const char *field,
                     uint64_t element, uint64_t off)
 {

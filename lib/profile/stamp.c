@@ -1,4 +1,4 @@
-/* The stamp, written and read: see stamp.h. */
+/* Writes and reads stamps: see stamp.h. */
 #include "profile/stamp.h"
 
 #include <inttypes.h>
@@ -55,7 +55,7 @@ void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compac
     pd_compact_comment(compact, pd_compact_string(compact, bytes));
 }
 
-/* A word of the comment, "name=value", cut off its rest. */
+/* Takes a word, "name=value", off the front of the comment. */
 static pd_bytes next_word(pd_bytes *rest)
 {
     pd_bytes word = {rest->ptr, 0};
@@ -66,7 +66,7 @@ static pd_bytes next_word(pd_bytes *rest)
     return word;
 }
 
-/* Cuts "name=" off the word, if it begins so. */
+/* Removes "name=" from the front of the word, if it is there. */
 static bool is_named(pd_bytes *word, const char *name)
 {
     size_t len = strlen(name);
@@ -136,7 +136,7 @@ static bool read_kind(pd_bytes text, pprofdelta_live *out)
     return *out != PPROFDELTA_LIVE_NONE;
 }
 
-/* Words that have been there. */
+/* The words that were read. */
 enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32 };
 
 static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
@@ -182,7 +182,7 @@ static bool read_live(pd_bytes rest, pprofdelta_stamp *out)
             return false;
     stamp.is_delta = stamp.live != PPROFDELTA_LIVE_FULL;
     stamp.first = stamp.first ? stamp.first : stamp.sequence;
-    /* Numbers count from 1, and not beyond what has a successor. */
+    /* Numbers are from 1 to UINT64_MAX - 1. */
     if (seen != needed || !stamp.sequence || !~stamp.sequence || stamp.first > stamp.sequence)
         return false;
     *out = stamp;
@@ -217,7 +217,8 @@ bool pd_stamp_of(const pd_tables *t, pprofdelta_stamp *out)
     for (size_t i = 0; i < t->comments_len; i++)
         if (pd_is_stamp(t->strings[t->comments[i].index]))
             return pd_stamp_read(t->strings[t->comments[i].index], out);
-    for (size_t i = 0; i < t->comments_len; i++) /* a full one, which is no delta */
+    for (size_t i = 0; i < t->comments_len;
+         i++) /* a full profile of a live heap, which is no delta */
         if (pd_is_live_stamp(t->strings[t->comments[i].index]))
             return pd_stamp_read(t->strings[t->comments[i].index], out);
     *out = (pprofdelta_stamp){.to_nanos = t->header.time_nanos};

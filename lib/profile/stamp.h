@@ -1,9 +1,10 @@
-/* The stamp: one comment by which a delta says what it is.
+/* Stamps: the comment that marks a delta, or the profile of a live heap (see pprofdelta_heap.h).
  *
  *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER attempt=NUMBER] [restart=WHY] [pid=NUMBER]
- *     pprofdelta: live ...                                                (see live.h)
+ *     pprofdelta: live epoch=N seq=N [attempt=N] kind=KIND [first=N] from=NANOS to=NANOS id=HEX
  *
- * Words that a reader does not know are passed over, so that later versions can add some. */
+ * first is the sequence number of the first of several batches that were added up. Unknown words
+ * are skipped, so that later versions can add words. */
 #ifndef PD_PROFILE_STAMP_H
 #define PD_PROFILE_STAMP_H
 
@@ -12,11 +13,11 @@
 
 enum { PD_STAMP_MAX = 224 };
 
-/* The comment that marks a delta begins with this. */
+/* The beginning of a delta's stamp. */
 #define PD_STAMP_PREFIX "pprofdelta: delta"
 
-/* ... and that of a live heap's profile with this (see pprofdelta_heap.h). One of kind=full counts
- * from the beginning, as other profiles do; the others are deltas. */
+/* The beginning of a live heap's stamp. A profile of kind=full is cumulative, the others are
+ * deltas. */
 #define PD_STAMP_LIVE "pprofdelta: live"
 #define PD_STAMP_FULL " kind=full "
 
@@ -34,17 +35,17 @@ static inline bool pd_is_stamp(pd_bytes comment)
     return pd_is_live_stamp(comment) && !memmem(comment.ptr, comment.len, full, sizeof full - 1);
 }
 
-/* Writes the stamp to buf and returns its length. is_delta is taken for granted. */
+/* Writes the stamp to buf and returns its length. Ignores is_delta. */
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX]);
 
-/* Writes it as the next comment of a profile, and whose it is; pid 0: that is not said. */
+/* Writes the stamp, and the process id unless pid is 0, as the next comment of a profile. */
 void pd_stamp_add(const pprofdelta_stamp *stamp, int64_t pid, pd_compact *compact);
 
-/* Reads a comment. False where it is no stamp or cannot be understood; *out is then untouched. */
+/* Reads a comment. Returns false if it is not a stamp or not valid; *out is then unchanged. */
 bool pd_stamp_read(pd_bytes comment, pprofdelta_stamp *out);
 
-/* The stamp of a profile: is_delta is 0 where it has none, and the times are then those of its
- * header. False where it has one that cannot be understood. */
+/* Reads the stamp of a profile. Without one, is_delta is 0 and to_nanos is the profile's time.
+ * Returns false if the profile has a stamp that is not valid. */
 bool pd_stamp_of(const pd_tables *tables, pprofdelta_stamp *out);
 
 #endif

@@ -1,11 +1,11 @@
-/* The first pass: walk the top level once and decode everything but the samples. */
+/* The first pass: decodes the top level, except the samples. */
 #include "profile/tables.h"
 
 #include "profile/lookalike.h"
 #include "profile/parse.h"
 #include "profile/tables_quick.h"
 
-/* Appends one zeroed element to the table `name` of *t and yields a pointer to it, or NULL. */
+/* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
     (append((p), &(t)->name, &(t)->name##_cap, (t)->name##_len, sizeof *(t)->name)                 \
          ? &(t)->name[(t)->name##_len++]                                                           \
@@ -21,7 +21,7 @@ static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t siz
     return p->status == PPROFDELTA_OK;
 }
 
-/* What the parts of a value type are called where it stands. */
+/* The names of a value type and its fields, for errors. */
 typedef struct value_type_names {
     const char *whole, *type, *unit;
 } value_type_names;
@@ -292,7 +292,7 @@ static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
         t->samples_off = pd_parse_offset(p, field->start);
 }
 
-/* How many elements there are of a top-level field: the number of the next one. */
+/* The number of elements of a top-level field so far: the index of the next one. */
 static uint64_t elements(const pd_tables *t, uint32_t field)
 {
     switch (field) {
@@ -315,8 +315,7 @@ static uint64_t elements(const pd_tables *t, uint32_t field)
     }
 }
 
-/* If the reader got stuck at the top level, names the field that it was in, if its tag can be
- * read. */
+/* Reports an error of the top-level reader with the name of the field, if its tag can be read. */
 void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 {
     static const char *const names[] = {
@@ -398,8 +397,8 @@ void pd_tables_begin(pd_tables *t)
     pd_idmap_clear(&t->location_map);
 }
 
-/* A large table that is empty gets room for one element in so many bytes of the profile, and for no
- * more than are soon outgrown. */
+/* An empty large table gets room for one element in USUAL_BYTES bytes of the profile, up to
+ * USUAL_MOST. */
 enum { USUAL_BYTES = 256, USUAL_MOST = 4096 };
 
 #define MAKE_ROOM(p, t, name) make_room((p), (t), &(t)->name, &(t)->name##_cap, sizeof *(t)->name)

@@ -1,20 +1,18 @@
-/* A profile without its samples: the first of two passes over the wire.
+/* The tables of a profile: the first of two passes over its bytes.
  *
- * The tables may stand before, behind or between the samples (Go writes a location just before the
- * first sample that uses it, and the strings last), so nothing can be resolved while reading. The
- * first pass therefore decodes every table, once, into dense arrays in the order they came, and
- * only counts the samples. Sealing then resolves ids to indices, checks every reference, and
- * computes the identity of each location. The second pass (samples.h) meets nothing but finished
- * arrays.
+ * The tables may be before, after or between the samples (Go writes a location before the first
+ * sample that uses it, and the strings last), so nothing can be resolved while reading. The first
+ * pass decodes every table into arrays, in order of appearance, and only counts the samples.
+ * Sealing then resolves ids to indices, checks every reference, and computes the identity of each
+ * location. The second pass reads the samples (samples.h). passes.h has both passes.
  *
- *     strings    [ptr,len] ...            into the profile's bytes
+ *     strings    [ptr,len] ...                       into the profile's bytes
  *     functions  [name,system,file,start] ...
  *     lines      [function,line,column] ...          of all locations, one after the other
  *     locations  [mapping,address,first line,lines] ...
  *     idents     [128 bits] ...                      of each location: see identity.h
  *
- * Strings, and nothing else, point into the bytes that were parsed: these must outlive the tables.
- */
+ * Only the strings point into the parsed bytes, which must outlive the tables. */
 #ifndef PD_PROFILE_TABLES_H
 #define PD_PROFILE_TABLES_H
 
@@ -26,7 +24,7 @@
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
 typedef struct pd_value_type {
-    uint32_t type, unit; /* strings */
+    uint32_t type, unit; /* string indices */
     uint64_t off;
 } pd_value_type;
 
@@ -34,8 +32,8 @@ typedef struct pd_mapping {
     uint64_t start, limit, file_offset;
     uint32_t filename, build_id;
     uint32_t has;  /* bit n: the flag with field number PD_MAPPING_HAS_FUNCTIONS + n */
-    uint32_t mark; /* mapped.c's own */
-    uint64_t off;  /* of its message, as in all that follow: for error messages */
+    uint32_t mark; /* used by mapped.c */
+    uint64_t off;  /* of its message, for errors, as in all structs below */
 } pd_mapping;
 
 typedef struct pd_function {
@@ -58,13 +56,13 @@ typedef struct pd_location {
     bool is_folded;
 } pd_location;
 
-/* A string index that stands by itself, and where. */
+/* A string index outside the tables, and its offset. */
 typedef struct pd_string_ref {
     uint32_t index;
     uint64_t off;
 } pd_string_ref;
 
-/* The scalars around the tables. */
+/* The scalars of a profile. */
 typedef struct pd_header {
     pd_value_type period_type;
     bool has_period_type;
@@ -82,27 +80,26 @@ typedef struct pd_tables {
     pd_line *lines;
     pd_location *locations;
     pd_key *idents;   /* of the locations: see identity.h */
-    pd_place *places; /* of the mappings: likewise */
+    pd_place *places; /* of the mappings: see identity.h */
     size_t types_len, comments_len, strings_len, mappings_len, functions_len, lines_len,
         locations_len;
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;                 /* the profile, or the part of it that is at hand, */
-    uint64_t base;                  /* which begins here: see passes.h */
+    pd_bytes bytes;                 /* the profile, or the part of it in memory, */
+    uint64_t base;                  /* which begins at this offset: see passes.h */
     uint64_t len;                   /* of the profile */
-    uint64_t first_string_off;      /* where the first string is */
-    size_t samples;                 /* sample records in it */
-    uint64_t samples_off;           /* where the first of them begins */
+    uint64_t first_string_off;      /* offset of the first string */
+    size_t samples;                 /* number of sample records */
+    uint64_t samples_off;           /* offset of the first sample record */
     uint64_t unknown_fields;        /* outside samples */
-    uint64_t sample_unknown_fields; /* inside them: the second pass counts these */
-    uint64_t by_address, by_lines;  /* locations */
-    bool is_stamped;                /* a comment says that this is a delta of ours */
+    uint64_t sample_unknown_fields; /* inside samples: counted by the second pass */
+    uint64_t by_address, by_lines;  /* numbers of locations */
+    bool is_stamped;                /* a comment is a delta's stamp */
 } pd_tables;                        /* zero it to begin */
 
-/* Parses and seals a profile that is in memory (see passes.h for others). The tables borrow `bytes`.
- * After a failure they hold nothing of use, but can be parsed into again. Keeps capacity from profile
- * to profile. */
+/* Parses and seals a profile that is in memory. Borrows `bytes`. After a failure the content is
+ * undefined, but the tables can be parsed into again. Keeps capacity from profile to profile. */
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err);
 
@@ -116,7 +113,11 @@ void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
 void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 
-/* SEALHEAD */
+/* Checks what could not be checked while reading, resolves ids to indices, and identifies mappings
+ * and locations.
+ *
+ * pd_tables_place sets the places of the mappings again, from the mappings. pd_tables_identify sets
+ * the identities of the locations again, after places were changed. Both need sealed tables. */
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
 /* Of sealed tables: makes the identities of the locations anew, after places were changed; and the
@@ -124,7 +125,7 @@ pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_erro
 pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
-/* Gives back what the tables, which are sealed, have room for and do not hold. */
+/* Releases the unused room of sealed tables. */
 void pd_tables_trim(pd_tables *tables, pd_mem *mem);
 
 void pd_tables_release(pd_tables *tables, pd_mem *mem);

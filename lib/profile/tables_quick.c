@@ -1,20 +1,20 @@
-/* The tables as encoders write them: the fields of a message in order, each at most once, none that
- * profile.proto does not have, ids that count 1, 2, 3 ...
+/* The quick reader of tables in the form that encoders write: the fields of a message in order,
+ * each at most once, no unknown fields, ids that count 1, 2, 3 ...
  *
- * A message of any other form, or that the arrays have no room for, is left as it was found for the
- * careful way in tables.c, which has the last word on everything. Nothing can fail here. */
+ * Any other message, and one for which an array has no room, is left for the careful reader in
+ * tables.c, which reports all errors. Nothing fails here. */
 #include "profile/tables_quick.h"
 
 #include "wire/reader.h"
 
-/* Decoding looks so far behind the byte it began at. */
+/* Decoding reads up to this many bytes after the start of a number. */
 enum { SLACK = 8 };
 
-enum { VARINT = 0, BYTES = 2 }; /* wire types, behind a field's number in its tag */
+enum { VARINT = 0, BYTES = 2 }; /* wire types, the low bits of a tag */
 
 #define TAG(number, wire) ((uint8_t)((number) << 3 | (wire)))
 
-/* Takes the field with this tag off the front, where it is there; else *value stays. */
+/* Takes the field with this tag off the front, if it is there; else *value stays. */
 static inline bool take(pd_reader *r, uint8_t tag, uint64_t *value)
 {
     const uint8_t *p = r->at;
@@ -38,7 +38,7 @@ static inline bool take_string(pd_reader *r, uint8_t tag, uint32_t *index)
     return ok;
 }
 
-/* The next number of a map that only counts. */
+/* Whether the id continues the sequence 1, 2, 3 ... of the map. */
 static inline bool is_next(const pd_idmap *map, uint64_t id)
 {
     return id == map->len + 1 && map->len == map->sequential && map->len < PD_KEYMAP_MAX;

@@ -41,8 +41,7 @@ uint32_t pd_transfer_string(pd_transfer *t, uint32_t index)
     return t->strings[index] - 1;
 }
 
-/* Two mappings are one where the file, the offset and the length agree; without a file, where they
- * lie at the same place under the same name. */
+/* Mappings are equal if file, offset and length are; without a file, if place and name are. */
 static pd_key mapping_key(const pd_tables *t, uint32_t index)
 {
     const pd_mapping *m = &t->mappings[index];
@@ -171,7 +170,7 @@ static void transfer_label_anew(pd_transfer *t, pd_reader r)
             num_unit = (uint32_t)f.value;
             break;
         default:
-            break; /* counted when it was read */
+            break; /* counted by the second pass */
         }
     }
     key = pd_transfer_string(t, key);
@@ -180,7 +179,7 @@ static void transfer_label_anew(pd_transfer *t, pd_reader r)
     pd_compact_sample_label(t->compact, key, str, num, num_unit);
 }
 
-/* The word of a short label that is not at the very end of the bytes; or 0. */
+/* The word of a short label, or 0 if it is longer or too near to the end of the bytes. */
 static uint64_t short_label(const pd_transfer *t, pd_reader r)
 {
     size_t len = (size_t)(r.end - r.at);
@@ -188,8 +187,8 @@ static uint64_t short_label(const pd_transfer *t, pd_reader r)
     return pd_label_is_short(len) && is_readable ? pd_label_word(r.at, len) : 0;
 }
 
-/* Most labels were met before (Go has one for each size class): these are copied as they were
- * written then. */
+/* Copies a label. Most labels occur many times (Go has one for each size class): their bytes are
+ * cached as written. */
 static void transfer_label(pd_transfer *t, pd_reader r)
 {
     uint64_t word = short_label(t, r);

@@ -1,5 +1,5 @@
-/* Stacks into the compact writer where the processor has AVX-512 with byte compression: sixteen ids
- * are looked up at once, and the bytes that are not 0 are what is written. */
+/* Copies stacks into the compact writer on processors with AVX-512 and byte compression: sixteen
+ * ids are looked up at once, and their bytes that are not 0 are written. */
 #include "profile/transfer.h"
 
 #include "base/processor.h"
@@ -7,18 +7,18 @@
 #if PD_HAS_AVX512_FILES
 #include "profile/ids_avx512.h"
 
-/* Carries over those of sixteen locations that have not been yet. */
+/* Adds those of sixteen locations that were not added yet. */
 static void meet_all(pd_transfer *t, const uint32_t index[16], uint32_t which)
 {
     for (; which; which &= which - 1) {
         uint32_t i = index[__builtin_ctz(which)];
-        if (!t->locations[i]) /* it may be there twice */
+        if (!t->locations[i]) /* it may be in the sixteen twice */
             pd_transfer_meet(t, i);
     }
 }
 
-/* Puts sixteen locations, or the `len` that are left of them, at `out`; NULL where one is not known
- * by its number alone. */
+/* Writes sixteen locations, or the last `len`, to `out`. Returns NULL if an id is not sequential.
+ */
 FAST static inline uint8_t *put_sixteen(pd_transfer *t, unsigned len, __m512i id, uint8_t *out)
 {
     __m512i most = _mm512_set1_epi32((int)t->tables->location_map.sequential);

@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The first strings of every profile made here; those behind them are the files of the maps. */
+/* The first strings of every converted profile. The file names of the maps follow. */
 enum {
     S_NONE,
     S_ALLOC_OBJECTS,
@@ -28,10 +28,9 @@ typedef struct maker {
     pd_writer writer;
 } maker;
 
-/* ---- samples ------------------------------------------------------------------------------------
- */
+/* ---- samples ----------------------------------------------------------------------------- */
 
-/* A stack has return addresses: the call is before them, and one byte less is in it. */
+/* A stack holds return addresses: an address one byte lower is inside the call. */
 static uint64_t call_of(uint64_t address)
 {
     return address ? address - 1 : 0;
@@ -71,7 +70,7 @@ static size_t first_value(const pd_text *text)
     return text->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
 }
 
-/* Both lists are packed: first in scratch, at the front of which the sample then takes shape. */
+/* Both lists are packed. The locations are first encoded in scratch. */
 static pprofdelta_status write_sample(maker *m, const pd_record *record)
 {
     pd_text *text = m->text;
@@ -115,8 +114,7 @@ static void write_types(maker *m)
         write_value_type(m, PD_PROFILE_SAMPLE_TYPE, types[i][0], types[i][1]);
 }
 
-/* ---- maps ---------------------------------------------------------------------------------------
- */
+/* ---- maps -------------------------------------------------------------------------------- */
 
 static pd_bytes trim(pd_bytes file)
 {
@@ -129,8 +127,8 @@ static pd_bytes trim(pd_bytes file)
     return pd_filename_unmarked(file);
 }
 
-/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". A line that is not of this form
- * is no reason to refuse what was counted. */
+/* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". Lines of another form are
+ * skipped: the counts are valid without them. */
 static bool read_map(pd_lines *lines, struct pd_text_map *map, bool *is_code)
 {
     uint64_t device, minor;
@@ -150,7 +148,7 @@ static bool read_map(pd_lines *lines, struct pd_text_map *map, bool *is_code)
     return is_map && map->limit > map->start;
 }
 
-/* What tells whether the maps are whole. */
+/* Properties of the maps that show whether they are complete. */
 typedef struct map_signs {
     bool has_lines, has_stack;
     uint64_t limit; /* of the highest mapping; 0: there is none */
@@ -162,7 +160,7 @@ static bool is_stack(pd_bytes name)
     return name.len == sizeof stack - 1 && memcmp(name.ptr, stack, name.len) == 0;
 }
 
-/* Only code is of interest. */
+/* Keeps the mappings of code. */
 static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
 {
     pd_text *text = m->text;
@@ -202,7 +200,7 @@ static void write_maps(maker *m)
     }
 }
 
-/* Neighbours in a stack often lie in one file: the last one is asked first. */
+/* Successive addresses are often in one file: the search begins at the last mapping. */
 static size_t map_of(const pd_text *text, uint64_t address, size_t last)
 {
     for (size_t tried = 0; tried < text->maps_len; tried++, last++) {
@@ -229,8 +227,7 @@ static void write_locations(maker *m)
     }
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------
- */
+/* ---- the profile ------------------------------------------------------------------------- */
 
 static void write_string(maker *m, const char *string)
 {
@@ -262,8 +259,8 @@ static void write_strings(maker *m, const pd_records *records)
                        m->text->maps[i].file.ptr, m->text->maps[i].file.len);
 }
 
-/* Are there cumulative counts at all? jemalloc writes zeros without prof_accum, and tcmalloc's
- * sample of the heap what is in use once more. */
+/* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and
+ * tcmalloc's sample of the heap repeats the values in use. */
 static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofdelta_error *err)
 {
     pd_record record;
@@ -288,14 +285,14 @@ static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofd
     return status;
 }
 
-/* Is the dump whole? It ends with a copy of the maps, so all of its records are there if the line
- * is that begins the maps. (Its totals do not tell: jemalloc since 5.3 corrects them for sampling
- * by themselves, so that they are not the sums of the stacks' counts, and gperftools before 2.16
- * leaves out the smallest stacks of a dump beyond 1 MiB.)
+/* Checks that the dump is complete. It ends with a copy of the maps, so the line before the maps
+ * shows that all stacks are there. (The totals do not: jemalloc since 5.3 unsamples them
+ * separately, so they are not the sums of the stacks, and gperftools before 2.16 omits the smallest
+ * stacks of a dump above 1 MiB.)
  *
- * Maps have no end of their own, but are in order of their addresses. Linux has the main thread's
- * stack near the end, above all code. Where it is missing, they are whole for our purpose if they
- * reach beyond all addresses of the stacks. */
+ * The maps have no end mark, but they are ordered by address. On Linux the main thread's stack is
+ * near the end, above all code. Without it, the maps are taken as complete if they reach beyond all
+ * addresses of the stacks. */
 static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const map_signs *signs)
 {
     const pd_text *text = m->text;

@@ -1,29 +1,32 @@
-/* A heap profile that an allocator wrote as text becomes the pprof profile that it stands for.
+/* Converts a heap profile in text form into a pprof profile.
  *
- *     text --records.c--> counts and addresses --heap.c--> pprof bytes --> the door for all profiles
+ *     text --records.c--> counts and addresses --heap.c--> pprof bytes --> the reader of profiles
  *
- * The values are the raw ones where a delta is made of them: it subtracts what was counted, and
- * unsamples what is left (unsample.h). Where the profile is to be looked at they are unsampled at
- * once. The types are those of Go's heap profile; a dump without cumulative counts has only the two
- * that are in use. */
+ * For a delta the values are the recorded ones: they are subtracted first and unsampled afterwards.
+ * Otherwise they are unsampled here. The value types are those of Go's heap profile; a dump without
+ * cumulative counts has only the two types in use.
+ *
+ * Unsampling: an allocator that samples one byte in `rate` on average records an allocation of s
+ * bytes with the probability p = 1 - exp(-s / rate). n recorded objects of b bytes in total stand
+ * for n / p objects and b / p bytes, with s = b / n. The mean size s of the values decides, so the
+ * values of a window have to be subtracted before they are scaled. */
 #ifndef PD_TEXT_HEAP_H
 #define PD_TEXT_HEAP_H
 
 #include "base/keymap.h"
 #include "text/records.h"
 
-/* Scales *objects and *bytes in place, rounded to the nearest. A rate below 2 means that every
- * allocation was seen; of values of which one is 0 the size is not known. Both stay as they are
- * then. What does not fit in 64 bits becomes the largest number that does. */
+/* Scales *objects and *bytes in place, rounded to the nearest number. Both stay unchanged if rate
+ * is below 2 (all allocations are recorded) or if one of them is 0 (the size is unknown). A result
+ * that does not fit in 64 bits becomes the largest number that does. */
 void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
 
 typedef struct pd_text {
-    uint32_t rate; /* of the last profile: one byte in so many is sampled; 1: all are; 0: the last
-                           one was no text */
-    bool has_no_sums;    /* it has no cumulative counts */
-    pd_buffer profile;   /* its bytes */
-    pd_keymap addresses; /* of its locations, which are numbered from 1 in this order */
-    pd_buffer sample;    /* scratch */
+    uint32_t rate; /* one byte in `rate` is sampled; 1: all are; 0: the last input was not text */
+    bool has_no_sums;    /* no cumulative counts */
+    pd_buffer profile;   /* the bytes of the profile */
+    pd_keymap addresses; /* of the locations; number + 1 is the location's id */
+    pd_buffer sample;    /* scratch: the message that is being built */
     struct pd_text_map {
         uint64_t start, limit, offset;
         pd_bytes file;
@@ -31,17 +34,18 @@ typedef struct pd_text {
     size_t maps_len, maps_cap;
 } pd_text; /* zero it to begin */
 
-enum { PD_TEXT_HEAD = 512 }; /* its header is within so many bytes */
+enum { PD_TEXT_HEAD = 512 }; /* the header is within this many bytes */
 
-/* Does such a text begin like this? */
+/* Returns whether `head` is the beginning of a text that can be converted. */
 bool pd_text_begins(pd_bytes head);
 
-/* If *bytes is such a text, makes it the bytes of a profile, which lie in *text until the next
- * call; else leaves it and notes that. */
+/* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
+ * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not
+ * unsampled. */
 pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err);
 
-/* Unsamples the values of a sample, in the order of the profile's columns. */
+/* Unsamples the values of one sample, in the order of the profile's columns. */
 void pd_text_unsample(const pd_text *text, int64_t *values);
 
 void pd_text_release(pd_text *text, pd_mem *mem);

@@ -2,7 +2,7 @@
 
 #include <string.h>
 
-/* "400: 40000000 [4000: 400000000]": in use first, then allocated. */
+/* "400: 40000000 [4000: 400000000]": in use, then allocated. */
 static bool read_counts(pd_lines *lines, int64_t values[PD_TEXT_VALUES])
 {
     return pd_lines_decimal(lines, &values[PD_TEXT_INUSE_OBJECTS]) && pd_lines_take(lines, ":") &&
@@ -20,8 +20,8 @@ static bool read_rate(pd_lines *lines, uint32_t *rate)
     return pd_lines_is_done(lines);
 }
 
-/* What a program that keeps every allocation calls its profile, or one that samples. Go's text form
- * ("heap/1048576") is not for here: its binary form is at hand, and says more. */
+/* The kind at the end of the header: "heapprofile" without sampling, "heap_v2/RATE" with it. Go's
+ * text form ("heap/1048576") is not read: Go's binary form is available and has more in it. */
 static bool read_kind(pd_records *records)
 {
     pd_lines *lines = &records->lines;
@@ -47,7 +47,7 @@ bool pd_records_begin(pd_records *records, pd_bytes text)
            pd_lines_take(lines, "@") && read_kind(records);
 }
 
-/* Is the line under way one without a record: empty, a comment, or the beginning of the maps? */
+/* Whether the current line has no values: empty, a comment, or the line before the maps. */
 static bool is_aside(pd_records *records)
 {
     pd_lines *lines = &records->lines;
@@ -57,7 +57,7 @@ static bool is_aside(pd_records *records)
     return records->has_maps || lines->rest.ptr[0] == '#';
 }
 
-/* The line under way makes no sense: perhaps only because the text ends in it. */
+/* Fails at the current line. The reason may be that the text ends in it. */
 static pprofdelta_status fail(const pd_lines *lines, const char *what, pprofdelta_error *err)
 {
     if (!pd_lines_is_ended(lines))
@@ -65,7 +65,7 @@ static pprofdelta_status fail(const pd_lines *lines, const char *what, pprofdelt
     return pd_lines_fail(lines, what, err);
 }
 
-/* There are no more lines. */
+/* The end of the text: an error before the maps. */
 static pprofdelta_status end_of_records(const pd_records *records, pprofdelta_error *err)
 {
     if (records->has_maps)
@@ -108,8 +108,8 @@ static bool add(int64_t *sum, int64_t value)
     return !__builtin_add_overflow(*sum, value, sum);
 }
 
-/* The lines of one block: t* says it all; without it the threads are added up. *has_any: there is
- * one of them. */
+/* Reads the lines of one block: the counts of t*, or without it the sums of the threads. *has_any:
+ * there is at least one line. */
 static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEXT_VALUES],
                                       bool *has_any, pprofdelta_error *err)
 {
@@ -145,7 +145,7 @@ static pprofdelta_status next_jemalloc(pd_records *records, pd_record *record, b
 {
     int64_t totals[PD_TEXT_VALUES];
     bool has_any;
-    if (!records->is_ahead && !records->has_maps) { /* behind the header: the totals */
+    if (!records->is_ahead && !records->has_maps) { /* the totals after the header */
         pprofdelta_status status = read_threads(records, totals, &has_any, err);
         if (status)
             return status;

@@ -6,7 +6,7 @@ const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint6
     for (unsigned shift = 0; shift < 64 && p < end; shift += 7) {
         uint64_t byte = *p++;
         if (shift == 63 && byte > 1)
-            return NULL; /* the tenth byte has one bit left to give */
+            return NULL; /* the tenth byte has one bit of the value */
         result |= (byte & 0x7f) << shift;
         if (byte < 0x80) {
             *value = result;

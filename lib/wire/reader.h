@@ -1,15 +1,13 @@
-/* A protobuf message, field by field.
+/* Reads a protobuf message field by field. Has no knowledge of profiles.
  *
- * A reader is a run of bytes with a sticky trouble: reading code asks for fields until there are no
- * more and looks once, at the end, whether that was the end or an error. The body of a
- * length-delimited field is a reader of its own, so a submessage cannot read past its parent.
+ * A reader is a run of bytes with a sticky error: the caller reads fields until there are no more
+ * and checks for an error once, at the end. The body of a length-delimited field is a reader of its
+ * own, so a submessage cannot read past its parent.
  *
  *     pd_field f;
  *     while (pd_reader_next(&r, &f))
  *         switch (f.number) { ... }
- *     if (r.trouble) ...
- *
- * It knows protobuf and nothing of profiles. */
+ *     if (r.trouble) ... */
 #ifndef PD_WIRE_READER_H
 #define PD_WIRE_READER_H
 
@@ -18,15 +16,15 @@
 enum { PD_WIRE_VARINT = 0, PD_WIRE_FIXED64 = 1, PD_WIRE_BYTES = 2, PD_WIRE_FIXED32 = 5 };
 
 typedef struct pd_reader {
-    const uint8_t *at, *end; /* at: the next byte; where there is trouble, the byte it began at */
-    const char *trouble;     /* static; NULL while all is well */
+    const uint8_t *at, *end; /* at: the next byte; after an error, the first byte of the field */
+    const char *trouble;     /* the error, a static string; NULL: none */
 } pd_reader;
 
 typedef struct pd_field {
     const uint8_t *start; /* its tag */
     uint32_t number;
     uint32_t wire;
-    uint64_t value; /* of a varint; of a fixed64 or fixed32 too, though no profile has any */
+    uint64_t value; /* of a varint, fixed64 or fixed32; profiles use only varints */
     pd_reader body; /* of PD_WIRE_BYTES */
 } pd_field;
 
@@ -35,11 +33,11 @@ static inline pd_reader pd_reader_of(const uint8_t *ptr, size_t len)
     return (pd_reader){ptr, ptr + len, NULL};
 }
 
-/* Reads the next field. False at the end of the message and on trouble. */
+/* Reads the next field. Returns false at the end of the message and on error. */
 bool pd_reader_next(pd_reader *reader, pd_field *field);
 
-/* The same with the common case in line, for the loops that matter: a tag of one byte, a varint of
- * up to two bytes or a body whose length has as many. */
+/* The same, with the common case inline, for hot loops: a tag of one byte, then a varint of up to
+ * two bytes, or a body with a length of up to two bytes. */
 static inline bool pd_reader_next_quick(pd_reader *reader, pd_field *field)
 {
     const uint8_t *p = reader->at, *end = reader->end;
@@ -69,8 +67,9 @@ static inline bool pd_reader_next_quick(pd_reader *reader, pd_field *field)
     return true;
 }
 
-/* Reads the next field where it is the expected one: a body behind a tag of one byte, its length of
- * one or two. False, and nothing read, where it is not: then pd_reader_next tells what it is. */
+/* Reads the next field if it is a body with this tag of one byte and a length of one or two bytes.
+ * Otherwise returns false and reads nothing: pd_reader_next then reads the field or finds the
+ * error. */
 static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_t **start,
                                     pd_reader *body)
 {
@@ -92,19 +91,18 @@ static inline bool pd_reader_expect(pd_reader *reader, uint8_t tag, const uint8_
     return true;
 }
 
-/* To pass over large input is to wait for memory: what comes so far behind `at` is asked for
- * early. */
+/* Prefetches the input that follows `at` at some distance. */
 static inline void pd_reader_ask_ahead(const uint8_t *at)
 {
     enum { AHEAD = 1024 };
     __builtin_prefetch(at + AHEAD);
 }
 
-/* Of a reader that got stuck: how many bytes from `at` on the field would take, or UINT64_MAX where
- * that cannot be counted. No more than are there: it is not for want of bytes. */
+/* After an error: the size of the field at `at` in bytes, or UINT64_MAX if it does not fit. If the
+ * result is at most the bytes that are left, the error is not caused by missing bytes. */
 uint64_t pd_reader_lacks(const pd_reader *reader);
 
-/* Reads a bare varint: an element of a packed field. False at the end and on trouble. */
+/* Reads a bare varint: an element of a packed field. Returns false at the end and on error. */
 static inline bool pd_reader_varint(pd_reader *reader, uint64_t *value)
 {
     if (reader->at == reader->end)

@@ -1,7 +1,7 @@
-/* Base-128 varints, the one number format of protobuf.
+/* Base-128 varints, the number format of protobuf.
  *
- * One and two bytes are decoded in line: that is nearly every tag, length and location id of a real
- * profile. The rest goes out of line, so that the loops that call this stay small. */
+ * Varints of one and two bytes are decoded inline: most tags, lengths and location ids of real
+ * profiles. Longer ones are decoded out of line, so that the calling loops stay small. */
 #ifndef PD_WIRE_VARINT_H
 #define PD_WIRE_VARINT_H
 
@@ -12,8 +12,8 @@
 
 #define PD_VARINT_MAX 10 /* bytes of the longest varint */
 
-/* Decodes the varint at p (p < end is not required) into *value and returns the byte behind it, or
- * NULL where it is cut off or does not fit 64 bits. */
+/* Decodes the varint at p into *value and returns the byte after it, or NULL if it is truncated or
+ * does not fit in 64 bits. p may be at end. */
 const uint8_t *pd_varint_decode_long(const uint8_t *p, const uint8_t *end, uint64_t *value);
 
 static inline const uint8_t *pd_varint_decode(const uint8_t *p, const uint8_t *end, uint64_t *value)
@@ -31,7 +31,7 @@ static inline const uint8_t *pd_varint_decode(const uint8_t *p, const uint8_t *e
     return pd_varint_decode_long(p, end, value);
 }
 
-/* Eight bytes as a number, the first the lowest. */
+/* Eight bytes as a little endian number. */
 static inline uint64_t pd_load64(const uint8_t *p)
 {
     uint64_t word;
@@ -42,9 +42,9 @@ static inline uint64_t pd_load64(const uint8_t *p)
     return word;
 }
 
-#define PD_VARINT_GOES_ON UINT64_C(0x8080808080808080) /* of each byte: another one follows */
+#define PD_VARINT_GOES_ON UINT64_C(0x8080808080808080) /* the continuation bit of each byte */
 
-/* Closes up the seven-bit groups of a varint's bytes. */
+/* Joins the seven-bit groups of a varint's bytes. */
 static inline uint64_t pd_varint_close_up(uint64_t word)
 {
     word &= ~PD_VARINT_GOES_ON;
@@ -60,14 +60,15 @@ static inline uint32_t pd_varint_close_up_four(uint32_t word)
     return (word & 0x00003fff) | (word & 0x3fff0000) >> 2;
 }
 
-/* Decodes a varint of up to 8 bytes, 8 being readable, without a branch on its length. NULL where
- * it is longer. Most have at most four, which takes half the work. */
+/* Decodes a varint of up to 8 bytes without a branch on its length. 8 bytes must be readable at p.
+ * Returns NULL if the varint is longer. Varints of up to four bytes, the most frequent ones, take
+ * half the work. */
 static inline const uint8_t *pd_varint_decode_short(const uint8_t *p, uint64_t *value)
 {
     uint64_t word = pd_load64(p);
     uint64_t stops = ~word & PD_VARINT_GOES_ON;
     uint32_t early = (uint32_t)stops;
-    if (__builtin_expect(early != 0, 1)) { /* with its last byte */
+    if (__builtin_expect(early != 0, 1)) { /* the last byte is among the first four */
         *value = pd_varint_close_up_four((uint32_t)word & (early ^ (early - 1)));
         return p + ((unsigned)__builtin_ctz(early) >> 3) + 1;
     }
@@ -77,7 +78,7 @@ static inline const uint8_t *pd_varint_decode_short(const uint8_t *p, uint64_t *
     return p + ((unsigned)__builtin_ctzll(stops) >> 3) + 1;
 }
 
-/* Writes value at p, which has room for PD_VARINT_MAX bytes, and returns the byte behind it. */
+/* Writes value at p, which has room for PD_VARINT_MAX bytes, and returns the byte after it. */
 static inline uint8_t *pd_varint_encode(uint8_t *p, uint64_t value)
 {
     while (value >= 0x80) {

@@ -1,8 +1,7 @@
-/* Protobuf fields, appended to a buffer.
+/* Appends protobuf fields to a buffer.
  *
- * Trouble (no memory) is sticky, as in the reader: writing code reads straight and asks once.
- * Fields with the default value are left out, as proto3 has it, unless the function says otherwise.
- */
+ * A failure to allocate is sticky, as in the reader: the caller writes all fields and checks once.
+ * As in proto3, fields with the default value are omitted unless the function says otherwise. */
 #ifndef PD_WIRE_WRITER_H
 #define PD_WIRE_WRITER_H
 
@@ -17,8 +16,8 @@ typedef struct pd_writer {
     pprofdelta_status status; /* sticky */
 } pd_writer;
 
-/* Room for `more` bytes, at least one, behind buffer->len: where they go, or NULL when there is
- * trouble. */
+/* Makes room for `more` bytes, at least one, after buffer->len. Returns where they go, or NULL on
+ * failure. */
 static inline uint8_t *pd_write_room(pd_writer *writer, pd_buffer *buffer, size_t more)
 {
     if (!writer->status)
@@ -31,7 +30,7 @@ static inline void pd_write_done(pd_buffer *buffer, const uint8_t *end)
     buffer->len = (size_t)(end - buffer->ptr);
 }
 
-/* A varint field, even where value is 0. */
+/* A varint field, also if value is 0. */
 static inline void pd_write_varint_always(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                           uint64_t value)
 {
@@ -49,7 +48,7 @@ static inline void pd_write_varint(pd_writer *writer, pd_buffer *buffer, uint32_
         pd_write_varint_always(writer, buffer, number, value);
 }
 
-/* A length-delimited field, even where it is empty. */
+/* A length-delimited field, also if it is empty. */
 static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                   const uint8_t *ptr, size_t len)
 {
@@ -59,12 +58,12 @@ static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t
         return;
     p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
     p = pd_varint_encode(p, len);
-    if (ptr) /* an empty buffer may have none */
+    if (ptr) /* an empty buffer may have no memory */
         memcpy(p, ptr, len);
     pd_write_done(buffer, p + len);
 }
 
-/* What stands in `part`, as a length-delimited field; part is emptied for the next one. */
+/* The content of `part` as a length-delimited field. Empties part for the next message. */
 static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                  pd_buffer *part)
 {
@@ -72,7 +71,7 @@ static inline void pd_write_part(pd_writer *writer, pd_buffer *buffer, uint32_t 
     part->len = 0;
 }
 
-/* Bytes as they are. */
+/* Bytes without a tag. */
 static inline void pd_write_raw(pd_writer *writer, pd_buffer *buffer, const uint8_t *ptr,
                                 size_t len)
 {
