@@ -43,7 +43,7 @@ const char *pprofdelta_status_text(pprofdelta_status status)
         [PPROFDELTA_E_VERIFY] = "the sums do not add up",
         [PPROFDELTA_E_SINK] = "the output could not be written",
         [PPROFDELTA_E_USAGE] = "wrong use of the library",
-        [PPROFDELTA_E_STATE] = "not a state that can be used",
+        [PPROFDELTA_E_STATE] = "not a usable state",
         [PPROFDELTA_E_SOURCE] = "the input could not be read",
         [PPROFDELTA_E_NOT_CUMULATIVE] = "the input is not a cumulative profile",
     };

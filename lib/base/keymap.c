@@ -42,12 +42,12 @@ uint32_t pd_keymap_index(pd_keymap *map, uint32_t number)
     return number_in(map, map->slots[slot]);
 }
 
-uint32_t pd_keymap_index_chosen(pd_keymap *map, uint32_t number)
+uint32_t pd_keymap_index_untrusted(pd_keymap *map, uint32_t number)
 {
     pd_key key = map->keys[number];
     size_t slot = pd_keymap_home(map, key), passed = 0;
     while (map->slots[slot] && !holds(map, map->slots[slot], key)) {
-        if (++passed > PD_KEYMAP_CROWD)
+        if (++passed > PD_KEYMAP_PROBES_MAX)
             return PD_KEYMAP_NONE;
         slot = next(map, slot);
     }

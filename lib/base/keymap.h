@@ -64,9 +64,9 @@ static inline void pd_keymap_push(pd_keymap *map, pd_key key)
 uint32_t pd_keymap_index(pd_keymap *map, uint32_t number);
 
 /* The same for keys from a file, which an attacker may have chosen to collide. Returns
- * PD_KEYMAP_NONE after PD_KEYMAP_CROWD probes: random keys never need so many. */
-enum { PD_KEYMAP_CROWD = 4096 };
-uint32_t pd_keymap_index_chosen(pd_keymap *map, uint32_t number);
+ * PD_KEYMAP_NONE after PD_KEYMAP_PROBES_MAX probes: random keys never need so many. */
+enum { PD_KEYMAP_PROBES_MAX = 4096 };
+uint32_t pd_keymap_index_untrusted(pd_keymap *map, uint32_t number);
 
 /* Returns whether the key has the number `guess`, by one compare. */
 static inline bool pd_keymap_is_at(const pd_keymap *map, uint32_t guess, pd_key key)

@@ -7,7 +7,7 @@
 #include <string.h>
 
 /* The largest number of attempts: one a second for 136 years. */
-#define PD_STATE_MOST_ATTEMPTS UINT32_MAX
+#define PD_STATE_ATTEMPTS_MAX UINT32_MAX
 
 #define PD_STATE_MAGIC "\x89PDS\r\n\x1a\n" /* no text tool leaves it unchanged */
 

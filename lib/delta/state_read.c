@@ -23,11 +23,16 @@ typedef struct inlet {
 } inlet;
 
 /* Returns false, as all functions here do on failure. */
+static bool refuse_element(inlet *in, const char *field, uint64_t element, uint64_t off,
+                           const char *why)
+{
+    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", field, element, off, "%s", why);
+    return false;
+}
+
 static bool refuse(inlet *in, const char *field, uint64_t off, const char *why)
 {
-    in->status =
-        pd_fail(in->err, PPROFDELTA_E_STATE, "state", field, PPROFDELTA_NOWHERE, off, "%s", why);
-    return false;
+    return refuse_element(in, field, PPROFDELTA_NOWHERE, off, why);
 }
 
 /* Reads up to len bytes, fewer only at the end of the source. */
@@ -55,7 +60,7 @@ static bool take(inlet *in, uint8_t *out, size_t len)
     if (in->status)
         return false;
     if (have < len)
-        return refuse(in, NULL, in->off, "the state is cut short");
+        return refuse(in, NULL, in->off, "the state is cut off");
     XXH3_128bits_update(&in->sum, out, len);
     return true;
 }
@@ -72,7 +77,7 @@ static bool foreign(inlet *in, const uint8_t *intro, size_t len)
         return refuse(in, NULL, 0, "the state is empty");
     if (len < PD_STATE_INTRO &&
         !memcmp(intro, PD_STATE_MAGIC, len < PD_STATE_MAGIC_LEN ? len : PD_STATE_MAGIC_LEN))
-        return refuse(in, NULL, in->off, "the state is cut short");
+        return refuse(in, NULL, in->off, "the state is cut off");
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         if (len >= profiles[i].len && !memcmp(intro, profiles[i].magic, profiles[i].len))
             return refuse(in, NULL, 0,
@@ -101,7 +106,8 @@ static bool take_head(inlet *in)
         return false;
     in->head.len = len - PD_STATE_HEAD_SUM;
     if (pd_get64(in->head.ptr + in->head.len) != XXH3_64bits(in->head.ptr, in->head.len))
-        return refuse(in, "head", in->head.len, "the state is damaged: its first sum is wrong");
+        return refuse(in, "head", in->head.len,
+                      "the state is damaged: the checksum of its head is wrong");
     uint32_t format = pd_get32(intro + PD_STATE_AT_FORMAT);
     if (format == PD_STATE_FORMAT)
         return true;
@@ -110,7 +116,7 @@ static bool take_head(inlet *in)
                                    "; this one knows %d)"
         : format >= PD_STATE_OLDEST
             ? "the state was written by an older pprofdelta (format %" PRIu32
-              "; this one knows %d), and the next one has to begin anew"
+              "; this one knows %d): begin a new state"
             : "the state has a format that no pprofdelta wrote (%" PRIu32 "; this one knows %d)";
     in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE,
                          PD_STATE_AT_FORMAT, why, format, PD_STATE_FORMAT);
@@ -128,22 +134,23 @@ typedef struct promise {
 static bool check_promise(inlet *in, const promise *p)
 {
     if (p->has_base > 1)
-        return refuse(in, "head", PD_STATE_AT_HAS_BASE, "the state has a flag nobody set");
-    if (p->attempts > PD_STATE_MOST_ATTEMPTS)
-        return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "nothing is tried that often");
+        return refuse(in, "head", PD_STATE_AT_HAS_BASE, "a flag is neither 0 nor 1");
+    if (p->attempts > PD_STATE_ATTEMPTS_MAX)
+        return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "the number of attempts is too large");
     if (!p->has_base) {
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
             if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_ATTEMPTS + 8))
-                return refuse(in, "head", i, "the state says that it is empty, and is not");
+                return refuse(in, "head", i, "the state is marked as empty, but is not");
         return in->head.len == PD_STATE_FIXED ||
-               refuse(in, "head", PD_STATE_AT_HEAD, "an empty state has no longer head");
+               refuse(in, "head", PD_STATE_AT_HEAD,
+                      "the head of an empty state has another length");
     }
     if (p->restart > PPROFDELTA_RESTART_LIVE)
-        return refuse(in, "restart", PD_STATE_AT_RESTART, "there is no such restart");
+        return refuse(in, "restart", PD_STATE_AT_RESTART, "the kind of restart is unknown");
     if (!p->types || p->types > PPROFDELTA_MAX_TYPES || !p->counters || p->counters > p->types)
-        return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types do not fit");
+        return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types are not valid");
     if (p->entries > PD_KEYMAP_MAX || p->unseen > p->entries)
-        return refuse(in, "entry", PD_STATE_AT_ENTRIES, "the numbers of entries do not fit");
+        return refuse(in, "entry", PD_STATE_AT_ENTRIES, "the numbers of entries are not valid");
     if (p->mapped > PD_MAPPED_MAX)
         return refuse(in, "mapping", PD_STATE_AT_MAPPED, "the state has too many mappings");
     return true;
@@ -177,10 +184,10 @@ static bool check_names(inlet *in, promise *p)
         for (size_t i = 0; i < 2 * (size_t)p->types; i++)
             end += pd_get32(head + PD_STATE_FIXED + 4 * i);
     if (end > in->head.len || in->head.len - end >= 8)
-        return refuse(in, "sample_type", PD_STATE_FIXED, "the lengths of names do not fit");
+        return refuse(in, "sample_type", PD_STATE_FIXED, "the lengths of names are not valid");
     for (size_t i = (size_t)end; i < in->head.len; i++)
         if (head[i])
-            return refuse(in, "head", i, "something stands where nothing should");
+            return refuse(in, "head", i, "the padding is not zero");
     return true;
 }
 
@@ -218,12 +225,14 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
     state->last->live_id = pd_get64(head + PD_STATE_AT_LIVE_ID);
     state->last->live_to_nanos = (int64_t)pd_get64(head + PD_STATE_AT_LIVE_TO);
     if (state->sequence == UINT64_MAX)
-        return refuse(in, "sequence", PD_STATE_AT_SEQUENCE, "no window comes after this one");
+        return refuse(in, "sequence", PD_STATE_AT_SEQUENCE,
+                      "the sequence number is the largest there is");
     if (state->last->from_nanos && state->last->time_nanos &&
         state->last->from_nanos > state->last->time_nanos)
         return refuse(in, "window", PD_STATE_AT_FROM, "the last window ends before it begins");
     if (state->last->duration_nanos < 0)
-        return refuse(in, "duration", PD_STATE_AT_DURATION, "the last profile's is negative");
+        return refuse(in, "duration", PD_STATE_AT_DURATION,
+                      "the duration of the last profile is negative");
     return true;
 }
 
@@ -254,12 +263,6 @@ static bool take_mappings(inlet *in, const promise *p, pd_mapped_list *mapped)
 
 /* ---- the entries ------------------------------------------------------------------------- */
 
-static bool refuse_key(inlet *in, size_t entry, uint64_t off, const char *why)
-{
-    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "entry", entry, off, "%s", why);
-    return false;
-}
-
 /* Makes room for as many entries as there are already, at least FIRST_ENTRIES. */
 static bool make_room(inlet *in, const promise *p, pd_ledger *ledger, size_t len, size_t *room)
 {
@@ -276,14 +279,14 @@ static bool index_keys(inlet *in, pd_keymap *keys, size_t from, uint64_t off)
     for (size_t i = from; i < keys->len; i++) {
         if (i + AHEAD < keys->len)
             __builtin_prefetch(&keys->slots[pd_keymap_home(keys, keys->keys[i + AHEAD])], 1);
-        uint32_t number = pd_keymap_index_chosen(keys, (uint32_t)i);
+        uint32_t number = pd_keymap_index_untrusted(keys, (uint32_t)i);
         if (number == i)
             continue;
         keys->len = i; /* the later keys have no slot */
-        return refuse_key(in, i, off + (i - from) * sizeof *keys->keys,
-                          number == PD_KEYMAP_NONE
-                              ? "its keys are no hashes: too many of them agree"
-                              : "the key is that of an earlier entry");
+        return refuse_element(in, "entry", i, off + (i - from) * sizeof *keys->keys,
+                              number == PD_KEYMAP_NONE
+                                  ? "the keys are not hashes: too many of them collide"
+                                  : "an earlier entry has the same key");
     }
     return true;
 }
@@ -312,7 +315,7 @@ static bool take_counter(inlet *in, const promise *p, pd_ledger *ledger, size_t 
     size_t width = in->head.ptr[p->widths_off + counter];
     uint64_t all = 0, off = p->widths_off + counter;
     if (width > sizeof(int64_t))
-        return refuse(in, "counter", off, "no value takes so many bytes");
+        return refuse(in, "counter", off, "a value has at most 8 bytes");
     uint64_t mask = width ? UINT64_MAX >> (64 - 8 * width) : 0;
     for (size_t entry = 0; entry < p->entries;) {
         size_t most = width ? PD_STATE_CHUNK / width : PD_STATE_CHUNK;
@@ -327,7 +330,7 @@ static bool take_counter(inlet *in, const promise *p, pd_ledger *ledger, size_t 
         }
     }
     if (pd_state_width(all) != width) /* a state has one encoding */
-        return refuse(in, "counter", off, "its values take fewer bytes than they have");
+        return refuse(in, "counter", off, "its values need fewer bytes");
     return true;
 }
 
@@ -341,13 +344,6 @@ static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
     for (size_t i = 0; i < p->entries; i++)
         ledger->seen[i] = 0; /* the age, until number_windows */
     return true;
-}
-
-static bool misplaced(inlet *in, size_t number, uint64_t off)
-{
-    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "unseen", number, off,
-                         "it is not an entry behind the one before it, or has no age");
-    return false;
 }
 
 /* Converts ages to window numbers. The last window gets the number after the largest age. */
@@ -374,7 +370,9 @@ static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
             const uint8_t *at = in->chunk + i * PD_STATE_UNSEEN;
             uint32_t entry = pd_get32(at), age = pd_get32(at + 4);
             if (entry < next || entry >= p->entries || !age || age == UINT32_MAX)
-                return misplaced(in, done, off + i * PD_STATE_UNSEEN);
+                return refuse_element(
+                    in, "unseen", done, off + i * PD_STATE_UNSEEN,
+                    "the entries are not in ascending order, or an age is not valid");
             next = (uint64_t)entry + 1;
             ledger->seen[entry] = age;
             oldest = age > oldest ? age : oldest;
@@ -392,7 +390,7 @@ static bool take_check(inlet *in)
     if (!take(in, found, sizeof found))
         return false;
     if (pd_get64(found) != sum.low64 || pd_get64(found + 8) != sum.high64)
-        return refuse(in, NULL, off, "the state is damaged: its sum is wrong");
+        return refuse(in, NULL, off, "the state is damaged: its checksum is wrong");
     return true;
 }
 
@@ -402,11 +400,10 @@ static bool take_attempts(inlet *in, pd_state *state)
     for (size_t got; (got = take_some(in, in->chunk, PD_STATE_CHUNK));) {
         for (size_t i = 0; i < got; i++)
             if (in->chunk[i])
-                return refuse(in, NULL, in->off - got + i,
-                              "something follows the end of the state");
+                return refuse(in, NULL, in->off - got + i, "the state is followed by other data");
         state->attempts += got;
-        if (state->attempts > PD_STATE_MOST_ATTEMPTS)
-            return refuse(in, NULL, in->off, "too much follows the end of the state");
+        if (state->attempts > PD_STATE_ATTEMPTS_MAX)
+            return refuse(in, NULL, in->off, "the state is followed by too many attempts");
     }
     return !in->status;
 }

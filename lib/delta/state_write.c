@@ -201,7 +201,7 @@ pprofdelta_status pd_state_write(const pd_state *state, const pprofdelta_sink *s
     if (head > PD_STATE_HEAD_MAX)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "state", "sample_type", PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
-                       "the names of the value types and the build id are too long to remember");
+                       "the names of the value types and the build id are too long for a state");
     outlet o = {.sink = sink};
     XXH3_128bits_reset(&o.sum);
     uint8_t widths[PPROFDELTA_MAX_TYPES];

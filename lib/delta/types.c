@@ -214,8 +214,8 @@ pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
                        PPROFDELTA_NOWHERE,
                        "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
                        kind->profile, kind->type, kind->unit,
-                       kind->is_of_a_time ? "the samples of a time of its own"
-                                          : "what there was at its time");
+                       kind->is_of_a_time ? "the samples of a limited time"
+                                          : "the state at one time");
     return has_counter(names, len) ? PPROFDELTA_OK : refuse_gauges(names, len, err);
 }
 

@@ -129,7 +129,7 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "the second fills a gap before a profile that was given already: give them "
-                       "in their order");
+                       "in order");
     if (!status && *joint == PPROFDELTA_JOINT_AGAIN && a->is_beside && !next->restart)
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
@@ -184,8 +184,7 @@ static pprofdelta_status look_at(pprofdelta_adder *a, const void *bytes, size_t 
         return status;
     if (!pd_stamp_of(&cur->tables, stamp))
         return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", "comment", PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "the stamp cannot be understood: pprofdelta did not write it like that");
+                       PPROFDELTA_NOWHERE, "the stamp is not valid: pprofdelta did not write it");
     *joint = PPROFDELTA_JOINT_FIRST;
     if (a->is_waiting)
         status = join(a, stamp, joint, err);
@@ -318,7 +317,7 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_stamp stamp;
     pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
     if (a->is_over)
-        return pd_refuse(err, "the sum is over: the adder can only be freed");
+        return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
     if (!bytes && len)
         return pd_refuse(err, "bytes is NULL and len is not 0");
     PD_SWAP(pd_look, pd->cur, pd->prev);
@@ -451,7 +450,7 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     pd_bytes stacks, out;
     uint64_t written;
     if (a->is_over)
-        return pd_refuse(err, "the sum is over: the adder can only be freed");
+        return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
     if (!a->is_waiting)

@@ -9,6 +9,8 @@
     pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
             __VA_ARGS__)
 
+/* ---- windows ----------------------------------------------------------------------------- */
+
 /* The first window of a state, which counts from the start of the process. */
 static bool is_beginning(const pprofdelta_stamp *stamp)
 {
@@ -22,7 +24,9 @@ static bool is_blank(const pprofdelta_stamp *stamp)
     return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
 }
 
-bool pd_join_is_later(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+/* Returns whether `next` is the later of two attempts at one window: by attempt, or by end if the
+ * attempts are equal. */
+static bool is_later_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
 {
     return last->attempt != next->attempt ? last->attempt < next->attempt
                                           : last->to_nanos <= next->to_nanos;
@@ -37,10 +41,11 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       " that do not begin at the same time (%s and %s): they come from two states",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    bool is_later = pd_join_is_later(last, next);
+    bool is_later = is_later_attempt(last, next);
     if (last->restart && !next->restart && !is_later)
-        return REFUSE("window %" PRIu64 " of the process before comes after the restart: give the "
-                      "deltas in their order",
+        return REFUSE("window %" PRIu64
+                      " from before the restart comes after the restart: give the "
+                      "deltas in order",
                       next->sequence);
     if (!is_later)
         *joint = PPROFDELTA_JOINT_STALE;
@@ -58,7 +63,7 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
     uint64_t due = last->sequence + 1;
     if (next->sequence < due)
         return REFUSE("window %" PRIu64 " comes after window %" PRIu64
-                      ": give the deltas of one state, in their order",
+                      ": give the deltas of one state in order",
                       next->sequence, last->sequence);
     if (next->sequence == due + 1)
         return REFUSE("window %" PRIu64 " is missing between them", due);
@@ -86,8 +91,8 @@ static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofd
     if (is_untimed(last, next))
         return PPROFDELTA_OK;
     if (!last->to_nanos || !next->from_nanos)
-        return REFUSE("it is not known when the one ends or the other begins, so nothing tells "
-                      "whether a window is missing");
+        return REFUSE("the end of the first or the beginning of the second is unknown, so a "
+                      "window may be missing");
     if (next->from_nanos > last->to_nanos)
         return REFUSE("the window from %s to %s is missing between them",
                       pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
@@ -95,30 +100,6 @@ static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofd
         return REFUSE("they overlap: the first ends at %s and the second begins at %s",
                       pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
     return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                          pprofdelta_joint *joint, pprofdelta_error *err)
-{
-    if (last->live && next->live)
-        return pd_join_live(last, next, joint, err);
-    if (next->live)
-        return REFUSE("the second is of a live heap and the first is not");
-    if (!next->is_delta)
-        return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
-    bool has_both = last->sequence && next->sequence && !last->live;
-    if (has_both && last->sequence == next->sequence)
-        return join_again(last, next, joint, err);
-    if (is_beginning(next))
-        return REFUSE("the second is the first window of a state, which counts from the beginning "
-                      "of the process: a sum may begin with it");
-    pprofdelta_status status =
-        has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
-    if (!status)
-        *joint = next->restart                         ? PPROFDELTA_JOINT_RESTART
-                 : !has_both && is_untimed(last, next) ? PPROFDELTA_JOINT_UNTIMED
-                                                       : PPROFDELTA_JOINT_NEXT;
-    return status;
 }
 
 /* ---- batches of a live heap -------------------------------------------------------------- */
@@ -139,7 +120,7 @@ static pprofdelta_status join_batch_again(const pprofdelta_stamp *last,
                       "trackers",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    *joint = pd_join_is_later(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+    *joint = is_later_attempt(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
     return PPROFDELTA_OK;
 }
 
@@ -157,8 +138,8 @@ static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const ppr
                   next->first - 1);
 }
 
-pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                               pprofdelta_joint *joint, pprofdelta_error *err)
+static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                   pprofdelta_joint *joint, pprofdelta_error *err)
 {
     if (next->id != last->id)
         return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
@@ -173,7 +154,7 @@ pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_st
         return PPROFDELTA_OK;
     if (!is_later)
         return REFUSE("batch %" PRIu64 " (epoch %" PRIu64 ") comes after batch %" PRIu64
-                      " (epoch %" PRIu64 "): give the profiles of one process, in their order",
+                      " (epoch %" PRIu64 "): give the profiles of one process in order",
                       next->sequence, next->epoch, last->sequence, last->epoch);
     if (next->epoch != last->epoch || next->first != last->sequence + 1)
         return join_behind_gap(last, next, joint, err);
@@ -182,8 +163,35 @@ pprofdelta_status pd_join_live(const pprofdelta_stamp *last, const pprofdelta_st
         return PPROFDELTA_OK;
     }
     *joint = PPROFDELTA_JOINT_GAP;
-    return REFUSE("batch %" PRIu64 " was sent again with more in it, which is missing (it ends at "
+    return REFUSE("batch %" PRIu64
+                  " was sent again with more samples, and that attempt is missing (it ends at "
                   "%s, and batch %" PRIu64 " begins at %s)",
                   last->sequence, pd_time_shown(last->to_nanos).text, next->first,
                   pd_time_shown(next->from_nanos).text);
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (last->live && next->live)
+        return join_live(last, next, joint, err);
+    if (next->live)
+        return REFUSE("the second is of a live heap and the first is not");
+    if (!next->is_delta)
+        return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
+    bool has_both = last->sequence && next->sequence && !last->live;
+    if (has_both && last->sequence == next->sequence)
+        return join_again(last, next, joint, err);
+    if (is_beginning(next))
+        return REFUSE("the second is the first window of a state, which counts from the beginning "
+                      "of the process: a sum may begin with it");
+    pprofdelta_status status =
+        has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
+    if (!status)
+        *joint = next->restart                         ? PPROFDELTA_JOINT_RESTART
+                 : !has_both && is_untimed(last, next) ? PPROFDELTA_JOINT_UNTIMED
+                                                       : PPROFDELTA_JOINT_NEXT;
+    return status;
 }

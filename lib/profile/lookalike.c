@@ -45,7 +45,7 @@ static pd_bytes behind(pd_bytes bytes, size_t len)
 #define MAGIC(string) string, sizeof(string) - 1
 
 #define NOT      ", not a pprof profile"
-#define TAKE_OUT NOT ": take the profile out of it"
+#define TAKE_OUT NOT ": extract the profile from it"
 #define CONVERT  NOT ": only gzip and zstd are inflated"
 #define PROGRAM  ", not a profile of one"
 #define KNOWN    PPROFDELTA_FILE_OTHER

@@ -10,10 +10,10 @@
 
 FAST static inline const uint8_t *take_value(const uint8_t *p, uint64_t *value)
 {
-    uint64_t word = pd_load64(p), stops = ~word & PD_VARINT_GOES_ON;
+    uint64_t word = pd_load64(p), stops = ~word & PD_VARINT_CONTINUATION;
     if (__builtin_expect(!stops, 0))
         return NULL;
-    *value = _pext_u64(word & (stops ^ (stops - 1)), ~PD_VARINT_GOES_ON);
+    *value = _pext_u64(word & (stops ^ (stops - 1)), ~PD_VARINT_CONTINUATION);
     return p + (_tzcnt_u64(stops) >> 3) + 1;
 }
 

@@ -28,7 +28,7 @@ static inline void add_bytes(sums *s, uint64_t word, int len)
  * top bit. */
 static inline bool are_bytes(uint64_t word)
 {
-    return (((word - UINT64_C(0x0101010101010101)) | word) & PD_VARINT_GOES_ON) == 0;
+    return (((word - UINT64_C(0x0101010101010101)) | word) & PD_VARINT_CONTINUATION) == 0;
 }
 
 /* Adds one location, with an id of any length. Returns NULL if it cannot be decoded or is unknown.

@@ -54,14 +54,14 @@ static void check_first_string(sealing *s)
     const pd_tables *t = s->tables;
     if (!t->len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                            PPROFDELTA_NOWHERE, "there is nothing in it: 0 bytes");
+                            PPROFDELTA_NOWHERE, "it is empty: 0 bytes");
     else if (!t->strings_len)
         s->status =
             pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", PPROFDELTA_NOWHERE,
                     PPROFDELTA_NOWHERE, "it has no string table: not a pprof profile, or cut off");
     else if (t->strings[0].len)
         s->status = pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "string_table", 0,
-                            t->first_string_off, "the first string is not the empty one");
+                            t->first_string_off, "the first string is not empty");
     else if (!t->types_len)
         s->status =
             pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", "sample_type", PPROFDELTA_NOWHERE,
@@ -94,7 +94,7 @@ static void seal_ids(sealing *s, pd_mem *mem, pd_idmap *map, const char *field)
     s->status =
         pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, bad, offset_of(s->tables, map, bad),
                 "the id %" PRIu64 " %s", pd_idmap_id(map, bad),
-                pd_idmap_id(map, bad) ? "is an earlier element's already"
+                pd_idmap_id(map, bad) ? "belongs to an earlier element"
                                       : "is not allowed: it means none");
 }
 

@@ -116,7 +116,7 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
                                    location->is_folded);
 }
 
-void pd_transfer_meet(pd_transfer *t, uint32_t index)
+void pd_transfer_add_location(pd_transfer *t, uint32_t index)
 {
     uint32_t id = pd_compact_find_location(t->compact, t->tables->idents[index]);
     t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
@@ -126,7 +126,7 @@ static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
     if (__builtin_expect(!t->locations[index], 0))
-        pd_transfer_meet(t, index);
+        pd_transfer_add_location(t, index);
     return t->locations[index];
 }
 

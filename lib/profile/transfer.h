@@ -43,7 +43,7 @@ pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd
                                     pd_compact *compact, pprofdelta_error *err);
 
 /* Adds a location that was not added yet. */
-void pd_transfer_meet(pd_transfer *transfer, uint32_t index);
+void pd_transfer_add_location(pd_transfer *transfer, uint32_t index);
 
 pd_transfer_run pd_transfer_run_avx512;
 

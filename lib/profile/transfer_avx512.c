@@ -13,7 +13,7 @@ static void meet_all(pd_transfer *t, const uint32_t index[16], uint32_t which)
     for (; which; which &= which - 1) {
         uint32_t i = index[__builtin_ctz(which)];
         if (!t->locations[i]) /* it may be in the sixteen twice */
-            pd_transfer_meet(t, i);
+            pd_transfer_add_location(t, i);
     }
 }
 

@@ -59,7 +59,7 @@ static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffe
     while (!m->writer.status && !pd_lines_is_done(&stack)) {
         uint64_t address;
         if (!pd_lines_hex(&stack, &address))
-            return pd_lines_fail(&stack, "is no list of addresses", m->writer.err);
+            return pd_lines_fail(&stack, "is not a list of addresses", m->writer.err);
         add_varint(m, part, number_of(m, call_of(address)));
     }
     return m->writer.status;
@@ -297,7 +297,7 @@ static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const 
 {
     const pd_text *text = m->text;
     if (!signs->has_lines)
-        return pd_lines_fail(lines, "the dump is cut off behind this line: there are no mappings",
+        return pd_lines_fail(lines, "the dump is cut off after this line: there are no mappings",
                              m->writer.err);
     if (signs->has_stack)
         return PPROFDELTA_OK;
@@ -306,7 +306,7 @@ static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const 
     for (size_t i = 0; i < text->addresses.len && signs->limit; i++)
         if (text->addresses.keys[i].hi >= signs->limit)
             return pd_lines_fail(lines,
-                                 "the dump is cut off behind this line: the mappings do not "
+                                 "the dump is cut off after this line: the mappings do not "
                                  "reach the addresses of all stacks",
                                  m->writer.err);
     return PPROFDELTA_OK;

@@ -71,7 +71,7 @@ static pprofdelta_status end_of_records(const pd_records *records, pprofdelta_er
     if (records->has_maps)
         return PPROFDELTA_OK;
     return pd_lines_fail(&records->lines,
-                         "the dump is cut off behind this line: MAPPED_LIBRARIES: is missing", err);
+                         "the dump is cut off after this line: MAPPED_LIBRARIES: is missing", err);
 }
 
 static pprofdelta_status next_gperftools(pd_records *records, pd_record *record, bool *has_one,
@@ -82,7 +82,7 @@ static pprofdelta_status next_gperftools(pd_records *records, pd_record *record,
         if (is_aside(records))
             continue;
         if (!read_counts(lines, record->values) || !pd_lines_take(lines, "@"))
-            return fail(lines, "is no record of a heap profile", err);
+            return fail(lines, "is not a record of a heap profile", err);
         record->stack = lines->rest;
         record->line = lines->number;
         record->off = lines->start;
@@ -134,7 +134,7 @@ static pprofdelta_status read_threads(pd_records *records, int64_t values[PD_TEX
         for (size_t i = 0; i < PD_TEXT_VALUES && !has_sum && !is_sum; i++)
             fits &= add(&values[i], counts[i]);
         if (!fits)
-            return pd_lines_fail(lines, "the counts of the threads pass 64 bits", err);
+            return pd_lines_fail(lines, "the counts of the threads do not fit in 64 bits", err);
         has_sum |= is_sum;
     }
     return records->is_ahead ? PPROFDELTA_OK : end_of_records(records, err);

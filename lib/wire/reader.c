@@ -40,7 +40,7 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     if (!p)
         return stuck(reader, "a field's tag is cut off or longer than 64 bits");
     if (tag > UINT32_MAX || tag < 8)
-        return stuck(reader, "a field number is zero or larger than protobuf has");
+        return stuck(reader, "a field number is zero or larger than protobuf allows");
     field->start = reader->at;
     field->number = (uint32_t)tag >> 3;
     field->wire = (uint32_t)tag & 7;
@@ -56,7 +56,7 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
         if (!p)
             return stuck(reader, "a length is cut off or longer than 64 bits");
         if (len > (uint64_t)(end - p))
-            return stuck(reader, "a field is longer than what is left of its message: cut off?");
+            return stuck(reader, "a field is longer than the rest of its message: cut off?");
         field->body = pd_reader_of(p, (size_t)len);
         p += len;
         break;
@@ -71,7 +71,7 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
         break;
     }
     default:
-        return stuck(reader, "a wire type that no profile has (a group, or damage)");
+        return stuck(reader, "a wire type that profiles do not have (a group, or damage)");
     }
     reader->at = p;
     return true;

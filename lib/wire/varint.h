@@ -42,18 +42,18 @@ static inline uint64_t pd_load64(const uint8_t *p)
     return word;
 }
 
-#define PD_VARINT_GOES_ON UINT64_C(0x8080808080808080) /* the continuation bit of each byte */
+#define PD_VARINT_CONTINUATION UINT64_C(0x8080808080808080) /* the continuation bit of each byte */
 
 /* Joins the seven-bit groups of a varint's bytes. */
-static inline uint64_t pd_varint_close_up(uint64_t word)
+static inline uint64_t pd_varint_join(uint64_t word)
 {
-    word &= ~PD_VARINT_GOES_ON;
+    word &= ~PD_VARINT_CONTINUATION;
     word = (word & UINT64_C(0x007f007f007f007f)) | (word & UINT64_C(0x7f007f007f007f00)) >> 1;
     word = (word & UINT64_C(0x00003fff00003fff)) | (word & UINT64_C(0x3fff00003fff0000)) >> 2;
     return (word & UINT64_C(0x000000000fffffff)) | (word & UINT64_C(0x0fffffff00000000)) >> 4;
 }
 
-static inline uint32_t pd_varint_close_up_four(uint32_t word)
+static inline uint32_t pd_varint_join_four(uint32_t word)
 {
     word &= 0x7f7f7f7f;
     word = (word & 0x007f007f) | (word & 0x7f007f00) >> 1;
@@ -66,15 +66,15 @@ static inline uint32_t pd_varint_close_up_four(uint32_t word)
 static inline const uint8_t *pd_varint_decode_short(const uint8_t *p, uint64_t *value)
 {
     uint64_t word = pd_load64(p);
-    uint64_t stops = ~word & PD_VARINT_GOES_ON;
+    uint64_t stops = ~word & PD_VARINT_CONTINUATION;
     uint32_t early = (uint32_t)stops;
     if (__builtin_expect(early != 0, 1)) { /* the last byte is among the first four */
-        *value = pd_varint_close_up_four((uint32_t)word & (early ^ (early - 1)));
+        *value = pd_varint_join_four((uint32_t)word & (early ^ (early - 1)));
         return p + ((unsigned)__builtin_ctz(early) >> 3) + 1;
     }
     if (!stops)
         return NULL;
-    *value = pd_varint_close_up(word & (stops ^ (stops - 1)));
+    *value = pd_varint_join(word & (stops ^ (stops - 1)));
     return p + ((unsigned)__builtin_ctzll(stops) >> 3) + 1;
 }
 

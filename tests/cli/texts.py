@@ -242,8 +242,8 @@ def test_what_is_wrong_is_placed(t):
     good = jemalloc(PREV_RECORDS, 512).decode()
     lines = good.splitlines()
     t.check(lines[3].startswith("@ "), lines[3])
-    for old, new, line, what in ((lines[3], "@ 0x12 what", 4, "is no list of addresses"),
-                                 (lines[3], "@ 0x1" + "0" * 16, 4, "is no list of addresses"),
+    for old, new, line, what in ((lines[3], "@ 0x12 what", 4, "is not a list of addresses"),
+                                 (lines[3], "@ 0x1" + "0" * 16, 4, "is not a list of addresses"),
                                  (lines[4], "  t*: 1: 2 [3]", 5, "is neither a stack nor the counts"),
                                  (lines[4], "  t*: 99999999999999999999: 2 [3: 4]", 5, "is neither a stack"),
                                  (lines[4], "nonsense", 5, "is neither a stack nor the counts")):
@@ -251,13 +251,13 @@ def test_what_is_wrong_is_placed(t):
         result = t.fails(1, "check", "a")
         t.contains(result.err, f"a: line {line}: {what}", "(at byte ")
     t.write("a", gperftools(PREV_RECORDS).replace(b"@ 0x", b"# 0x", 1))
-    t.contains(t.fails(1, "check", "a").err, "a: line 2: is no record of a heap profile")
+    t.contains(t.fails(1, "check", "a").err, "a: line 2: is not a record of a heap profile")
     t.write("a", gperftools(PREV_RECORDS, maps="")[:-1])
     t.contains(t.fails(1, "check", "a").err, "cut off")
     # Two threads of one stack whose counts do not fit together.
     most = 2**63 - 1
     t.write("a", (f"heap_v2/1\n@ 0x1\n  t1: {most}: 1 [1: 1]\n  t2: 1: 1 [1: 1]\n").encode())
-    t.contains(t.fails(1, "check", "a").err, "line 4: the counts of the threads pass 64 bits")
+    t.contains(t.fails(1, "check", "a").err, "line 4: the counts of the threads do not fit in 64 bits")
 
 
 def test_other_texts_stay_refused(t):

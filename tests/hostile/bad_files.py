@@ -47,11 +47,11 @@ def other_files(refuse):
     for name, content in (("archive.tar", TAR), ("archive.tar.gz", gzip(TAR)),
                           ("archive.tar.zst", zstd(TAR))):
         refuse(name, content,
-               "this is a tar archive, not a pprof profile: take the profile out of it")
+               "this is a tar archive, not a pprof profile: extract the profile from it")
     for name, content, what in (
             ("archive.zip", b"PK\3\4\x14\0\0\0\0\0", "a zip archive"),
             ("archive.7z", b"7z\xbc\xaf\x27\x1c\0\4", "a 7z archive")):
-        refuse(name, content, f"this is {what}, not a pprof profile: take the profile out of it")
+        refuse(name, content, f"this is {what}, not a pprof profile: extract the profile from it")
     trace = b"go 1.22 trace\0\0\0" + b"\1\0\x90\x4e"
     for name, content in (("execution.trace", trace), ("execution.trace.gz", gzip(trace))):
         refuse(name, content, "this is an execution trace of Go, not a pprof profile: go tool trace "
@@ -117,7 +117,7 @@ def broken_gzip(refuse):
         case(f"then-{name}", whole + here(rest),
              f"bytes after the gzip trailer: {len(rest)}, the first 0x{rest[0]:02x}")
     case("cut-behind-magic", cut(whole, 2), "the file is cut off in the gzip header")
-    refuse("gzip-of-nothing.pb.gz", gzip(b""), "there is nothing in it: 0 bytes")
+    refuse("gzip-of-nothing.pb.gz", gzip(b""), "it is empty: 0 bytes")
     refuse("gzip-of-cut-profile.pb.gz", gzip(types_of(HEAP) + samples_of(4)),
            "string_table: it has no string table: not a pprof profile, or cut off")
     refuse("gzip-of-gzip.pb.gz.gz", gzip(gzip(good)),
@@ -165,7 +165,7 @@ def broken_zstd(refuse):
         case(f"then-{name}", whole + here(rest),
              f"bytes after the last zstd frame: {len(rest)}, the first 0x{rest[0]:02x}")
     refuse("zstd-skippable-only.pb.zst", b"\x50\x2a\x4d\x18\0\0\0\0",
-           "there is nothing in it: 0 bytes")
+           "it is empty: 0 bytes")
     limit = 1 << 20
     bomb = ZSTD_MAGIC + b"\0\x60"
     bomb += b"".join(block(RUN, b"\0", size=128 << 10, last=i == 31) for i in range(32))

@@ -39,8 +39,8 @@ def make(corpus):
     hint = ("pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them all "
             "the same")
     for name, types, holds in (
-            ("goroutine", ["goroutine/count"], "what there was at its time"),
-            ("cpu", ["samples/count", "cpu/nanoseconds"], "the samples of a time of its own")):
+            ("goroutine", ["goroutine/count"], "the state at one time"),
+            ("cpu", ["samples/count", "cpu/nanoseconds"], "the samples of a limited time")):
         file = accept(f"{name}.pb", profile(types=types))
         for options in ([], ["-c", types[-1]]):
             why = not_cumulative(name, types[-1], holds)

@@ -9,9 +9,9 @@ from wire import (BYTES, FIXED32, FIXED64, GROUP, GROUP_END, HEAP, PAST, STRING_
 TAG = "a field's tag is cut off or longer than 64 bits"
 LENGTH = "a length is cut off or longer than 64 bits"
 NUMBER = "a varint is cut off or longer than 64 bits"
-BODY = "a field is longer than what is left of its message: cut off?"
-WIRE_TYPE = "a wire type that no profile has (a group, or damage)"
-FIELD_ZERO = "a field number is zero or larger than protobuf has"
+BODY = "a field is longer than the rest of its message: cut off?"
+WIRE_TYPE = "a wire type that profiles do not have (a group, or damage)"
+FIELD_ZERO = "a field number is zero or larger than protobuf allows"
 
 
 def broken_references(refuse):
@@ -37,10 +37,10 @@ def broken_ids(refuse):
     for field, (table, element) in tables.items():
         refuse(f"{field}-id-repeated.pb",
                profile(**{table: element(1) + element(2) + here(element(1))}),
-               f"{field}[2].id: the id 1 is an earlier element's already")
+               f"{field}[2].id: the id 1 belongs to an earlier element")
         refuse(f"{field}-id-repeated-far-apart.pb",
                profile(**{table: element(1 << 60) + element(1) + here(element(1 << 60))}),
-               f"{field}[2].id: the id {1 << 60} is an earlier element's already")
+               f"{field}[2].id: the id {1 << 60} belongs to an earlier element")
         refuse(f"{field}-id-zero.pb", profile(**{table: element(1) + here(element(0))}),
                f"{field}[1].id: the id 0 is not allowed: it means none")
     refuse("location-id-missing.pb", profile(locations=here(message(4, number(3, 0x400010)))),
@@ -108,7 +108,7 @@ def broken_strings(refuse):
                f"comment[2]: {outside.format(index)}{known}")
     refuse("string-table-first-not-empty.pb",
            profile(strings=chunk(6, here(b"first")) + STRING_TABLE),
-           "string_table[0]: the first string is not the empty one")
+           "string_table[0]: the first string is not empty")
     refuse("string-table-missing.pb", profile(strings=Wire()),
            "string_table: it has no string table: not a pprof profile, or cut off")
 
@@ -282,7 +282,7 @@ def not_protobuf(refuse):
            f"mapping[0]: {FIELD_ZERO}")
     refuse("zeros-behind.pb", profile(tail=here(b"\0\0")), FIELD_ZERO)
     refuse("newline-behind.pb", profile(tail=here(b"\n")), f"sample_type[4]: {LENGTH}")
-    refuse("empty.pb", b"", "there is nothing in it: 0 bytes")
+    refuse("empty.pb", b"", "it is empty: 0 bytes")
     refuse("zeros.pb", here(b"\0" * 64), FIELD_ZERO)
 
 

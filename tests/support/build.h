@@ -1,4 +1,4 @@
-/* Small profiles by hand, tersely.
+/* Builds small profiles by hand.
  *
  *     build b = {0};
  *     build_types(&b, "alloc_objects/count alloc_space/bytes");
@@ -8,8 +8,8 @@
  *     buf bytes = build_bytes(&b);
  *     build_free(&b);
  *
- * A word in a stack is a place that was named before, or else becomes a function that is known by
- * its name alone (address 0, line 1). Everything lives until build_free. */
+ * A word in a stack is a location that was named before. Any other word is a new function with that
+ * name, without an address, at line 1. All objects live until build_free. */
 #ifndef PD_TESTS_BUILD_H
 #define PD_TESTS_BUILD_H
 
@@ -23,7 +23,7 @@ typedef struct build_name {
 
 typedef struct build {
     arena arena;
-    model m; /* may be changed by hand at any time */
+    model m; /* may be changed by the test at any time */
     build_name *names;
     size_t names_len, names_cap;
 } build;
@@ -36,7 +36,7 @@ model_mapping *build_mapping(build *b, uint64_t start, uint64_t limit, uint64_t 
                              const char *filename, const char *build_id);
 model_function *build_function(build *b, const char *name, const char *filename);
 
-/* A location that goes by this name, without a line. */
+/* A location with this name, without a line. */
 model_location *build_bare(build *b, const char *name, model_mapping *mapping, uint64_t address);
 void build_line(build *b, model_location *location, model_function *function, int64_t line);
 
@@ -49,7 +49,7 @@ void build_label(build *b, model_sample *sample, const char *key, const char *st
                  const char *unit);
 void build_comment(build *b, const char *comment);
 
-/* As a plain exporter writes it (a serial_style of zeros). */
+/* The bytes as a plain exporter writes them (a serial_style of zeros). */
 buf build_bytes(build *b);
 
 #endif

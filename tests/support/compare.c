@@ -15,7 +15,7 @@ static int compare_texts(const void *a, const void *b)
     return strcmp(*(const char *const *)a, *(const char *const *)b);
 }
 
-/* A text that is there twice; NULL: none. */
+/* A text that occurs twice, or NULL. */
 static const char *find_twin(arena *a, const char *const *texts, size_t len)
 {
     const char **sorted = ARENA_ARRAY(a, const char *, len);
@@ -84,7 +84,7 @@ static const char *check_ids(arena *a, const Pd__View__Profile *p)
     return dense ? NULL : arena_text(a, "ids are not dense from 1");
 }
 
-/* Ids are dense here: id - 1 is the place in its table. */
+/* Ids are dense here: id - 1 is the index in the table. */
 static const char *check_use(arena *a, const Pd__View__Profile *p)
 {
     bool *mappings = ARENA_ARRAY(a, bool, p->n_mapping + 1);
@@ -146,7 +146,7 @@ const char *compare_compact(arena *a, const reading *r)
  * As expected
  * ------------------------------------------------------------------------------------------ */
 
-/* The texts may be long: shows where they part. */
+/* The texts may be long: shows the first difference. */
 static const char *differ(arena *a, const char *what, const char *got, const char *want)
 {
     enum { BEFORE = 40, BEHIND = 120 };

@@ -1,13 +1,13 @@
 #include "emit.h"
 
 typedef struct piece {
-    unsigned field; /* 0: unknown to everybody, goes anywhere */
+    unsigned field; /* 0: an unknown field, at any place */
     buf bytes;
 } piece;
 
 enum { WIRE_VARINT = 0, WIRE_FIXED64 = 1, WIRE_BYTES = 2, WIRE_FIXED32 = 5 };
 
-/* min_len pads the varint with empty groups, which is legal up to ten bytes. */
+/* min_len pads the varint with empty groups, which is valid up to ten bytes. */
 static void put_varint(buf *b, uint64_t value, size_t min_len)
 {
     uint8_t bytes[10];
@@ -30,7 +30,7 @@ static void put_value(emitter *e, buf *b, uint64_t value)
     put_varint(b, value, draw_len(e, 10));
 }
 
-/* Tags and lengths stay within five bytes: they have 32 bits, and readers differ beyond that. */
+/* Tags and lengths have at most five bytes: they have 32 bits, and readers differ beyond that. */
 static void put_len(emitter *e, buf *b, size_t len)
 {
     put_varint(b, len, draw_len(e, 5));
@@ -139,7 +139,7 @@ static void emit_unknown(message *m)
     }
 }
 
-/* Draws which field comes next, then hands out each field's pieces in their own order. */
+/* Draws the next field number, then emits the pieces of each field in order. */
 static void join_shuffled(message *m, buf *out)
 {
     enum { FIELDS = 16 };

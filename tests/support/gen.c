@@ -29,7 +29,7 @@ static void draw_contention_types(gen *g)
     g->m.default_sample_type = PICK(g, ((const char *[]){"", "delay"}));
 }
 
-/* Few names for many columns, so that equal pairs and half-equal ones turn up. */
+/* Few names for many columns, so that equal and partly equal pairs occur. */
 static void draw_custom_types(gen *g)
 {
     static const char *const types[] = {"alloc_space",    "alloc_objects", "inuse_space",
@@ -42,7 +42,7 @@ static void draw_custom_types(gen *g)
     g->m.default_sample_type = g->m.types[rng_below(&g->rng, len)].type;
 }
 
-/* A type as an option may name it: alone, or with its unit. */
+/* A type as an option names it: without or with its unit. */
 static const char *draw_option(gen *g)
 {
     const model_type *type = &g->m.types[rng_below(&g->rng, g->m.types_len)];
@@ -135,7 +135,7 @@ static void name_mapping(gen *g, model_mapping *map)
         map->filename = PICK(g, special);
 }
 
-/* The next part of the same file, as a loader maps code and data; or the same file once more. */
+/* The next part of the same file, as a loader maps code and data, or the same part again. */
 static model_mapping next_segment(gen *g, const model_mapping *before)
 {
     model_mapping map = *before;
@@ -211,7 +211,7 @@ static void draw_lines(gen *g, model_location *l, size_t len)
                                    rng_chance(r, 70) ? 0 : rng_magnitude(r, 7)};
 }
 
-/* The same function but for one thing. */
+/* The same function with one difference. */
 static model_function *draw_twin_function(gen *g, const model_function *f)
 {
     model *m = &g->m;
@@ -235,7 +235,7 @@ static model_function *draw_twin_function(gen *g, const model_function *f)
     return twin;
 }
 
-/* The same lines but for one thing in the outermost. */
+/* The same lines with one difference in the outermost. */
 static void change_last_line(gen *g, model_location *l)
 {
     if (!l->lines_len)
@@ -253,7 +253,7 @@ static void change_last_line(gen *g, model_location *l)
     l->lines = lines;
 }
 
-/* Almost another one: the same but for one thing that may or may not tell places apart. */
+/* A location with one difference, which may or may not be part of the identity. */
 static void draw_sibling(gen *g, model_location *l)
 {
     const model *m = &g->m;
@@ -271,7 +271,7 @@ static void draw_sibling(gen *g, model_location *l)
     case 3:
         change_last_line(g, l);
         break;
-    default: /* quite the same, under an id of its own */
+    default: /* the same, with another id */
         break;
     }
 }

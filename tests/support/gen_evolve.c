@@ -1,4 +1,4 @@
-/* Time passes: what may happen to a made-up process between two looks. */
+/* What may happen to a generated process between two profiles. */
 #include "gen.h"
 #include "reading.h"
 
@@ -63,7 +63,7 @@ static void come_back(gen *g, bool may_fall)
     g->hidden_len = kept;
 }
 
-/* Shifts a mapping and what lies in it; the place within the file stays what it was. */
+/* Moves a mapping and the addresses in it; offsets in the file stay. */
 static void move_mapping(gen *g, model_mapping *map)
 {
     uint64_t by = ((uint64_t)1 + pick(g, 1 << 20)) << 12;
@@ -74,20 +74,20 @@ static void move_mapping(gen *g, model_mapping *map)
         if (l->mapping == map && l->address)
             l->address = l->address + by ? l->address + by : by;
     }
-    if (chance(g, 30)) { /* another cut of the same file */
+    if (chance(g, 30)) { /* another part of the same file */
         uint64_t cut = (uint64_t)pick(g, 16) << 12;
         map->start -= cut;
         map->offset -= cut;
     }
 }
 
-/* Where the name of a mapping does not tell what is mapped, its addresses are all there is. */
+/* A mapping without a file is identified by its addresses. */
 static bool is_named(gen *g, const model_mapping *map)
 {
     return *map->build_id || reading_file(&g->arena, map->filename);
 }
 
-/* A file that is removed under the process, or put back. */
+/* Removes the file of a mapping while the process lives, or restores it. */
 static void delete_file(gen *g, model_mapping *map)
 {
     static const char mark[] = " (deleted)";
@@ -129,8 +129,8 @@ static void restart(gen *g)
     g->started_nanos = g->clock_nanos + 1;
 }
 
-/* The same mapping gets the identity that a dump now reads from its path: another build, no build
- * id, another name, or one that it had before. */
+/* Gives a mapping another identity, as a dump reads it after a deploy: another build id, none,
+ * another name, or an earlier one. */
 static void replace_file(gen *g)
 {
     static const char *const names[] = {"/bin/app", "/bin/app (deleted)", "", "/lib/moved.so"};
@@ -139,7 +139,7 @@ static void replace_file(gen *g)
         map->build_id = chance(g, 30) ? "" : arena_format(&g->arena, "build%zu", pick(g, 4));
     else
         map->filename = names[pick(g, 4)];
-    if (!is_named(g, map)) /* locations of the generator's may then run into others */
+    if (!is_named(g, map)) /* locations may become equal to others */
         *map = before;
 }
 
@@ -194,7 +194,7 @@ static void pass_time(gen *g, unsigned events)
 void gen_evolve(gen *g, unsigned events)
 {
     model *m = &g->m;
-    g->may_be_negative = events & GEN_DECREASE; /* such a sample may equal another one */
+    g->may_be_negative = events & GEN_DECREASE; /* the sample may be equal to another one */
     for (size_t i = 0; i < m->samples_len; i++)
         grow(g, m->samples[i]);
     if ((events & GEN_DECREASE) && m->samples_len && chance(g, 25))

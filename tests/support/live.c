@@ -144,7 +144,7 @@ static bool read_stamp(const Pd__View__Profile *p, live_profile *out)
     out->from_nanos = strtoll(behind(text, " from="), NULL, 10);
     out->to_nanos = strtoll(behind(text, " to="), NULL, 10);
     out->id = strtoull(behind(text, " id="), NULL, 16);
-    /* It has to be what it is read as, to the letter. */
+    /* The text must be exactly what the parsed stamp is written as. */
     snprintf(again, sizeof again,
              "pprofdelta: live epoch=%" PRIu64 " seq=%" PRIu64 " attempt=%" PRIu64
              " kind=%s from=%" PRId64 " to=%" PRId64 " id=%016" PRIx64,
@@ -182,7 +182,7 @@ void live_receive(live_receiver *r, const live_profile *p)
     if (strcmp(p->kind, "full") == 0) {
         r->before = (live_sums){.arena = r->arena};
     } else if (is_again && p->epoch == r->last.epoch && p->attempt >= r->last.attempt) {
-        ; /* in place of the last, or the same once more: a batch may be written twice */
+        ; /* instead of the last, or the same again: a batch may be written twice */
     } else if (r->has_any && p->id == r->last.id && p->epoch == r->last.epoch &&
                p->sequence == r->last.sequence + 1 && p->from_nanos == r->last.to_nanos) {
         r->before = r->now;

@@ -1,9 +1,9 @@
-/* The receiver of a live heap's profiles, by the book: reads each through the message view and the
- * stamp's text alone, and adds up what pprofdelta_heap.h says is to be added up.
+/* A receiver of a live heap's profiles, written from the contract: reads each through the message
+ * view and the text of its stamp, and adds up what pprofdelta_heap.h says is added up.
  *
- * A sample is known by a text: its addresses, then its labels in order. The same texts are made
- * from events, so that a naive list of what is alive can be held against what a receiver
- * believes. */
+ * A sample is identified by a text: its addresses, then its labels in order. The same texts are
+ * made from events, so that a list of the live allocations can be compared with the receiver's
+ * sums. */
 #ifndef PD_TESTS_LIVE_H
 #define PD_TESTS_LIVE_H
 
@@ -26,10 +26,10 @@ typedef struct live_sums {
 
 void live_add(live_sums *sums, const char *key, const int64_t *values);
 
-/* NULL where both say the same (rows of zeros count for nothing), else what differs. */
+/* Returns NULL if both are equal (rows of zeros do not count), else the difference. */
 const char *live_differ(const live_sums *got, const live_sums *want);
 
-/* The text of an event's stack (not more than max_depth of it) and labels. */
+/* The text of an event's stack (up to max_depth) and labels. */
 const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_depth);
 
 /* The stamp of a profile, and its samples. */
@@ -38,26 +38,27 @@ typedef struct live_profile {
     char kind[8];
     int64_t from_nanos, to_nanos;
     live_sums sums;
-    const void *bytes; /* what it was read from */
+    const void *bytes; /* the bytes */
     size_t len;
 } live_profile;
 
-/* False: not a valid profile with these four types and one good stamp. */
+/* Returns false if it is not a valid profile with these four types and one valid stamp. */
 bool live_read(arena *a, const void *bytes, size_t len, live_profile *out);
 
-/* What a receiver has: the batches of one epoch added up. */
+/* The receiver: the sum of the batches of one epoch. */
 typedef struct live_receiver {
     arena *arena;
-    live_profile last; /* of the batch that came last */
-    live_sums before;  /* all earlier ones of the epoch */
-    live_sums now;     /* ... and the last */
+    live_profile last; /* of the last batch */
+    live_sums before;  /* the sum of all earlier batches of the epoch */
+    live_sums now;     /* the last batch */
     bool has_any;
     unsigned gaps; /* batches that could not be added: one before them is missing */
 } live_receiver;
 
 void live_receive(live_receiver *receiver, const live_profile *profile);
 
-/* `pprofdelta sum` of profiles, in their order. False where it fails, and *err tells why. */
+/* The sum of profiles, in order, as `pprofdelta sum` makes it. Returns false on failure, with the
+ * reason in *err. */
 bool live_sum(arena *a, const live_profile *profiles, size_t len, live_profile *out,
               pprofdelta_error *err);
 

@@ -1,7 +1,6 @@
-/* A profile as people think of it: things that point at things, no ids and no string indices.
- *
- * The builder writes models by hand, the generator draws them, and serial.h turns one into wire
- * bytes. Strings are never NULL; "" is no string. Everything lives in an arena of its owner. */
+/* A profile as a graph of objects, without ids and string indices. The builder makes models by
+ * hand, the generator draws them, and serial.h encodes them. Strings are never NULL; "" is no
+ * string. Everything is in the owner's arena. */
 #ifndef PD_TESTS_MODEL_H
 #define PD_TESTS_MODEL_H
 
@@ -17,7 +16,7 @@ typedef struct model_mapping {
     uint64_t start, limit, offset;
     const char *filename, *build_id;
     bool has_functions, has_filenames, has_line_numbers, has_inline_frames;
-    size_t index; /* its place in the model; kept by model_number */
+    size_t index; /* its index in the model; set by model_number */
 } model_mapping;
 
 typedef struct model_function {

@@ -15,7 +15,7 @@ static bool option_names(const char *option, const expected_type *type)
            strcmp(option + len + 1, type->unit) == 0;
 }
 
-/* Sets the types that the options name; false: one of them names none. */
+/* Sets the types that the options name. Returns false if an option names no type. */
 static bool apply_options(work *w, const char *const *options, size_t len, bool is_counter)
 {
     bool all = true;
@@ -31,7 +31,7 @@ static bool apply_options(work *w, const char *const *options, size_t len, bool 
     return all;
 }
 
-/* false: an option that names nothing, or no counter at all. */
+/* Returns false if an option names no type, or if there is no counter. */
 static bool make_types(work *w)
 {
     static const expected_type usual[] = {{.type = "alloc_objects", .unit = "count"},
@@ -58,7 +58,8 @@ static bool make_types(work *w)
     return good && any;
 }
 
-/* Is a type that times stacks to be subtracted, or all that there is? The generator has one. */
+/* Returns whether a type of a profile of samples by time is subtracted, or is the only type. The
+ * generator has one such type. */
 static bool times_stacks(const work *w)
 {
     size_t found = 0, subtracted = 0, counters = 0;
@@ -72,7 +73,8 @@ static bool times_stacks(const work *w)
     return subtracted || (!counters && w->types_len && found == w->types_len);
 }
 
-/* The k-th column of a name goes with the k-th of that name in the ledger. false: none left. */
+/* The k-th column of a name is the k-th of that name in the ledger. Returns false if there is none
+ * left. */
 static bool match_columns(work *w)
 {
     const ledger *l = &w->o->held;
@@ -105,13 +107,13 @@ static bool is_stamped(const reading *r)
     return false;
 }
 
-/* Reads cur, and checks all that base and window both check. */
+/* Reads cur and checks what base and window both check. */
 static status_set open_profile(work *w, const void *bytes, size_t len)
 {
     pprofdelta_status status = reading_make(w->arena, bytes, len, &w->cur);
     if (status == PPROFDELTA_E_WIRE)
         return STATUS(PPROFDELTA_E_WIRE) | STATUS(PPROFDELTA_E_PROFILE);
-    if (status == PPROFDELTA_E_PROFILE) /* and perhaps more than that; nobody says what is first */
+    if (status == PPROFDELTA_E_PROFILE) /* and perhaps other errors; their order is not defined */
         return STATUS(PPROFDELTA_E_WIRE) | STATUS(PPROFDELTA_E_PROFILE) |
                STATUS(PPROFDELTA_E_MISMATCH) | STATUS(PPROFDELTA_E_STAMPED);
     if (status != PPROFDELTA_OK)
@@ -124,12 +126,12 @@ static status_set open_profile(work *w, const void *bytes, size_t len)
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
     if (times_stacks(w) && !(w->o->options->flags & PPROFDELTA_FORCE))
         wrong |= STATUS(PPROFDELTA_E_NOT_CUMULATIVE);
-    if (!w->types_len) /* not a profile, or one that counts nothing */
+    if (!w->types_len) /* not a profile, or one without a counter */
         wrong |= STATUS(PPROFDELTA_E_PROFILE);
     return wrong;
 }
 
-/* Is cur a later look at what the ledger remembers? */
+/* Returns whether cur is a later profile of what the ledger remembers. */
 static bool fits_ledger(work *w)
 {
     int64_t before = w->o->held.time_nanos, now = w->cur.view->time_nanos;
@@ -137,7 +139,7 @@ static bool fits_ledger(work *w)
     return match_columns(w) && !swapped;
 }
 
-/* Does cur begin to count after prev did? Sets whether that cannot be told. */
+/* Returns whether cur begins to count after prev. Sets whether that is unknown. */
 static bool is_window(work *w)
 {
     const oracle *o = w->o;
@@ -171,7 +173,8 @@ static bool any_fell(const work *w)
     return false;
 }
 
-/* Did half of this counter go away? Only entries of the last window count, and positive bases. */
+/* Returns whether half of this counter is lost. Only entries of the last window and positive values
+ * count. */
 static bool mass_fell(const work *w, size_t t)
 {
     const ledger *l = &w->o->held;
@@ -280,7 +283,7 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
     w.restart = find_restart(&w);
     if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
         return STATUS(PPROFDELTA_E_RESET);
-    if (w.restart && w.is_renamed) { /* another process: its mappings are its own */
+    if (w.restart && w.is_renamed) { /* another process has other mappings */
         reading_make(w.arena, bytes, len, &w.cur);
         ledger_match(&w);
     }

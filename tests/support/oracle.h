@@ -1,15 +1,15 @@
-/* The delta by the book: what the library should say, worked out the long way round.
+/* The oracle: the expected behaviour of a context, computed naively.
  *
- * An oracle stands for one context. It is fed the same bytes and the same calls, keeps a ledger of
- * texts, and tells what each call should return and what the window should hold. It shares nothing
- * with the library but the public header: profiles are read through reading.h. */
+ * An oracle is the model of one context. It gets the same bytes and the same calls, keeps a ledger
+ * of texts, and returns the status that each call should have and the window that it should make.
+ * It shares only the public header with the library: profiles are read through reading.h. */
 #ifndef PD_TESTS_ORACLE_H
 #define PD_TESTS_ORACLE_H
 
 #include "reading.h"
 #include "wide.h"
 
-/* A set of statuses, for where more than one thing is wrong at once. */
+/* A set of statuses, for input with several errors. */
 typedef unsigned status_set;
 #define STATUS(status) (1u << (status))
 
@@ -20,7 +20,7 @@ typedef struct expected_type {
 } expected_type;
 
 typedef struct expected_row {
-    const char *stack; /* the texts of its locations as they are to be written */
+    const char *stack; /* the texts of the locations that are to be written */
     const char *labels;
     int64_t *values;
 } expected_row;
@@ -34,12 +34,12 @@ typedef struct expectation {
     const char **comments; /* without the stamp */
     size_t comments_len;
     bool is_stamped;
-    const char *default_type; /* NULL where the contract leaves it open */
+    const char *default_type; /* NULL: not defined by the contract */
     const char *main_mapping; /* NULL: none */
-    const char **mappings;    /* the only ones that may be written */
+    const char **mappings;    /* the only mappings that may be written */
     size_t mappings_len;
-    bool law_only;            /* no prev to account for: the sums need but add up */
-    pprofdelta_report report; /* its plain members */
+    bool law_only;            /* no prev: only the sum of sums is checked */
+    pprofdelta_report report; /* the scalar members */
 } expectation;
 
 typedef struct ledger_entry {
@@ -51,7 +51,7 @@ typedef struct ledger_entry {
 
 typedef struct known_mapping {
     uint64_t start, limit, offset;
-    const char *name; /* in the last profile that had it; NULL: it has none */
+    const char *name; /* in the last profile that had it; NULL: none */
     const char *file; /* in the keys */
 } known_mapping;
 
@@ -61,8 +61,8 @@ typedef struct ledger {
     size_t types_len;
     ledger_entry *entries; /* by key */
     size_t len;
-    uint64_t entered; /* how many ever were */
-    uint64_t window;  /* the last one remembered */
+    uint64_t entered; /* number of windows so far */
+    uint64_t window;  /* the last committed one */
     int64_t time_nanos, duration_nanos;
     const char *build_id; /* of the main mapping */
     known_mapping *mappings;
@@ -72,23 +72,24 @@ typedef struct ledger {
 typedef struct oracle {
     const pprofdelta_options *options; /* borrowed */
     int64_t started_nanos;
-    ledger held, pending; /* what is remembered, and what a commit would make of it */
+    ledger held, pending; /* the ledger, and the ledger after a commit */
     bool has_base, is_pending;
-    bool is_fresh_base; /* pprofdelta_base came last */
+    bool is_fresh_base; /* pprofdelta_base was the last call */
     arena base_arena, window_arena;
     reading base;
-    uint64_t committed; /* windows since the beginning; a base that came first is one */
-    uint64_t attempts;  /* at the next one */
+    uint64_t committed; /* number of windows; a base before the first one counts */
+    uint64_t attempts;  /* at the next window */
 } oracle;
 
 void oracle_init(oracle *o, const pprofdelta_options *options);
 void oracle_free(oracle *o);
 void oracle_set_started(oracle *o, int64_t started_nanos);
 
-/* Which statuses may come back: STATUS(PPROFDELTA_OK) alone, or those of all that is wrong. */
+/* Returns the statuses that the call may return: STATUS(PPROFDELTA_OK), or those of all errors in
+ * the input. */
 status_set oracle_base(oracle *o, const void *bytes, size_t len);
 
-/* *out is set on OK and lasts until the next call. */
+/* out is set on OK and valid until the next call. */
 status_set oracle_window(oracle *o, const void *bytes, size_t len, const expectation **out);
 void oracle_commit(oracle *o);
 void oracle_abandon(oracle *o);

@@ -1,4 +1,4 @@
-/* What the oracle remembers: a ledger of texts, made anew at every commit. */
+/* The oracle's ledger: texts, made again at every commit. */
 #include "oracle_work.h"
 
 #include <stdlib.h>
@@ -36,7 +36,7 @@ void ledger_match(work *w)
     }
 }
 
-/* Starts an empty ledger that has cur's columns and cur's header. */
+/* Starts an empty ledger with cur's columns and header. */
 static ledger begin_ledger(const work *w)
 {
     ledger l = {.time_nanos = w->cur.view->time_nanos,
@@ -76,7 +76,7 @@ ledger ledger_of_cur(const work *w, const ledger *old)
     return l;
 }
 
-/* Who is dropped first: seen longest ago, then entered first. */
+/* The order in which entries are dropped: last seen first, then added first. */
 static int compare_age(const void *a, const void *b)
 {
     const ledger_entry *x = *(ledger_entry *const *)a, *y = *(ledger_entry *const *)b;
@@ -85,7 +85,7 @@ static int compare_age(const void *a, const void *b)
     return x->entered < y->entered ? -1 : x->entered > y->entered;
 }
 
-/* Of the entries that cur does not have, the ones to keep, in *kept. */
+/* Sets *kept to the entries to keep of those that cur does not have. */
 static size_t keep_vanished(const work *w, ledger_entry ***kept)
 {
     const ledger *old = &w->o->held;

@@ -1,5 +1,5 @@
-/* Which mappings the oracle's ledger knows, and what a replaced file does: a mapping is known by its
- * name, or else by its place, if nobody in the profile has the name that was known there. */
+/* The mappings of the oracle's ledger, and replaced files: a mapping is known by its name, or else
+ * by its place, if no mapping of the profile has the name known there. */
 #include "oracle_work.h"
 
 #include <string.h>
@@ -23,7 +23,7 @@ static bool any_has_name(const reading *r, const char *name)
     return false;
 }
 
-/* The known mapping that this is, by its name and place, by its name, or by its place. */
+/* The known mapping that is this one, by name and place, by name, or by place. */
 static const known_mapping *recognise(work *w, const reading_mapping *m)
 {
     const ledger *l = &w->o->held;

@@ -1,4 +1,4 @@
-/* What the oracle expects to be written: rows, header, mappings and the report. */
+/* The expected output: rows, header, mappings and report. */
 #include "oracle_work.h"
 
 #include <stdlib.h>
@@ -16,8 +16,8 @@ static bool is_nonzero(const int64_t *values, size_t len)
  * Rows
  * ------------------------------------------------------------------------------------------ */
 
-/* The places of cur, then those of prev, each with the number of its kind: equal identity, equal
- * kind. What is written for a kind is the place that was used first. */
+/* The places of cur, then those of prev, each with the number of its kind: equal identities have
+ * equal kinds. The place of a kind that is used first is written. */
 typedef struct place {
     const reading_location *location;
     size_t kind;
@@ -45,7 +45,7 @@ static void make_places(work *w, const reading *prev)
     w->written = ARENA_ARRAY(w->arena, const char *, own + others);
 }
 
-/* Adds a row, unless it is all zero. first: where the places of its profile begin. */
+/* Adds a row, unless it is all zero. first: index of the first place of its profile. */
 static void add_row(work *w, const reading_sample *s, size_t first, int64_t *values)
 {
     if (!is_nonzero(values, w->types_len))
@@ -63,7 +63,7 @@ static void add_row(work *w, const reading_sample *s, size_t first, int64_t *val
         w->types[t].delta += values[t];
 }
 
-/* One counter of one sample of cur. base is NULL where the ledger does not count. */
+/* One counter of one sample of cur. base is NULL if the ledger is not used. */
 static int64_t subtract(work *w, expected_type *type, int64_t cur, const int64_t *base,
                         bool *was_clamped)
 {
@@ -116,8 +116,8 @@ static void count_ledger(work *w)
     }
 }
 
-/* What prev had and cur has not, taken away. Its counters were added up as vanished already; here
- * they come out as part of the delta instead. */
+/* The vanished samples, negated. Their counters were added up as vanished already; here they are
+ * part of the delta instead. */
 static void add_vanished_rows(work *w)
 {
     const reading *prev = &w->o->base;
@@ -161,7 +161,7 @@ static bool has_counter(const work *w, const char *type)
     return false;
 }
 
-/* NULL where the same name stands for a counter and for a gauge. */
+/* Returns NULL if a counter and a gauge have the same name. */
 static const char *default_type(const work *w)
 {
     const char *name = reading_string(&w->cur, w->cur.view->default_sample_type);

@@ -4,12 +4,12 @@
 
 #include "arena.h"
 
-/* In so many members or frames, one behind the other. */
+/* Compresses into this many members or frames. */
 buf pack_gzip(arena *a, buf in, unsigned members);
 buf pack_zstd(arena *a, buf in, unsigned frames);
 
-/* Told by the first bytes; plain input comes back as a copy. false: damaged, cut off, or followed
- * by something else. */
+/* Decompresses by the first bytes; plain input is copied. Returns false if the data is damaged, cut
+ * off, or followed by other data. */
 bool unpack(arena *a, const void *in, size_t len, buf *out);
 
 #endif

@@ -17,7 +17,7 @@ static int compare_ids(const void *a, const void *b)
     return x < y ? -1 : x > y;
 }
 
-/* An id and where in its table it stands. The id comes first, for compare_ids. */
+/* An id and its index in the table. The id comes first, for compare_ids. */
 typedef struct id_place {
     uint64_t id;
     size_t place;
@@ -28,7 +28,7 @@ typedef struct id_table {
     size_t len;
 } id_table;
 
-/* false: an id is zero or there twice. */
+/* Returns false if an id is zero or occurs twice. */
 static bool sort_ids(id_table *t)
 {
     if (t->len)
@@ -234,7 +234,8 @@ static const char *lines_text(const reading *r, const ids *known, const Pd__View
     return buf_string(&b);
 }
 
-/* What a location goes by, if its mapping goes by `file`; NULL: it has none, or no name. */
+/* The identity of a location whose mapping has the identity `file`; NULL: no mapping, or no name.
+ */
 static const char *identity_text(const reading *r, const Pd__View__Location *v,
                                  const reading_mapping *m, const char *file, const char *lines)
 {
@@ -323,8 +324,8 @@ static void name_sample(reading *r, const ids *known, const Pd__View__Sample *v,
     s->key = buf_string(&key);
 }
 
-/* Records of one key stand together after this, the first to appear at their head: all of them lie
- * in one array, so that their addresses tell their order. */
+/* Orders records by key, and records of one key by appearance: they are in one array, so their
+ * addresses give their order. */
 static int compare_records(const void *a, const void *b)
 {
     const reading_sample *x = *(reading_sample *const *)a, *y = *(reading_sample *const *)b;
@@ -394,7 +395,7 @@ static void *alloc_in_arena(void *cookie, size_t size)
 
 static void leave_in_arena(void *cookie, void *ptr)
 {
-    (void)cookie, (void)ptr; /* the arena gives it back */
+    (void)cookie, (void)ptr; /* freed by the arena */
 }
 
 static pprofdelta_status make(arena *a, const void *bytes, size_t len, const char *const *files,
@@ -469,7 +470,7 @@ const char *reading_header(const reading *r)
     return buf_string(&b);
 }
 
-/* The columns in order of type and unit; equal ones as they stand. */
+/* The columns ordered by type and unit; equal ones keep their order. */
 static size_t *sort_columns(const reading *r, const char **names)
 {
     size_t len = r->view->n_sample_type;

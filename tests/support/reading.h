@@ -1,8 +1,9 @@
-/* A profile read naively: the protobuf-c message view, and texts that say what each thing is.
+/* Reads a profile naively: through protobuf-c's message view, with a text for the identity of each
+ * thing.
  *
- * Whatever the contract calls the same has the same text here, and nothing else has: the oracle
- * decides everything by comparing strings. Strings inside a text carry their length, so that no two
- * things can run into one text. Slow, and meant to be seen to be right. */
+ * Two things have the same text if and only if the contract calls them the same, so the oracle
+ * compares strings only. Strings inside a text have their length, so that no two things have one
+ * text by accident. The code is slow and simple. */
 #ifndef PD_TESTS_READING_H
 #define PD_TESTS_READING_H
 
@@ -14,25 +15,26 @@
 
 typedef struct reading_mapping {
     const Pd__View__Mapping *view;
-    const char *name; /* its identity; NULL where its addresses are all there is */
-    const char *file; /* what its locations go by: its name, or another mapping's */
-    const char *part; /* which part of the file it is; where there is no name, same as text */
-    const char *text; /* every field but the id */
+    const char *name; /* its identity; NULL: only its addresses */
+    const char *file; /* the identity of its locations: its name, or another mapping's */
+    const char *part; /* the part of the file; without a name, same as text */
+    const char *text; /* every field except the id */
 } reading_mapping;
 
 typedef struct reading_location {
     const Pd__View__Location *view;
     size_t mapping;       /* in mappings; NOWHERE: none */
-    const char *identity; /* what the delta goes by */
-    const char *text;     /* what a reader of the profile sees: place, mapping, lines */
+    const char *identity; /* the identity used by the delta */
+    const char *text;     /* what the profile shows: place, mapping, lines */
 } reading_location;
 
-/* One distinct sample: as the first record with its key has it, the values of all added up. */
+/* One distinct sample: from the first record with its key, with the values of all records added up.
+ */
 typedef struct reading_sample {
     const char *key;
     size_t *stack; /* in locations */
     size_t depth;
-    const char *labels; /* in an order that does not depend on the profile's */
+    const char *labels; /* in an order independent of the profile's */
     int64_t *values;
 } reading_sample;
 
@@ -43,39 +45,38 @@ typedef struct reading {
     reading_location *locations;
     reading_sample *samples; /* in order of first appearance */
     size_t samples_len;
-    size_t records; /* samples before they were added up */
+    size_t records; /* number of records */
     uint64_t unknown_fields;
 } reading;
 
-/* Unpacks, checks what can be checked of one profile, and names everything. OK, E_INFLATE, E_WIRE
- * or E_PROFILE; *out is set on OK and lives in a. */
+/* Decompresses, checks all that can be checked in one profile, and names everything. Returns OK,
+ * E_INFLATE, E_WIRE or E_PROFILE. *out is set on OK and is in a. */
 pprofdelta_status reading_make(arena *a, const void *bytes, size_t len, reading *out);
 
-/* Reads the same profile once more, which was found to be valid; files: for each mapping, what its
- * locations go by. */
+/* Reads a valid profile again. files: for each mapping, the identity of its locations. */
 void reading_make_as(arena *a, const void *bytes, size_t len, const char *const *files,
                      reading *out);
 
 const char *reading_string(const reading *r, int64_t index);
 
-/* Is this comment, by its place, the mark of a delta? */
+/* Returns whether the comment with this index is a delta's stamp. */
 bool reading_is_stamp(const reading *r, size_t comment);
 #define STAMP "pprofdelta: delta"
 
-/* The file of a mapping by its name, without " (deleted)"; NULL where the name is made up. */
+/* The file of a mapping by its name, without " (deleted)"; NULL if the name is made up. */
 const char *reading_file(arena *a, const char *name);
 
-/* "" where there is no mapping or it has none. */
+/* "" if there is no mapping or it has none. */
 const char *reading_main_build_id(const reading *r);
 
-/* "5:bytes": a string that says where it ends. */
+/* "5:bytes": a string with its length. */
 void reading_quote(buf *b, const char *text);
 
-/* The header but for comments and the default type. */
+/* The header without comments and default type. */
 const char *reading_header(const reading *r);
 
-/* All of it, for holding two profiles against each other; columns in order of their types. loosely:
- * samples in any order, and places by their identity instead of their lines. */
+/* All of the profile, to compare two of them; columns are ordered by type. loosely: samples in any
+ * order, places by identity instead of lines. */
 const char *reading_all(const reading *r, bool loosely);
 
 #endif

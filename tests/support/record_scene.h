@@ -1,10 +1,11 @@
-/* One recorder and its last window as a line of text, for tests with records made by hand.
+/* A recorder whose last window is a line of text, for tests with records made by hand.
  *
  *     record(&s, "leaf main", 16, "5 80 0 0");
  *     CHECK_STR(record_window(&s), "leaf;main {bytes=16} 5 80 0 0");
  *
- * A word of a stack is a program counter, the next free one the first time; the callback knows it
- * by that word, and hides words that begin with "_". "a+b" is a place where a is inlined into b. */
+ * A word of a stack is a program counter; a new word gets the next free one. The callback returns
+ * that word as the function name, and hides words that begin with "_". "a+b" is a location where a
+ * is inlined into b. */
 #ifndef PD_TESTS_RECORD_SCENE_H
 #define PD_TESTS_RECORD_SCENE_H
 
@@ -22,7 +23,7 @@ typedef struct record_scene {
     tracker memory;
     const char *words[RECORD_WORDS];
     size_t words_len, symbolized;
-    pprofdelta_record rows[RECORD_ROWS]; /* what the process has counted */
+    pprofdelta_record rows[RECORD_ROWS]; /* the records of the process */
     size_t rows_len;
     pprofdelta_status status;
     pprofdelta_error err;
@@ -31,22 +32,22 @@ typedef struct record_scene {
     reading out;
 } record_scene;
 
-/* With heap records, plain output and no mappings; options may be changed before the first
- * window. */
+/* With heap records, plain output and no mappings. Options may be changed before the first window.
+ */
 void record_begin(record_scene *s);
 void record_end(record_scene *s);
 
-/* Adds a record to what the process has counted, or changes the one at `row`. */
+/* Adds a record to the process, or changes the one at `row`. */
 size_t record(record_scene *s, const char *stack, int64_t block_size, const char *values);
 void record_set(record_scene *s, size_t row, const char *values);
 
-/* A window of all records, remembered if it is OK: its rows, or "[what was wrong]". */
+/* Makes a window of all records and commits it if it is OK. Returns its rows, or "[the error]". */
 const char *record_window(record_scene *s);
 
-/* The same once the process has counted so many at `row`. */
+/* The same after the record at `row` got these values. */
 const char *record_next(record_scene *s, size_t row, const char *values);
 
-/* A window without its end. */
+/* Begins a window and adds the records, without ending it. */
 const char *record_pending(record_scene *s);
 
 #endif

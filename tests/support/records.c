@@ -80,7 +80,7 @@ static void draw_sites(records *r)
     }
 }
 
-/* Small or large, but sums of some thousands stay within 63 bits. */
+/* Small or large; sums of some thousands stay within 63 bits. */
 static int64_t draw_value(records *r)
 {
     return rng_magnitude(&r->rng, rng_chance(&r->rng, 5) ? 48 : 14);
@@ -105,7 +105,7 @@ static void add_row(records *r)
                                is_text ? arena_format(&r->arena, "text%zu", rng_below(g, 4)) : NULL,
                                (int64_t)rng_below(g, 3), rng_chance(g, 50) ? NULL : "bytes"};
     }
-    if (r->rows_len && rng_chance(g, 15)) { /* a stack that is there already, with other values */
+    if (r->rows_len && rng_chance(g, 15)) { /* an existing stack with other values */
         const records_row *other = &r->rows[rng_below(g, r->rows_len)];
         row = *other;
         row.is_gone = false;

@@ -1,8 +1,8 @@
-/* A made-up process that keeps cumulative records, and the profile that one would write of them.
+/* A generated process with cumulative records, and the profile of the same records.
  *
- * records_evolve lets time pass as gen_evolve does for profiles. records_feed hands all of it to a
- * recorder as it is; records_model puts the same into a profile the long way round, sample by
- * sample, so that the parsed door can be asked what the delta is. */
+ * records_evolve changes it as gen_evolve changes a profile's process. records_feed passes all
+ * records to a recorder; records_model makes a profile of them, sample by sample, so that the delta
+ * of the parsed door can be compared. */
 #ifndef PD_TESTS_RECORDS_H
 #define PD_TESTS_RECORDS_H
 
@@ -27,7 +27,7 @@ typedef struct records_site {
 } records_site;
 
 typedef struct records_row {
-    size_t *stack; /* in sites */
+    size_t *stack; /* indices in sites */
     size_t depth;
     int64_t block_size;
     pprofdelta_label *labels;
@@ -39,7 +39,7 @@ typedef struct records_row {
 typedef struct records {
     arena arena;
     rng rng;
-    pprofdelta_recorder_options options; /* all but on_reset and first, which are the test's */
+    pprofdelta_recorder_options options; /* all except on_reset and first, which the test sets */
     const char *counters[PPROFDELTA_MAX_TYPES], *gauges[PPROFDELTA_MAX_TYPES]; /* "type/unit" */
     size_t counters_len, gauges_len;
     records_site *sites;
@@ -49,26 +49,26 @@ typedef struct records {
     const pprofdelta_value_type *types;
     size_t types_len;
     int64_t time_nanos, period;
-    size_t symbolized; /* calls of the callback */
+    size_t symbolized; /* number of calls of the callback */
 } records;
 
 void records_init(records *r, uint64_t seed);
 void records_evolve(records *r, unsigned events);
 void records_free(records *r);
 
-/* Sets the types, counters and gauges by the options, for a process that chance did not draw. */
+/* Sets the types, counters and gauges by the options, for a process that was not drawn by chance.
+ */
 void records_use_types(records *r);
 
-/* Begins a window and adds every record; a recorder in the middle of trouble says what it was. */
+/* Begins a window and adds every record. Returns the status of the first call that failed. */
 pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
                                const pprofdelta_look *look, pprofdelta_error *err);
 
-/* One record as the recorder takes it; the stack lives in the arena. */
+/* One record in the recorder's form. The stack is in the arena. */
 pprofdelta_record records_record(records *r, size_t index);
 
-/* The same as a profile with cumulative values, as a recorder without mappings shows it: a site
- * that has lines is known by them. by_address: every site has its address, too, by which it is then
- * known. */
+/* The same as a cumulative profile, as a recorder without mappings makes it: a site with lines is
+ * identified by them. by_address: every site has an address too, and is identified by it. */
 void records_model(records *r, arena *a, bool by_address, model *m);
 
 /* For options.symbolize, with the records as cookie. */

@@ -1,4 +1,4 @@
-/* Chance that repeats: the same seed gives the same test on every machine (splitmix64). */
+/* Random numbers that repeat: a seed gives the same test on every machine (splitmix64). */
 #ifndef PD_TESTS_RNG_H
 #define PD_TESTS_RNG_H
 
@@ -18,13 +18,13 @@ static inline uint64_t rng_next(rng *r)
     return z ^ z >> 31;
 }
 
-/* 0 .. below-1; 0 where there is nothing to choose from. */
+/* 0 .. below-1; 0 if below is 0. */
 static inline size_t rng_below(rng *r, size_t below)
 {
     return below ? (size_t)(rng_next(r) % below) : 0;
 }
 
-/* The same where it counts addresses. */
+/* The same for 64 bits. */
 static inline uint64_t rng_below_wide(rng *r, uint64_t below)
 {
     return below ? rng_next(r) % below : 0;
@@ -35,7 +35,7 @@ static inline bool rng_chance(rng *r, unsigned percent)
     return rng_next(r) % 100 < percent;
 }
 
-/* Any magnitude up to 2^bits - 1, small ones as likely as large ones. */
+/* A number up to 2^bits - 1; each number of bits is equally likely. */
 static inline int64_t rng_magnitude(rng *r, unsigned bits)
 {
     unsigned use = (unsigned)rng_below(r, bits + 1);

@@ -18,7 +18,7 @@ pprofdelta_sink collector_sink(collector *c)
     return (pprofdelta_sink){collect, c};
 }
 
-/* Before each allocation stands its size. */
+/* The size is stored before each allocation. */
 enum { HEAD = _Alignof(max_align_t) };
 
 static void *track_resize(void *cookie, void *ptr, size_t size)
@@ -111,7 +111,7 @@ static const char *compare_status(twin *t, pprofdelta_status got, status_set wan
                         got ? err->text : "OK", want);
 }
 
-/* The library refused: did it leave the caller's things alone? */
+/* After a failure: checks that the library left the caller's objects unchanged. */
 static const char *check_untouched(twin *t, const collector *c, const pprofdelta_report *report)
 {
     static const pprofdelta_report untouched = {0};

@@ -1,5 +1,5 @@
-/* What a test hands to the library: a sink that collects or refuses, an allocator that counts or
- * fails; and the whole way of one call, held against the oracle. */
+/* What a test passes to the library: a sink that collects or refuses, an allocator that counts or
+ * fails; and a context with its oracle, called together. */
 #ifndef PD_TESTS_RUN_H
 #define PD_TESTS_RUN_H
 
@@ -7,29 +7,29 @@
 #include "gen.h"
 #include "rng.h"
 
-/* Collects what is written. Zero it but for bytes.arena to begin. */
+/* Collects what is written. Zero all but bytes.arena to begin. */
 typedef struct collector {
     buf bytes;
     size_t calls;
-    size_t fail_at; /* the call that is refused, from 1; 0: none */
+    size_t fail_at; /* number of the call that is refused, from 1; 0: none */
 } collector;
 
 pprofdelta_sink collector_sink(collector *c);
 
-/* Counts what is allocated. Zero it to begin; nothing may be live at the end. */
+/* Counts allocations. Zero it to begin. Nothing may be allocated at the end. */
 typedef struct tracker {
     size_t calls, live, peak;
-    size_t fail_at; /* the call that fails, from 1, and all behind it; 0: none */
-    bool is_alone;  /* those behind it do not */
+    size_t fail_at; /* number of the first call that fails, from 1; 0: none */
+    bool is_alone;  /* only that call fails */
     size_t refused;
 } tracker;
 
 pprofdelta_allocator tracker_allocator(tracker *t);
 
-/* Options that chance chose, for a made-up process; its names stay with it. */
+/* Options drawn by chance for a generated process. Their names belong to it. */
 pprofdelta_options draw_options(rng *r, const gen *g);
 
-/* One context beside its oracle. */
+/* One context and its oracle. */
 typedef struct twin {
     pprofdelta *pd;
     oracle oracle;
@@ -39,11 +39,11 @@ typedef struct twin {
     const expectation *expected;
 } twin;
 
-/* options and allocator may be NULL; both are borrowed until twin_end. */
+/* options and allocator may be NULL. Both are borrowed until twin_end. */
 void twin_begin(twin *t, const pprofdelta_options *options, const pprofdelta_allocator *allocator);
 void twin_end(twin *t);
 
-/* Feeds both and returns NULL where they agree, else what does not, lasting until the next call.
+/* Calls both and returns NULL if they agree, else the difference, valid until the next call.
  * *status is the library's. A window that is OK is pending in both. */
 const char *twin_base(twin *t, buf profile, pprofdelta_status *status);
 const char *twin_window(twin *t, buf profile, pprofdelta_status *status);

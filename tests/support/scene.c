@@ -25,7 +25,7 @@ static const char *say_status(scene *s)
     return arena_format(&s->arena, "[%s]", pprofdelta_status_text(s->status));
 }
 
-/* The function behind an id; in what the library writes, ids are dense. */
+/* The function with this id. In the library's output, ids are dense. */
 static const char *function_name(const reading *r, uint64_t id)
 {
     return id ? reading_string(r, r->view->function[id - 1]->name) : "?";

@@ -1,7 +1,5 @@
-/* Which seeds a property test runs.
- *
- * PD_TEST_SEEDS is how many there are in all, for a quick look or a long night; each test takes its
- * share of them. PD_TEST_SEED is one seed to run alone, as a failure reports it. */
+/* The seeds of a property test. PD_TEST_SEEDS is the total number, for a short or a long run; each
+ * test uses its share. PD_TEST_SEED is one seed to run alone, as a failure reports it. */
 #ifndef PD_TESTS_SEEDS_H
 #define PD_TESTS_SEEDS_H
 
@@ -16,7 +14,7 @@ typedef struct seed_range {
     uint64_t from, to;
 } seed_range;
 
-/* For (seed = range.from; seed < range.to; seed++), so many percent of all. */
+/* For (seed = range.from; seed < range.to; seed++), this share of all, in percent. */
 static inline seed_range seeds(unsigned percent)
 {
     const char *one = getenv("PD_TEST_SEED"), *many = getenv("PD_TEST_SEEDS");
@@ -28,7 +26,7 @@ static inline seed_range seeds(unsigned percent)
     return (seed_range){0, all * percent / 100 + 1};
 }
 
-/* wrong is NULL where all is well, else what is not. Evaluated more than once. */
+/* wrong is NULL, or the difference. Evaluated more than once. */
 #define AGREE(seed, wrong) CHECK_MSG(!(wrong), "seed %" PRIu64 ": %s", (seed), (wrong))
 
 #endif

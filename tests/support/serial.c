@@ -6,13 +6,13 @@
 
 enum { MOST_COPIES = 2 };
 
-/* One record of a table: which thing it says and under which id. */
+/* One record of a table: its thing and its id. */
 typedef struct record {
     size_t thing;
     uint64_t id;
 } record;
 
-/* The records of one table, and for each thing the ids it goes by. */
+/* The records of one table, and the ids of each thing. */
 typedef struct table {
     record *records;
     size_t len, cap, written;
@@ -101,8 +101,8 @@ static uint64_t draw_id(serial *s, size_t number)
     return number + 1;
 }
 
-/* A table of `things` things, of which `used` are written, in this order (NULL: their own). The
- * first record stays the first where keep_first says so; ids are dealt out in any order. */
+/* Makes a table of `things` things, of which `used` are written, in this order (NULL: their own).
+ * keep_first: the first record stays first. Ids are assigned in any order. */
 static void make_table(serial *s, table *t, size_t things, const bool *used, const size_t *order,
                        bool keep_first, unsigned repeat)
 {
@@ -146,7 +146,7 @@ static void add_once(size_t *order, size_t *len, bool *has, size_t thing)
     has[thing] = true;
 }
 
-/* The locations, or the functions of locations in their order: who is used first comes first. */
+/* The locations, or the functions of locations, in order of first use. */
 static size_t *order_of_use(serial *s, const size_t *locations)
 {
     model *m = s->m;
@@ -298,7 +298,7 @@ static void write_sample(serial *s, message *top, const model_sample *sample, co
  * Samples, split into records
  * ------------------------------------------------------------------------------------------ */
 
-/* Takes a part of each value away, into values of its own. */
+/* Moves a part of each value into another set of values. */
 static int64_t *draw_part(serial *s, int64_t *values)
 {
     rng *r = &s->e.rng;
@@ -313,7 +313,7 @@ static int64_t *draw_part(serial *s, int64_t *values)
     return taken;
 }
 
-/* The first part of each sample stands in the samples' order; the others come anywhere after it. */
+/* The first record of a sample is in the samples' order; the others follow it at any distance. */
 static parts make_parts(serial *s)
 {
     rng *r = &s->e.rng;
@@ -444,8 +444,8 @@ static void write_strings(serial *s, message *top)
         emit_bytes(top, 6, s->strings[i], strlen(s->strings[i]));
 }
 
-/* Which strings there are is known once all else is written. So tables that come before the samples
- * are a message of their own, and the two are joined at the end: bytes of messages concatenate. */
+/* The strings are known when all else is written. So tables before the samples are a message of
+ * their own, and both are joined at the end: the bytes of two messages make one message. */
 static buf write_profile(serial *s)
 {
     serial_tables tables = s->style->tables;

@@ -1,8 +1,8 @@
-/* From a model to the bytes of a profile, in any of the ways that writers in the field choose.
+/* Encodes a model as a profile, in all the ways in which real encoders do it.
  *
- * A style that is all zero writes as a plain exporter would: ids from 1, tables behind the samples,
- * nothing packed, nothing twice, nothing unused. serial_draw draws every choice from a seed; what
- * the profile says stays the same but for what the style's comments name. */
+ * A style of zeros is that of a plain exporter: ids from 1, tables after the samples, nothing
+ * packed, nothing twice, nothing unused. serial_draw draws a style from a seed. The content of the
+ * profile does not depend on the style, with the exceptions noted at its members. */
 #ifndef PD_TESTS_SERIAL_H
 #define PD_TESTS_SERIAL_H
 
@@ -10,8 +10,8 @@
 #include "model.h"
 
 typedef enum serial_ids { IDS_SEQUENTIAL, IDS_SHUFFLED, IDS_SPARSE, IDS_HUGE } serial_ids;
-/* As used: each location, with its functions, right before the first sample that has it, the header
- * in front and everything else behind, as Go writes it. */
+/* TABLES_AS_USED is Go's order: the header, then each location, with its functions, before the
+ * first sample that uses it, then everything else. */
 typedef enum serial_tables {
     TABLES_AFTER,
     TABLES_BEFORE,
@@ -26,26 +26,26 @@ typedef struct serial_style {
     serial_tables tables;
     emit_packing packing;
     serial_pack pack;
-    unsigned members; /* gzip members or zstd frames; 0 is 1 */
+    unsigned members; /* gzip members or zstd frames; 0 means 1 */
     bool shuffle_fields;
-    bool shuffle_tables; /* the first mapping stays the first */
+    bool shuffle_tables; /* the first mapping stays first */
     bool shuffle_labels;
     bool shuffle_columns; /* equal (type, unit) pairs keep their order */
-    bool shuffle_samples; /* changes which of two equal samples comes first */
+    bool shuffle_samples; /* changes which of two equal samples is first */
     bool write_unused;    /* functions, locations and mappings that no sample uses */
-    bool wide_splits;     /* parts of a split sample may wrap around */
+    bool wide_splits;     /* the values of a split sample may wrap around */
     unsigned explicit_zeros, long_varints, unknown_fields, said_twice; /* percent, see emitter */
-    unsigned split_samples;  /* percent of samples whose values lie in several records */
+    unsigned split_samples;  /* percent of samples that are split into several records */
     unsigned repeat_strings; /* percent of uses of a string that add it to the table again */
-    unsigned repeat_records; /* percent of functions and locations that stand there twice */
+    unsigned repeat_records; /* percent of functions and locations that are written twice */
 } serial_style;
 
 serial_style serial_draw(rng *r);
 
-/* What of that Go could have chosen, or what makes no difference to who reads it in one pass. */
+/* Limits the style to choices that Go could make, or that do not matter to a reader in one pass. */
 serial_style serial_draw_as_go(rng *r);
 
-/* The bytes live in a. m changes only in what model_number keeps. */
+/* The bytes are in a. Of m only what model_number sets is changed. */
 buf serial_write(arena *a, model *m, const serial_style *style);
 
 #endif

@@ -1,4 +1,4 @@
-/* Styles that chance chose. */
+/* Draws styles. */
 #include "serial.h"
 
 static unsigned draw_percent(rng *r)

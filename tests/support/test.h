@@ -1,4 +1,4 @@
-/* The smallest test harness that says what failed and where.
+/* A small test harness.
  *
  *     TEST(empty_input_is_refused)
  *     {
@@ -8,9 +8,9 @@
  *
  *     TEST_MAIN(CASE(empty_input_is_refused), CASE(another_one))
  *
- * A failed check reports and the test goes on; REQUIRE ends the test. A test without a check that
- * ran counts as failed. An argument on the command line runs the tests whose name contains it. The
- * last line of output is "N passed, N failed", which `./dev test` adds up. */
+ * A failed CHECK is reported and the test goes on; REQUIRE ends the test. A test in which no check
+ * ran has failed. With an argument, only the tests whose names contain it run. The last line of
+ * output is "N passed, N failed", which `./dev test` adds up. */
 #ifndef PD_TESTS_TEST_H
 #define PD_TESTS_TEST_H
 
@@ -71,8 +71,8 @@ static inline int test_run(const test_case *cases, size_t len, int argc, char **
     return failed != 0 || passed == 0;
 }
 
-/* One CASE(name) per test, listed by hand so that a forgotten one is an unused
- * static function, which the compiler reports. */
+/* One CASE(name) for each test, listed by hand: a test that is not listed is an unused static
+ * function, which the compiler reports. */
 #define CASE(name)                                                                                 \
     {                                                                                              \
 #name, name                                                                                \

@@ -1,6 +1,6 @@
-/* Strings of the message view as C text. protobuf-c hands them over as bytes, which may hold a NUL
- * and which none ends; whoever unpacks a view for these tests has an allocator that puts one behind
- * every block. */
+/* Strings of the message view as C text. protobuf-c returns them as bytes, which may contain a NUL
+ * and do not end with one. Views are unpacked with an allocator that puts a NUL after every block.
+ */
 #ifndef PD_TESTS_VIEW_H
 #define PD_TESTS_VIEW_H
 
@@ -26,7 +26,7 @@ static inline void view_give(void *cookie, void *ptr)
     free(ptr);
 }
 
-/* With an allocator of that kind; view_free gives it back. */
+/* Unpacks with that allocator. view_free frees the view. */
 static inline Pd__View__Profile *view_unpack(const uint8_t *bytes, size_t len)
 {
     ProtobufCAllocator allocator = {view_take, view_give, NULL};

@@ -1,8 +1,7 @@
-/* Numbers of 128 bits, as the compiler has them: what oracles add up in never wraps.
+/* 128-bit numbers of the compiler, for sums in oracles that must not wrap.
  *
- * gcc has them where registers are of 64 bits; clang has its own name for them everywhere, which is
- * what tests on machines of 32 bits are built with. Neither divides them there, nor makes them a
- * double. */
+ * gcc has them on 64-bit machines. clang has another name for them on all machines; tests on 32-bit
+ * machines are built with it. There they can be neither divided nor converted to double. */
 #ifndef PD_TESTS_WIDE_H
 #define PD_TESTS_WIDE_H
 

@@ -197,16 +197,16 @@ TEST(the_end_of_a_dump_is_known)
     static const struct {
         const char *end, *wrong; /* NULL: it is whole */
     } cases[] = {
-        {"", "line 4: the dump is cut off behind this line: MAPPED_LIBRARIES: is missing"},
-        {"\n\n", "line 6: the dump is cut off behind this line: MAPPED_LIBRARIES: is missing"},
+        {"", "line 4: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
+        {"\n\n", "line 6: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
         {"MAPPED_LIBR", "line 5: ends in the middle: the dump is cut off"},
         {"MAPPED_LIBRARIES:",
-         "line 5: the dump is cut off behind this line: there are no mappings"},
+         "line 5: the dump is cut off after this line: there are no mappings"},
         {"MAPPED_LIBRARIES:\n",
-         "line 5: the dump is cut off behind this line: there are no mappings"},
+         "line 5: the dump is cut off after this line: there are no mappings"},
         {"MAPPED_LIBRARIES:\n\n",
-         "line 6: the dump is cut off behind this line: there are no mappings"},
-        {"MAPPED_LIBRARIES:\n" CODE, "line 6: the dump is cut off behind this line: the mappings "
+         "line 6: the dump is cut off after this line: there are no mappings"},
+        {"MAPPED_LIBRARIES:\n" CODE, "line 6: the dump is cut off after this line: the mappings "
                                      "do not reach the addresses of all "
                                      "stacks"},
         {"MAPPED_LIBRARIES:\n400000-500000 r-xp 00000000 fe:00 10    /bin/ap",
@@ -214,7 +214,7 @@ TEST(the_end_of_a_dump_is_known)
         {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.s",
          "line 7: ends in the middle: the dump is cut off"},
         {"MAPPED_LIBRARIES:\n" CODE "700000-700001 rw-p 00000000 00:00 0\n",
-         "line 7: the dump is cut off behind this line: the mappings do not reach the addresses of "
+         "line 7: the dump is cut off after this line: the mappings do not reach the addresses of "
          "all "
          "stacks"},
         {"MAPPED_LIBRARIES:\n" CODE "700000-700002 r-xp 00000000 fe:00 11 /lib/lib.so\n", NULL},
