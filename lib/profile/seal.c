@@ -91,11 +91,10 @@ static void seal_ids(sealing *s, pd_mem *mem, pd_idmap *map, const char *field)
     s->status = pd_idmap_seal(map, mem, &bad, s->err);
     if (s->status || bad == PD_IDMAP_NONE)
         return;
-    s->status =
-        pd_fail(s->err, PPROFDELTA_E_PROFILE, "profile", field, bad, offset_of(s->tables, map, bad),
-                "the id %" PRIu64 " %s", pd_idmap_id(map, bad),
-                pd_idmap_id(map, bad) ? "belongs to an earlier element"
-                                      : "is not allowed: it means none");
+    s->status = pd_fail(
+        s->err, PPROFDELTA_E_PROFILE, "profile", field, bad, offset_of(s->tables, map, bad),
+        "the id %" PRIu64 " %s", pd_idmap_id(map, bad),
+        pd_idmap_id(map, bad) ? "belongs to an earlier element" : "is not allowed: it means none");
 }
 
 /* Replaces the id at *ref by its index; 0 becomes PD_NONE. */

@@ -1,5 +1,4 @@
-/* How profiles join: which windows follow each other, what is said where one is missing, what a sum
- * of sums is. */
+/* How profiles join: which windows follow each other, the message about a gap, sums of sums. */
 #include "../support/test.h"
 
 #include "sums.h"
@@ -222,7 +221,7 @@ static void check_sum(const joining *j, buf bytes, size_t number)
     arena_free(&a);
 }
 
-TEST(windows_join_or_it_is_said_what_is_missing)
+TEST(windows_join_or_the_message_names_the_gap)
 {
     for (size_t i = 0; i < sizeof joinings / sizeof *joinings; i++) {
         const joining *j = &joinings[i];
@@ -245,7 +244,7 @@ TEST(windows_join_or_it_is_said_what_is_missing)
     }
 }
 
-TEST(what_does_not_join_can_be_forced)
+TEST(force_adds_windows_that_do_not_join)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_FORCE;
@@ -266,7 +265,7 @@ TEST(what_does_not_join_can_be_forced)
 }
 
 /* A longer window is a delta, and can be added like one. */
-TEST(sums_of_sums)
+TEST(sums_can_be_added)
 {
     arena a = {0};
     build b[4];
@@ -289,5 +288,5 @@ TEST(sums_of_sums)
     arena_free(&a);
 }
 
-TEST_MAIN(CASE(windows_join_or_it_is_said_what_is_missing), CASE(what_does_not_join_can_be_forced),
-          CASE(sums_of_sums))
+TEST_MAIN(CASE(windows_join_or_the_message_names_the_gap),
+          CASE(force_adds_windows_that_do_not_join), CASE(sums_can_be_added))

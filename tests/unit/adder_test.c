@@ -1,5 +1,5 @@
-/* The sum against a naive one, the law that it is the inverse of the subtraction, and what is
- * refused. How profiles join has its own file, adder_joins_test.c. */
+/* The sum compared with a naive one, the law that it is the inverse of the subtraction, and errors.
+ * adder_joins_test.c tests how profiles join. */
 #include "../support/test.h"
 
 #include "seeds.h"
@@ -11,7 +11,7 @@
 
 enum { MOST_WINDOWS = 7 };
 
-/* A film of a process: its looks, and the deltas that one context made of them. */
+/* A series of profiles of a process, and the deltas that one context made of them. */
 typedef struct film {
     gen g;
     rng rng;
@@ -89,7 +89,7 @@ static bool is_counter(const film *f, const reading *r, size_t column)
     return false;
 }
 
-/* The sum, worked out the long way round, in *rows. */
+/* The sum, computed naively, in *rows. */
 static size_t naive_sum(film *f, const reading *all, size_t len, total **rows)
 {
     size_t rows_len = 0, rows_cap = 0, types = all[len - 1].view->n_sample_type;
@@ -121,7 +121,7 @@ static bool is_something(const int64_t *values, size_t len)
     return false;
 }
 
-/* NULL where the sum has exactly these rows that are something; else what is wrong. */
+/* Returns NULL if the sum has exactly these rows that are not zero; else the difference. */
 static const char *compare_rows(arena *a, const reading *sum, const total *rows, size_t len)
 {
     size_t types = sum->view->n_sample_type, something = 0;
@@ -137,7 +137,7 @@ static const char *compare_rows(arena *a, const reading *sum, const total *rows,
     return something == sum->samples_len ? NULL : "there are more rows";
 }
 
-TEST(sums_are_as_the_naive_one_says)
+TEST(sums_equal_a_naive_sum)
 {
     seed_range range = seeds(6);
     size_t added = 0;
@@ -170,7 +170,7 @@ TEST(sums_are_as_the_naive_one_says)
 }
 
 /* The law: the first full delta and all later ones make the last look again. */
-TEST(the_sum_of_all_deltas_is_the_last_look)
+TEST(base_plus_all_deltas_is_the_last_profile)
 {
     seed_range range = seeds(6);
     size_t added = 0;
@@ -223,7 +223,7 @@ TEST(the_sum_of_all_deltas_is_the_last_look)
  * Trouble
  * ------------------------------------------------------------------------------------------ */
 
-TEST(a_sum_that_does_not_fit_is_told)
+TEST(a_sum_beyond_64_bits_is_refused)
 {
     arena a = {0};
     build b[2];
@@ -260,7 +260,7 @@ TEST(calls_out_of_order_are_refused)
     arena_free(&a);
 }
 
-TEST(types_that_differ_are_told)
+TEST(other_types_are_refused)
 {
     arena a = {0};
     build b, other = {0};
@@ -277,7 +277,7 @@ TEST(types_that_differ_are_told)
     arena_free(&a);
 }
 
-TEST(a_stamp_that_nobody_understands_is_refused)
+TEST(an_invalid_stamp_is_refused)
 {
     arena a = {0};
     build b = {0};
@@ -294,7 +294,7 @@ TEST(a_stamp_that_nobody_understands_is_refused)
 }
 
 /* Every allocation of a sum of three, with one of them sent again. */
-TEST(every_failed_allocation_is_told)
+TEST(every_failed_allocation_is_reported)
 {
     build b[4];
     buf parts[] = {sums_window(&b[0], 0, 10, 1, NULL, "1 1 5 5"),
@@ -329,7 +329,7 @@ TEST(every_failed_allocation_is_told)
         build_free(&b[i]);
 }
 
-TEST_MAIN(CASE(sums_are_as_the_naive_one_says), CASE(the_sum_of_all_deltas_is_the_last_look),
-          CASE(a_sum_that_does_not_fit_is_told), CASE(calls_out_of_order_are_refused),
-          CASE(types_that_differ_are_told), CASE(a_stamp_that_nobody_understands_is_refused),
-          CASE(every_failed_allocation_is_told))
+TEST_MAIN(CASE(sums_equal_a_naive_sum), CASE(base_plus_all_deltas_is_the_last_profile),
+          CASE(a_sum_beyond_64_bits_is_refused), CASE(calls_out_of_order_are_refused),
+          CASE(other_types_are_refused), CASE(an_invalid_stamp_is_refused),
+          CASE(every_failed_allocation_is_reported))

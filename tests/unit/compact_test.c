@@ -1,4 +1,4 @@
-/* The compact writer: what goes in by calls comes out of the message view, each thing once. */
+/* The compact writer: everything that is added is in the message view, once. */
 #include "../support/test.h"
 
 #include "profile/compact.h"
@@ -347,7 +347,7 @@ static void check_once(const Pd__View__Profile *p)
  * The tests
  * ------------------------------------------------------------------------------------------ */
 
-TEST(what_goes_in_comes_out_once)
+TEST(everything_is_written_once)
 {
     kit k;
     begin(&k);
@@ -368,7 +368,7 @@ TEST(what_goes_in_comes_out_once)
     end(&k);
 }
 
-TEST(equal_input_gives_equal_bytes_and_takes_no_memory_twice)
+TEST(equal_input_gives_equal_bytes_without_new_memory)
 {
     for (uint64_t seed = 1; seed <= 20; seed++) {
         static world w;
@@ -389,7 +389,7 @@ TEST(equal_input_gives_equal_bytes_and_takes_no_memory_twice)
     }
 }
 
-TEST(nothing_makes_an_empty_profile)
+TEST(no_input_gives_an_empty_profile)
 {
     kit k;
     begin(&k);
@@ -402,7 +402,7 @@ TEST(nothing_makes_an_empty_profile)
 }
 
 /* Where an equal mapping was written first, addresses are to be moved to where that one begins. */
-TEST(a_mapping_tells_where_it_was_written)
+TEST(a_mapping_returns_its_written_start)
 {
     kit k;
     begin(&k);
@@ -467,7 +467,7 @@ TEST(every_allocation_may_fail)
     end(&whole);
 }
 
-TEST(the_first_trouble_is_the_one_that_is_told)
+TEST(the_first_error_is_reported)
 {
     kit k;
     begin(&k);
@@ -483,8 +483,7 @@ TEST(the_first_trouble_is_the_one_that_is_told)
     end(&k);
 }
 
-TEST_MAIN(CASE(what_goes_in_comes_out_once),
-          CASE(equal_input_gives_equal_bytes_and_takes_no_memory_twice),
-          CASE(nothing_makes_an_empty_profile), CASE(a_mapping_tells_where_it_was_written),
+TEST_MAIN(CASE(everything_is_written_once), CASE(equal_input_gives_equal_bytes_without_new_memory),
+          CASE(no_input_gives_an_empty_profile), CASE(a_mapping_returns_its_written_start),
           CASE(ids_are_encoded_as_varints), CASE(every_allocation_may_fail),
-          CASE(the_first_trouble_is_the_one_that_is_told))
+          CASE(the_first_error_is_reported))

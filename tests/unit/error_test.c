@@ -1,4 +1,4 @@
-/* How a failure is told: the words for a status, an error that is whole, results left alone. */
+/* Errors: the text of a status, complete error structs, results unchanged after a failure. */
 #include "../support/test.h"
 
 #include "pack.h"
@@ -158,7 +158,7 @@ static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
  * Statuses and errors
  * ------------------------------------------------------------------------------------------ */
 
-TEST(every_status_has_words_of_its_own)
+TEST(every_status_has_its_own_text)
 {
     for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_NOT_CUMULATIVE; i++) {
         const char *text = pprofdelta_status_text((pprofdelta_status)i);
@@ -175,7 +175,7 @@ TEST(every_status_has_words_of_its_own)
         CHECK(strcmp(first, pprofdelta_status_text((pprofdelta_status)i)) != 0);
 }
 
-TEST(the_version_is_the_projects)
+TEST(the_version_is_that_of_the_project)
 {
     CHECK_STR(pprofdelta_version(), PD_PROJECT_VERSION);
     CHECK_STR(PPROFDELTA_VERSION, PD_PROJECT_VERSION);
@@ -192,7 +192,7 @@ static bool is_stage(const char *stage)
 }
 
 /* Whatever stood in the struct before, a failure leaves the same in it: all of it was written. */
-TEST(a_failure_fills_in_the_whole_error)
+TEST(a_failure_sets_every_member_of_the_error)
 {
     for (size_t i = 0; i < FAILURES; i++) {
         pprofdelta_error errors[2];
@@ -213,7 +213,7 @@ TEST(a_failure_fills_in_the_whole_error)
     }
 }
 
-TEST(an_error_struct_is_not_needed)
+TEST(err_may_be_null)
 {
     for (size_t i = 0; i < FAILURES; i++)
         CHECK(fail_with(&failures[i], NULL, NULL) == failures[i].status);
@@ -230,7 +230,7 @@ static bool is_untouched(const void *ptr, size_t len)
     return true;
 }
 
-TEST(success_leaves_the_error_alone)
+TEST(success_does_not_change_the_error)
 {
     pprofdelta_error err;
     memset(&err, UNTOUCHED, sizeof err);
@@ -252,7 +252,7 @@ TEST(success_leaves_the_error_alone)
     process_end(&p);
 }
 
-TEST(a_failure_leaves_the_results_alone)
+TEST(a_failure_does_not_change_the_results)
 {
     for (size_t i = 0; i < FAILURES; i++) {
         pprofdelta_report report;
@@ -282,6 +282,6 @@ TEST(a_failure_leaves_the_results_alone)
     process_end(&p);
 }
 
-TEST_MAIN(CASE(every_status_has_words_of_its_own), CASE(the_version_is_the_projects),
-          CASE(a_failure_fills_in_the_whole_error), CASE(an_error_struct_is_not_needed),
-          CASE(success_leaves_the_error_alone), CASE(a_failure_leaves_the_results_alone))
+TEST_MAIN(CASE(every_status_has_its_own_text), CASE(the_version_is_that_of_the_project),
+          CASE(a_failure_sets_every_member_of_the_error), CASE(err_may_be_null),
+          CASE(success_does_not_change_the_error), CASE(a_failure_does_not_change_the_results))

@@ -1,4 +1,5 @@
-/* The hot path's field numbers against the descriptors that protoc-c made of profile.proto. */
+/* The field numbers of fields.h compared with the descriptors that protoc-c made of profile.proto.
+ */
 #include "../support/test.h"
 
 #include "profile.pb-c.h"
@@ -168,7 +169,7 @@ TEST(every_field_has_its_constant)
 }
 
 /* The hot path keeps them as bits, counted from the first. */
-TEST(the_mapping_flags_are_in_a_row)
+TEST(the_mapping_flags_have_successive_numbers)
 {
     static const char *const flags[] = {"has_functions", "has_filenames", "has_line_numbers",
                                         "has_inline_frames"};
@@ -182,4 +183,4 @@ TEST(the_mapping_flags_are_in_a_row)
 }
 
 TEST_MAIN(CASE(every_constant_has_its_field), CASE(every_field_has_its_constant),
-          CASE(the_mapping_flags_are_in_a_row))
+          CASE(the_mapping_flags_have_successive_numbers))

@@ -1,4 +1,5 @@
-/* Which names of mappings are files: tables of both kinds, and what this kernel writes. */
+/* Names of mappings: tables of files and of made-up names, and the names that this kernel writes.
+ */
 #include "profile/filename.h"
 #include "record/maps.h"
 #include "test.h"
@@ -29,7 +30,7 @@ static void check_file(const char *name, const char *want)
     CHECK_MSG(is(pd_filename_file(text(marked)), want), "\"%s\"", marked);
 }
 
-TEST(the_mark_is_taken_off)
+TEST(the_deleted_mark_is_removed)
 {
     static const struct {
         const char *name, *want;
@@ -88,7 +89,7 @@ TEST(made_up_names_are_no_files)
     CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
 }
 
-TEST(callers_may_ask_for_the_length)
+TEST(the_public_function_returns_the_length)
 {
     CHECK(pprofdelta_file_len("/bin/app", 8) == 8 &&
           pprofdelta_file_len("/bin/app (deleted)", 18) == 8);
@@ -96,7 +97,7 @@ TEST(callers_may_ask_for_the_length)
           !pprofdelta_file_len("/memfd:jit (deleted)", 20));
 }
 
-TEST(what_only_looks_made_up_is_a_file)
+TEST(similar_names_of_files_are_files)
 {
     static const char *const names[] = {"/app",
                                         "a",
@@ -218,7 +219,7 @@ static void check_region(void *at, const char *want)
         CHECK_MSG(is(pd_filename_file(text(name)), want), "\"%s\" is not \"%s\"", name, want);
 }
 
-TEST(what_this_kernel_writes_is_known)
+TEST(names_of_this_kernel_are_known)
 {
     char path[64];
     void *deleted = deleted_region(path);
@@ -230,6 +231,6 @@ TEST(what_this_kernel_writes_is_known)
     check_region(zero_region(), "");
 }
 
-TEST_MAIN(CASE(the_mark_is_taken_off), CASE(made_up_names_are_no_files),
-          CASE(what_only_looks_made_up_is_a_file), CASE(callers_may_ask_for_the_length),
-          CASE(what_this_kernel_writes_is_known))
+TEST_MAIN(CASE(the_deleted_mark_is_removed), CASE(made_up_names_are_no_files),
+          CASE(similar_names_of_files_are_files), CASE(the_public_function_returns_the_length),
+          CASE(names_of_this_kernel_are_known))

@@ -1,4 +1,4 @@
-/* Who is who: every rule that identity.h tells, and that what differs is told apart. */
+/* Identities: every rule of identity.h, and that different things have different identities. */
 #include "../support/test.h"
 
 #include "profile/identity.h"
@@ -28,7 +28,7 @@ static bool all_different(const pd_key *keys, size_t len)
     return true;
 }
 
-TEST(where_the_loader_puts_a_file_does_not_matter)
+TEST(the_load_address_does_not_matter)
 {
     rng r = {1};
     for (int i = 0; i < 2000; i++) {
@@ -46,7 +46,7 @@ TEST(where_the_loader_puts_a_file_does_not_matter)
 }
 
 /* One segment that starts later in the file, or the same bytes mapped in two pieces. */
-TEST(the_offset_in_the_file_is_what_counts)
+TEST(the_file_offset_matters)
 {
     CHECK(
         pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x402000, 0x2000, "f", "", 0x402010)));
@@ -55,7 +55,7 @@ TEST(the_offset_in_the_file_is_what_counts)
     CHECK(!pd_key_equal(at(0x400000, 0, "f", "", 0x402010), at(0x400000, 1, "f", "", 0x402010)));
 }
 
-TEST(a_build_id_comes_before_the_name)
+TEST(a_build_id_overrides_the_name)
 {
     CHECK(pd_key_equal(at(0, 0, "/old/app", "id", 9), at(0, 0, "/new/app", "id", 9)));
     CHECK(pd_key_equal(at(0, 0, "[anon]", "id", 9), at(0, 0, "", "id", 9)));
@@ -74,7 +74,7 @@ TEST(a_deleted_file_is_the_same_file)
     CHECK(pd_key_equal(at(0, 0, "/bin/app", "id", 9), at(0, 0, "/bin/app (deleted)", "id", 9)));
 }
 
-TEST(memory_without_a_file_is_known_by_its_address)
+TEST(memory_without_a_file_is_identified_by_address)
 {
     static const char *const names[] = {"",
                                         "//anon",
@@ -101,7 +101,7 @@ TEST(memory_without_a_file_is_known_by_its_address)
     CHECK(!place.file.lo && !place.file.hi && !place.bias);
 }
 
-TEST(what_exists_once_in_a_process_is_a_name)
+TEST(regions_of_the_kernel_are_identified_by_name)
 {
     static const char *const names[] = {"[vdso]",      "[vsyscall]", "/a",   "a",
                                         "//anonymous", "anon",       "//ano"};
@@ -115,7 +115,7 @@ TEST(what_exists_once_in_a_process_is_a_name)
     CHECK(all_different(keys, len));
 }
 
-TEST(folded_is_another_place)
+TEST(folded_locations_differ)
 {
     pd_place place = pd_place_of_mapping(0x1000, 0, text("f"), none);
     pd_key keys[] = {
@@ -130,7 +130,7 @@ TEST(folded_is_another_place)
 }
 
 /* No address does not move, and is not the address that happens to come out as zero. */
-TEST(no_address_is_none)
+TEST(address_zero_means_none)
 {
     pd_key here = at(0x5000, 0, "f", "", 0);
     CHECK(pd_key_equal(here, at(0x9000, 0x10, "f", "", 0)));
@@ -139,7 +139,7 @@ TEST(no_address_is_none)
     CHECK(!pd_key_equal(here, pd_location_key_address(PD_NOWHERE_MAPPED, 0, false)));
 }
 
-TEST(every_part_of_a_function_counts)
+TEST(every_field_of_a_function_matters)
 {
     pd_key keys[] = {
         pd_function_key(text("n"), text("s"), text("f"), 1),
@@ -173,7 +173,7 @@ static pd_key of_lines(const line *lines, size_t len)
     return key;
 }
 
-TEST(lines_count_in_their_order)
+TEST(the_order_of_lines_matters)
 {
     static const line lines[] = {{{1, 2}, 3, 4}, {{5, 6}, 7, 8}};
     static const line others[][2] = {
@@ -194,8 +194,8 @@ TEST(lines_count_in_their_order)
     CHECK(pd_key_equal(of_lines(same, 2), keys[0]));
 }
 
-/* Keys lie in states on disk, and these go into them: a change here needs a new version there. */
-TEST(identities_stay_what_they_are)
+/* States on disk hold keys made of these: a change needs a new format of the state. */
+TEST(identities_have_fixed_values)
 {
     static const struct {
         const char *what;
@@ -228,10 +228,9 @@ TEST(identities_stay_what_they_are)
                   pinned[i].what, (unsigned long long)got[i].lo, (unsigned long long)got[i].hi);
 }
 
-TEST_MAIN(CASE(where_the_loader_puts_a_file_does_not_matter),
-          CASE(the_offset_in_the_file_is_what_counts), CASE(a_build_id_comes_before_the_name),
-          CASE(a_deleted_file_is_the_same_file),
-          CASE(memory_without_a_file_is_known_by_its_address),
-          CASE(what_exists_once_in_a_process_is_a_name), CASE(folded_is_another_place),
-          CASE(no_address_is_none), CASE(every_part_of_a_function_counts),
-          CASE(lines_count_in_their_order), CASE(identities_stay_what_they_are))
+TEST_MAIN(CASE(the_load_address_does_not_matter), CASE(the_file_offset_matters),
+          CASE(a_build_id_overrides_the_name), CASE(a_deleted_file_is_the_same_file),
+          CASE(memory_without_a_file_is_identified_by_address),
+          CASE(regions_of_the_kernel_are_identified_by_name), CASE(folded_locations_differ),
+          CASE(address_zero_means_none), CASE(every_field_of_a_function_matters),
+          CASE(the_order_of_lines_matters), CASE(identities_have_fixed_values))

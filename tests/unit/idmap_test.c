@@ -1,4 +1,4 @@
-/* Ids to indices against a naive list, for every kind of numbering that a profile may have. */
+/* The map of ids compared with a naive list, for every kind of numbering. */
 #include "../support/test.h"
 
 #include "profile/idmap.h"
@@ -133,7 +133,7 @@ static bool finds_all(const pd_idmap *map, const ids *all, rng *r)
 }
 
 /* One map for all of them, so that each finds what the last one left. */
-TEST(a_naive_list_says_the_same)
+TEST(equals_a_naive_list)
 {
     kit k;
     begin(&k);
@@ -169,7 +169,7 @@ TEST(a_plain_sequence_takes_no_memory)
 }
 
 /* An id may be as large as it likes: what it takes depends on how many there are. */
-TEST(a_huge_id_takes_no_more_memory)
+TEST(a_huge_id_takes_no_extra_memory)
 {
     uint64_t worst = 0;
     for (unsigned bit = 0; bit < 64; bit++) {
@@ -235,6 +235,6 @@ TEST(every_allocation_may_fail)
     CHECK(most > 5);
 }
 
-TEST_MAIN(CASE(a_naive_list_says_the_same), CASE(a_plain_sequence_takes_no_memory),
-          CASE(a_huge_id_takes_no_more_memory), CASE(a_sealed_map_may_be_moved),
+TEST_MAIN(CASE(equals_a_naive_list), CASE(a_plain_sequence_takes_no_memory),
+          CASE(a_huge_id_takes_no_extra_memory), CASE(a_sealed_map_may_be_moved),
           CASE(every_allocation_may_fail))

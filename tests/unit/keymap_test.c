@@ -1,4 +1,4 @@
-/* The numbered set of keys against a naive one, through every order of its calls. */
+/* The numbered set of keys compared with a naive one, with the calls in every order. */
 #include "../support/test.h"
 
 #include "base/keymap.h"
@@ -29,7 +29,7 @@ typedef struct kit {
     pd_key pool[600];
 } kit;
 
-/* Keys as bad as they come: few different low bits, or equal halves, or all zero. */
+/* Keys with many collisions: few different low bits, equal halves, or all zero. */
 static pd_key draw_key(rng *r, unsigned kind)
 {
     uint64_t lo = rng_next(r), hi = rng_next(r);
@@ -172,7 +172,7 @@ static void step(kit *k)
     }
 }
 
-TEST(a_naive_set_says_the_same)
+TEST(equals_a_naive_set)
 {
     static kit k;
     for (uint64_t seed = 1; seed <= 120; seed++) {
@@ -260,7 +260,7 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 10);
 }
 
-TEST(more_than_can_be_numbered_is_refused)
+TEST(too_many_keys_are_refused)
 {
     static kit k;
     begin(&k, 1);
@@ -279,7 +279,7 @@ TEST(more_than_can_be_numbered_is_refused)
 
 /* Without its slots a map can only lose keys; room, even what is there already, brings them
  * back. */
-TEST(a_folded_map_is_as_before_once_it_has_room)
+TEST(a_folded_map_is_restored_by_reserve)
 {
     for (uint64_t seed = 0; seed < 50; seed++) {
         static kit k;
@@ -307,7 +307,7 @@ TEST(a_folded_map_is_as_before_once_it_has_room)
     }
 }
 
-TEST_MAIN(CASE(a_folded_map_is_as_before_once_it_has_room), CASE(a_naive_set_says_the_same),
+TEST_MAIN(CASE(a_folded_map_is_restored_by_reserve), CASE(equals_a_naive_set),
           CASE(reserved_room_is_enough), CASE(room_is_made_for_new_keys_only),
           CASE(an_empty_map_finds_nothing), CASE(every_allocation_may_fail),
-          CASE(more_than_can_be_numbered_is_refused))
+          CASE(too_many_keys_are_refused))

@@ -1,4 +1,4 @@
-/* The ledger against a naive list: who stays, who goes, and in which order. */
+/* The ledger compared with a naive list: which entries stay, which go, and in which order. */
 #include "../support/test.h"
 
 #include "delta/ledger.h"
@@ -59,7 +59,7 @@ static bool is_as_modelled(const kit *k)
     return true;
 }
 
-/* Puts somebody into both, behind all others. */
+/* Adds an entry to both, after all others. */
 static void meet(kit *k)
 {
     pd_ledger *l = &k->ledger;
@@ -81,7 +81,7 @@ static void see(kit *k, size_t i, uint32_t window)
     k->ledger.seen[i] = window;
 }
 
-/* Takes out the one unseen for longest, of several the first. */
+/* Removes the entry unseen for longest, of several the first. */
 static void forget_oldest(kit *k)
 {
     size_t oldest = 0;
@@ -92,7 +92,7 @@ static void forget_oldest(kit *k)
     memmove(k->model + oldest, k->model + oldest + 1, (k->len - oldest) * sizeof *k->model);
 }
 
-/* A window in which `percent` of the known are there, and so many that were never met. */
+/* A window with `percent` of the known entries and some new ones. */
 static void look(kit *k, unsigned percent, size_t fresh, bool forget_unseen)
 {
     uint32_t window = k->ledger.window + 1 + (uint32_t)rng_below(&k->rng, 3);
@@ -112,7 +112,7 @@ static void look(kit *k, unsigned percent, size_t fresh, bool forget_unseen)
     CHECK(k->ledger.window == window);
 }
 
-TEST(a_naive_list_remembers_the_same)
+TEST(equals_a_naive_list)
 {
     static kit k;
     for (uint64_t seed = 1; seed <= 150; seed++) {
@@ -149,7 +149,7 @@ TEST(as_many_unseen_as_living_may_stay)
     end(&k);
 }
 
-TEST(an_empty_window_forgets_all)
+TEST(an_empty_window_removes_all)
 {
     static kit k;
     begin(&k, 1);
@@ -163,7 +163,7 @@ TEST(an_empty_window_forgets_all)
     end(&k);
 }
 
-TEST(rollback_takes_back_what_is_not_committed)
+TEST(rollback_removes_uncommitted_entries)
 {
     static kit k;
     for (uint64_t seed = 1; seed <= 50; seed++) {
@@ -183,7 +183,7 @@ TEST(rollback_takes_back_what_is_not_committed)
     }
 }
 
-TEST(clearing_begins_anew)
+TEST(clear_removes_all)
 {
     static kit k;
     begin(&k, 1);
@@ -223,7 +223,7 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 4);
 }
 
-TEST(more_than_can_be_is_refused)
+TEST(too_many_entries_are_refused)
 {
     static const size_t needs[] = {SIZE_MAX, SIZE_MAX / 3 + 1, SIZE_MAX / 16,
                                    (size_t)PD_KEYMAP_MAX + 1};
@@ -238,7 +238,7 @@ TEST(more_than_can_be_is_refused)
     end(&k);
 }
 
-/* Adds to the model; whoever is new comes last. */
+/* Adds to the model; a new entry comes last. */
 static void put_model(kit *k, uint64_t who, const int64_t *values)
 {
     size_t i = 0;
@@ -251,7 +251,7 @@ static void put_model(kit *k, uint64_t who, const int64_t *values)
 }
 
 /* With room for all from the beginning, and growing on the way; equal ones near and far. */
-TEST(what_is_put_adds_up_however_it_grows)
+TEST(equal_keys_add_up_while_the_ledger_grows)
 {
     for (uint64_t seed = 0; seed < 200; seed++) {
         static kit k;
@@ -273,7 +273,7 @@ TEST(what_is_put_adds_up_however_it_grows)
     }
 }
 
-TEST_MAIN(CASE(a_naive_list_remembers_the_same), CASE(as_many_unseen_as_living_may_stay),
-          CASE(an_empty_window_forgets_all), CASE(rollback_takes_back_what_is_not_committed),
-          CASE(clearing_begins_anew), CASE(every_allocation_may_fail),
-          CASE(more_than_can_be_is_refused), CASE(what_is_put_adds_up_however_it_grows))
+TEST_MAIN(CASE(equals_a_naive_list), CASE(as_many_unseen_as_living_may_stay),
+          CASE(an_empty_window_removes_all), CASE(rollback_removes_uncommitted_entries),
+          CASE(clear_removes_all), CASE(every_allocation_may_fail),
+          CASE(too_many_entries_are_refused), CASE(equal_keys_add_up_while_the_ledger_grows))

@@ -1,5 +1,5 @@
-/* What a file is, by its first bytes: of every kind that has a name, of profiles as they begin, and of
- * what only looks like one of them; plain and compressed, whole and cut off. */
+/* Kinds of files by their first bytes: every kind with a name, the beginnings of profiles, and
+ * bytes that only resemble them; plain and compressed, whole and cut off. */
 #include "test.h"
 
 #include "arena.h"
@@ -107,7 +107,7 @@ static const struct {
 };
 enum { FILES = sizeof files / sizeof *files };
 
-TEST(every_kind_has_its_name)
+TEST(every_kind_is_recognised)
 {
     for (size_t i = 0; i < FILES; i++) {
         pd_bytes bytes = {(const uint8_t *)files[i].bytes, files[i].len};
@@ -118,7 +118,7 @@ TEST(every_kind_has_its_name)
 }
 
 /* Copies of exactly so many bytes: what is read behind them is seen by a sanitizer. */
-TEST(no_prefix_reads_behind_its_end)
+TEST(no_prefix_is_read_past_its_end)
 {
     for (size_t i = 0; i < FILES; i++)
         for (size_t len = 0; len <= files[i].len; len++) {
@@ -143,7 +143,7 @@ static void check_identified(pprofdelta *pd, const buf *packed, size_t i)
     CHECK_STR(name, files[i].name);
 }
 
-TEST(compressed_files_are_what_is_in_them)
+TEST(compressed_files_have_the_kind_of_their_content)
 {
     arena a = {0};
     pprofdelta *pd;
@@ -161,7 +161,7 @@ TEST(compressed_files_are_what_is_in_them)
 }
 
 /* The first part of something large is enough; what cannot be inflated is of no kind. */
-TEST(the_first_bytes_of_compressed_data_are_enough)
+TEST(a_prefix_of_compressed_data_is_enough)
 {
     enum { LARGE = 1 << 20, HEAD = 64 << 10 };
     arena a = {0};
@@ -191,6 +191,6 @@ TEST(the_first_bytes_of_compressed_data_are_enough)
     arena_free(&a);
 }
 
-TEST_MAIN(CASE(every_kind_has_its_name), CASE(no_prefix_reads_behind_its_end),
-          CASE(compressed_files_are_what_is_in_them),
-          CASE(the_first_bytes_of_compressed_data_are_enough))
+TEST_MAIN(CASE(every_kind_is_recognised), CASE(no_prefix_is_read_past_its_end),
+          CASE(compressed_files_have_the_kind_of_their_content),
+          CASE(a_prefix_of_compressed_data_is_enough))

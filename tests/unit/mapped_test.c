@@ -1,4 +1,4 @@
-/* Files that are replaced under a living process: which mappings are taken for which. */
+/* Files that are replaced while the process lives: which mappings are recognised. */
 #include "../support/test.h"
 
 #include "profile/mapped.h"
@@ -58,7 +58,7 @@ static void check_film(const look *looks, const char *const *rows, const size_t 
 }
 
 /* The library has a third of the mass: counted once more it would pass for new. */
-TEST(a_library_is_replaced_and_nothing_counts_twice)
+TEST(a_replaced_library_counts_once)
 {
     const seen app = {APP, "/bin/app", "app-1"};
     const look looks[] = {
@@ -78,7 +78,7 @@ TEST(a_library_is_replaced_and_nothing_counts_twice)
     check_film(looks, rows, (size_t[]){0, 1, 1, 1, 0, 1}, 6);
 }
 
-TEST(both_are_replaced_at_once)
+TEST(binary_and_library_are_replaced_together)
 {
     static const look looks[] = {
         {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x-1"}, "100 5", "100 5"},
@@ -92,7 +92,7 @@ TEST(both_are_replaced_at_once)
 }
 
 /* The files change places with one another: each is known, and known by what it is. */
-TEST(an_identity_that_is_known_comes_before_a_place)
+TEST(a_known_identity_overrides_a_place)
 {
     const seen a = {LIB, "/lib/a.so", "a"}, b = {LIB, "/lib/b.so", "b"};
     const look looks[] = {
@@ -105,7 +105,7 @@ TEST(an_identity_that_is_known_comes_before_a_place)
 }
 
 /* A library that is still there has not been replaced by what now lies in its place. */
-TEST(a_file_that_is_still_mapped_was_not_replaced)
+TEST(a_file_that_is_still_mapped_is_not_replaced)
 {
     static const look before = {
         {APP, "/bin/app", "app"}, {LIB, "/lib/a.so", "a"}, "1000 5", "10 5"};
@@ -133,7 +133,7 @@ TEST(a_file_that_is_still_mapped_was_not_replaced)
 }
 
 /* Without a range a mapping has no place: what other producers write for every file. */
-TEST(mappings_without_a_range_are_not_taken_for_one_another)
+TEST(mappings_without_a_range_have_no_place)
 {
     scene s;
     build b = {0}, c = {0};
@@ -154,7 +154,7 @@ TEST(mappings_without_a_range_are_not_taken_for_one_another)
 }
 
 /* Another binary where the first was, whose counters began anew: as in a container that restarts. */
-TEST(a_restart_under_another_build_is_still_one)
+TEST(a_restart_with_another_build_is_a_restart)
 {
     static const look looks[] = {
         {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x"}, "1000 50", "100 5"},
@@ -168,7 +168,7 @@ TEST(a_restart_under_another_build_is_still_one)
 }
 
 /* More mappings than are remembered; the first ones are. */
-TEST(only_so_many_are_remembered)
+TEST(the_number_of_mappings_is_limited)
 {
     enum { MANY = PD_MAPPED_MAX + 200 };
     for (int replaced = 0; replaced < 2; replaced++) {
@@ -198,8 +198,8 @@ TEST(only_so_many_are_remembered)
     }
 }
 
-TEST_MAIN(CASE(a_library_is_replaced_and_nothing_counts_twice), CASE(both_are_replaced_at_once),
-          CASE(an_identity_that_is_known_comes_before_a_place),
-          CASE(a_file_that_is_still_mapped_was_not_replaced),
-          CASE(mappings_without_a_range_are_not_taken_for_one_another),
-          CASE(a_restart_under_another_build_is_still_one), CASE(only_so_many_are_remembered))
+TEST_MAIN(CASE(a_replaced_library_counts_once), CASE(binary_and_library_are_replaced_together),
+          CASE(a_known_identity_overrides_a_place),
+          CASE(a_file_that_is_still_mapped_is_not_replaced),
+          CASE(mappings_without_a_range_have_no_place),
+          CASE(a_restart_with_another_build_is_a_restart), CASE(the_number_of_mappings_is_limited))

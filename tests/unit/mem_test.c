@@ -1,5 +1,4 @@
-/* Memory: what is held is counted to the byte, the limit is never passed, and a failure leaves
- * everything as it was. */
+/* Memory: the total is exact, the limit is never passed, and a failure changes nothing. */
 #include "../support/test.h"
 
 #include "base/mem.h"
@@ -66,7 +65,7 @@ static void step(rng *r, pd_mem *mem, array *a)
     fill(a, before);
 }
 
-TEST(what_is_held_is_counted)
+TEST(used_is_the_sum_of_allocations)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         rng r = {seed};
@@ -101,7 +100,7 @@ TEST(growing_one_by_one_moves_rarely)
     pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
 }
 
-TEST(what_fits_already_costs_nothing)
+TEST(no_allocation_if_it_fits)
 {
     tracker t = {0};
     pd_mem mem = mem_of(&t, PLENTY);
@@ -119,7 +118,7 @@ TEST(what_fits_already_costs_nothing)
 }
 
 /* For every limit around what is needed: what fits is had, to the last byte, and no more. */
-TEST(near_the_limit_only_what_is_needed_is_taken)
+TEST(growth_near_the_limit_is_exact)
 {
     for (uint64_t limit = 0; limit < 600; limit++) {
         for (size_t need = 1; need < 60; need++) {
@@ -146,7 +145,7 @@ TEST(near_the_limit_only_what_is_needed_is_taken)
     }
 }
 
-TEST(sizes_that_cannot_be_are_refused)
+TEST(impossible_sizes_are_refused)
 {
     static const size_t sizes[] = {1, 2, 8, 24, SIZE_MAX / 2, SIZE_MAX};
     tracker t = {0};
@@ -189,7 +188,7 @@ TEST(a_failed_allocation_changes_nothing)
     pd_mem_release(&mem, &a.ptr, &a.cap, a.size);
 }
 
-TEST(without_an_allocator_there_is_malloc)
+TEST(the_default_allocator_is_malloc)
 {
     pd_mem mem;
     pd_mem_init(&mem, NULL, 100);
@@ -203,7 +202,7 @@ TEST(without_an_allocator_there_is_malloc)
 }
 
 /* Whatever is allowed, an array must find another place when it grows. */
-TEST(no_process_has_more_than_its_addresses)
+TEST(the_limit_is_below_the_address_space)
 {
     const uint64_t limits[] = {PD_MEM_MOST - 1, PD_MEM_MOST, PD_MEM_MOST + 1, UINT64_MAX};
     for (size_t i = 0; i < sizeof limits / sizeof *limits; i++) {
@@ -220,7 +219,7 @@ TEST(no_process_has_more_than_its_addresses)
     }
 }
 
-TEST(an_object_lives_in_its_own_memory)
+TEST(an_object_contains_its_memory)
 {
     typedef struct object {
         pd_mem mem;
@@ -248,7 +247,7 @@ TEST(an_object_lives_in_its_own_memory)
     CHECK(!o && t.live == 0);
 }
 
-TEST(a_buffer_has_the_room_it_was_asked_for)
+TEST(a_buffer_has_the_requested_room)
 {
     tracker t = {0};
     pd_mem mem = mem_of(&t, PLENTY);
@@ -269,8 +268,8 @@ TEST(a_buffer_has_the_room_it_was_asked_for)
     CHECK(!b.ptr && !b.len && !b.cap && mem.used == 0 && t.live == 0);
 }
 
-TEST_MAIN(CASE(what_is_held_is_counted), CASE(growing_one_by_one_moves_rarely),
-          CASE(what_fits_already_costs_nothing), CASE(near_the_limit_only_what_is_needed_is_taken),
-          CASE(sizes_that_cannot_be_are_refused), CASE(a_failed_allocation_changes_nothing),
-          CASE(without_an_allocator_there_is_malloc), CASE(no_process_has_more_than_its_addresses),
-          CASE(an_object_lives_in_its_own_memory), CASE(a_buffer_has_the_room_it_was_asked_for))
+TEST_MAIN(CASE(used_is_the_sum_of_allocations), CASE(growing_one_by_one_moves_rarely),
+          CASE(no_allocation_if_it_fits), CASE(growth_near_the_limit_is_exact),
+          CASE(impossible_sizes_are_refused), CASE(a_failed_allocation_changes_nothing),
+          CASE(the_default_allocator_is_malloc), CASE(the_limit_is_below_the_address_space),
+          CASE(an_object_contains_its_memory), CASE(a_buffer_has_the_requested_room))

@@ -1,6 +1,6 @@
-/* Varints and fields: every length, every truncation, and a naive reader that says the same of any
- * bytes. All input lies in a block of its exact size, so that reading past it does not go
- * unseen. */
+/* Varints and fields: every length, every truncation, and a naive reader that gives the same result
+ * for any bytes. All input is in a block of its exact size, so that a sanitizer finds reads past
+ * it. */
 #include "../support/test.h"
 
 #include "rng.h"
@@ -71,7 +71,7 @@ static void check_round_trip(uint64_t value)
     }
 }
 
-TEST(every_length_goes_there_and_back)
+TEST(every_varint_is_read_back)
 {
     for (unsigned bit = 0; bit < 64; bit++) {
         uint64_t power = UINT64_C(1) << bit;
@@ -93,7 +93,7 @@ TEST(sizes_change_at_each_seventh_bit)
     CHECK(pd_varint_size(UINT64_MAX) == 10);
 }
 
-TEST(all_short_varints_are_read_as_naively)
+TEST(short_varints_equal_a_naive_reader)
 {
     for (unsigned bits = 0; bits < 1u << 16; bits++) {
         uint8_t bytes[2] = {(uint8_t)bits, (uint8_t)(bits >> 8)};
@@ -106,7 +106,7 @@ TEST(all_short_varints_are_read_as_naively)
 }
 
 /* Zeros behind the number are allowed, as long as all fits ten bytes and 64 bits. */
-TEST(spare_bytes_are_taken_and_overlong_ones_refused)
+TEST(padded_varints_are_read_and_overlong_ones_refused)
 {
     for (unsigned first = 0; first < 128; first += 127)
         for (size_t len = 1; len <= 14; len++)
@@ -235,7 +235,7 @@ static size_t put_message(rng *r, uint8_t *out, bool is_wild, size_t fields)
 
 enum { MESSAGE_MAX = 8 * 200 };
 
-TEST(messages_are_read_as_naively)
+TEST(messages_equal_a_naive_reader)
 {
     for (size_t way = 0; way < 2; way++) {
         rng r = {1};
@@ -248,7 +248,7 @@ TEST(messages_are_read_as_naively)
     }
 }
 
-TEST(damaged_messages_are_read_as_naively)
+TEST(damaged_messages_equal_a_naive_reader)
 {
     for (size_t way = 0; way < 2; way++) {
         rng r = {2};
@@ -268,7 +268,7 @@ TEST(damaged_messages_are_read_as_naively)
     }
 }
 
-TEST(every_prefix_ends_or_is_trouble)
+TEST(every_prefix_ends_or_fails)
 {
     for (size_t way = 0; way < 2; way++) {
         rng r = {3};
@@ -282,7 +282,7 @@ TEST(every_prefix_ends_or_is_trouble)
 }
 
 /* Every tag of one and two bytes, with plenty behind it. */
-TEST(tags_that_no_message_has)
+TEST(invalid_tags_are_refused)
 {
     for (size_t way = 0; way < 2; way++)
         for (unsigned tag = 0; tag < 1u << 14; tag++) {
@@ -376,7 +376,7 @@ TEST(packed_varints_end_with_their_field)
 
 /* Of a field that is cut off: what is asked for is never more than it takes, always more than is
  * there, and leads there. */
-TEST(what_a_field_lacks_leads_to_its_end)
+TEST(the_size_of_a_cut_field_is_known)
 {
     rng r = {9};
     for (int i = 0; i < 3000; i++) {
@@ -410,9 +410,9 @@ TEST(what_a_field_lacks_leads_to_its_end)
     }
 }
 
-TEST_MAIN(CASE(what_a_field_lacks_leads_to_its_end), CASE(every_length_goes_there_and_back),
-          CASE(sizes_change_at_each_seventh_bit), CASE(all_short_varints_are_read_as_naively),
-          CASE(spare_bytes_are_taken_and_overlong_ones_refused), CASE(messages_are_read_as_naively),
-          CASE(damaged_messages_are_read_as_naively), CASE(every_prefix_ends_or_is_trouble),
-          CASE(tags_that_no_message_has), CASE(a_submessage_cannot_read_past_its_parent),
-          CASE(packed_varints_end_with_their_field))
+TEST_MAIN(CASE(the_size_of_a_cut_field_is_known), CASE(every_varint_is_read_back),
+          CASE(sizes_change_at_each_seventh_bit), CASE(short_varints_equal_a_naive_reader),
+          CASE(padded_varints_are_read_and_overlong_ones_refused),
+          CASE(messages_equal_a_naive_reader), CASE(damaged_messages_equal_a_naive_reader),
+          CASE(every_prefix_ends_or_fails), CASE(invalid_tags_are_refused),
+          CASE(a_submessage_cannot_read_past_its_parent), CASE(packed_varints_end_with_their_field))

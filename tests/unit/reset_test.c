@@ -1,4 +1,4 @@
-/* Restart or noise? Each reason by itself, their order, and a naive judge beside all of it. */
+/* Restarts: each reason alone, their order, and a naive decision for comparison. */
 #include "../support/test.h"
 
 #include "delta/reset.h"
@@ -82,8 +82,8 @@ TEST(growth_is_no_reset)
     CHECK(v.restart == PPROFDELTA_RESTART_NONE && !v.has_decrease);
 }
 
-/* Of 100, shrunk and vanished together: 50 is a restart, 49 is not. */
-TEST(half_is_enough_and_less_is_not)
+/* Of 100, by decrease and by vanished samples: a loss of 50 is a restart, 49 is not. */
+TEST(a_loss_of_half_is_a_restart)
 {
     static const sample prev[] = {{1, {60}}, {2, {40}}};
     static const struct {
@@ -114,7 +114,7 @@ TEST(half_is_enough_and_less_is_not)
     }
 }
 
-TEST(what_had_nothing_cannot_lose_half)
+TEST(a_counter_of_zero_loses_nothing)
 {
     static const sample zeros[] = {{1, {0}}, {2, {0}}}, ones[] = {{1, {0}}};
     CHECK(VERDICT(zeros, ones).restart == PPROFDELTA_RESTART_NONE);
@@ -194,7 +194,7 @@ TEST(the_first_window_is_no_restart)
 }
 
 /* The reasons one above the other: each is given only where none above it holds. */
-TEST(the_surest_reason_is_given)
+TEST(the_strongest_reason_is_reported)
 {
     static const sample prev[] = {{1, {100}}, {2, {100}}};
     static const sample curs[][2] = {
@@ -238,7 +238,7 @@ TEST(the_surest_reason_is_given)
     end(&k);
 }
 
-TEST(a_start_counts_only_after_the_last_look)
+TEST(a_start_before_prev_is_no_restart)
 {
     static const sample same[] = {{1, {5}}};
     static const struct {
@@ -335,7 +335,7 @@ static pd_verdict judge_naively(const person *people, const sample *samples, siz
     return v;
 }
 
-TEST(a_naive_judge_says_the_same)
+TEST(equals_a_naive_decision)
 {
     size_t restarts = 0, decreases = 0, rounds = 3000;
     for (uint64_t seed = 1; seed <= rounds; seed++) {
@@ -371,8 +371,8 @@ TEST(a_naive_judge_says_the_same)
     CHECK(decreases > rounds / 5 && decreases < rounds);
 }
 
-TEST_MAIN(CASE(growth_is_no_reset), CASE(half_is_enough_and_less_is_not),
-          CASE(what_had_nothing_cannot_lose_half), CASE(one_counter_of_several_is_enough),
+TEST_MAIN(CASE(growth_is_no_reset), CASE(a_loss_of_half_is_a_restart),
+          CASE(a_counter_of_zero_loses_nothing), CASE(one_counter_of_several_is_enough),
           CASE(sums_do_not_wrap), CASE(older_entries_do_not_count),
-          CASE(the_first_window_is_no_restart), CASE(the_surest_reason_is_given),
-          CASE(a_start_counts_only_after_the_last_look), CASE(a_naive_judge_says_the_same))
+          CASE(the_first_window_is_no_restart), CASE(the_strongest_reason_is_reported),
+          CASE(a_start_before_prev_is_no_restart), CASE(equals_a_naive_decision))

@@ -1,5 +1,5 @@
-/* The quick way to read a sample held against the careful one, and the quick field reader against
- * the plain one: over records as encoders write them, records in every legal form, and damage. */
+/* The quick reader of samples compared with the careful one, and the quick field reader with the
+ * plain one: records as encoders write them, records in every valid form, and damage. */
 #include "emit.h"
 #include "profile/samples.h"
 #include "test.h"
@@ -271,7 +271,7 @@ static const lone lones[] = {
 };
 
 /* Each whole, cut anywhere, and with any of its bits the other way round. */
-TEST(elements_by_themselves)
+TEST(unpacked_elements)
 {
     bench b;
     bench_begin(&b, 2, SOME);
@@ -292,7 +292,7 @@ TEST(elements_by_themselves)
 }
 
 /* It would end behind the record. */
-TEST(a_value_by_itself_that_is_cut)
+TEST(a_cut_unpacked_value)
 {
     bench b;
     bench_begin(&b, 2, SOME);
@@ -304,7 +304,7 @@ TEST(a_value_by_itself_that_is_cut)
 }
 
 /* So many of them that a block of the hash is full, and a few more or less. */
-TEST(deep_stacks_by_themselves)
+TEST(deep_unpacked_stacks)
 {
     bench b;
     bench_begin(&b, 1, SOME);
@@ -419,6 +419,6 @@ TEST(expected_field)
     }
 }
 
-TEST_MAIN(CASE(as_encoders_write), CASE(elements_by_themselves),
-          CASE(a_value_by_itself_that_is_cut), CASE(deep_stacks_by_themselves),
-          CASE(in_every_legal_form), CASE(damaged), CASE(quick_field_reader), CASE(expected_field))
+TEST_MAIN(CASE(as_encoders_write), CASE(unpacked_elements), CASE(a_cut_unpacked_value),
+          CASE(deep_unpacked_stacks), CASE(in_every_legal_form), CASE(damaged),
+          CASE(quick_field_reader), CASE(expected_field))

@@ -1,4 +1,4 @@
-/* Unsampling, held against 128-bit arithmetic and against the formula by the book. */
+/* Unsampling compared with 128-bit arithmetic and with the formula. */
 #include "base/scale.h"
 #include "rng.h"
 #include "seeds.h"
@@ -7,7 +7,7 @@
 
 #include <math.h>
 
-TEST(a_scale_is_the_number)
+TEST(a_scale_is_exact)
 {
     rng r = {1};
     for (int i = 0; i < 20000; i++) {
@@ -19,7 +19,7 @@ TEST(a_scale_is_the_number)
     CHECK(pd_scale_of(1).mantissa >> pd_scale_of(1).shift == 1);
 }
 
-TEST(a_size_has_the_scale_of_the_book)
+TEST(the_scale_of_a_size_is_the_formula)
 {
     double size = 8;
     for (int i = 0; i < 36; i++) {
@@ -71,7 +71,7 @@ TEST(ten_times_two_point_one_is_twenty_one)
     CHECK(sum == 21);
 }
 
-TEST(numbers_at_the_edge)
+TEST(extreme_numbers)
 {
     pd_carry carry = 0;
     CHECK(pd_scale_apply(pd_scale_of(2), INT64_MAX, &carry) == INT64_MAX);
@@ -85,7 +85,7 @@ TEST(numbers_at_the_edge)
     CHECK(pd_scale_apply(PD_SCALE_ONE, 123, &carry) == 123 && carry == 0);
 }
 
-TEST(a_carry_is_kept_in_three_bytes)
+TEST(a_carry_is_stored_in_three_bytes)
 {
     uint8_t bytes[PD_CARRY_BYTES];
     for (pd_carry carry = -(1 << 23); carry < 1 << 23; carry += 4093) {
@@ -96,6 +96,6 @@ TEST(a_carry_is_kept_in_three_bytes)
     CHECK(pd_carry_load(bytes) == (1 << 23) - 1);
 }
 
-TEST_MAIN(CASE(a_scale_is_the_number), CASE(a_size_has_the_scale_of_the_book),
+TEST_MAIN(CASE(a_scale_is_exact), CASE(the_scale_of_a_size_is_the_formula),
           CASE(windows_add_up_to_the_scaled_total), CASE(ten_times_two_point_one_is_twenty_one),
-          CASE(numbers_at_the_edge), CASE(a_carry_is_kept_in_three_bytes))
+          CASE(extreme_numbers), CASE(a_carry_is_stored_in_three_bytes))

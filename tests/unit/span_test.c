@@ -1,4 +1,4 @@
-/* Cumulative or a window: what the times of two profiles say. */
+/* Whether a profile is cumulative or a window, by the times of two profiles. */
 #include "../support/test.h"
 
 #include "delta/reset.h"
@@ -58,7 +58,7 @@ static const span_case spans[] = {
     {"... with durations", {INT64_MIN, INT64_MAX}, {INT64_MIN + 1, INT64_MAX}, 0, CUMULATIVE},
 };
 
-TEST(times_tell_windows)
+TEST(windows_are_found_by_times)
 {
     for (size_t i = 0; i < sizeof spans / sizeof *spans; i++) {
         const span_case *c = &spans[i];
@@ -67,7 +67,7 @@ TEST(times_tell_windows)
     }
 }
 
-TEST(nothing_to_compare_with_tells_little)
+TEST(without_prev_only_the_duration_is_known)
 {
     CHECK(pd_span_judge(NULL, &(pd_span){T0, 0}, 0) == PD_SPAN_CUMULATIVE);
     CHECK(pd_span_judge(NULL, &(pd_span){T0, 3 * S}, 0) == PD_SPAN_UNCLEAR);
@@ -75,4 +75,4 @@ TEST(nothing_to_compare_with_tells_little)
     CHECK(pd_span_judge(NULL, &(pd_span){T0, -1}, 0) == PD_SPAN_CUMULATIVE);
 }
 
-TEST_MAIN(CASE(times_tell_windows), CASE(nothing_to_compare_with_tells_little))
+TEST_MAIN(CASE(windows_are_found_by_times), CASE(without_prev_only_the_duration_is_known))

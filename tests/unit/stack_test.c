@@ -1,4 +1,5 @@
-/* The key of a sample: against a naive twin at every depth, and pinned, for it is kept on disk. */
+/* The key of a sample compared with a naive hash at every depth, and with fixed values, because
+ * states on disk hold keys. */
 #include "../support/test.h"
 
 #include "profile/stack.h"
@@ -83,7 +84,7 @@ static pd_key naive_key(const stack *s)
     return (pd_key){lo, hi};
 }
 
-TEST(a_naive_twin_has_the_same_keys)
+TEST(keys_equal_a_naive_hash)
 {
     rng r = {1};
     static stack s;
@@ -124,7 +125,7 @@ TEST(the_order_of_locations_matters)
     }
 }
 
-TEST(every_location_counts)
+TEST(every_location_matters)
 {
     rng r = {3};
     static stack s;
@@ -143,7 +144,7 @@ TEST(every_location_counts)
 }
 
 /* Locations that add nothing to the sums still add to the depth. */
-TEST(the_depth_counts)
+TEST(the_depth_matters)
 {
     static stack s;
     pd_key keys[2 * PD_STACK_BLOCK + 2];
@@ -182,7 +183,7 @@ TEST(the_order_of_labels_does_not_matter)
 
 /* A label that is there twice is another sample than one that has it once, and labels that add
  * nothing up still count. */
-TEST(the_number_of_labels_counts)
+TEST(the_number_of_labels_matters)
 {
     stack s = {.labels_len = 1, .labels = {{1, 2}, {1, 2}}};
     pd_key once = key_of(&s);
@@ -207,7 +208,7 @@ static pd_key label(const char *key, const char *str, int64_t num, const char *u
     return pd_label_key(pd_label_names_key(text(key), text(str), text(unit)), num);
 }
 
-TEST(every_part_of_a_label_counts)
+TEST(every_field_of_a_label_matters)
 {
     pd_key keys[] = {
         label("k", "s", 1, "u"), label("l", "s", 1, "u"),  label("k", "t", 1, "u"),
@@ -222,8 +223,8 @@ TEST(every_part_of_a_label_counts)
     CHECK(pd_key_equal(label(copy, "s", 1, "u"), keys[0]));
 }
 
-/* Keys lie in states on disk: a change here needs a new version there. */
-TEST(keys_stay_what_they_are)
+/* States on disk hold keys: a change needs a new format of the state. */
+TEST(keys_have_fixed_values)
 {
     static const struct {
         size_t depth, labels;
@@ -250,7 +251,7 @@ TEST(keys_stay_what_they_are)
     }
 }
 
-TEST_MAIN(CASE(a_naive_twin_has_the_same_keys), CASE(the_order_of_locations_matters),
-          CASE(every_location_counts), CASE(the_depth_counts),
-          CASE(the_order_of_labels_does_not_matter), CASE(the_number_of_labels_counts),
-          CASE(every_part_of_a_label_counts), CASE(keys_stay_what_they_are))
+TEST_MAIN(CASE(keys_equal_a_naive_hash), CASE(the_order_of_locations_matters),
+          CASE(every_location_matters), CASE(the_depth_matters),
+          CASE(the_order_of_labels_does_not_matter), CASE(the_number_of_labels_matters),
+          CASE(every_field_of_a_label_matters), CASE(keys_have_fixed_values))

@@ -1,4 +1,4 @@
-/* Stamps, written and read: there and back, what is understood, and what is not. */
+/* Stamps: written and read back, which are valid and which are not. */
 #include "../support/test.h"
 
 #include "profile/stamp.h"
@@ -11,7 +11,7 @@ static pd_bytes bytes_of(const char *text)
     return (pd_bytes){(const uint8_t *)text, strlen(text)};
 }
 
-TEST(there_and_back)
+TEST(a_written_stamp_is_read_back)
 {
     static const int64_t times[] = {0, 1, -1, INT64_MAX, INT64_MIN, 1795251404323304910};
     static const uint64_t sequences[] = {0, 1, 10, UINT64_MAX};
@@ -35,7 +35,7 @@ TEST(there_and_back)
     }
 }
 
-TEST(the_text_stands)
+TEST(the_text_is_fixed)
 {
     char text[PD_STAMP_MAX];
     pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .from_nanos = 5, .to_nanos = 6}, text);
@@ -50,7 +50,7 @@ TEST(the_text_stands)
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 attempt=3 restart=build_id");
 }
 
-TEST(a_live_heaps_stamp_goes_there_and_back)
+TEST(a_written_live_stamp_is_read_back)
 {
     static const uint64_t numbers[] = {1, 2, UINT64_MAX - 1};
     for (unsigned i = 0; i < 3 * 3 * 3 * 3; i++) {
@@ -76,14 +76,14 @@ TEST(a_live_heaps_stamp_goes_there_and_back)
     }
 }
 
-TEST(later_words_are_passed_over)
+TEST(unknown_words_are_skipped)
 {
     pprofdelta_stamp out;
     CHECK(pd_stamp_read(bytes_of("pprofdelta: delta to=6 host=a=b  from=5 x seq=7 "), &out));
     CHECK(out.from_nanos == 5 && out.to_nanos == 6 && out.sequence == 7 && !out.restart);
 }
 
-TEST(what_is_no_stamp_is_not_read)
+TEST(other_comments_are_not_stamps)
 {
     static const char *const wrong[] = {
         "",
@@ -154,5 +154,6 @@ TEST(any_bytes)
     CHECK(understood > 10);
 }
 
-TEST_MAIN(CASE(there_and_back), CASE(the_text_stands), CASE(a_live_heaps_stamp_goes_there_and_back),
-          CASE(later_words_are_passed_over), CASE(what_is_no_stamp_is_not_read), CASE(any_bytes))
+TEST_MAIN(CASE(a_written_stamp_is_read_back), CASE(the_text_is_fixed),
+          CASE(a_written_live_stamp_is_read_back), CASE(unknown_words_are_skipped),
+          CASE(other_comments_are_not_stamps), CASE(any_bytes))

@@ -1,5 +1,5 @@
-/* What a context remembers, saved and loaded: it goes on as if nothing had been. Bytes that are no
- * state, and what fails on the way, are in state_trouble_test.c. */
+/* A saved context that is loaded makes the same windows. state_trouble_test.c tests bytes that are
+ * not a state, and failures. */
 #include "state_stand.h"
 
 #include "delta/state_format.h"
@@ -26,7 +26,7 @@ static void move_house(twin *t, const pprofdelta_options *options, size_t step, 
     arena_free(&a);
 }
 
-TEST(a_context_that_is_loaded_goes_on_as_if_nothing_had_been)
+TEST(a_loaded_context_makes_the_same_windows)
 {
     seed_range range = seeds(10);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
@@ -60,7 +60,7 @@ TEST(a_context_that_is_loaded_goes_on_as_if_nothing_had_been)
     }
 }
 
-TEST(what_is_remembered_can_be_told)
+TEST(describe_returns_what_is_remembered)
 {
     stand k;
     pprofdelta_memory m;
@@ -82,7 +82,7 @@ TEST(what_is_remembered_can_be_told)
 }
 
 /* There is one way to write it: without the padding that another reader would skip. */
-TEST(an_empty_state_has_nothing_to_spare)
+TEST(an_empty_state_has_one_encoding)
 {
     enum { HEAD = PD_STATE_FIXED + PD_STATE_HEAD_SUM, MORE = 40 };
     stand k;
@@ -105,7 +105,7 @@ TEST(an_empty_state_has_nothing_to_spare)
     stand_end(&k);
 }
 
-TEST(an_empty_context_stays_one)
+TEST(an_empty_context_is_loaded_as_empty)
 {
     arena a = {0};
     scene s;
@@ -144,7 +144,7 @@ TEST(a_pending_window_is_not_saved)
     stand_end(&k);
 }
 
-TEST(other_rules_for_the_types_are_told)
+TEST(other_type_rules_are_refused)
 {
     static const char *const gauges[] = {"alloc_objects"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
@@ -200,8 +200,8 @@ TEST(a_state_is_small)
 }
 
 /* The bytes of a state are a contract with every later version. If this fails because keys or
- * layout changed, states that lie on disks no longer fit: raise PD_STATE_FORMAT. */
-TEST(the_layout_stands)
+ * layout changed, existing states cannot be read: raise PD_STATE_FORMAT. */
+TEST(the_layout_is_fixed)
 {
     stand k;
     stand_begin(&k, NULL);
@@ -221,7 +221,7 @@ TEST(the_layout_stands)
     stand_end(&k);
 }
 
-TEST_MAIN(CASE(a_context_that_is_loaded_goes_on_as_if_nothing_had_been),
-          CASE(what_is_remembered_can_be_told), CASE(an_empty_state_has_nothing_to_spare),
-          CASE(an_empty_context_stays_one), CASE(a_pending_window_is_not_saved),
-          CASE(other_rules_for_the_types_are_told), CASE(a_state_is_small), CASE(the_layout_stands))
+TEST_MAIN(CASE(a_loaded_context_makes_the_same_windows), CASE(describe_returns_what_is_remembered),
+          CASE(an_empty_state_has_one_encoding), CASE(an_empty_context_is_loaded_as_empty),
+          CASE(a_pending_window_is_not_saved), CASE(other_type_rules_are_refused),
+          CASE(a_state_is_small), CASE(the_layout_is_fixed))

@@ -1,5 +1,5 @@
-/* Bytes that are no state, a state that somebody tampered with, sources, sinks and allocations that
- * fail: all of it is refused or told, and changes nothing. */
+/* Bytes that are not a state, changed states, and sources, sinks and allocations that fail: all are
+ * refused and change nothing. */
 #include "state_stand.h"
 
 #include "delta/state_format.h"
@@ -34,7 +34,7 @@ TEST(every_changed_bit_is_refused)
     stand_end(&k);
 }
 
-TEST(what_is_no_state_is_called_that)
+TEST(other_files_are_named)
 {
     static const struct {
         const char *bytes;
@@ -148,7 +148,7 @@ static buf forge(arena *a, buf state, const forgery *f)
 }
 
 /* Where a forgery is no contradiction (NULL), it may be taken; then the state is used. */
-TEST(a_forged_state_is_refused_where_it_contradicts_itself)
+TEST(inconsistent_states_are_refused)
 {
     for (size_t i = 0; i < sizeof forgeries / sizeof *forgeries; i++) {
         const forgery *f = &forgeries[i];
@@ -184,7 +184,7 @@ TEST(a_key_that_is_there_twice_is_refused)
 }
 
 /* Else whoever wrote it could have us search for hours. */
-TEST(keys_that_were_chosen_to_meet_are_refused)
+TEST(colliding_keys_are_refused)
 {
     enum { MANY = 5000 };
     stand k;
@@ -210,7 +210,7 @@ TEST(keys_that_were_chosen_to_meet_are_refused)
     stand_end(&k);
 }
 
-TEST(what_follows_the_end_is_refused)
+TEST(data_after_the_end_is_refused)
 {
     static const uint8_t zeros[PD_STATE_CHUNK + 7];
     stand k;
@@ -229,7 +229,7 @@ TEST(what_follows_the_end_is_refused)
 }
 
 /* Each is an attempt that was appended to the file; the next one has a higher number. */
-TEST(zeros_that_follow_are_attempts)
+TEST(zeros_after_the_end_are_attempts)
 {
     static const size_t many[] = {
         0, 1, 2, PD_STATE_CHUNK - 1, PD_STATE_CHUNK, (size_t)3 * PD_STATE_CHUNK};
@@ -268,7 +268,7 @@ TEST(zeros_that_follow_are_attempts)
 
 /* A head that promises two thousand million entries costs no more memory than the bytes that
  * come. */
-TEST(a_promise_is_not_believed)
+TEST(announced_sizes_allocate_nothing)
 {
     forgery many = {PD_STATE_AT_ENTRIES, 8, UINT32_MAX / 2, NULL};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
@@ -305,7 +305,7 @@ TEST(a_source_that_fails_changes_nothing)
     stand_end(&k);
 }
 
-TEST(a_sink_that_refuses_is_told)
+TEST(a_failing_sink_is_reported)
 {
     stand k;
     stand_begin(&k, NULL);
@@ -371,11 +371,9 @@ TEST(a_ledger_that_changes_its_types_has_room)
 }
 
 TEST_MAIN(CASE(every_prefix_is_refused), CASE(every_changed_bit_is_refused),
-          CASE(what_is_no_state_is_called_that),
-          CASE(a_forged_state_is_refused_where_it_contradicts_itself),
-          CASE(a_key_that_is_there_twice_is_refused),
-          CASE(keys_that_were_chosen_to_meet_are_refused), CASE(what_follows_the_end_is_refused),
-          CASE(zeros_that_follow_are_attempts), CASE(a_promise_is_not_believed),
-          CASE(a_source_that_fails_changes_nothing), CASE(a_sink_that_refuses_is_told),
-          CASE(every_failed_allocation_of_a_load_changes_nothing),
+          CASE(other_files_are_named), CASE(inconsistent_states_are_refused),
+          CASE(a_key_that_is_there_twice_is_refused), CASE(colliding_keys_are_refused),
+          CASE(data_after_the_end_is_refused), CASE(zeros_after_the_end_are_attempts),
+          CASE(announced_sizes_allocate_nothing), CASE(a_source_that_fails_changes_nothing),
+          CASE(a_failing_sink_is_reported), CASE(every_failed_allocation_of_a_load_changes_nothing),
           CASE(a_ledger_that_changes_its_types_has_room))

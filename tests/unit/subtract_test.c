@@ -1,4 +1,4 @@
-/* The subtraction against a naive one, and the law of conservation that the tally books it by. */
+/* The subtraction compared with a naive one, and its sums with the conservation law. */
 #include "../support/test.h"
 
 #include "delta/subtract.h"
@@ -9,7 +9,7 @@
 
 enum { PEOPLE = 30, COUNTERS_MAX = 3, STRIDE_MAX = 5 };
 
-/* A look: who is there, in which order, with which values. Nobody is there twice. */
+/* A profile: samples in order, with values, each at most once. */
 typedef struct look {
     size_t who[PEOPLE];
     int64_t values[PEOPLE][STRIDE_MAX];
@@ -80,7 +80,7 @@ static void draw(rng *r, bool is_wild, look *out)
     }
 }
 
-/* Where somebody is in a look; NULL: not there. */
+/* The sample in a profile, or NULL. */
 static const int64_t *values_of(const look *l, size_t who)
 {
     for (size_t i = 0; i < l->len; i++)
@@ -120,7 +120,7 @@ static void begin_pair(kit *k, rng *r, bool is_wild, look *prev, look *cur)
     see(k, cur);
 }
 
-TEST(rows_come_out_as_naively)
+TEST(rows_equal_a_naive_subtraction)
 {
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         rng r = {seed};
@@ -147,7 +147,7 @@ TEST(rows_come_out_as_naively)
     }
 }
 
-TEST(vanished_samples_are_taken_away)
+TEST(vanished_samples_are_negated)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         rng r = {seed};
@@ -180,7 +180,7 @@ static wide wide_of(pprofdelta_sum s)
     return (wide)s.hi * ((wide)1 << 64) + s.lo;
 }
 
-/* The whole output of a window, booked. */
+/* Adds up the whole output of a window. */
 static void book(const kit *k, pd_subtraction how, pd_tally *tally)
 {
     int64_t out[STRIDE_MAX];
@@ -241,7 +241,7 @@ static void book_naively(pd_subtraction how, const kit *k, const look *prev, con
     }
 }
 
-TEST(the_books_are_kept_as_naively)
+TEST(sums_equal_a_naive_tally)
 {
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         rng r = {seed};
@@ -270,7 +270,7 @@ TEST(the_books_are_kept_as_naively)
 }
 
 /* In 64 bits whatever the values; to the last bit where they are what counters are. */
-TEST(nothing_is_lost)
+TEST(the_conservation_law_holds)
 {
     for (uint64_t seed = 1; seed <= 1500; seed++) {
         rng r = {seed};
@@ -295,7 +295,7 @@ TEST(nothing_is_lost)
     }
 }
 
-TEST(a_book_that_is_off_by_one_is_found)
+TEST(an_error_of_one_is_found)
 {
     for (uint64_t seed = 1; seed <= 300; seed++) {
         rng r = {seed};
@@ -315,6 +315,6 @@ TEST(a_book_that_is_off_by_one_is_found)
     }
 }
 
-TEST_MAIN(CASE(rows_come_out_as_naively), CASE(vanished_samples_are_taken_away),
-          CASE(the_books_are_kept_as_naively), CASE(nothing_is_lost),
-          CASE(a_book_that_is_off_by_one_is_found))
+TEST_MAIN(CASE(rows_equal_a_naive_subtraction), CASE(vanished_samples_are_negated),
+          CASE(sums_equal_a_naive_tally), CASE(the_conservation_law_holds),
+          CASE(an_error_of_one_is_found))

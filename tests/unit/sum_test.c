@@ -1,4 +1,4 @@
-/* 128-bit sums, held against the compiler's own 128-bit numbers. */
+/* 128-bit sums compared with the compiler's 128-bit numbers. */
 #include "../support/test.h"
 
 #include "base/sum.h"
@@ -57,7 +57,7 @@ static void print(wide w, char out[48])
     out[at] = 0;
 }
 
-TEST(adding_up_is_wide_addition)
+TEST(add_equals_128_bit_addition)
 {
     rng r = {1};
     for (int round = 0; round < 200; round++) {
@@ -105,7 +105,7 @@ TEST(every_pair_of_extremes)
         }
 }
 
-TEST(format_prints_what_division_prints)
+TEST(format_equals_naive_division)
 {
     rng r = {3};
     for (int i = 0; i < 20000; i++) {
@@ -143,6 +143,6 @@ TEST(format_of_the_extremes)
     }
 }
 
-TEST_MAIN(CASE(adding_up_is_wide_addition), CASE(two_sums_add_negate_and_compare),
-          CASE(every_pair_of_extremes), CASE(format_prints_what_division_prints),
+TEST_MAIN(CASE(add_equals_128_bit_addition), CASE(two_sums_add_negate_and_compare),
+          CASE(every_pair_of_extremes), CASE(format_equals_naive_division),
           CASE(format_of_the_extremes))

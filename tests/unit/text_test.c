@@ -1,6 +1,5 @@
-/* Heap profiles written as text: what a line says, every prefix, every allocation that fails; and
- * that unsampling is the arithmetic it says it is. What the deltas come to is the CLI tests'
- * part. */
+/* Heap profiles in text form: numbers and lines, every prefix, every failed allocation, and the
+ * arithmetic of unsampling. tests/cli tests their deltas. */
 #include "../support/test.h"
 
 #include "pprofdelta.h"
@@ -37,7 +36,7 @@ static pd_lines line_of(const char *text)
     return lines;
 }
 
-TEST(numbers_are_read_whole_or_not_at_all)
+TEST(numbers_are_read_whole_or_refused)
 {
     static const struct {
         const char *text;
@@ -190,7 +189,7 @@ TEST(every_prefix_fails_cleanly_or_is_whole)
 }
 
 /* What stands behind the records, and what is said of it. */
-TEST(the_end_of_a_dump_is_known)
+TEST(a_dump_without_its_end_is_refused)
 {
 #define CODE  "400000-500000 r-xp 00000000 fe:00 10    /bin/app\n"
 #define STACK "7ffd0000-7ffe0000 rw-p 00000000 00:00 0 [stack]\n"
@@ -200,8 +199,7 @@ TEST(the_end_of_a_dump_is_known)
         {"", "line 4: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
         {"\n\n", "line 6: the dump is cut off after this line: MAPPED_LIBRARIES: is missing"},
         {"MAPPED_LIBR", "line 5: ends in the middle: the dump is cut off"},
-        {"MAPPED_LIBRARIES:",
-         "line 5: the dump is cut off after this line: there are no mappings"},
+        {"MAPPED_LIBRARIES:", "line 5: the dump is cut off after this line: there are no mappings"},
         {"MAPPED_LIBRARIES:\n",
          "line 5: the dump is cut off after this line: there are no mappings"},
         {"MAPPED_LIBRARIES:\n\n",
@@ -250,7 +248,7 @@ TEST(the_end_of_a_dump_is_known)
 #undef STACK
 }
 
-TEST(a_second_look_allocates_nothing)
+TEST(a_second_dump_allocates_nothing)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
@@ -274,6 +272,6 @@ TEST(a_second_look_allocates_nothing)
     CHECK(!memory.live);
 }
 
-TEST_MAIN(CASE(numbers_are_read_whole_or_not_at_all), CASE(lines_are_counted), CASE(unsampling),
+TEST_MAIN(CASE(numbers_are_read_whole_or_refused), CASE(lines_are_counted), CASE(unsampling),
           CASE(every_allocation_that_fails), CASE(every_prefix_fails_cleanly_or_is_whole),
-          CASE(the_end_of_a_dump_is_known), CASE(a_second_look_allocates_nothing))
+          CASE(a_dump_without_its_end_is_refused), CASE(a_second_dump_allocates_nothing))

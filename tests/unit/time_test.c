@@ -1,4 +1,4 @@
-/* Times as text, held against the C library's own calendar. */
+/* Times as text, compared with the C library's calendar. */
 #include "test.h"
 
 #include "base/time.h"
@@ -48,11 +48,11 @@ TEST(the_calendar_is_that_of_the_c_library)
     }
 }
 
-TEST(an_unknown_time_is_said_to_be_one)
+TEST(time_zero_is_unknown)
 {
     CHECK_STR(pd_time_shown(0).text, "an unknown time");
     CHECK_STR(pd_time_shown(NANOS).text, "1970-01-01T00:00:01Z");
 }
 
 TEST_MAIN(CASE(known_times), CASE(the_calendar_is_that_of_the_c_library),
-          CASE(an_unknown_time_is_said_to_be_one))
+          CASE(time_zero_is_unknown))

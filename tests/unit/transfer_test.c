@@ -1,5 +1,5 @@
-/* From parsed profiles into one compact one: nothing is lost, nothing unused goes along, and what
- * two profiles share meets in one place. */
+/* Copies of profiles in the compact writer: nothing is lost, nothing unused is copied, and what two
+ * profiles share is written once. */
 #include "../support/test.h"
 
 #include "build.h"
@@ -134,7 +134,7 @@ static reading read_back(kit *k, pd_bytes bytes)
  * One profile
  * ------------------------------------------------------------------------------------------ */
 
-TEST(a_copy_reads_as_the_original)
+TEST(a_copy_equals_the_original)
 {
     kit k;
     begin(&k);
@@ -161,7 +161,7 @@ TEST(a_copy_reads_as_the_original)
 }
 
 /* Whatever is chosen of a profile's samples: all that they need, and nothing else. */
-TEST(nothing_unused_goes_along)
+TEST(nothing_unused_is_copied)
 {
     kit k;
     bool has_twins;
@@ -201,7 +201,7 @@ TEST(nothing_unused_goes_along)
     end(&k);
 }
 
-TEST(the_first_mapping_can_be_had_without_a_sample)
+TEST(the_first_mapping_is_copied_without_a_sample)
 {
     kit k;
     begin(&k);
@@ -223,7 +223,7 @@ TEST(the_first_mapping_can_be_had_without_a_sample)
 }
 
 /* A stack that is there as an empty packed field, and one that is in several pieces. */
-TEST(stacks_come_in_every_packing)
+TEST(stacks_are_read_in_every_packing)
 {
     static const uint8_t profile[] = {
         0x0a, 0x02, 0x08, 0x01,                                     /* type "a" */
@@ -352,7 +352,7 @@ static bool has_key(const reading *r, const char *key)
 }
 
 /* Two looks at made-up processes: the samples of both, as each had them, and no place twice. */
-TEST(two_profiles_meet_in_one)
+TEST(two_profiles_share_one_output)
 {
     kit k;
     begin(&k);
@@ -432,8 +432,9 @@ TEST(every_allocation_may_fail)
     build_free(&second);
 }
 
-TEST_MAIN(CASE(a_copy_reads_as_the_original), CASE(nothing_unused_goes_along),
-          CASE(the_first_mapping_can_be_had_without_a_sample), CASE(stacks_come_in_every_packing),
+TEST_MAIN(CASE(a_copy_equals_the_original), CASE(nothing_unused_is_copied),
+          CASE(the_first_mapping_is_copied_without_a_sample),
+          CASE(stacks_are_read_in_every_packing),
           CASE(addresses_of_the_second_move_with_their_mapping),
-          CASE(anonymous_memory_stays_where_it_is), CASE(two_profiles_meet_in_one),
+          CASE(anonymous_memory_stays_where_it_is), CASE(two_profiles_share_one_output),
           CASE(every_allocation_may_fail))

@@ -61,7 +61,7 @@ static pprofdelta_status classify(kit *k, pd_type_name *names, size_t len, const
     return pd_types_classify(names, len, &k->rules, &k->err);
 }
 
-TEST(what_is_a_counter_by_itself)
+TEST(known_counters)
 {
     static const struct {
         const char *type, *unit;
@@ -96,7 +96,7 @@ TEST(what_is_a_counter_by_itself)
     end(&k);
 }
 
-TEST(what_is_not_cumulative_is_named)
+TEST(profiles_that_are_not_cumulative_are_named)
 {
     static const struct {
         const char *type, *unit, *says;
@@ -129,7 +129,7 @@ TEST(what_is_not_cumulative_is_named)
     end(&k);
 }
 
-TEST(the_callers_rules_come_on_top)
+TEST(rules_override_known_types)
 {
     kit k;
     begin(&k);
@@ -186,7 +186,7 @@ TEST(several_rules_are_all_applied)
     end(&k);
 }
 
-TEST(a_rule_for_nothing_is_refused)
+TEST(a_rule_without_a_type_is_refused)
 {
     static const char *const rules[] = {"cpus", "cpu/count", "delay/", "/nanoseconds", "", "/"};
     kit k;
@@ -401,9 +401,9 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 4);
 }
 
-TEST_MAIN(CASE(what_is_a_counter_by_itself), CASE(what_is_not_cumulative_is_named),
-          CASE(the_callers_rules_come_on_top), CASE(a_rule_names_a_unit_with_a_slash),
-          CASE(several_rules_are_all_applied), CASE(a_rule_for_nothing_is_refused),
+TEST_MAIN(CASE(known_counters), CASE(profiles_that_are_not_cumulative_are_named),
+          CASE(rules_override_known_types), CASE(a_rule_names_a_unit_with_a_slash),
+          CASE(several_rules_are_all_applied), CASE(a_rule_without_a_type_is_refused),
           CASE(without_a_counter_there_is_nothing_to_subtract), CASE(a_schema_puts_counters_first),
           CASE(columns_are_found_by_name_in_any_order),
           CASE(other_sets_are_refused_and_both_are_printed), CASE(long_names_are_cut_in_messages),

@@ -98,7 +98,7 @@ static void fill_skipping(kit *k, const look *l)
     }
 }
 
-TEST(what_stands_still_needs_no_row)
+TEST(still_samples_have_no_row)
 {
     size_t still = 0, late = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
@@ -169,4 +169,4 @@ TEST(late_rows_come_where_they_first_appeared)
     }
 }
 
-TEST_MAIN(CASE(what_stands_still_needs_no_row), CASE(late_rows_come_where_they_first_appeared))
+TEST_MAIN(CASE(still_samples_have_no_row), CASE(late_rows_come_where_they_first_appeared))

@@ -1,5 +1,4 @@
-/* A window against a naive one: rows, duplicates, and what its ledger holds when it is over.
- * Samples that stand still have their own file, window_still_test.c. */
+/* A window compared with a naive one: rows, duplicates, and its ledger after a commit. */
 #include "window_kit.h"
 
 /* Few people, so that many come more than once; now and then in the order of the last time. */
@@ -119,7 +118,7 @@ static bool would_forget(const memory *m, const rows *r)
     return unseen > r->len;
 }
 
-TEST(a_naive_window_has_the_same_rows)
+TEST(rows_equal_a_naive_window)
 {
     for (uint64_t seed = 1; seed <= 400; seed++) {
         static look l;
@@ -180,7 +179,7 @@ TEST(a_guess_changes_nothing)
     }
 }
 
-TEST(a_shuffled_look_holds_the_same)
+TEST(the_order_of_samples_does_not_matter)
 {
     for (uint64_t seed = 1; seed <= 200; seed++) {
         static look l, shuffled;
@@ -214,7 +213,7 @@ TEST(a_shuffled_look_holds_the_same)
 }
 
 /* The rows of one window mean nothing in the next, however the numbers fall. */
-TEST(old_rows_are_not_mistaken_for_new_ones)
+TEST(rows_of_the_last_window_are_ignored)
 {
     kit k;
     begin(&k, 1);
@@ -278,7 +277,7 @@ TEST(every_allocation_may_fail)
     CHECK(nth > 8);
 }
 
-TEST(more_rows_than_can_be_are_refused)
+TEST(too_many_rows_are_refused)
 {
     kit k;
     begin(&k, 1);
@@ -291,7 +290,7 @@ TEST(more_rows_than_can_be_are_refused)
     end(&k);
 }
 
-TEST(a_window_that_never_began_can_be_taken_back)
+TEST(a_window_that_was_not_begun_can_be_abandoned)
 {
     kit k;
     begin(&k, 1);
@@ -304,7 +303,7 @@ TEST(a_window_that_never_began_can_be_taken_back)
     end(&k);
 }
 
-TEST_MAIN(CASE(a_naive_window_has_the_same_rows), CASE(a_guess_changes_nothing),
-          CASE(a_shuffled_look_holds_the_same), CASE(old_rows_are_not_mistaken_for_new_ones),
-          CASE(every_allocation_may_fail), CASE(more_rows_than_can_be_are_refused),
-          CASE(a_window_that_never_began_can_be_taken_back))
+TEST_MAIN(CASE(rows_equal_a_naive_window), CASE(a_guess_changes_nothing),
+          CASE(the_order_of_samples_does_not_matter), CASE(rows_of_the_last_window_are_ignored),
+          CASE(every_allocation_may_fail), CASE(too_many_rows_are_refused),
+          CASE(a_window_that_was_not_begun_can_be_abandoned))

@@ -1,4 +1,4 @@
-/* What is written is read back; what is left out, empty or refused is so by contract. */
+/* Written fields are read back; fields that are omitted, empty or refused are so by contract. */
 #include "../support/test.h"
 
 #include "rng.h"
@@ -101,7 +101,7 @@ static void check_read(const pd_buffer *out, const record *want, size_t len)
     CHECK(!pd_reader_next(&r, &f) && !r.trouble);
 }
 
-TEST(what_is_written_is_read_back)
+TEST(written_fields_are_read_back)
 {
     for (uint64_t seed = 1; seed <= 500; seed++) {
         rng r = {seed};
@@ -134,7 +134,7 @@ TEST(the_bytes_are_the_shortest)
     end(&k);
 }
 
-TEST(nothing_raw_is_nothing)
+TEST(no_raw_bytes_write_nothing)
 {
     kit k;
     begin(&k);
@@ -147,7 +147,7 @@ TEST(nothing_raw_is_nothing)
 }
 
 /* Whichever allocation fails: what stands there is a prefix in whole fields, and it stays so. */
-TEST(trouble_stays)
+TEST(errors_are_sticky)
 {
     size_t nth = 1, refused = 1;
     for (; refused; nth++) {
@@ -184,7 +184,7 @@ TEST(trouble_stays)
     CHECK(nth > 3);
 }
 
-TEST(a_part_is_emptied_even_in_trouble)
+TEST(a_part_is_emptied_after_an_error)
 {
     kit k;
     begin(&k);
@@ -195,7 +195,7 @@ TEST(a_part_is_emptied_even_in_trouble)
     end(&k);
 }
 
-TEST(lengths_that_cannot_be_are_refused)
+TEST(impossible_lengths_are_refused)
 {
     static const size_t lens[] = {SIZE_MAX, SIZE_MAX - 15, SIZE_MAX - 16, (size_t)PTRDIFF_MAX};
     for (size_t i = 0; i < sizeof lens / sizeof *lens; i++) {
@@ -213,6 +213,6 @@ TEST(lengths_that_cannot_be_are_refused)
     }
 }
 
-TEST_MAIN(CASE(what_is_written_is_read_back), CASE(the_bytes_are_the_shortest),
-          CASE(nothing_raw_is_nothing), CASE(trouble_stays),
-          CASE(a_part_is_emptied_even_in_trouble), CASE(lengths_that_cannot_be_are_refused))
+TEST_MAIN(CASE(written_fields_are_read_back), CASE(the_bytes_are_the_shortest),
+          CASE(no_raw_bytes_write_nothing), CASE(errors_are_sticky),
+          CASE(a_part_is_emptied_after_an_error), CASE(impossible_lengths_are_refused))
