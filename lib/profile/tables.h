@@ -114,16 +114,14 @@ void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader 
 void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
 
 /* Checks what could not be checked while reading, resolves ids to indices, and identifies mappings
- * and locations.
- *
- * pd_tables_place sets the places of the mappings again, from the mappings. pd_tables_identify sets
- * the identities of the locations again, after places were changed. Both need sealed tables. */
+ * and locations. */
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
-/* Of sealed tables: makes the identities of the locations anew, after places were changed; and the
- * places, from the mappings themselves. */
-pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+/* For sealed tables: sets the places of the mappings again, from the mappings. */
 pprofdelta_status pd_tables_place(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
+
+/* For sealed tables: sets the identities of the locations again, after places were changed. */
+pprofdelta_status pd_tables_identify(pd_tables *tables, pd_mem *mem, pprofdelta_error *err);
 
 /* Releases the unused room of sealed tables. */
 void pd_tables_trim(pd_tables *tables, pd_mem *mem);

@@ -211,7 +211,7 @@ static const char *compare_mappings(arena *a, const expectation *x, const readin
         for (size_t n = 0; n < x->mappings_len; n++)
             known = known || strcmp(x->mappings[n], r->mappings[i].text) == 0;
         if (!known)
-            wrong = arena_format(a, "a mapping that nobody had: %s", r->mappings[i].text);
+            wrong = arena_format(a, "a mapping that neither profile has: %s", r->mappings[i].text);
     }
     return wrong;
 }
