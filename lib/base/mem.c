@@ -24,7 +24,7 @@ void pd_mem_init(pd_mem *mem, const pprofdelta_allocator *allocator, uint64_t li
 
 const char *pd_mem_who_allows(const pd_mem *mem)
 {
-    return mem->limit < PD_MEM_MOST   ? "max-memory allows"
+    return mem->limit < PD_MEM_MOST   ? "max_memory allows"
            : PD_MEM_MOST > UINT32_MAX ? "a 64-bit process has room for"
                                       : "a 32-bit process has room for";
 }
