@@ -1,11 +1,11 @@
-# bash completion for pprofdelta. The verbs and the options are read from what --help prints, so that
-# they are those of the program that is installed; only values stand here.
+# bash completion for pprofdelta. The verbs and the options are read from the output of --help, so that
+# they are those of the installed program. Only values are listed here.
 
 _pprofdelta_verbs() {
     "$1" --help 2>/dev/null | sed -n 's/^.* pprofdelta \([a-z][a-z]*\) .*/\1/p' | sort -u
 }
 
-# The long options of the program, or of one of its verbs; with a '=' behind if they go by one.
+# The long options of the program or of a verb, with a '=' after those that are written with one.
 _pprofdelta_options() {
     "$@" --help 2>/dev/null | grep -E '^ +-' | grep -oE -- '--[a-z][a-z-]*=?' | sort -u
 }
@@ -23,8 +23,8 @@ _pprofdelta_values() {
     esac
 }
 
-# Where the command stands that record runs, or the uploader behind --state: the index of its first word
-# in COMP_WORDS. Nothing where the cursor is before it.
+# The index in COMP_WORDS of the first word of the command: that of record, or the uploader of --state.
+# Prints nothing if the cursor is before it.
 _pprofdelta_command() {
     local program=$1 verb=$2 i=1 word takes_value
     local -a with_value=()
@@ -52,7 +52,7 @@ _pprofdelta_command() {
     [[ $verb != record || $i -gt $COMP_CWORD || ${COMP_WORDS[COMP_CWORD]} == [-=]* ]] || echo "$i"
 }
 
-# A command of its own, from that word on.
+# Completes the command that begins at that word.
 _pprofdelta_complete_command() {
     local first=$1 cur=${COMP_WORDS[COMP_CWORD]}
     if declare -F _comp_command_offset >/dev/null; then

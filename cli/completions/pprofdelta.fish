@@ -1,14 +1,14 @@
-# fish completion for pprofdelta. The verbs and the options are read from what --help prints, so that
-# they are those of the program that is installed; only values stand here.
+# fish completion for pprofdelta. The verbs and the options are read from the output of --help, so that
+# they are those of the installed program. Only values are listed here.
 
 function __pprofdelta_verbs
     $argv[1] --help 2>/dev/null | string replace -rf '^.* pprofdelta ([a-z]+) .*' '$1' | sort -u
 end
 
-# One a line: an option, with what --help says of it behind a tab.
+# One line for each option: the option, a tab, its description in --help.
 function __pprofdelta_options
     $argv --help 2>/dev/null | string replace -rf '^ +(?:-[a-z], )?(--[a-z][a-z-]*=?)\S*(?: [A-Z]\S*)? +([A-Za-z].*)$' '$1'\t'$2'
-    echo --help\t'print a summary of the options'
+    echo --help\t'print this help'
     test (count $argv) -eq 1; and echo --version\t'print the version'
 end
 
@@ -31,8 +31,8 @@ function __pprofdelta_values
     end
 end
 
-# Where the command stands that record runs, or the uploader behind --state: the index of its first word.
-# Nothing where the cursor is before it.
+# The index of the first word of the command: that of record, or the uploader of --state. Prints nothing if
+# the cursor is before it.
 function __pprofdelta_command
     set -l verb $argv[1]
     set -l current $argv[2]
