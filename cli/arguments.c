@@ -1,17 +1,18 @@
-/* The walk along a command line: see arguments.h. */
+/* Reading a command line: see arguments.h. */
 #include "arguments.h"
 
 #include "cli.h"
+#include "input.h"
 #include "message.h"
 #include "suggest.h"
 
 #include <limits.h>
-#include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 const char cli_size_allowed[] = "a number of bytes above 0, or one with k, M, G or T";
 
-/* getopt has no word for an ambiguous beginning; count what it could have meant. */
+/* The number of options that begin with name. getopt does not say if a name is ambiguous. */
 static int candidates(const struct option *options, const char *name)
 {
     int count = 0;
@@ -23,20 +24,14 @@ static int candidates(const struct option *options, const char *name)
 /* The long option that was probably meant, or NULL. */
 static const char *nearest(const struct option *options, const char *name, size_t len)
 {
-    const char *found = NULL;
-    size_t least = SIZE_MAX;
-    for (; options->name; options++) {
-        size_t distance = cli_suggest_distance(name, len, options->name);
-        if (distance < least && cli_suggest_is_near(name, len, options->name)) {
-            least = distance;
-            found = options->name;
-        }
-    }
-    return found;
+    cli_suggestion suggestion = cli_suggest_for(name, len);
+    for (; options->name; options++)
+        cli_suggest_consider(&suggestion, options->name);
+    return suggestion.meant;
 }
 
-/* "--otuput=x", "-state" or "-z". */
-static void tell_unknown(const cli_arguments *arguments, const char *token, int len)
+/* The token is not an option: "--otuput=x", "-state" or "-z". */
+static void refuse_unknown(const cli_arguments *arguments, const char *token, int len)
 {
     bool is_long = !strncmp(token, "--", 2);
     size_t name_len = strcspn(token, "=");
@@ -50,7 +45,7 @@ static void tell_unknown(const cli_arguments *arguments, const char *token, int 
         cli_usage("there is no option -%c", optopt);
 }
 
-static int wrong(const cli_arguments *arguments, int kind, const char *token)
+static int refuse(const cli_arguments *arguments, int kind, const char *token)
 {
     enum { SHOWN = 60 };
     int is_long = !strncmp(token, "--", 2);
@@ -66,18 +61,17 @@ static int wrong(const cli_arguments *arguments, int kind, const char *token)
     else if (is_long && !equals && candidates(arguments->options, token + 2) > 1)
         cli_usage("%.*s could be several options", len, token);
     else
-        tell_unknown(arguments, token, len);
+        refuse_unknown(arguments, token, len);
     return CLI_WRONG;
 }
 
 int cli_arguments_next(cli_arguments *arguments)
 {
-    /* "-" hands over operands in order, whatever POSIXLY_CORRECT says; ":" leaves the words to
-     * us. */
+    /* "-" returns operands in order, even if POSIXLY_CORRECT is set. ":" prints no messages. */
     char letters[64] = "-:";
     strncat(letters, arguments->letters, sizeof letters - 3);
     int at = optind;
-    /* A lone "-" is an operand; musl's getopt takes it for the end. */
+    /* A lone "-" is an operand, but musl's getopt ends the options there. */
     if (!arguments->has_ended && at < arguments->argc && !strcmp(arguments->argv[at], "-")) {
         optarg = arguments->argv[optind++];
         return CLI_OPERAND;
@@ -88,9 +82,9 @@ int cli_arguments_next(cli_arguments *arguments)
     if (!arguments->has_ended)
         got = getopt_long(arguments->argc, arguments->argv, letters, arguments->options, NULL);
     if (got == ':' || got == '?')
-        return wrong(arguments, got, arguments->argv[at]);
+        return refuse(arguments, got, arguments->argv[at]);
     arguments->has_ended = got == CLI_END;
-    if (got == CLI_END && optind < arguments->argc) { /* behind "--" */
+    if (got == CLI_END && optind < arguments->argc) { /* after "--" */
         optarg = arguments->argv[optind++];
         return CLI_OPERAND;
     }
@@ -104,12 +98,41 @@ int cli_bad_value(const char *option, const char *value, const char *allowed)
     return cli_usage("%s=%.*s%s: must be %s", option, SHOWN, value, cut ? "..." : "", allowed);
 }
 
-int cli_choose(const char *value, const char *const *names)
+/* "auto, restart, clamp, negative or fail" */
+static void list_names(char *to, size_t room, const char *const *names)
 {
-    for (int i = 0; names[i]; i++)
-        if (!strcmp(value, names[i]))
-            return i;
-    return -1;
+    size_t len = 0;
+    *to = 0;
+    for (int i = 0; names[i] && len < room; i++) {
+        const char *joint = !i ? "" : names[i + 1] ? ", " : " or ";
+        len += (size_t)snprintf(to + len, room - len, "%s%s", joint, names[i]);
+    }
+}
+
+int cli_choose(const char *option, const char *value, const char *const *names, int *chosen)
+{
+    char allowed[128];
+    for (int i = 0; names[i]; i++) {
+        if (!strcmp(value, names[i])) {
+            *chosen = i;
+            return CLI_DONE;
+        }
+    }
+    list_names(allowed, sizeof allowed, names);
+    return cli_bad_value(option, value, allowed);
+}
+
+int cli_take_size(const char *option, const char *value, unsigned long long *size)
+{
+    return cli_size_parse(value, size) ? CLI_DONE : cli_bad_value(option, value, cli_size_allowed);
+}
+
+int cli_check_stdin(const char *const *files, size_t len)
+{
+    size_t from_stdin = 0;
+    for (size_t i = 0; i < len; i++)
+        from_stdin += cli_input_is_stdin(files[i]);
+    return from_stdin > 1 ? cli_usage("-: stdin can be read only once") : CLI_DONE;
 }
 
 bool cli_size_parse(const char *text, unsigned long long *size)

@@ -1,7 +1,17 @@
-/* What every verb shares: its exit codes, its entry point, and the help that main.c prints.
+/* What all verbs share: exit codes, entry points, and the help that main.c prints.
  *
- * A verb is one file with one function that takes its own argument vector (argv[0] is the verb's
- * name) and returns the exit code. A new verb is a new file and a row in main.c. */
+ * The way from the command line to a verb:
+ *
+ *     main.c       the first word is a verb, or the command line is that of the delta
+ *     verb_*.c     one file for each verb: --help, command line, run. Its function takes its own
+ *                  argument vector (argv[0] is the verb) and returns the exit code
+ *     options.c    the command line that the delta and the sum share, read into pprofdelta_options
+ *     arguments.c  one option after the other, and messages about wrong ones
+ *
+ * The delta is delta.c, or window.c with --state, or status.c with --status. The verb show has a
+ * room of its own, show/, with one file for each form (form_*.c). The other files are parts that
+ * verbs use. A new verb is a new file and a row in main.c. No .c file has the name of one in
+ * lib/. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -13,9 +23,9 @@ enum {
     CLI_USAGE = 2,  /* the command line */
     CLI_RESET = 3,  /* a reset with --on-reset=fail */
     CLI_UPLOAD = 4, /* the uploader failed: the next run covers the window too */
-    /* record, as env: the status of the command that it runs is what it returns otherwise */
-    CLI_RECORD_FAILED = 125, /* record itself, for any reason */
-    CLI_NOT_RUN = 126,       /* the command is there and cannot be run, or not be recorded */
+    /* record, as env: otherwise the exit status is that of the command */
+    CLI_RECORD_FAILED = 125, /* record itself failed */
+    CLI_NOT_RUN = 126,       /* the command exists but cannot be run, or cannot be recorded */
     CLI_NOT_FOUND = 127
 };
 
@@ -25,13 +35,13 @@ int cli_check(int argc, char **argv);
 int cli_sum(int argc, char **argv);
 int cli_record(int argc, char **argv);
 
-/* Before the process becomes another program: signals are again as they were when it began. */
+/* Restores the signal handling that the process began with. Call it before exec. */
 void cli_signals_restore(void);
 
-/* Is it the name of a verb? */
+/* Is the word the name of a verb? */
 bool cli_is_verb(const char *word);
 
-/* Print to stdout; the exit code says whether that went well. */
+/* Print to stdout; return the exit code. */
 int cli_help(void);
 int cli_version(void);
 

@@ -7,12 +7,12 @@
 #include "memory.h"
 #include "message.h"
 #include "options.h"
-#include "output.h"
+#include "output_file.h"
 #include "progress.h"
 #include "report.h"
 #include "status.h"
 #include "thread.h"
-#include "window.h"
+#include "verb_state.h"
 
 #include <sys/stat.h>
 
@@ -27,18 +27,6 @@ typedef struct run {
 static uint64_t limit_of(const run *r)
 {
     return r->options.library.max_memory;
-}
-
-static int new_context(run *r)
-{
-    pprofdelta_error err;
-    const pprofdelta_allocator *memory = cli_memory_within(limit_of(r));
-    r->options.library.runner = cli_thread_runner();
-    if (pprofdelta_new(&r->options.library, memory, &r->context, &err) == PPROFDELTA_OK)
-        return CLI_DONE;
-    if (err.status == PPROFDELTA_E_USAGE)
-        return cli_usage("%s", err.text);
-    return cli_options_error(cli_input_name(r->options.prev), &err);
 }
 
 static int read_both(run *r)
@@ -78,8 +66,10 @@ static int perform(run *r, int argc, char **argv)
     if (code || r->options.print)
         return code ? code : r->options.print();
     if (r->options.state)
-        return r->options.status ? cli_status_print(&r->options) : cli_window_run(&r->options);
-    if ((code = cli_output_prepare(&r->output, r->options.output)) || (code = new_context(r)))
+        return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
+    r->options.library.runner = cli_thread_runner();
+    if ((code = cli_output_prepare(&r->output, r->options.output)) ||
+        (code = cli_context_new(&r->options.library, r->options.prev, &r->context)))
         return code;
     cli_progress_start(!r->options.quiet);
     bool is_one = is_one_file(r->options.prev, r->options.cur);

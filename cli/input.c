@@ -1,4 +1,4 @@
-/* An input file, read whole: see input.h. */
+/* An input file in memory: see input.h. */
 #include "input.h"
 
 #include "cli.h"
@@ -26,25 +26,24 @@ const char *cli_input_name(const char *path)
     return cli_input_is_stdin(path) ? "(stdin)" : path;
 }
 
-/* What can be wrong, beside what errno has words for. */
-enum { TOO_LARGE = -1 };
+enum { TOO_LARGE = -1 }; /* is no errno */
 
-/* No process can have more, whatever it is allowed. */
+/* The limit, but not more than a process can have. */
 static uint64_t possible(uint64_t limit)
 {
     return limit < PTRDIFF_MAX ? limit : PTRDIFF_MAX - 1;
 }
 
-/* How long a regular file says it is; 0: it is none, or does not say. */
+/* The length of a regular file; 0 if it is not one, or if its length is not known. */
 static uint64_t announced(int fd)
 {
     struct stat st;
     return fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-/* Reads to the end of fd. One byte past the limit is asked for, to tell a file of exactly that
- * size from a larger one; and one past a regular file's length, so that one read meets its end.
- * Returns 0, TOO_LARGE or an errno. */
+/* Reads to the end of fd. Asks for one byte more than the limit, to distinguish a file of that
+ * length from a larger one, and for one byte more than a regular file's length, so that one read
+ * reaches its end. Returns 0, TOO_LARGE or an errno. */
 static int read_all(cli_input *in, int fd, uint64_t limit)
 {
     uint64_t len = announced(fd);
@@ -84,27 +83,26 @@ static int read_file(cli_input *in, const char *path, uint64_t limit, const char
         return errno;
     *doing = "read";
     int wrong = read_all(in, fd, limit);
-    close(fd); /* read to its end: there is nothing left to lose */
+    close(fd);
     return wrong;
 }
 
-bool cli_input_try(cli_input *in, const char *path, uint64_t limit)
-{
-    const char *doing;
-    *in = (cli_input){.name = path};
-    return read_file(in, path, limit, &doing) == 0;
-}
-
-/* How much a file takes is known from its length: that much, and what it inflates to comes on top. */
-static void tell_too_large(const cli_input *in, const char *path, uint64_t limit)
+static int refuse_too_large(const cli_input *in, const char *path, uint64_t limit)
 {
     struct stat st;
+    if (limit > possible(limit)) {
+        cli_error("%s: is larger than a %zu-bit process has room for", in->name,
+                  8 * sizeof(void *));
+        return CLI_FAILED;
+    }
     bool is_known = !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
     if (is_known)
         cli_error("%s: is larger than the limit of %" PRIu64 " bytes: it has %" PRIu64, in->name,
                   limit, (uint64_t)st.st_size);
     else
         cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
+    cli_hint_memory();
+    return CLI_FAILED;
 }
 
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)
@@ -118,19 +116,11 @@ int cli_input_read(cli_input *in, const char *path, uint64_t limit)
         wrong = read_file(in, path, limit, &doing);
     } else {
         if (isatty(STDIN_FILENO))
-            return cli_usage("(stdin): is a terminal; a profile comes from a file or a pipe");
+            return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
         wrong = read_all(in, STDIN_FILENO, limit);
     }
-    if (wrong == TOO_LARGE && limit > possible(limit)) {
-        cli_error("%s: is larger than a %zu-bit process has room for", in->name,
-                  8 * sizeof(void *));
-        return CLI_FAILED;
-    }
-    if (wrong == TOO_LARGE) {
-        tell_too_large(in, path, limit);
-        cli_hint("--max-memory=SIZE raises the limit");
-        return CLI_FAILED;
-    }
+    if (wrong == TOO_LARGE)
+        return refuse_too_large(in, path, limit);
     return wrong ? cli_system_error(in->name, doing, wrong) : CLI_DONE;
 }
 
@@ -139,6 +129,16 @@ void cli_input_release(cli_input *in)
     free(in->bytes);
     in->bytes = NULL;
     in->len = 0;
+}
+
+bool cli_input_try(cli_input *in, const char *path, uint64_t limit)
+{
+    const char *doing;
+    *in = (cli_input){.name = path};
+    if (read_file(in, path, limit, &doing) == 0)
+        return true;
+    cli_input_release(in);
+    return false;
 }
 
 void cli_input_free(cli_input *in)

@@ -1,8 +1,8 @@
-/* An input file, read whole: a regular file, a pipe, a device, or stdin for "-".
+/* An input file in memory: a regular file, a pipe, a device, or stdin for "-".
  *
- * It is read, not mapped. The library checks a plain profile first and relies on the checks later,
- * and a mapping shows every change that somebody makes to the file in between, up to a bus error
- * when it is cut short. A copy stays as it was checked. */
+ * The file is read, not mapped. The library checks a plain profile first and relies on the checks
+ * later, but a mapping changes when someone writes to the file, and cutting the file short raises
+ * SIGBUS. A copy does not change. */
 #ifndef CLI_INPUT_H
 #define CLI_INPUT_H
 
@@ -16,20 +16,21 @@ typedef struct cli_input {
     size_t len;
 } cli_input;
 
-/* Whether a path means stdin. */
+/* Is the path "-", which means stdin? */
 bool cli_input_is_stdin(const char *path);
 
-/* What messages call it. */
+/* The name of the file in messages. */
 const char *cli_input_name(const char *path);
 
-/* Reads path whole, at most `limit` bytes, into *in, which is to be freed whatever is returned.
- * Prints what went wrong; returns an exit code. */
+/* Reads the whole file, at most `limit` bytes. Prints what is wrong; returns an exit code. Free *in
+ * whatever is returned. */
 int cli_input_read(cli_input *in, const char *path, uint64_t limit);
 
-/* The same of a file, for a thread: prints nothing, and says only whether that went well. */
+/* The same without messages, for a file and for any thread. Returns false if it failed; the bytes
+ * are then freed. */
 bool cli_input_try(cli_input *in, const char *path, uint64_t limit);
 
-/* Gives the bytes back, and keeps the name. */
+/* Frees the bytes and keeps the name. */
 void cli_input_release(cli_input *in);
 
 void cli_input_free(cli_input *in);

@@ -1,7 +1,7 @@
-/* Times of day from text, and spans to and from it: see instant.h.
+/* Times from text, and spans from and to text: see instant.h.
  *
- * Days are counted in the proleptic Gregorian calendar with years that begin in March, so that the
- * leap day is the last of its year and a month's first day is a linear function of its number. */
+ * Days are counted in the proleptic Gregorian calendar. Years begin in March here, so that the leap
+ * day is the last day of a year and the first day of a month is a linear function of its number. */
 #include "instant.h"
 
 #include <inttypes.h>
@@ -10,7 +10,10 @@
 
 #define NANOS INT64_C(1000000000)
 
-enum { DAYS_400 = 146097, DAYS_TO_1970 = 719468 }; /* days in 400 years; 1 March 0 to 1970 */
+enum {
+    DAYS_400 = 146097,
+    DAYS_TO_1970 = 719468
+}; /* days in 400 years; from 1 March 0 to 1 January 1970 */
 
 static int64_t days_of(int year, int month, int day)
 {
@@ -59,7 +62,7 @@ static bool fraction(const char **p, int64_t *nanos)
     return true;
 }
 
-/* "Z", "+01:00", "-08:30": seconds east. */
+/* "Z", "+01:00", "-08:30", as seconds east. */
 static bool zone(const char **p, int *east)
 {
     *east = 0;
@@ -159,7 +162,7 @@ bool cli_span_parse(const char *text, int64_t *nanos)
     return false;
 }
 
-/* The fraction of a second behind a number, without its closing zeros. */
+/* Writes the fraction of a second, without trailing zeros. */
 static int put_fraction(char *to, size_t room, int64_t nanos)
 {
     if (!nanos)

@@ -1,5 +1,5 @@
-/* Times of day from text, and spans to and from it, by arithmetic alone: no locale and no TZ has a
- * say. pprofdelta_time_format is the way back to text. */
+/* Times from text, and spans from and to text. The locale and TZ do not matter.
+ * pprofdelta_time_format writes a time as text. */
 #ifndef CLI_INSTANT_H
 #define CLI_INSTANT_H
 

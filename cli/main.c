@@ -1,17 +1,16 @@
-/* The command: picks the verb and makes the process safe for it to run in.
+/* The command: prepares the process and calls the verb that the first argument names.
  *
- * Two files without a verb are the delta, the most frequent use; everything else is named by the
- * first argument. A file that is called like a verb is written ./show. */
+ * If the first argument is not a verb, the command line is that of the delta. A file that has the
+ * name of a verb is written ./show. */
 #include "cli.h"
 #include "message.h"
-#include "output.h"
+#include "output_file.h"
 #include "pprofdelta.h"
 #include "suggest.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stdint.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
@@ -31,45 +30,44 @@ static const char help[] =
     "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
     "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
     "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
-    "       pprofdelta sum BASE DELTA... [-o OUT]  the inverse\n"
+    "       pprofdelta sum BASE DELTA... [-o OUT]  add deltas to a profile\n"
     "       pprofdelta show FILE [--type T] [--top|--raw|--folded|--json|--flame F]\n"
-    "       pprofdelta check FILE...      valid or not, and where not\n"
-    "       pprofdelta record -- COMMAND  run it with the heap agent\n"
-    "       pprofdelta help [VERB]        this, or the options of a verb\n"
-    "Each is a pprof profile (gzip, zstd or plain); - is stdin, as is a missing CUR.\n"
+    "       pprofdelta check FILE...      check that profiles are valid\n"
+    "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
+    "       pprofdelta help [VERB]        print this help, or that of a verb\n"
+    "An input is a pprof profile (gzip, zstd or plain); - or a missing CUR is stdin.\n"
     "\n"
-    "  -o, --output OUT           replace the file OUT; else, or with -, stdout\n"
+    "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
     "  -c, --counter TYPE[/UNIT]  subtract this sample type too\n"
-    "  -g, --gauge TYPE[/UNIT]    keep this sample type as it is in CUR\n"
-    "      --on-reset=HOW         where a counter fell: auto (the default), restart,\n"
+    "  -g, --gauge TYPE[/UNIT]    do not subtract this sample type\n"
+    "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
     "                             clamp, negative or fail\n"
-    "      --started=TIME         when the program began: an RFC 3339 time, @SECONDS\n"
-    "      --default-type[=HOW]   default type: the gauge's counter, or keep\n"
+    "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n"
+    "      --default-type[=HOW]   default type: counter (if it is a gauge) or keep\n"
     "      --compress=HOW         gzip, zstd or none\n"
     "  -1 ... -9                  compress fast ... compress well\n"
-    "      --report[=FORM]        counts and sums to stderr, as text or json\n"
+    "      --report[=FORM]        print counts and sums to stderr, as text or json\n"
     "      --verify               check that the sums add up before writing\n"
     "      --no-stamp             leave out the comment that marks a delta\n"
-    "      --force                take a delta or a window as an input all the same\n"
-    "      --max-memory=SIZE      bytes to use at most, or 512M, 8G (the default)\n"
-    "  -q, --quiet                no notes on stderr\n"
+    "      --force                accept inputs that are not cumulative\n"
+    "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"
+    "  -q, --quiet                print no notes on stderr\n"
     "  -h, --help, --version\n"
     "\n"
-    "      --state=FILE           PREV is what FILE remembers; it moves on to CUR\n"
-    "                             when the output is safe, or UPLOADER (which has\n"
-    "                             it as its stdin) has ended with status 0\n"
+    "      --state=FILE           PREV is the profile in FILE. It becomes CUR when\n"
+    "                             OUT is on the disk, or when UPLOADER, which has\n"
+    "                             the delta as stdin, has exited with status 0\n"
     "      --first=HOW            with a new FILE: full (the default), or zero\n"
     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"
-    "      --no-wait              fail where another run is using FILE\n"
-    "      --status[=FORM]        only tell what FILE holds, as text or json\n"
+    "      --no-wait              fail if another run is using FILE\n"
+    "      --status[=FORM]        only print what is in FILE, as text or json\n"
     "\n"
-    "Exit status: 0 done, 1 failed, 2 usage, 3 a reset with --on-reset=fail,\n"
-    "4 UPLOADER failed: FILE is as it was\n";
+    "Exit status: 0 done, 1 failed, 2 wrong command line, 3 a reset with\n"
+    "--on-reset=fail, 4 UPLOADER failed: FILE is unchanged\n";
 
 int cli_help(void)
 {
-    fputs(help, stdout);
-    return cli_output_end_text();
+    return cli_output_text(help);
 }
 
 int cli_version(void)
@@ -94,16 +92,10 @@ bool cli_is_verb(const char *word)
 /* The verb that was probably meant, or NULL. */
 static const char *nearest_verb(const char *word)
 {
-    const char *found = NULL;
-    size_t least = SIZE_MAX;
-    for (size_t i = 0; i < VERBS; i++) {
-        size_t distance = cli_suggest_distance(word, strlen(word), verbs[i].name);
-        if (distance < least && cli_suggest_is_near(word, strlen(word), verbs[i].name)) {
-            least = distance;
-            found = verbs[i].name;
-        }
-    }
-    return found;
+    cli_suggestion suggestion = cli_suggest_for(word, strlen(word));
+    for (size_t i = 0; i < VERBS; i++)
+        cli_suggest_consider(&suggestion, verbs[i].name);
+    return suggestion.meant;
 }
 
 static int run_verb(const struct verb *verb, int argc, char **argv)
@@ -118,7 +110,7 @@ static int help_about(int argc, char **argv)
 {
     static char option[] = "--help";
     if (argc > 2)
-        return cli_usage("%.60s: is one operand too many; help is about one verb", argv[2]);
+        return cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
         return cli_help();
     const struct verb *verb = find_verb(argv[1]);
@@ -131,16 +123,16 @@ static int help_about(int argc, char **argv)
     return run_verb(verb, 2, line);
 }
 
-/* A word that is no verb is the name of a profile, unless there is none of that name and a verb is
- * near. */
+/* A first argument that is not a verb is a profile. If no file has that name, returns the verb that
+ * was probably meant, or NULL. */
 static const char *meant_verb(const char *word)
 {
     return word[0] == '-' || !access(word, F_OK) ? NULL : nearest_verb(word);
 }
 
-/* A process may be started with stdin, stdout or stderr closed, and then the next file that it
- * opens takes the place: a message would end up in somebody's profile. Each closed one is held by
- * a descriptor that refuses the transfers it is for. */
+/* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
+ * that descriptor, and a message could be written into a profile. So each closed descriptor is
+ * opened here: stdin for writing only, stdout and stderr for reading only. */
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -163,7 +155,7 @@ void cli_signals_restore(void)
     signal(SIGXFSZ, inherited_sigxfsz);
 }
 
-/* musl's own buffer is so small that most of a text fails to be written before anybody asks why. */
+/* With musl's small buffer most of a text would be written, and could fail, before the check. */
 static void give_stdout_room(void)
 {
     static char buffer[1 << 16];
@@ -175,7 +167,7 @@ int main(int argc, char **argv)
     if (hold_standard_streams())
         return CLI_FAILED;
     give_stdout_room();
-    /* A write that fails is told as one: neither a closed pipe nor a file size limit kills. */
+    /* A closed pipe or a file size limit makes a write fail, and does not kill the process. */
     inherited_sigpipe = signal(SIGPIPE, SIG_IGN);
     inherited_sigxfsz = signal(SIGXFSZ, SIG_IGN);
     const struct verb *verb = argc > 1 ? find_verb(argv[1]) : NULL;

@@ -1,4 +1,9 @@
+/* Memory for a run: see memory.h. */
 #include "memory.h"
+
+#include "cli.h"
+#include "input.h"
+#include "message.h"
 
 #include <limits.h>
 #include <malloc.h>
@@ -7,11 +12,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* Blocks that were measured to be worth a call of their own, and mappings worth their price. A file
- * may lie about what it inflates to: it gets no more than so much on trust. */
+/* Bytes, measured: from MANY_PAGES on a call for the pages pays, from MAPPED on a mapping. A file
+ * may lie about its inflated length, so at most TRUSTED bytes are asked for ahead. */
 enum { MANY_PAGES = 256 << 10, TRUSTED = 64 << 20, MAPPED = 2 << 20 };
 
-/* Where the kernel cannot do that (before 5.14), every page comes when it is met. */
+/* Does nothing on kernels before 5.14. */
 void cli_memory_make_ready(void *block, size_t len)
 {
 #ifdef MADV_POPULATE_WRITE
@@ -27,7 +32,8 @@ void cli_memory_make_ready(void *block, size_t len)
 #endif
 }
 
-/* A new block is as large as its owner knows it will be; what it grows by later may stay unused. */
+/* A new block is as large as its owner expects. What is added later may stay unused, so its pages
+ * are not asked for. */
 static void *resize(void *cookie, void *ptr, size_t size)
 {
     (void)cookie;
@@ -44,15 +50,15 @@ static void release(void *cookie, void *ptr)
 }
 
 #ifdef M_MMAP_THRESHOLD
-/* What is freed goes back to the system at once, now and later. */
+/* Freed memory goes back to the system at once. */
 static void keep_no_memory(void)
 {
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
 
-/* Two threads at most, for milliseconds: a heap for each would cost more than it saves. It grows in
- * large steps, which are the kernel's promises until they are used. What is freed stays, for what
- * comes next: a page that was there before costs nothing. */
+/* At most two threads run, for milliseconds: a heap for each would cost more than it saves. The
+ * heap grows in large steps, which cost nothing until they are used. Freed memory stays in the
+ * process, because a page that is used again costs nothing. */
 static void share_one_heap(void)
 {
     mallopt(M_ARENA_MAX, 1);
@@ -79,4 +85,12 @@ const pprofdelta_allocator *cli_memory_within(uint64_t limit)
     }
     keep_no_memory();
     return NULL;
+}
+
+int cli_context_new(const pprofdelta_options *options, const char *first, pprofdelta **out)
+{
+    pprofdelta_error err;
+    if (pprofdelta_new(options, cli_memory_within(options->max_memory), out, &err))
+        return cli_options_error(cli_input_name(first), &err);
+    return CLI_DONE;
 }

@@ -1,4 +1,4 @@
-/* What the command says on stderr: see message.h. */
+/* What the command prints on stderr: see message.h. */
 #include "message.h"
 
 #include "cli.h"
@@ -17,7 +17,9 @@
 #define INDENT "            "
 #define WIDTH  80
 
-/* One message while it is put together: cut, never overrun, when names are absurdly long. */
+static const char raise_limit[] = "--max-memory=SIZE raises the limit";
+
+/* The bytes of one message. What does not fit is cut. */
 typedef struct line {
     char bytes[32768];
     size_t len;
@@ -42,7 +44,7 @@ static void add_shown(line *to, const char *text)
     }
 }
 
-/* Closes the line, in the last byte of the room if need be. */
+/* Ends the line. If the room is full, the newline replaces the last byte. */
 static void add_newline(line *to)
 {
     if (to->len == sizeof to->bytes)
@@ -53,7 +55,7 @@ static void add_newline(line *to)
 int cli_message_raw(const char *bytes, size_t len)
 {
     cli_progress_clear();
-    fflush(stdout); /* what was printed before comes first, also where both go to one file */
+    fflush(stdout); /* keeps the order if stdout and stderr are one file */
     while (len) {
         ssize_t done = write(STDERR_FILENO, bytes, len);
         if (done < 0 && errno == EINTR)
@@ -66,8 +68,8 @@ int cli_message_raw(const char *bytes, size_t len)
     return 0;
 }
 
-/* Breaks text at spaces so that no line passes WIDTH where it has a space to break at; the lines
- * that follow stand under the text. */
+/* Breaks text at spaces, so that no line is wider than WIDTH unless one word is. The lines after
+ * the first are indented. */
 static void add_wrapped(line *out, const char *text)
 {
     size_t indent = strlen(PREFIX), room = WIDTH - 1 - indent;
@@ -86,8 +88,7 @@ static void add_wrapped(line *out, const char *text)
     }
 }
 
-/* A person reads it in lines that fit; a log has it in one, for grep and for whoever counts
- * lines. */
+/* A terminal gets lines that fit. A log gets one line, for grep and for counting. */
 static void add_message(line *out, const char *kind, const char *text)
 {
     line shown = {.len = 0};
@@ -105,7 +106,7 @@ static void add_message(line *out, const char *kind, const char *text)
     }
 }
 
-static void say(const char *kind, const char *format, va_list args)
+static void print_message(const char *kind, const char *format, va_list args)
 {
     char text[8192];
     line out = {.len = 0};
@@ -118,7 +119,7 @@ void cli_error(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("", format, args);
+    print_message("", format, args);
     va_end(args);
 }
 
@@ -126,7 +127,7 @@ void cli_note(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("note: ", format, args);
+    print_message("note: ", format, args);
     va_end(args);
 }
 
@@ -134,11 +135,16 @@ void cli_hint(const char *format, ...)
 {
     va_list args;
     va_start(args, format);
-    say("hint: ", format, args);
+    print_message("hint: ", format, args);
     va_end(args);
 }
 
-static char asked[16]; /* the verb, with a space before it; empty: the delta */
+void cli_hint_memory(void)
+{
+    cli_hint("%s", raise_limit);
+}
+
+static char asked[16]; /* the verb with a space before it; empty for the delta */
 
 void cli_message_verb(const char *verb)
 {
@@ -154,7 +160,8 @@ int cli_usage(const char *format, ...)
     vsnprintf(text, sizeof text, format, args);
     va_end(args);
     snprintf(pointer, sizeof pointer, "try pprofdelta%s --help", asked);
-    add_message(&out, "", text); /* 4 bytes for each of the 1024 at most: there is room behind */
+    add_message(&out, "",
+                text); /* at most 4 bytes for each of the 1024, so there is room for more */
     add_message(&out, "", pointer);
     cli_message_raw(out.bytes, out.len);
     return CLI_USAGE;
@@ -166,52 +173,64 @@ int cli_system_error(const char *name, const char *verb, int error)
     return CLI_FAILED;
 }
 
-/* The next step, where one is known. */
-static void hint(const pprofdelta_error *err)
+/* ---- errors of the library ------------------------------------------------------------------ */
+
+/* The inputs that an error may be about. */
+enum { ONE_FILE = 1, TWO_FILES = 2, A_STATE = 4, A_SUM = 8, ANY = 15 };
+
+/* What to do next. The first row that matches counts. */
+static const struct advice {
+    pprofdelta_status status;
+    unsigned inputs;
+    const char *field;  /* is in err->field; NULL: any */
+    const char *phrase; /* is in err->text; NULL: any */
+    const char *text;
+} advices[] = {
+    {PPROFDELTA_E_STAMPED, ANY, NULL, NULL, "--force takes a delta as an input"},
+    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, "duration_nanos", NULL,
+     "take both profiles without ?seconds=; if both do count from the start of the process, use "
+     "--force"},
+    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, NULL, NULL,
+     "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
+    {PPROFDELTA_E_LIMIT, ANY, NULL, "max_memory", raise_limit},
+    {PPROFDELTA_E_LIMIT, ANY, NULL, "32-bit", "use a 64-bit pprofdelta"},
+    {PPROFDELTA_E_PROFILE, ANY, NULL, "this is a state", "--state=FILE takes a state"},
+    {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them all the same"},
+    {PPROFDELTA_E_MISMATCH, A_STATE, "time_nanos", NULL,
+     "the state has a later profile already: another run came first, and nothing is lost; or the "
+     "clock of the target was set back"},
+    {PPROFDELTA_E_MISMATCH, A_STATE, NULL, "value types differ",
+     "a state is for one kind of profile of one target; if the target has other types now, move "
+     "the "
+     "state away to begin a new one"},
+    {PPROFDELTA_E_MISMATCH, ANY, "time_nanos", NULL,
+     "the older profile comes first: pprofdelta PREV CUR"},
+    {PPROFDELTA_E_MISMATCH, ANY, NULL, "options name other types",
+     "give the same -c and -g as before, or move the state away to begin a new one"},
+    {PPROFDELTA_E_MISMATCH, ANY, NULL, "as a counter",
+     "-c TYPE makes a sample type that only grows a counter"},
+    {PPROFDELTA_E_RESET, ANY, NULL, NULL, "--on-reset=fail refuses this; nothing was written"},
+    {PPROFDELTA_E_STATE, ANY, NULL, "newer",
+     "use that pprofdelta, or move the state away to begin a new one"},
+    {PPROFDELTA_E_STATE, ANY, NULL, NULL,
+     "the file is unchanged; move it away to begin a new state, whose first delta counts from the "
+     "start of the process (unless --first=zero is given)"},
+};
+
+static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
 {
-    switch (err->status) {
-    case PPROFDELTA_E_STAMPED:
-        cli_hint("--force takes a delta as an input all the same");
-        break;
-    case PPROFDELTA_E_NOT_CUMULATIVE:
-        if (!strcmp(err->field, "duration_nanos"))
-            cli_hint("take both profiles without ?seconds=; or --force, if they do count from the "
-                     "start of the process");
-        else
-            cli_hint("pprofdelta show PREV CUR compares such profiles; --force with -c TYPE "
-                     "subtracts them all the same");
-        break;
-    case PPROFDELTA_E_LIMIT:
-        if (strstr(err->text, "max-memory"))
-            cli_hint("--max-memory=SIZE raises the limit");
-        else if (strstr(err->text, "32-bit"))
-            cli_hint("a 64-bit pprofdelta can have more");
-        break;
-    case PPROFDELTA_E_MISMATCH:
-        if (strstr(err->field, "time_nanos"))
-            cli_hint("the older profile comes first: pprofdelta PREV CUR");
-        else if (strstr(err->text, "options name other types"))
-            cli_hint("give -c and -g as they were, or move the state away to begin a new one");
-        else if (strstr(err->text, "as a counter"))
-            cli_hint("-c TYPE names a sample type that only grows");
-        break;
-    case PPROFDELTA_E_RESET:
-        cli_hint("--on-reset=fail refuses this; nothing was written");
-        break;
-    case PPROFDELTA_E_STATE:
-        if (strstr(err->text, "newer"))
-            cli_hint("use that pprofdelta, or move the state away to begin a new one");
-        else
-            cli_hint("the file is left as it is; move it away to begin a new state, whose first "
-                     "delta counts from the beginning of the process (but see --first)");
-        break;
-    default:
-        break;
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
+        const struct advice *a = &advices[i];
+        if (a->status == err->status && a->inputs & inputs &&
+            (!a->field || strstr(err->field, a->field)) &&
+            (!a->phrase || strstr(err->text, a->phrase)))
+            return a->text;
     }
+    return NULL;
 }
 
-/* What it is and where, without the next step. */
-static int tell(const char *name, const pprofdelta_error *err)
+/* "sample[12].location_id: no location has the id 99 (at byte 812 of the inflated profile)" */
+static void print_error(const char *name, const pprofdelta_error *err)
 {
     char where[128] = "", at[80] = "";
     int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
@@ -226,46 +245,55 @@ static int tell(const char *name, const pprofdelta_error *err)
                  : !strcmp(err->stage, "state") ? "file"
                                                 : "inflated profile");
     cli_error("%s: %s%s%s", name, where, err->text, at);
+}
+
+static int print_with_advice(const char *name, const pprofdelta_error *err, unsigned inputs)
+{
+    const char *advice = advice_for(err, inputs);
+    print_error(name, err);
+    if (advice)
+        cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET
            : err->status == PPROFDELTA_E_USAGE ? CLI_USAGE
                                                : CLI_FAILED;
 }
 
+/* A mismatch is about both inputs, every other error about the second. */
+static int print_about_two(const char *first, const char *second, const pprofdelta_error *err,
+                           unsigned inputs)
+{
+    char both[2 * 4096 + 8];
+    if (err->status != PPROFDELTA_E_MISMATCH)
+        return print_with_advice(second, err, inputs);
+    snprintf(both, sizeof both, "%s and %s", first, second);
+    return print_with_advice(both, err, inputs);
+}
+
 int cli_library_error(const char *name, const pprofdelta_error *err)
 {
-    int code = tell(name, err);
-    hint(err);
-    return code;
+    return print_with_advice(name, err, ONE_FILE);
 }
 
 int cli_options_error(const char *first, const pprofdelta_error *err)
 {
+    if (err->status == PPROFDELTA_E_USAGE)
+        return cli_usage("%s", err->text);
     return cli_library_error(err->status == PPROFDELTA_E_LIMIT ? first : "options", err);
 }
 
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err)
 {
-    char both[2 * 4096 + 8];
-    if (err->status != PPROFDELTA_E_MISMATCH)
-        return cli_library_error(cur, err);
-    snprintf(both, sizeof both, "%s and %s", prev, cur);
-    return cli_library_error(both, err);
+    return print_about_two(prev, cur, err, TWO_FILES);
 }
 
 int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err)
 {
-    bool is_older = strstr(err->field, "time_nanos") != NULL;
-    bool differs = strstr(err->text, "value types differ") != NULL;
-    if (err->status != PPROFDELTA_E_MISMATCH || (!is_older && !differs))
-        return cli_pair_error(state, cur, err);
-    char both[2 * 4096 + 8];
-    snprintf(both, sizeof both, "%s and %s", state, cur);
-    int code = tell(both, err);
-    if (is_older)
-        cli_hint("the state has a later profile already: another run came first, and nothing is "
-                 "lost; or the target's clock was set back");
-    else
-        cli_hint("a state is of one kind of profile of one target; if the target itself has other "
-                 "types now, move the state away to begin a new one");
-    return code;
+    return print_about_two(state, cur, err, A_STATE);
+}
+
+int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err)
+{
+    if (!last)
+        return cli_library_error(name, err);
+    return print_about_two(last, name, err, strcmp(err->stage, "sum") != 0 ? TWO_FILES : A_SUM);
 }

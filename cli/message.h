@@ -1,9 +1,12 @@
-/* What the command says on stderr: errors, hints, notes.
+/* What the command prints on stderr: errors, hints, notes.
  *
- * Every message begins with "pprofdelta: " and leaves in one write, so that those of several runs
- * do not mix in a log. It is one line there, and lines of 80 columns at most on a terminal. Control
- * characters are made visible (see text.h). Nothing here allocates: an error about memory must
- * still find its way out. */
+ * Every message begins with "pprofdelta: " and is one write, so that the messages of several runs
+ * do not mix in a log. On a terminal it is wrapped to 80 columns; elsewhere it is one line. Control
+ * characters are escaped (see text.h). Nothing here allocates memory, so that an error about memory
+ * can be printed.
+ *
+ * The library does not know the command's options. What to do next after an error of the library is
+ * in one table in message.c; it is printed as a hint below the error. */
 #ifndef CLI_MESSAGE_H
 #define CLI_MESSAGE_H
 
@@ -14,34 +17,40 @@
 /* "pprofdelta: TEXT" */
 __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 
-/* "pprofdelta: note: TEXT", "pprofdelta: hint: TEXT" */
+/* "pprofdelta: note: TEXT" and "pprofdelta: hint: TEXT" */
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
 
-/* Whose --help is pointed to from now on: `pprofdelta VERB --help`. */
+/* The hint for an input that is too large: how to raise the limit. */
+void cli_hint_memory(void);
+
+/* The verb whose --help cli_usage names from now on. */
 void cli_message_verb(const char *verb);
 
-/* The command line is wrong: says why, points to --help and returns CLI_USAGE. */
+/* The command line is wrong: prints why, names --help and returns CLI_USAGE. */
 __attribute__((format(printf, 1, 2))) int cli_usage(const char *format, ...);
 
-/* "cannot VERB: why" about a file, from errno; returns CLI_FAILED. */
+/* "NAME: cannot VERB: the text of errno `error`". Returns CLI_FAILED. */
 int cli_system_error(const char *name, const char *verb, int error);
 
-/* What the library said about a file: where, what, and the next step where there is one. name may
- * stand for two files. Returns the exit code that belongs to it. */
+/* Prints an error of the library about a file: where, what, and a hint if there is one. Returns the
+ * exit code for the error. */
 int cli_library_error(const char *name, const pprofdelta_error *err);
 
-/* The same for a context that could not be made: its options are wrong, or the limit is too low for
- * the file that it was to read first. */
+/* The same for a context that could not be made: the options are wrong, or the limit is too low for
+ * the first file. */
 int cli_options_error(const char *first, const pprofdelta_error *err);
 
-/* The same for the two inputs of a delta: a mismatch is about both. */
+/* The same for the two inputs of a delta. A mismatch names both. */
 int cli_pair_error(const char *prev, const char *cur, const pprofdelta_error *err);
 
 /* The same for a state and a profile. */
 int cli_window_error(const char *state, const char *cur, const pprofdelta_error *err);
 
-/* Bytes to stderr as they are. Returns 0, or -1 when they could not be written. */
+/* The same for two inputs of a sum; last is NULL for the first input. */
+int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err);
+
+/* Writes bytes to stderr unchanged. Returns 0, or -1 if they could not be written. */
 int cli_message_raw(const char *bytes, size_t len);
 
 #endif

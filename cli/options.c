@@ -1,7 +1,7 @@
-/* The command line of the delta: see options.h.
+/* The command line of the delta and of the sum: see options.h.
  *
- * Every option is one row of the table and one case of the switch; a case that needs more than a
- * line has a function of its own above. */
+ * Every option is one row of the table and one case of the switch. A case that needs more than a
+ * line has a function. */
 #include "options.h"
 
 #include "arguments.h"
@@ -34,7 +34,7 @@ enum {
     OPT_VERSION
 };
 
-static const char letters[] = "o:c:g:qh0123456789";
+static const char letters[] = "o:c:g:qh0123456789"; /* of both */
 
 static const struct option table[] = {
     {"output", required_argument, NULL, 'o'},
@@ -60,9 +60,6 @@ static const struct option table[] = {
     {"version", no_argument, NULL, OPT_VERSION},
     {NULL, 0, NULL, 0},
 };
-
-/* Those that a sum has too. */
-static const char sum_letters[] = "o:c:g:qh0123456789";
 
 static const struct option sum_table[] = {
     {"output", required_argument, NULL, 'o'},
@@ -100,9 +97,9 @@ static int set_on_reset(cli_options *options, const char *value)
     static const pprofdelta_on_reset values[] = {
         PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
         PPROFDELTA_ON_RESET_NEGATIVE, PPROFDELTA_ON_RESET_FAIL};
-    int chosen = cli_choose(value, names);
-    if (chosen < 0)
-        return cli_bad_value("--on-reset", value, "auto, restart, clamp, negative or fail");
+    int chosen;
+    if (cli_choose("--on-reset", value, names, &chosen))
+        return CLI_USAGE;
     options->library.on_reset = values[chosen];
     return CLI_DONE;
 }
@@ -112,9 +109,9 @@ static int set_compression(cli_options *options, const char *value)
     static const char *const names[] = {"gzip", "zstd", "none", NULL};
     static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
                                                     PPROFDELTA_PLAIN};
-    int chosen = cli_choose(value, names);
-    if (chosen < 0)
-        return cli_bad_value("--compress", value, "gzip, zstd or none");
+    int chosen;
+    if (cli_choose("--compress", value, names, &chosen))
+        return CLI_USAGE;
     options->library.compression = values[chosen];
     return CLI_DONE;
 }
@@ -122,9 +119,9 @@ static int set_compression(cli_options *options, const char *value)
 static int set_form(const char *option, cli_report_form *form, const char *value)
 {
     static const char *const names[] = {"text", "json", NULL};
-    int chosen = value ? cli_choose(value, names) : 0;
-    if (chosen < 0)
-        return cli_bad_value(option, value, "text or json");
+    int chosen = 0;
+    if (value && cli_choose(option, value, names, &chosen))
+        return CLI_USAGE;
     *form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
     return CLI_DONE;
 }
@@ -141,9 +138,9 @@ static int set_state(cli_options *options, const char *value)
 static int set_first(cli_options *options, const char *value)
 {
     static const char *const names[] = {"full", "zero", NULL};
-    int chosen = cli_choose(value, names);
-    if (chosen < 0)
-        return cli_bad_value("--first", value, "full or zero");
+    int chosen;
+    if (cli_choose("--first", value, names, &chosen))
+        return CLI_USAGE;
     options->library.first = chosen ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
     options->has_first = true;
     return CLI_DONE;
@@ -157,18 +154,12 @@ static int set_timeout(cli_options *options, const char *value)
     return CLI_DONE;
 }
 
-static int set_no_wait(cli_options *options)
-{
-    options->no_wait = true;
-    return CLI_DONE;
-}
-
 static int set_default_type(cli_options *options, const char *value)
 {
     static const char *const names[] = {"counter", "keep", NULL};
-    int chosen = value ? cli_choose(value, names) : 0;
-    if (chosen < 0)
-        return cli_bad_value("--default-type", value, "counter or keep");
+    int chosen = 0;
+    if (value && cli_choose("--default-type", value, names, &chosen))
+        return CLI_USAGE;
     if (chosen)
         options->library.flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
     else
@@ -176,7 +167,7 @@ static int set_default_type(cli_options *options, const char *value)
     return CLI_DONE;
 }
 
-/* 0 means "not known" to the library, and nothing that still runs began before 1970. */
+/* 0 means "not known" in the library, and no running program began before 1970. */
 static int set_started(cli_options *options, const char *value)
 {
     int64_t nanos;
@@ -190,14 +181,13 @@ static int set_started(cli_options *options, const char *value)
 
 static int set_max_memory(cli_options *options, const char *value)
 {
-    unsigned long long size;
-    if (!cli_size_parse(value, &size))
-        return cli_bad_value("--max-memory", value, cli_size_allowed);
+    unsigned long long size = 0;
+    int code = cli_take_size("--max-memory", value, &size);
     options->library.max_memory = size;
-    return CLI_DONE;
+    return code;
 }
 
-/* "-6". getopt would read "-12" as "-1 -2", which nobody means. */
+/* "-6". getopt reads "-12" as "-1 -2", which is refused here. */
 static int set_level(cli_options *options, char **argv, int token, int digit)
 {
     const char *text = argv[token];
@@ -229,9 +219,9 @@ static int add_operand(cli_options *options, const char *value)
         return CLI_DONE;
     }
     if (options->cur && options->has_behind)
-        return cli_usage("%.60s: a command behind -- needs --state FILE, which is missing", value);
+        return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", value);
     if (options->cur)
-        return cli_usage("%.60s: is one operand too many; a delta is of two profiles", value);
+        return cli_usage("%.60s: is one operand too many; a delta needs two profiles", value);
     if (!options->prev)
         options->prev = value;
     else
@@ -283,13 +273,14 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case OPT_TIMEOUT:
         return set_timeout(options, optarg);
     case OPT_NO_WAIT:
-        return set_no_wait(options);
+        options->no_wait = true;
+        return CLI_DONE;
     case OPT_STATUS:
         return set_form("--status", &options->status, optarg);
     case OPT_JSON:
         options->has_json = true;
         return CLI_DONE;
-    default: /* a digit; CLI_WRONG has been told */
+    default: /* a digit, or CLI_WRONG */
         return option == CLI_WRONG ? CLI_USAGE : set_level(options, argv, token, option);
     }
 }
@@ -299,13 +290,13 @@ static bool is_there(const char *path)
     return cli_input_is_stdin(path) || !access(path, F_OK);
 }
 
-/* Two profiles may stand behind "--"; a command may not, but behind --state. */
+/* An operand after "--" is taken for a command if no file has that name. */
 static bool is_command(const char *operand)
 {
     return operand && !is_there(operand);
 }
 
-/* What only makes sense with --state. */
+/* Checks the command line of two files. */
 static int check_without_state(const cli_options *options)
 {
     const char *given = options->has_first       ? "--first"
@@ -315,22 +306,22 @@ static int check_without_state(const cli_options *options)
                         : options->has_json      ? "--json"
                                                  : NULL;
     if (given)
-        return cli_usage("%s belongs to --state FILE, which is missing", given);
+        return cli_usage("%s needs --state FILE, which is missing", given);
     const char *last = options->cur ? options->cur : options->prev;
     if (options->has_behind && is_command(last))
-        return cli_usage("%.60s: a command behind -- needs --state FILE, which is missing", last);
+        return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", last);
     if (options->prev && cli_is_verb(options->prev) && !is_there(options->prev))
-        return cli_usage("%s: is a verb, which comes first: pprofdelta %s ...", options->prev,
+        return cli_usage("%s: is a verb, and a verb comes first: pprofdelta %s ...", options->prev,
                          options->prev);
     if (!options->prev)
         return cli_usage("two profiles are missing: pprofdelta PREV CUR [-o OUT]");
     if (!options->cur)
         return cli_usage("the second profile is missing: pprofdelta PREV CUR [-o OUT]");
-    if (cli_input_is_stdin(options->prev) && cli_input_is_stdin(options->cur))
-        return cli_usage("-: stdin can be read only once");
-    return CLI_DONE;
+    const char *const files[] = {options->prev, options->cur};
+    return cli_check_stdin(files, 2);
 }
 
+/* Checks the command line with --state. */
 static int check_with_state(cli_options *options)
 {
     if (options->has_json && !options->status)
@@ -339,7 +330,8 @@ static int check_with_state(cli_options *options)
         options->status = CLI_REPORT_JSON;
     if (options->status)
         return options->prev || options->uploader || options->output
-                   ? cli_usage("--status tells what the state holds; nothing goes with it")
+                   ? cli_usage("--status prints what is in the state; it takes no profile, "
+                               "UPLOADER or -o")
                    : CLI_DONE;
     if (options->cur)
         return cli_usage("%.60s: is one operand too many; with --state, the state is PREV",
@@ -347,7 +339,7 @@ static int check_with_state(cli_options *options)
     options->cur = options->prev ? options->prev : "-";
     options->prev = NULL;
     if (options->library.on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
-        return cli_usage("--on-reset=negative needs two profiles: a state holds no stacks");
+        return cli_usage("--on-reset=negative needs two profiles: a state has no stacks");
     if (options->uploader && options->output)
         return cli_usage("the delta goes to -o OUT or to UPLOADER, not to both");
     if (options->timeout_nanos && !options->uploader)
@@ -355,11 +347,11 @@ static int check_with_state(cli_options *options)
     return CLI_DONE;
 }
 
-/* "--" after --state begins the uploader's command. */
+/* After --state, "--" begins the command of the uploader. */
 static int take_uploader(cli_options *options, int argc, char **argv)
 {
     if (optind >= argc || !*argv[optind])
-        return cli_usage("the command behind -- is missing: -- UPLOADER [ARG...]");
+        return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     options->uploader = argv + optind;
     return CLI_DONE;
 }
@@ -369,18 +361,24 @@ static bool ends_options(const cli_options *options, char **argv, int token, int
     return options->state && token < argc && !strcmp(argv[token], "--");
 }
 
-static int begin(cli_options *options, int argc)
+/* Makes a list with room for every argument. Prints what is wrong; returns an exit code. */
+static int begin_list(const char ***list, int argc)
 {
-    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
-    options->counters = calloc((size_t)argc + 1, sizeof *options->counters);
-    options->gauges = calloc((size_t)argc + 1, sizeof *options->gauges);
-    if (options->counters && options->gauges)
+    *list = calloc((size_t)argc + 1, sizeof **list);
+    if (*list)
         return CLI_DONE;
     cli_error("%s", strerror(ENOMEM));
     return CLI_FAILED;
 }
 
-/* To the end of the options, or to what --help prints. */
+static int begin(cli_options *options, int argc)
+{
+    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+    int code = begin_list(&options->counters, argc);
+    return code ? code : begin_list(&options->gauges, argc);
+}
+
+/* Reads all options, or those up to --help or --version. */
 static int parse(cli_options *options, cli_arguments *arguments)
 {
     char **argv = arguments->argv;
@@ -420,28 +418,19 @@ int cli_options_parse(cli_options *options, int argc, char **argv)
 
 int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void))
 {
-    cli_arguments arguments = {argc, argv, sum_letters, sum_table, false};
+    cli_arguments arguments = {argc, argv, letters, sum_table, false};
     int code = begin(options, argc);
-    if (code)
-        return code;
-    options->files = calloc((size_t)argc + 1, sizeof *options->files);
-    if (!options->files) {
-        cli_error("%s", strerror(ENOMEM));
-        return CLI_FAILED;
-    }
-    code = parse(options, &arguments);
+    if (!code)
+        code = begin_list(&options->files, argc);
+    if (!code)
+        code = parse(options, &arguments);
     if (options->print)
         options->print = help;
     if (code || options->print)
         return code;
-    size_t from_stdin = 0;
-    for (size_t i = 0; i < options->files_len; i++)
-        from_stdin += cli_input_is_stdin(options->files[i]);
-    if (from_stdin > 1)
-        return cli_usage("-: stdin can be read only once");
     if (!options->files_len)
         return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
-    return CLI_DONE;
+    return cli_check_stdin(options->files, options->files_len);
 }
 
 void cli_options_free(cli_options *options)

@@ -1,4 +1,4 @@
-/* May a file be replaced? See overwrite.h. */
+/* Which existing file an output may replace: see overwrite.h. */
 #include "overwrite.h"
 
 #include "cli.h"
@@ -11,7 +11,7 @@
 
 enum { HEAD = 64 * 1024 };
 
-/* As many bytes from the beginning of the file as there are, HEAD at most. Returns 0 or an errno. */
+/* Reads the first bytes of the file, at most HEAD. Returns 0 or an errno. */
 static int read_head(const char *path, char head[HEAD], size_t *len)
 {
     int error = 0, fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -62,7 +62,7 @@ int cli_overwrite_check(const char *path, const char *name, pprofdelta_file_kind
     const char *what;
     int error = read_head(path, head, &len);
     if (error)
-        return cli_system_error(name, "read, to see what would be replaced", error);
+        return cli_system_error(name, "read it to check that it may be replaced", error);
     if (identify(head, len, &kind, &what, &err))
         return cli_library_error(name, &err);
     if (kind == written || kind == PPROFDELTA_FILE_EMPTY)
@@ -70,6 +70,6 @@ int cli_overwrite_check(const char *path, const char *name, pprofdelta_file_kind
     cli_error("%s: is not replaced: it is %s, and %s", name, what,
               written == PPROFDELTA_FILE_HTML ? "a page replaces only a page"
                                               : "a profile replaces only a profile");
-    cli_hint("give another name, or delete that file first");
+    cli_hint("give another name, or delete the file first");
     return CLI_FAILED;
 }

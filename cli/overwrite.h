@@ -1,21 +1,22 @@
-/* May a file that is there already be replaced by what is about to be written?
+/* Which existing file an output may replace.
  *
- *     written      replaces
- *     a profile    a pprof profile (plain, gzip, zstd), a file without a byte
- *     a page       an HTML page, a file without a byte
+ *     output       replaces
+ *     a profile    a pprof profile (plain, gzip, zstd), an empty file
+ *     a page       an HTML page, an empty file
  *
- * Everything else stays: a state, an archive, a program, a text, what nobody knows. The first bytes
- * of the file tell what it is, whatever its name. */
+ * Every other file stays: a state, an archive, a program, text, unknown data. The kind of a file is
+ * known from its first bytes; its name does not matter. */
 #ifndef CLI_OVERWRITE_H
 #define CLI_OVERWRITE_H
 
 #include "pprofdelta.h"
 
-/* path is a regular file, and `name` what messages call it. written: PPROFDELTA_FILE_PROFILE or
- * PPROFDELTA_FILE_HTML. Prints why not; returns an exit code. */
+/* Checks that the regular file at path may be replaced. `name` is its name in messages; `written`
+ * is the kind of the output, PPROFDELTA_FILE_PROFILE or PPROFDELTA_FILE_HTML. Prints why it may not
+ * be replaced; returns an exit code. */
 int cli_overwrite_check(const char *path, const char *name, pprofdelta_file_kind written);
 
-/* What the file at path is ("a zip archive"), for a message; NULL where that cannot be told. */
+/* The kind of the file at path for a message, like "a zip archive"; NULL if it cannot be read. */
 const char *cli_overwrite_name(const char *path);
 
 #endif

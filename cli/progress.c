@@ -1,7 +1,7 @@
-/* A line on the terminal that says what takes long: see progress.h.
+/* A line on the terminal that shows what a long run is doing: see progress.h.
  *
- * The line is put together ahead but for the seconds, and the handler of SIGALRM writes it: all
- * that it touches is below, and everybody else touches it with the signal held back. */
+ * The handler of SIGALRM adds the seconds to the line and writes it. It uses only the struct below.
+ * All other code changes the struct while the signal is blocked. */
 #include "progress.h"
 
 #include "text.h"
@@ -24,7 +24,7 @@ static struct {
 
 static const char erase[] = "\r\033[K";
 
-/* A terminal that takes no more is no reason to fail: the line is a courtesy. */
+/* A failed write is ignored: the run does not need the line. */
 static void put(const char *bytes, size_t len)
 {
     ssize_t done = write(STDERR_FILENO, bytes, len);
@@ -53,7 +53,7 @@ static void tick(int signal)
     errno = kept;
 }
 
-/* Blocks the tick, or lets it in again. */
+/* Blocks or unblocks the signal. */
 static void hold(int how)
 {
     sigset_t set;
@@ -80,7 +80,7 @@ void cli_progress_start(bool is_wanted)
     set_timer(1);
 }
 
-/* As much of a name's end as there is room for, made safe to print. */
+/* Adds the end of a name, as much as there is room for, with control characters escaped. */
 static size_t add_name(char *to, size_t room, const char *name)
 {
     size_t len = strlen(name), at = len > NAME_COLUMNS ? len - NAME_COLUMNS : 0, used = 0;

@@ -1,8 +1,7 @@
-/* What a delta did, told on stderr: see report.h.
+/* What the command prints on stderr about a delta: see report.h.
  *
- * A report is put together in memory and written at once, after the output is in its place. The
- * text is a table for people; the JSON is one object on one line with exact integers, for programs.
- */
+ * The report is made in memory and written at once, after the output is complete. As text it is a
+ * table. As JSON it is one object on one line, with exact integers. */
 #include "report.h"
 
 #include "cli.h"
@@ -12,11 +11,10 @@
 
 #include <errno.h>
 #include <inttypes.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* The columns of the types' table, in this order in both forms. */
+/* The columns of the table of types, in the order of both forms. */
 enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
 static const char *const sum_names[SUMS] = {"prev", "cur", "delta", "clamped", "vanished"};
 
@@ -52,28 +50,53 @@ const char *cli_restart_reason(pprofdelta_restart restart)
     case PPROFDELTA_RESTART_NONE:
         break;
     case PPROFDELTA_RESTART_STARTED:
-        return "the program began after the first profile was taken";
+        return "the program started after the first profile was taken";
     case PPROFDELTA_RESTART_BUILD_ID:
         return "the main binary has another build id";
     case PPROFDELTA_RESTART_MASS:
-        return "at least half of what a counter had counted is gone";
+        return "at least half of the value of a counter is gone";
     case PPROFDELTA_RESTART_ANY:
         return "a counter went backwards";
     case PPROFDELTA_RESTART_LIVE:
-        return "the stamp of its live heap names another process or a later beginning";
+        return "the stamp of its live heap is of another process or of a later start";
     }
     return "";
 }
 
-/* cur's time minus prev's, 0 where one of them is not known, at most what 64 bits hold. */
-static int64_t duration_of(const pprofdelta_report *report)
+int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos)
 {
     int64_t duration;
-    if (!report->from_nanos || !report->to_nanos)
+    if (!from_nanos || !to_nanos)
         return 0;
-    if (__builtin_sub_overflow(report->to_nanos, report->from_nanos, &duration))
-        return INT64_MAX;
-    return duration;
+    return __builtin_sub_overflow(to_nanos, from_nanos, &duration) ? INT64_MAX : duration;
+}
+
+static int64_t duration_of(const pprofdelta_report *report)
+{
+    return cli_report_duration(report->from_nanos, report->to_nanos);
+}
+
+void cli_report_put_time(FILE *out, int64_t nanos)
+{
+    char text[48];
+    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", out);
+}
+
+void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
+{
+    cli_text_put(out, type->type, CLI_TEXT_SHOWN);
+    putc('/', out);
+    cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
+    fputs(type->is_counter ? "\n" : " (gauge)\n", out);
+}
+
+void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type)
+{
+    fputs("\"type\": ", out);
+    cli_text_put(out, type->type, CLI_TEXT_JSON);
+    fputs(", \"unit\": ", out);
+    cli_text_put(out, type->unit, CLI_TEXT_JSON);
+    fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
 }
 
 static void note_window(const pprofdelta_report *report, const char *prev_name,
@@ -92,7 +115,7 @@ static void note_window(const pprofdelta_report *report, const char *prev_name,
 void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
                       const char *prev_name, const char *cur_name)
 {
-    /* A program that reads the JSON finds all of this in it, and nothing but JSON on stderr. */
+    /* The JSON has all of this, and nothing else is printed beside it. */
     if (options->quiet || options->report == CLI_REPORT_JSON)
         return;
     if (report->restart != PPROFDELTA_RESTART_NONE)
@@ -100,12 +123,12 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
                  cli_restart_reason(report->restart));
     if (report->files_replaced)
         cli_note("%s: the files of %" PRIu64 " %s were replaced, renamed or removed since %s; the "
-                 "process is taken for the same",
+                 "process counts as the same",
                  cur_name, report->files_replaced,
                  report->files_replaced == 1 ? "mapping" : "mappings", prev_name);
     else if (report->other_build)
-        cli_note("%s: the main binary has another build id than in %s; the process is taken for "
-                 "the same",
+        cli_note("%s: the main binary has another build id than in %s; the process counts as the "
+                 "same",
                  cur_name, prev_name);
     if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
                             options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
@@ -113,10 +136,10 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
                  report->clamped, report->clamped == 1 ? "sample" : "samples", prev_name,
                  report->clamped == 1 ? "was" : "were");
     if (report->is_same && options->state)
-        cli_note("%s is the profile that %s remembers already: no counter has moved", cur_name,
+        cli_note("%s is the profile that %s already has: no counter has changed", cur_name,
                  prev_name);
     else if (report->is_same)
-        cli_note("%s and %s are the same profile: no counter has moved", prev_name, cur_name);
+        cli_note("%s and %s are the same profile: no counter has changed", prev_name, cur_name);
     if (report->may_be_window)
         note_window(report, prev_name, cur_name);
 }
@@ -136,27 +159,21 @@ void cli_report_unread(const cli_options *options, const pprofdelta_report *repo
                  name, report->output_len - unread, report->output_len);
 }
 
-static void put_time(FILE *out, int64_t nanos)
-{
-    char text[48];
-    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", out);
-}
-
 static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
     char span[48];
     int64_t duration = duration_of(report);
     fputs("window    ", out);
-    put_time(out, report->from_nanos);
+    cli_report_put_time(out, report->from_nanos);
     fputs(" to ", out);
-    put_time(out, report->to_nanos);
+    cli_report_put_time(out, report->to_nanos);
     fprintf(out, " (%s)\n", duration ? cli_span_format(duration, span) : "duration unknown");
     if (report->restart == PPROFDELTA_RESTART_NONE)
         fputs("restart   no\n", out);
     else
         fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
     if (report->is_same)
-        fputs("same      the profile is the last one once more\n", out);
+        fputs("same      the profile is the same as the last one\n", out);
     if (report->may_be_window)
         fputs("duration  a profile may be a window\n", out);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
@@ -182,7 +199,7 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
     putc('\n', out);
 }
 
-/* One cell: "-" for what a gauge does not have. */
+/* One cell: "-" if a gauge has no such sum. */
 static const char *cell(const pprofdelta_type_report *type, int which, char buf[48])
 {
     if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
@@ -229,10 +246,7 @@ static void text_types(FILE *out, const pprofdelta_report *report)
         for (int c = 0; c < SUMS; c++)
             if (width[c])
                 fprintf(out, "%*s  ", width[c], cell(type, c, text));
-        cli_text_put(out, type->type, CLI_TEXT_SHOWN);
-        putc('/', out);
-        cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
-        fputs(type->is_counter ? "\n" : " (gauge)\n", out);
+        cli_report_put_type(out, type);
     }
 }
 
@@ -242,11 +256,8 @@ static void json_types(FILE *out, const pprofdelta_report *report)
     for (size_t i = 0; i < report->types_len; i++) {
         const pprofdelta_type_report *type = &report->types[i];
         char text[48];
-        fputs(i ? ", {\"type\": " : "{\"type\": ", out);
-        cli_text_put(out, type->type, CLI_TEXT_JSON);
-        fputs(", \"unit\": ", out);
-        cli_text_put(out, type->unit, CLI_TEXT_JSON);
-        fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
+        fputs(i ? ", {" : "{", out);
+        cli_report_put_type_json(out, type);
         for (int c = 0; c < SUMS; c++)
             fprintf(out, ", \"%s\": %s", sum_names[c],
                     pprofdelta_sum_format(sum_of(type, c), text));

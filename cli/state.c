@@ -19,29 +19,30 @@
 static int cannot_open(const char *path, int error)
 {
     if (error == ELOOP) {
-        cli_error("%s: is a symbolic link, and a state is never opened through one", path);
-        cli_hint("give the path that it leads to");
+        cli_error("%s: is a symbolic link, which a state must not be", path);
+        cli_hint("give the path of the file that the link leads to");
         return CLI_FAILED;
     }
     return cli_system_error(path, "open the state", error);
 }
 
-/* Is what was opened a state's file, and ours? Root may use another's, which stays the other's. */
+/* Refuses a file that is not regular, or that belongs to another user. Root may use the state of
+ * another user, and does not become its owner. */
 static int check_file(const cli_state *state, const struct stat *st)
 {
     if (!S_ISREG(st->st_mode)) {
-        cli_error("%s: is not a regular file, and so not a state", state->path);
+        cli_error("%s: is not a regular file, which a state must be", state->path);
         return CLI_FAILED;
     }
     if (st->st_uid != geteuid() && geteuid() != 0) {
-        cli_error("%s: belongs to another user (%lu), and a state is its user's alone", state->path,
-                  (unsigned long)st->st_uid);
+        cli_error("%s: belongs to another user (%lu), and only its owner may use a state",
+                  state->path, (unsigned long)st->st_uid);
         return CLI_FAILED;
     }
     return CLI_DONE;
 }
 
-static int keep_facts(cli_state *state)
+static int read_facts(cli_state *state)
 {
     struct stat st;
     if (fstat(state->lock, &st))
@@ -54,13 +55,13 @@ static int keep_facts(cli_state *state)
     return state->exists ? check_file(state, &st) : CLI_DONE;
 }
 
-/* Opens FILE, or its directory where there is no FILE yet. */
+/* Opens FILE, or its directory if FILE does not exist. */
 static int open_either(cli_state *state)
 {
     state->exists = true;
     state->lock = open(state->path, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     if (state->lock >= 0)
-        return keep_facts(state);
+        return read_facts(state);
     if (errno != ENOENT)
         return cannot_open(state->path, errno);
     state->exists = false;
@@ -70,22 +71,23 @@ static int open_either(cli_state *state)
     state->lock = open(folder, O_RDONLY | O_DIRECTORY | O_CLOEXEC);
     int code = CLI_DONE;
     if (state->lock < 0) {
-        code = cli_system_error(state->path, "make the state", errno);
-        cli_hint("the directory %s must be there and open to this user", folder);
+        code = cli_system_error(state->path, "create the state", errno);
+        cli_hint("the directory %s must exist, and this user must have the right to write to it",
+                 folder);
     }
     free(folder);
-    return code ? code : keep_facts(state);
+    return code ? code : read_facts(state);
 }
 
 static int take_lock(const cli_state *state, cli_waiting waiting)
 {
-    /* Where there is no state yet the directory is locked, for all that are made in it. */
+    /* If there is no state yet, its directory is locked. */
     const char *user = state->exists ? "another run is using this state"
-                                     : "another run is making a state in this directory";
+                                     : "another run is creating a state in this directory";
     if (!flock(state->lock, LOCK_EX | LOCK_NB))
         return CLI_DONE;
     if (errno == EWOULDBLOCK && waiting == CLI_NO_WAIT) {
-        cli_error("%s: %s, and --no-wait does not wait", state->path, user);
+        cli_error("%s: %s, and --no-wait was given", state->path, user);
         return CLI_FAILED;
     }
     if (errno == EWOULDBLOCK && waiting == CLI_WAIT)
@@ -96,7 +98,7 @@ static int take_lock(const cli_state *state, cli_waiting waiting)
     return CLI_DONE;
 }
 
-/* Does the path still lead to what is locked? */
+/* Is the locked file still the one at the path? */
 static bool is_current(const cli_state *state)
 {
     struct stat st;
@@ -119,23 +121,23 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
         close(state->lock);
         state->lock = -1;
     }
-    return keep_facts(state);
+    return read_facts(state);
 }
 
 int cli_state_look(cli_state *state, const char *path)
 {
     *state = (cli_state){.path = path, .exists = true, .founded_lock = -1};
     state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
-    return state->lock < 0 ? cannot_open(path, errno) : keep_facts(state);
+    return state->lock < 0 ? cannot_open(path, errno) : read_facts(state);
 }
 
 /* ---- reading --------------------------------------------------------------------------------- */
 
-/* The library asks for large pieces, which are read to where they are wanted, and for small
- * ones. */
+/* The library asks for large pieces, which are read directly, and for small ones, which come from
+ * bytes. */
 typedef struct inlet {
     cli_state *state;
-    size_t at, len; /* what is left in bytes */
+    size_t at, len; /* bytes[at] to bytes[len - 1] are unread */
     char bytes[1 << 16];
 } inlet;
 
@@ -171,16 +173,16 @@ static int read_some(void *cookie, void *buf, size_t len, size_t *got)
     return 0;
 }
 
-/* A file that somebody named by mistake: it is not to be moved away. */
+/* The file is not a state. It was probably named by mistake, so the hint about moving it comes
+ * second. */
 static int refuse_foreign(const char *path, const pprofdelta_error *err)
 {
     const char *what = cli_overwrite_name(path);
     if (!what)
         return cli_library_error(path, err);
-    cli_error("%s: this is %s, not a state that pprofdelta wrote; it is left as it is", path, what);
+    cli_error("%s: this is %s, not a state that pprofdelta wrote; it is unchanged", path, what);
     cli_hint(
-        "--state names a state, or a file that is not there yet; if this was the state, move it "
-        "away");
+        "--state takes a state, or the name of a new file; if this was the state, move it away");
     return CLI_FAILED;
 }
 
@@ -202,7 +204,7 @@ int cli_state_load(cli_state *state, pprofdelta *context)
 
 /* ---- writing --------------------------------------------------------------------------------- */
 
-/* The library hands over small pieces, which are collected, and large ones. */
+/* The library writes small pieces, which are collected in bytes, and large ones. */
 typedef struct outlet {
     cli_state *state;
     int fd;
@@ -275,7 +277,7 @@ static int write_beside(cli_state *state, pprofdelta *context, char **name, int 
 {
     *name = cli_temporary_create(state->path, state->path, true, fd);
     if (!*name)
-        return cli_system_error(state->path, "make a temporary file beside it", errno);
+        return cli_system_error(state->path, "create a temporary file beside it", errno);
     return write_state(state, context, *fd);
 }
 
@@ -294,12 +296,11 @@ int cli_state_prepare(cli_state *state, pprofdelta *context)
     return code;
 }
 
-/* Renames a temporary file to FILE, if that is still what this run began with. */
+/* Renames a temporary file to FILE, if FILE is still the locked file. */
 static int replace(cli_state *state, char **name)
 {
     if (!is_current(state)) {
-        cli_error("%s: is no longer the state that this run began with; it is left as it is",
-                  state->path);
+        cli_error("%s: is no longer the file that this run locked; it is unchanged", state->path);
         return CLI_FAILED;
     }
     char *temporary = *name;
@@ -309,7 +310,7 @@ static int replace(cli_state *state, char **name)
     return CLI_DONE;
 }
 
-/* The empty state becomes FILE. It is locked already, and takes the directory's place. */
+/* Renames the empty state to FILE. Its lock replaces the lock of the directory. */
 static int settle_founded(cli_state *state)
 {
     int code = replace(state, &state->founded);
@@ -319,7 +320,7 @@ static int settle_founded(cli_state *state)
     state->lock = state->founded_lock;
     state->founded_lock = -1;
     state->exists = true;
-    if ((code = keep_facts(state)))
+    if ((code = read_facts(state)))
         return code;
     return cli_temporary_sync_folder(state->path)
                ? cli_system_error(state->path, "sync the directory of the state", errno)
@@ -332,8 +333,7 @@ int cli_state_attempt(cli_state *state)
     if (!state->exists)
         return settle_founded(state);
     if (!is_current(state)) {
-        cli_error("%s: is no longer the state that this run began with; nothing was sent",
-                  state->path);
+        cli_error("%s: is no longer the file that this run locked; nothing was sent", state->path);
         return CLI_FAILED;
     }
     while ((done = pwrite(state->lock, "", 1, (off_t)state->len)) < 0 && errno == EINTR) {
@@ -348,10 +348,10 @@ int cli_state_move(cli_state *state)
     int code = replace(state, &state->temporary);
     if (code)
         return code;
-    if (cli_temporary_sync_folder(
-            state->path)) /* it is there, and only a power cut takes it back */
-        cli_note("%s: cannot sync the directory: %s; after a power cut this window may come again",
-                 state->path, strerror(errno));
+    if (cli_temporary_sync_folder(state->path)) /* only a power cut can undo the rename */
+        cli_note(
+            "%s: cannot sync the directory: %s; after a power cut this window may be sent again",
+            state->path, strerror(errno));
     return CLI_DONE;
 }
 

@@ -1,19 +1,19 @@
-/* The state file: what is remembered of one target for one consumer, from run to run.
+/* The state file: it keeps the last profile of one target for one consumer between runs.
  *
- *     open      lock FILE (or, while there is none, the directory it will be in)
+ *     open      lock FILE, or, if it does not exist, its directory
  *     load      FILE -> context
- *     found     where there is no FILE: an empty state -> a temporary file beside it, synced
- *     prepare   context -> a temporary file beside FILE, whole and synced: a full disk shows here
- *     attempt   record in FILE that the delta goes out, and sync that
- *     move      rename the next state to FILE, sync the directory: the one step that counts
+ *     found     if FILE does not exist: an empty state -> a temporary file beside it, synced
+ *     prepare   context -> a temporary file beside FILE, synced: a full disk fails here
+ *     attempt   record in FILE that the delta is about to be sent, and sync it
+ *     move      rename the next state to FILE, sync the directory
  *
- * Between attempt and move the delta goes out. Whatever ends the run, and wherever, FILE is the old
- * state, the old state with one attempt more, or the new state. An attempt is one zero byte behind
- * the old state (see pprofdelta_save), or, where there was no FILE, an empty state with one attempt.
+ * The delta is sent between attempt and move. Wherever the run ends, FILE is the old state, the old
+ * state with one more attempt, or the new state. An attempt is one zero byte after the old state
+ * (see pprofdelta_save), or, if FILE did not exist, an empty state with one attempt.
  *
- * The lock is on the file itself: who waited for it looks again whether FILE is still what was
- * locked, as the run before has put another in its place. A FILE that the run makes is locked before
- * it has its name. */
+ * The lock is on the file. Move replaces the file, so a run that has waited for the lock checks
+ * that FILE is still the file that it locked. A FILE that a run creates is locked before it is
+ * renamed to FILE. */
 #ifndef CLI_STATE_H
 #define CLI_STATE_H
 
@@ -24,48 +24,47 @@
 
 typedef struct cli_state {
     const char *path;
-    int lock;    /* the descriptor of FILE, or of its directory; -1 */
-    bool exists; /* FILE was there, and is locked */
+    int lock;    /* the locked descriptor of FILE or of its directory; -1: none */
+    bool exists; /* FILE exists, and is what is locked */
     dev_t device;
-    ino_t inode; /* of what is locked */
+    ino_t inode; /* of the locked file */
     uid_t owner;
     gid_t group;
     unsigned long long len; /* of FILE */
-    char *founded;          /* an empty state that is to become FILE, */
+    char *founded;          /* the temporary file of an empty state that will become FILE, */
     int founded_lock;       /* and its descriptor, which holds its lock */
-    char *temporary;        /* the next state, once it is prepared */
-    int failure;            /* the exit code of a failure that was told, else 0 */
+    char *temporary;        /* the temporary file of the next state, after prepare */
+    int failure;            /* the exit code of a failure that was printed, else 0 */
 } cli_state;
 
 typedef enum cli_waiting { CLI_WAIT, CLI_WAIT_QUIETLY, CLI_NO_WAIT } cli_waiting;
 
-/* Locks the state. Prints what is wrong; returns an exit code. *state is to be closed whatever is
- * returned. */
+/* Each function prints what is wrong and returns an exit code. Close *state whatever they
+ * return. */
+
+/* Opens and locks the state. */
 int cli_state_open(cli_state *state, const char *path, cli_waiting waiting);
 
-/* Opens a state that is there, to look at, without a lock. */
+/* Opens an existing state for reading, without a lock. */
 int cli_state_look(cli_state *state, const char *path);
 
-/* Makes the context remember what FILE holds; nothing, where there is none. Prints; an exit
- * code. */
+/* Loads FILE into the context. Does nothing if FILE does not exist. */
 int cli_state_load(cli_state *state, pprofdelta *context);
 
-/* Where there is no FILE: writes an empty state, with the pending window's attempt, beside it. For
- * a context whose window is not committed yet. Prints; an exit code. */
+/* If FILE does not exist: writes an empty state with the attempt of the pending window beside it.
+ * Call it before the window is committed. */
 int cli_state_found(cli_state *state, pprofdelta *context);
 
-/* Records in FILE that the window's delta is about to be sent. After CLI_DONE that is on the disk.
- * Prints; an exit code. */
+/* Records in FILE that the delta is about to be sent. After CLI_DONE the record is on the disk. */
 int cli_state_attempt(cli_state *state);
 
-/* Writes what the context remembers beside FILE. Prints; an exit code. */
+/* Writes the state of the context beside FILE. */
 int cli_state_prepare(cli_state *state, pprofdelta *context);
 
-/* Puts it in FILE's place. Prints; an exit code: after CLI_DONE it is there, else FILE is as it
- * was. */
+/* Renames it to FILE. Unless it returns CLI_DONE, FILE is unchanged. */
 int cli_state_move(cli_state *state);
 
-/* Lets go; what was prepared and not moved is removed. */
+/* Unlocks and closes the state, and removes temporary files. */
 void cli_state_close(cli_state *state);
 
 #endif

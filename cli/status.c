@@ -1,12 +1,13 @@
 /* pprofdelta --state FILE --status: see status.h.
  *
- * FILE is read without its lock: a state is replaced whole, so what was opened stays what it is. */
+ * FILE is read without its lock: a state is replaced as a whole, so an open file does not
+ * change. */
 #include "status.h"
 
 #include "cli.h"
 #include "instant.h"
-#include "message.h"
-#include "output.h"
+#include "memory.h"
+#include "output_file.h"
 #include "report.h"
 #include "state.h"
 #include "text.h"
@@ -14,32 +15,25 @@
 #include <inttypes.h>
 #include <stdio.h>
 
-static void put_time(int64_t nanos)
-{
-    char text[48];
-    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", stdout);
-}
-
 static void put_window(const pprofdelta_memory *m)
 {
     char span[48];
-    int64_t duration;
+    int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
     fputs("window    ", stdout);
     if (m->from_nanos)
-        put_time(m->from_nanos);
+        cli_report_put_time(stdout, m->from_nanos);
     else
         fputs(m->sequence == 1 ? "the beginning" : "unknown", stdout);
     fputs(" to ", stdout);
-    put_time(m->to_nanos);
-    if (m->from_nanos && m->to_nanos &&
-        !__builtin_sub_overflow(m->to_nanos, m->from_nanos, &duration))
+    cli_report_put_time(stdout, m->to_nanos);
+    if (m->from_nanos && m->to_nanos)
         printf(" (%s)", cli_span_format(duration, span));
     if (m->restart)
         printf(", a restart: %s", cli_restart_reason(m->restart));
     putchar('\n');
 }
 
-/* Attempts at the next window, of which none is known to have arrived. */
+/* The attempts to send the next window. No state was moved after them. */
 static void put_attempts(const pprofdelta_memory *m)
 {
     if (m->attempts)
@@ -71,10 +65,7 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
         const pprofdelta_type_report *type = &m->types[i];
         char text[48];
         printf("%20s  ", type->is_counter ? pprofdelta_sum_format(type->prev, text) : "-");
-        cli_text_put(stdout, type->type, CLI_TEXT_SHOWN);
-        putchar('/');
-        cli_text_put(stdout, type->unit, CLI_TEXT_SHOWN);
-        fputs(type->is_counter ? "\n" : " (gauge)\n", stdout);
+        cli_report_put_type(stdout, type);
     }
 }
 
@@ -84,11 +75,9 @@ static void print_types(const pprofdelta_memory *m)
     for (size_t i = 0; i < m->types_len; i++) {
         const pprofdelta_type_report *type = &m->types[i];
         char text[48];
-        fputs(i ? ", {\"type\": " : "{\"type\": ", stdout);
-        cli_text_put(stdout, type->type, CLI_TEXT_JSON);
-        fputs(", \"unit\": ", stdout);
-        cli_text_put(stdout, type->unit, CLI_TEXT_JSON);
-        printf(", \"kind\": \"%s\", \"sum\": %s}", type->is_counter ? "counter" : "gauge",
+        fputs(i ? ", {" : "{", stdout);
+        cli_report_put_type_json(stdout, type);
+        printf(", \"sum\": %s}",
                type->is_counter ? pprofdelta_sum_format(type->prev, text) : "null");
     }
     putchar(']');
@@ -97,10 +86,7 @@ static void print_types(const pprofdelta_memory *m)
 static void print_json(const cli_state *state, const pprofdelta_memory *m)
 {
     const char *restart = cli_restart_name(m->restart);
-    int64_t duration = 0;
-    if (m->from_nanos && m->to_nanos &&
-        __builtin_sub_overflow(m->to_nanos, m->from_nanos, &duration))
-        duration = INT64_MAX;
+    int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
     fputs("{\"state\": ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
     printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
@@ -120,13 +106,10 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
 
 static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
 {
-    pprofdelta_error err;
     int code = cli_state_look(state, options->state);
-    if (code)
-        return code;
-    if (pprofdelta_new(&options->library, NULL, context, &err))
-        return cli_options_error(options->state, &err);
-    return cli_state_load(state, *context);
+    if (!code)
+        code = cli_context_new(&options->library, options->state, context);
+    return code ? code : cli_state_load(state, *context);
 }
 
 int cli_status_print(const cli_options *options)

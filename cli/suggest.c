@@ -1,22 +1,25 @@
-/* The distance of two words: see suggest.h. */
+/* The word that was probably meant: see suggest.h. */
 #include "suggest.h"
 
+#include <stdint.h>
 #include <string.h>
 
-enum { LONGEST = 32, FAR = LONGEST };
+enum { LONGEST = 32 };
 
 static size_t least(size_t a, size_t b)
 {
     return a < b ? a : b;
 }
 
-/* Damerau's distance, without a second change of what was exchanged. Row i of the table is about the
- * first i letters of word, column j about the first j of other; three rows are enough. */
-size_t cli_suggest_distance(const char *word, size_t word_len, const char *other)
+/* The number of letters to change, insert, delete or exchange with their neighbour to make one word
+ * of the other (Damerau's distance without a second change of exchanged letters). SIZE_MAX if a
+ * word is longer than LONGEST. Row i of the table is about the first i letters of word, column j
+ * about the first j of other; three rows are enough. */
+static size_t distance(const char *word, size_t word_len, const char *other)
 {
     size_t other_len = strlen(other), rows[3][LONGEST + 1];
     if (word_len > LONGEST || other_len > LONGEST)
-        return FAR;
+        return SIZE_MAX;
     size_t *before = rows[0], *last = rows[1], *row = rows[2];
     for (size_t j = 0; j <= other_len; j++)
         last[j] = j;
@@ -36,8 +39,17 @@ size_t cli_suggest_distance(const char *word, size_t word_len, const char *other
     return last[other_len];
 }
 
-int cli_suggest_is_near(const char *word, size_t word_len, const char *other)
+cli_suggestion cli_suggest_for(const char *word, size_t word_len)
 {
-    size_t wrong = strlen(other) / 3;
-    return word_len > 1 && cli_suggest_distance(word, word_len, other) <= (wrong ? wrong : 1);
+    return (cli_suggestion){.word = word, .word_len = word_len, .distance = SIZE_MAX};
+}
+
+void cli_suggest_consider(cli_suggestion *suggestion, const char *candidate)
+{
+    size_t third = strlen(candidate) / 3, most = third ? third : 1;
+    size_t wrong = distance(suggestion->word, suggestion->word_len, candidate);
+    if (suggestion->word_len < 2 || wrong > most || wrong >= suggestion->distance)
+        return;
+    suggestion->meant = candidate;
+    suggestion->distance = wrong;
 }

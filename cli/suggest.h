@@ -1,15 +1,21 @@
-/* What somebody meant who wrote a word wrong. */
+/* The word that was probably meant by a misspelled one: the nearest of those that exist. */
 #ifndef CLI_SUGGEST_H
 #define CLI_SUGGEST_H
 
 #include <stddef.h>
 
-/* How many letters are to be changed, put in, left out or exchanged with their neighbour to make one
- * of the other. Of words that are longer than any of ours: more than any of ours allows. */
-size_t cli_suggest_distance(const char *word, size_t word_len, const char *other);
+typedef struct cli_suggestion {
+    const char *word; /* as it was written, word_len bytes */
+    size_t word_len;
+    const char *meant; /* the nearest candidate so far, or NULL: none is near enough */
+    size_t distance;   /* of meant */
+} cli_suggestion;
 
-/* Is other so near that it may have been meant? A third of its letters may be wrong, but one at the
- * least, and word has two letters at the least. */
-int cli_suggest_is_near(const char *word, size_t word_len, const char *other);
+cli_suggestion cli_suggest_for(const char *word, size_t word_len);
+
+/* Makes candidate the suggestion if it is nearer than those before and at most a third of its
+ * letters are wrong, but one wrong letter is always allowed. A word of one letter has no
+ * suggestion. */
+void cli_suggest_consider(cli_suggestion *suggestion, const char *candidate);
 
 #endif

@@ -1,4 +1,4 @@
-/* Temporary files that no way out of the process forgets: see temporary.h. */
+/* Temporary files that are removed when the process ends: see temporary.h. */
 #include "temporary.h"
 
 #include <dirent.h>
@@ -22,8 +22,8 @@ enum { ENDING = sizeof ending / sizeof *ending, MOST = 2, TRIES = 16 };
 /* ".pprofdelta-HASH-XXXXXX" */
 enum { KIND_LEN = sizeof PREFIX - 1 + 8 + 1, NAME_LEN = KIND_LEN + sizeof RANDOM - 1 };
 
-/* What the handler removes; written only while the signals are blocked. The lock is a descriptor of
- * its own on the file, so that it lasts until the file is renamed. */
+/* The files that the handler removes; written only while the signals are blocked. The lock is a
+ * second descriptor of the file, which keeps the file locked until it is renamed. */
 static struct {
     char *volatile name;
     int lock;
@@ -34,7 +34,7 @@ static void remove_and_die(int signal_number)
     for (int i = 0; i < MOST; i++)
         if (doomed[i].name)
             unlink(doomed[i].name);
-    /* SA_RESETHAND gave the default back; it strikes when the handler returns and unblocks. */
+    /* SA_RESETHAND has restored the default, which ends the process when the handler returns. */
     raise(signal_number);
 }
 
@@ -54,7 +54,7 @@ static void unblock(const sigset_t *before)
     errno = kept;
 }
 
-/* A signal that is ignored (nohup, a background job) stays ignored. */
+/* A signal that was ignored (nohup, a background job) stays ignored. */
 static void install_handlers(void)
 {
     struct sigaction action = {.sa_handler = remove_and_die, .sa_flags = (int)SA_RESETHAND}, old;
@@ -71,8 +71,8 @@ static size_t folder_len(const char *path)
     return slash ? (size_t)(slash - path) + 1 : 0;
 }
 
-/* What the names of all temporary files of an owner begin with: ".pprofdelta-HASH-". The hash
- * (FNV-1a of the owner's last name) keeps them short, whatever the owner is called. */
+/* The beginning of the names of all temporary files of an owner: ".pprofdelta-HASH-". The hash
+ * (FNV-1a of the last name of the owner) keeps the names short. */
 static void name_kind(const char *owner, char kind[KIND_LEN + 1])
 {
     uint32_t hash = UINT32_C(0x811c9dc5);
@@ -94,10 +94,10 @@ static char *name_beside(const char *target, const char *kind)
     return name;
 }
 
-/* The owner and mode of the file to be replaced. An owner that cannot be had (only root gives files
- * away) stays ours; for a group that cannot be had the group's rights shrink to everybody's, since
- * a replacement never shows a file to someone who could not read it. */
-static int dress(int fd, const char *target)
+/* Gives the file the owner and the mode of target. If the owner cannot be set (only root can), it
+ * stays that of the process. If the group cannot be set, the group gets no more rights than
+ * everyone, so that nobody can read the file who could not read target. */
+static int copy_owner_and_mode(int fd, const char *target)
 {
     struct stat was, is;
     if (stat(target, &was)) {
@@ -115,9 +115,9 @@ static int dress(int fd, const char *target)
     return fchmod(fd, mode);
 }
 
-/* Locks a file that was just made. False where a sweep came first and took it for a dead one. Where
- * there are no locks nobody sweeps either: a sweep removes what it has locked. */
-static bool is_ours(int fd, int *lock)
+/* Locks a file that was just created. Returns false if another process locked and removed it first.
+ * If the file system has no locks, no process removes it. */
+static bool lock_new(int fd, int *lock)
 {
     struct stat st;
     *lock = fcntl(fd, F_DUPFD_CLOEXEC, 3);
@@ -126,14 +126,15 @@ static bool is_ours(int fd, int *lock)
     return fstat(fd, &st) || st.st_nlink > 0;
 }
 
-/* Makes the file and remembers it. Returns its descriptor, or -1 with errno set. */
+/* Creates the file and stores its name for the handler. Returns its descriptor, or -1 with errno
+ * set. */
 static int make(char *name)
 {
     for (int i = 0; i < TRIES; i++) {
         int lock, fd = mkostemp(name, O_CLOEXEC);
         if (fd < 0)
             return -1;
-        if (is_ours(fd, &lock)) {
+        if (lock_new(fd, &lock)) {
             int slot = doomed[0].name ? 1 : 0;
             doomed[slot].name = name;
             doomed[slot].lock = lock;
@@ -149,9 +150,9 @@ static int make(char *name)
     return -1;
 }
 
-/* Removes a regular file of ours that no living process holds. While we hold it, so that its maker,
- * if it is just being made, can tell. */
-static void remove_if_dead(int folder, const char *name)
+/* Removes a regular file of this user that no process has locked. The file is locked while it is
+ * removed, so that a process that has just created it notices. */
+static void remove_left_over(int folder, const char *name)
 {
     struct stat st;
     int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
@@ -163,7 +164,7 @@ static void remove_if_dead(int folder, const char *name)
     close(fd);
 }
 
-/* Removes the files of this kind that runs that were killed left beside target. */
+/* Removes the files of this kind that killed runs left beside target. */
 static void sweep(const char *target, const char *kind)
 {
     char *folder = cli_temporary_folder(target);
@@ -171,7 +172,7 @@ static void sweep(const char *target, const char *kind)
     struct dirent *entry;
     while (dir && (entry = readdir(dir)))
         if (strlen(entry->d_name) == NAME_LEN && !memcmp(entry->d_name, kind, KIND_LEN))
-            remove_if_dead(dirfd(dir), entry->d_name);
+            remove_left_over(dirfd(dir), entry->d_name);
     if (dir)
         closedir(dir);
     free(folder);
@@ -197,7 +198,7 @@ char *cli_temporary_create(const char *target, const char *owner, bool is_privat
         errno = error;
         return NULL;
     }
-    if (is_private ? fchmod(made, 0600) : dress(made, target)) {
+    if (is_private ? fchmod(made, 0600) : copy_owner_and_mode(made, target)) {
         int error = errno;
         close(made);
         cli_temporary_remove(name);
@@ -208,7 +209,7 @@ char *cli_temporary_create(const char *target, const char *owner, bool is_privat
     return name;
 }
 
-/* The file is no longer ours to remove. */
+/* The handler no longer removes the file. */
 static void forget(char *name, const sigset_t *before)
 {
     for (int i = 0; i < MOST; i++) {
@@ -260,7 +261,7 @@ int cli_temporary_sync_folder(const char *path)
     free(folder);
     if (fd < 0)
         return -1;
-    /* A file system that has nothing to sync there says that the call makes no sense. */
+    /* These errors mean that the file system has nothing to sync there. */
     int result = fsync(fd) && errno != EINVAL && errno != ENOTSUP && errno != EROFS ? -1 : 0;
     int error = errno;
     close(fd);

@@ -5,8 +5,8 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The length of the well-formed UTF-8 sequence that text begins with, 0 if it is none. Overlong
- * forms, surrogates and what lies past U+10FFFF are not well-formed. */
+/* The length of the well-formed UTF-8 sequence at the beginning of text; 0 if there is none.
+ * Overlong forms, surrogates and codes above U+10FFFF are not well-formed. */
 static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
@@ -33,14 +33,14 @@ static size_t decode(const unsigned char *text, size_t len, uint32_t *code)
     return need;
 }
 
-/* Characters that steer a terminal or the reading order instead of being seen. */
-static bool steers(uint32_t code)
+/* Is it a control character, of the terminal or of the direction of text? */
+static bool is_control(uint32_t code)
 {
     return code < 0x20 || (code >= 0x7f && code < 0xa0) || code == 0x200e || code == 0x200f ||
            (code >= 0x2028 && code <= 0x202e) || (code >= 0x2066 && code <= 0x2069);
 }
 
-/* Every byte that was taken, as \xNN. */
+/* Escapes each byte of the character as \xNN. */
 static void escape_bytes(cli_glyph *glyph, const unsigned char *text)
 {
     static const char hex[] = "0123456789abcdef";
@@ -73,11 +73,11 @@ cli_glyph cli_text_next(const char *text, size_t len, cli_text_form form)
         set(&glyph, "\\ufffd");
     } else if (form != CLI_TEXT_SHOWN && known && (code == '"' || code == '\\')) {
         set(&glyph, code == '"' ? "\\\"" : "\\\\");
-    } else if (known && steers(code) && form == CLI_TEXT_JSON) {
+    } else if (known && is_control(code) && form == CLI_TEXT_JSON) {
         char escaped[8];
         snprintf(escaped, sizeof escaped, "\\u%04x", (unsigned)code & 0xffff);
         set(&glyph, escaped);
-    } else if (!known || steers(code)) {
+    } else if (!known || is_control(code)) {
         escape_bytes(&glyph, bytes);
     } else {
         glyph.len = known;

@@ -21,7 +21,7 @@
 
 #define SECOND INT64_C(1000000000)
 
-enum { GRACE_SECONDS = 2 }; /* between asking the uploader to end and ending it */
+enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
 
 static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
 enum { ENDING = sizeof ending / sizeof *ending };
@@ -40,21 +40,21 @@ static void set_nanos(const char *name, int64_t nanos)
     set_number(name, nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos, nanos < 0);
 }
 
-/* What the child needs to know of us. */
+/* What the child needs from this process. */
 typedef struct cradle {
     pid_t parent;
-    int input;  /* the delta */
-    int report; /* where errno goes if there is nothing to run */
+    int input;  /* a file with the delta */
+    int report; /* a pipe: errno is written to it if the command cannot be run */
     sigset_t mask;
 } cradle;
 
-/* Becomes the command. Signals are as we found them when we began, but for those that main ignores:
- * a program that writes into a closed pipe expects to die of it. */
+/* Runs the command in place of the child. Signals that this process ignored from the start stay
+ * ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. */
 static _Noreturn void become(const cli_upload *upload, const cradle *c)
 {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL);
-    if (getppid() != c->parent) /* it has gone already */
+    if (getppid() != c->parent) /* the parent has already ended */
         _exit(127);
     for (int i = 0; i < ENDING; i++) {
         struct sigaction now;
@@ -85,7 +85,7 @@ static int64_t now(void)
     return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
 }
 
-/* The signals that end us, unless they are ignored, and SIGCHLD. */
+/* SIGCHLD, and the signals that end this process unless they are ignored. */
 static void watched_signals(sigset_t *set)
 {
     struct sigaction action;
@@ -98,8 +98,8 @@ static void watched_signals(sigset_t *set)
 
 typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
 
-/* Waits for the child until the deadline (0: for ever). The watched signals are blocked.
- * *signal_number is the one that came. */
+/* Waits for the child until the deadline (0: none). The watched signals are blocked. *signal_number
+ * is the signal that arrived if INTERRUPTED is returned. */
 static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int *status,
                      int *signal_number)
 {
@@ -109,7 +109,7 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
             return ENDED;
         if (got < 0 && errno == EINTR)
             continue;
-        if (got < 0) { /* somebody else took it, or so: nothing is known */
+        if (got < 0) { /* its status is lost */
             kill(-child, SIGKILL);
             *status = -1;
             return ENDED;
@@ -126,7 +126,7 @@ static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int
     }
 }
 
-/* Asks the child and all that it started to end, and then ends them. */
+/* Ends the child and everything it started: SIGTERM first, then SIGKILL. */
 static void end(pid_t child)
 {
     int status, ignored;
@@ -135,7 +135,7 @@ static void end(pid_t child)
     sigemptyset(&only_child);
     sigaddset(&only_child, SIGCHLD);
     kill(-child, SIGTERM);
-    kill(-child, SIGCONT); /* one that was stopped */
+    kill(-child, SIGCONT); /* it may be stopped */
     outcome how = await(child, &only_child, deadline, &status, &ignored);
     kill(-child, SIGKILL);
     if (how != ENDED)
@@ -145,12 +145,12 @@ static void end(pid_t child)
 
 /* ---- what was read -----------------------------------------------------------------------------
  *
- * A command that reads its input in order moves the position that it shares with this process. One
- * that uses pread, mmap or the name /dev/stdin does not move it. All of them set the access time of
- * the file. So that time is set to 1970 before the command starts, and both are looked at after the
- * command has ended. */
+ * A command that reads its input in order moves the file position, which it shares with this
+ * process. A command that uses pread, mmap or /dev/stdin does not move it. All of them set the
+ * access time of the file. So the access time is set to 1970 before the command starts, and the
+ * position and the access time are checked after it has ended. */
 
-/* Returns whether the kernel keeps the access time of this file: one byte is read to find out. */
+/* Sets the access time. Returns false if the kernel does not update it when a byte is read. */
 static bool mark_unread(int fd)
 {
     static const struct timespec times[2] = {{0, 0}, {.tv_nsec = UTIME_OMIT}};
@@ -160,7 +160,7 @@ static bool mark_unread(int fd)
            status.st_atim.tv_sec && !futimens(fd, times);
 }
 
-/* How many of len bytes nobody read; 0 where that is not known. */
+/* The number of bytes that were not read; 0 if it is not known. */
 static uint64_t count_unread(int fd, uint64_t len)
 {
     struct stat status;
@@ -168,20 +168,20 @@ static uint64_t count_unread(int fd, uint64_t len)
     if (at < 0 || (uint64_t)at >= len || fstat(fd, &status))
         return 0;
     if (at == 0 && status.st_atim.tv_sec)
-        return 0; /* read in another way than in order */
+        return 0; /* it was read, but not in order */
     return len - (uint64_t)at;
 }
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-/* The delta as a file that only its descriptor leads to; -1 with errno set. */
+/* Writes the delta to a file in memory. Returns its descriptor, or -1 with errno set. */
 static int make_input(const cli_upload *upload)
 {
     int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
     if (fd < 0)
         return -1;
     const char *bytes = upload->bytes;
-    for (size_t at = 0; at < upload->len;) { /* by pwrite: the offset stays at the beginning */
+    for (size_t at = 0; at < upload->len;) { /* pwrite does not move the position */
         ssize_t done = pwrite(fd, bytes + at, upload->len - at, (off_t)at);
         if (done < 0 && errno == EINTR)
             continue;
@@ -196,7 +196,7 @@ static int make_input(const cli_upload *upload)
     return fd;
 }
 
-/* verb: "be run", like that of cli_system_error. */
+/* verb is as in cli_system_error: "be run". */
 static int not_run(const char *name, const char *verb, int error)
 {
     cli_error("%s: cannot %s: %s; the next run covers this window too", name, verb,
@@ -215,13 +215,13 @@ static int judge(const char *name, int status)
         cli_error("%s: failed with exit status %d; the next run covers this window too", name,
                   WEXITSTATUS(status));
     else
-        cli_error("%s: ended, and nobody knows how; the next run covers this window too", name);
+        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
     return CLI_UPLOAD;
 }
 
-/* Waits and judges. The watched signals are blocked. */
-static int see_through(const cli_upload *upload, pid_t child, const sigset_t *watched,
-                       int *interrupted)
+/* Waits for the child. The watched signals are blocked. */
+static int wait_and_judge(const cli_upload *upload, pid_t child, const sigset_t *watched,
+                          int *interrupted)
 {
     char span[48];
     int status = -1;
@@ -242,7 +242,7 @@ static int see_through(const cli_upload *upload, pid_t child, const sigset_t *wa
     return CLI_UPLOAD;
 }
 
-/* Did the command start? Its errno comes through the pipe if not, else nothing does. */
+/* Returns 0 if the command was started, else the errno that the child wrote to the pipe. */
 static int started(int report)
 {
     int error = 0;
@@ -252,7 +252,7 @@ static int started(int report)
     return got == (ssize_t)sizeof error ? error : 0;
 }
 
-/* From the fork to the end. */
+/* Forks, and waits for the child. */
 static int run(const cli_upload *upload, cradle *c, int report[2], int *interrupted)
 {
     sigset_t watched;
@@ -270,14 +270,14 @@ static int run(const cli_upload *upload, cradle *c, int report[2], int *interrup
     if (child < 0) {
         code = not_run(upload->argv[0], "be run", error);
     } else {
-        setpgid(child, child); /* whoever comes first */
+        setpgid(child, child); /* the child calls it too: one of them is first */
         error = started(report[0]);
         if (error) {
             while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
             }
             code = not_run(upload->argv[0], "be run", error);
         } else {
-            code = see_through(upload, child, &watched, interrupted);
+            code = wait_and_judge(upload, child, &watched, interrupted);
         }
     }
     sigprocmask(SIG_SETMASK, &c->mask, NULL);
@@ -288,7 +288,7 @@ int cli_upload_run(const cli_upload *upload, uint64_t *unread)
 {
     cradle c = {.input = make_input(upload)};
     if (c.input < 0)
-        return not_run(upload->argv[0], "be handed the delta", errno);
+        return not_run(upload->argv[0], "get the delta", errno);
     bool is_marked = mark_unread(c.input);
     int report[2], interrupted = 0;
     if (pipe2(report, O_CLOEXEC)) {
@@ -297,13 +297,13 @@ int cli_upload_run(const cli_upload *upload, uint64_t *unread)
         return not_run(upload->argv[0], "be run", error);
     }
     struct sigaction standard = {.sa_handler = SIG_DFL}, before;
-    sigaction(SIGCHLD, &standard, &before); /* ignored, it would take the exit status away */
+    sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
     int code = run(upload, &c, report, &interrupted);
     sigaction(SIGCHLD, &before, NULL);
     *unread = is_marked ? count_unread(c.input, upload->len) : 0;
     close(report[0]);
     close(c.input);
     if (interrupted)
-        raise(interrupted); /* as it would have without an uploader: the files go, then we */
+        raise(interrupted); /* removes temporary files and ends this process */
     return code;
 }

@@ -1,10 +1,10 @@
-/* The uploader: a command that is given the delta on its standard input.
+/* The uploader: a command that gets the delta on its stdin.
  *
- * It is run as it stands, without a shell. Its standard input is a file in memory, so it may be
- * read once, several times (by the name /dev/stdin), or in part: whether the delta has arrived is
- * told by the exit status alone. What it left unread is counted, for a note. Standard output and standard error are ours. It runs in a process
- * group of its own, so that whatever it starts can be ended with it, and it is ended when we
- * are. */
+ * It is run without a shell. Its stdin is a file in memory, so it may read it once, several times
+ * (as /dev/stdin), or in part. Only its exit status says if the delta has arrived; the bytes that
+ * it did not read are counted for a note. Its stdout and stderr are those of this process. It has a
+ * process group of its own, so that everything it starts can be ended with it. It is ended when
+ * this process ends. */
 #ifndef CLI_UPLOADER_H
 #define CLI_UPLOADER_H
 
@@ -12,7 +12,7 @@
 #include <stdint.h>
 
 typedef struct cli_upload {
-    char *const *argv; /* NULL behind the last */
+    char *const *argv; /* ends with NULL */
     const void *bytes;
     size_t len;
     int64_t timeout_nanos; /* 0: none */
@@ -21,10 +21,10 @@ typedef struct cli_upload {
     int64_t from_nanos, to_nanos;
 } cli_upload;
 
-/* Runs it and waits. CLI_DONE where it ended with status 0; CLI_UPLOAD where it did not or could
- * not be run; CLI_FAILED where we could not get so far. Prints why. SIGINT, SIGTERM or SIGHUP ends
- * it and then this process. *unread is the number of bytes that the command did not read, 0 where
- * that is not known; it is set where CLI_DONE is returned. */
+/* Runs the command and waits for it. Returns CLI_DONE if it exits with status 0, else prints what
+ * is wrong and returns CLI_UPLOAD. SIGINT, SIGTERM or SIGHUP ends it and then this process. *unread
+ * is set if CLI_DONE is returned: the number of bytes that the command did not read, 0 if it is not
+ * known. */
 int cli_upload_run(const cli_upload *upload, uint64_t *unread);
 
 #endif

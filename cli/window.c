@@ -8,13 +8,13 @@
  * that there was an attempt: the next one begins at the same place with the same sequence number and
  * a higher attempt, and takes the first one's place at the receiver. So nothing is lost, and nothing
  * counts twice where a receiver keeps, of equal sequence, the delta with the highest attempt. */
-#include "window.h"
+#include "verb_state.h"
 
 #include "cli.h"
 #include "input.h"
 #include "memory.h"
 #include "message.h"
-#include "output.h"
+#include "output_file.h"
 #include "progress.h"
 #include "report.h"
 #include "state.h"
@@ -56,19 +56,6 @@ static int keep(void *cookie, const void *data, size_t len)
     memcpy(p->bytes + p->len, data, len);
     p->len += len;
     return 0;
-}
-
-static int new_context(run *r)
-{
-    pprofdelta_error err;
-    pprofdelta_options options = r->options->library;
-    const pprofdelta_allocator *memory = cli_memory_within(options.max_memory);
-    options.runner = cli_thread_runner();
-    if (pprofdelta_new(&options, memory, &r->context, &err) == PPROFDELTA_OK)
-        return CLI_DONE;
-    if (err.status == PPROFDELTA_E_USAGE)
-        return cli_usage("%s", err.text);
-    return cli_options_error(cli_input_name(r->options->cur), &err);
 }
 
 /* A task reads the profile, if it is large, while this thread waits for the state and loads it. */
@@ -154,7 +141,9 @@ static int perform(run *r)
     r->output.state = o->state;
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
-    if ((code = new_context(r)) || (code = read_cur(r)) ||
+    pprofdelta_options options = o->library;
+    options.runner = cli_thread_runner();
+    if ((code = cli_context_new(&options, o->cur, &r->context)) || (code = read_cur(r)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
         (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
         (code = note_attempt(r)) || (code = deliver(r)) || (code = cli_state_move(&r->state)))
@@ -164,7 +153,7 @@ static int perform(run *r)
     return cli_report_print(o, &r->report, r->unread);
 }
 
-int cli_window_run(const cli_options *options)
+int cli_state_run(const cli_options *options)
 {
     run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1, .founded_lock = -1}};
     int code = perform(&r);

@@ -17,6 +17,7 @@
 #include "delta/subtract.h"
 #include "parsed/beside.h"
 #include "parsed/look.h"
+#include "profile/mapped.h"
 
 /* The writer has its output in so many buffers. */
 enum { PD_RUNS = 6 };

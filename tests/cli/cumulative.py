@@ -108,7 +108,7 @@ def test_the_same_profile_twice(t):
     for other in (before, "copy", "link"):
         result = t.succeeds(before, other)
         t.equal(result.err, f"pprofdelta: note: {before} and {other} are the same profile: no counter "
-                            "has moved\n")
+                            "has changed\n")
         got = json.loads(t.succeeds(before, other, "--report=json", manners=False).err)
         t.equal(got["same"], True)
     t.equal(t.succeeds(before, "copy", "-q").err, "")
@@ -128,8 +128,8 @@ def test_the_same_profile_with_a_state(t):
     t.equal(t.succeeds("--state", "s", "two", "-o", "out").err, "")
     t.write("again", gz(cur()))
     result = t.succeeds("--state", "s", "again", "-o", "out")
-    t.equal(result.err, "pprofdelta: note: again is the profile that s remembers already: no counter "
-                        "has moved\n")
+    t.equal(result.err, "pprofdelta: note: again is the profile that s already has: no counter has "
+                        "changed\n")
     t.equal([values[:2] for values in read(t.load("out")).values().values()], [[0, 0]] * 3)
 
 
@@ -174,7 +174,7 @@ def two_runs(t):
     return "live-heap.run-1.pb.gz", "live-heap.run-2.pb.gz"
 
 
-REASON = "the stamp of its live heap names another process or a later beginning"
+REASON = "the stamp of its live heap is of another process or of a later start"
 
 
 def test_two_runs_of_a_program_are_a_restart(t):

@@ -150,7 +150,7 @@ def test_a_page_replaces_only_a_page(t):
         for shown in ((after,), (before, after)):
             result = t.fails(1, "show", *shown, "--flame", name)
             t.equal(result.err, f"pprofdelta: {name}: is not replaced: it is {what}, and a page replaces "
-                    "only a page\npprofdelta: hint: give another name, or delete that file first\n")
+                    "only a page\npprofdelta: hint: give another name, or delete the file first\n")
             t.equal(t.load(name), stood, name)
     t.equal(t.litter(), [])
 

@@ -113,7 +113,8 @@ def test_a_state_is_no_profile(t):
     before, after = pair(t)
     t.succeeds("--state", "s", before)
     for args in (("check", "s"), ("show", "s"), ("sum", "s"), ("s", after), ("--state", "new", "s")):
-        t.contains(t.fails(1, *args).err, "s: this is a state that pprofdelta wrote, not a profile")
+        t.contains(t.fails(1, *args).err, "s: this is a state that pprofdelta wrote, not a profile",
+                   "hint: --state=FILE takes a state")
 
 
 def test_empty_input(t):
@@ -172,7 +173,7 @@ def test_a_profile_larger_than_the_limit(t):
         t.contains(t.fails(1, *args, limit).err, ".plain: is larger than the limit")
     for args in (("before", "after", "--max-memory=800k"),
                  ("before", "after", "--on-reset=negative", limit)):
-        t.contains(t.fails(1, *args).err, "max-memory", "hint: --max-memory=SIZE")
+        t.contains(t.fails(1, *args).err, "hint: --max-memory=SIZE raises the limit")
 
 
 def all_fresh(times):
@@ -214,12 +215,12 @@ def test_the_limit_says_for_which_file_and_how_much(t):
     for args in ((before, after), ("--state", "S", before), ("check", before), ("sum", before)):
         result = t.fails(1, *args, "--max-memory=10k")
         t.contains(result.err, f"pprofdelta: {before}: this takes at least ",
-                   " bytes, more than the 10240 that max-memory allows", "hint: --max-memory=SIZE")
+                   " bytes, more than the 10240 that max_memory allows", "hint: --max-memory=SIZE")
     t.write("many", gz(profile(all_fresh(1), time=T0)))
     for args in (("many", after), (before, "many")):
         told = t.fails(1, *args, "--max-memory=700k").err
         found = re.search(r"many: this takes about (\d+) bytes, by what was read of it, more than "
-                          r"the 716800 that max-memory allows", " ".join(told.split()))
+                          r"the 716800 that max_memory allows", " ".join(told.split()))
         t.check(found and 614_400 < int(found.group(1)) < 8_000_000, told)
 
 

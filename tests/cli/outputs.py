@@ -325,7 +325,7 @@ VICTIMS = [("notes.txt", b"not a profile\n", "text"),
            ("noise", bytes(range(255, 0, -1)), "data of an unknown kind"),
            ("noise.gz", gz(bytes(range(255, 0, -1))), "data of an unknown kind"),
            ("cut.pb.gz", gz(cur())[:14], "compressed data that are damaged or cut off")]
-HINT = "pprofdelta: hint: give another name, or delete that file first\n"
+HINT = "pprofdelta: hint: give another name, or delete the file first\n"
 
 
 def test_a_profile_replaces_only_a_profile(t):
@@ -362,8 +362,8 @@ def test_a_state_is_made_of_nothing_else(t):
         for args in ((after, "-o", "out"), ("--status",), (after, "--", "true"), (after, "--first=zero", "-o", "o")):
             result = t.fails(1, "--state", name, *args)
             t.equal(result.err, f"pprofdelta: {name}: this is {what}, not a state that pprofdelta wrote; it "
-                    "is left as it is\npprofdelta: hint: --state names a state, or a file that is not "
-                    "there yet; if this was the state, move it away\n")
+                    "is unchanged\npprofdelta: hint: --state takes a state, or the name of a new file; if this "
+                    "was the state, move it away\n")
             t.equal(t.load(name), stood, name)
         t.check(not os.path.exists(t.path("out")), "wrote")
 
@@ -387,7 +387,7 @@ def test_an_output_that_cannot_be_read_stays(t):
     t.write("out", OLD)
     os.chmod(t.path("out"), 0o200)
     result = t.fails(1, before, after, "-o", "out")
-    t.contains(result.err, "out: cannot read, to see what would be replaced: Permission denied")
+    t.contains(result.err, "out: cannot read it to check that it may be replaced: Permission denied")
     os.chmod(t.path("out"), 0o600)
     untouched(t)
 

@@ -33,8 +33,8 @@ def test_several_are_counted(t):
 def test_half_gone_is_a_restart(t):
     got, err = values(t, GONE)
     t.equal(got, {"a": [20, 200], "b": [1, 10]})
-    t.equal(err, "pprofdelta: note: cur.pb.gz: a restart since prev.pb.gz: at least half of what a "
-                 "counter had counted is gone; the delta counts from zero\n")
+    t.equal(err, "pprofdelta: note: cur.pb.gz: a restart since prev.pb.gz: at least half of the "
+                 "value of a counter is gone; the delta counts from zero\n")
 
 
 def test_exactly_half_is_a_restart_and_less_is_not(t):
@@ -85,7 +85,7 @@ GREW = {"a": [20, 200], "c": [1, 10]}
 OTHERS = [{"build_id": "two", "filename": "app"}, {"build_id": "", "filename": "app"},
           {"build_id": "", "filename": "app (deleted)"}, {"build_id": "one", "filename": "app.old"},
           {"build_id": "two", "filename": "app.old"}, {"build_id": "", "filename": ""}]
-SAME = "taken for the same"
+SAME = "counts as the same"
 
 
 def test_a_replaced_file_is_no_restart(t):
@@ -96,7 +96,7 @@ def test_a_replaced_file_is_no_restart(t):
         t.lacks(result.err, "restart")
         replaced = names["build_id"] != "one" # which is all that counts, where there is one
         t.equal(result.err, "pprofdelta: note: cur: the files of 1 mapping were replaced, renamed or "
-                "removed since prev; the process is taken for the same\n" if replaced else "")
+                "removed since prev; the process counts as the same\n" if replaced else "")
 
 
 def test_a_state_goes_on_under_every_name_of_the_file(t):
@@ -137,7 +137,7 @@ def test_clamp_says_that_a_file_was_replaced(t):
     write(t, "cur", AFTER, T1, build_id="two", start=0x55d000000000)
     result = t.succeeds("prev", "cur", "--on-reset=clamp")
     t.equal(read(result.out).values(), {"a": [120, 1200], "b": [10, 100], "c": [1, 10]})
-    t.contains(result.err, "the main binary has another build id than in prev; the process is " + SAME)
+    t.contains(result.err, "the main binary has another build id than in prev; the process " + SAME)
 
 
 def test_a_replaced_file_with_every_other_way(t):
@@ -150,7 +150,7 @@ def test_a_replaced_file_with_every_other_way(t):
     result = t.succeeds("prev", "cur", "--on-reset=negative")
     t.contains(result.err, SAME)
     start = f"--started=@{T0 // 10**9 + 1}"
-    t.contains(t.succeeds("prev", "cur", start).err, "the program began after")
+    t.contains(t.succeeds("prev", "cur", start).err, "the program started after")
 
 
 def test_sums_go_on_under_another_name(t):

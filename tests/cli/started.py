@@ -93,7 +93,7 @@ def test_a_start_after_prev_is_said(t):
     t.write("prev", gz(profile(PREV, time=T0)))
     t.write("cur", gz(profile(CUR, time=T1)))
     result = t.succeeds("prev", "cur", "--started=2023-11-14T22:13:30Z")
-    t.equal(result.err, "pprofdelta: note: cur: a restart since prev: the program began after the "
+    t.equal(result.err, "pprofdelta: note: cur: a restart since prev: the program started after the "
                         "first profile was taken; the delta counts from zero\n")
 
 

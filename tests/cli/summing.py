@@ -70,7 +70,7 @@ def test_a_missing_window_is_named(t):
     result = t.fails(1, "sum", "look.1", "delta.3")
     t.contains(result.err, "look.1 and delta.3: the window from")
     result = t.fails(1, "sum", "delta.1", "delta.3", "delta.2")
-    t.equal(result.err, "pprofdelta: delta.2: is given out of order: its window comes between those of "
+    t.equal(result.err, "pprofdelta: delta.2: is out of order: its window comes between those of "
             "delta.1 and delta.3\n")
     result = t.fails(1, "sum", "delta.2", "delta.3", "delta.2")
     t.contains(result.err, "window 2 comes after window 3")
@@ -88,7 +88,7 @@ def test_what_is_given_out_of_order_is_named(t):
             (("look.1", "timed.3", "timed.2"), "timed.2", "look.1", "timed.3"),
             (("look.2", "delta.5", "delta.3"), "delta.3", "look.2", "delta.5")):
         result = t.fails(1, "sum", *files, "-o", "out")
-        t.equal(result.err, f"pprofdelta: {wrong}: is given out of order: its window comes between those "
+        t.equal(result.err, f"pprofdelta: {wrong}: is out of order: its window comes between those "
                 f"of {last} and {after}\n")
     result = t.fails(1, "sum", "delta.1", "delta.3", "-", stdin=t.load("delta.2"))
     t.contains(result.err, "window 2 is missing between them")
@@ -117,7 +117,7 @@ def test_looks_that_have_no_time(t):
         t.succeeds("--state", "s", names[-1], "-o", f"delta.{n}")
     t.succeeds("look.1", "look.2", "-o", "by hand")
     result = t.succeeds("sum", "look.1", "by hand")
-    t.contains(result.err, "note: by hand: neither it nor look.1 has a time")
+    t.contains(result.err, "note: by hand: neither this file nor look.1 has a time")
     t.equal(something(result.out), something(t.load("look.2")))
     result = t.succeeds("sum", *deltas(1, 3))
     t.equal((something(result.out), result.err), (something(t.load("look.3")), ""))
@@ -132,7 +132,7 @@ def test_what_is_no_delta(t):
     result = t.fails(1, "sum", "look.1", "delta.1")
     t.contains(result.err, "counts from the beginning")
     result = t.succeeds("sum", "look.1", "look.2", "--force")
-    t.contains(result.err, "note: look.2: does not join look.1; added all the same")
+    t.contains(result.err, "note: look.2: does not join look.1; it was added because of --force")
     t.equal(read(result.out).values()["f1;main"], [3, 30, 2, 1])
 
 
@@ -193,7 +193,7 @@ def test_a_clock_that_steps_back_behind_the_last_window(t):
     for n, minute in enumerate((5, 7, 9)):
         t.write("look", gz(profile([(("f", "main"), [110 + n, 110, 0, 0])], time=T0 + minute * MINUTE)))
         result = t.fails(1, "--state", "s", "look", "--", "touch", "handed over")
-        t.contains(result.err, "cur is older than prev", "the target's clock was set back")
+        t.contains(result.err, "cur is older than prev", "the clock of the target was set back")
         t.equal(t.load("s"), before)
     t.check(not os.path.exists(t.path("handed over")), "handed over")
     attempt(t, 150, 10 * MINUTE, "2", heard=True)
@@ -267,7 +267,7 @@ def test_a_restart_begins_a_life(t):
     t.equal(something(t.succeeds("sum", *deltas(1, 4)).out), something(t.load("look.4")))
     t.equal(something(t.succeeds("sum", *deltas(5, 7)).out), something(t.load("look.7")))
     result = t.succeeds("sum", *deltas(1, 7))
-    t.contains(result.err, "note: delta.5: the program restarted before it")
+    t.contains(result.err, "note: delta.5: the program restarted before this window")
     both = something(t.load("look.4"))
     for stack, values in something(t.load("look.7")).items():
         old = both.get(stack, [0, 0, 0, 0])

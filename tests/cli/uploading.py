@@ -164,8 +164,8 @@ def test_its_status_alone_decides(t):
     t.succeeds("--state", "s", "two", "--", "true")
     t.succeeds("--state", "s", "two", *sh("exec 0<&-"))
     result = t.succeeds("--state", "s", "two", *sh("cat >got"))
-    t.equal(result.err, "pprofdelta: note: two is the profile that s remembers already: no counter has "
-            "moved\n")
+    t.equal(result.err, "pprofdelta: note: two is the profile that s already has: no counter has "
+            "changed\n")
     t.equal(window_of(t, t.load("got"))["seq"], "4")
 
 

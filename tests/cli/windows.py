@@ -246,7 +246,7 @@ def test_a_full_disk(t):
 def test_folders(t):
     one, two_, _ = begun(t)
     result = t.fails(1, "--state", "nowhere/s", one, "--", "touch", "handed over")
-    t.contains(result.err, "nowhere/s: cannot make the state: No such file", "hint: the directory")
+    t.contains(result.err, "nowhere/s: cannot create the state: No such file", "hint: the directory")
     os.mkdir(t.path("folder"))
     result = t.fails(1, "--state", "folder", one, "--", "touch", "handed over")
     t.contains(result.err, "folder: cannot open the state: Is a directory")
@@ -349,12 +349,12 @@ def test_other_types_are_told(t):
     _, two_, _ = begun(t)
     before = t.load("s")
     result = t.fails(1, "--state", "s", two_, "-g", "alloc_space", "-o", "out")
-    t.contains(result.err, "alloc_space/bytes is a gauge now and was a counter", "hint: give -c and -g")
+    t.contains(result.err, "alloc_space/bytes is a gauge now and was a counter", "hint: give the same -c and -g")
     stands(t, before)
     t.write("others", profile([(("f",), [1])], types=["contentions/count"], time=T1))
     result = t.fails(1, "--state", "s", "others", "-o", "out")
     t.contains(result.err, "s and others: sample_type: the value types differ",
-               "hint: a state is of one kind of profile of one target")
+               "hint: a state is for one kind of profile of one target")
     stands(t, before)
 
 
@@ -411,7 +411,7 @@ def test_the_directory_is_locked_where_there_is_no_state(t):
     one, *_ = looks(t)
     folder = os.open(t.dir, os.O_RDONLY)
     fcntl.flock(folder, fcntl.LOCK_EX)
-    user = "another run is making a state in this directory"
+    user = "another run is creating a state in this directory"
     t.contains(t.fails(1, "--state", "s", one, "--no-wait", "-o", "out").err, user)
     t.check(not os.path.exists(t.path("s")), "there is a state")
     waiting = start(t, "--state", "s", one, "-o", "out")
@@ -444,7 +444,7 @@ def test_a_state_that_is_taken_away_meanwhile(t):
     t.write("go", b"")
     _, err = a.communicate(timeout=60)
     t.equal(a.returncode, 1)
-    t.contains(err.decode(), "is no longer the state that this run began with")
+    t.contains(err.decode(), "is no longer the file that this run locked")
     t.check(not os.path.exists(t.path("s")), "made one")
     t.equal(t.litter(), [])
 

@@ -109,7 +109,7 @@ for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta
     sections = re.findall(r"^\.SH (.*)", read("man", page), re.M)
     check(f"{page} has each section once", len(set(sections)) == len(sections), sections)
 variables = re.findall(r'(?:getenv|set_number|set_nanos)\("(\w+)"', read("cli", "uploader.c")) + \
-    re.findall(r'getenv\("(\w+)"', read("cli", "record.c") + read("cli", "screen.c"))
+    re.findall(r'getenv\("(\w+)"', read("cli", "verb_record.c") + read("cli", "show", "screen.c"))
 section = read("man", "pprofdelta.1").split(".SH ENVIRONMENT")[1].split(".SH ")[0]
 missing = [name for name in variables if name not in section]
 check("every variable is in the manual's section of them", len(variables) > 5 and not missing, missing)

@@ -14,7 +14,7 @@ def make(corpus):
     for prev, cur in ((stamped, good), (good, stamped)):
         refuse_pair(prev, cur, "comment: this is already a delta that pprofdelta wrote, not a "
                     "cumulative profile", about=stamped,
-                    hint="--force takes a delta as an input all the same")
+                    hint="--force takes a delta as an input")
 
     def differ(prev, cur):
         return f"sample_type: the value types differ: prev has {prev}; cur has {cur}"

@@ -1,0 +1,295 @@
+/* The output: see output_file.h. */
+#include "output_file.h"
+
+#include "cli.h"
+#include "message.h"
+#include "overwrite.h"
+#include "temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <poll.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char stdout_name[] = "(stdout)";
+
+/* stdout has other names. Replacing the file behind one would lose what `>>` keeps. */
+static int names_stdout(const char *path)
+{
+    return !path || !strcmp(path, "-") || !strcmp(path, "/dev/stdout") ||
+           !strcmp(path, "/dev/fd/1") || !strcmp(path, "/proc/self/fd/1");
+}
+
+static int refuse_terminal(const char *name)
+{
+    return cli_usage("%s: is a terminal, and a profile is binary; use -o OUT or a pipe", name);
+}
+
+/* Follows one symbolic link: its target, relative to the directory of the link. Returns NULL with
+ * errno EINVAL if path is not a link. */
+static char *link_target(const char *path)
+{
+    char held[PATH_MAX];
+    ssize_t len = readlink(path, held, sizeof held);
+    if (len < 0)
+        return NULL;
+    if ((size_t)len == sizeof held) {
+        errno = ENAMETOOLONG;
+        return NULL;
+    }
+    const char *slash = held[0] == '/' ? NULL : strrchr(path, '/');
+    size_t dir = slash ? (size_t)(slash - path) + 1 : 0;
+    char *target = malloc(dir + (size_t)len + 1);
+    if (!target) {
+        errno = ENOMEM;
+        return NULL;
+    }
+    memcpy(target, path, dir);
+    memcpy(target + dir, held, (size_t)len);
+    target[dir + (size_t)len] = 0;
+    return target;
+}
+
+/* The file at the end of a chain of links, which need not exist. Returns NULL with errno set. */
+static char *follow_links(const char *path)
+{
+    enum { MOST_LINKS = 40 };
+    char *at = strdup(path);
+    for (int i = 0; at && i < MOST_LINKS; i++) {
+        char *next = link_target(at);
+        if (!next && (errno == EINVAL || errno == ENOENT))
+            return at;
+        int error = errno;
+        free(at);
+        errno = error;
+        at = next;
+    }
+    if (at) {
+        free(at);
+        errno = ELOOP;
+    }
+    return NULL;
+}
+
+/* OUT does not exist; refuses it if its directory does not exist either. */
+static int check_folder(const cli_output *out)
+{
+    struct stat st;
+    char *folder = cli_temporary_folder(out->target);
+    if (!folder)
+        return cli_system_error(out->name, "write", ENOMEM);
+    bool is_missing = stat(folder, &st) && errno == ENOENT;
+    size_t len = strlen(folder);
+    if (is_missing && len > 1 && folder[len - 1] == '/')
+        folder[len - 1] = 0;
+    if (is_missing)
+        cli_error("%s: cannot write: there is no directory %s", out->name, folder);
+    free(folder);
+    return is_missing ? CLI_FAILED : CLI_DONE;
+}
+
+static int prepare_file(cli_output *out, bool is_missing)
+{
+    out->kind = CLI_OUTPUT_REPLACE;
+    out->target = follow_links(out->name);
+    if (!out->target)
+        return cli_system_error(out->name, "write", errno);
+    if (is_missing)
+        return check_folder(out);
+    return cli_overwrite_check(out->target, out->name,
+                               out->is_page ? PPROFDELTA_FILE_HTML : PPROFDELTA_FILE_PROFILE);
+}
+
+static int prepare(cli_output *out, const char *path)
+{
+    if (names_stdout(path)) {
+        out->fd = STDOUT_FILENO;
+        return isatty(STDOUT_FILENO) ? refuse_terminal(out->name) : CLI_DONE;
+    }
+    out->name = path;
+    struct stat st;
+    int missing = stat(path, &st);
+    if (missing && errno != ENOENT)
+        return cli_system_error(path, "write", errno);
+    if (!missing && S_ISDIR(st.st_mode))
+        return cli_system_error(path, "write", EISDIR);
+    if (!missing && S_ISSOCK(st.st_mode)) {
+        cli_error("%s: cannot write: it is a socket", path);
+        return CLI_FAILED;
+    }
+    if (!missing && !S_ISREG(st.st_mode)) {
+        out->kind = CLI_OUTPUT_DIRECT;
+        return CLI_DONE;
+    }
+    return prepare_file(out, missing != 0);
+}
+
+int cli_output_prepare(cli_output *out, const char *path)
+{
+    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1};
+    return prepare(out, path);
+}
+
+int cli_output_prepare_page(cli_output *out, const char *path)
+{
+    *out = (cli_output){.kind = CLI_OUTPUT_STDOUT, .name = stdout_name, .fd = -1, .is_page = true};
+    return prepare(out, path);
+}
+
+static const char *last_name(const char *path)
+{
+    const char *slash = strrchr(path, '/');
+    return slash ? slash + 1 : path;
+}
+
+static bool are_in_one_folder(const char *path, const char *other)
+{
+    struct stat st, other_st;
+    char *folder = cli_temporary_folder(path), *other_folder = cli_temporary_folder(other);
+    bool are = folder && other_folder && !stat(folder, &st) && !stat(other_folder, &other_st) &&
+               st.st_dev == other_st.st_dev && st.st_ino == other_st.st_ino;
+    free(folder);
+    free(other_folder);
+    return are;
+}
+
+bool cli_output_leads_to(const char *out, const char *path)
+{
+    char *target = names_stdout(out) ? NULL : follow_links(out);
+    bool leads =
+        target && !strcmp(last_name(path), last_name(target)) && are_in_one_folder(path, target);
+    free(target);
+    return leads;
+}
+
+/* Opens the output before the first byte. Returns 0, or -1 with out->failure set. */
+static int open_output(cli_output *out)
+{
+    if (out->kind == CLI_OUTPUT_REPLACE) {
+        out->temporary = cli_temporary_create(out->target, out->state ? out->state : out->target,
+                                              false, &out->fd);
+        if (!out->temporary)
+            out->failure = cli_system_error(out->name, "create a temporary file beside it", errno);
+    } else {
+        out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
+        if (out->fd < 0)
+            out->failure = cli_system_error(out->name, "open", errno);
+        else if (isatty(out->fd))
+            out->failure = refuse_terminal(out->name);
+    }
+    return out->failure ? -1 : 0;
+}
+
+static int write_all(void *cookie, const void *data, size_t len)
+{
+    cli_output *out = cookie;
+    const char *bytes = data;
+    if (out->failure || out->is_unread || (out->fd < 0 && open_output(out)))
+        return -1;
+    while (len) {
+        ssize_t done = write(out->fd, bytes, len);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done < 0 && errno == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT) {
+            out->is_unread = true;
+            return -1;
+        }
+        if (done <= 0) {
+            out->failure = cli_system_error(out->name, "write", done ? errno : EIO);
+            return -1;
+        }
+        bytes += done;
+        len -= (size_t)done;
+    }
+    return 0;
+}
+
+pprofdelta_sink cli_output_sink(cli_output *out)
+{
+    return (pprofdelta_sink){.write = write_all, .cookie = out};
+}
+
+/* Syncs a regular file if a state relies on it. */
+static int sync_file(const cli_output *out)
+{
+    struct stat st;
+    if (!out->is_synced || fstat(out->fd, &st) || !S_ISREG(st.st_mode))
+        return 0;
+    return fsync(out->fd) && errno != EINVAL && errno != ENOTSUP ? -1 : 0;
+}
+
+int cli_output_finish(cli_output *out)
+{
+    if (out->is_unread)
+        return CLI_DONE;
+    if (out->failure || (out->fd < 0 && open_output(out)))
+        return out->failure;
+    if (sync_file(out))
+        return out->failure = cli_system_error(out->name, "sync", errno);
+    int fd = out->fd;
+    out->fd = -1;
+    if (close(fd)) /* some file systems report a failed write only here */
+        return out->failure = cli_system_error(out->name, "write", errno);
+    if (!out->temporary)
+        return CLI_DONE;
+    char *temporary = out->temporary;
+    out->temporary = NULL;
+    if (cli_temporary_replace(temporary, out->target))
+        return out->failure = cli_system_error(out->name, "replace", errno);
+    if (out->is_synced && cli_temporary_sync_folder(out->target))
+        return out->failure = cli_system_error(out->name, "sync the folder of", errno);
+    return CLI_DONE;
+}
+
+void cli_output_close(cli_output *out)
+{
+    if (out->fd >= 0 && out->kind != CLI_OUTPUT_STDOUT)
+        close(out->fd);
+    if (out->temporary)
+        cli_temporary_remove(out->temporary);
+    free(out->target);
+    *out = (cli_output){.fd = -1};
+}
+
+/* Is fd a pipe that has no reader? */
+static bool is_unread(int fd)
+{
+    struct pollfd end = {.fd = fd, .events = POLLOUT};
+    return poll(&end, 1, 0) > 0 && end.revents & POLLERR;
+}
+
+bool cli_output_is_over(void)
+{
+    return ferror(stdout) != 0;
+}
+
+int cli_output_end_text(void)
+{
+    int failed = ferror(stdout); /* of an earlier write: its errno is lost */
+    errno = 0;
+    failed |= fflush(stdout);
+    int error = errno;
+    if (failed && is_unread(STDOUT_FILENO))
+        return CLI_DONE;
+    errno = 0;
+    failed |= fclose(stdout);
+    error = error ? error : errno;
+    if (failed && error)
+        return cli_system_error(stdout_name, "write", error);
+    if (failed) {
+        cli_error("%s: cannot write", stdout_name);
+        return CLI_FAILED;
+    }
+    return CLI_DONE;
+}
+
+int cli_output_text(const char *text)
+{
+    fputs(text, stdout);
+    return cli_output_end_text();
+}

@@ -1,0 +1,153 @@
+/* What `show` prints about a profile beside its samples: see heading.h.
+ *
+ *     file      prev.pb.gz (gzip, 812 samples)
+ *     binary    /opt/app, build id 5d4c0f
+ *     library   /usr/lib/libx.so.1, build id 81a2    (if it has frames without a function)
+ *     comment   pprofdelta: delta from=2026-11-21T08:00:00Z to=2026-11-21T08:01:00Z
+ */
+#include "show/heading.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_LIBRARIES = 5 };
+
+static bool is_nameless(const Pd__View__Mapping *mapping)
+{
+    return !mapping->filename && !mapping->build_id;
+}
+
+static void put_file(const cli_profile *profile, const Pd__View__Mapping *mapping)
+{
+    cli_string name = cli_profile_string(profile, mapping->filename);
+    cli_string build_id = cli_profile_string(profile, mapping->build_id);
+    cli_string_put(stdout, name.len ? name : cli_string_of("(no name)"), CLI_TEXT_SHOWN);
+    if (build_id.len)
+        fputs(", build id ", stdout);
+    cli_string_put(stdout, build_id, CLI_TEXT_SHOWN);
+    putchar('\n');
+}
+
+void cli_heading_put_file(const cli_profile *profile, const char *title)
+{
+    printf("%-10s", title);
+    cli_text_put(stdout, profile->input.name, CLI_TEXT_SHOWN);
+    printf(" (%s, %zu samples%s)\n", profile->census.format, profile->view->n_sample,
+           profile->census.is_stamped ? ", a delta" : "");
+}
+
+void cli_heading_put_binary(const cli_profile *profile, const char *title)
+{
+    const Pd__View__Profile *view = profile->view;
+    if (!view->n_mapping || is_nameless(view->mapping[0]))
+        return;
+    printf("%-10s", title);
+    put_file(profile, view->mapping[0]);
+}
+
+/* Marks the mappings that have a location without lines. Their files are needed to find the names
+ * of the functions. */
+static void mark_needed(const cli_profile *profile, bool *is_needed)
+{
+    for (size_t i = 0; i < profile->view->n_location; i++) {
+        const Pd__View__Location *location = profile->view->location[i];
+        if (!location->n_line && location->mapping_id)
+            is_needed[cli_profile_mapping_index(profile, location->mapping_id)] = true;
+    }
+}
+
+int cli_heading_put_libraries(const cli_profile *profile)
+{
+    size_t shown = 0, more = 0;
+    bool *is_needed = calloc(profile->view->n_mapping + 1, sizeof *is_needed);
+    if (!is_needed)
+        return cli_system_error(profile->input.name, "show", ENOMEM);
+    mark_needed(profile, is_needed);
+    for (size_t i = 1; i < profile->view->n_mapping; i++) {
+        const Pd__View__Mapping *mapping = profile->view->mapping[i];
+        if (is_nameless(mapping) || !is_needed[i])
+            continue;
+        if (shown == MOST_LIBRARIES) {
+            more++;
+            continue;
+        }
+        printf("%-10s", shown++ ? "" : "library");
+        put_file(profile, mapping);
+    }
+    if (more)
+        printf("%-10sand %zu more: --raw\n", "", more);
+    free(is_needed);
+    return CLI_DONE;
+}
+
+static size_t type_width(const cli_profile *profile, size_t column)
+{
+    return cli_string_columns(cli_profile_type(profile, column)) + 1 +
+           cli_string_columns(cli_profile_unit(profile, column));
+}
+
+size_t cli_heading_types_width(const cli_profile *profile, const size_t *columns, size_t len)
+{
+    size_t widest = 0;
+    for (size_t i = 0; i < len; i++) {
+        size_t width = type_width(profile, columns[i]);
+        widest = width > widest ? width : widest;
+    }
+    return widest;
+}
+
+void cli_heading_put_type(const cli_profile *profile, size_t column, size_t width)
+{
+    cli_string_put(stdout, cli_profile_type(profile, column), CLI_TEXT_SHOWN);
+    putchar('/');
+    cli_string_put(stdout, cli_profile_unit(profile, column), CLI_TEXT_SHOWN);
+    printf("%*s", (int)(width - type_width(profile, column)), "");
+}
+
+/* Reads a word of a stamp that is a time, like "from=NANOS". Returns the length of "from=", or 0 if
+ * it is not a time. */
+static size_t time_word(cli_string word, int64_t *nanos)
+{
+    static const char *const names[] = {"from=", "to="};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t len = strlen(names[i]);
+        char digits[24] = "", *end;
+        if (word.len <= len || word.len - len >= sizeof digits ||
+            memcmp(word.ptr, names[i], len) != 0)
+            continue;
+        memcpy(digits, word.ptr + len, word.len - len);
+        *nanos = strtoll(digits, &end, 10);
+        return *end || !*nanos ? 0 : len;
+    }
+    return 0;
+}
+
+cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
+{
+    enum { MOST = CLI_COMMENT_MAX / 4 }; /* every stamp is shorter */
+    static const char stamp[] = "pprofdelta: ";
+    size_t prefix = sizeof stamp - 1, len = 0;
+    if (comment.len < prefix || memcmp(comment.ptr, stamp, prefix) != 0 || comment.len > MOST)
+        return comment;
+    for (size_t at = 0, end; at < comment.len; at = end) {
+        const char *space = memchr(comment.ptr + at + 1, ' ', comment.len - at - 1);
+        end = space ? (size_t)(space - comment.ptr) : comment.len;
+        size_t gap = comment.ptr[at] == ' ';
+        cli_string word = {comment.ptr + at + gap, end - at - gap};
+        int64_t nanos;
+        size_t name = time_word(word, &nanos);
+        size_t copied = gap + (name ? name : word.len);
+        memcpy(buf + len, comment.ptr + at, copied);
+        len += copied;
+        if (name)
+            len += strlen(pprofdelta_time_format(nanos, buf + len));
+        if (len > CLI_COMMENT_MAX / 2) /* room for another word with a time is left */
+            return comment;
+    }
+    return (cli_string){buf, len};
+}

@@ -1,0 +1,23 @@
+/* The sample types that `show` shows: those of one profile, or those that two profiles have in
+ * common, in the order of the second. */
+#ifndef CLI_SHOW_SHOWN_TYPES_H
+#define CLI_SHOW_SHOWN_TYPES_H
+
+#include "show/stacks.h"
+
+typedef struct cli_types {
+    size_t column[CLI_SIDES][PPROFDELTA_MAX_TYPES]; /* column[side][i]: of the i-th shown type */
+    size_t len;
+} cli_types;
+
+/* Matches the types by name and unit. If there are none to show, prints that; returns an exit
+ * code. */
+int cli_types_match(cli_types *types, const cli_profile *profiles, size_t sides);
+
+/* Sets *chosen to the index in *types of the type that --type names, or of the default type of the
+ * last profile if name is NULL. If there is no such type, prints which there are. Returns an exit
+ * code. */
+int cli_types_choose(const cli_types *types, const cli_profile *profiles, size_t sides,
+                     const char *name, size_t *chosen);
+
+#endif

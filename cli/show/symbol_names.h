@@ -1,0 +1,25 @@
+/* The names of the frames at each location of a profile.
+ *
+ * A location with lines has one frame for each line, so inlined calls are frames too. A location
+ * without lines has one frame, which is named by its address in its mapping: "libc.so.6+0x27a10",
+ * or "[anon]@0x7f0000000100" if the mapping is not a file. */
+#ifndef CLI_SHOW_SYMBOL_NAMES_H
+#define CLI_SHOW_SYMBOL_NAMES_H
+
+#include "show/view.h"
+
+typedef struct cli_symbols {
+    cli_string *names; /* distinct, in the order of their bytes */
+    size_t len;
+    uint32_t *frames; /* indexes into names */
+    size_t frames_len;
+    size_t *first; /* view->location[i] has frames[first[i]] to frames[first[i + 1] - 1],
+                      innermost call first, at least one */
+    char *made;    /* the bytes of the names that were made from addresses */
+} cli_symbols;
+
+/* Prints what is wrong; returns an exit code. Free *symbols whatever is returned. */
+int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile);
+void cli_symbols_free(cli_symbols *symbols);
+
+#endif

@@ -1,0 +1,60 @@
+/* Sums, and numbers that are easy to read: see units.h. */
+#include "show/units.h"
+
+#include <stdio.h>
+
+typedef struct step {
+    double size; /* of one, in the unit of the profile */
+    const char *name;
+} step;
+
+static const step bytes[] = {
+    {0x1p60, "EiB"}, {0x1p50, "PiB"}, {0x1p40, "TiB"}, {0x1p30, "GiB"},
+    {0x1p20, "MiB"}, {0x1p10, "KiB"}, {1, "B"},
+};
+static const step nanoseconds[] = {
+    {86400e9, "d"}, {3600e9, "h"}, {60e9, "min"}, {1e9, "s"}, {1e6, "ms"}, {1e3, "us"}, {1, "ns"},
+};
+
+pprofdelta_sum cli_sum_size(pprofdelta_sum sum)
+{
+    if (sum.hi >= 0)
+        return sum;
+    pprofdelta_sum size = {~sum.lo + 1, (int64_t) ~(uint64_t)sum.hi};
+    size.hi += size.lo == 0;
+    return size;
+}
+
+int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b)
+{
+    if (a.hi != b.hi)
+        return a.hi < b.hi ? -1 : 1;
+    return (a.lo > b.lo) - (a.lo < b.lo);
+}
+
+double cli_sum_double(pprofdelta_sum sum)
+{
+    pprofdelta_sum size = cli_sum_size(sum);
+    double value = (double)size.hi * 0x1p64 + (double)size.lo;
+    return sum.hi < 0 ? -value : value;
+}
+
+char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
+{
+    const step *steps = cli_string_is(unit, "bytes")         ? bytes
+                        : cli_string_is(unit, "nanoseconds") ? nanoseconds
+                                                             : NULL;
+    if (!steps)
+        return pprofdelta_sum_format(sum, buf);
+    double value = cli_sum_double(sum), size = value < 0 ? -value : value;
+    while (steps->size > 1 && size < steps->size)
+        steps++;
+    double scaled = size / steps->size;
+    int digits = steps->size == 1 ? 0 : scaled < 10 ? 2 : scaled < 100 ? 1 : 0;
+    const char *sign = value < 0 ? "-" : "";
+    if (scaled < 1e7)
+        snprintf(buf, 48, "%s%.*f%s", sign, digits, scaled, steps->name);
+    else
+        snprintf(buf, 48, "%s%.3g%s", sign, scaled, steps->name);
+    return buf;
+}

@@ -1,0 +1,37 @@
+/* Sums that do not overflow, and numbers that are easy to read: 1.50GiB, 2.40s.
+ *
+ * A hostile file chooses the 64-bit values that are added up, so sums have 128 bits. Only what is
+ * shown is rounded. */
+#ifndef CLI_SHOW_UNITS_H
+#define CLI_SHOW_UNITS_H
+
+#include "pprofdelta.h"
+#include "text.h"
+
+#include <stdbool.h>
+
+static inline void cli_sum_add(pprofdelta_sum *sum, int64_t value)
+{
+    uint64_t lo = sum->lo + (uint64_t)value;
+    sum->hi += (value < 0 ? -1 : 0) + (lo < sum->lo);
+    sum->lo = lo;
+}
+
+static inline bool cli_sum_is_zero(pprofdelta_sum sum)
+{
+    return !sum.hi && !sum.lo;
+}
+
+/* The absolute value. */
+pprofdelta_sum cli_sum_size(pprofdelta_sum sum);
+
+/* Negative if a < b, 0 if they are equal, positive if a > b. */
+int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
+
+double cli_sum_double(pprofdelta_sum sum);
+
+/* Writes a sum with its unit into buf and returns buf. Bytes and nanoseconds are scaled to about
+ * three digits; every other unit is written exactly. */
+char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48]);
+
+#endif

@@ -1,0 +1,66 @@
+/* One profile in memory, unpacked into the message structs of proto/.
+ *
+ * The library has checked the profile before it is unpacked, so every id and every index in it
+ * leads somewhere. */
+#ifndef CLI_SHOW_VIEW_H
+#define CLI_SHOW_VIEW_H
+
+#include "input.h"
+#include "pprofdelta.h"
+#include "profile.pb-c.h"
+#include "text.h"
+
+#include <stdbool.h>
+
+/* The ids of one table of the profile, sorted, each with the index of its record. */
+typedef struct cli_ids {
+    struct cli_id {
+        uint64_t id;
+        size_t index;
+    } * ids;
+    size_t len;
+} cli_ids;
+
+typedef struct cli_profile {
+    cli_input input;
+    pprofdelta *context; /* owns the inflated bytes */
+    pprofdelta_census census;
+    Pd__View__Profile *view;
+    uint64_t memory_left;  /* bytes that the view may still take */
+    bool is_over_limit;    /* unpacking failed: memory_left was too small */
+    bool is_out_of_memory; /* unpacking failed: malloc returned NULL */
+    cli_ids locations, functions, mappings;
+} cli_profile;
+
+/* Reads and checks the file at path. Prints what is wrong; returns an exit code. Free *profile
+ * whatever is returned. */
+int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
+void cli_profile_free(cli_profile *profile);
+
+/* The string at an index of the string table; empty if the index is not in the table. */
+cli_string cli_profile_string(const cli_profile *profile, int64_t index);
+
+/* The record that has this id; NULL if there is none. */
+const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id);
+const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id);
+const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id);
+
+/* The index of the location or mapping that has this id; 0 if there is none. */
+size_t cli_profile_location_index(const cli_profile *profile, uint64_t id);
+size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id);
+
+/* The name and the unit of a sample type. A column is the index of a sample type. */
+cli_string cli_profile_type(const cli_profile *profile, size_t column);
+cli_string cli_profile_unit(const cli_profile *profile, size_t column);
+
+/* The column that `name` ("TYPE" or "TYPE/UNIT") names; -1 if there is none. */
+int cli_profile_find_type(const cli_profile *profile, cli_string name);
+
+/* The column of the default sample type: the one that the profile names, else the last, as in
+ * pprof; -1 if the profile has no sample types. */
+int cli_profile_default_type(const cli_profile *profile);
+
+/* The sum of one column over all samples. */
+pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column);
+
+#endif

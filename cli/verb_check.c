@@ -1,0 +1,161 @@
+/* pprofdelta check FILE...: checks that each file is a valid profile.
+ *
+ * Prints one line for each file: what a valid profile has on stdout, or what is wrong and where on
+ * stderr. All files are checked, also after one that is wrong. */
+#include "arguments.h"
+#include "cli.h"
+#include "input.h"
+#include "memory.h"
+#include "message.h"
+#include "output_file.h"
+#include "pprofdelta.h"
+#include "progress.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
+    "Checks that each FILE (- is stdin) is a valid profile; if not, prints where it\n"
+    "is wrong.\n"
+    "\n"
+    "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
+    "  -q, --quiet            print nothing about valid profiles\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n";
+
+enum { OPT_MAX_MEMORY = CLI_LONG };
+
+static const struct option table[] = {
+    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"quiet", no_argument, NULL, 'q'},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+typedef struct check_options {
+    const char **files;
+    size_t files_len;
+    unsigned long long max_memory;
+    bool quiet;
+    bool help;
+} check_options;
+
+static int parse(check_options *options, int argc, char **argv)
+{
+    cli_arguments arguments = {argc, argv, "qh", table, false};
+    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
+        switch (option) {
+        case CLI_OPERAND:
+            options->files[options->files_len++] = optarg;
+            break;
+        case OPT_MAX_MEMORY:
+            if (cli_take_size("--max-memory", optarg, &options->max_memory))
+                return CLI_USAGE;
+            break;
+        case 'q':
+            options->quiet = true;
+            break;
+        case 'h':
+            options->help = true;
+            return CLI_DONE;
+        default:
+            return CLI_USAGE;
+        }
+    }
+    if (!options->files_len)
+        return cli_usage("a profile is missing: pprofdelta check FILE...");
+    return cli_check_stdin(options->files, options->files_len);
+}
+
+static void put_count(uint64_t count, const char *noun)
+{
+    printf(", %" PRIu64 " %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+static void put_named(const char *noun, const char *text, size_t len)
+{
+    if (!len)
+        return;
+    printf(", %s ", noun);
+    cli_string_put(stdout, (cli_string){text, len}, CLI_TEXT_SHOWN);
+}
+
+static void put_census(const char *name, const pprofdelta_census *census)
+{
+    cli_progress_clear();
+    cli_text_put(stdout, name, CLI_TEXT_SHOWN);
+    printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
+    put_count(census->types, "type");
+    put_count(census->samples, "sample");
+    put_count(census->mappings, "mapping");
+    put_count(census->locations, "location");
+    put_count(census->functions, "function");
+    put_count(census->strings, "string");
+    if (census->unknown_fields)
+        put_count(census->unknown_fields, "unknown field");
+    put_named("binary", census->binary, census->binary_len);
+    put_named("build id", census->build_id, census->build_id_len);
+    printf("%s\n", census->is_stamped ? ", a delta" : "");
+}
+
+static int check_file(pprofdelta *context, const check_options *options, const char *path)
+{
+    cli_input input;
+    pprofdelta_census census;
+    pprofdelta_error err;
+    int code = cli_input_read(&input, path, options->max_memory);
+    if (!code) {
+        cli_progress_say("checking", input.name);
+        if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
+            code = cli_library_error(input.name, &err);
+        else if (!options->quiet)
+            put_census(input.name, &census);
+    }
+    cli_input_free(&input);
+    return code;
+}
+
+/* Returns the first exit code that is not 0. */
+static int check_files(const check_options *options)
+{
+    pprofdelta_options library = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta *context = NULL;
+    library.max_memory = options->max_memory;
+    int first = cli_context_new(&library, options->files[0], &context);
+    if (first)
+        return first;
+    cli_progress_start(!options->quiet);
+    for (size_t i = 0; i < options->files_len; i++) {
+        int code = check_file(context, options, options->files[i]);
+        if (!first)
+            first = code;
+    }
+    cli_progress_end();
+    pprofdelta_free(context);
+    int printed = cli_output_end_text();
+    return printed ? printed : first;
+}
+
+int cli_check(int argc, char **argv)
+{
+    check_options options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY};
+    options.files = calloc((size_t)argc, sizeof *options.files);
+    if (!options.files) {
+        cli_error("%s", strerror(ENOMEM));
+        return CLI_FAILED;
+    }
+    int code = parse(&options, argc, argv);
+    if (!code && options.help) {
+        code = cli_output_text(help);
+    } else if (!code) {
+        code = check_files(&options);
+    }
+    free(options.files);
+    return code;
+}

@@ -1,0 +1,391 @@
+/* pprofdelta record [-o DIR] [...] -- COMMAND [ARG...]: runs COMMAND under the heap agent.
+ *
+ * The agent is a shared object that the loader puts before everything else; it is told what to do
+ * by variables of the environment, and from there on does all by itself. So this verb has only to
+ * find the agent, to make sure that it can get in, and to become COMMAND: same process, same
+ * descriptors, same signals, its own exit status. */
+#include "arguments.h"
+#include "cli.h"
+#include "message.h"
+#include "output_file.h"
+#include "target.h"
+
+#include "agent/asking.h"
+#include "agent/settings.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <limits.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static const char help[] =
+    "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
+    "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
+    "signal and at the end: DIR/heap.PID.SEQUENCE.pb.gz. Children are recorded too.\n"
+    "\n"
+    "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"
+    "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
+    "                         the profile has arrived if it exits with status 0; DIR\n"
+    "                         then gets what did not arrive at the end\n"
+    "      --timeout=TIME     end this command after TIME (default: the interval,\n"
+    "                         but at least 5s and at most 60s)\n"
+    "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
+    "      --rate=SIZE        bytes between two samples: 512k (the default)\n"
+    "      --snapshot         write in-use values, not their changes\n"
+    "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
+    "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"
+    "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"
+    "  -h, --help\n"
+    "\n"
+    "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
+    "recorded, 127 COMMAND is not found\n";
+
+enum {
+    OPT_TO = CLI_LONG,
+    OPT_TIMEOUT,
+    OPT_INTERVAL,
+    OPT_RATE,
+    OPT_SNAPSHOT,
+    OPT_SIGNAL,
+    OPT_THRESHOLD
+};
+
+static const struct option table[] = {
+    {"output", required_argument, NULL, 'o'},
+    {"to", required_argument, NULL, OPT_TO},
+    {"timeout", required_argument, NULL, OPT_TIMEOUT},
+    {"interval", required_argument, NULL, OPT_INTERVAL},
+    {"rate", required_argument, NULL, OPT_RATE},
+    {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
+    {"signal", required_argument, NULL, OPT_SIGNAL},
+    {"threshold", required_argument, NULL, OPT_THRESHOLD},
+    {"help", no_argument, NULL, 'h'},
+    {NULL, 0, NULL, 0},
+};
+
+typedef struct record_options {
+    const char *dir;          /* NULL: not given */
+    const char *to;           /* NULL: into files */
+    uint64_t interval_millis; /* 0: not given, as are the others */
+    uint64_t timeout_millis;
+    unsigned long long rate, threshold;
+    int signal; /* -1: not given; 0: none */
+    bool snapshot, help;
+    char **command; /* with its arguments, NULL at the end */
+} record_options;
+
+/* "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
+static bool read_duration(const char *text, uint64_t *millis)
+{
+    static const struct {
+        const char *unit;
+        double millis;
+    } units[] = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
+    size_t digits = strspn(text, "0123456789"), len = digits;
+    double value = 0, scale = 1;
+    for (size_t i = 0; i < digits; i++)
+        value = value * 10 + (text[i] - '0');
+    if (text[len] == '.')
+        for (len++; text[len] >= '0' && text[len] <= '9'; len++)
+            value += (text[len] - '0') * (scale /= 10);
+    for (size_t i = 0; digits && i < sizeof units / sizeof *units; i++) {
+        if (strcmp(text + len, units[i].unit) != 0)
+            continue;
+        value *= units[i].millis;
+        *millis = value < 1e15 ? (uint64_t)(value + 0.5) : 0;
+        return *millis >= 1;
+    }
+    return false;
+}
+
+/* ---- the signal ------------------------------------------------------------------------------ */
+
+static const struct {
+    const char *name;
+    int number;
+} signals[] = {
+    {"HUP", SIGHUP},   {"INT", SIGINT},       {"QUIT", SIGQUIT}, {"ILL", SIGILL},
+    {"TRAP", SIGTRAP}, {"ABRT", SIGABRT},     {"BUS", SIGBUS},   {"FPE", SIGFPE},
+    {"KILL", SIGKILL}, {"USR1", SIGUSR1},     {"SEGV", SIGSEGV}, {"USR2", SIGUSR2},
+    {"PIPE", SIGPIPE}, {"ALRM", SIGALRM},     {"TERM", SIGTERM}, {"CHLD", SIGCHLD},
+    {"CONT", SIGCONT}, {"STOP", SIGSTOP},     {"TSTP", SIGTSTP}, {"TTIN", SIGTTIN},
+    {"TTOU", SIGTTOU}, {"URG", SIGURG},       {"XCPU", SIGXCPU}, {"XFSZ", SIGXFSZ},
+    {"PROF", SIGPROF}, {"VTALRM", SIGVTALRM}, {"IO", SIGIO},     {"WINCH", SIGWINCH},
+    {"PWR", SIGPWR},   {"SYS", SIGSYS},
+};
+
+/* A decimal number and nothing else, 3 digits at most. */
+static bool read_number(const char *text, int *out)
+{
+    size_t digits = strspn(text, "0123456789");
+    if (!digits || digits > 3 || text[digits])
+        return false;
+    *out = atoi(text); // NOLINT(cert-err34-c): nothing but a few digits
+    return true;
+}
+
+/* "RTMIN", "RTMIN+3", "RTMAX", "RTMAX-3" */
+static bool read_realtime(const char *text, int *out)
+{
+    bool is_from_least = !strncasecmp(text, "RTMIN", 5);
+    int away = 0;
+    if (!is_from_least && strncasecmp(text, "RTMAX", 5) != 0)
+        return false;
+    text += 5;
+    if (*text && (*text != (is_from_least ? '+' : '-') || !read_number(text + 1, &away)))
+        return false;
+    *out = is_from_least ? SIGRTMIN + away : SIGRTMAX - away;
+    return *out >= SIGRTMIN && *out <= SIGRTMAX;
+}
+
+static bool read_signal_name(const char *text, int *out)
+{
+    if (!strncasecmp(text, "SIG", 3))
+        text += 3;
+    for (size_t i = 0; i < sizeof signals / sizeof *signals; i++) {
+        if (!strcasecmp(text, signals[i].name)) {
+            *out = signals[i].number;
+            return true;
+        }
+    }
+    return read_realtime(text, out);
+}
+
+static int set_signal(int *out, const char *value)
+{
+    int number;
+    if (!strcmp(value, "none")) {
+        *out = 0;
+        return CLI_DONE;
+    }
+    if (!read_number(value, &number) && !read_signal_name(value, &number))
+        return cli_bad_value("--signal", value,
+                             "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
+    const char *refusal = pd_asking_refusal(number);
+    if (refusal)
+        return cli_usage("--signal=%s: this signal %s", value, refusal);
+    *out = number;
+    return CLI_DONE;
+}
+
+static int apply(record_options *options, int option, const char *value)
+{
+    switch (option) {
+    case 'o':
+        options->dir = value;
+        return *value ? CLI_DONE : cli_bad_value("--output", value, "the name of a directory");
+    case OPT_TO:
+        options->to = value;
+        return *value ? CLI_DONE : cli_bad_value("--to", value, "a shell command");
+    case OPT_INTERVAL:
+        return read_duration(value, &options->interval_millis)
+                   ? CLI_DONE
+                   : cli_bad_value("--interval", value, "a time like 60s, 500ms, 5m or 1h");
+    case OPT_TIMEOUT:
+        return read_duration(value, &options->timeout_millis) &&
+                       options->timeout_millis <= PD_TIMEOUT_MAX * UINT64_C(1000)
+                   ? CLI_DONE
+                   : cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
+    case OPT_RATE:
+        return cli_size_parse(value, &options->rate) && options->rate <= INT64_MAX / 64
+                   ? CLI_DONE
+                   : cli_bad_value("--rate", value, cli_size_allowed);
+    case OPT_THRESHOLD:
+        return cli_size_parse(value, &options->threshold) && options->threshold <= INT64_MAX
+                   ? CLI_DONE
+                   : cli_bad_value("--threshold", value, cli_size_allowed);
+    case OPT_SIGNAL:
+        return set_signal(&options->signal, value);
+    case OPT_SNAPSHOT:
+        options->snapshot = true;
+        return CLI_DONE;
+    case 'h':
+        options->help = true;
+        return CLI_DONE;
+    default:
+        return CLI_USAGE;
+    }
+}
+
+/* Options end where COMMAND begins: what follows is its own. */
+static int parse(record_options *options, int argc, char **argv)
+{
+    cli_arguments arguments = {argc, argv, "o:h", table, false};
+    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
+        if (option == CLI_OPERAND) {
+            options->command = argv + optind - 1;
+            break;
+        }
+        int code = apply(options, option, optarg);
+        if (code)
+            return code;
+    }
+    if (options->help)
+        return CLI_DONE;
+    if (options->timeout_millis && !options->to)
+        return cli_usage("--timeout is for the command of --to, which is missing");
+    return options->command
+               ? CLI_DONE
+               : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
+}
+
+/* ---- where the agent is ---------------------------------------------------------------------- */
+
+/* Beside this program: as it is built, as it is installed, wherever that was moved; else where it
+ * was to be installed. */
+static int find_agent(char path[PATH_MAX])
+{
+    static const char *const places[] = {"/../lib/agent/", "/" PD_AGENT_FROM_BIN "/"};
+    char self[PATH_MAX], tried[2 * PATH_MAX];
+    const char *given = getenv("PPROFDELTA_AGENT");
+    if (given && *given) {
+        if (realpath(given, path))
+            return CLI_DONE;
+        return cli_system_error(given, "read", errno);
+    }
+    ssize_t len = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (len > 0) {
+        self[len] = '\0';
+        *strrchr(self, '/') = '\0';
+        for (size_t i = 0; i < sizeof places / sizeof *places; i++) {
+            snprintf(tried, sizeof tried, "%s%s%s", self, places[i], PD_AGENT_NAME);
+            if (realpath(tried, path))
+                return CLI_DONE;
+        }
+    }
+    if (realpath(PD_AGENT_DIR "/" PD_AGENT_NAME, path))
+        return CLI_DONE;
+    cli_error("the heap agent %s is neither beside this program nor in %s", PD_AGENT_NAME,
+              PD_AGENT_DIR);
+    cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
+    return CLI_FAILED;
+}
+
+/* ---- what it is told ------------------------------------------------------------------------- */
+
+static int make_dir(const char *dir, char path[PATH_MAX])
+{
+    if (mkdir(dir, 0777) && errno != EEXIST)
+        return cli_system_error(dir, "make the directory", errno);
+    struct stat status;
+    if (!realpath(dir, path) || stat(path, &status))
+        return cli_system_error(dir, "use as a directory", errno);
+    if (!S_ISDIR(status.st_mode))
+        return cli_system_error(dir, "write profiles to", ENOTDIR);
+    if (access(path, W_OK | X_OK))
+        return cli_system_error(dir, "write profiles to", errno);
+    return CLI_DONE;
+}
+
+static int set(const char *name, const char *value)
+{
+    return (value ? setenv(name, value, 1) : unsetenv(name))
+               ? cli_system_error(name, "set the variable", errno)
+               : CLI_DONE;
+}
+
+static int set_number(const char *name, bool is_given, uint64_t number)
+{
+    char text[24];
+    snprintf(text, sizeof text, "%" PRIu64, number);
+    return set(name, is_given ? text : NULL);
+}
+
+/* The agent comes first, or another malloc that is preloaded would come before it. */
+static int set_preload(const char *agent)
+{
+    const char *others = getenv("LD_PRELOAD");
+    if (strpbrk(agent, " :")) {
+        cli_error("%s: the loader takes no path with a space or a colon in LD_PRELOAD", agent);
+        return CLI_FAILED;
+    }
+    if (!others || !*others || strstr(others, agent))
+        return set("LD_PRELOAD", others && *others ? others : agent);
+    size_t size = strlen(agent) + strlen(others) + 2;
+    char *both = malloc(size);
+    if (!both)
+        return cli_system_error("LD_PRELOAD", "set the variable", ENOMEM);
+    snprintf(both, size, "%s:%s", agent, others);
+    int code = set("LD_PRELOAD", both);
+    free(both);
+    return code;
+}
+
+/* In seconds. */
+static int set_duration(const char *name, uint64_t millis)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%" PRIu64 ".%03" PRIu64, millis / 1000, millis % 1000);
+    return set(name, millis ? text : NULL);
+}
+
+static int set_dir(const record_options *options)
+{
+    char path[PATH_MAX];
+    if (options->to && !options->dir)
+        return set("PPROFDELTA_RECORD_DIR", NULL);
+    int code = make_dir(options->dir ? options->dir : ".", path);
+    return code ? code : set("PPROFDELTA_RECORD_DIR", path);
+}
+
+static int set_environment(const record_options *options, const char *agent)
+{
+    int code = set_dir(options);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_COMMAND", options->to);
+    if (!code)
+        code = set_duration("PPROFDELTA_RECORD_TIMEOUT", options->timeout_millis);
+    if (!code)
+        code = set_duration("PPROFDELTA_RECORD_INTERVAL", options->interval_millis);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_RATE", options->rate, options->rate);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_THRESHOLD", options->threshold, options->threshold);
+    if (!code)
+        code =
+            set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0, (uint64_t)options->signal);
+    if (!code)
+        code = set("PPROFDELTA_RECORD_SNAPSHOT", options->snapshot ? "1" : NULL);
+    if (!code)
+        code = set_number("PPROFDELTA_RECORD_PID", true, (uint64_t)getpid());
+    return code ? code : set_preload(agent);
+}
+
+/* Becomes COMMAND, or returns why not. */
+static int run(const record_options *options)
+{
+    char agent[PATH_MAX];
+    int code = find_agent(agent);
+    if (!code)
+        code = cli_target_check(options->command[0], agent);
+    if (!code)
+        code = set_environment(options, agent);
+    if (code)
+        return code;
+    cli_signals_restore();
+    execvp(options->command[0], options->command);
+    int error = errno;
+    cli_system_error(options->command[0], "run", error);
+    return error == ENOENT ? CLI_NOT_FOUND : CLI_NOT_RUN;
+}
+
+int cli_record(int argc, char **argv)
+{
+    record_options options = {.signal = -1};
+    int code = parse(&options, argc, argv);
+    if (!code && options.help) {
+        fputs(help, stdout);
+        return cli_output_end_text() ? CLI_RECORD_FAILED : CLI_DONE;
+    }
+    if (!code && options.command)
+        code = run(&options);
+    return code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code : CLI_RECORD_FAILED;
+}
