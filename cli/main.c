@@ -43,7 +43,7 @@ static const char help[] =
     "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
     "                             clamp, negative or fail\n"
     "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n"
-    "      --default-type[=HOW]   default type: counter (if it is a gauge) or keep\n"
+    "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
     "      --compress=HOW         gzip, zstd or none\n"
     "  -1 ... -9                  compress fast ... compress well\n"
     "      --report[=FORM]        print counts and sums to stderr, as text or json\n"

@@ -24,7 +24,7 @@ static const char help[] =
     "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
     "  -c, --counter TYPE[/UNIT]  add up this sample type\n"
     "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n"
-    "      --default-type[=HOW]   default type: counter (if it is a gauge) or keep\n"
+    "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
     "      --compress=HOW         gzip, zstd or none\n"
     "  -1 ... -9                  compress fast ... compress well\n"
     "      --no-stamp             leave out the comment that marks a delta\n"

@@ -294,3 +294,21 @@ def test_the_output_is_not_the_state(t):
     t.fails(2, "--state", "new", one, "-o", "./new")
     t.check(not os.path.exists(t.path("new")), "there is a file")
     t.succeeds("--state", "s", two_, "-o", "folder/s")
+
+
+def test_the_library_names_no_option_of_the_command(t):
+    """Its messages are for every caller; the command adds the options as hints."""
+    options = set()
+    for args in ((), ("show",), ("check",), ("sum",), ("record",)):
+        options |= set(re.findall(r"--[a-z][a-z-]+", t.succeeds(*args, "--help").text))
+    t.check(len(options) > 20, "found no options")
+    library = os.path.join(os.path.dirname(__file__), "../../lib")
+    for folder, _, names in os.walk(library):
+        for name in names:
+            if os.path.basename(folder) == "agent" or not name.endswith((".c", ".h")):
+                continue
+            with open(os.path.join(folder, name), encoding="utf-8") as file:
+                text = re.sub(r"/\*.*?\*/", "", file.read(), flags=re.S)
+            literals = " ".join(re.findall(r'"((?:[^"\\\n]|\\.)*)"', text))
+            named = options & set(re.findall(r"--[a-z][a-z-]+", literals))
+            t.check(not named, f"{name} names {named}")

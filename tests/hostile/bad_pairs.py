@@ -36,8 +36,7 @@ def make(corpus):
         return (f"sample_type: this is a {kind} profile ({named}), which is not cumulative: it holds "
                 f"{holds}")
 
-    hint = ("pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them all "
-            "the same")
+    hint = "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"
     for name, types, holds in (
             ("goroutine", ["goroutine/count"], "the state at one time"),
             ("cpu", ["samples/count", "cpu/nanoseconds"], "the samples of a limited time")):
@@ -47,7 +46,7 @@ def make(corpus):
             refuse_pair(file, file, why, about=file, hint=hint, options=options)
             refuse_pair(file, good, why, about=file, hint=hint, options=options)
         refuse_pair(good, file, not_cumulative(name, types[-1], holds), about=file, hint=hint)
-    hint = "-c TYPE names a sample type that only grows"
+    hint = "-c TYPE makes a sample type that only grows a counter"
     file = accept("gauges-only.pb", profile(types=HEAP[2:]))
     refuse_pair(file, file, no_counter(HEAP[2:]), about=file, hint=hint)
     refuse_pair(good, file, differ(heap, ", ".join(HEAP[2:])))
@@ -55,8 +54,8 @@ def make(corpus):
                                           tail=number(10, 30_000_000_000)))
     refuse_pair(good, window, "duration_nanos: cur is a window already, not a cumulative profile: it "
                 "covers 30.000 s, and prev is 60.000 s older", about=window,
-                hint="take both profiles without ?seconds=; or --force, if they do count from the "
-                "start of the process")
+                hint="take both profiles without ?seconds=; if both do count from the start of the "
+                "process, use --force")
     refuse_pair("cpu.pb", "cpu.pb", 'sample_type: no value type is named "cpu_time"; there are: '
                 "samples/count, cpu/nanoseconds", about="cpu.pb", options=["-c", "cpu_time"])
     longest = ["goroutine/nanoseconds"] * 64
