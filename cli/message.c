@@ -195,7 +195,7 @@ static const struct advice {
     {PPROFDELTA_E_LIMIT, ANY, NULL, "max_memory", raise_limit},
     {PPROFDELTA_E_LIMIT, ANY, NULL, "32-bit", "use a 64-bit pprofdelta"},
     {PPROFDELTA_E_PROFILE, ANY, NULL, "this is a state", "--state=FILE takes a state"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them all the same"},
+    {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them"},
     {PPROFDELTA_E_MISMATCH, A_STATE, "time_nanos", NULL,
      "the state has a later profile already: another run came first, and nothing is lost; or the "
      "clock of the target was set back"},
