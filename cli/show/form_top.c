@@ -252,7 +252,7 @@ static void lay_out(layout *l, top *t, bool has_shares, size_t rows)
         add_column(l, t, CUM, t->sort, rows);
         if (has_shares)
             add_column(l, t, CUM_SHARE, t->sort, rows);
-        if (t->columns_len == 1 || width_of(l) + LEAST_NAME <= screen)
+        if (t->columns_len <= 1 || width_of(l) + LEAST_NAME <= screen)
             break;
         size_t drop = t->columns_len - 1 - (t->columns[t->columns_len - 1] == t->sort);
         memmove(&t->columns[drop], &t->columns[drop + 1],
