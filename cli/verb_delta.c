@@ -1,4 +1,4 @@
-/* pprofdelta PREV CUR: the delta of two files; with --state, see window.h.
+/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.h.
  *
  * Everything is computed before anything is written, and what is written takes OUT's place only
  * when it is complete. */
