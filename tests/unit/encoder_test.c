@@ -71,7 +71,7 @@ static pprofdelta_status push_some(pd_encoder *e, delta *d)
     size_t some = 1 + rng_below(&d->rng, d->course->step), left = d->course->early - d->at;
     some = some < left ? some : left;
     pprofdelta_status status = pd_buffer_room(&mem, &d->writer, some + 1, NULL);
-    if (status)
+    if (status || !d->writer.ptr)
         return status;
     memcpy(d->writer.ptr + d->writer.len, in + d->at, some);
     d->writer.len += some;
@@ -239,7 +239,7 @@ TEST(only_long_deltas_become_tasks)
 {
     static const struct {
         size_t len, tasks;
-    } cases[] = {{5000, 0}, {TASKS - 1, 0}, {TASKS, 2}, {6 * PART, 6}};
+    } cases[] = {{5000, 0}, {TASKS - 1, 0}, {TASKS, 2}, {(size_t)6 * PART, 6}};
     rng r = {9};
     mem_begin(UINT64_C(1) << 30);
     make(&r, LONGEST, 20);
