@@ -128,7 +128,7 @@ static void encode_plainly(const plan *p, size_t early, size_t len, pd_buffer *o
     uint64_t written;
     pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
     require(pd_encoder_begin(&e, &mem, p->source, NULL, NULL) == PPROFDELTA_OK);
-    require(pd_buffer_room(&mem, &writer, early + 1, NULL) == PPROFDELTA_OK);
+    require(!pd_buffer_room(&mem, &writer, early + 1, NULL) && writer.ptr);
     memcpy(writer.ptr, content, writer.len = early);
     require(pd_encoder_push(&e, &writer, NULL) == PPROFDELTA_OK);
     pd_bytes runs[] = {{writer.ptr, writer.len}, {content + early, len - early}};

@@ -1,10 +1,14 @@
-/* Input that compresses more or less, and whether what came out is one gzip member of it. */
+/* Input that compresses more or less; a gzip member of parts, joined one after the other; and whether
+ * what came out is one gzip member of the input. */
 #ifndef PD_TESTS_MEMBER_KIT_H
 #define PD_TESTS_MEMBER_KIT_H
 
+#include "codec/member.h"
 #include "rng.h"
 #include "test.h"
 
+#include <libdeflate.h>
+#include <stdlib.h>
 #include <zlib.h>
 
 enum { SPLIT = 256 << 10, LONGEST = 3 << 20 };
@@ -17,7 +21,7 @@ typedef struct kept {
     size_t calls;
 } kept;
 
-static int keep(void *cookie, const void *data, size_t len)
+static inline int keep(void *cookie, const void *data, size_t len)
 {
     kept *k = cookie;
     k->calls++;
@@ -43,6 +47,38 @@ static void make(rng *r, size_t len, unsigned noise)
             in[at + i] = kind < noise ? (uint8_t)rng_next(r) : far ? in[at + i - far] : 7;
         at += run;
     }
+}
+
+/* Puts a member of `in` together in `out`. */
+typedef struct joiner {
+    struct libdeflate_compressor *gzip;
+    size_t at; /* in `in` */
+} joiner;
+
+static inline joiner join_begin(int level)
+{
+    joiner j = {libdeflate_alloc_compressor(level), 0};
+    if (!j.gzip)
+        abort();
+    pd_member_head(out.bytes);
+    out.len = PD_MEMBER_HEAD;
+    return j;
+}
+
+/* The next `len` bytes. */
+static inline void join_part(joiner *j, size_t len, bool is_last)
+{
+    static pd_member_check check;
+    uint8_t *at = out.bytes + out.len;
+    size_t made = libdeflate_deflate_compress(j->gzip, in + j->at, len, at,
+                                              sizeof out.bytes - out.len - PD_MEMBER_JOINT);
+    j->at += len;
+    out.len += is_last ? made : pd_member_open(&check, at, made);
+    if (!is_last)
+        return;
+    pd_member_tail(at + made, libdeflate_crc32(0, in, j->at), j->at);
+    out.len += PD_MEMBER_TAIL;
+    libdeflate_free_compressor(j->gzip);
 }
 
 /* Is it one member, to the last byte, of this input? */
