@@ -1,12 +1,12 @@
-/* Where the bytes of a delta are cut into the parts of a gzip member that are compressed apart from
- * each other (member.h).
+/* Where the bytes of a delta are cut into parts of a gzip member, which are compressed separately
+ * (member.h).
  *
  *     [ part ] [ part ] ... [ part ] [ rest ......................... ]
  *     the samples, while they are written       cut evenly, at the end
  *
  * The cuts depend on three lengths only: of the profile that the delta comes of, of what is written
- * up to the last sample, and of the delta. So the member has the same bytes whether the delta is
- * compressed whole, while it is written, or by two threads, and whatever the memory limit is. */
+ * up to the last sample, and of the delta. So the member has the same bytes with any runner and any
+ * memory limit. */
 #ifndef PD_CODEC_CUT_H
 #define PD_CODEC_CUT_H
 
@@ -14,9 +14,9 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The length of a part, for a delta that comes of a profile of `len` bytes: a 16th of it, so that two
- * threads have parts to share; and long enough that the beginning of a part, which can refer to
- * nothing, costs little room. */
+/* The length of a part of a delta that comes of a profile of `len` bytes: a 16th of the profile, so
+ * that several threads have parts to compress, but not too short, since a part cannot refer to the
+ * parts before it. */
 static inline size_t pd_cut_part(uint64_t len)
 {
     enum { SHARE = 16, SMALLEST = 96 << 10, LARGEST = 512 << 10 };
@@ -24,8 +24,8 @@ static inline size_t pd_cut_part(uint64_t len)
     return share < SMALLEST ? SMALLEST : share > LARGEST ? LARGEST : (size_t)share;
 }
 
-/* Into how many parts a rest of `len` bytes is cut: one where it is short, else pairs for two
- * threads. `part` is SIZE_MAX where nothing is to be cut. */
+/* The number of parts of a rest of `len` bytes: 1 if it is short, else even, for two threads. `part`
+ * is the length of a part, or SIZE_MAX if nothing is to be cut. */
 static inline size_t pd_cut_rest(size_t part, size_t len)
 {
     enum { PAIR = 64 << 10 };

@@ -39,7 +39,7 @@ static plan read_plan(const uint8_t *data, size_t size)
                                         RUNNER_AT_WAIT, RUNNER_SHUFFLED};
     size_t calls = size - HEAD < MOST_CALLS ? size - HEAD : MOST_CALLS;
     return (plan){.compression = (pprofdelta_compression)(data[0] % 3),
-                  .level = data[1] % 10,
+                  .level = data[1] % (data[1] < 200 ? 4 : 10), /* the high ones are slow */
                   .kind = kinds[data[2] % (sizeof kinds / sizeof *kinds)],
                   .source = (uint64_t)data[3] << 15,
                   .fail_at = data[4] < 128 ? 0 : data[4] - 127u,
@@ -50,11 +50,20 @@ static plan read_plan(const uint8_t *data, size_t size)
 
 static uint8_t content[LONGEST];
 
-/* Repeats the input, a little changed each time. */
-static void fill_content(const uint8_t *data, size_t size)
+static size_t push_len(uint8_t call)
 {
-    for (size_t i = 0; i < LONGEST; i++)
-        content[i] = (uint8_t)(data[i % size] + (i / size * data[7] >> 4));
+    return call < 64 ? call : (size_t)(call - 63) << 11;
+}
+
+/* Repeats the input, a little changed each time, as far as the plan reads it. */
+static void fill_content(const uint8_t *data, size_t size, const plan *p)
+{
+    size_t len = REST;
+    for (size_t i = 0; i < p->calls_len; i++)
+        len += push_len(p->calls[i]);
+    len = len < LONGEST ? len : LONGEST;
+    for (size_t i = 0; i < len; i++)
+        content[i] = (uint8_t)(i < size ? data[i] : content[i - size] + (data[7] >> 4));
 }
 
 typedef struct failing {
@@ -86,11 +95,6 @@ static int refuse(void *cookie, const void *data, size_t len)
 {
     (void)data;
     return (*(size_t *)cookie += len) > 1000;
-}
-
-static size_t push_len(uint8_t call)
-{
-    return call < 64 ? call : (size_t)(call - 63) << 11;
 }
 
 /* Pushes, and sets *early to how much. A call of 255 begins again. */
@@ -183,7 +187,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
               plain = {room[1], 0, sizeof room[1]};
     pd_mem mem;
     size_t early;
-    fill_content(data, size);
+    fill_content(data, size, &p);
     pd_mem_init(&mem, &allocator, UINT64_C(1) << 30);
     mem.is_tight = p.is_tight;
     pprofdelta_status status = push_all(&e, &mem, &p, test_runner_get(t), &writer, &early);
