@@ -5,14 +5,6 @@
 
 #include "codec/inflate_zlib.h"
 
-/* The last byte that zlib used. It may have taken a few more, whose bits it holds unused; the lowest
- * six bits of data_type count those. */
-static size_t last_used(const z_stream *z, const uint8_t *in)
-{
-    size_t taken = (size_t)(z->next_in - in), unused = (size_t)(z->data_type & 63) / 8;
-    return taken > unused ? taken - unused - 1 : 0;
-}
-
 pd_damage pd_damage_find(const uint8_t *in, size_t len)
 {
     enum { RAW = -15 };
@@ -37,7 +29,7 @@ pd_damage pd_damage_find(const uint8_t *in, size_t len)
         damage.at = len;
     } else if (status == Z_DATA_ERROR) {
         damage.kind = PD_DAMAGE_BAD;
-        damage.at = last_used(&z, in);
+        damage.at -= damage.at > 0; /* the last byte that zlib took shows the damage */
         damage.why = z.msg;
     }
     inflateEnd(&z);

@@ -210,10 +210,11 @@ pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, cons
 }
 
 /* The whole file by the library that streams are inflated by. */
-static pprofdelta_status inflate_as_stream(pd_mem *mem, const uint8_t *in, size_t len,
-                                           pd_buffer *into, pprofdelta_error *err)
+static pprofdelta_status inflate_as_stream(const pd_inflate_backend *backend, pd_mem *mem,
+                                           const uint8_t *in, size_t len, pd_buffer *into,
+                                           pprofdelta_error *err)
 {
-    pd_unpacker u = {0};
+    pd_unpacker u = {.backend = backend};
     into->len = 0;
     pprofdelta_status status = pd_unpack_begin(&u, mem, in, len, err);
     while (!status && !u.is_done) {
@@ -235,7 +236,7 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
     pprofdelta_status status = pd_gzip_by_libdeflate(inflater, mem, in, len, into, err);
     if (status != PPROFDELTA_E_INFLATE)
         return status;
-    pprofdelta_status again = inflate_as_stream(mem, in, len, into, &other);
+    pprofdelta_status again = inflate_as_stream(inflater->backend, mem, in, len, into, &other);
     if (again == PPROFDELTA_E_INFLATE && err)
         *err = other;
     return again == PPROFDELTA_OK ? PPROFDELTA_OK : status;

@@ -8,6 +8,7 @@
 #define PD_CODEC_INFLATE_H
 
 #include "base/mem.h"
+#include "codec/inflate_stream.h"
 
 #include <stdbool.h>
 
@@ -20,7 +21,8 @@ const char *pd_format_name(pd_format format);
 typedef struct pd_inflater {
     void *gzip; /* struct libdeflate_decompressor, made when first needed and kept */
     void *zstd; /* ZSTD_DCtx, likewise */
-} pd_inflater;  /* zero it to begin */
+    const pd_inflate_backend *backend; /* for gzip's second opinion; NULL: the one in use */
+} pd_inflater;                         /* zero it to begin */
 
 void pd_inflater_fini(pd_inflater *inflater);
 

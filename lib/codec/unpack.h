@@ -7,7 +7,6 @@
 #define PD_CODEC_UNPACK_H
 
 #include "codec/inflate.h"
-#include "codec/inflate_stream.h"
 
 /* What inflates to more than so many times its length is refused as too large: with nothing in
  * memory to stop it, it would take its time. Profiles shrink 3 to 10 times. */

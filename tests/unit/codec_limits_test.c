@@ -2,6 +2,8 @@
  * that fail. */
 #include "codec_kit.h"
 
+enum { STREAM_STATE = 100000 }; /* more than what a refused file is looked at with once more */
+
 TEST(a_lying_length_does_not_allocate)
 {
     pd_buffer content = content_of(100, 4), file = {0};
@@ -12,7 +14,7 @@ TEST(a_lying_length_does_not_allocate)
     pd_bytes out = {0};
     CHECK(inflate_with(&k, file, &out) == PPROFDELTA_E_INFLATE);
     CHECK(strstr(k.err.text, "says 4294967295"));
-    CHECK_MSG(k.mem.peak < 10000, "%llu", (unsigned long long)k.mem.peak);
+    CHECK_MSG(k.mem.peak < 10000 + STREAM_STATE, "%llu", (unsigned long long)k.mem.peak);
     kit_fini(&k);
     free(file.ptr);
     free(content.ptr);
@@ -27,7 +29,7 @@ TEST(a_length_that_could_be_true_is_not_believed_at_once)
     kit_init(&k, UINT64_C(8) << 30);
     pd_bytes out = {0};
     CHECK(inflate_with(&k, file, &out) == PPROFDELTA_E_INFLATE);
-    CHECK_MSG(k.mem.peak <= 32 * file.len, "%llu", (unsigned long long)k.mem.peak);
+    CHECK_MSG(k.mem.peak <= 32 * file.len + STREAM_STATE, "%llu", (unsigned long long)k.mem.peak);
     kit_fini(&k);
     free(file.ptr);
     free(content.ptr);
