@@ -1,5 +1,6 @@
 /* Any bytes at all: they inflate within the limit or are refused with a reason, and what they
- * inflate to comes back from every format. */
+ * inflate to comes back from every format. libdeflate, which inflates them whole, and ISA-L and zlib,
+ * which inflate streams in pieces of any length, accept and refuse the same, and for the same. */
 #include "codec/compress.h"
 #include "codec/stream.h"
 
@@ -59,53 +60,153 @@ static void round_trip(pd_bytes content)
     require(mem.used == 0);
 }
 
-/* A piece at a time: what the whole way made, and nothing that it refused. */
-static void stream(const uint8_t *data, size_t size, pprofdelta_status want, pd_bytes whole)
+/* What came of a file. */
+typedef struct outcome {
+    pprofdelta_status status;
+    pprofdelta_error err;
+    uint8_t *ptr; /* what it inflated to */
+    size_t len, cap;
+} outcome;
+
+static void append(outcome *o, pd_bytes more)
 {
+    if (more.len > o->cap - o->len) {
+        o->cap = 2 * (o->len + more.len);
+        o->ptr = realloc(o->ptr, o->cap);
+        require(o->ptr != NULL);
+    }
+    if (more.len)
+        memcpy(o->ptr + o->len, more.ptr, more.len);
+    o->len += more.len;
+}
+
+static outcome stream(const pd_inflate_backend *backend, size_t piece, const uint8_t *data,
+                      size_t size)
+{
+    outcome o = {0};
     pd_mem mem;
     pd_mem_init(&mem, NULL, LIMIT);
-    pd_stream s = {0};
-    size_t piece = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
-    pprofdelta_error err = {0};
-    pprofdelta_status status = pd_stream_begin(&s, &mem, (pd_bytes){data, size}, piece, NULL, &err);
-    uint64_t from = 0;
-    for (bool is_end = false; !status && !is_end; is_end = s.is_done) {
+    pd_stream s = {.unpacker.backend = backend};
+    o.status = pd_stream_begin(&s, &mem, (pd_bytes){data, size}, piece, NULL, &o.err);
+    for (bool is_end = false; !o.status && !is_end; is_end = s.is_done) {
         pd_bytes out;
-        status = pd_stream_reach(&s, from, piece, &out, &err);
-        if (status)
-            break;
-        require(want || (out.len <= whole.len - from &&
-                         (!out.len || memcmp(out.ptr, whole.ptr + from, out.len) == 0)));
-        from += out.len;
+        o.status = pd_stream_reach(&s, o.len, piece, &out, &o.err);
+        if (!o.status)
+            append(&o, out);
     }
-    require(status == PPROFDELTA_E_LIMIT || !want || status == want);
-    require(status || from == whole.len);
-    if (status)
-        check_error(status, &err, size);
+    if (o.status)
+        check_error(o.status, &o.err, size);
     pd_stream_end(&s);
     require(mem.used == 0 && mem.peak <= LIMIT);
+    return o;
+}
+
+static outcome whole(const pd_inflate_backend *backend, const uint8_t *data, size_t size)
+{
+    outcome o = {0};
+    pd_mem mem;
+    pd_mem_init(&mem, NULL, LIMIT);
+    pd_inflater inflater = {.backend = backend};
+    pd_buffer into = {0};
+    pd_bytes out = {0};
+    o.status = pd_inflate(&inflater, &mem, data, size, &into, &out, &o.err);
+    require(mem.peak <= LIMIT);
+    if (o.status) {
+        require(!out.ptr);
+        check_error(o.status, &o.err, size);
+    }
+    append(&o, out);
+    pd_buffer_release(&mem, &into);
+    pd_inflater_fini(&inflater);
+    require(mem.used == 0);
+    return o;
+}
+
+/* Of zstd a part may be refused in other words than the whole. */
+static void require_same(const outcome *a, const outcome *b, bool has_same_words)
+{
+    require(a->status == b->status);
+    if (!a->status)
+        require(a->len == b->len && (!a->len || memcmp(a->ptr, b->ptr, a->len) == 0));
+    else if (has_same_words)
+        require(a->err.offset == b->err.offset && strcmp(a->err.text, b->err.text) == 0);
+}
+
+/* Streams in pieces of every kind of length, against each other and against the whole. Only the stream
+ * refuses what inflates to too much. */
+static outcome check_backend(const pd_inflate_backend *backend, const uint8_t *data, size_t size)
+{
+    enum { MANY = 1 << 16, LARGE = 1 << 20 };
+    bool is_zstd = pd_format_of(data, size) == PD_FORMAT_ZSTD;
+    outcome all = whole(backend, data, size), first = stream(backend, LARGE, data, size);
+    if (all.status != PPROFDELTA_E_LIMIT && first.status != PPROFDELTA_E_LIMIT)
+        require_same(&all, &first, !is_zstd);
+    size_t drawn = size ? 1 + (size_t)data[size - 1] * data[size / 2] : 1;
+    const size_t pieces[] = {1, 7, 4096, 128 << 10, drawn};
+    for (size_t i = all.len > MANY ? 2 : 0; i < sizeof pieces / sizeof *pieces; i++) {
+        outcome o = stream(backend, pieces[i], data, size);
+        require_same(&o, &first, !is_zstd);
+        free(o.ptr);
+    }
+    free(first.ptr);
+    return all;
+}
+
+/* ISA-L accepts a Huffman code with gaps, which zlib and libdeflate refuse, where the content has the
+ * right CRC. */
+static void check_backends(const uint8_t *data, size_t size)
+{
+    outcome used = check_backend(pd_inflate_backend_used(), data, size);
+    outcome zlib = check_backend(&pd_inflate_zlib, data, size);
+    if (!used.status && zlib.status == PPROFDELTA_E_INFLATE)
+        require(strstr(zlib.err.text, "the deflate data is damaged: invalid ") != NULL);
+    else
+        require_same(&used, &zlib, true);
+    if (!used.status)
+        round_trip((pd_bytes){used.ptr, used.len});
+    free(used.ptr);
+    free(zlib.ptr);
+}
+
+/* A gzip file of this deflate data, with the right trailer. */
+static void check_file_of(const uint8_t *deflated, size_t len, pd_bytes content)
+{
+    static const uint8_t head[10] = {0x1f, 0x8b, 8};
+    outcome file = {0};
+    uint32_t numbers[] = {libdeflate_crc32(0, content.ptr, content.len), (uint32_t)content.len};
+    append(&file, (pd_bytes){head, sizeof head});
+    append(&file, (pd_bytes){deflated, len});
+    for (unsigned i = 0; i < 8; i++)
+        append(&file, (pd_bytes){&(uint8_t){(uint8_t)(numbers[i / 4] >> 8 * (i % 4))}, 1});
+    check_backends(file.ptr, file.len);
+    free(file.ptr);
+}
+
+/* Random bytes have no right CRC, which is why the libraries' own answers are looked at as well: what
+ * any of them accepts is checked as a file whose trailer fits, and so is what comes out of it. */
+static void check_as_deflate_data(const uint8_t *data, size_t size)
+{
+    static uint8_t room[1 << 20];
+    const pd_inflate_backend *backend = pd_inflate_backend_used();
+    struct libdeflate_decompressor *gzip = libdeflate_alloc_decompressor();
+    void *state = malloc(backend->size);
+    size_t used, made;
+    require(gzip && state && backend->begin(state));
+    if (libdeflate_deflate_decompress_ex(gzip, data, size, room, sizeof room, &used, &made) ==
+        LIBDEFLATE_SUCCESS)
+        check_file_of(data, used, (pd_bytes){room, made});
+    pd_inflate_run run = {data, data + size, room, room + sizeof room};
+    if (backend->some(state, &run) == PD_INFLATE_DONE)
+        check_file_of(data, (size_t)(run.in - data), (pd_bytes){room, (size_t)(run.out - room)});
+    libdeflate_free_decompressor(gzip);
+    free(state);
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    pd_mem mem;
-    pd_mem_init(&mem, NULL, LIMIT);
-    pd_inflater inflater = {0};
-    pd_buffer into = {0};
-    pd_bytes out = {0};
-    pprofdelta_error err = {0};
-    pprofdelta_status status = pd_inflate(&inflater, &mem, data, size, &into, &out, &err);
-    require(mem.peak <= LIMIT);
-    if (status == PPROFDELTA_OK) {
-        round_trip(out);
-    } else {
-        require(!out.ptr);
-        check_error(status, &err, size);
-    }
-    if (status != PPROFDELTA_E_LIMIT)
-        stream(data, size, status, out);
-    pd_buffer_release(&mem, &into);
-    pd_inflater_fini(&inflater);
-    require(mem.used == 0);
+    enum { SHORTEST_GZIP_HEADER = 10 };
+    check_backends(data, size);
+    if (pd_format_of(data, size) == PD_FORMAT_GZIP && size > SHORTEST_GZIP_HEADER)
+        check_as_deflate_data(data + SHORTEST_GZIP_HEADER, size - SHORTEST_GZIP_HEADER);
     return 0;
 }

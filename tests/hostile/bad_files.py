@@ -110,9 +110,9 @@ def broken_gzip(refuse):
          f"the content is {len(good)} bytes long and the gzip trailer says {len(good) + 1}")
     damage = "the deflate data is damaged: "
     case("block-type-3", gzip(good, body=here(b"\7") + stored(good.data)[1:]),
-         damage + "a block of a type that does not exist")
+         damage + "invalid block type")
     case("stored-length-wrong", gzip(good, body=b"\1\5\0\5" + here(b"\0") + b"hello"),
-         damage + "a stored block that contradicts itself about its length")
+         damage + "invalid stored block lengths")
     for name, rest in (("newline", b"\n"), ("zeros", bytes(512)), ("text", b"</html>\n")):
         case(f"then-{name}", whole + here(rest),
              f"bytes after the gzip trailer: {len(rest)}, the first 0x{rest[0]:02x}")
