@@ -41,7 +41,8 @@ pprofdelta_status pd_unpack_some(pd_unpacker *u, uint8_t *out, size_t room, size
         status = pd_unpack_zstd(u, out, room, made, err);
     else
         status = copy_plain(u, out, room, made);
-    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len / PD_UNPACK_RATIO > u->in_len) {
+    bool is_refused = status == PPROFDELTA_E_INFLATE && u->format == PD_FORMAT_GZIP;
+    if ((!status || is_refused) && u->len / PD_UNPACK_RATIO > u->in_len) {
         uint64_t announced = pd_inflate_announced(u->in, u->in_len);
         status = pd_inflate_too_large(u->mem, announced > u->mem->limit, u->member_off, err);
     }
