@@ -1,24 +1,25 @@
 #!/usr/bin/env python3
-"""pprofdelta beside its peers: the same files, in turn, in one run, in one table.
+"""pprofdelta beside its peers: the same files, in alternation, in one run.
 
-    bench.py --build BUILD [--quick]
+    bench.py --build BUILD [--quick] [--only REGEX]
 
-Behind that, the records door beside godeltaprof (records.py).
+shapes.py has the inputs and the bars. A first table has the ratios to the peers beside their bars, a
+second one the times and the memory that they are made of. Then comes the records door beside
+godeltaprof (records.py).
 
-Inputs are pairs of looks at one process: the profiles in the directory $PD_PROFILES where it is set
-(plain ones, X.before.pprof and X.after.pprof; a lone X.pprof gets a next look made up), else the
-pair in testdata; and generated ones. Before anything is timed, every tool's answer is held against
-google/pprof's. Times are medians; every tool of a group takes its turn before any has its next.
---quick leaves out the largest input and most of the turns.
+Before anything is timed, the answer of every tool is compared to google/pprof's. Times are medians;
+every tool of a group runs once before any runs again. CPU time is that of all threads of a process,
+user and system: other load on the machine disturbs it less than the wall time. --quick leaves out the
+large shapes and most of the runs; --only measures the shapes whose names match, the large ones too,
+and leaves out the records.
 
-The peers (tests/peers) are built from their pinned Go modules; where that cannot be done, the table
-has our own rows and a line that says why.
+The peers (tests/peers) are built from their pinned Go modules; where that cannot be done, the tables
+have our own rows and a line with the reason.
 """
 
 import argparse
+import contextlib
 import datetime
-import glob
-import gzip
 import os
 import platform
 import re
@@ -30,39 +31,51 @@ import tempfile
 from dataclasses import dataclass, field
 
 import records
+from shapes import TREE, pairs
 
-HERE = os.path.dirname(os.path.abspath(__file__))
-TREE = os.path.dirname(os.path.dirname(HERE))
 OLDEST_GO = 21  # of 1.x: from there on, go fetches the version that a go.mod asks for
-SMALLEST = 100_000  # bytes: below, the start of a process is all that there is to time
-BOUNDED = 10_000_000  # bytes: from there on, the bounded way has a row
-
-
-@dataclass
-class Pair:
-    """Two looks, as files: plain (prev, cur) and gzip (prev_gz, cur_gz)."""
-    name: str
-    prev: str
-    cur: str
-    kind: str = "heap"
-    prev_gz: str = ""
-    cur_gz: str = ""
-    samples: int = 0
-    state_len: int = 0  # bytes of the state that knows prev
+BOUNDED = 10_000_000  # bytes: from there on, --max-memory has a row
+OURS, STATE, FASTDELTA, GOOGLE, IGZIP = (
+    "pprofdelta", "pprofdelta --state", "fastdelta", "google/pprof", "igzip -dc of both")
+MEMORY, COMMAND = "in memory", "gzip to gzip"  # the two groups of tools
 
 
 @dataclass
 class Tool:
-    """A row of the table: a command, and what its runs showed."""
+    """A row of the table: a command, and what its runs cost."""
     name: str
     command: list
     output: str = ""
     prepare: object = None  # called before each run, and not timed
-    times: list = field(default_factory=list)  # nanoseconds
-    peaks: list = field(default_factory=list)  # KiB
+    wall: list = field(default_factory=list)  # nanoseconds
+    cpu: list = field(default_factory=list)  # nanoseconds
+    peak: list = field(default_factory=list)  # KiB
 
-    def median(self):
-        return statistics.median(self.times)
+    def median(self, of="wall"):
+        return statistics.median(getattr(self, of))
+
+
+@dataclass(frozen=True)
+class Ratio:
+    """A column of the first table: the cost of one tool over that of another, of the same group."""
+    title: str
+    group: str
+    tool: str
+    peer: str
+    of: str = "wall"
+    bar: str = ""  # a field of shapes.Bars
+
+    def of_medians(self, tools, of):
+        tool, peer = (tools.get((self.group, name)) for name in (self.tool, self.peer))
+        return tool.median(of) / peer.median(of) if tool and peer and peer.median(of) else None
+
+
+RATIOS = [Ratio("two files / igzip", COMMAND, OURS, IGZIP, bar="command"),
+          Ratio("state / igzip", COMMAND, STATE, IGZIP, bar="state"),
+          Ratio("peak / fastdelta's", COMMAND, OURS, FASTDELTA, of="peak", bar="peak"),
+          Ratio("in memory / fastdelta", MEMORY, OURS, FASTDELTA, bar="memory"),
+          Ratio("two files / fastdelta", COMMAND, OURS, FASTDELTA),
+          Ratio("two files / google/pprof", COMMAND, OURS, GOOGLE)]
 
 
 class Trouble(Exception):
@@ -89,6 +102,7 @@ class Bench:
         self.pprofdelta = os.path.join(self.build, "cli", "pprofdelta")
         self.peers = os.path.join(self.build, "peers")
         self.go_pprof = []  # the command
+        self.skipped = []  # shapes, with reasons
         self.no_peers = self.build_peers()
 
     def own(self, name):
@@ -112,82 +126,34 @@ class Bench:
             return f"{version.group(0)} is older than go1.{OLDEST_GO}, which gets the Go they need"
         os.makedirs(self.peers, exist_ok=True)
         print("building the peers from their Go modules", file=sys.stderr)
-        # Whoever runs this at real-time priority means the turns: Go's linker then spins for ever.
+        try:
+            with self.ordinary_priority():
+                run(["go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-checklinkname=0",
+                     "-o", self.peers + "/", "./..."], os.path.join(TREE, "tests", "peers"))
+                # The program itself: go only builds it, and waits.
+                self.go_pprof = [run(["go", "tool", "-n", "pprof"]).strip()]
+        except Trouble as trouble:
+            return f"they cannot be built: {str(trouble).strip().splitlines()[-1]}"
+        return ""
+
+    @contextlib.contextmanager
+    def ordinary_priority(self):
+        """The bench may be run at real-time priority, which is meant for what is timed. Go's linker
+        never ends with it."""
         scheduling = os.sched_getscheduler(0), os.sched_getparam(0)
         os.sched_setscheduler(0, os.SCHED_OTHER, os.sched_param(0))
         try:
-            run(["go", "build", "-buildvcs=false", "-trimpath", "-ldflags=-checklinkname=0",
-                 "-o", self.peers + "/", "./..."], os.path.join(TREE, "tests", "peers"))
-            # The program itself: go only builds it, and waits.
-            self.go_pprof = [run(["go", "tool", "-n", "pprof"]).strip()]
-        except Trouble as trouble:
-            return f"they cannot be built: {str(trouble).strip().splitlines()[-1]}"
+            yield
         finally:
             os.sched_setscheduler(0, *scheduling)
-        return ""
-
-
-# --- inputs -------------------------------------------------------------------------------------
-
-
-def recorded(bench, directory):
-    for path in sorted(glob.glob(os.path.join(directory, "*.pprof"))):
-        name = os.path.basename(path)[:-len(".pprof")]
-        kind = "contention" if re.search("block|mutex", name) else "heap"
-        if os.path.getsize(path) < SMALLEST or name.endswith(".before"):
-            continue
-        if name.endswith(".after"):
-            name = name[:-len(".after")]
-            yield Pair(name, os.path.join(directory, f"{name}.before.pprof"), path, kind)
-        elif not bench.no_peers:
-            run([bench.peer("mutate"), path, bench.file(f"{name}.next")])
-            yield Pair(name, path, bench.file(f"{name}.next"), kind)
-
-
-def bundled(bench):
-    looks = []
-    for look in (1, 2):
-        looks.append(bench.file(f"bundled.{look}"))
-        with gzip.open(os.path.join(TREE, "testdata", "valid", f"heap.{look}.pb.gz")) as packed:
-            with open(looks[-1], "wb") as plain:
-                plain.write(packed.read())
-    yield Pair("the bundled pair", *looks)
-
-
-def generated(bench):
-    for samples in (50_000,) if bench.quick else (50_000, 500_000):
-        looks = [bench.file(f"generated.{samples}.{look}") for look in (1, 2)]
-        run([bench.own("generate"), str(samples), "1", *looks])
-        yield Pair(f"{samples:,} samples", *looks)
-
-
-def pack(path):
-    """Go writes its profiles at gzip's fastest level."""
-    packed = path + ".gz"
-    with open(path, "rb") as plain, open(packed, "wb") as out:
-        out.write(gzip.compress(plain.read(), compresslevel=1, mtime=0))
-    return packed
-
-
-def inputs(bench):
-    directory = os.environ.get("PD_PROFILES")
-    pairs = list(recorded(bench, directory)) if directory else []
-    for pair in [*(pairs or bundled(bench)), *generated(bench)]:
-        for look in ("prev", "cur"):
-            here = bench.file(os.path.basename(getattr(pair, look)))
-            if here != getattr(pair, look):
-                shutil.copyfile(getattr(pair, look), here)
-            setattr(pair, look, here)
-            setattr(pair, look + "_gz", pack(here))
-        yield pair
 
 
 # --- the answers --------------------------------------------------------------------------------
 
 
 def check_answers(bench, pair):
-    """Everybody must agree with google/pprof. Ours clamps what went backwards unless told not to,
-    and fastdelta does not show what vanished: there, only what grew is compared."""
+    """Every tool must agree with google/pprof. Ours clamps what went backwards by default, and
+    fastdelta leaves out what vanished: there, only what grew is compared."""
     merged, ours, theirs = (bench.file(f"{tool}.gz") for tool in ("merged", "ours", "theirs"))
     looks = [pair.prev_gz, pair.cur_gz]
     run([bench.peer("merge"), *looks, merged])
@@ -206,7 +172,7 @@ def check_answers(bench, pair):
 
 
 def take_turns(bench, tools, once):
-    """Runs every tool in turn until each has had its share of time, but three turns at least."""
+    """Runs the tools in turn, three times at least, until each has used up its share of time."""
     budget, most = (0.7e9, 15) if bench.quick else (4e9, 41)
     spent = {tool.name: 0 for tool in tools}
     for turn in range(most):
@@ -216,78 +182,80 @@ def take_turns(bench, tools, once):
 
 
 def in_memory(bench, pair):
-    tools = [Tool("pprofdelta", [bench.own("steady")])]
+    tools = [Tool(OURS, [bench.own("steady")])]
     if not bench.no_peers:
-        tools += [Tool("fastdelta", [bench.peer("fastdelta"), "-kind", pair.kind, "-rounds", "8"]),
-                  Tool("google/pprof", [bench.peer("merge"), "-rounds", "4"])]
+        tools += [Tool(FASTDELTA, [bench.peer("fastdelta"), "-kind", pair.kind, "-rounds", "8"]),
+                  Tool(GOOGLE, [bench.peer("merge"), "-rounds", "4"])]
 
     def once(tool):
-        ours = tool.name == "pprofdelta"
+        ours = tool.name == OURS
         lines = run([*tool.command, pair.prev, pair.cur, *(["8"] if ours else [])]).splitlines()
         if ours:
             pair.samples = int(lines.pop(0).split()[1])
-        times = [int(line) for line in lines]
-        tool.times += times[2:]  # the first rounds still grow what the later ones reuse
-        return sum(times)
+        wall, cpu = zip(*(map(int, line.split()) for line in lines))
+        tool.wall += wall[2:]  # the first rounds still grow what the later ones reuse
+        tool.cpu += cpu[2:]
+        return sum(wall)
 
     take_turns(bench, tools, once)
     return tools
 
 
 def with_state(bench, pair):
-    """A window from a state that knows prev."""
+    """A window from a state that remembers prev."""
     state, kept, out = (bench.in_memory(name) for name in ("state", "state.kept", "out.gz"))
     if os.path.exists(state):  # of the pair before
         os.unlink(state)
     run([bench.pprofdelta, "--state", state, pair.prev_gz, "-q", "-o", out])
     pair.state_len = os.path.getsize(state)
     os.replace(state, kept)
-    return Tool("pprofdelta --state", [bench.pprofdelta, "--state", state, pair.cur_gz, "-q", "-o", out],
+    return Tool(STATE, [bench.pprofdelta, "--state", state, pair.cur_gz, "-q", "-o", out],
                 out, lambda: shutil.copyfile(kept, state))
 
 
 def is_bounded(pair):
-    """Small profiles have no need of the bounded way: what it takes besides is more than they are."""
+    """A small profile takes less memory than the command does without it."""
     return os.path.getsize(pair.cur) >= BOUNDED
 
 
 def max_memory(pair):
-    """Too little for the ordinary way, which at its worst needs four times the plain profile."""
+    """Less than the command would use, which is up to four times the plain profile."""
     return f"--max-memory={os.path.getsize(pair.cur) * 5 // 4}"
 
 
 def end_to_end(bench, pair):
     looks = [pair.prev_gz, pair.cur_gz]
     outputs = [bench.in_memory(f"out.{i}.gz") for i in range(5)]
-    tools = [Tool("pprofdelta", [bench.pprofdelta, *looks, "-o", outputs[0], "-q"], outputs[0])]
+    tools = [Tool(OURS, [bench.pprofdelta, *looks, "-o", outputs[0], "-q"], outputs[0])]
     if is_bounded(pair):
-        tools.append(Tool("pprofdelta, bounded", [*tools[0].command[:-2], outputs[4], "-q",
+        tools.append(Tool("pprofdelta --max-memory", [*tools[0].command[:-2], outputs[4], "-q",
                                                   max_memory(pair)], outputs[4]))
     if not bench.no_peers:
         tools += [
-            Tool("fastdelta", [bench.peer("fastdelta"), "-kind", pair.kind, *looks, outputs[1]],
+            Tool(FASTDELTA, [bench.peer("fastdelta"), "-kind", pair.kind, *looks, outputs[1]],
                  outputs[1]),
-            Tool("google/pprof", [bench.peer("merge"), *looks, outputs[2]], outputs[2]),
+            Tool(GOOGLE, [bench.peer("merge"), *looks, outputs[2]], outputs[2]),
             Tool("go tool pprof -base", [*bench.go_pprof, "-proto", "-output", outputs[3], "-base",
                                          *looks], outputs[3])]
     tools.append(with_state(bench, pair))
     if shutil.which("igzip"):
-        tools.append(Tool("igzip -dc of both", ["igzip", "-dc", *looks]))
+        tools.append(Tool(IGZIP, ["igzip", "-dc", *looks]))
 
     def once(tool):
         if tool.prepare:
             tool.prepare()
-        nanoseconds, peak = map(int, run([bench.own("measure"), *tool.command]).split())
-        tool.times.append(nanoseconds)
-        tool.peaks.append(peak)
-        return nanoseconds
+        wall, cpu, peak = map(int, run([bench.own("measure"), *tool.command]).split())
+        tool.wall.append(wall)
+        tool.cpu.append(cpu)
+        tool.peak.append(peak)
+        return wall
 
     take_turns(bench, tools, once)
     return tools
 
 
 def instructions(bench, pair):
-    """Per sample of a settled window: the difference of a longer run and a shorter one."""
+    """Of a settled window: half the difference between runs of three windows and of one."""
     if not shutil.which("valgrind"):
         return None
 
@@ -299,12 +267,40 @@ def instructions(bench, pair):
         found = re.search(r"Collected : (\d+)", done.stderr)
         return int(found.group(1)) if found else 0
 
-    return (count(3) - count(1)) / 2 / pair.samples
+    return (count(3) - count(1)) / 2
 
 
-# --- the table ----------------------------------------------------------------------------------
+# --- the tables ---------------------------------------------------------------------------------
 
-TITLE = ("input", "what", "tool", "median", "ratio", "peak memory", "output")
+
+def ratio_title():
+    cells = ["input", "samples"]
+    for ratio in RATIOS:
+        cells += [ratio.title, "bar"] if ratio.bar else [ratio.title]
+    return tuple(cells)
+
+
+def ratio_cells(pair, ratio, tools):
+    """The ratio, behind it in parentheses that of the CPU times, and the bar where there may be one."""
+    value = ratio.of_medians(tools, ratio.of)
+    cpu = ratio.of_medians(tools, "cpu") if ratio.of == "wall" else None
+    text = "" if value is None else f"{value:.3g}" if value < 0.1 else f"{value:.2f}"
+    cells = [text if cpu is None else f"{text} ({cpu:.3g})" if cpu < 0.1 else f"{text} ({cpu:.2f})"]
+    if ratio.bar:
+        bar = getattr(pair.bars, ratio.bar)
+        is_missed = None not in (bar, value) and value > bar
+        cells.append("" if bar is None else f"{bar} MISSED" if is_missed else f"{bar}")
+    return cells
+
+
+def ratio_row(pair, tools):
+    cells = [pair.name, f"{pair.samples:,}"]
+    for ratio in RATIOS:
+        cells += ratio_cells(pair, ratio, tools)
+    return tuple(cells)
+
+
+COST_TITLE = ("input", "what", "tool", "wall", "CPU", "ratio", "peak memory", "output")
 
 
 def in_time(nanoseconds):
@@ -315,12 +311,13 @@ def in_size(size):
     return f"{size / 1e6:,.1f} MB" if size >= 1e6 else f"{size / 1e3:,.1f} kB"
 
 
-def rows_of(pair, what, tools):
+def cost_rows(pair, what, tools):
     for tool in tools:
         first = tool is tools[0]
         yield (pair.name if first else "", what if first else "", tool.name,
-               in_time(tool.median()), f"{tool.median() / tools[0].median():.2f}",
-               in_size(statistics.median(tool.peaks) * 1024) if tool.peaks else "",
+               in_time(tool.median()), in_time(tool.median("cpu")),
+               f"{tool.median() / tools[0].median():.2f}",
+               in_size(tool.median("peak") * 1024) if tool.peak else "",
                in_size(os.path.getsize(tool.output)) if tool.output else "")
 
 
@@ -345,41 +342,59 @@ def machine():
     return f"{model}, {os.cpu_count()} cores, {datetime.date.today()}"
 
 
+def note_of(pair, counted):
+    note = f"{pair.name}: {in_size(os.path.getsize(pair.cur))} plain, " \
+           f"{in_size(os.path.getsize(pair.cur_gz))} gzip; a state of {in_size(pair.state_len)}"
+    return note + (f"; {counted / pair.samples:,.0f} instructions a sample in memory" if counted else "")
+
+
 def bench_pair(bench, pair):
+    """The row of the first table, the rows of the second one, a note."""
     print(f"{pair.name}", file=sys.stderr)
-    if not bench.no_peers:
-        check_answers(bench, pair)
-    memory, command = in_memory(bench, pair), end_to_end(bench, pair)
-    counted = instructions(bench, pair)
-    note = f"{pair.name}: {pair.samples:,} samples, {in_size(os.path.getsize(pair.cur))} plain, " \
-           f"{in_size(os.path.getsize(pair.cur_gz))} gzip; " \
-           f"a state of {in_size(pair.state_len)}"
-    if counted:
-        note += f"; {counted:,.0f} instructions a sample in memory"
-    return [*rows_of(pair, "in memory", memory), *rows_of(pair, "gzip to gzip", command)], note
+    with bench.ordinary_priority():
+        if not bench.no_peers:
+            check_answers(bench, pair)
+        counted = instructions(bench, pair)
+    groups = {MEMORY: in_memory(bench, pair), COMMAND: end_to_end(bench, pair)}
+    tools = {(group, tool.name): tool for group, members in groups.items() for tool in members}
+    costs = [row for group, members in groups.items() for row in cost_rows(pair, group, members)]
+    return ratio_row(pair, tools), costs, note_of(pair, counted)
+
+
+def bench_pairs(bench, only):
+    ratios, costs, notes = [ratio_title()], [COST_TITLE], []
+    for pair in pairs(bench, run, only):
+        ratio, more, note = bench_pair(bench, pair)
+        ratios.append(ratio)
+        costs += more
+        notes.append(note)
+    print(f"{machine()}\n\nRatios of medians, of wall times and (in parentheses) of CPU times; a bar is "
+          "the most that the first may be:\n")
+    show(ratios, 1)
+    print("\nMedians; the ratio is to the first tool of the same group:\n")
+    show(costs)
+    print()
+    for note in notes:
+        print(note)
+    for reason in bench.skipped:
+        print(f"Skipped: {reason}.")
+    print(f"Without the peers: {bench.no_peers}." if bench.no_peers else
+          "All agree with google/pprof, sample by sample.")
 
 
 def main():
     parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
     parser.add_argument("--build", required=True, help="where meson built")
-    parser.add_argument("--quick", action="store_true", help="within a minute")
+    parser.add_argument("--quick", action="store_true", help="within some minutes")
+    parser.add_argument("--only", default="", metavar="REGEX", help="shapes to measure, by name")
     arguments = parser.parse_args()
     memory = "/dev/shm" if os.access("/dev/shm", os.W_OK) else None
     with tempfile.TemporaryDirectory(prefix="pprofdelta-bench-") as work, \
             tempfile.TemporaryDirectory(prefix="pprofdelta-bench-", dir=memory) as shared:
         bench = Bench(arguments.build, work, shared, arguments.quick)
-        rows, notes = [], []
-        for pair in inputs(bench):
-            more, note = bench_pair(bench, pair)
-            rows += more
-            notes.append(note)
-        print(f"{machine()}; ratio: to pprofdelta's time in the same group\n")
-        show([TITLE, *rows])
-        print()
-        for note in notes:
-            print(note)
-        print(f"Without the peers: {bench.no_peers}." if bench.no_peers else
-              "All agree with google/pprof, sample by sample.")
+        bench_pairs(bench, arguments.only)
+        if arguments.only:
+            return
         print("\nA window of raw records in the process that has them, to a compressed delta:\n")
         show(records.table(bench, run), 2)
 

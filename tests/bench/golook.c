@@ -1,13 +1,18 @@
-/* Writes what runtime/pprof would write:
+/* Writes a profile in one of two orders. As Go's runtime does:
  *
  *     period type, period, sample types
  *     for each sample, the newest first:
- *         the locations that no sample had before, each followed by the functions that are new
- *         the sample: values, location ids (packed from three on), the label "bytes"
+ *         the locations that no earlier sample has, each followed by its new functions
+ *         the sample: values, location ids (packed if more than two), the label "bytes"
  *     time, mapping, string table
  *
- * Ids and string indices are given in order of first use: a sample that is new in this look
- * renumbers everything behind it. */
+ * By field numbers, as google/pprof does, and inside of messages, too:
+ *
+ *     sample types, samples (the newest first), mapping, locations, functions, string table,
+ *     time, period type, period
+ *
+ * Both give ids and string indices in the order of first use: a sample that is new in a profile
+ * changes the ids of everything after it. */
 #include "golook.h"
 #include "wire/writer.h"
 
@@ -24,10 +29,13 @@ static const char *const types[TYPES][2] = {{"alloc_objects", "count"},
 
 typedef struct look {
     const process *process;
+    golook_order order;
     pd_mem mem;
     pd_writer writer;
     pd_buffer out, part, inner; /* the profile; the message and the message in it being written */
-    pd_buffer strings;          /* the table, as it will stand on the wire */
+    pd_buffer late_locations, late_functions; /* what follows the samples, by field numbers */
+    pd_buffer *locations, *functions;         /* where they are written: there, or to out */
+    pd_buffer strings;                        /* the table, as on the wire */
     uint64_t strings_len;
     uint32_t *location_ids, *function_ids; /* by site, by function; 0: not used yet */
     uint32_t *file_strings;                /* by type; a type has a file */
@@ -47,21 +55,24 @@ static uint64_t add_string(look *l, const char *text)
 
 /* ---- the header ------------------------------------------------------------------------------ */
 
-static void write_header(look *l)
+enum { STRING_SPACE = 1, STRING_BYTES }; /* the first two strings, in both orders */
+
+static void write_period(look *l)
 {
-    uint64_t units[2]; /* "count" and "bytes", each written once */
-    add_string(l, "");
-    uint64_t space = add_string(l, "space");
-    units[1] = add_string(l, "bytes");
-    varint(l, &l->part, 1, space);
-    varint(l, &l->part, 2, units[1]);
+    varint(l, &l->part, 1, STRING_SPACE);
+    varint(l, &l->part, 2, STRING_BYTES);
     pd_write_part(&l->writer, &l->out, 11, &l->part);
     varint(l, &l->out, 12, SAMPLING_RATE);
+}
+
+static void write_types(look *l)
+{
+    uint64_t count = 0; /* the string "count" */
     for (size_t i = 0; i < TYPES; i++) {
         varint(l, &l->part, 1, add_string(l, types[i][0]));
         if (i == 0)
-            units[0] = add_string(l, types[i][1]);
-        varint(l, &l->part, 2, units[i % 2]);
+            count = add_string(l, types[i][1]);
+        varint(l, &l->part, 2, i % 2 ? STRING_BYTES : count);
         pd_write_part(&l->writer, &l->out, 1, &l->part);
     }
 }
@@ -92,10 +103,10 @@ static void write_function(look *l, uint32_t number)
     varint(l, &l->part, 3, name);
     varint(l, &l->part, 4, file_string(l, f->type, f->package));
     varint(l, &l->part, 5, f->start_line);
-    pd_write_part(&l->writer, &l->out, 5, &l->part);
+    pd_write_part(&l->writer, l->functions, 5, &l->part);
 }
 
-/* Adds a line to the location in l->part; true when its function is new. */
+/* Adds a line to the location in l->part. Returns whether its function is new. */
 static bool write_line(look *l, uint32_t number, uint32_t line)
 {
     bool is_new = !l->function_ids[number];
@@ -113,13 +124,16 @@ static void write_location(look *l, uint32_t number)
     bool inlined_is_new = false;
     l->location_ids[number] = ++l->locations_len;
     varint(l, &l->part, 1, l->locations_len);
+    if (l->order == GOLOOK_BY_FIELDS)
+        varint(l, &l->part, 2, 1);
     varint(l, &l->part, 3, s->address);
     if (s->inlined != PROCESS_NONE)
         inlined_is_new =
             write_line(l, s->inlined, l->process->functions[s->inlined].start_line + 1);
     bool is_new = write_line(l, s->function, s->line);
-    varint(l, &l->part, 2, 1);
-    pd_write_part(&l->writer, &l->out, 4, &l->part);
+    if (l->order == GOLOOK_BY_GO)
+        varint(l, &l->part, 2, 1);
+    pd_write_part(&l->writer, l->locations, 4, &l->part);
     if (inlined_is_new)
         write_function(l, s->inlined);
     if (is_new)
@@ -128,7 +142,7 @@ static void write_location(look *l, uint32_t number)
 
 /* ---- samples --------------------------------------------------------------------------------- */
 
-/* A list, packed where Go packs it. */
+/* A list of numbers, packed if it is long: Go's runtime and google/pprof agree on how long. */
 static void write_list(look *l, uint32_t field, const uint64_t *values, size_t len)
 {
     if (len <= 2) {
@@ -156,9 +170,12 @@ static void write_sample(look *l, const sample *s)
     }
     for (size_t i = 0; i < TYPES; i++)
         values[i] = (uint64_t)s->values[i];
-    write_list(l, 2, values, TYPES);
+    if (l->order == GOLOOK_BY_GO)
+        write_list(l, 2, values, TYPES);
     write_list(l, 1, stack, depth);
-    varint(l, &l->inner, 1, 2); /* "bytes" */
+    if (l->order == GOLOOK_BY_FIELDS)
+        write_list(l, 2, values, TYPES);
+    varint(l, &l->inner, 1, STRING_BYTES);
     varint(l, &l->inner, 3, s->block_size);
     pd_write_part(&l->writer, &l->part, 3, &l->inner);
     pd_write_part(&l->writer, &l->out, 2, &l->part);
@@ -178,19 +195,56 @@ static void write_mapping(look *l)
     pd_write_part(&l->writer, &l->out, 3, &l->part);
 }
 
-static void write_all(look *l, int64_t time_nanos)
+static void write_samples(look *l)
 {
-    write_header(l);
     for (uint32_t i = l->process->samples_len; i > 0; i--)
         write_sample(l, &l->process->samples[i - 1]);
-    varint(l, &l->out, 9, (uint64_t)time_nanos);
-    write_mapping(l);
+}
+
+static void write_strings(look *l)
+{
     pd_write_raw(&l->writer, &l->out, l->strings.ptr, l->strings.len);
 }
 
-int golook_write(const process *p, int64_t time_nanos, FILE *file)
+static void write_as_go(look *l, int64_t time_nanos)
 {
-    look l = {.process = p};
+    l->locations = l->functions = &l->out;
+    write_period(l);
+    write_types(l);
+    write_samples(l);
+    varint(l, &l->out, 9, (uint64_t)time_nanos);
+    write_mapping(l);
+    write_strings(l);
+}
+
+static void write_by_fields(look *l, int64_t time_nanos)
+{
+    l->locations = &l->late_locations;
+    l->functions = &l->late_functions;
+    write_types(l);
+    write_samples(l);
+    write_mapping(l);
+    pd_write_raw(&l->writer, &l->out, l->late_locations.ptr, l->late_locations.len);
+    pd_write_raw(&l->writer, &l->out, l->late_functions.ptr, l->late_functions.len);
+    write_strings(l);
+    varint(l, &l->out, 9, (uint64_t)time_nanos);
+    write_period(l);
+}
+
+static void write_all(look *l, int64_t time_nanos)
+{
+    add_string(l, "");
+    add_string(l, "space");
+    add_string(l, "bytes");
+    if (l->order == GOLOOK_BY_GO)
+        write_as_go(l, time_nanos);
+    else
+        write_by_fields(l, time_nanos);
+}
+
+int golook_write(const process *p, golook_order order, int64_t time_nanos, FILE *file)
+{
+    look l = {.process = p, .order = order};
     int result = -1;
     pd_mem_init(&l.mem, NULL, UINT64_MAX);
     l.writer.mem = &l.mem;
@@ -209,5 +263,7 @@ int golook_write(const process *p, int64_t time_nanos, FILE *file)
     pd_buffer_release(&l.mem, &l.part);
     pd_buffer_release(&l.mem, &l.inner);
     pd_buffer_release(&l.mem, &l.strings);
+    pd_buffer_release(&l.mem, &l.late_locations);
+    pd_buffer_release(&l.mem, &l.late_functions);
     return result;
 }

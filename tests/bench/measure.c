@@ -1,10 +1,11 @@
-/* Runs a command and prints what it cost: "NANOSECONDS PEAK_KIB" on standard output.
+/* Runs a command and prints what it cost: "WALL CPU PEAK_KIB" on standard output.
  *
  *     measure COMMAND [ARGUMENT...]       its output goes to /dev/null
  *
- * The time is from before the start of the process to after its end. A process begins its life with
- * the peak memory of the one that started it, so a large driver cannot ask the kernel for the peak
- * of a small child: this program is small. Exits with the command's status. */
+ * WALL is the nanoseconds from before the start of the process to after its end. CPU is the
+ * nanoseconds of processor time, user and system, of all its threads. A process inherits the peak
+ * memory of the process that starts it, so a large driver cannot measure the peak of a small child:
+ * this program is small. Exits with the command's status. */
 #include <fcntl.h>
 #include <inttypes.h>
 #include <spawn.h>
@@ -20,6 +21,11 @@ static int64_t now(void)
     struct timespec t;
     clock_gettime(CLOCK_MONOTONIC, &t);
     return (int64_t)t.tv_sec * 1000000000 + t.tv_nsec;
+}
+
+static int64_t nanoseconds(struct timeval t)
+{
+    return (int64_t)t.tv_sec * 1000000000 + (int64_t)t.tv_usec * 1000;
 }
 
 int main(int argc, char **argv)
@@ -41,7 +47,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "measure: %s cannot be run\n", argv[1]);
         return 1;
     }
-    printf("%" PRId64 " %ld\n", now() - start, usage.ru_maxrss);
+    printf("%" PRId64 " %" PRId64 " %ld\n", now() - start,
+           nanoseconds(usage.ru_utime) + nanoseconds(usage.ru_stime), usage.ru_maxrss);
     posix_spawn_file_actions_destroy(&files);
     return WIFEXITED(status) ? WEXITSTATUS(status) : 1;
 }

@@ -1,10 +1,13 @@
-/* Grows a program, its call tree and its samples by chance; the same seed gives the same process.
+/* Draws a program, its call tree and its samples at random. The same seed gives the same process.
  *
- * A new sample branches off an old one: some frames above the old leaf the path takes another turn
- * and goes down to about the depth it left. That makes stacks that share their outer frames and
- * differ in the inner ones, few sites in many stacks, as in the heap profiles of real servers.
- * Mostly the old sample is a recent one: what is allocated for the first time by one request stands
- * together. */
+ * A new stack branches off the stack of an earlier sample: it leaves that path some frames above the
+ * leaf, takes other calls, and ends at about the same depth. So stacks share their outer frames and
+ * differ in the inner ones, and few sites are in many stacks, as in heap profiles of real servers.
+ * The earlier sample is usually a recent one: the samples of one request are neighbours.
+ *
+ * A repeated stack is that of any earlier sample, so that the two are anywhere in the profile. Go has
+ * a sample for each block size of a stack. It also has samples that are equal in stack and block size,
+ * because it hides the frames of its runtime: half of the repeats are such samples. */
 #include "process.h"
 
 #include <stdio.h>
@@ -80,7 +83,7 @@ static uint32_t *child_slot(process *p, uint32_t parent, uint32_t call)
     }
 }
 
-/* Where the call at a site leads from the parent: a node that is there, or a new one. */
+/* The node of a call below its parent. Adds the node if the tree does not have it. */
 static uint32_t go_down(process *p, uint32_t parent, uint32_t call)
 {
     uint32_t *slot = child_slot(p, parent, call);
@@ -105,7 +108,7 @@ static uint32_t branch_from(process *p)
     return below(p, 10) ? p->samples_len - 1 - below(p, recent) : below(p, p->samples_len);
 }
 
-/* A node that is no leaf yet, on a path that branches off that of another sample. */
+/* A node that is not a leaf yet, on a path that branches off the path of another sample. */
 static uint32_t grow_leaf(process *p)
 {
     for (;;) {
@@ -121,7 +124,7 @@ static uint32_t grow_leaf(process *p)
         do
             at = go_down(p, at, next_site(p, at));
         while (p->nodes[at].depth < depth);
-        /* Each try adds nodes; so many were made room for. */
+        /* Each try adds nodes, and there is room for nodes_cap of them. */
         if (!p->nodes[at].is_leaf)
             return at;
         if (p->nodes_len + 2 * (DEPTH_LEAST + DEPTH_SPREAD) > p->nodes_cap) {
@@ -133,50 +136,61 @@ static uint32_t grow_leaf(process *p)
 
 /* ---- the samples ----------------------------------------------------------------------------- */
 
-/* Go samples an allocation every SAMPLING_RATE bytes and scales up the few that it saw. */
+/* Go samples one allocation in SAMPLING_RATE bytes, and scales the sampled numbers up. */
 static void allocate(process *p, sample *s)
 {
     int64_t scale = 1 + SAMPLING_RATE / s->block_size;
     int64_t seen = 1 + rng_magnitude(&p->rng, 6) * (below(p, 4) == 0);
     s->values[OBJECTS] += seen * scale;
     s->values[SPACE] += seen * scale * s->block_size;
-    s->values[INUSE_OBJECTS] = below(p, 8) == 0 ? scale * (1 + below(p, (uint32_t)seen)) : 0;
+    s->values[INUSE_OBJECTS] = s->is_live ? scale * (1 + below(p, (uint32_t)seen)) : 0;
     s->values[INUSE_SPACE] = s->values[INUSE_OBJECTS] * s->block_size;
+}
+
+static uint32_t draw_block_size(process *p)
+{
+    return block_sizes[below(p, sizeof block_sizes / sizeof *block_sizes)];
 }
 
 static void add_sample(process *p)
 {
-    uint32_t leaf = grow_leaf(p);
-    sample *s = &p->samples[p->samples_len++];
-    p->nodes[leaf].is_leaf = true;
-    *s = (sample){.leaf = leaf,
-                  .block_size = block_sizes[below(p, sizeof block_sizes / sizeof *block_sizes)]};
-    allocate(p, s);
+    sample s = {.is_live = rng_chance(&p->rng, p->recipe.live)};
+    if (p->samples_len && rng_chance(&p->rng, p->recipe.repeated)) {
+        const sample *earlier = &p->samples[below(p, p->samples_len)];
+        s.leaf = earlier->leaf;
+        s.block_size = below(p, 2) ? earlier->block_size : draw_block_size(p);
+    } else {
+        s.leaf = grow_leaf(p);
+        s.block_size = draw_block_size(p);
+        p->nodes[s.leaf].is_leaf = true;
+    }
+    allocate(p, &s);
+    p->samples[p->samples_len++] = s;
 }
 
-void process_start(process *p, uint64_t seed, uint32_t samples, uint32_t samples_most)
+void process_start(process *p, const recipe *drawn_by)
 {
-    *p = (process){.rng = {seed}};
-    p->samples_cap = samples_most;
-    p->nodes_cap = 8 * samples_most + 1000;
+    *p = (process){.rng = {drawn_by->seed}, .recipe = *drawn_by};
+    p->nodes_cap = 8 * drawn_by->samples_most + 1000;
     p->children_mask = 1;
     while (p->children_mask < 2 * p->nodes_cap)
         p->children_mask = p->children_mask << 1 | 1;
-    p->samples = array(p->samples_cap, sizeof *p->samples);
+    p->samples = array(drawn_by->samples_most, sizeof *p->samples);
     p->nodes = array(p->nodes_cap, sizeof *p->nodes);
     p->children = array((size_t)p->children_mask + 1, sizeof *p->children);
     for (uint32_t i = 0; i <= p->children_mask; i++)
         p->children[i] = PROCESS_NONE;
-    write_program(p, 500 + samples / 100);
-    while (p->samples_len < samples)
+    write_program(p, 500 + drawn_by->samples / 100);
+    while (p->samples_len < drawn_by->samples)
         add_sample(p);
 }
 
-void process_run(process *p, uint32_t changed, uint32_t fresh)
+void process_run(process *p, uint32_t fresh)
 {
-    while (changed--)
-        allocate(p, &p->samples[below(p, p->samples_len)]);
-    while (fresh-- && p->samples_len < p->samples_cap)
+    for (uint32_t i = 0; i < p->samples_len; i++)
+        if (p->samples[i].is_live)
+            allocate(p, &p->samples[i]);
+    while (fresh-- && p->samples_len < p->recipe.samples_most)
         add_sample(p);
 }
 

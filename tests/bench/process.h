@@ -1,8 +1,8 @@
-/* A Go process that never ran, to be looked at: what it consists of and what it has counted.
+/* A simulated Go process: its functions, its call tree and the samples of its heap profile.
  *
  *     functions   each with the sites in it: places that call another function (a location)
- *     call tree   a trie of (parent, site); a sample is a path of it, from its leaf to the root
- *     samples     in the order they were first counted
+ *     call tree   a trie of (parent, site); a sample's stack is a path from a leaf to the root
+ *     samples     in the order in which they were first counted
  */
 #ifndef PD_BENCH_PROCESS_H
 #define PD_BENCH_PROCESS_H
@@ -27,30 +27,39 @@ typedef struct site {
 typedef struct node {
     uint32_t parent; /* the node of the caller, PROCESS_NONE at the root */
     uint32_t site, depth;
-    bool is_leaf; /* some sample's */
+    bool is_leaf; /* of a sample */
 } node;
 
 typedef struct sample {
     uint32_t leaf, block_size;
+    bool is_live; /* has memory in use, and allocates as time passes */
     int64_t values[TYPES];
 } sample;
 
+/* How the samples of a process are drawn. */
+typedef struct recipe {
+    uint64_t seed;
+    uint32_t samples, samples_most; /* at the start; room for later ones */
+    unsigned repeated;              /* percent: samples with the stack of an earlier sample */
+    unsigned live;                  /* percent: samples with memory in use */
+} recipe;
+
 typedef struct process {
     rng rng;
+    recipe recipe;
     function *functions;
     site *sites;
     node *nodes;
     sample *samples;
     uint32_t *children; /* (parent, site) -> node; open addressing, PROCESS_NONE is free */
     uint32_t functions_len, sites_len, nodes_len, samples_len;
-    uint32_t nodes_cap, samples_cap, children_mask;
+    uint32_t nodes_cap, children_mask;
 } process;
 
-/* A process with so many samples that may grow to samples_most. */
-void process_start(process *p, uint64_t seed, uint32_t samples, uint32_t samples_most);
+void process_start(process *p, const recipe *drawn_by);
 
-/* Time passes: some of the samples that are there allocate, and some appear. */
-void process_run(process *p, uint32_t changed, uint32_t fresh);
+/* Time passes: every live sample allocates, and so many new samples appear. */
+void process_run(process *p, uint32_t fresh);
 
 void process_end(process *p);
 

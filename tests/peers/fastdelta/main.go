@@ -1,7 +1,7 @@
 // Fastdelta runs Datadog's delta computer as it is in their profiler.
 //
 //	fastdelta PREV CUR OUT         what a one-shot user would do: gzip or plain in, gzip out
-//	fastdelta -rounds N PREV CUR   prints the nanoseconds of N windows, plain to plain, in memory
+//	fastdelta -rounds N PREV CUR   prints "WALL CPU" of N windows, plain to plain, in memory
 //
 // In the second form one computer lives through all rounds. Between two of them it is shown prev
 // again, outside the clock, so that every window is the real one from prev to cur.

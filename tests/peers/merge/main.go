@@ -2,7 +2,7 @@
 // earlier profile are negated, its gauges taken out, and the two merged.
 //
 //	merge [-c TYPE,TYPE...] PREV CUR OUT         gzip or plain in, gzip out; -c names more counters
-//	merge -rounds N PREV CUR   prints the nanoseconds of N windows, plain to plain, in memory
+//	merge -rounds N PREV CUR   prints "WALL CPU" of N windows, plain to plain, in memory
 //
 // The user of the second form keeps the last profile parsed, so a round parses one profile only.
 package main

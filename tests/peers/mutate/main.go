@@ -1,5 +1,6 @@
-// Mutate makes the next look at a process of which there is one look only: a minute later, one
-// sample in a hundred has counted more.
+// Mutate makes the next profile of a process of which there is only one: a minute later, one sample
+// in a hundred has counted more. It has no duration, since some tools take a profile of a minute for
+// a delta.
 //
 //	mutate IN OUT       gzip or plain in, plain out
 package main
@@ -19,6 +20,7 @@ const minute = 60_000_000_000
 
 func mutate(p *profile.Profile, random *rand.Rand) {
 	p.TimeNanos += minute
+	p.DurationNanos = 0
 	for _, s := range p.Sample {
 		if random.Intn(100) != 0 {
 			continue

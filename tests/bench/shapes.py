@@ -1,0 +1,181 @@
+"""The inputs of the benchmark and the bars: each shape is a pair of profiles of one process, and what
+each ratio to a peer may be at most."""
+
+import glob
+import gzip
+import os
+import re
+import shutil
+from dataclasses import dataclass
+
+import goheap
+
+SMALLEST = 100_000  # bytes: below, only the start of the process takes time
+HERE = os.path.dirname(os.path.abspath(__file__))
+TREE = os.path.dirname(os.path.dirname(HERE))
+
+
+@dataclass(frozen=True)
+class Bars:
+    """The most that a ratio may be. None: there is no bar. bench.py says what the ratios are of."""
+    command: float = None
+    state: float = None
+    peak: float = None
+    memory: float = None
+
+
+@dataclass
+class Pair:
+    """Two profiles, as files: plain (prev, cur) and gzip (prev_gz, cur_gz)."""
+    name: str
+    prev: str
+    cur: str
+    bars: Bars
+    kind: str = "heap"
+    prev_gz: str = ""
+    cur_gz: str = ""
+    samples: int = 0
+    state_len: int = 0  # bytes of the state that remembers prev
+
+    def remove(self):
+        for path in (self.prev, self.cur, self.prev_gz, self.cur_gz):
+            os.unlink(path)
+
+
+@dataclass(frozen=True)
+class Generated:
+    """A pair that generate.c writes; it says what the words mean."""
+    samples: int
+    order: str
+    stacks: str
+    bars: Bars
+    is_large: bool = False
+
+    @property
+    def name(self):
+        order = {"go": "Go's order", "fields": "field order"}[self.order]
+        return f"{self.samples:,}, {order}, {self.stacks}"
+
+    def pair(self, bench, run):
+        looks = [bench.file(f"generated.{look}") for look in (1, 2)]
+        run([bench.own("generate"), str(self.samples), "1", self.order, self.stacks, *looks])
+        return Pair(self.name, *looks, self.bars)
+
+
+@dataclass(frozen=True)
+class GoHeap:
+    """The heap of a Go program (goheap.py), as its runtime compresses it."""
+    stacks: int
+    bars: Bars
+    is_large: bool = True
+
+    @property
+    def name(self):
+        return f"a Go program's heap, {self.stacks:,} stacks"
+
+    def pair(self, bench, run):
+        if not shutil.which("go"):
+            bench.skipped.append(f"{self.name}: there is no go command here")
+            return None
+        program = goheap.build(run, os.path.join(bench.build, "goheap"))
+        packed = [bench.file(f"goheap.{look}.gz") for look in (1, 2)]
+        run([program, str(self.stacks), "1", *packed])
+        plain = [bench.file(f"goheap.{look}") for look in (1, 2)]
+        for source, target in zip(packed, plain):
+            unpack(source, target)
+        return Pair(self.name, *plain, self.bars, prev_gz=packed[0], cur_gz=packed[1])
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """Two profiles of a real process; without a second one it is made up."""
+    name: str
+    prev: str
+    cur: str  # or ""
+    bars: Bars
+    is_large: bool = False
+
+    def pair(self, bench, run):
+        kind = "contention" if re.search("block|mutex", self.name) else "heap"
+        looks = [bench.file(f"recorded.{look}") for look in (1, 2)]
+        unpack(self.prev, looks[0])
+        if self.cur:
+            unpack(self.cur, looks[1])
+        elif bench.no_peers:
+            bench.skipped.append(f"{self.name}: it has no second profile without the peers")
+            return None
+        else:
+            run([bench.peer("mutate"), looks[0], looks[1]])
+        return Pair(self.name, *looks, self.bars, kind)
+
+
+# ---- the bars: command and state are over `igzip -dc` of both files, peak and memory over fastdelta -----
+
+SMALL = Bars(command=1.5, state=1.5, memory=0.10)
+BARS_50 = Bars(command=2.0, state=1.5, memory=0.08)
+BARS_500_DISTINCT = Bars(command=2.0, peak=0.5, memory=0.08)
+BARS_500_REPEATED = Bars(command=2.4, peak=0.5, memory=0.08)
+BARS_GO = Bars(command=1.8, peak=0.5, memory=0.08)
+
+
+def recorded():
+    """The profiles in the directory $PD_PROFILES, or else the pair in testdata."""
+    directory = os.environ.get("PD_PROFILES")
+    found = sorted(glob.glob(os.path.join(directory, "*.pprof"))) if directory else []
+    shapes = []
+    for path in found:
+        name = os.path.basename(path)[:-len(".pprof")]
+        if os.path.getsize(path) < SMALLEST or name.endswith(".before"):
+            continue
+        if name.endswith(".after"):
+            name = name[:-len(".after")]
+            shapes.append(Recorded(name, os.path.join(directory, f"{name}.before.pprof"), path, SMALL))
+        else:
+            shapes.append(Recorded(name, path, "", SMALL))
+    bundled = [os.path.join(TREE, "testdata", "valid", f"heap.{look}.pb.gz") for look in (1, 2)]
+    return shapes or [Recorded("the bundled pair", *bundled, SMALL)]
+
+
+def shapes():
+    return [*recorded(),
+            Generated(50_000, "go", "distinct", BARS_50),
+            Generated(50_000, "go", "repeated", BARS_50),
+            Generated(50_000, "fields", "distinct", BARS_50),
+            Generated(50_000, "fields", "repeated", BARS_50),
+            Generated(500_000, "go", "distinct", BARS_500_DISTINCT, is_large=True),
+            Generated(500_000, "go", "repeated", BARS_500_REPEATED, is_large=True),
+            Generated(500_000, "fields", "distinct", BARS_500_DISTINCT, is_large=True),
+            Generated(500_000, "fields", "repeated", BARS_500_REPEATED, is_large=True),
+            GoHeap(300_000, BARS_GO)]
+
+
+# ---- files -----------------------------------------------------------------------------------------------
+
+
+def unpack(source, target):
+    with open(source, "rb") as file:
+        content = file.read()
+    with open(target, "wb") as file:
+        file.write(gzip.decompress(content) if content[:2] == b"\x1f\x8b" else content)
+
+
+def pack(path):
+    """Compresses at gzip's fastest level, as Go does, and returns the path of the result."""
+    packed = path + ".gz"
+    with open(path, "rb") as plain, open(packed, "wb") as out:
+        out.write(gzip.compress(plain.read(), compresslevel=1, mtime=0))
+    return packed
+
+
+def pairs(bench, run, only):
+    """The pairs of all shapes that are wanted, one after the other. Each is removed before the next."""
+    for shape in shapes():
+        if not re.search(only, shape.name) if only else bench.quick and shape.is_large:
+            continue
+        with bench.ordinary_priority():
+            pair = shape.pair(bench, run)
+            if pair and not pair.prev_gz:
+                pair.prev_gz, pair.cur_gz = pack(pair.prev), pack(pair.cur)
+        if pair:
+            yield pair
+            pair.remove()
