@@ -4,9 +4,11 @@
  *
  * go: the parts of the profile are in the order of Go's runtime; fields: in the order of the field
  * numbers (golook.h). distinct: every sample has a stack of its own; repeated: a third of the samples
- * have the stack of an earlier sample. 15% of the samples are live: they have memory in use, and
- * allocate in the minute between the two profiles. 0.1% appear in that minute. The same arguments
- * give the same bytes. process.c simulates the process, golook.c writes its profiles. */
+ * have the stack of an earlier sample, half of those the block size, too. 15% of the samples are live:
+ * they have memory in use, and allocate in the minute between the two profiles. 0.1% appear in that
+ * minute; with repeated stacks, another 1%, each equal to a sample in stack and block size, so that
+ * many a sample that stood still comes again. The same arguments give the same bytes. process.c
+ * simulates the process, golook.c writes its profiles. */
 #include "golook.h"
 
 #include <stdlib.h>
@@ -44,16 +46,17 @@ int main(int argc, char **argv)
         return 2;
     }
     golook_order order = by_fields ? GOLOOK_BY_FIELDS : GOLOOK_BY_GO;
-    uint32_t count = (uint32_t)samples, fresh = count / 1000;
+    uint32_t count = (uint32_t)samples;
     process p;
     process_start(&p, &(recipe){.seed = strtoull(argv[2], NULL, 10),
                                 .samples = count,
-                                .samples_most = count + fresh,
+                                .fresh = count / 1000,
+                                .again = is_repeated ? count / 100 : 0,
                                 .repeated = is_repeated ? REPEATED : 0,
                                 .live = LIVE});
     int result = write_look(&p, order, FIRST_LOOK, argv[5]);
     if (!result) {
-        process_run(&p, fresh);
+        process_run(&p);
         result = write_look(&p, order, FIRST_LOOK + MINUTE, argv[6]);
     }
     process_end(&p);

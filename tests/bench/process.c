@@ -12,6 +12,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { SITES_OF_FUNCTION = 6, DEPTH_LEAST = 12, DEPTH_SPREAD = 20, BRANCH_ABOVE = 6, RECENT = 50 };
 #define ADDRESS_FIRST UINT64_C(0x401000)
@@ -171,11 +172,12 @@ static void add_sample(process *p)
 void process_start(process *p, const recipe *drawn_by)
 {
     *p = (process){.rng = {drawn_by->seed}, .recipe = *drawn_by};
-    p->nodes_cap = 8 * drawn_by->samples_most + 1000;
+    uint32_t most = drawn_by->samples + drawn_by->fresh + drawn_by->again;
+    p->nodes_cap = 8 * most + 1000;
     p->children_mask = 1;
     while (p->children_mask < 2 * p->nodes_cap)
         p->children_mask = p->children_mask << 1 | 1;
-    p->samples = array(drawn_by->samples_most, sizeof *p->samples);
+    p->samples = array(most, sizeof *p->samples);
     p->nodes = array(p->nodes_cap, sizeof *p->nodes);
     p->children = array((size_t)p->children_mask + 1, sizeof *p->children);
     for (uint32_t i = 0; i <= p->children_mask; i++)
@@ -185,12 +187,26 @@ void process_start(process *p, const recipe *drawn_by)
         add_sample(p);
 }
 
-void process_run(process *p, uint32_t fresh)
+/* Most samples stand still, so most of these come before or after one that does. */
+static void add_again(process *p)
+{
+    uint32_t place = below(p, p->samples_len + 1);
+    sample s = p->samples[below(p, p->samples_len)];
+    memset(s.values, 0, sizeof s.values);
+    allocate(p, &s);
+    p->samples[p->samples_len] = s;
+    p->samples[p->samples_len++] = p->samples[place];
+    p->samples[place] = s;
+}
+
+void process_run(process *p)
 {
     for (uint32_t i = 0; i < p->samples_len; i++)
         if (p->samples[i].is_live)
             allocate(p, &p->samples[i]);
-    while (fresh-- && p->samples_len < p->recipe.samples_most)
+    for (uint32_t i = 0; i < p->recipe.again; i++)
+        add_again(p);
+    for (uint32_t i = 0; i < p->recipe.fresh; i++)
         add_sample(p);
 }
 

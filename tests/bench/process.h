@@ -39,9 +39,10 @@ typedef struct sample {
 /* How the samples of a process are drawn. */
 typedef struct recipe {
     uint64_t seed;
-    uint32_t samples, samples_most; /* at the start; room for later ones */
-    unsigned repeated;              /* percent: samples with the stack of an earlier sample */
-    unsigned live;                  /* percent: samples with memory in use */
+    uint32_t samples;      /* at the start */
+    uint32_t fresh, again; /* what process_run adds */
+    unsigned repeated;     /* percent: samples with the stack of an earlier sample */
+    unsigned live;         /* percent: samples with memory in use */
 } recipe;
 
 typedef struct process {
@@ -58,8 +59,9 @@ typedef struct process {
 
 void process_start(process *p, const recipe *drawn_by);
 
-/* Time passes: every live sample allocates, and so many new samples appear. */
-void process_run(process *p, uint32_t fresh);
+/* Time passes: every live sample allocates. `fresh` new samples appear, the newest; and `again` samples
+ * that are equal in stack and block size to one that is there, at random places in the profile. */
+void process_run(process *p);
 
 void process_end(process *p);
 
