@@ -30,12 +30,15 @@ class Pair:
     name: str
     prev: str
     cur: str
-    bars: Bars
     kind: str = "heap"
     prev_gz: str = ""
     cur_gz: str = ""
     samples: int = 0
     state_len: int = 0  # bytes of the state that remembers prev
+
+    @property
+    def bars(self):
+        return BARS.get(self.name, BARS["recorded"])
 
     def remove(self):
         for path in (self.prev, self.cur, self.prev_gz, self.cur_gz):
@@ -48,7 +51,6 @@ class Generated:
     samples: int
     order: str
     stacks: str
-    bars: Bars
     is_large: bool = False
 
     @property
@@ -59,14 +61,13 @@ class Generated:
     def pair(self, bench, run):
         looks = [bench.file(f"generated.{look}") for look in (1, 2)]
         run([bench.own("generate"), str(self.samples), "1", self.order, self.stacks, *looks])
-        return Pair(self.name, *looks, self.bars)
+        return Pair(self.name, *looks)
 
 
 @dataclass(frozen=True)
 class GoHeap:
     """The heap of a Go program (goheap.py), as its runtime compresses it."""
     stacks: int
-    bars: Bars
     is_large: bool = True
 
     @property
@@ -83,7 +84,7 @@ class GoHeap:
         plain = [bench.file(f"goheap.{look}") for look in (1, 2)]
         for source, target in zip(packed, plain):
             unpack(source, target)
-        return Pair(self.name, *plain, self.bars, prev_gz=packed[0], cur_gz=packed[1])
+        return Pair(self.name, *plain, prev_gz=packed[0], cur_gz=packed[1])
 
 
 @dataclass(frozen=True)
@@ -92,7 +93,6 @@ class Recorded:
     name: str
     prev: str
     cur: str  # or ""
-    bars: Bars
     is_large: bool = False
 
     def pair(self, bench, run):
@@ -106,16 +106,29 @@ class Recorded:
             return None
         else:
             run([bench.peer("mutate"), looks[0], looks[1]])
-        return Pair(self.name, *looks, self.bars, kind)
+        return Pair(self.name, *looks, kind)
 
 
-# ---- the bars: command and state are over `igzip -dc` of both files, peak and memory over fastdelta -----
+# ---- the bars ----------------------------------------------------------------------------------
+#
+# command, state: two files, and a window with a state, over `igzip -dc` of both files
+# peak, memory:   two files, the peak memory, and a window in memory, over fastdelta
+#
+# For state and memory, and for recorded profiles, they are what was measured when they were set.
 
-SMALL = Bars(command=1.5, state=1.5, memory=0.10)
-BARS_50 = Bars(command=2.0, state=1.5, memory=0.08)
-BARS_500_DISTINCT = Bars(command=2.0, peak=0.5, memory=0.08)
-BARS_500_REPEATED = Bars(command=2.4, peak=0.5, memory=0.08)
-BARS_GO = Bars(command=1.8, peak=0.5, memory=0.08)
+BARS = {
+    "recorded": Bars(command=1.5, state=1.6, memory=0.095),
+    "stress-failure.2": Bars(command=1.3, state=1.25, memory=0.055),
+    "50,000, Go's order, distinct": Bars(command=2.0, state=1.5, memory=0.06),
+    "50,000, Go's order, repeated": Bars(command=2.0, state=1.8, memory=0.12),
+    "50,000, field order, distinct": Bars(command=2.0, state=1.5, memory=0.06),
+    "50,000, field order, repeated": Bars(command=2.0, state=1.9, memory=0.13),
+    "500,000, Go's order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
+    "500,000, Go's order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
+    "500,000, field order, distinct": Bars(command=2.0, state=1.6, peak=0.5, memory=0.045),
+    "500,000, field order, repeated": Bars(command=2.4, state=2.25, peak=0.5, memory=0.16),
+    "a Go program's heap, 300,000 stacks": Bars(command=1.8, state=1.4, peak=0.5, memory=0.045),
+}
 
 
 def recorded():
@@ -129,27 +142,22 @@ def recorded():
             continue
         if name.endswith(".after"):
             name = name[:-len(".after")]
-            shapes.append(Recorded(name, os.path.join(directory, f"{name}.before.pprof"), path, SMALL))
+            shapes.append(Recorded(name, os.path.join(directory, f"{name}.before.pprof"), path))
         else:
-            shapes.append(Recorded(name, path, "", SMALL))
+            shapes.append(Recorded(name, path, ""))
     bundled = [os.path.join(TREE, "testdata", "valid", f"heap.{look}.pb.gz") for look in (1, 2)]
-    return shapes or [Recorded("the bundled pair", *bundled, SMALL)]
+    return shapes or [Recorded("the bundled pair", *bundled)]
 
 
 def shapes():
-    return [*recorded(),
-            Generated(50_000, "go", "distinct", BARS_50),
-            Generated(50_000, "go", "repeated", BARS_50),
-            Generated(50_000, "fields", "distinct", BARS_50),
-            Generated(50_000, "fields", "repeated", BARS_50),
-            Generated(500_000, "go", "distinct", BARS_500_DISTINCT, is_large=True),
-            Generated(500_000, "go", "repeated", BARS_500_REPEATED, is_large=True),
-            Generated(500_000, "fields", "distinct", BARS_500_DISTINCT, is_large=True),
-            Generated(500_000, "fields", "repeated", BARS_500_REPEATED, is_large=True),
-            GoHeap(300_000, BARS_GO)]
+    generated = [Generated(samples, order, stacks, is_large=samples > 100_000)
+                 for samples in (50_000, 500_000)
+                 for order in ("go", "fields")
+                 for stacks in ("distinct", "repeated")]
+    return [*recorded(), *generated, GoHeap(300_000)]
 
 
-# ---- files -----------------------------------------------------------------------------------------------
+# ---- files -------------------------------------------------------------------------------------
 
 
 def unpack(source, target):
