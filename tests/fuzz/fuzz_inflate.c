@@ -4,6 +4,8 @@
 #include "codec/compress.h"
 #include "codec/stream.h"
 
+#include <libdeflate.h>
+
 #include <stdlib.h>
 #include <string.h>
 
