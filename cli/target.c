@@ -1,7 +1,7 @@
 /* Can the heap agent get into this program? See target.h. */
 #include "target.h"
 
-#include "agent/admission.h"
+#include "agent/launch.h"
 #include "cli.h"
 #include "message.h"
 
@@ -22,34 +22,34 @@ static int refuse_rights(const char *path, const char *what)
     return CLI_NOT_RUN;
 }
 
-static int refuse(const pd_admission *found)
+static int refuse(const pd_launch_result *found)
 {
     const char *why = NULL;
     switch (found->obstacle) {
-    case PD_ADMITTED:
+    case PD_LAUNCH_OK:
         return CLI_DONE;
-    case PD_NOT_OPENED:
+    case PD_LAUNCH_NOT_OPENED:
         return not_run(found->path, found->error);
-    case PD_SETUID:
+    case PD_LAUNCH_SETUID:
         return refuse_rights(found->path, "is setuid");
-    case PD_SETGID:
+    case PD_LAUNCH_SETGID:
         return refuse_rights(found->path, "is setgid");
-    case PD_CAPABILITIES:
+    case PD_LAUNCH_CAPABILITIES:
         return refuse_rights(found->path, "has file capabilities");
-    case PD_CUT_OFF:
+    case PD_LAUNCH_CUT_OFF:
         why = "this executable is cut off";
         break;
-    case PD_OTHER_MACHINE:
+    case PD_LAUNCH_OTHER_MACHINE:
         why = "is for another machine than the agent, and cannot be recorded";
         break;
-    case PD_STATIC:
+    case PD_LAUNCH_STATIC:
         why = "is linked statically: there is no loader that could preload the agent, so it "
               "cannot be recorded";
         break;
-    case PD_OTHER_LIBC:
+    case PD_LAUNCH_OTHER_LIBC:
         why = "is for another C library than the agent, and cannot be recorded";
         break;
-    case PD_SANITIZED:
+    case PD_LAUNCH_SANITIZED:
         cli_error("%s: is built with a sanitizer (%s), which must come first and counts "
                   "allocations itself: it cannot be recorded",
                   found->path, found->sanitizer);
@@ -62,12 +62,12 @@ static int refuse(const pd_admission *found)
 int cli_target_check(const char *command, const char *agent)
 {
     char path[PATH_MAX];
-    pd_admission found;
-    pd_admission_agent built_for;
-    int error = pd_admission_find(command, getenv("PATH"), path);
+    pd_launch_result found;
+    pd_launch_agent built_for;
+    int error = pd_launch_find(command, getenv("PATH"), path);
     if (error)
         return not_run(command, error);
-    error = pd_admission_agent_read(agent, &built_for);
+    error = pd_launch_agent_read(agent, &built_for);
     if (error == ENOEXEC) {
         cli_error("%s: is no shared object, and so not the heap agent", agent);
         return CLI_RECORD_FAILED;
@@ -76,6 +76,6 @@ int cli_target_check(const char *command, const char *agent)
         cli_system_error(agent, "read", error);
         return CLI_RECORD_FAILED;
     }
-    pd_admission_look(path, &built_for, &found);
+    pd_launch_check(path, &built_for, &found);
     return refuse(&found);
 }

@@ -1,4 +1,4 @@
-/* Can the heap agent get into this program? agent/admission.h knows; this says it. */
+/* Can the heap agent get into this program? agent/launch.h knows; this says it. */
 #ifndef CLI_TARGET_H
 #define CLI_TARGET_H
 

@@ -10,8 +10,7 @@
 #include "output_file.h"
 #include "target.h"
 
-#include "agent/asking.h"
-#include "agent/settings.h"
+#include "agent/launch.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -169,7 +168,7 @@ static int set_signal(int *out, const char *value)
     if (!read_number(value, &number) && !read_signal_name(value, &number))
         return cli_bad_value("--signal", value,
                              "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
-    const char *refusal = pd_asking_refusal(number);
+    const char *refusal = pd_launch_signal_refusal(number);
     if (refusal)
         return cli_usage("--signal=%s: this signal %s", value, refusal);
     *out = number;
@@ -191,11 +190,11 @@ static int apply(record_options *options, int option, const char *value)
                    : cli_bad_value("--interval", value, "a time like 60s, 500ms, 5m or 1h");
     case OPT_TIMEOUT:
         return read_duration(value, &options->timeout_millis) &&
-                       options->timeout_millis <= PD_TIMEOUT_MAX * UINT64_C(1000)
+                       options->timeout_millis <= PD_TIMEOUT_SECONDS_MAX * 1000
                    ? CLI_DONE
                    : cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
     case OPT_RATE:
-        return cli_size_parse(value, &options->rate) && options->rate <= INT64_MAX / 64
+        return cli_size_parse(value, &options->rate) && options->rate <= PD_RATE_MAX
                    ? CLI_DONE
                    : cli_bad_value("--rate", value, cli_size_allowed);
     case OPT_THRESHOLD:
@@ -243,7 +242,7 @@ static int parse(record_options *options, int argc, char **argv)
  * was to be installed. */
 static int find_agent(char path[PATH_MAX])
 {
-    static const char *const places[] = {"/../lib/agent/", "/" PD_AGENT_FROM_BIN "/"};
+    static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
     char self[PATH_MAX], tried[2 * PATH_MAX];
     const char *given = getenv("PPROFDELTA_AGENT");
     if (given && *given) {
@@ -331,31 +330,31 @@ static int set_dir(const record_options *options)
 {
     char path[PATH_MAX];
     if (options->to && !options->dir)
-        return set("PPROFDELTA_RECORD_DIR", NULL);
+        return set(PD_VARIABLE_DIR, NULL);
     int code = make_dir(options->dir ? options->dir : ".", path);
-    return code ? code : set("PPROFDELTA_RECORD_DIR", path);
+    return code ? code : set(PD_VARIABLE_DIR, path);
 }
 
 static int set_environment(const record_options *options, const char *agent)
 {
     int code = set_dir(options);
     if (!code)
-        code = set("PPROFDELTA_RECORD_COMMAND", options->to);
+        code = set(PD_VARIABLE_COMMAND, options->to);
     if (!code)
-        code = set_duration("PPROFDELTA_RECORD_TIMEOUT", options->timeout_millis);
+        code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis);
     if (!code)
-        code = set_duration("PPROFDELTA_RECORD_INTERVAL", options->interval_millis);
+        code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis);
     if (!code)
-        code = set_number("PPROFDELTA_RECORD_RATE", options->rate, options->rate);
+        code = set_number(PD_VARIABLE_RATE, options->rate, options->rate);
     if (!code)
-        code = set_number("PPROFDELTA_RECORD_THRESHOLD", options->threshold, options->threshold);
+        code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold);
     if (!code)
         code =
-            set_number("PPROFDELTA_RECORD_SIGNAL", options->signal >= 0, (uint64_t)options->signal);
+            set_number(PD_VARIABLE_SIGNAL, options->signal >= 0, (uint64_t)options->signal);
     if (!code)
-        code = set("PPROFDELTA_RECORD_SNAPSHOT", options->snapshot ? "1" : NULL);
+        code = set(PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL);
     if (!code)
-        code = set_number("PPROFDELTA_RECORD_PID", true, (uint64_t)getpid());
+        code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
     return code ? code : set_preload(agent);
 }
 

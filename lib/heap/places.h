@@ -7,7 +7,7 @@
 #ifndef PD_HEAP_PLACES_H
 #define PD_HEAP_PLACES_H
 
-#include "record/maps.h"
+#include "process/maps.h"
 
 typedef struct pd_place_span {
     uint32_t map;        /* the mapping's number */

@@ -4,7 +4,7 @@
  * that was interrupted), the sites are read as they stand: elements never move, their pages are
  * never unmapped, and a trace's depth never leads out of its block, so that the worst there is are
  * numbers of slightly different moments. */
-#include "base/proc.h"
+#include "process/proc.h"
 #include "heap/heap.h"
 
 #include <errno.h>

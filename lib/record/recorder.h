@@ -24,7 +24,7 @@
 #include "delta/reset.h"
 #include "delta/subtract.h"
 #include "delta/types.h"
-#include "record/maps.h"
+#include "process/maps.h"
 #include "base/scale.h"
 #include "record/symbols.h"
 

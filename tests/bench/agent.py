@@ -27,7 +27,7 @@ def library(name):
 
 def contestants(build, work):
     """(name, whose allocator without a profiler it is held against, environment)."""
-    agent = os.path.join(os.path.abspath(build), "lib", "agent", "libpprofdelta-agent.so")
+    agent = os.path.join(os.path.abspath(build), "agent", "libpprofdelta-agent.so")
     rows = [("glibc", None, {}),
             ("glibc, pprofdelta's agent", "glibc", {
                 "LD_PRELOAD": agent, "PPROFDELTA_RECORD_DIR": work,

@@ -1,7 +1,7 @@
 /* Names of mappings: tables of files and of made-up names, and the names that this kernel writes.
  */
 #include "profile/filename.h"
-#include "record/maps.h"
+#include "process/maps.h"
 #include "test.h"
 
 #include <stdlib.h>

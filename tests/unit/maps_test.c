@@ -1,12 +1,9 @@
-/* Where files are mapped: lines of /proc/self/maps taken apart, this very process held against what
- * the loader says of it, and build ids out of ELF files that are made by hand, whole and
- * damaged. */
-#include "record/buildid.h"
-#include "record/maps.h"
+/* Where files are mapped: lines of /proc/self/maps, the mappings of this process compared with the
+ * loader's list of them, and a library whose file is replaced while it is loaded. */
+#include "process/maps.h"
 #include "test.h"
 
 #include <dlfcn.h>
-#include <elf.h>
 #include <link.h>
 #include <math.h>
 #include <stdio.h>
@@ -58,7 +55,7 @@ typedef struct loaded {
     bool is_found;
 } loaded;
 
-/* The loader's own list has the notes in memory, with nothing of ours between. */
+/* Reads the build id from the notes that the loader's list points to. */
 static int look_at(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     loaded *out = cookie;
@@ -121,7 +118,7 @@ TEST(this_process_is_as_the_loader_says)
     CHECK(mem.used == 0);
 }
 
-/* Both doors in a process take their places from here. */
+/* The record and the heap door both take the identity of a location from this table. */
 TEST(two_regions_of_one_made_up_name_stay_apart)
 {
     enum { SIZE = 1 << 16 };
@@ -149,70 +146,8 @@ TEST(two_regions_of_one_made_up_name_stay_apart)
 }
 
 /* ---------------------------------------------------------------------------------------------
- * Files made by hand
+ * A file that is replaced
  * ------------------------------------------------------------------------------------------ */
-
-typedef struct image {
-    unsigned char bytes[512];
-    size_t len;
-} image;
-
-static bool read_image(void *cookie, uint64_t off, void *out, size_t len)
-{
-    const image *m = cookie;
-    if (off > m->len || len > m->len - off)
-        return false;
-    memcpy(out, m->bytes + off, len);
-    return true;
-}
-
-/* A load segment and a segment of two notes, of which the second is the one. */
-static image make_image(void)
-{
-    image m = {.len = 0};
-    ElfW(Ehdr) head = {.e_phoff = sizeof head, .e_phentsize = sizeof(ElfW(Phdr)), .e_phnum = 2};
-    memcpy(head.e_ident, ELFMAG, SELFMAG);
-    head.e_ident[EI_CLASS] = sizeof(void *) == 8 ? ELFCLASS64 : ELFCLASS32;
-    const uint16_t one = 1;
-    head.e_ident[EI_DATA] = *(const unsigned char *)&one ? ELFDATA2LSB : ELFDATA2MSB;
-    struct {
-        ElfW(Nhdr) head;
-        char owner[4];
-        unsigned char desc[8];
-    } notes[2] = {{{4, 8, NT_GNU_ABI_TAG}, "GNU", {9}},
-                  {{4, 6, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0xbe, 0xef, 0x00, 0x17}}};
-    size_t at = sizeof head + 2 * sizeof(ElfW(Phdr));
-    ElfW(Phdr) segments[2] = {
-        {.p_type = PT_LOAD, .p_vaddr = 0x1000, .p_filesz = 400},
-        {.p_type = PT_NOTE, .p_offset = at, .p_vaddr = 0x1000 + at, .p_filesz = sizeof notes}};
-    memcpy(m.bytes, &head, sizeof head);
-    memcpy(m.bytes + sizeof head, segments, sizeof segments);
-    memcpy(m.bytes + at, notes, sizeof notes);
-    m.len = at + sizeof notes;
-    return m;
-}
-
-TEST(a_build_id_is_found_and_damage_is_survived)
-{
-    char id[2 * PD_BUILD_ID_MAX];
-    image whole = make_image();
-    pd_elf_source source = {read_image, &whole};
-    REQUIRE(pd_elf_build_id(&source, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
-    for (size_t len = 0; len < whole.len; len++) {
-        image cut = whole;
-        cut.len = len;
-        source.cookie = &cut;
-        size_t got = pd_elf_build_id(&source, id);
-        CHECK_MSG(got == 0 || got == 12, "cut at %zu: %zu", len, got);
-    }
-    for (size_t at = 0; at < whole.len; at++)
-        for (unsigned bit = 0; bit < 8; bit++) {
-            image other = whole;
-            other.bytes[at] ^= (unsigned char)(1u << bit);
-            source.cookie = &other;
-            CHECK(pd_elf_build_id(&source, id) <= sizeof id);
-        }
-}
 
 static void copy_file(const char *from, const char *to)
 {
@@ -269,5 +204,4 @@ TEST(a_replaced_file_keeps_the_build_id_that_is_loaded)
 
 TEST_MAIN(CASE(lines_are_taken_apart), CASE(this_process_is_as_the_loader_says),
           CASE(two_regions_of_one_made_up_name_stay_apart),
-          CASE(a_build_id_is_found_and_damage_is_survived),
           CASE(a_replaced_file_keeps_the_build_id_that_is_loaded))

@@ -1,0 +1,254 @@
+/* Who called malloc: see callers.h. */
+#include "agent/callers.h"
+
+#include "agent/cfi.h"
+#include "agent/object.h"
+#include "agent/self.h"
+
+#include <errno.h>
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/auxv.h>
+#include <sys/resource.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+#include <unwind.h>
+
+/* ---- where the agent lies -------------------------------------------------------------------- */
+
+static uintptr_t own_begin, own_len;
+
+/* Notes the range of the object that holds the address `cookie`. */
+static int find_own(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    if (!pd_object_holds(info, (uintptr_t)cookie))
+        return 0;
+    pd_object_range range = pd_object_range_of(info);
+    own_begin = range.begin;
+    own_len = range.end - range.begin;
+    return 1;
+}
+
+void pd_unwind_begin(void)
+{
+    dl_iterate_phdr(find_own, (void *)(uintptr_t)pd_unwind_begin); // NOLINT
+}
+
+static bool is_own(uintptr_t pc)
+{
+    return pc - own_begin < own_len;
+}
+
+/* ---- the rules that were read ------------------------------------------------------------------
+ * A table of two words an entry, without a lock: the first word is the address xor the second, so
+ * that an entry that two threads wrote at once is one that is not found. */
+
+enum { CACHE_BITS = 12, CACHE_LEN = 1 << CACHE_BITS };
+
+static struct {
+    _Atomic uint64_t check, rule;
+} cache[CACHE_LEN];
+
+/* kind:2 from_fp:1 cfa_off/8:25 ra_below/8:18 fp_below/8:18 */
+enum { CFA_BITS = 25, BELOW_BITS = 18 };
+
+static uint64_t packed(const pd_frame_rule *rule)
+{
+    if (rule->cfa_off / 8 >> CFA_BITS || rule->ra_below / 8 >> BELOW_BITS ||
+        rule->fp_below / 8 >> BELOW_BITS)
+        return PD_FRAME_COMPLEX;
+    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 2 |
+           (uint64_t)(rule->cfa_off / 8) << 3 | (uint64_t)(rule->ra_below / 8) << (3 + CFA_BITS) |
+           (uint64_t)(rule->fp_below / 8) << (3 + CFA_BITS + BELOW_BITS);
+}
+
+static pd_frame_rule unpacked(uint64_t bits)
+{
+    const uint64_t below = (UINT64_C(1) << BELOW_BITS) - 1;
+    return (pd_frame_rule){
+        .kind = (pd_frame_kind)(bits & 3),
+        .from_fp = bits >> 2 & 1,
+        .cfa_off = (uint32_t)(bits >> 3 & ((UINT64_C(1) << CFA_BITS) - 1)) * 8,
+        .ra_below = (uint32_t)(bits >> (3 + CFA_BITS) & below) * 8,
+        .fp_below = (uint32_t)(bits >> (3 + CFA_BITS + BELOW_BITS) & below) * 8,
+    };
+}
+
+static pd_frame_rule rule_at(uintptr_t pc)
+{
+    size_t slot = (size_t)((uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS));
+    uint64_t rule = atomic_load_explicit(&cache[slot].rule, memory_order_relaxed);
+    uint64_t check = atomic_load_explicit(&cache[slot].check, memory_order_relaxed);
+    if ((check ^ rule) == pc)
+        return unpacked(rule);
+    pd_frame_rule found = pd_cfi_find(pc);
+    /* What has no table may get one when something is loaded in its place. */
+    if (found.kind != PD_FRAME_UNKNOWN) {
+        rule = packed(&found);
+        atomic_store_explicit(&cache[slot].rule, rule, memory_order_relaxed);
+        atomic_store_explicit(&cache[slot].check, rule ^ pc, memory_order_relaxed);
+        found = unpacked(rule);
+    }
+    return found;
+}
+
+void pd_unwind_forget(void)
+{
+    for (size_t i = 0; i < CACHE_LEN; i++) {
+        atomic_store_explicit(&cache[i].rule, 0, memory_order_relaxed);
+        atomic_store_explicit(&cache[i].check, 0, memory_order_relaxed);
+    }
+}
+
+/* ---- the thread's stack ---------------------------------------------------------------------- */
+
+/* The first thread's stack ends where the kernel put the program's name, and has at least so much
+ * room below as the limit says; asking the C library would have it read /proc. */
+static bool find_first_stack(pd_self *self, uintptr_t sp)
+{
+    const uintptr_t most = (uintptr_t)512 << 20;
+    struct rlimit limit;
+    uintptr_t end = (uintptr_t)getauxval(AT_EXECFN) & ~(uintptr_t)7;
+    if (!end || getrlimit(RLIMIT_STACK, &limit))
+        return false;
+    uintptr_t len = limit.rlim_cur > most ? most : (uintptr_t)limit.rlim_cur;
+    if (end - sp >= len)
+        return false;
+    self->stack_begin = end - len;
+    self->stack_end = end;
+    return true;
+}
+
+static void find_stack(pd_self *self, uintptr_t sp)
+{
+    self->stack_is_known = true;
+    if (find_first_stack(self, sp) || syscall(SYS_gettid) == getpid())
+        return;
+    pthread_attr_t attributes;
+    void *begin;
+    size_t len;
+    if (pthread_getattr_np(pthread_self(), &attributes))
+        return;
+    if (!pthread_attr_getstack(&attributes, &begin, &len)) {
+        self->stack_begin = (uintptr_t)begin;
+        self->stack_end = (uintptr_t)begin + len;
+    }
+    pthread_attr_destroy(&attributes);
+}
+
+/* ---- the walk -------------------------------------------------------------------------------- */
+
+#if defined(__aarch64__)
+/* Takes off the signature that pointer authentication puts into a return address. */
+static uintptr_t plain_address(uintptr_t address)
+{
+    register uintptr_t x30 __asm__("x30") = address;
+    __asm__("hint #7" : "+r"(x30));
+    return x30;
+}
+#else
+static uintptr_t plain_address(uintptr_t address)
+{
+    return address;
+}
+#endif
+
+/* Reads a saved word of the frame, which lies above sp and below the stack's end. */
+static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
+{
+    if (at < sp || at > end - sizeof *out || at % sizeof *out)
+        return false;
+    *out = *(const uintptr_t *)at; // NOLINT(performance-no-int-to-ptr)
+    return true;
+}
+
+/* Goes to the caller of the frame by the rule. False: there is nothing sensible where it leads. */
+static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
+{
+    uintptr_t cfa = (rule->from_fp ? at->fp : at->sp) + rule->cfa_off;
+    pd_caller up = {.sp = cfa, .fp = at->fp};
+    if (cfa <= at->sp || cfa > end || !load(cfa - rule->ra_below, at->sp, end, &up.pc))
+        return false;
+    if (rule->fp_below && !load(cfa - rule->fp_below, at->sp, end, &up.fp))
+        return false;
+    up.pc = plain_address(up.pc);
+    *at = up;
+    return true;
+}
+
+/* Code without tables: if it keeps frame pointers, they are a pair of words at fp. */
+static const pd_frame_rule by_frame_pointer = {
+    .kind = PD_FRAME_RULE, .from_fp = true, .cfa_off = 16, .ra_below = 8, .fp_below = 16};
+
+typedef enum walk_result { WALKED, NOT_WALKED } walk_result;
+
+static walk_result walk(const pd_caller *caller, uintptr_t end, uint64_t *stack, size_t *depth)
+{
+    pd_caller at = *caller;
+    at.pc = plain_address(at.pc);
+    *depth = 0;
+    while (*depth < PD_STACK_MAX && at.pc > 1) {
+        if (!is_own(at.pc))
+            stack[(*depth)++] = at.pc - 1;
+        pd_frame_rule rule = rule_at(at.pc - 1);
+        if (rule.kind == PD_FRAME_COMPLEX)
+            return NOT_WALKED;
+        if (rule.kind == PD_FRAME_END)
+            break;
+        bool is_guess = rule.kind == PD_FRAME_UNKNOWN;
+        if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
+            if (is_guess)
+                break;
+            return NOT_WALKED;
+        }
+    }
+    return WALKED;
+}
+
+/* ---- the compiler's unwinder ----------------------------------------------------------------- */
+
+typedef struct trace {
+    uint64_t *stack;
+    size_t depth;
+    uintptr_t sp; /* of the caller; what is below belongs to the agent */
+    bool has_begun;
+} trace;
+
+static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *cookie)
+{
+    trace *t = cookie;
+    int is_before = 0;
+    uintptr_t pc = _Unwind_GetIPInfo(context, &is_before);
+    if (!t->has_begun && (uintptr_t)_Unwind_GetCFA(context) < t->sp)
+        return _URC_NO_REASON;
+    t->has_begun = true;
+    if (t->depth == PD_STACK_MAX || !pc)
+        return _URC_END_OF_STACK;
+    if (!is_own(pc))
+        t->stack[t->depth++] = is_before ? pc : pc - 1;
+    return _URC_NO_REASON;
+}
+
+static size_t unwind_slowly(const pd_caller *caller, uint64_t *stack) // NOLINT: it is filled
+{
+    trace t = {.stack = stack, .sp = caller->sp};
+    _Unwind_Backtrace(note_frame, &t);
+    return t.depth;
+}
+
+size_t pd_unwind(const pd_caller *caller, uint64_t *stack)
+{
+    int kept = errno;
+    pd_self *self = &pd_this_thread;
+    size_t depth = 0;
+    if (!self->stack_is_known)
+        find_stack(self, caller->sp);
+    bool is_on_stack = caller->sp >= self->stack_begin && caller->sp < self->stack_end;
+    if (!is_on_stack || walk(caller, self->stack_end, stack, &depth) == NOT_WALKED)
+        depth = unwind_slowly(caller, stack);
+    errno = kept;
+    return depth;
+}

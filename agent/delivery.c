@@ -1,0 +1,198 @@
+/* One window on its way: see window.h. */
+#include "agent/delivery.h"
+
+#include "agent/agent.h"
+#include "agent/await.h"
+#include "agent/handover.h"
+#include "agent/reserve.h"
+#include "agent/notice.h"
+#include "agent/spool.h"
+#include "agent/function_names.h"
+#include "agent/largest_sites.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+static _Atomic int is_busy;
+
+static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
+{
+    if (handed == PD_HANDED_NOT_STARTED) {
+        pd_fixed_text_add(text, "it could not be started: ");
+        pd_fixed_text_add_error(text, detail);
+    } else if (handed == PD_HANDED_FAILED) {
+        pd_fixed_text_add(text, "it ended with status ");
+        pd_fixed_text_add_number(text, (uint64_t)detail);
+    } else {
+        pd_fixed_text_add(text, "it took longer than ");
+        pd_fixed_text_add_number(text, (uint64_t)detail);
+        pd_fixed_text_add(text, " s");
+    }
+}
+
+unsigned pd_delivery_max_millis(void)
+{
+    enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
+    return pd_the_agent.settings.command ? pd_the_agent.settings.timeout * 1000 + SLACK_MILLIS
+                                         : FILE_MILLIS;
+}
+
+/* A batch that is sent off, and what is to be said of it. */
+typedef struct delivery {
+    bool is_last;
+    pd_fixed_text why;
+} delivery;
+
+/* Returns 0 or an errno value. where (may be NULL) becomes the path. */
+static int write_file(const void *data, size_t len, pd_fixed_text *where)
+{
+    const char *dir = pd_the_agent.settings.dir;
+    pid_t pid = getpid();
+    pd_spool_file file;
+    if (pd_spool_create(&file, dir, pid) < 0)
+        return errno;
+    int error = pd_spool_write(file.fd, data, len);
+    if (error) {
+        pd_spool_discard(&file);
+        return error;
+    }
+    uint64_t number = atomic_load(&pd_the_agent.next_number);
+    error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, where);
+    if (!error)
+        atomic_store(&pd_the_agent.next_number, number + 1);
+    return error;
+}
+
+static int to_file(const void *data, size_t len, delivery *d)
+{
+    int error = write_file(data, len, NULL);
+    if (!error)
+        return 0;
+    pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
+    pd_fixed_text_add(
+        &d->why, d->is_last ? ": cannot write the last profile, which is lost: "
+                            : ": cannot write a profile (the next one will have its events): ");
+    pd_fixed_text_add_error(&d->why, error);
+    return -1;
+}
+
+/* The last profile, which the command did not take. */
+static int to_directory(const void *data, size_t len, delivery *d)
+{
+    pd_fixed_text where = {.len = 0};
+    if (!*pd_the_agent.settings.dir) {
+        pd_fixed_text_add(&d->why, "; it is lost");
+        return -1;
+    }
+    int error = write_file(data, len, &where);
+    if (error) {
+        pd_fixed_text_add(&d->why, "; it is lost, since it cannot be written to ");
+        pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
+        pd_fixed_text_add(&d->why, ": ");
+        pd_fixed_text_add_error(&d->why, error);
+        return -1;
+    }
+    pd_fixed_text_add(&d->why, "; it is in ");
+    pd_fixed_text_add(&d->why, where.bytes);
+    return 0;
+}
+
+static int to_command(const void *data, size_t len, delivery *d)
+{
+    int detail = 0;
+    const pd_settings *settings = &pd_the_agent.settings;
+    pd_handed handed = pd_hand_over(settings->command, data, len, settings->timeout, &detail);
+    if (handed == PD_HANDED)
+        return 0;
+    pd_fixed_text_add(
+        &d->why, d->is_last ? "the command did not take the last profile: "
+                            : "the command did not take a profile (it will get it with the next "
+                              "one): ");
+    add_failure(&d->why, handed, detail);
+    return d->is_last ? to_directory(data, len, d) : -1;
+}
+
+static int deliver(void *cookie, const void *data, size_t len)
+{
+    return pd_the_agent.settings.command ? to_command(data, len, cookie)
+                                         : to_file(data, len, cookie);
+}
+
+static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
+{
+    const pprofdelta_sink sink = {deliver, d};
+    const pprofdelta_heap_inuse inuse =
+        pd_the_agent.settings.snapshot ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    pprofdelta_status status = pprofdelta_heap_write(heap, inuse, &sink, err);
+    pd_function_names_close();
+    return status;
+}
+
+/* Where memory is short, without names of functions. */
+static pprofdelta_status write_what_fits(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
+{
+    pd_reserve_allow(true);
+    pprofdelta_status status = write_batch(heap, d, err);
+    if (status == PPROFDELTA_E_MEMORY) {
+        pd_function_names_omit(true);
+        status = write_batch(heap, d, err);
+        pd_function_names_omit(false);
+    }
+    pd_reserve_allow(false);
+    return status;
+}
+
+static void send_batch(pprofdelta_heap *heap, bool is_last)
+{
+    pprofdelta_error err;
+    delivery d = {.is_last = is_last};
+    if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
+        return;
+    pprofdelta_status status = write_what_fits(heap, &d, &err);
+    if (status == PPROFDELTA_OK) {
+        pprofdelta_heap_acknowledge(heap);
+        pd_largest_sites_allow();
+    } else {
+        pprofdelta_heap_give_back(heap);
+        if (!d.why.len) {
+            pd_fixed_text_add(&d.why,
+                              is_last ? "the last profile could not be put together and is lost: "
+                                      : "a profile could not be put together: ");
+            pd_fixed_text_add(&d.why, err.text);
+        }
+    }
+    if (d.why.len)
+        pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
+}
+
+static bool export_window(unsigned milliseconds, bool is_last)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (!heap)
+        return false;
+    while (atomic_exchange(&is_busy, 1))
+        if (!pd_await_change(&is_busy, 1, milliseconds))
+            return false;
+    send_batch(heap, is_last);
+    return true;
+}
+
+bool pd_delivery_send(unsigned milliseconds)
+{
+    return export_window(milliseconds, false);
+}
+
+bool pd_delivery_send_last(void)
+{
+    return export_window(pd_delivery_max_millis(), true);
+}
+
+void pd_delivery_release(void)
+{
+    atomic_store(&is_busy, 0);
+}
+
+void pd_delivery_forget(void)
+{
+    pd_delivery_release();
+}

@@ -1,0 +1,307 @@
+/* Calls after which something would be lost: the end that runs no destructor, the program that
+ * takes this one's place, and code that is unloaded while stacks still speak of it. Each does what
+ * is to be done and then what was called. Those that start a program leave the agent out of its
+ * environment where it cannot take it. */
+#include "agent/launch.h"
+#include "agent/agent.h"
+#include "agent/inherit.h"
+#include "agent/lifecycle.h"
+#include "agent/next.h"
+#include "agent/quiet.h"
+#include "agent/notice.h"
+#include "agent/self.h"
+#include "agent/callers.h"
+#include "agent/function_names.h"
+#include "agent/unloaded.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+PUBLIC void _exit(int status)
+{
+    pd_agent_end();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+PUBLIC void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- the next definition of a name, looked up once ------------------------------------------- */
+
+/* ---- another program ------------------------------------------------------------------------- */
+
+/* Makes envp what the program may inherit (see inherit.h), in the frame of the function in which it
+ * stands. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
+#define INHERIT(program, envp)                                                                     \
+    do {                                                                                           \
+        size_t inherit_room = pd_inherit_room(program, envp);                                      \
+        if (inherit_room)                                                                          \
+            envp = pd_inherit_copy(envp, __builtin_alloca(inherit_room));                          \
+    } while (0)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
+{
+    bool is_kept = pd_agent_before_exec();
+    INHERIT(path, envp);
+    int result = (int)syscall(SYS_execve, path, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+PUBLIC int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+/* In the child of a fork or vfork nothing may be looked up that was not before: these are found
+ * when the agent is loaded. */
+typedef int spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
+                  const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
+
+static struct {
+    int (*execvpe)(const char *, char *const[], char *const[]);
+    int (*fexecve)(int, char *const[], char *const[]);
+    spawn *posix_spawn, *posix_spawnp;
+    int (*dlclose)(void *);
+    int (*daemon)(int, int);
+} next;
+
+__attribute__((constructor)) static void find_all(void)
+{
+    int kept = errno;
+    if (next.dlclose)
+        return;
+    pd_find_next(&next.execvpe, "execvpe");
+    pd_find_next(&next.fexecve, "fexecve");
+    pd_find_next(&next.posix_spawn, "posix_spawn");
+    pd_find_next(&next.posix_spawnp, "posix_spawnp");
+    pd_find_next(&next.daemon, "daemon");
+    pd_inherit_begin();
+    pd_find_next(&next.dlclose, "dlclose"); /* last: it tells that all is found */
+    errno = kept;
+}
+
+/* Another library's constructor may come first. */
+static void find_if_early(void)
+{
+    if (!next.dlclose)
+        find_all();
+}
+
+/* The program that execvp would run; a name that it does not find leads nowhere. */
+static const char *in_path(const char *file, char path[PATH_MAX])
+{
+    return pd_launch_find(file, getenv("PATH"), path) ? file : path;
+}
+
+PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    find_if_early();
+    bool is_kept = pd_agent_before_exec();
+    INHERIT(in_path(file, path), envp);
+    int result = next.execvpe(file, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+PUBLIC int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+/* The path of a descriptor, or of a name in the directory that it stands for. */
+static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX])
+{
+    if (*name == '/' || (fd == AT_FDCWD && *name))
+        return name;
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(&text, "/proc/self/fd/");
+    pd_fixed_text_add_number(&text, fd < 0 ? 0 : (uint64_t)fd);
+    pd_fixed_text_add(&text, *name ? "/" : "");
+    size_t len = strlen(name);
+    if (text.len + len >= PATH_MAX)
+        return name;
+    memcpy(path, text.bytes, text.len);
+    memcpy(path + text.len, name, len + 1);
+    return path;
+}
+
+PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    find_if_early();
+    bool is_kept = pd_agent_before_exec();
+    INHERIT(under_descriptor(fd, "", path), envp);
+    int result = next.fexecve(fd, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+/* Older C libraries do not declare it; the system call is as old as fexecve's own. */
+PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
+                    char *const envp[], int flags);
+
+PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    char found[PATH_MAX];
+    bool is_kept = pd_agent_before_exec();
+    INHERIT(under_descriptor(fd, path, found), envp);
+    int result = (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+/* ---- another process with another program ---------------------------------------------------- */
+
+/* The C library's posix_spawn, system and popen have ways of their own to exec. system and popen run
+ * the shell, which can take the agent wherever a program can, and what the shell runs is seen. */
+
+PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                       const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+{
+    find_if_early();
+    INHERIT(path, envp);
+    return next.posix_spawn(pid, path, actions, attrp, argv, envp);
+}
+
+PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                        const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    find_if_early();
+    INHERIT(in_path(file, path), envp);
+    return next.posix_spawnp(pid, file, actions, attrp, argv, envp);
+}
+
+/* ---- the arguments of execl ------------------------------------------------------------------ */
+
+/* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack,
+ * since nothing may be allocated here. */
+static size_t count_arguments(va_list arguments)
+{
+    size_t count = 1;
+    while (va_arg(arguments, const char *))
+        count++;
+    return count;
+}
+
+static void take_arguments(char **vector, const char *first, size_t count, va_list arguments)
+{
+    vector[0] = (char *)first;
+    for (size_t i = 1; i <= count; i++)
+        vector[i] = va_arg(arguments, char *);
+}
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): names */
+#define VECTOR(vector, first)                                                                      \
+    va_list arguments;                                                                             \
+    va_start(arguments, first);                                                                    \
+    size_t count = count_arguments(arguments);                                                     \
+    va_end(arguments);                                                                             \
+    char **vector = __builtin_alloca((count + 1) * sizeof *vector);                                \
+    va_start(arguments, first);                                                                    \
+    take_arguments(vector, first, count, arguments)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+PUBLIC int execl(const char *path, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    va_end(arguments);
+    return execve(path, vector, environ);
+}
+
+PUBLIC int execlp(const char *file, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    va_end(arguments);
+    return execvpe(file, vector, environ);
+}
+
+PUBLIC int execle(const char *path, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    char *const *environment = va_arg(arguments, char *const *);
+    va_end(arguments);
+    return execve(path, vector, environment);
+}
+
+/* ---- another process ------------------------------------------------------------------------- */
+
+/* The C library ends the calling process by a way of its own. */
+PUBLIC int daemon(int nochdir, int noclose)
+{
+    find_if_early();
+    bool is_kept = pd_agent_before_exec();
+    int result = next.daemon(nochdir, noclose);
+    pd_agent_exec_failed(is_kept); /* in the daemon, or where there is none */
+    return result;
+}
+
+/* ---- another namespace ----------------------------------------------------------------------- */
+
+/* A user namespace is made or entered only by a process with one thread, and that is the program's
+ * own. */
+
+PUBLIC int unshare(int flags)
+{
+    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    bool is_paused = (flags & alone) && pd_agent_pause();
+    int result = (int)syscall(SYS_unshare, flags);
+    if (is_paused)
+        pd_agent_resume();
+    return result;
+}
+
+PUBLIC int setns(int fd, int type)
+{
+    bool is_paused = pd_agent_pause();
+    int result = (int)syscall(SYS_setns, fd, type);
+    if (is_paused)
+        pd_agent_resume();
+    return result;
+}
+
+/* ---- unloading ------------------------------------------------------------------------------- */
+
+PUBLIC int dlclose(void *handle)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    find_if_early();
+    if (!heap || !pd_self_enter())
+        return next.dlclose(handle);
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pprofdelta_heap_note_mappings(heap);
+    pd_unloaded_look();
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+    int result = next.dlclose(handle);
+    int kept = errno;
+    if (pd_self_enter()) {
+        pd_unloaded_look();
+        pd_unwind_forget();
+        pd_function_names_forget();
+        pd_self_leave();
+    }
+    errno = kept;
+    return result;
+}

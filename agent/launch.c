@@ -1,0 +1,317 @@
+/* How the agent gets into a program: see launch.h. */
+#include "agent/launch.h"
+
+#include "process/elf.h"
+
+#include <elf.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stddef.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/xattr.h>
+#include <unistd.h>
+
+enum {
+    SCRIPTS_MAX = 5,     /* scripts whose interpreter is a script; the kernel follows fewer */
+    FIRST_LINE_LEN = 256 /* bytes of a script's first line that the kernel reads */
+};
+
+/* ---- the signal ------------------------------------------------------------------------------ */
+
+const char *pd_launch_signal_refusal(int number)
+{
+    switch (number) {
+    case SIGHUP:
+    case SIGUSR1:
+    case SIGUSR2:
+    case SIGALRM:
+    case SIGVTALRM:
+    case SIGPROF:
+    case SIGIO:
+    case SIGPWR:
+        return NULL;
+    case SIGKILL:
+    case SIGSTOP:
+        return "cannot be caught";
+    case SIGILL:
+    case SIGTRAP:
+    case SIGABRT:
+    case SIGBUS:
+    case SIGFPE:
+    case SIGSEGV:
+    case SIGSYS:
+        return "means that the program has failed";
+    case SIGINT:
+    case SIGQUIT:
+    case SIGTERM:
+    case SIGPIPE:
+    case SIGXCPU:
+    case SIGXFSZ:
+        return "is there to end the program";
+    case SIGCHLD:
+    case SIGCONT:
+    case SIGTSTP:
+    case SIGTTIN:
+    case SIGTTOU:
+    case SIGURG:
+    case SIGWINCH:
+        return "does not end a program by default, and is sent for other reasons";
+    default:
+        break;
+    }
+    if (number >= SIGRTMIN && number <= SIGRTMAX)
+        return NULL;
+    if (number > SIGSYS && number < SIGRTMIN)
+        return "belongs to the C library";
+    return number < 1 || number > SIGRTMAX ? "does not exist" : "cannot ask for a profile";
+}
+
+/* ---- finding a program ----------------------------------------------------------------------- */
+
+static bool copy_path(char path[PATH_MAX], const char *from)
+{
+    size_t len = strlen(from) + 1;
+    return len <= PATH_MAX && memcpy(path, from, len) != NULL;
+}
+
+/* Returns 0 if the file can be run, or else the reason as an errno value. */
+static int why_no_program(const char *path)
+{
+    struct stat status;
+    if (stat(path, &status))
+        return errno;
+    return S_ISREG(status.st_mode) && access(path, X_OK) == 0 ? 0 : EACCES;
+}
+
+int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX])
+{
+    int error = ENOENT, kept = errno;
+    if (strchr(command, '/'))
+        return copy_path(path, command) ? 0 : ENAMETOOLONG;
+    for (const char *at = *command ? folders ? folders : "/bin:/usr/bin" : NULL; at;) {
+        size_t len = strcspn(at, ":"), name_len = strlen(command) + 1;
+        if (len + 2 + name_len <= PATH_MAX) {
+            memcpy(path, len ? at : ".", len ? len : 1);
+            size_t end = len ? len : 1;
+            path[end++] = '/';
+            memcpy(path + end, command, name_len);
+            int why = why_no_program(path);
+            if (!why) {
+                errno = kept;
+                return 0;
+            }
+            error = why == EACCES ? EACCES : error;
+        }
+        at = at[len] ? at + len + 1 : NULL;
+    }
+    errno = kept;
+    return error;
+}
+
+/* ---- reading a program ----------------------------------------------------------------------- */
+
+typedef struct image {
+    pd_elf elf;
+    pd_elf_dynamic dynamic;
+} image;
+
+/* Returns the one of the prefixes (NULL at the end) with which a string of a dynamic row with this
+ * tag begins, or NULL. */
+static const char *find_name(const image *i, int64_t tag, const char *const *prefixes)
+{
+    enum { NAME_LEN = 32 };
+    pd_elf_row row;
+    for (size_t r = 0; pd_elf_row_at(&i->elf, &i->dynamic, r, &row); r++) {
+        char name[NAME_LEN];
+        if (row.tag != tag || row.value >= i->dynamic.strings_len)
+            continue;
+        size_t len = pd_elf_read(&i->elf, i->dynamic.strings_off + row.value, name, sizeof name);
+        for (const char *const *prefix = prefixes; *prefix; prefix++) {
+            size_t prefix_len = strlen(*prefix);
+            if (prefix_len <= len && memcmp(name, *prefix, prefix_len) == 0)
+                return *prefix;
+        }
+    }
+    return NULL;
+}
+
+/* ---- obstacles ------------------------------------------------------------------------------- */
+
+static pd_launch_obstacle check_rights(int fd)
+{
+    struct stat status;
+    if (fgetxattr(fd, "security.capability", NULL, 0) > 0)
+        return PD_LAUNCH_CAPABILITIES;
+    if (fstat(fd, &status))
+        return PD_LAUNCH_OK;
+    return status.st_mode & S_ISUID   ? PD_LAUNCH_SETUID
+           : status.st_mode & S_ISGID ? PD_LAUNCH_SETGID
+                                      : PD_LAUNCH_OK;
+}
+
+/* The loader can be run as a program. It then runs the program that its arguments name, and
+ * preloads. */
+static bool is_loader(const image *i)
+{
+    static const char *const loaders[] = {"ld-linux", "ld64.so", "ld.so", NULL};
+    return find_name(i, DT_SONAME, loaders) != NULL;
+}
+
+/* Is the loader that this segment names one of another C library than the agent's? */
+static bool has_other_libc(const image *i, const pd_elf_segment *loader,
+                           const pd_launch_agent *agent)
+{
+    static const char *const others[] = {"/ld-musl-", "/ld-uClibc", "/system/bin/linker", NULL};
+    char path[FIRST_LINE_LEN];
+    size_t cap = loader->len < sizeof path ? (size_t)loader->len : sizeof path;
+    size_t len = pd_elf_read(&i->elf, loader->off, path, cap);
+    if (!len)
+        return false;
+    if (!agent->is_for_glibc)
+        return !memmem(path, len, others[0], strlen(others[0]));
+    for (const char *const *other = others; *other; other++)
+        if (memmem(path, len, *other, strlen(*other)))
+            return true;
+    return false;
+}
+
+/* Finds a sanitizer's runtime that was linked in, as clang does, by a name that it exports. */
+static const char *find_runtime_within(const image *i)
+{
+    static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
+                                          "__tsan_init", NULL};
+    enum { PART_LEN = 2048, LONGEST = 16 };
+    const pd_elf_dynamic *d = &i->dynamic;
+    char part[PART_LEN];
+    for (uint64_t off = 0; off < d->strings_len; off += PART_LEN - LONGEST) {
+        uint64_t left = d->strings_len - off;
+        size_t len = pd_elf_read(&i->elf, d->strings_off + off, part,
+                                 left < PART_LEN ? (size_t)left : PART_LEN);
+        for (const char *const *entry = entries; *entry; entry++)
+            if (memmem(part, len, *entry, strlen(*entry) + 1))
+                return *entry;
+        if (len < PART_LEN)
+            break;
+    }
+    return NULL;
+}
+
+static const char *find_sanitizer(const image *i)
+{
+    static const char *const runtimes[] = {
+        "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
+        "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
+    const char *library = find_name(i, DT_NEEDED, runtimes);
+    return library ? library : find_runtime_within(i);
+}
+
+static pd_launch_obstacle check_elf(int fd, const pd_launch_agent *agent, const char **sanitizer)
+{
+    image i;
+    pd_elf_segment loader;
+    if (!pd_elf_open(&i.elf, fd, 0))
+        return PD_LAUNCH_CUT_OFF;
+    pd_launch_obstacle rights = check_rights(fd);
+    if (rights)
+        return rights;
+    if (i.elf.elf_class != agent->elf_class || i.elf.byte_order != agent->byte_order ||
+        i.elf.machine != agent->machine)
+        return PD_LAUNCH_OTHER_MACHINE;
+    pd_elf_find_dynamic(&i.elf, &i.dynamic);
+    if (!pd_elf_find_segment(&i.elf, PT_INTERP, &loader))
+        return is_loader(&i) ? PD_LAUNCH_OK : PD_LAUNCH_STATIC;
+    if (has_other_libc(&i, &loader, agent))
+        return PD_LAUNCH_OTHER_LIBC;
+    *sanitizer = find_sanitizer(&i);
+    return *sanitizer ? PD_LAUNCH_SANITIZED : PD_LAUNCH_OK;
+}
+
+/* ---- scripts --------------------------------------------------------------------------------- */
+
+/* "#!/bin/sh -e" -> "/bin/sh". A file that is neither a script nor ELF is run by the shell. */
+static bool read_interpreter(const char *head, size_t len, char path[PATH_MAX])
+{
+    size_t begin = 2, end;
+    if (len < 2 || memcmp(head, "#!", 2) != 0)
+        return copy_path(path, "/bin/sh");
+    while (begin < len && (head[begin] == ' ' || head[begin] == '\t'))
+        begin++;
+    for (end = begin; end < len && !strchr(" \t\r\n", head[end]); end++)
+        continue;
+    if (end == begin || end == len)
+        return false;
+    memcpy(path, head + begin, end - begin);
+    path[end - begin] = '\0';
+    return true;
+}
+
+/* Opens a regular file without waiting for a pipe. Anything else is refused as exec refuses it.
+ * Returns 0 or an errno value. */
+static int open_file(const char *path, int *fd)
+{
+    struct stat status;
+    *fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    if (*fd < 0)
+        return errno;
+    int error = fstat(*fd, &status) ? errno : S_ISREG(status.st_mode) ? 0 : EACCES;
+    if (error)
+        close(*fd);
+    return error;
+}
+
+/* Checks one file. Returns true if it is a script; then out->path is its interpreter. */
+static bool check_file(const pd_launch_agent *agent, pd_launch_result *out)
+{
+    char head[FIRST_LINE_LEN];
+    int fd;
+    out->error = open_file(out->path, &fd);
+    if (out->error) {
+        /* A file that can be run and not be read is left to the agent that is loaded into it. */
+        bool may_run = out->error == EACCES && !why_no_program(out->path);
+        out->obstacle = may_run ? PD_LAUNCH_OK : PD_LAUNCH_NOT_OPENED;
+        return false;
+    }
+    bool is_script = false;
+    const pd_elf whole = {.fd = fd};
+    size_t len = pd_elf_read(&whole, 0, head, sizeof head);
+    if (len >= SELFMAG && memcmp(head, ELFMAG, SELFMAG) == 0)
+        out->obstacle = check_elf(fd, agent, &out->sanitizer);
+    else
+        is_script = read_interpreter(head, len, out->path);
+    close(fd);
+    return is_script;
+}
+
+void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launch_result *out)
+{
+    int kept = errno;
+    out->obstacle = PD_LAUNCH_OK;
+    out->sanitizer = NULL;
+    out->error = 0;
+    if (copy_path(out->path, program))
+        for (int scripts = 0; scripts <= SCRIPTS_MAX && check_file(agent, out); scripts++)
+            continue;
+    errno = kept;
+}
+
+int pd_launch_agent_read(const char *path, pd_launch_agent *out)
+{
+    static const char *const glibc[] = {"libc.so.6", NULL};
+    image i;
+    int fd, kept = errno, error = open_file(path, &fd);
+    if (!error) {
+        error = pd_elf_open(&i.elf, fd, 0) ? 0 : ENOEXEC;
+        if (!error) {
+            pd_elf_find_dynamic(&i.elf, &i.dynamic);
+            *out = (pd_launch_agent){.elf_class = i.elf.elf_class,
+                                     .byte_order = i.elf.byte_order,
+                                     .machine = i.elf.machine,
+                                     .is_for_glibc = find_name(&i, DT_NEEDED, glibc) != NULL};
+        }
+        close(fd);
+    }
+    errno = kept;
+    return error;
+}

@@ -1,0 +1,91 @@
+/* How the agent gets into a program. This is the part that the agent shares with the command
+ * `pprofdelta record`; the command includes no other header of the agent.
+ *
+ *     variables   the environment variables that hold the agent's settings
+ *     signal      which signal may ask the agent for a profile
+ *     check       can the agent be loaded into this program?
+ *
+ * The command sets the variables and checks the program before it runs it. The agent reads the
+ * variables, and checks each program that its own process starts.
+ *
+ * The agent cannot be loaded into some programs. The loader preloads nothing into a program that
+ * runs with other rights than its user's, and a program that is linked statically has no loader. The
+ * loader of another C library ends the program, because it does not find the agent's C library. A
+ * sanitizer ends the program, because its own runtime must come first.
+ *
+ * The agent calls these functions between vfork and exec, too. So they do not allocate, take no lock
+ * and keep no state, and a call needs about 3 kB of stack beside its arguments. */
+#ifndef PD_AGENT_LAUNCH_H
+#define PD_AGENT_LAUNCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+#define PD_VARIABLE_DIR       "PPROFDELTA_RECORD_DIR"
+#define PD_VARIABLE_COMMAND   "PPROFDELTA_RECORD_COMMAND"
+#define PD_VARIABLE_TIMEOUT   "PPROFDELTA_RECORD_TIMEOUT"
+#define PD_VARIABLE_INTERVAL  "PPROFDELTA_RECORD_INTERVAL"
+#define PD_VARIABLE_RATE      "PPROFDELTA_RECORD_RATE"
+#define PD_VARIABLE_SNAPSHOT  "PPROFDELTA_RECORD_SNAPSHOT"
+#define PD_VARIABLE_SIGNAL    "PPROFDELTA_RECORD_SIGNAL"
+#define PD_VARIABLE_THRESHOLD "PPROFDELTA_RECORD_THRESHOLD"
+#define PD_VARIABLE_PID       "PPROFDELTA_RECORD_PID"
+#define PD_VARIABLE_PREFIX    "PPROFDELTA_RECORD_" /* of all of them */
+
+/* The largest values. */
+#define PD_TIMEOUT_SECONDS_MAX UINT64_C(86400)
+#define PD_RATE_MAX            (UINT64_MAX / 128)
+
+/* ---- signal ---------------------------------------------------------------------------------- */
+
+/* Returns NULL if the signal may ask for a profile. Otherwise returns the reason, as the end of a
+ * sentence that begins with the name of the signal. The agent handles a signal only where it would
+ * end the program. So the signal must end a program by default, and must be one that is sent on
+ * purpose. */
+const char *pd_launch_signal_refusal(int number);
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+/* What the agent was built for. */
+typedef struct pd_launch_agent {
+    uint8_t elf_class, byte_order;
+    uint16_t machine;
+    bool is_for_glibc;
+} pd_launch_agent;
+
+typedef enum pd_launch_obstacle {
+    PD_LAUNCH_OK = 0,     /* no obstacle is known; the file may be one that cannot be read */
+    PD_LAUNCH_NOT_OPENED, /* error is an errno value */
+    PD_LAUNCH_CUT_OFF,    /* the file ends within its header */
+    PD_LAUNCH_SETUID,
+    PD_LAUNCH_SETGID,
+    PD_LAUNCH_CAPABILITIES,
+    PD_LAUNCH_OTHER_MACHINE, /* or another word size or byte order */
+    PD_LAUNCH_STATIC,
+    PD_LAUNCH_OTHER_LIBC,
+    PD_LAUNCH_SANITIZED
+} pd_launch_obstacle;
+
+typedef struct pd_launch_result {
+    pd_launch_obstacle obstacle;
+    int error;             /* with PD_LAUNCH_NOT_OPENED */
+    const char *sanitizer; /* with PD_LAUNCH_SANITIZED: its library, or a function of it */
+    char path[PATH_MAX];   /* the file that was checked last: the program or its interpreter */
+} pd_launch_result;
+
+/* Reads what the agent at path was built for. Returns 0 or an errno value, which is ENOEXEC if the
+ * file is not an ELF file. */
+int pd_launch_agent_read(const char *path, pd_launch_agent *out);
+
+/* Finds a program as execvp does: a name without a slash in the folders of PATH (NULL: the default
+ * of the system). Returns 0, ENAMETOOLONG, ENOENT, or EACCES if a file of that name cannot be
+ * run. */
+int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]);
+
+/* Checks a program. Of a script, checks the interpreter. */
+void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launch_result *out);
+
+#endif

@@ -1,0 +1,339 @@
+/* How the agent comes, follows and leaves: see life.h. */
+#include "agent/lifecycle.h"
+
+#include "agent/agent.h"
+#include "agent/await.h"
+#include "agent/handover.h"
+#include "agent/interpose_extra.h"
+#include "agent/loader.h"
+#include "agent/quiet.h"
+#include "agent/real.h"
+#include "agent/reserve.h"
+#include "agent/notice.h"
+#include "agent/self.h"
+#include "agent/signals.h"
+#include "agent/function_names.h"
+#include "agent/worker.h"
+#include "agent/largest_sites.h"
+#include "agent/unloaded.h"
+#include "agent/callers.h"
+#include "agent/delivery.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <time.h>
+#include <unistd.h>
+
+pd_agent pd_the_agent;
+pprofdelta_heap_filter pd_filter;
+__thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
+
+static atomic_bool has_come;
+
+enum { ALIVE, ENDING, ENDED };
+static _Atomic int stage = ALIVE;
+
+bool pd_agent_is_coming(void)
+{
+    return !atomic_load_explicit(&has_come, memory_order_acquire);
+}
+
+int64_t pd_now(void)
+{
+    struct timespec now;
+    clock_gettime(CLOCK_REALTIME, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
+/* ---- fork ------------------------------------------------------------------------------------ */
+
+/* Between prepare and its two ends the tracker's locks are held by this thread: other libraries'
+ * handlers, which run in between, may allocate, and are not to come near it. A signal handler that
+ * forks while the agent is at work below it has no way to get at the locks: that child goes without
+ * the agent. */
+static void before_fork(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    pd_this_thread.is_forking = heap && pd_self_enter();
+    if (pd_this_thread.is_forking)
+        pprofdelta_heap_fork_prepare(heap);
+}
+
+static void after_fork_in_parent(void)
+{
+    if (!pd_this_thread.is_forking)
+        return;
+    pprofdelta_heap_fork_parent(atomic_load(&pd_the_agent.heap));
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+static void after_fork_in_child(void)
+{
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (!pd_this_thread.is_forking) {
+        atomic_store(&pd_the_agent.heap, NULL);
+        return;
+    }
+    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
+    atomic_store(&pd_the_agent.pid, getpid());
+    atomic_store(&pd_the_agent.samples, 0);
+    atomic_store(&pd_the_agent.next_number, 1);
+    pd_worker_forget();
+    pd_signals_forget();
+    pd_loader_forget();
+    atomic_store(&stage, ALIVE);
+    pd_delivery_forget();
+    pd_unloaded_forget_lock();
+    pd_function_names_abandon();
+    pd_reserve_forget();
+    pd_largest_sites_allow();
+    pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    pd_this_thread.is_forking = false;
+    pd_self_leave();
+}
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+static void say_waiting(void)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(
+        &text, "the program has ended; waiting for the command that takes its profiles, for ");
+    pd_fixed_text_add_number(&text, pd_the_agent.settings.timeout);
+    pd_fixed_text_add(&text, " s at most");
+    pd_notice_send(PD_NOTICE_WAITING, &text);
+}
+
+/* Ends the agent's thread, which may be about to send off a window, for as long as that may take. */
+static bool stop_thread(void)
+{
+    enum { UNNOTICED_MILLIS = 1000 };
+    if (pd_the_agent.settings.command) {
+        if (pd_worker_stop(UNNOTICED_MILLIS))
+            return true;
+        say_waiting();
+    }
+    return pd_worker_stop(pd_delivery_max_millis());
+}
+
+static void say_lost(void)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(&text, "the last profile is lost: the one before is still on its way");
+    pd_notice_send(PD_NOTICE_LAST, &text);
+}
+
+/* Who comes second would cut off the first, and waits for both windows that this may send off. */
+static void end_once(void)
+{
+    int is_alive = ALIVE;
+    if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
+        pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
+        return;
+    }
+    if (stop_thread() && pd_delivery_send_last())
+        pd_delivery_release();
+    else
+        say_lost();
+    atomic_store(&stage, ENDED);
+}
+
+void pd_agent_end(void)
+{
+    /* A process that was made behind the C library's back, and between vfork and exec, has nothing
+     * to tell. Any other writes only if it took a sample, but for the one that record became. */
+    pid_t pid = getpid();
+    if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
+        (!atomic_load(&pd_the_agent.samples) && pid != pd_the_agent.settings.command_pid) ||
+        !pd_self_enter())
+        return;
+    int kept = errno;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    end_once();
+    pd_quiet_end(&quiet);
+    errno = kept;
+    pd_self_leave();
+}
+
+bool pd_agent_before_exec(void)
+{
+    int kept = errno;
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
+        return false;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_loader_answers(PD_LOADER_PATIENCE);
+    bool is_kept = pd_delivery_send_last();
+    if (!is_kept)
+        say_lost();
+    pd_quiet_end(&quiet);
+    errno = kept;
+    pd_self_leave();
+    return is_kept;
+}
+
+void pd_agent_exec_failed(bool was_kept)
+{
+    if (was_kept)
+        pd_delivery_release();
+}
+
+/* ---- one thread alone ------------------------------------------------------------------------ */
+
+bool pd_agent_pause(void)
+{
+    int kept = errno;
+    if (!atomic_load(&pd_the_agent.heap) || getpid() != atomic_load(&pd_the_agent.pid) ||
+        atomic_load(&stage) != ALIVE || !pd_self_enter())
+        return false;
+    bool is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
+    pd_self_leave();
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_resume(void)
+{
+    int kept = errno;
+    if (!pd_self_enter())
+        return;
+    pd_worker_start();
+    pd_self_leave();
+    errno = kept;
+}
+
+__attribute__((destructor)) static void at_exit(void)
+{
+    pd_agent_end();
+}
+
+/* ---- the beginning --------------------------------------------------------------------------- */
+
+static void step_aside(const char *why, const char *what)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(&text, "nothing is recorded in this process: ");
+    pd_fixed_text_add(&text, why);
+    pd_fixed_text_add(&text, what);
+    pd_notice_send(PD_NOTICE_ASIDE, &text);
+}
+
+/* Addresses do not tell (an executable may have an address of its own for what it calls elsewhere):
+ * a call does, since ours ticks. */
+bool pd_agent_is_first(void)
+{
+    void *(*volatile allocate)(size_t) = NULL;
+    void (*volatile release)(void *) = NULL;
+    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *free_symbol = dlsym(RTLD_DEFAULT, "free");
+    if (!malloc_symbol || !free_symbol)
+        return false;
+    memcpy((void *)&allocate, &malloc_symbol, sizeof malloc_symbol);
+    memcpy((void *)&release, &free_symbol, sizeof free_symbol);
+    int64_t before = pd_this_thread.sampler.left;
+    release(allocate(1));
+    return pd_this_thread.sampler.left != before;
+}
+
+/* The compressor asks for its memory once, when the first profile is written: perhaps while the
+ * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our
+ * own copy, it gets pages. */
+#ifdef PD_HAVE_DEFLATE_ALLOCATOR
+static void *map_block(size_t size)
+{
+    const size_t header = 64; /* keeps what follows aligned for anything */
+    size_t whole = size + header;
+    char *pages = pd_reserve_map(whole);
+    if (!pages)
+        return NULL;
+    memcpy(pages, &whole, sizeof whole);
+    return pages + header;
+}
+
+static void unmap_block(void *ptr)
+{
+    const size_t header = 64;
+    size_t whole;
+    if (!ptr)
+        return;
+    memcpy(&whole, (char *)ptr - header, sizeof whole);
+    pd_reserve_unmap((char *)ptr - header, whole);
+}
+
+static void keep_off_malloc(void)
+{
+    libdeflate_set_memory_allocator(map_block, unmap_block);
+}
+#else
+static void keep_off_malloc(void)
+{
+}
+#endif
+
+static void *map_pages(void *cookie, size_t size)
+{
+    (void)cookie;
+    return pd_reserve_map(size);
+}
+
+static void unmap_pages(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    pd_reserve_unmap(ptr, size);
+}
+
+static void begin_tracking(void)
+{
+    static const pprofdelta_heap_pages pages = {map_pages, unmap_pages, NULL};
+    pd_reserve_begin();
+    pd_function_names_begin();
+    keep_off_malloc();
+    pprofdelta_error err;
+    pprofdelta_heap *heap = NULL;
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.period = pd_the_agent.settings.rate;
+    options.started_nanos = pd_now();
+    options.filter = &pd_filter;
+    options.pages = &pages;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.symbolize = pd_function_names_find;
+    if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
+        step_aside(err.text, "");
+        return;
+    }
+    pd_unwind_begin();
+    if (pd_the_agent.settings.command)
+        pd_handover_begin();
+    atomic_store(&pd_the_agent.pid, getpid());
+    atomic_store(&pd_the_agent.next_number, 1);
+    pd_worker_begin();
+    pthread_atfork(before_fork, after_fork_in_parent, after_fork_in_child);
+    at_quick_exit(pd_agent_end);
+    pd_extra_begin();
+    atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+    pd_signals_begin(pd_the_agent.settings.signal);
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int kept = errno;
+    pd_real_find();
+    pd_notice_begin();
+    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    if (getauxval(AT_SECURE))
+        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)", "");
+    else if (wrong)
+        step_aside("this variable has a value that cannot be used: ", wrong);
+    else if (!pd_agent_is_first())
+        step_aside("the program brings its own malloc, before which the agent cannot stand", "");
+    else
+        begin_tracking();
+    atomic_store_explicit(&has_come, true, memory_order_release);
+    errno = kept;
+}

@@ -1,0 +1,167 @@
+/* What the agent says: see say.h. */
+#include "agent/notice.h"
+
+#include "agent/quiet.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+void pd_fixed_text_add(pd_fixed_text *text, const char *string)
+{
+    size_t room = sizeof text->bytes - 1 - text->len, len = strlen(string);
+    if (len > room)
+        len = room;
+    memcpy(text->bytes + text->len, string, len);
+    text->len += len;
+    text->bytes[text->len] = '\0';
+}
+
+static void add_digits(pd_fixed_text *text, uint64_t number, unsigned base, unsigned least)
+{
+    char digits[24];
+    size_t at = sizeof digits - 1;
+    digits[at] = '\0';
+    do {
+        digits[--at] = "0123456789abcdef"[number % base];
+        number /= base;
+    } while (number || (sizeof digits - 1 - at < least && at > 0));
+    pd_fixed_text_add(text, digits + at);
+}
+
+void pd_fixed_text_add_number(pd_fixed_text *text, uint64_t number)
+{
+    add_digits(text, number, 10, 1);
+}
+
+void pd_fixed_text_add_padded(pd_fixed_text *text, uint64_t number, unsigned digits)
+{
+    add_digits(text, number, 10, digits);
+}
+
+void pd_fixed_text_add_hex(pd_fixed_text *text, uint64_t number)
+{
+    pd_fixed_text_add(text, "0x");
+    add_digits(text, number, 16, 1);
+}
+
+/* strerror may allocate and load a catalogue; these are what writing a file brings. */
+void pd_fixed_text_add_error(pd_fixed_text *text, int error)
+{
+    static const struct {
+        int error;
+        const char *words;
+    } known[] = {
+        {EACCES, "permission denied"},
+        {EAGAIN, "no resources for it now"},
+        {EDQUOT, "disk quota exceeded"},
+        {EFBIG, "file too large"},
+        {EIO, "input/output error"},
+        {EMFILE, "too many open files"},
+        {ENFILE, "too many open files in the system"},
+        {ENOENT, "no such file or directory"},
+        {ENOMEM, "out of memory"},
+        {ENOSPC, "no space left on device"},
+        {ENOTDIR, "not a directory"},
+        {EPERM, "operation not permitted"},
+        {EROFS, "read-only file system"},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        if (known[i].error == error) {
+            pd_fixed_text_add(text, known[i].words);
+            return;
+        }
+    }
+    pd_fixed_text_add(text, "error ");
+    pd_fixed_text_add_number(text, (uint64_t)error);
+}
+
+static dev_t stderr_dev;
+static ino_t stderr_ino;
+static bool stderr_is_known;
+static atomic_uint said;
+
+void pd_notice_begin(void)
+{
+    struct stat status;
+    stderr_is_known = fstat(STDERR_FILENO, &status) == 0;
+    if (stderr_is_known) {
+        stderr_dev = status.st_dev;
+        stderr_ino = status.st_ino;
+    }
+}
+
+static __thread bool is_elsewhere __attribute__((tls_model("initial-exec")));
+
+void pd_notice_use_own_descriptors(void)
+{
+    is_elsewhere = true;
+}
+
+/* The program's descriptor 2 for a thread with others of its own; a socket cannot be opened
+ * anew. */
+static int borrow_stderr(void)
+{
+    int fd = -1, process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    if (process >= 0) {
+        fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+        close(process);
+    }
+    return fd >= 0 ? fd : open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
+/* stderr, if it still is what it was, or -1. */
+static int open_stderr(void)
+{
+    struct stat status;
+    int fd = STDERR_FILENO;
+    if (is_elsewhere)
+        fd = borrow_stderr();
+    if (fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
+        status.st_ino == stderr_ino)
+        return fd;
+    pd_notice_close(fd);
+    return -1;
+}
+
+void pd_notice_close(int fd)
+{
+    if (fd >= 0 && is_elsewhere)
+        close(fd);
+}
+
+int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
+{
+    if (atomic_fetch_or(&said, (unsigned)topic) & (unsigned)topic)
+        return -1;
+    int fd = open_stderr();
+    if (fd < 0)
+        return -1;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_fixed_text line = {.len = 0};
+    pd_fixed_text_add(&line, "pprofdelta: ");
+    pd_fixed_text_add(&line, text->bytes);
+    if (line.len == sizeof line.bytes - 1)
+        line.len--;
+    line.bytes[line.len++] = '\n';
+    for (size_t at = 0; at < line.len;) {
+        ssize_t wrote = write(fd, line.bytes + at, line.len - at);
+        if (wrote <= 0 && !(wrote < 0 && errno == EINTR))
+            break;
+        at += wrote > 0 ? (size_t)wrote : 0;
+    }
+    pd_quiet_end(&quiet);
+    return fd;
+}
+
+void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
+{
+    int kept = errno;
+    pd_notice_close(pd_notice_open(topic, text));
+    errno = kept;
+}

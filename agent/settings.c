@@ -1,0 +1,124 @@
+/* What the agent was told to do: see settings.h. */
+#include "agent/settings.h"
+
+#include "agent/launch.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t nanos_per_second = 1000000000;
+
+/* A decimal number of units, with a fraction down to 1/scale of one, in such parts. */
+static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
+{
+    uint64_t value = 0;
+    bool has_digit = false;
+    for (; *text >= '0' && *text <= '9'; text++, has_digit = true)
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    if (__builtin_mul_overflow(value, scale, &value))
+        return false;
+    if (*text == '.' && scale > 1)
+        for (text++; *text >= '0' && *text <= '9'; text++) {
+            scale /= 10;
+            value += scale * (uint64_t)(*text - '0');
+        }
+    *out = value;
+    return has_digit && !*text;
+}
+
+static bool number(const char *name, uint64_t scale, uint64_t least, uint64_t most, uint64_t *value)
+{
+    const char *text = getenv(name);
+    if (!text || !*text)
+        return true;
+    return read_decimal(text, scale, value) && *value >= least && *value <= most;
+}
+
+/* The environment's memory is the program's to overwrite: a copy, in memory that nobody frees. */
+static const char *keep(const char *text)
+{
+    static char kept[16384];
+    size_t len = strlen(text) + 1;
+    if (len > sizeof kept)
+        return NULL;
+    return memcpy(kept, text, len);
+}
+
+static bool read_dir(pd_settings *settings)
+{
+    const char *dir = getenv(PD_VARIABLE_DIR);
+    if (!dir || !*dir)
+        dir = ".";
+    size_t at = 0;
+    if (*dir != '/') {
+        if (!getcwd(settings->dir, sizeof settings->dir))
+            return false;
+        at = strlen(settings->dir);
+        if (strcmp(dir, ".") == 0)
+            return true;
+        if (at + 1 >= sizeof settings->dir)
+            return false;
+        settings->dir[at++] = '/';
+    }
+    size_t len = strlen(dir);
+    enum { NAME_ROOM = 64 }; /* for the names of the files */
+    if (len >= sizeof settings->dir - NAME_ROOM - at)
+        return false;
+    memcpy(settings->dir + at, dir, len + 1);
+    for (at += len; at > 1 && settings->dir[at - 1] == '/'; at--)
+        settings->dir[at - 1] = '\0';
+    return true;
+}
+
+/* The command has as long as the next window takes, within reason, unless somebody said how long. */
+static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
+{
+    enum { LEAST = 5, MOST = 60 };
+    if (given_nanos)
+        return (unsigned)((given_nanos + nanos_per_second - 1) / nanos_per_second);
+    uint64_t seconds = interval_nanos / nanos_per_second;
+    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : (unsigned)seconds;
+}
+
+const char *pd_settings_read(pd_settings *settings)
+{
+    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0, timeout = 0;
+    *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
+    if (!number(PD_VARIABLE_INTERVAL, nanos_per_second, nanos_per_second / 1000, INT64_MAX / 2,
+                &settings->interval_nanos))
+        return PD_VARIABLE_INTERVAL;
+    if (!number(PD_VARIABLE_RATE, 1, 1, PD_RATE_MAX, &settings->rate))
+        return PD_VARIABLE_RATE;
+    if (!number(PD_VARIABLE_THRESHOLD, 1, 0, INT64_MAX, &settings->threshold))
+        return PD_VARIABLE_THRESHOLD;
+    if (!number(PD_VARIABLE_SIGNAL, 1, 0, (uint64_t)SIGRTMAX, &signal_number) ||
+        (signal_number && pd_launch_signal_refusal((int)signal_number)))
+        return PD_VARIABLE_SIGNAL;
+    if (!number(PD_VARIABLE_SNAPSHOT, 1, 0, 1, &snapshot))
+        return PD_VARIABLE_SNAPSHOT;
+    if (!number(PD_VARIABLE_PID, 1, 0, INT_MAX, &pid))
+        return PD_VARIABLE_PID;
+    if (!number(PD_VARIABLE_TIMEOUT, nanos_per_second, 0, PD_TIMEOUT_SECONDS_MAX * nanos_per_second,
+                &timeout))
+        return PD_VARIABLE_TIMEOUT;
+    settings->timeout = timeout_of(timeout, settings->interval_nanos);
+    settings->signal = (int)signal_number;
+    settings->command_pid = (pid_t)pid;
+    settings->snapshot = snapshot != 0;
+    const char *command = getenv(PD_VARIABLE_COMMAND);
+    if (command && *command) {
+        settings->command = keep(command);
+        if (!settings->command)
+            return PD_VARIABLE_COMMAND;
+        const char *dir = getenv(PD_VARIABLE_DIR);
+        if (!dir || !*dir)
+            return NULL;
+    }
+    return read_dir(settings) ? NULL : PD_VARIABLE_DIR;
+}

@@ -1,0 +1,118 @@
+/* The seldom way through malloc and free: see sample.h. */
+#include "agent/slow_path.h"
+
+#include "agent/agent.h"
+#include "agent/lifecycle.h"
+#include "agent/quiet.h"
+#include "agent/worker.h"
+#include "agent/largest_sites.h"
+#include "agent/unloaded.h"
+
+#include <errno.h>
+
+/* An allocation that cannot be; its tick would turn the sampler's distance round. */
+static bool is_absurd(size_t size)
+{
+    return size > PTRDIFF_MAX;
+}
+
+static void untick(pprofdelta_sampler *sampler, size_t size)
+{
+    sampler->left = (int64_t)((uint64_t)sampler->left + size);
+}
+
+/* The thread's first allocation that came here. Without a tracker the sampler is off for good;
+ * while the agent has not begun, it stays as it is and comes here again. */
+static bool begin_thread(pd_self *self, size_t size)
+{
+    if (pd_agent_is_coming())
+        return false;
+    bool is_there = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire) != NULL;
+    pprofdelta_sampler_init(&self->sampler, is_there ? pd_the_agent.settings.rate : 0, 0);
+    return is_there && pprofdelta_sampler_tick(&self->sampler, size);
+}
+
+bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
+{
+    pd_self *self = &pd_this_thread;
+    if (is_absurd(size)) {
+        untick(&self->sampler, size);
+        return false;
+    }
+    if (!pd_self_enter())
+        return false;
+    bool is_sample = true;
+    if (!pprofdelta_sampler_has_begun(&self->sampler))
+        is_sample = begin_thread(self, size);
+    is_sample = is_sample && pprofdelta_sampler_take(&self->sampler, size, weight);
+    pd_self_leave();
+    return is_sample;
+}
+
+void pd_slow_keep(const void *ptr, const pprofdelta_weight *weight, const pd_caller *caller)
+{
+    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    if (!ptr || !heap || !pd_self_enter())
+        return;
+    int kept = errno;
+    uint64_t stack[PD_STACK_MAX];
+    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .stack = stack};
+    event.depth = pd_unwind(caller, stack);
+    event.code = pd_unloaded_number(stack, event.depth);
+    pprofdelta_heap_track(heap, &event);
+    uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
+    pd_worker_sampled(samples);
+    errno = kept;
+    pd_self_leave();
+}
+
+void pd_slow_free(const void *ptr)
+{
+    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    if (!heap || !pd_self_enter())
+        return;
+    pprofdelta_heap_untrack(heap, ptr);
+    pd_self_leave();
+}
+
+bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move)
+{
+    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    if (!heap || !pd_self_enter())
+        return false;
+    bool was_tracked = pprofdelta_heap_realloc_begin(heap, ptr, move);
+    pd_self_leave();
+    return was_tracked;
+}
+
+void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone)
+{
+    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    bool has_entered = pd_self_enter();
+    if (is_gone)
+        pprofdelta_heap_realloc_commit(heap, move);
+    else
+        pprofdelta_heap_realloc_abort(heap, move);
+    if (has_entered)
+        pd_self_leave();
+}
+
+void pd_slow_failed(size_t size)
+{
+    if (is_absurd(size))
+        untick(&pd_this_thread.sampler, size);
+}
+
+void pd_slow_out_of_memory(size_t size)
+{
+    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    if (is_absurd(size) || !heap || !pd_self_enter())
+        return;
+    int kept = errno;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_largest_sites_out_of_memory(heap, size);
+    pd_quiet_end(&quiet);
+    errno = kept;
+    pd_self_leave();
+}

@@ -1,0 +1,176 @@
+/* Where finished profiles go: see spool.h. */
+#include "agent/spool.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <linux/fs.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+int pd_spool_high(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
+    close(fd);
+    errno = kept;
+    return high;
+}
+
+/* dir is shorter than PD_PATH_MAX, and the names here than what path has room for beyond that. */
+static void join(char *path, const char *dir, const pd_fixed_text *name)
+{
+    size_t len = strlen(dir);
+    memcpy(path, dir, len + 1);
+    memcpy(path + len, name->bytes, name->len + 1);
+}
+
+/* The path by which a file without a name can be given one. */
+static void add_descriptor(pd_fixed_text *path, int fd)
+{
+    pd_fixed_text_add(path, "/proc/thread-self/fd/");
+    pd_fixed_text_add_number(path, (uint64_t)fd);
+}
+
+/* A file that has no name in dir until it is complete: whatever ends the process before that leaves
+ * nothing behind. Needs a file system that has such files (O_TMPFILE), and /proc. */
+static int create_nameless(const char *dir)
+{
+    int fd = pd_spool_high(open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    if (fd < 0)
+        return -1;
+    pd_fixed_text path = {.len = 0};
+    add_descriptor(&path, fd);
+    if (access(path.bytes, F_OK) == 0)
+        return fd;
+    close(fd);
+    return -1;
+}
+
+static void name_temporary(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    pd_fixed_text name = {.len = 0};
+    pd_fixed_text_add(&name, "/.pprofdelta-");
+    pd_fixed_text_add_number(&name, (uint64_t)pid);
+    pd_fixed_text_add(&name, "-");
+    /* Two threads of one process may write at once: the place of the struct tells them apart. */
+    pd_fixed_text_add_hex(&name, (uint64_t)(uintptr_t)file);
+    join(file->temporary, dir, &name);
+}
+
+static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    name_temporary(file, dir, pid);
+    const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
+    int fd = open(file->temporary, flags, 0666);
+    if (fd < 0 && errno == EEXIST) {
+        unlink(file->temporary); /* left by a process of the same pid that was killed */
+        fd = open(file->temporary, flags, 0666);
+    }
+    int high = pd_spool_high(fd);
+    if (fd >= 0 && high < 0) {
+        int kept = errno;
+        unlink(file->temporary);
+        errno = kept;
+    }
+    return high;
+}
+
+int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
+{
+    file->temporary[0] = '\0';
+    file->fd = create_nameless(dir);
+    if (file->fd < 0)
+        file->fd = create_named(file, dir, pid);
+    return file->fd;
+}
+
+int pd_spool_write(int fd, const void *data, size_t len)
+{
+    for (const char *at = data; len;) {
+        ssize_t wrote = write(fd, at, len);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return ENOSPC;
+        if (wrote > 0) {
+            at += wrote;
+            len -= (size_t)wrote;
+        }
+    }
+    return 0;
+}
+
+/* A rename that replaces nothing: as one step where the kernel and the file system know how, else
+ * by a second name, else (no hard links there either) by looking first. */
+static int rename_to_free(const char *from, const char *to)
+{
+    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+        return 0;
+    if (errno != EINVAL && errno != ENOSYS)
+        return errno;
+    if (link(from, to) == 0) {
+        unlink(from);
+        return 0;
+    }
+    if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
+        return errno;
+    if (access(to, F_OK) == 0)
+        return EEXIST;
+    return rename(from, to) ? errno : 0;
+}
+
+/* A file system that writes late says what went wrong when a descriptor is closed. */
+static int close_duplicate(int fd)
+{
+    int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
+    return duplicate >= 0 && close(duplicate) ? errno : 0;
+}
+
+/* Gives a complete file its name, if that is free. */
+static int name_file(const pd_spool_file *file, const char *to)
+{
+    if (*file->temporary)
+        return rename_to_free(file->temporary, to);
+    pd_fixed_text from = {.len = 0};
+    add_descriptor(&from, file->fd);
+    return linkat(AT_FDCWD, from.bytes, AT_FDCWD, to, AT_SYMLINK_FOLLOW) ? errno : 0;
+}
+
+int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
+                     uint64_t *sequence, pd_fixed_text *name)
+{
+    enum { DIGITS = 6 };
+    char path[PD_PATH_MAX + 64];
+    int error = close_duplicate(file->fd);
+    for (uint64_t number = *sequence; !error; number++) {
+        pd_fixed_text rest = {.len = 0};
+        pd_fixed_text_add(&rest, "/heap.");
+        pd_fixed_text_add_number(&rest, (uint64_t)pid);
+        pd_fixed_text_add(&rest, ".");
+        pd_fixed_text_add_padded(&rest, number, DIGITS);
+        pd_fixed_text_add(&rest, suffix);
+        join(path, dir, &rest);
+        error = name_file(file, path);
+        if (!error) {
+            *sequence = number;
+            if (name)
+                pd_fixed_text_add(name, path);
+            close(file->fd);
+            return 0;
+        }
+        if (error == EEXIST)
+            error = 0;
+    }
+    pd_spool_discard(file);
+    return error;
+}
+
+void pd_spool_discard(pd_spool_file *file)
+{
+    close(file->fd);
+    if (*file->temporary)
+        unlink(file->temporary);
+}

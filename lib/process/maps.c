@@ -1,0 +1,260 @@
+#include "process/maps.h"
+
+#include "process/buildid.h"
+#include "process/proc.h"
+#include "profile/filename.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+/* ---- one line -------------------------------------------------------------------------------- */
+
+static bool take_char(pd_bytes *s, char c)
+{
+    if (!s->len || s->ptr[0] != (uint8_t)c)
+        return false;
+    s->ptr++;
+    s->len--;
+    return true;
+}
+
+static bool take_number(pd_bytes *s, unsigned base, uint64_t *out)
+{
+    size_t digits = 0;
+    *out = 0;
+    for (; s->len; digits++, s->ptr++, s->len--) {
+        uint8_t c = s->ptr[0];
+        unsigned digit = c >= '0' && c <= '9'   ? c - (unsigned)'0'
+                         : c >= 'a' && c <= 'f' ? c - (unsigned)'a' + 10
+                                                : base;
+        if (digit >= base)
+            break;
+        *out = *out * base + digit;
+    }
+    return digits > 0;
+}
+
+/*     55e0c1a00000-55e0c1a02000 r-xp 00001000 fe:01 787766      /usr/bin/cat (deleted)           */
+bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out)
+{
+    uint64_t major, minor;
+    *out = (pd_maps_line){0};
+    if (!take_number(&line, 16, &out->start) || !take_char(&line, '-') ||
+        !take_number(&line, 16, &out->limit) || !take_char(&line, ' ') || line.len < 5)
+        return false;
+    out->is_executable = line.ptr[2] == 'x';
+    line.ptr += 4;
+    line.len -= 4;
+    if (!take_char(&line, ' ') || !take_number(&line, 16, &out->file_offset) ||
+        !take_char(&line, ' ') || !take_number(&line, 16, &major) || !take_char(&line, ':') ||
+        !take_number(&line, 16, &minor) || !take_char(&line, ' ') ||
+        !take_number(&line, 10, &out->inode) || out->limit <= out->start)
+        return false;
+    while (take_char(&line, ' '))
+        continue;
+    out->name = pd_filename_unmarked(line);
+    out->is_deleted = out->name.len != line.len;
+    return true;
+}
+
+/* ---- the table ------------------------------------------------------------------------------- */
+
+void pd_maps_clear(pd_maps *m)
+{
+    m->len = m->sorted_len = m->text.len = 0;
+    m->main = PD_MAP_NONE;
+    m->is_read = false;
+}
+
+static pprofdelta_status keep_text(pd_maps *m, pd_mem *mem, const void *text, size_t len,
+                                   size_t *off, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_buffer_room(mem, &m->text, len + 1, err);
+    if (status)
+        return status;
+    *off = m->text.len;
+    if (len)
+        memcpy(m->text.ptr + m->text.len, text, len);
+    m->text.ptr[m->text.len + len] = 0;
+    m->text.len += len + 1;
+    return PPROFDELTA_OK;
+}
+
+/* Returns the number that an earlier reading gave to this mapping, or PD_MAP_NONE. */
+static uint32_t find_known(const pd_maps *m, const pd_maps_line *line)
+{
+    for (uint32_t i = 0; i < m->len; i++) {
+        const pd_map *map = &m->maps[i];
+        if (map->start == line->start && map->limit == line->limit &&
+            map->file_offset == line->file_offset && map->name_len == line->name.len &&
+            (!line->name.len ||
+             memcmp(m->text.ptr + map->name_off, line->name.ptr, line->name.len) == 0))
+            return i;
+    }
+    return PD_MAP_NONE;
+}
+
+/* file_start: the address of the file's first byte, or 0 if that is not mapped. */
+static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
+                                 uint64_t file_start, pprofdelta_error *err)
+{
+    pd_map map = {.start = line->start,
+                  .limit = line->limit,
+                  .file_offset = line->file_offset,
+                  .name_len = (uint32_t)line->name.len};
+    pprofdelta_status status =
+        keep_text(m, mem, line->name.ptr, line->name.len, &map.name_off, err);
+    if (!status)
+        status = pd_mem_grow(mem, &m->maps, &m->cap, m->len + 1, sizeof *m->maps, err);
+    if (status)
+        return status;
+    char id[2 * PD_BUILD_ID_MAX];
+    size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
+    map.build_id_len = (uint32_t)len;
+    status = keep_text(m, mem, id, len, &map.build_id_off, err);
+    if (status)
+        return status;
+    map.place = pd_place_of_mapping(map.start, map.file_offset, line->name,
+                                    (pd_bytes){(const uint8_t *)id, len});
+    m->maps[m->len++] = map;
+    return PPROFDELTA_OK;
+}
+
+static int compare_starts(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Sorts by address. The kernel's list is sorted; only the few mappings that were known before the
+ * last reading may stand elsewhere. */
+static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_mem_grow(mem, &m->sorted, &m->sorted_cap, m->len, sizeof *m->sorted, err);
+    if (status)
+        return status;
+    m->sorted_len = 0;
+    for (uint32_t i = 0; i < m->len; i++) {
+        if (!m->maps[i].is_there)
+            continue;
+        size_t at = m->sorted_len++;
+        for (; at && compare_starts(m->maps[m->sorted[at - 1]].start, m->maps[i].start) > 0; at--)
+            m->sorted[at] = m->sorted[at - 1];
+        m->sorted[at] = i;
+    }
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
+{
+    m->file.len = 0;
+    int fd = PD_PROC_OPEN("maps");
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (ssize_t got = 1; fd >= 0 && got && !status;) {
+        status = pd_buffer_room(mem, &m->file, 1 << 14, err);
+        if (status)
+            break;
+        got = read(fd, m->file.ptr + m->file.len, m->file.cap - m->file.len);
+        if (got < 0 && errno != EINTR)
+            break;
+        m->file.len += got > 0 ? (size_t)got : 0;
+    }
+    if (fd >= 0)
+        close(fd);
+    return status;
+}
+
+/* Returns the name of the main binary. */
+static pd_bytes main_name(char *buffer, size_t size)
+{
+    ssize_t len = pd_proc_program(buffer, size);
+    return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
+}
+
+static bool equal(pd_bytes a, pd_bytes b)
+{
+    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+static void find_main(pd_maps *m)
+{
+    char buffer[4096];
+    pd_bytes name = main_name(buffer, sizeof buffer);
+    m->main = m->sorted_len ? m->sorted[0] : PD_MAP_NONE;
+    for (size_t i = m->sorted_len; i-- > 0;)
+        if (name.len && equal(pd_maps_name(m, m->sorted[i]), name))
+            m->main = m->sorted[i];
+}
+
+static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *line,
+                                   uint64_t file_start, pprofdelta_error *err)
+{
+    uint32_t known = find_known(m, line);
+    if (known == PD_MAP_NONE) {
+        pprofdelta_status status = add_map(m, mem, line, file_start, err);
+        if (status)
+            return status;
+        known = (uint32_t)m->len - 1;
+    }
+    m->maps[known].is_there = true;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, bool again, pprofdelta_error *err)
+{
+    if (m->is_read && !again)
+        return PPROFDELTA_OK;
+    pprofdelta_status status = read_file(m, mem, err);
+    for (size_t i = 0; i < m->len; i++)
+        m->maps[i].is_there = false;
+    /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */
+    uint64_t file_start = 0;
+    pd_bytes file_name = {0};
+    for (size_t at = 0; at < m->file.len && !status;) {
+        const uint8_t *start = m->file.ptr + at, *end = memchr(start, '\n', m->file.len - at);
+        pd_bytes text = {start, end ? (size_t)(end - start) : m->file.len - at};
+        pd_maps_line line;
+        at += text.len + 1;
+        if (!pd_maps_parse_line(text, &line))
+            continue;
+        if (!equal(line.name, file_name) || !line.file_offset) {
+            file_name = line.name;
+            file_start = line.name.len && !line.file_offset ? line.start : 0;
+        }
+        /* Where the kernel uses huge pages for code it leaves empty mappings without a name. */
+        if (line.is_executable && (line.inode || line.name.len))
+            status = take_line(m, mem, &line, file_start, err);
+    }
+    if (!status)
+        status = sort(m, mem, err);
+    if (status)
+        return status;
+    find_main(m);
+    m->is_read = true;
+    return PPROFDELTA_OK;
+}
+
+uint32_t pd_maps_find(const pd_maps *m, uint64_t address)
+{
+    size_t low = 0, high = m->sorted_len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (m->maps[m->sorted[middle]].limit <= address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == m->sorted_len || m->maps[m->sorted[low]].start > address)
+        return PD_MAP_NONE;
+    return m->sorted[low];
+}
+
+void pd_maps_release(pd_maps *m, pd_mem *mem)
+{
+    pd_mem_release(mem, &m->maps, &m->cap, sizeof *m->maps);
+    pd_mem_release(mem, &m->sorted, &m->sorted_cap, sizeof *m->sorted);
+    pd_buffer_release(mem, &m->text);
+    pd_buffer_release(mem, &m->file);
+    *m = (pd_maps){.main = PD_MAP_NONE};
+}

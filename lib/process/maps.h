@@ -1,0 +1,67 @@
+/* The executable mappings of this process, from /proc/self/maps, with build ids.
+ *
+ * The file is read at the first use. It is read again when an address is not found, since a library
+ * may have been loaded meanwhile. A mapping that was known before keeps its number. A mapping that is
+ * gone keeps its number too, but is not found any more. On a system without /proc/self/maps there
+ * are no mappings. */
+#ifndef PD_PROCESS_MAPS_H
+#define PD_PROCESS_MAPS_H
+
+#include "base/mem.h"
+#include "profile/identity.h"
+
+#define PD_MAP_NONE UINT32_MAX
+
+typedef struct pd_map {
+    uint64_t start, limit, file_offset;
+    size_t name_off, build_id_off; /* in text */
+    uint32_t name_len, build_id_len;
+    pd_place place;
+    bool is_there;      /* it was in the last reading */
+    bool lacks_symbols; /* set by the owner of the table: an address in it has no lines */
+} pd_map;
+
+typedef struct pd_maps {
+    pd_map *maps;
+    size_t len, cap;
+    uint32_t *sorted; /* the mappings with is_there, by address */
+    size_t sorted_len, sorted_cap;
+    pd_buffer text; /* names and build ids */
+    pd_buffer file; /* the text of /proc/self/maps */
+    uint32_t main;  /* the mapping of the main binary, or PD_MAP_NONE */
+    bool is_read;   /* false at the beginning and after pd_maps_clear */
+} pd_maps;          /* zero it to begin */
+
+/* Reads the mappings if they were not read yet, or if `again` is set. */
+pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, bool again, pprofdelta_error *err);
+
+/* Returns the number of the mapping that holds the address, or PD_MAP_NONE. */
+uint32_t pd_maps_find(const pd_maps *maps, uint64_t address);
+
+static inline pd_bytes pd_maps_name(const pd_maps *maps, uint32_t map)
+{
+    return (pd_bytes){maps->text.ptr + maps->maps[map].name_off, maps->maps[map].name_len};
+}
+
+static inline pd_bytes pd_maps_build_id(const pd_maps *maps, uint32_t map)
+{
+    return (pd_bytes){maps->text.ptr + maps->maps[map].build_id_off, maps->maps[map].build_id_len};
+}
+
+/* Removes all mappings and keeps the capacity. */
+void pd_maps_clear(pd_maps *maps);
+
+void pd_maps_release(pd_maps *maps, pd_mem *mem);
+
+/* The fields of one line of /proc/self/maps. name points into the line. */
+typedef struct pd_maps_line {
+    uint64_t start, limit, file_offset, inode;
+    bool is_executable;
+    pd_bytes name; /* without the mark of a deleted file */
+    bool is_deleted;
+} pd_maps_line;
+
+/* Returns false if the text is not such a line. */
+bool pd_maps_parse_line(pd_bytes line, pd_maps_line *out);
+
+#endif
