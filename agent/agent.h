@@ -1,13 +1,15 @@
-/* The agent's one state, and the order of its life.
+/* The state of the agent, which is loaded into a program and records its heap.
  *
- *     allocations   interpose.c, interpose_cxx.c, interpose_extra.c: the names that the program
- *                   calls
- *                   sample.c: the seldom way, where an allocation is looked at
- *     exports       window.c: a batch on its way; thread.c: when
- *     life          life.c: begin, fork, exec and the end
+ *     allocations   interpose.c, interpose_cxx.c, interpose_extra.c: the functions that the program
+ *                   calls instead of the allocator's
+ *                   slow_path.c: what they do for an allocation that is sampled
+ *     profiles      worker.c: the thread that decides when; delivery.c: writes a profile to a file
+ *                   or hands it to a command
+ *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c: what leads there
+ *     start         launch.c: which programs can be recorded; settings.c: what was asked for
  *
- * There is one agent in a process, and its state must be found by malloc without being handed to
- * it: it is the one part of this tree that has global state. */
+ * A process has one agent. malloc has no parameter for the state, so the state is global; the
+ * library itself has no global state. */
 #ifndef PD_AGENT_AGENT_H
 #define PD_AGENT_AGENT_H
 
@@ -20,16 +22,16 @@
 #include <sys/types.h>
 
 typedef struct pd_agent {
-    _Atomic(pprofdelta_heap *) heap; /* NULL: the agent is not there, or has stepped aside */
+    _Atomic(pprofdelta_heap *) heap; /* NULL: nothing is recorded, or not yet */
     pd_settings settings;
-    _Atomic pid_t pid;            /* the process that this state speaks of */
-    _Atomic uint64_t samples;     /* since the process began */
-    _Atomic uint64_t next_number; /* of the next file */
+    _Atomic pid_t pid;            /* the process that this state describes */
+    _Atomic uint64_t samples;     /* taken since the process began */
+    _Atomic uint64_t next_number; /* the sequence number of the next file */
 } pd_agent;
 
 extern pd_agent pd_the_agent;
 
-/* For the fast path of free; the tracker writes it. */
+/* Read by the fast path of free, written by the tracker. */
 extern pprofdelta_heap_filter pd_filter;
 
 /* Nanoseconds since 1970. */

@@ -1,5 +1,5 @@
-/* Reading call frame information: numbers of fixed and of variable length, and pointers in their
- * several encodings. Trouble is sticky: read straight, ask once. */
+/* Reading call frame information: numbers of fixed and of variable length, and encoded pointers.
+ * An error is sticky: the caller reads on and checks `bad` once. */
 #ifndef PD_AGENT_CFI_READ_H
 #define PD_AGENT_CFI_READ_H
 
@@ -10,7 +10,7 @@
 
 typedef struct cursor {
     const uint8_t *at, *end;
-    bool bad; /* read beyond the end, or something that is not known here */
+    bool bad; /* a read went beyond the end, or found an unknown encoding */
 } cursor;
 
 static inline void read_into(cursor *c, void *out, size_t len)
@@ -80,7 +80,7 @@ static inline void skip(cursor *c, uint64_t len)
         c->at += len;
 }
 
-/* How a pointer is written: a format, and what it is relative to. */
+/* The encoding of a pointer: a format, and what the pointer is relative to. */
 enum {
     ENC_ABSOLUTE = 0x00,
     ENC_U4 = 0x03,
@@ -91,8 +91,8 @@ enum {
     ENC_PC_RELATIVE = 0x10,
     ENC_BASE = 0x70,
     ENC_OMITTED = 0xff,
-    ENC_HEADER_TABLE = 0x3b /* of the table that every linker writes: 4 bytes, signed, relative to
-                               the header */
+    ENC_HEADER_TABLE =
+        0x3b /* the table that linkers write: 4 bytes, signed, relative to the header */
 };
 
 static inline uint64_t read_pointer(cursor *c, uint8_t encoding)

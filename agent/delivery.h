@@ -1,24 +1,26 @@
-/* One window on its way: from the tracker to a file, or to the command. */
+/* Delivers a profile of one window: takes it from the tracker and writes it to a file or hands it
+ * to the command. Only one thread delivers at a time. */
 #ifndef PD_AGENT_DELIVERY_H
 #define PD_AGENT_DELIVERY_H
 
 #include <stdbool.h>
 
-/* Takes what happened since the last one and sends it off. What does not arrive comes again with
- * the next; that it did not is said once. Waits for another thread that is at it, but no longer than
- * that: then it does nothing, and says false. After true nobody is at it until the release. */
+/* Delivers the events since the last delivery. Events that could not be delivered are in the next
+ * profile, and a message is written once. If another thread delivers, waits for it, but for so
+ * many milliseconds at most; after that it does nothing and returns false. After true no other
+ * thread can deliver until pd_delivery_release. */
 bool pd_delivery_send(unsigned milliseconds);
 void pd_delivery_release(void);
 
-/* The same for a window after which there may be no other: waits for another thread for as long as
- * that may take. What the command does not take goes to a file, if there is a directory for it; what
- * is lost is said. */
+/* The same for the last window of a program. Waits for another thread for as long as a delivery
+ * may take. If the command fails, the profile is written to the directory, if there is one. If
+ * the profile is lost, a message says so. */
 bool pd_delivery_send_last(void);
 
-/* Milliseconds that sending off one window may take. */
+/* Returns how many milliseconds one delivery may take. */
 unsigned pd_delivery_max_millis(void);
 
-/* In the child of a fork: nobody is at it. */
+/* Call in the child of a fork, where no other thread delivers. */
 void pd_delivery_forget(void);
 
 #endif

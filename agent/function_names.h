@@ -1,13 +1,14 @@
 /* The names of functions, from the symbol tables of the files that are mapped.
  *
- * A profile with build ids can be named in full wherever the files are, with lines and inlined
- * calls. Names from the symbol tables are for the other times: when the files are gone, or whoever
- * reads the profile has no tool for them. They are mangled, as they stand in the table; pprof
- * demangles them, and looks for better ones since the mappings do not claim that they have all.
+ * A reader with the files of the program needs no names in the profile: by build ids and
+ * addresses it finds names, lines and inlined calls. The names in the profile are for readers
+ * without the files or without a tool for them. They are mangled, as in the symbol table. pprof
+ * demangles them, and still looks for lines, since the mappings of the profile do not claim to
+ * have all symbols.
  *
- * Each address is looked up once: its file's table is read, sorted and kept until the profile is
- * done; what was found is remembered. Only one thread at a time may be here, the one that
- * writes. */
+ * Each address is looked up once. The table of its file is read, sorted and kept until the
+ * profile is done. The name is cached. Only the thread that delivers a profile may call these
+ * functions, except where noted. */
 #ifndef PD_AGENT_FUNCTION_NAMES_H
 #define PD_AGENT_FUNCTION_NAMES_H
 
@@ -15,24 +16,24 @@
 
 #include <stdbool.h>
 
-/* Reserves address space for names, none of which is resident before a profile has names. Without
- * it, or where memory is short, profiles have fewer names or none. */
+/* Reserves address space for the cache. None of it is resident before a profile has names. If
+ * that fails, profiles have no names. */
 void pd_function_names_begin(void);
 
-/* From now on, are names left out? */
+/* Sets whether names are left out from now on. */
 void pd_function_names_omit(bool is_omitted);
 
 /* A pprofdelta_heap_symbolizer. */
 size_t pd_function_names_find(void *cookie, uint64_t address, pprofdelta_heap_frame *frames,
                               size_t cap);
 
-/* The profile is done: lets go of the files. */
+/* Releases the tables of the files. Call when a profile is done. */
 void pd_function_names_close(void);
 
-/* Code was unloaded: what is remembered may not hold. From any thread. */
+/* Empties the cache before the next profile. Call after code was unloaded, from any thread. */
 void pd_function_names_forget(void);
 
-/* In the child of a fork: what another thread was doing will not be finished. */
+/* Call in the child of a fork: drops the cache, which another thread may have been changing. */
 void pd_function_names_abandon(void);
 
 #endif

@@ -1,7 +1,9 @@
-/* The functions of a mapped file, by address: its symbol table, or where that was stripped the
- * dynamic one. The file must be the one that is mapped, not its successor: their notes, with the
- * build id, are compared. Nothing in the file is trusted beyond that, and what is needed is read,
- * not mapped: a file that is cut short meanwhile does no harm. */
+/* The functions of a mapped file by address, from its symbol table or, in a stripped file, from
+ * the dynamic one.
+ *
+ * The file must be the one that is mapped and not one that replaced it. So the notes of both,
+ * which hold the build id, are compared. Nothing else in the file is trusted. The tables are
+ * read, not mapped, so a file that is cut short meanwhile does no harm. */
 #ifndef PD_AGENT_FUNCTION_TABLE_H
 #define PD_AGENT_FUNCTION_TABLE_H
 
@@ -10,13 +12,13 @@
 #include <stdint.h>
 
 typedef struct pd_function_entry {
-    uint64_t begin; /* as the file has it */
+    uint64_t begin; /* the address in the file */
     uint32_t len;
-    uint32_t name; /* in the string table */
+    uint32_t name; /* offset in strings */
 } pd_function_entry;
 
 typedef struct pd_function_table {
-    uintptr_t begin, end; /* where it is mapped */
+    uintptr_t begin, end; /* the range in memory */
     uintptr_t bias;       /* address in memory - address in the file */
     char *strings;
     size_t strings_len;
@@ -24,12 +26,13 @@ typedef struct pd_function_table {
     size_t functions_len, functions_size;
 } pd_function_table;
 
-/* Reads the table of the file that is mapped at the address. False: nothing is, or it cannot be
- * read or lacks a table; then there is nothing to close. */
+/* Reads the table of the file that is mapped at the address. Returns false if no file is, or if
+ * it has no table that can be read; then there is nothing to close. */
 bool pd_function_table_open(pd_function_table *table, uintptr_t address);
 void pd_function_table_close(pd_function_table *table);
 
-/* The function that the address lies in, or NULL. Lasts until the table is closed. */
+/* Returns the name of the function that holds the address, or NULL. The name is valid until the
+ * table is closed. */
 const char *pd_function_table_find(const pd_function_table *table, uintptr_t address);
 
 #endif

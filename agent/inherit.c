@@ -106,7 +106,7 @@ static bool can_take(const char *program)
     return found.obstacle == PD_LAUNCH_OK || found.obstacle == PD_LAUNCH_NOT_OPENED;
 }
 
-size_t pd_inherit_room(const char *program, char *const envp[])
+size_t pd_inherit_size(const char *program, char *const envp[])
 {
     enum { MOST = 256 << 10 }; /* of the caller's stack; a larger environment stays as it is */
     size_t len, count = 1, text = 0;

@@ -1,30 +1,31 @@
 /* The environment of a program that this process starts.
  *
- * LD_PRELOAD goes on from program to program, also to those that cannot take the agent: the loader
- * of another C library would end such a program, another loader would complain on its stderr. For
- * these the agent's entry is left out of LD_PRELOAD; other entries stay. A program that is linked
- * statically gets none either, since whatever it starts is out of the agent's sight.
+ * A program inherits LD_PRELOAD even if the agent cannot be loaded into it. The loader of another
+ * C library would end such a program, and other loaders would write an error to stderr. So the
+ * agent's entry is removed from LD_PRELOAD for such a program; other entries stay. It is also
+ * removed for a program that is linked statically. The programs that this one starts are not
+ * recorded.
  *
- * All of this may run between vfork and exec: nothing is allocated, and the copy of the environment
- * lies in memory of the caller's stack:
+ * All of this may run between vfork and exec. So nothing is allocated, and the copy of the
+ * environment is on the caller's stack:
  *
- *     size_t room = pd_inherit_room(program, envp);
- *     if (room)
- *         envp = pd_inherit_copy(envp, __builtin_alloca(room));
+ *     size_t size = pd_inherit_size(program, envp);
+ *     if (size)
+ *         envp = pd_inherit_copy(envp, __builtin_alloca(size));
  */
 #ifndef PD_AGENT_INHERIT_H
 #define PD_AGENT_INHERIT_H
 
 #include <stddef.h>
 
-/* Finds out what the agent's entry looks like. Call it once, before the others. */
+/* Finds out the name of the agent's file. Call once, before the others. */
 void pd_inherit_begin(void);
 
-/* Returns how many bytes an environment without the agent takes, or 0 where the program can be given
- * envp as it is. envp may be NULL. */
-size_t pd_inherit_room(const char *program, char *const envp[]);
+/* Returns the size of a copy of the environment without the agent, or 0 if the program can be
+ * given envp itself. envp may be NULL. */
+size_t pd_inherit_size(const char *program, char *const envp[]);
 
-/* Fills the room with that environment and returns it. */
-char **pd_inherit_copy(char *const envp[], void *room);
+/* Writes the copy to `memory`, which has that size, and returns it. */
+char **pd_inherit_copy(char *const envp[], void *memory);
 
 #endif

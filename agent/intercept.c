@@ -51,7 +51,7 @@ PUBLIC void _Exit(int status)
 /* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
 #define INHERIT(program, envp)                                                                     \
     do {                                                                                           \
-        size_t inherit_room = pd_inherit_room(program, envp);                                      \
+        size_t inherit_room = pd_inherit_size(program, envp);                                      \
         if (inherit_room)                                                                          \
             envp = pd_inherit_copy(envp, __builtin_alloca(inherit_room));                          \
     } while (0)

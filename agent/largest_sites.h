@@ -1,6 +1,7 @@
-/* The largest sites, when memory has run out or has passed the threshold: a text file that pprof
- * reads (heap.PID.SEQUENCE.top.txt), or, where profiles go to a command, text on stderr. Nothing
- * here allocates. Once for each window at most. */
+/* Reports the sites with most memory in use when an allocation failed or the threshold was
+ * passed. The report is a text file that pprof reads (heap.PID.SEQUENCE.top.txt). If profiles go
+ * to a command, it is written to stderr instead. Nothing here allocates. There is at most one
+ * report of a failed allocation in each window. */
 #ifndef PD_AGENT_LARGEST_SITES_H
 #define PD_AGENT_LARGEST_SITES_H
 
@@ -8,12 +9,13 @@
 
 #include <stddef.h>
 
-/* An allocation of this size failed. */
+/* Reports after an allocation of this size failed. */
 void pd_largest_sites_out_of_memory(pprofdelta_heap *heap, size_t size);
 
+/* Reports after the threshold was passed. */
 void pd_largest_sites_threshold(void);
 
-/* A window was written: the next trouble may be told. */
+/* Allows another report of a failed allocation. Call when a window was delivered. */
 void pd_largest_sites_allow(void);
 
 #endif

@@ -9,12 +9,12 @@
  * variables, and checks each program that its own process starts.
  *
  * The agent cannot be loaded into some programs. The loader preloads nothing into a program that
- * runs with other rights than its user's, and a program that is linked statically has no loader. The
- * loader of another C library ends the program, because it does not find the agent's C library. A
- * sanitizer ends the program, because its own runtime must come first.
+ * runs with other rights than its user's, and a program that is linked statically has no loader.
+ * The loader of another C library ends the program, because it does not find the agent's C
+ * library. A sanitizer ends the program, because its own runtime must come first.
  *
- * The agent calls these functions between vfork and exec, too. So they do not allocate, take no lock
- * and keep no state, and a call needs about 3 kB of stack beside its arguments. */
+ * The agent calls these functions between vfork and exec, too. So they do not allocate, take no
+ * lock and keep no state, and a call needs about 3 kB of stack beside its arguments. */
 #ifndef PD_AGENT_LAUNCH_H
 #define PD_AGENT_LAUNCH_H
 
@@ -42,9 +42,9 @@
 /* ---- signal ---------------------------------------------------------------------------------- */
 
 /* Returns NULL if the signal may ask for a profile. Otherwise returns the reason, as the end of a
- * sentence that begins with the name of the signal. The agent handles a signal only where it would
- * end the program. So the signal must end a program by default, and must be one that is sent on
- * purpose. */
+ * sentence that begins with the name of the signal. The agent handles a signal only where it
+ * would end the program. So the signal must end a program by default, and must be one that is
+ * sent on purpose. */
 const char *pd_launch_signal_refusal(int number);
 
 /* ---- check ----------------------------------------------------------------------------------- */
@@ -76,13 +76,13 @@ typedef struct pd_launch_result {
     char path[PATH_MAX];   /* the file that was checked last: the program or its interpreter */
 } pd_launch_result;
 
-/* Reads what the agent at path was built for. Returns 0 or an errno value, which is ENOEXEC if the
- * file is not an ELF file. */
+/* Reads what the agent at path was built for. Returns 0 or an errno value, which is ENOEXEC if
+ * the file is not an ELF file. */
 int pd_launch_agent_read(const char *path, pd_launch_agent *out);
 
-/* Finds a program as execvp does: a name without a slash in the folders of PATH (NULL: the default
- * of the system). Returns 0, ENAMETOOLONG, ENOENT, or EACCES if a file of that name cannot be
- * run. */
+/* Finds a program as execvp does: a name without a slash in the folders of PATH (NULL: the
+ * default of the system). Returns 0, ENAMETOOLONG, ENOENT, or EACCES if a file of that name
+ * cannot be run. */
 int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]);
 
 /* Checks a program. Of a script, checks the interpreter. */

@@ -1,26 +1,27 @@
-/* How the agent comes into a process, follows it through fork and exec, and takes its leave. */
+/* How the agent starts in a process, follows it through fork and exec, and ends. */
 #ifndef PD_AGENT_LIFECYCLE_H
 #define PD_AGENT_LIFECYCLE_H
 
 #include <stdbool.h>
 
-/* Has it not begun yet? Until its constructor has run, nothing is known. */
+/* Returns whether the agent's constructor has not run yet. */
 bool pd_agent_is_coming(void);
 
-/* Is the malloc that the program calls the agent's? */
+/* Returns whether the malloc that the program calls is the agent's. */
 bool pd_agent_is_first(void);
 
-/* The process is about to end: writes the last window, if this is the process that the agent speaks
- * of, and nobody has done so. It waits for the agent's thread, but not for long. */
+/* Delivers the last window before the process ends, once. Does nothing in a process that the
+ * agent's state does not describe (the child of a vfork). Waits for the agent's thread for a
+ * limited time. */
 void pd_agent_end(void);
 
-/* The process is about to become another program: sends off what there is, and keeps anybody else
- * from beginning what would be cut off. Then, if it failed: gives way again. */
+/* Before exec: delivers a window and keeps other threads from starting a delivery, which exec
+ * would cut off. Returns whether pd_agent_exec_failed must release that. */
 bool pd_agent_before_exec(void);
 void pd_agent_exec_failed(bool was_kept);
 
-/* Before and after a system call that wants the process to have one thread: the agent's is not
- * there meanwhile. pause says whether resume is to be called. */
+/* End the agent's thread before a system call for which the process must have one thread, and
+ * start it again. Resume if pause returned true. */
 bool pd_agent_pause(void);
 void pd_agent_resume(void);
 

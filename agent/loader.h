@@ -1,26 +1,28 @@
-/* May the loader be asked what it has loaded?
+/* Whether the loader can be called (dl_iterate_phdr) without waiting forever.
  *
- * Asking takes a lock of the loader's. A fork copies it as it is: if another thread was loading
- * something just then, the child has a lock that nobody is there to give back, and whoever asks
- * waits for ever. The child itself may well never ask. So in a child the agent's own thread asks
- * first, and what depends on the answer goes without until then. */
+ * The loader holds a lock while it is called. fork copies that lock. If another thread was
+ * loading something at that time, the lock of the child stays taken, and any call waits forever.
+ * The program itself may never call the loader in the child. So in a child the agent's own thread
+ * calls it first. Until that call has returned, the agent does without what it needs the loader
+ * for. */
 #ifndef PD_AGENT_LOADER_H
 #define PD_AGENT_LOADER_H
 
 #include <stdbool.h>
 
-/* In the child of a fork: nobody knows. */
+/* Call in the child of a fork: the state of the lock is not known. */
 void pd_loader_forget(void);
 
-/* A thread is about to be started that will ask; or could not be started. */
+/* Announces a thread that will call pd_loader_ask, or that this thread could not be started. */
 void pd_loader_expect(bool is_expected);
 
-/* Asks, if nobody knows: in a thread that has the time. */
+/* Calls the loader if the state is not known. May wait forever. */
 void pd_loader_ask(void);
 
-enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds: it takes well under one, or for ever */
+enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds; a call takes well under one, or forever */
 
-/* Waits for the answer, if somebody is asking, but not longer than that. */
+/* Returns whether the loader can be called. If a thread is in pd_loader_ask, waits for it for so
+ * many milliseconds at most. */
 bool pd_loader_answers(unsigned milliseconds);
 
 #endif

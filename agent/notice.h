@@ -1,9 +1,10 @@
-/* What the agent says: plain text put together without the C library's printf, and sent to stderr.
+/* Messages of the agent on stderr.
  *
- * The agent lives in a stranger's process. stdio allocates, takes locks and belongs to the program;
- * so text is put together in a buffer on the stack, and leaves in one write. Each thing is said
- * once in the life of a process, and only while descriptor 2 is still the file that it was when the
- * agent came: a program that closes stderr and opens a database gets no message into it. */
+ * The agent runs in other people's programs. stdio allocates, takes locks and belongs to the
+ * program. So a message is put together in a buffer on the stack and written by one write. Each
+ * kind of message is written once in a process, and only while descriptor 2 is still the file
+ * that it was at the start: if a program closes stderr and opens a database, no message goes into
+ * the database. */
 #ifndef PD_AGENT_NOTICE_H
 #define PD_AGENT_NOTICE_H
 
@@ -11,7 +12,7 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* A line being put together; what does not fit is cut off. Always ends with a NUL. */
+/* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
 typedef struct pd_fixed_text {
     char bytes[1024];
     size_t len;
@@ -19,35 +20,37 @@ typedef struct pd_fixed_text {
 
 void pd_fixed_text_add(pd_fixed_text *text, const char *string);
 void pd_fixed_text_add_number(pd_fixed_text *text, uint64_t number);
-/* At least `digits` digits, with zeros in front. */
+/* Adds at least so many digits, with zeros in front. */
 void pd_fixed_text_add_padded(pd_fixed_text *text, uint64_t number, unsigned digits);
 void pd_fixed_text_add_hex(pd_fixed_text *text, uint64_t number);
-/* What errno values mean, in the few words that matter here, or its number. */
+/* Adds the meaning of an errno value, or its number if the value is not one of those that occur
+ * here. */
 void pd_fixed_text_add_error(pd_fixed_text *text, int error);
 
-/* Looks at descriptor 2: what it is now is where messages go. */
+/* Notes which file descriptor 2 is. Call at the start. */
 void pd_notice_begin(void);
 
-/* Bits of what was said already: each is said once in a process. */
+/* The kinds of messages, as bits. */
 typedef enum pd_notice {
-    PD_NOTICE_ASIDE = 1u << 0,   /* the agent cannot work here */
-    PD_NOTICE_OUTPUT = 1u << 1,  /* a window could not be written */
-    PD_NOTICE_MEMORY = 1u << 2,  /* the program ran out of memory */
-    PD_NOTICE_THREAD = 1u << 3,  /* the thread could not be started */
+    PD_NOTICE_ASIDE = 1u << 0,   /* nothing is recorded in this process */
+    PD_NOTICE_OUTPUT = 1u << 1,  /* a profile could not be delivered */
+    PD_NOTICE_MEMORY = 1u << 2,  /* an allocation failed */
+    PD_NOTICE_THREAD = 1u << 3,  /* the agent's thread could not be started */
     PD_NOTICE_LIMIT = 1u << 4,   /* the threshold was passed */
-    PD_NOTICE_LAST = 1u << 5,    /* the last window did not go where it should */
-    PD_NOTICE_WAITING = 1u << 6, /* the end waits for the command */
-    PD_NOTICE_EXTRA = 1u << 7    /* an allocator's own functions go past the agent */
+    PD_NOTICE_LAST = 1u << 5,    /* the last profile could not be delivered */
+    PD_NOTICE_WAITING = 1u << 6, /* the end of the program waits for the command */
+    PD_NOTICE_EXTRA = 1u << 7    /* functions of an allocator could not be replaced */
 } pd_notice;
 
-/* This thread has descriptors of its own, without the program's stderr: reach it through /proc. */
+/* Call in a thread that has its own table of descriptors, without the program's stderr. Its
+ * messages go to the stderr of the process. */
 void pd_notice_use_own_descriptors(void);
 
-/* "pprofdelta: TEXT" to stderr, if nothing was said on this topic yet. Keeps errno. */
+/* Writes "pprofdelta: TEXT" to stderr unless there was a message of this kind. Keeps errno. */
 void pd_notice_send(pd_notice topic, const pd_fixed_text *text);
 
-/* The same, and returns a descriptor to which more on the topic may be written, which pd_notice_close is
- * to be given; or -1. */
+/* The same, and returns a descriptor to which more may be written, or -1. The caller gives it to
+ * pd_notice_close. */
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text);
 void pd_notice_close(int fd);
 

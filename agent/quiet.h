@@ -1,6 +1,6 @@
-/* Writing in a thread of the program's own must not bring it a signal: a reader of stderr that went
- * away (SIGPIPE) or a limit on the size of files (SIGXFSZ) is the agent's trouble alone. Nor must the
- * thread end here if somebody has cancelled it, since malloc is no place where a thread does. */
+/* Protects a thread of the program while the agent writes in it. A reader of stderr that has gone
+ * away (SIGPIPE) or a limit on file sizes (SIGXFSZ) must not send a signal to the program. The
+ * thread must not be cancelled either, since malloc is not a cancellation point. */
 #ifndef PD_AGENT_QUIET_H
 #define PD_AGENT_QUIET_H
 
@@ -10,9 +10,9 @@
 #include <time.h>
 
 typedef struct pd_quiet {
-    sigset_t held;   /* the two signals, but for those that were pending already */
-    sigset_t before; /* the thread's mask */
-    int cancel;      /* whether it may be cancelled */
+    sigset_t held;   /* the two signals, without those that were pending before */
+    sigset_t before; /* the thread's signal mask */
+    int cancel;      /* the thread's cancellation state */
 } pd_quiet;
 
 static inline void pd_quiet_begin(pd_quiet *quiet)
@@ -32,7 +32,7 @@ static inline void pd_quiet_begin(pd_quiet *quiet)
     pthread_sigmask(SIG_BLOCK, &both, &quiet->before);
 }
 
-/* Takes away what came meanwhile. */
+/* Removes signals that came meanwhile, and restores the state of the thread. */
 static inline void pd_quiet_end(const pd_quiet *quiet)
 {
     const struct timespec at_once = {0, 0};

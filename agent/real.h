@@ -1,10 +1,11 @@
-/* The allocator behind us: whatever malloc the program would have had without the agent.
+/* The real allocator: the malloc family that the program would use without the agent.
  *
  * That is the next definition in the program's search order, usually the C library's, sometimes
- * another allocator that was linked or preloaded. It is looked up at the first call, which may come
- * long before any constructor has run, and the looking up may itself allocate: so until it is found
- * every entry leads to a stand-in that looks it up, or, for the one who is looking, serves from a
- * small arena that is never given back. Afterwards a call costs one indirect jump. */
+ * that of another allocator that was linked or preloaded. It is looked up at the first call,
+ * which may come long before any constructor has run. The lookup itself may allocate. So until it
+ * is done each entry leads to a function that does the lookup first. For the thread that is doing
+ * the lookup these functions allocate from a small arena that is never freed. Afterwards a call
+ * costs one indirect jump. */
 #ifndef PD_AGENT_REAL_H
 #define PD_AGENT_REAL_H
 
@@ -25,7 +26,7 @@ typedef struct pd_allocator {
 
 extern pd_allocator pd_real;
 
-/* Looks everything up, if that was not done yet. */
+/* Looks up the functions if that was not done yet. */
 void pd_real_find(void);
 
 #endif

@@ -1,20 +1,21 @@
-/* Standing before functions that a program may or may not have.
+/* Replaces functions that a program may have or lack.
  *
- * The agent exports malloc and its kin, so the loader finds the agent's before any other. It must not
- * export what only some allocators have (mallocx, tc_free): programs ask for such names, by a weak
- * reference or by dlsym, to find out which allocator they run with, and then call what they found. So
- * the agent exports none of these. Where a library has them, the agent puts its own functions in
- * their place when it is loaded:
+ * The agent exports malloc and its family, so the loader finds the agent's functions first. It
+ * must not export functions that only some allocators have (mallocx, tc_free). Programs look for
+ * such names, by a weak reference or by dlsym, to find out which allocator they run with, and
+ * then call them. So the agent does not export these. If a library has them, the agent replaces
+ * them when it is loaded:
  *
- *     the library's symbol table in memory   what the loader looks up from now on leads to the agent:
- *                                            dlsym, calls that are bound at first use, libraries that
- *                                            are loaded later
- *     the tables of all other objects        what was bound already leads to the agent, too: the slots
- *                                            that hold the function's address under its name
+ *     the library's symbol table in memory   later lookups find the agent's functions: dlsym, calls
+ *                                            that are bound at first use, libraries that are loaded
+ *                                            later
+ *     the tables of all other objects        slots that already hold the function's address under
+ *                                            its name
  *
- * The library itself goes on to call its own. Only a library that was loaded with the program counts,
- * since all must be in place before the first sample. A function of the program itself is left alone:
- * the program calls it without asking the loader. */
+ * The library itself continues to call its own functions. Only a library that was loaded with the
+ * program counts, since everything must be in place before the first sample. Functions that are
+ * defined in the program itself are not replaced, since the program calls them without the
+ * loader. */
 #ifndef PD_AGENT_REBIND_H
 #define PD_AGENT_REBIND_H
 
@@ -23,16 +24,16 @@
 typedef struct pd_rebound {
     const char *name;
     void *ours;
-    void *real; /* a function pointer's place, which gets the library's function if there is one */
+    void *real; /* the address of a function pointer, which is set to the library's function */
 } pd_rebound;
 
 typedef enum pd_rebind_outcome {
-    PD_REBIND_NONE = 0, /* no library has the first function of the table, or the program has it */
-    PD_REBIND_DONE,     /* all functions that the library has are the agent's */
-    PD_REBIND_REFUSED   /* the system does not let the tables be changed; some calls may go past */
+    PD_REBIND_NONE = 0, /* no library has the first function, or the program itself has it */
+    PD_REBIND_DONE,     /* all functions that the library has were replaced */
+    PD_REBIND_REFUSED   /* the system refused a change; some calls may bypass the agent */
 } pd_rebind_outcome;
 
-/* To be called once a table, in the agent's constructor. */
+/* Call once for each table of functions, in the agent's constructor. */
 pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len);
 
 #endif

@@ -1,13 +1,13 @@
-/* Pages for the agent's own work, some of which are kept for when there are no others.
+/* Pages for the agent's own work, with a reserve for when the kernel has no more.
  *
- * A program may use up its memory (RLIMIT_AS, RLIMIT_DATA, overcommit), and its last profile says
- * where that memory went. So what a profile is put together in is reserved at the start:
+ * A program may use up its memory (RLIMIT_AS, RLIMIT_DATA, overcommit), and its last profile
+ * shows where that memory went. So memory to write that profile is reserved at the start:
+ * PD_RESERVE_LEN of address space, of which nothing is resident until it is used. A profile of
+ * 10,000 distinct stacks of 30 frames fits, without names of functions.
  *
- *     PD_RESERVE_LEN of address space, of which nothing is resident until it is used
- *
- * A profile of 10,000 distinct stacks of 30 frames fits, without names of functions. Blocks are
- * whole pages, first fit, and are given back to the kernel when they are released. Only the thread
- * that is putting a profile together may take them: what tracks allocations would use them up. */
+ * Blocks are whole pages, allocated by first fit. Their memory goes back to the kernel when they
+ * are released. Only the thread that writes a profile may take reserved pages, since the tracking
+ * of allocations would use them up. */
 #ifndef PD_AGENT_RESERVE_H
 #define PD_AGENT_RESERVE_H
 
@@ -16,19 +16,19 @@
 
 #define PD_RESERVE_LEN ((size_t)4 << 20)
 
-/* Reserves. Call once, before the others. */
+/* Reserves the address space. Call once, before the others. */
 void pd_reserve_begin(void);
 
-/* From now on, may the calling thread take reserved pages? */
+/* Sets whether the calling thread may take reserved pages. */
 void pd_reserve_allow(bool is_allowed);
 
-/* At least size bytes of zeros, from the kernel or else from the reserve; or NULL. */
+/* Returns at least size bytes of zeros, from the kernel or else from the reserve, or NULL. */
 void *pd_reserve_map(size_t size);
 
-/* To be given the same size. NULL is fine. */
+/* Releases pages of that size. ptr may be NULL. */
 void pd_reserve_unmap(void *ptr, size_t size);
 
-/* In the child of a fork. */
+/* Call in the child of a fork. */
 void pd_reserve_forget(void);
 
 #endif

@@ -1,6 +1,5 @@
-/* The seldom way through malloc and free: an allocation that may be a sample, a pointer that may be
- * tracked, a call that failed. Everything here keeps errno but where the allocator behind us set
- * it. */
+/* The slow path of malloc and free: an allocation that may be a sample, a pointer that may be
+ * tracked, a call that failed. These functions keep errno. */
 #ifndef PD_AGENT_SLOW_PATH_H
 #define PD_AGENT_SLOW_PATH_H
 
@@ -10,23 +9,26 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* An allocation for which the tick said 1, before it is made. False: it is none to look at. Where
- * it returns true, pd_slow_keep is to be called, with NULL where the allocation failed. */
+/* Decides whether an allocation is a sample. Call it before the allocation if
+ * pprofdelta_sampler_tick returned 1. If it returns true, call pd_slow_keep after the allocation,
+ * with NULL if that failed. */
 bool pd_slow_draw(size_t size, pprofdelta_weight *weight);
 void pd_slow_keep(const void *ptr, const pprofdelta_weight *weight, const pd_caller *caller);
 
-/* Before the allocator has it back: a pointer that the filter let through. */
+/* Removes a pointer from the tracker. Call before the allocator frees a pointer that may be
+ * tracked. */
 void pd_slow_free(const void *ptr);
 
-/* The same for realloc, in its steps; begin's answer says whether there is an end to call. */
+/* The same for realloc: call pd_slow_move before it and, if that returned true, pd_slow_moved
+ * after it. is_gone: the old block was freed or moved. */
 bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move);
 void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone);
 
-/* An allocation of this size failed that was ticked and not drawn: no size may turn the sampler's
- * distance round. */
+/* Call when an allocation failed without pd_slow_draw. Takes back the tick of a size that no
+ * allocation can have, which would make the sampler's distance overflow. */
 void pd_slow_failed(size_t size);
 
-/* An allocation of this size failed for want of memory: has it told. */
+/* Call when an allocation of this size failed with ENOMEM. Reports the largest sites. */
 void pd_slow_out_of_memory(size_t size);
 
 #endif

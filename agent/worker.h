@@ -1,10 +1,9 @@
-/* The agent's thread: it wakes every interval, or when asked, and sends a window on its way.
+/* The agent's thread: it delivers a window every interval and on request.
  *
- * It is started by the first sample, not by the first instruction: a program that allocates little
- * stays the single-threaded one that it was. All signals are blocked in it, and where the kernel
- * can (Linux 5.9) it has a table of descriptors of its own, empty but for the file it is writing:
- * what it opens is never in the program's way, and what the program closes never becomes the
- * agent's.
+ * The first sample starts it, so a program that allocates little stays single-threaded. All
+ * signals are blocked in it. On Linux 5.9 and later it has its own table of descriptors, which is
+ * empty except for the file that it is writing: what it opens does not change the program's
+ * descriptors, and the program cannot close its descriptors.
  *
  * The agent's thread must not keep the process alive. A process outlives its main thread (the
  * thread group leader) until its last thread ends, and the C library calls exit(0) in that one:
@@ -13,40 +12,40 @@
  *     it ends by the system call, or seccomp kills it         the kernel ends the process; its
  *                                                             status is that of the main thread
  *
- * A destructor of the main thread's data runs in the first case. It stops the agent's thread. If no
- * other thread is left, that is all: the main thread is the last one, as without the agent.
- * Otherwise the destructor starts the agent's thread anew, now with the program's descriptors. When
- * that thread finds itself alone, it calls exit(0), for which it needs them.
- * No code of the program runs in the second case. The agent's thread looks once a second whether
- * the main thread has gone. When it finds itself alone, it writes the last window and ends by the
- * system call too. */
+ * In the first case a destructor of the main thread's data runs. It stops the agent's thread. If
+ * no other thread is left, the main thread is the last one, as without the agent. Otherwise the
+ * destructor starts the agent's thread again, now with the program's descriptors. When that
+ * thread finds that no other thread is left, it calls exit(0), for which it needs them. In the
+ * second case no code of the program runs. The agent's thread checks once a second whether the
+ * main thread has ended. When no other thread is left, it delivers the last window and ends by
+ * the system call, too. */
 #ifndef PD_AGENT_WORKER_H
 #define PD_AGENT_WORKER_H
 
 #include <stdbool.h>
 #include <stdint.h>
 
-/* What may be asked of it. */
+/* Requests to the thread, as bits. */
 typedef enum pd_request {
-    PD_REQUEST_WINDOW = 1u << 0, /* a window now */
-    PD_REQUEST_TOP = 1u << 1,    /* the threshold was passed: the largest sites */
-    PD_REQUEST_STOP = 1u << 2,
-    PD_REQUEST_RETIRE = 1u << 3 /* to end, but the process goes on */
+    PD_REQUEST_WINDOW = 1u << 0, /* deliver a window now */
+    PD_REQUEST_TOP = 1u << 1,    /* report the largest sites: the threshold was passed */
+    PD_REQUEST_STOP = 1u << 2,   /* end: the process ends */
+    PD_REQUEST_RETIRE = 1u << 3  /* end, but the process goes on */
 } pd_request;
 
-/* The agent took its n-th sample (counting from 0): starts the thread, if that was not done, and
- * looks at the threshold from time to time. */
+/* Call after the n-th sample (counting from 0). Starts the thread if that was not done, and
+ * compares the bytes in use with the threshold from time to time. */
 void pd_worker_sampled(uint64_t n);
 
-/* Safe in signal handlers. */
+/* Sends a request. Safe in signal handlers. */
 void pd_worker_ask(pd_request request);
 
-/* For the end of the process: ends the thread for good and waits for it, but not longer than so
- * many milliseconds. True: none is left that might write. */
+/* Before the process ends: ends the thread for good and waits for it, for so many milliseconds at
+ * most. Returns whether the thread cannot write any more. */
 bool pd_worker_stop(unsigned milliseconds);
 
-/* Ends the thread, if there is one, and waits as above until the process does not have it any more.
- * The next sample starts another one, or pd_worker_start does. True: there is none now. */
+/* Ends the thread, if there is one, and waits as above until it has left the process. The next
+ * sample or pd_worker_start starts another one. Returns whether there is no thread now. */
 bool pd_worker_retire(unsigned milliseconds);
 bool pd_worker_is_running(void);
 void pd_worker_start(void);
@@ -54,7 +53,7 @@ void pd_worker_start(void);
 /* Call once, in the main thread, before anything is sampled. */
 void pd_worker_begin(void);
 
-/* In the child of a fork: there is none, and the calling thread is the main thread. */
+/* Call in the child of a fork, which has no such thread. The calling thread is its main thread. */
 void pd_worker_forget(void);
 
 #endif

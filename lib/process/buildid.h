@@ -11,8 +11,8 @@ enum { PD_BUILD_ID_MAX = 64 }; /* bytes; longer ones are cut */
 size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX]);
 
 /* The same for the file whose first byte is mapped at `address` of this process. The path of the
- * file is never used, since a deploy may have replaced or removed the file. Memory is read through
- * the kernel, which cannot fault. */
+ * file is never used, since a deploy may have replaced or removed the file. Memory is read
+ * through the kernel, which cannot fault. */
 size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX]);
 
 #endif

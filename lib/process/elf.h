@@ -5,13 +5,13 @@
  *     sections      what the linker and the debugger use: symbol tables
  *     dynamic rows  needed libraries and the like; they name strings of the dynamic string table
  *
- * Everything is read with pread from a descriptor and copied into the caller's structs. Nothing is
- * mapped and nothing is allocated, and no lock is taken. So the heap agent can use this inside
+ * Everything is read with pread from a descriptor and copied into the caller's structs. Nothing
+ * is mapped and nothing is allocated, and no lock is taken. So the heap agent can use this inside
  * malloc and between vfork and exec, and a file that is cut short meanwhile does no harm.
  *
  * No number in a file is trusted. A read outside the file fails. Tables have at most
- * PD_ELF_SEGMENTS_MAX, UINT16_MAX and PD_ELF_ROWS_MAX entries. Both classes are read, but only the
- * byte order of this machine. */
+ * PD_ELF_SEGMENTS_MAX, UINT16_MAX and PD_ELF_ROWS_MAX entries. Both classes are read, but only
+ * the byte order of this machine. */
 #ifndef PD_PROCESS_ELF_H
 #define PD_PROCESS_ELF_H
 

@@ -1,9 +1,9 @@
 /* The executable mappings of this process, from /proc/self/maps, with build ids.
  *
- * The file is read at the first use. It is read again when an address is not found, since a library
- * may have been loaded meanwhile. A mapping that was known before keeps its number. A mapping that is
- * gone keeps its number too, but is not found any more. On a system without /proc/self/maps there
- * are no mappings. */
+ * The file is read at the first use. It is read again when an address is not found, since a
+ * library may have been loaded meanwhile. A mapping that was known before keeps its number. A
+ * mapping that is gone keeps its number too, but is not found any more. On a system without
+ * /proc/self/maps there are no mappings. */
 #ifndef PD_PROCESS_MAPS_H
 #define PD_PROCESS_MAPS_H
 

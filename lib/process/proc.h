@@ -9,7 +9,8 @@
 #include <fcntl.h>
 #include <unistd.h>
 
-/* Opens a file of /proc for reading: PD_PROC_OPEN("maps"). Returns the descriptor, or -1 and errno. */
+/* Opens a file of /proc for reading: PD_PROC_OPEN("maps"). Returns the descriptor, or -1 and
+ * errno. */
 #define PD_PROC_OPEN(name) pd_proc_open("/proc/thread-self/" name, "/proc/self/" name)
 
 static inline int pd_proc_open(const char *thread, const char *process)
