@@ -5,7 +5,7 @@
  *                   slow_path.c: what they do for an allocation that is sampled
  *     profiles      worker.c: the thread that decides when; delivery.c: writes a profile to a file
  *                   or hands it to a command
- *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c: what leads there
+ *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c: detect these
  *     start         launch.c: which programs can be recorded; settings.c: what was asked for
  *
  * A process has one agent. malloc has no parameter for the state, so the state is global; the

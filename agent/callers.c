@@ -1,4 +1,4 @@
-/* Who called malloc: see callers.h. */
+/* The callers of an allocation: see callers.h. */
 #include "agent/callers.h"
 
 #include "agent/cfi.h"
@@ -16,7 +16,7 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* ---- where the agent lies -------------------------------------------------------------------- */
+/* ---- the address range of the agent ---------------------------------------------------------- */
 
 static uintptr_t own_begin, own_len;
 
@@ -42,9 +42,9 @@ static bool is_own(uintptr_t pc)
     return pc - own_begin < own_len;
 }
 
-/* ---- the rules that were read ------------------------------------------------------------------
- * A table of two words an entry, without a lock: the first word is the address xor the second, so
- * that an entry that two threads wrote at once is one that is not found. */
+/* ---- the cache of rules ------------------------------------------------------------------------
+ * A table without a lock. An entry has two words, and the first is the address xor the second. So
+ * an entry that two threads wrote at once does not match any address. */
 
 enum { CACHE_BITS = 12, CACHE_LEN = 1 << CACHE_BITS };
 
@@ -85,7 +85,7 @@ static pd_frame_rule rule_at(uintptr_t pc)
     if ((check ^ rule) == pc)
         return unpacked(rule);
     pd_frame_rule found = pd_cfi_find(pc);
-    /* What has no table may get one when something is loaded in its place. */
+    /* An address without a table is not cached, since code with a table may be loaded there. */
     if (found.kind != PD_FRAME_UNKNOWN) {
         rule = packed(&found);
         atomic_store_explicit(&cache[slot].rule, rule, memory_order_relaxed);
@@ -105,8 +105,8 @@ void pd_unwind_forget(void)
 
 /* ---- the thread's stack ---------------------------------------------------------------------- */
 
-/* The first thread's stack ends where the kernel put the program's name, and has at least so much
- * room below as the limit says; asking the C library would have it read /proc. */
+/* The first thread's stack ends where the kernel put the program's name, and is as long as the
+ * limit allows. The C library's function is not used here, since it reads /proc. */
 static bool find_first_stack(pd_self *self, uintptr_t sp)
 {
     const uintptr_t most = (uintptr_t)512 << 20;
@@ -142,7 +142,7 @@ static void find_stack(pd_self *self, uintptr_t sp)
 /* ---- the walk -------------------------------------------------------------------------------- */
 
 #if defined(__aarch64__)
-/* Takes off the signature that pointer authentication puts into a return address. */
+/* Removes the signature that pointer authentication puts into a return address. */
 static uintptr_t plain_address(uintptr_t address)
 {
     register uintptr_t x30 __asm__("x30") = address;
@@ -156,7 +156,8 @@ static uintptr_t plain_address(uintptr_t address)
 }
 #endif
 
-/* Reads a saved word of the frame, which lies above sp and below the stack's end. */
+/* Reads a saved word of the frame. Returns false if it is not between sp and the end of the
+ * stack. */
 static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
 {
     if (at < sp || at > end - sizeof *out || at % sizeof *out)
@@ -165,7 +166,7 @@ static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
     return true;
 }
 
-/* Goes to the caller of the frame by the rule. False: there is nothing sensible where it leads. */
+/* Goes to the caller of the frame by the rule. Returns false if that leads out of the stack. */
 static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
 {
     uintptr_t cfa = (rule->from_fp ? at->fp : at->sp) + rule->cfa_off;
@@ -179,7 +180,7 @@ static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
     return true;
 }
 
-/* Code without tables: if it keeps frame pointers, they are a pair of words at fp. */
+/* For code without tables, which is assumed to keep frame pointers: a pair of words at fp. */
 static const pd_frame_rule by_frame_pointer = {
     .kind = PD_FRAME_RULE, .from_fp = true, .cfa_off = 16, .ra_below = 8, .fp_below = 16};
 
@@ -213,7 +214,7 @@ static walk_result walk(const pd_caller *caller, uintptr_t end, uint64_t *stack,
 typedef struct trace {
     uint64_t *stack;
     size_t depth;
-    uintptr_t sp; /* of the caller; what is below belongs to the agent */
+    uintptr_t sp; /* of the caller; frames below are the agent's */
     bool has_begun;
 } trace;
 

@@ -2,10 +2,11 @@
  *
  *     .eh_frame_hdr   sorted table: function's address -> its FDE
  *     FDE             the function's range, its program, and a pointer to its
- *     CIE             what many functions share: encodings, and how every program begins
+ *     CIE             shared by many functions: encodings, and the beginning of every program
  *
- * A program is a list of "from this address on, it is found so". Running it up to the wanted
- * address leaves the rule. What goes beyond a distance from a register is answered with COMPLEX. */
+ * A program is a list of rules, each with the first address to which it applies. The rule for an
+ * address is found by running the program up to that address. A rule that is not a distance from
+ * a register is reported as COMPLEX. */
 #include "agent/cfi.h"
 
 #include "agent/cfi_read.h"
@@ -71,7 +72,7 @@ static table_row row_at(const uint8_t *rows, size_t i)
     return row;
 }
 
-/* The FDE of the last function that begins at pc or before it, or NULL. */
+/* Returns the FDE of the last function that begins at pc or before it, or NULL. */
 static const uint8_t *fde_before(const uint8_t *header, uintptr_t pc, bool *is_readable)
 {
     enum { LONGEST_HEADER = 24 };
@@ -184,7 +185,7 @@ static void define_cfa(frame *f, uint64_t reg, int64_t off)
     f->cfa_is_computed = false;
 }
 
-/* The instructions that say where a register is. */
+/* Executes an instruction that says where a register is saved. */
 static void step_register(machine *m, uint8_t op, cursor *c)
 {
     uint64_t reg = read_uleb(c);
@@ -212,19 +213,19 @@ static void step_register(machine *m, uint8_t op, cursor *c)
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         skip(c, read_uleb(c));
         break;
-    default: /* in another register, or a value that is computed */
+    default: /* in another register, or a computed value */
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         read_uleb(c);
     }
 }
 
-/* The instructions that say where the CFA is, and those that remember. */
+/* Executes an instruction that says where the CFA is, or that saves or restores the state. */
 static void step_frame(machine *m, uint8_t op, cursor *c)
 {
     uint64_t reg;
     switch (op) {
     case OP_NOP:
-    case OP_NEGATE_RA_STATE: /* the signature of a return address is stripped whether or not */
+    case OP_NEGATE_RA_STATE: /* the walk always removes signatures from return addresses */
         break;
     case OP_GNU_ARGS_SIZE:
         read_uleb(c);
@@ -314,7 +315,8 @@ static void step(machine *m, uint8_t op, cursor *c)
     }
 }
 
-/* Runs until the program ends or speaks of addresses behind pc. False: it is not understood. */
+/* Runs the program until it ends or reaches addresses behind pc. Returns false if it has an
+ * unknown instruction. */
 static bool execute(machine *m, cursor program, uint64_t pc)
 {
     while (program.at < program.end && !program.bad) {
@@ -330,12 +332,12 @@ static bool execute(machine *m, cursor program, uint64_t pc)
 
 /* ---- CIE and FDE ----------------------------------------------------------------------------- */
 
-/* The record at this place: its length tells where it ends. */
+/* Returns the content of the record at this address. Its length comes first. */
 static cursor record_at(const uint8_t *at)
 {
     uint32_t len;
     memcpy(&len, at, sizeof len);
-    bool is_long = len == UINT32_MAX; /* more than 4 GiB: nobody has one */
+    bool is_long = len == UINT32_MAX; /* a record in the 64-bit form, which is not supported */
     return (cursor){at + sizeof len, at + sizeof len + (is_long ? 0 : len), is_long};
 }
 
@@ -372,7 +374,7 @@ static bool read_common(const uint8_t *at, common *out)
                 read_pointer(&c, encoding);
             } else if (*letter == 'S')
                 out->is_signal = true;
-            else if (*letter != 'B') /* B: which key signs return addresses */
+            else if (*letter != 'B') /* B: the key that signs return addresses */
                 c.bad = true;
         }
     }

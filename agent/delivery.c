@@ -1,30 +1,30 @@
-/* One window on its way: see window.h. */
+/* Delivers a profile of one window: see delivery.h. */
 #include "agent/delivery.h"
 
 #include "agent/agent.h"
 #include "agent/await.h"
-#include "agent/handover.h"
-#include "agent/reserve.h"
-#include "agent/notice.h"
-#include "agent/spool.h"
 #include "agent/function_names.h"
+#include "agent/handover.h"
 #include "agent/largest_sites.h"
+#include "agent/notice.h"
+#include "agent/reserve.h"
+#include "agent/spool.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-static _Atomic int is_busy;
+static _Atomic int is_busy; /* a thread delivers */
 
 static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
 {
     if (handed == PD_HANDED_NOT_STARTED) {
-        pd_fixed_text_add(text, "it could not be started: ");
+        pd_fixed_text_add(text, "the command could not be started: ");
         pd_fixed_text_add_error(text, detail);
     } else if (handed == PD_HANDED_FAILED) {
-        pd_fixed_text_add(text, "it ended with status ");
+        pd_fixed_text_add(text, "the command exited with status ");
         pd_fixed_text_add_number(text, (uint64_t)detail);
     } else {
-        pd_fixed_text_add(text, "it took longer than ");
+        pd_fixed_text_add(text, "the command took longer than ");
         pd_fixed_text_add_number(text, (uint64_t)detail);
         pd_fixed_text_add(text, " s");
     }
@@ -37,13 +37,13 @@ unsigned pd_delivery_max_millis(void)
                                          : FILE_MILLIS;
 }
 
-/* A batch that is sent off, and what is to be said of it. */
+/* One delivery, and the message about its failure. */
 typedef struct delivery {
     bool is_last;
     pd_fixed_text why;
 } delivery;
 
-/* Returns 0 or an errno value. where (may be NULL) becomes the path. */
+/* Returns 0 or an errno value. Adds the path to where, which may be NULL. */
 static int write_file(const void *data, size_t len, pd_fixed_text *where)
 {
     const char *dir = pd_the_agent.settings.dir;
@@ -70,29 +70,29 @@ static int to_file(const void *data, size_t len, delivery *d)
         return 0;
     pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
     pd_fixed_text_add(
-        &d->why, d->is_last ? ": cannot write the last profile, which is lost: "
-                            : ": cannot write a profile (the next one will have its events): ");
+        &d->why, d->is_last ? ": the last profile cannot be written and is lost: "
+                            : ": a profile cannot be written; the next one will have its events: ");
     pd_fixed_text_add_error(&d->why, error);
     return -1;
 }
 
-/* The last profile, which the command did not take. */
+/* Writes the last profile after the command failed for it. */
 static int to_directory(const void *data, size_t len, delivery *d)
 {
     pd_fixed_text where = {.len = 0};
     if (!*pd_the_agent.settings.dir) {
-        pd_fixed_text_add(&d->why, "; it is lost");
+        pd_fixed_text_add(&d->why, "; the profile is lost");
         return -1;
     }
     int error = write_file(data, len, &where);
     if (error) {
-        pd_fixed_text_add(&d->why, "; it is lost, since it cannot be written to ");
+        pd_fixed_text_add(&d->why, "; the profile is lost, since it cannot be written to ");
         pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
         pd_fixed_text_add(&d->why, ": ");
         pd_fixed_text_add_error(&d->why, error);
         return -1;
     }
-    pd_fixed_text_add(&d->why, "; it is in ");
+    pd_fixed_text_add(&d->why, "; the profile is in ");
     pd_fixed_text_add(&d->why, where.bytes);
     return 0;
 }
@@ -105,9 +105,8 @@ static int to_command(const void *data, size_t len, delivery *d)
     if (handed == PD_HANDED)
         return 0;
     pd_fixed_text_add(
-        &d->why, d->is_last ? "the command did not take the last profile: "
-                            : "the command did not take a profile (it will get it with the next "
-                              "one): ");
+        &d->why, d->is_last ? "the last profile was not delivered: "
+                            : "a profile was not delivered; the next one will have its events: ");
     add_failure(&d->why, handed, detail);
     return d->is_last ? to_directory(data, len, d) : -1;
 }
@@ -128,8 +127,9 @@ static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofde
     return status;
 }
 
-/* Where memory is short, without names of functions. */
-static pprofdelta_status write_what_fits(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
+/* Leaves out the names of functions if memory is short. */
+static pprofdelta_status write_with_fallback(pprofdelta_heap *heap, delivery *d,
+                                             pprofdelta_error *err)
 {
     pd_reserve_allow(true);
     pprofdelta_status status = write_batch(heap, d, err);
@@ -142,22 +142,23 @@ static pprofdelta_status write_what_fits(pprofdelta_heap *heap, delivery *d, ppr
     return status;
 }
 
-static void send_batch(pprofdelta_heap *heap, bool is_last)
+static void send_window(pprofdelta_heap *heap, bool is_last)
 {
     pprofdelta_error err;
     delivery d = {.is_last = is_last};
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
-    pprofdelta_status status = write_what_fits(heap, &d, &err);
+    pprofdelta_status status = write_with_fallback(heap, &d, &err);
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_acknowledge(heap);
         pd_largest_sites_allow();
     } else {
         pprofdelta_heap_give_back(heap);
         if (!d.why.len) {
-            pd_fixed_text_add(&d.why,
-                              is_last ? "the last profile could not be put together and is lost: "
-                                      : "a profile could not be put together: ");
+            pd_fixed_text_add(
+                &d.why, is_last
+                            ? "the last profile could not be made and is lost: "
+                            : "a profile could not be made; the next one will have its events: ");
             pd_fixed_text_add(&d.why, err.text);
         }
     }
@@ -165,7 +166,7 @@ static void send_batch(pprofdelta_heap *heap, bool is_last)
         pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
 }
 
-static bool export_window(unsigned milliseconds, bool is_last)
+static bool deliver_window(unsigned milliseconds, bool is_last)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!heap)
@@ -173,18 +174,18 @@ static bool export_window(unsigned milliseconds, bool is_last)
     while (atomic_exchange(&is_busy, 1))
         if (!pd_await_change(&is_busy, 1, milliseconds))
             return false;
-    send_batch(heap, is_last);
+    send_window(heap, is_last);
     return true;
 }
 
 bool pd_delivery_send(unsigned milliseconds)
 {
-    return export_window(milliseconds, false);
+    return deliver_window(milliseconds, false);
 }
 
 bool pd_delivery_send_last(void)
 {
-    return export_window(pd_delivery_max_millis(), true);
+    return deliver_window(pd_delivery_max_millis(), true);
 }
 
 void pd_delivery_release(void)

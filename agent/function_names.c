@@ -1,7 +1,7 @@
-/* The names of functions: see symbols.h.
+/* The names of functions: see function_names.h.
  *
- *     names       address -> where its name is in `text`; a hash table, emptied when it is full
- *     tables      the files that this profile has asked for: functions by address, sorted
+ *     names       a hash table from an address to its name in `text`; it is emptied when it is full
+ *     tables      the tables of the files that this profile needs
  */
 #include "agent/function_names.h"
 
@@ -16,16 +16,16 @@
 enum { NAMES_BITS = 15, NAMES_LEN = 1 << NAMES_BITS, TEXT_LEN = 4 << 20, TABLES_MAX = 64 };
 
 typedef struct name {
-    uint64_t address; /* 0: nothing is here */
-    uint32_t text;    /* 0: it has no name */
+    uint64_t address; /* 0: the slot is free */
+    uint32_t text;    /* offset of the name; 0: there is none */
 } name;
 
-typedef struct memory {
+typedef struct cache_memory {
     name names[NAMES_LEN];
     char text[TEXT_LEN];
-} memory;
+} cache_memory;
 
-static memory *remembered;
+static cache_memory *cache;
 static size_t names_len, text_len;
 static pd_function_table tables[TABLES_MAX];
 static size_t tables_len;
@@ -33,25 +33,25 @@ static atomic_bool is_stale, is_off;
 
 static void empty(void)
 {
-    if (remembered)
-        madvise(remembered, sizeof *remembered, MADV_DONTNEED); /* zero again, and given back */
+    if (cache)
+        madvise(cache, sizeof *cache, MADV_DONTNEED); /* back to zeros */
     names_len = 0;
     text_len = 1;
 }
 
 static void reserve(void)
 {
-    void *pages = mmap(NULL, sizeof *remembered, PROT_READ | PROT_WRITE,
+    void *pages = mmap(NULL, sizeof *cache, PROT_READ | PROT_WRITE,
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
-    remembered = pages == MAP_FAILED ? NULL : pages;
+    cache = pages == MAP_FAILED ? NULL : pages;
     text_len = 1;
 }
 
 static bool prepare(void)
 {
-    if (!remembered)
+    if (!cache)
         reserve();
-    if (!remembered || atomic_load(&is_off))
+    if (!cache || atomic_load(&is_off))
         return false;
     if (atomic_exchange(&is_stale, false))
         empty();
@@ -61,12 +61,13 @@ static bool prepare(void)
 static name *slot_of(uint64_t address)
 {
     size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - NAMES_BITS));
-    while (remembered->names[at].address && remembered->names[at].address != address)
+    while (cache->names[at].address && cache->names[at].address != address)
         at = (at + 1) % NAMES_LEN;
-    return &remembered->names[at];
+    return &cache->names[at];
 }
 
-/* The table of the file that is mapped at the address, read if this profile has not done so. */
+/* Returns the table of the file that is mapped at the address, or NULL. Reads it if this profile
+ * has not needed it before. */
 static const pd_function_table *table_at(uint64_t address)
 {
     for (size_t i = 0; i < tables_len; i++)
@@ -79,13 +80,13 @@ static const pd_function_table *table_at(uint64_t address)
     return &tables[tables_len++];
 }
 
-static void remember(name *slot, uint64_t address, const char *text)
+static void add_name(name *slot, uint64_t address, const char *text)
 {
     size_t len = strlen(text) + 1;
     *slot = (name){.address = address};
     names_len++;
     if (len > 1) {
-        memcpy(remembered->text + text_len, text, len);
+        memcpy(cache->text + text_len, text, len);
         slot->text = (uint32_t)text_len;
         text_len += len;
     }
@@ -106,11 +107,11 @@ size_t pd_function_names_find(void *cookie, uint64_t address, pprofdelta_heap_fr
         }
         const pd_function_table *table = table_at(address);
         const char *text = table ? pd_function_table_find(table, (uintptr_t)address) : NULL;
-        remember(slot, address, text && strlen(text) < LONGEST ? text : "");
+        add_name(slot, address, text && strlen(text) < LONGEST ? text : "");
     }
     if (!slot->text)
         return 0;
-    frames[0] = (pprofdelta_heap_frame){.function = remembered->text + slot->text};
+    frames[0] = (pprofdelta_heap_frame){.function = cache->text + slot->text};
     return 1;
 }
 
@@ -138,5 +139,5 @@ void pd_function_names_forget(void)
 void pd_function_names_abandon(void)
 {
     tables_len = 0;
-    remembered = NULL;
+    cache = NULL;
 }

@@ -195,8 +195,8 @@ const char *pd_function_table_find(const pd_function_table *table, uintptr_t add
         else
             high = middle;
     }
-    /* Of several functions that begin at one address any will do. Of a function within another one
-     * the inner one is taken. */
+    /* Of several functions that begin at one address any will do. Of a function within another
+     * one the inner one is taken. */
     const pd_function_entry *f = low ? &table->functions[low - 1] : NULL;
     return f && wanted - f->begin < f->len ? table->strings + f->name : NULL;
 }

@@ -1,4 +1,4 @@
-/* Handing a profile to a command: see handover.h. */
+/* Hands a profile to a command: see handover.h. */
 #include "agent/handover.h"
 
 #include "agent/launch.h"
@@ -20,22 +20,23 @@
 
 enum { STACK_LEN = 64 << 10 };
 
-/* What the helper and the command's process are told, and tell; in memory that all three share. */
+/* Parameters and results of the helper and of the command's process, in memory that all three
+ * share. */
 typedef struct errand {
     const char *command;
     int input, nowhere;
     unsigned seconds;
-    int error;    /* errno of what kept the command from starting */
-    int status;   /* as wait tells it */
-    bool is_over; /* it ended by itself */
-    bool is_late; /* it was killed */
+    int error;    /* errno if the command could not be started */
+    int status;   /* as waitpid returns it */
+    bool is_over; /* the command ended by itself */
+    bool is_late; /* the command was killed */
     sigset_t none;
-    char *command_stack, *helper_stack; /* the ends */
+    char *command_stack, *helper_stack; /* the ends of the stacks */
 } errand;
 
 static char *no_variables[] = {NULL}, **environment = no_variables;
 
-/* Everything but what would have the agent watch the command as well. */
+/* Returns false for the variables that would start the agent in the command. */
 static bool is_for_command(const char *variable)
 {
     static const char record[] = PD_VARIABLE_PREFIX, preload[] = "LD_PRELOAD=";
@@ -63,21 +64,22 @@ void pd_handover_begin(void)
     }
 }
 
-/* The C library's _exit is one of those that the agent stands before. */
+/* The C library's _exit is not used, since the agent replaces it. */
 static _Noreturn void end_process(int status)
 {
     for (;;)
         syscall(SYS_exit_group, status);
 }
 
-/* In the process that becomes the command. Its memory is still the program's: system calls only. */
+/* Runs in the process that becomes the command. It shares the program's memory, so it only makes
+ * system calls. */
 static int become_command(void *cookie)
 {
     errand *e = cookie;
     const int above = STDERR_FILENO + 1;
     setpgid(0, 0);
     for (int number = 1; number < NSIG; number++) {
-        /* A signal that came for the program, as Ctrl-C does for all of a group, is forgotten. */
+        /* Drops a pending signal that was meant for the program, as Ctrl-C for its group. */
         signal(number, SIG_IGN);
         pd_signals_reset(number);
     }
@@ -94,7 +96,7 @@ static int become_command(void *cookie)
     end_process(127);
 }
 
-/* Waits for the command until its time is up; then kills all of it. */
+/* Waits for the command. Kills its process group at the time limit. */
 static void await(errand *e, pid_t pid)
 {
     enum { STEP_NANOS = 5000000, STEPS_PER_SECOND = 200 };
@@ -115,12 +117,12 @@ static void await(errand *e, pid_t pid)
         e->error = errno;
 }
 
-/* The helper: it shares memory with the program, but is a process of its own, with its own signal
+/* Runs in the helper, which shares the memory of the program but is a process with its own signal
  * handlers, descriptors and children. */
 static int help(void *cookie)
 {
     errand *e = cookie;
-    /* A program that ignores SIGCHLD has its children vanish; this one is to be waited for. */
+    /* If the program ignores SIGCHLD, its children cannot be waited for. */
     pd_signals_reset(SIGCHLD);
     pid_t pid = clone(become_command, e->command_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, e);
     if (pid < 0)
@@ -130,7 +132,7 @@ static int help(void *cookie)
     end_process(0);
 }
 
-/* Signals for the program are not for the helper. */
+/* All signals are blocked in the helper. */
 static pid_t start_helper(errand *e)
 {
     sigset_t all, before;
@@ -166,7 +168,7 @@ static pd_handed run(errand *e, int *detail)
     return *detail ? PD_HANDED_FAILED : PD_HANDED;
 }
 
-/* The profile as a file without a name, read from its beginning. */
+/* Returns a descriptor of a file without a name that holds the profile, or -1 and errno. */
 static int as_input(const void *data, size_t len)
 {
     int fd = pd_spool_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
@@ -184,7 +186,7 @@ static int as_input(const void *data, size_t len)
 pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
                        int *detail)
 {
-    /* Not from the kernel, which may have no more for this process. */
+    /* Static, since the kernel may have no more memory for this process. */
     static _Alignas(16) char stacks[2][STACK_LEN];
     static errand memory;
     errand *e = &memory;

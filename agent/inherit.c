@@ -14,7 +14,7 @@ static const char variable[] = "LD_PRELOAD=";
 enum { VARIABLE_LEN = sizeof variable - 1 };
 
 static pd_launch_agent built_for;
-static const char *own_name; /* of the agent's file, without its folder; NULL: not known */
+static const char *own_name; /* of the agent's file, without the directory; NULL: not known */
 
 static const char *file_of(const char *path)
 {
@@ -50,7 +50,7 @@ static bool is_own(const char *entry, size_t len)
            (len == name_len || entry[len - name_len - 1] == '/');
 }
 
-/* The agent's entry in the value, or NULL. */
+/* Returns the agent's entry in the value, or NULL. */
 static const char *find_own(const char *value, size_t *len)
 {
     for (const char *entry = value;; entry += *len + 1) {
@@ -67,7 +67,8 @@ static bool is_preload(const char *setting)
     return strncmp(setting, variable, VARIABLE_LEN) == 0;
 }
 
-/* Would the loader find the file? A name without a slash is looked for where libraries are. */
+/* Would the loader find the file? It looks for a name without a slash in the library
+ * directories. */
 static bool is_there(const char *entry, size_t len)
 {
     char path[PATH_MAX];
@@ -78,7 +79,7 @@ static bool is_there(const char *entry, size_t len)
     return !strchr(path, '/') || access(path, R_OK) == 0;
 }
 
-/* Copies the value without the agent's entries. False: nothing is left. */
+/* Copies the value without the agent's entries. Returns whether anything is left. */
 static bool copy_others(char *out, const char *value)
 {
     size_t len, used = 0;
@@ -108,7 +109,9 @@ static bool can_take(const char *program)
 
 size_t pd_inherit_size(const char *program, char *const envp[])
 {
-    enum { MOST = 256 << 10 }; /* of the caller's stack; a larger environment stays as it is */
+    enum {
+        MOST = 256 << 10
+    }; /* bytes of the caller's stack; a larger environment is not changed */
     size_t len, count = 1, text = 0;
     const char *own = NULL;
     size_t own_len = 0;
@@ -122,13 +125,13 @@ size_t pd_inherit_size(const char *program, char *const envp[])
         own_len = len;
         text += strlen(*setting) + 1;
     }
-    size_t room = count * sizeof *envp + text;
-    return own && room <= MOST && !(is_there(own, own_len) && can_take(program)) ? room : 0;
+    size_t size = count * sizeof *envp + text;
+    return own && size <= MOST && !(is_there(own, own_len) && can_take(program)) ? size : 0;
 }
 
-char **pd_inherit_copy(char *const envp[], void *room)
+char **pd_inherit_copy(char *const envp[], void *memory)
 {
-    char **next = room;
+    char **next = memory;
     size_t len, count = 1;
     for (char *const *setting = envp; *setting; setting++)
         count++;
@@ -145,5 +148,5 @@ char **pd_inherit_copy(char *const envp[], void *room)
         next++;
     }
     *next = NULL;
-    return room;
+    return memory;
 }

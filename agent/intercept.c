@@ -1,17 +1,16 @@
-/* Calls after which something would be lost: the end that runs no destructor, the program that
- * takes this one's place, and code that is unloaded while stacks still speak of it. Each does what
- * is to be done and then what was called. Those that start a program leave the agent out of its
- * environment where it cannot take it. */
-#include "agent/launch.h"
+/* Functions that end the process, replace the program, start another program or unload code. Each
+ * does what the agent needs before that, and then calls the real function. If the agent cannot be
+ * loaded into a program that is started, it is left out of that program's environment. */
 #include "agent/agent.h"
-#include "agent/inherit.h"
-#include "agent/lifecycle.h"
-#include "agent/next.h"
-#include "agent/quiet.h"
-#include "agent/notice.h"
-#include "agent/self.h"
 #include "agent/callers.h"
 #include "agent/function_names.h"
+#include "agent/inherit.h"
+#include "agent/launch.h"
+#include "agent/lifecycle.h"
+#include "agent/next.h"
+#include "agent/notice.h"
+#include "agent/quiet.h"
+#include "agent/self.h"
 #include "agent/unloaded.h"
 
 #include <dlfcn.h>
@@ -42,18 +41,16 @@ PUBLIC void _Exit(int status)
     _exit(status);
 }
 
-/* ---- the next definition of a name, looked up once ------------------------------------------- */
-
 /* ---- another program ------------------------------------------------------------------------- */
 
-/* Makes envp what the program may inherit (see inherit.h), in the frame of the function in which it
- * stands. */
+/* Sets envp to what the program may inherit (see inherit.h), on the stack of the function that
+ * uses this macro. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
 #define INHERIT(program, envp)                                                                     \
     do {                                                                                           \
-        size_t inherit_room = pd_inherit_size(program, envp);                                      \
-        if (inherit_room)                                                                          \
-            envp = pd_inherit_copy(envp, __builtin_alloca(inherit_room));                          \
+        size_t inherit_size = pd_inherit_size(program, envp);                                      \
+        if (inherit_size)                                                                          \
+            envp = pd_inherit_copy(envp, __builtin_alloca(inherit_size));                          \
     } while (0)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
@@ -71,8 +68,8 @@ PUBLIC int execv(const char *path, char *const argv[])
     return execve(path, argv, environ);
 }
 
-/* In the child of a fork or vfork nothing may be looked up that was not before: these are found
- * when the agent is loaded. */
+/* Looked up when the agent is loaded, since the child of a fork or vfork must not call the
+ * loader. */
 typedef int spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
                   const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
 
@@ -95,18 +92,18 @@ __attribute__((constructor)) static void find_all(void)
     pd_find_next(&next.posix_spawnp, "posix_spawnp");
     pd_find_next(&next.daemon, "daemon");
     pd_inherit_begin();
-    pd_find_next(&next.dlclose, "dlclose"); /* last: it tells that all is found */
+    pd_find_next(&next.dlclose, "dlclose"); /* last: it marks that all are found */
     errno = kept;
 }
 
-/* Another library's constructor may come first. */
+/* For calls from the constructor of another library, which may run before the agent's. */
 static void find_if_early(void)
 {
     if (!next.dlclose)
         find_all();
 }
 
-/* The program that execvp would run; a name that it does not find leads nowhere. */
+/* Returns the program that execvp would run, or the name itself if there is none. */
 static const char *in_path(const char *file, char path[PATH_MAX])
 {
     return pd_launch_find(file, getenv("PATH"), path) ? file : path;
@@ -128,7 +125,7 @@ PUBLIC int execvp(const char *file, char *const argv[])
     return execvpe(file, argv, environ);
 }
 
-/* The path of a descriptor, or of a name in the directory that it stands for. */
+/* Returns the path of a descriptor, or of a name in the directory that it refers to. */
 static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX])
 {
     if (*name == '/' || (fd == AT_FDCWD && *name))
@@ -156,7 +153,7 @@ PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
     return result;
 }
 
-/* Older C libraries do not declare it; the system call is as old as fexecve's own. */
+/* Older C libraries do not declare it. The kernel has the system call since Linux 3.19. */
 PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
                     char *const envp[], int flags);
 
@@ -172,8 +169,8 @@ PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const en
 
 /* ---- another process with another program ---------------------------------------------------- */
 
-/* The C library's posix_spawn, system and popen have ways of their own to exec. system and popen run
- * the shell, which can take the agent wherever a program can, and what the shell runs is seen. */
+/* The C library's posix_spawn, system and popen do not call the functions above. system and popen
+ * need no replacement: they run the shell, into which the agent can be loaded. */
 
 PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
                        const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
@@ -194,8 +191,8 @@ PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_act
 
 /* ---- the arguments of execl ------------------------------------------------------------------ */
 
-/* The arguments of execl and its kin, up to the NULL, as a vector; it lives on the caller's stack,
- * since nothing may be allocated here. */
+/* The arguments of execl and related functions become a vector on the caller's stack, since
+ * nothing may be allocated here. */
 static size_t count_arguments(va_list arguments)
 {
     size_t count = 1;
@@ -246,20 +243,20 @@ PUBLIC int execle(const char *path, const char *arg, ...)
 
 /* ---- another process ------------------------------------------------------------------------- */
 
-/* The C library ends the calling process by a way of its own. */
+/* The C library does not end the calling process by _exit above. */
 PUBLIC int daemon(int nochdir, int noclose)
 {
     find_if_early();
     bool is_kept = pd_agent_before_exec();
     int result = next.daemon(nochdir, noclose);
-    pd_agent_exec_failed(is_kept); /* in the daemon, or where there is none */
+    pd_agent_exec_failed(is_kept); /* in the daemon, or after an error */
     return result;
 }
 
 /* ---- another namespace ----------------------------------------------------------------------- */
 
-/* A user namespace is made or entered only by a process with one thread, and that is the program's
- * own. */
+/* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
+ * meanwhile. */
 
 PUBLIC int unshare(int flags)
 {

@@ -1,11 +1,11 @@
 /* malloc and its family, as the program calls them.
  *
- * Each function is the allocator's own with a tick in front: a subtraction and a branch, and for a
- * free a load and a branch. What follows where the branch is taken is in sample.c, and the whole of
- * it is kept out of these functions, so that the common way needs no stack frame but for the call.
+ * Each function calls the real allocator after a tick: a subtraction and a branch, and in free a
+ * load and a branch. The slow path behind that branch is in slow_path.c. It is kept out of these
+ * functions, so that the fast path needs no stack frame except for the call.
  *
- * Which functions: all that a C library offers for getting memory that free takes back. The C
- * library's own use of malloc (strdup, getline, fopen) comes by here too. */
+ * These are all functions by which a C library gives out memory that free takes back. The C
+ * library's own uses of malloc (strdup, getline, fopen) call them, too. */
 #include "agent/agent.h"
 #include "agent/real.h"
 #include "agent/slow_path.h"
@@ -16,9 +16,9 @@
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
 #define PUBLIC            __attribute__((visibility("default")))
-#define SELDOM            __attribute__((noinline, cold))
+#define SLOW              __attribute__((noinline, cold))
 
-/* ---- the seldom way: each knows its caller --------------------------------------------------- */
+/* ---- the slow path: each function notes its caller ------------------------------------------- */
 
 typedef struct drawn {
     pprofdelta_weight weight;
@@ -41,7 +41,7 @@ static void *keep(void *ptr, size_t size, const drawn *d, const pd_caller *calle
     return ptr;
 }
 
-SELDOM static void *failed(size_t size)
+SLOW static void *failed(size_t size)
 {
     pd_slow_failed(size);
     if (errno == ENOMEM)
@@ -49,7 +49,7 @@ SELDOM static void *failed(size_t size)
     return NULL;
 }
 
-SELDOM static int posix_memalign_failed(size_t size, int error)
+SLOW static int posix_memalign_failed(size_t size, int error)
 {
     pd_slow_failed(size);
     if (error == ENOMEM)
@@ -57,21 +57,21 @@ SELDOM static int posix_memalign_failed(size_t size, int error)
     return error;
 }
 
-SELDOM static void *malloc_seldom(size_t size)
+SLOW static void *malloc_slow(size_t size)
 {
     const pd_caller caller = PD_HERE();
     drawn d = draw(size);
     return keep(pd_real.malloc(size), size, &d, &caller);
 }
 
-SELDOM static void *calloc_seldom(size_t nmemb, size_t size, size_t all)
+SLOW static void *calloc_slow(size_t nmemb, size_t size, size_t all)
 {
     const pd_caller caller = PD_HERE();
     drawn d = draw(all);
     return keep(pd_real.calloc(nmemb, size), all, &d, &caller);
 }
 
-SELDOM static void *realloc_seldom(void *old, size_t size, bool is_ticked)
+SLOW static void *realloc_slow(void *old, size_t size, bool is_ticked)
 {
     const pd_caller caller = PD_HERE();
     drawn d = {.is_sample = false};
@@ -82,26 +82,26 @@ SELDOM static void *realloc_seldom(void *old, size_t size, bool is_ticked)
     void *ptr = pd_real.realloc(old, size);
     if (was_tracked)
         pd_slow_moved(&move, ptr || !size);
-    if (!size && !ptr) /* it was a free */
+    if (!size && !ptr) /* realloc freed the block */
         return NULL;
     return keep(ptr, size, &d, &caller);
 }
 
-SELDOM static void *aligned_seldom(void *(*allocate)(size_t, size_t), size_t alignment, size_t size)
+SLOW static void *aligned_slow(void *(*allocate)(size_t, size_t), size_t alignment, size_t size)
 {
     const pd_caller caller = PD_HERE();
     drawn d = draw(size);
     return keep(allocate(alignment, size), size, &d, &caller);
 }
 
-SELDOM static void *pages_seldom(void *(*allocate)(size_t), size_t size)
+SLOW static void *pages_slow(void *(*allocate)(size_t), size_t size)
 {
     const pd_caller caller = PD_HERE();
     drawn d = draw(size);
     return keep(allocate(size), size, &d, &caller);
 }
 
-SELDOM static int posix_memalign_seldom(void **out, size_t alignment, size_t size)
+SLOW static int posix_memalign_slow(void **out, size_t alignment, size_t size)
 {
     const pd_caller caller = PD_HERE();
     drawn d = draw(size);
@@ -113,7 +113,7 @@ SELDOM static int posix_memalign_seldom(void **out, size_t alignment, size_t siz
     return error;
 }
 
-SELDOM static void free_seldom(void *ptr)
+SLOW static void free_slow(void *ptr)
 {
     pd_slow_free(ptr);
     pd_real.free(ptr);
@@ -121,7 +121,7 @@ SELDOM static void free_seldom(void *ptr)
 
 /* ---- the names ------------------------------------------------------------------------------- */
 
-/* Every function with a tick in front reads alike: the seldom way, or the allocator's own. */
+/* Returns whether the allocation must take the slow path. */
 static inline bool tick(size_t size)
 {
     return pprofdelta_sampler_tick(&pd_this_thread.sampler, size);
@@ -130,7 +130,7 @@ static inline bool tick(size_t size)
 PUBLIC void *malloc(size_t size)
 {
     if (tick(size))
-        return malloc_seldom(size);
+        return malloc_slow(size);
     void *ptr = pd_real.malloc(size);
     return LIKELY(ptr) ? ptr : failed(size);
 }
@@ -138,7 +138,7 @@ PUBLIC void *malloc(size_t size)
 PUBLIC void free(void *ptr)
 {
     if (pprofdelta_heap_maybe(&pd_filter, ptr))
-        free_seldom(ptr);
+        free_slow(ptr);
     else
         pd_real.free(ptr);
 }
@@ -151,7 +151,7 @@ PUBLIC void *calloc(size_t nmemb, size_t size)
         return NULL;
     }
     if (tick(all))
-        return calloc_seldom(nmemb, size, all);
+        return calloc_slow(nmemb, size, all);
     void *ptr = pd_real.calloc(nmemb, size);
     return LIKELY(ptr) ? ptr : failed(all);
 }
@@ -160,7 +160,7 @@ static inline void *resize(void *old, size_t size)
 {
     bool is_ticked = tick(size);
     if (is_ticked || pprofdelta_heap_maybe(&pd_filter, old))
-        return realloc_seldom(old, size, is_ticked);
+        return realloc_slow(old, size, is_ticked);
     void *ptr = pd_real.realloc(old, size);
     return LIKELY(ptr || !size) ? ptr : failed(size);
 }
@@ -183,7 +183,7 @@ PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
 PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     if (tick(size))
-        return posix_memalign_seldom(memptr, alignment, size);
+        return posix_memalign_slow(memptr, alignment, size);
     int error = pd_real.posix_memalign(memptr, alignment, size);
     return LIKELY(!error) ? 0 : posix_memalign_failed(size, error);
 }
@@ -191,7 +191,7 @@ PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
 PUBLIC void *aligned_alloc(size_t alignment, size_t size)
 {
     if (tick(size))
-        return aligned_seldom(pd_real.aligned_alloc, alignment, size);
+        return aligned_slow(pd_real.aligned_alloc, alignment, size);
     void *ptr = pd_real.aligned_alloc(alignment, size);
     return LIKELY(ptr) ? ptr : failed(size);
 }
@@ -199,7 +199,7 @@ PUBLIC void *aligned_alloc(size_t alignment, size_t size)
 PUBLIC void *memalign(size_t alignment, size_t size)
 {
     if (tick(size))
-        return aligned_seldom(pd_real.memalign, alignment, size);
+        return aligned_slow(pd_real.memalign, alignment, size);
     void *ptr = pd_real.memalign(alignment, size);
     return LIKELY(ptr) ? ptr : failed(size);
 }
@@ -207,7 +207,7 @@ PUBLIC void *memalign(size_t alignment, size_t size)
 PUBLIC void *valloc(size_t size)
 {
     if (tick(size))
-        return pages_seldom(pd_real.valloc, size);
+        return pages_slow(pd_real.valloc, size);
     void *ptr = pd_real.valloc(size);
     return LIKELY(ptr) ? ptr : failed(size);
 }
@@ -215,7 +215,7 @@ PUBLIC void *valloc(size_t size)
 PUBLIC void *pvalloc(size_t size)
 {
     if (tick(size))
-        return pages_seldom(pd_real.pvalloc, size);
+        return pages_slow(pd_real.pvalloc, size);
     void *ptr = pd_real.pvalloc(size);
     return LIKELY(ptr) ? ptr : failed(size);
 }
@@ -225,7 +225,7 @@ PUBLIC size_t malloc_usable_size(void *ptr)
     return pd_real.usable_size(ptr);
 }
 
-/* C23; a C library that has them frees by a way of its own. */
+/* C23. A C library that has these functions does not call free in them. */
 PUBLIC void free_sized(void *ptr, size_t size);
 PUBLIC void free_aligned_sized(void *ptr, size_t alignment, size_t size);
 

@@ -1,14 +1,15 @@
-/* C++: operator new and delete, where they do not lead to malloc by themselves.
+/* C++: operator new and delete.
  *
- * The operators of the C++ runtime call malloc and free, which are ours; here they skip that
- * runtime and do so at once. But an allocator may bring its own operators (jemalloc and tcmalloc
- * do), which never come by malloc: those are called as they are, with a tick in front. Where anybody
- * else has one of them (the program itself, a pool or a checker in a shared library), or where malloc
- * is not ours, all are left entirely alone: the runtime's own lead to those that were replaced.
+ * The operators of the C++ runtime call malloc and free, which are the agent's. Here they call
+ * the real allocator directly, which saves a call. But an allocator may have its own operators
+ * that do not call malloc (jemalloc and tcmalloc have). Those are called with a tick in front. If
+ * anything else defines one of them (the program itself, a pool or a checker in a shared
+ * library), or if malloc is not the agent's, all of them are passed on unchanged: those of the
+ * runtime call the ones that were replaced.
  *
- * The names are those of the common C++ ABI, so that no C++ is needed here: "nw" and "na" are new
- * and new[], "dl" and "da" delete and delete[]; "m" is size_t, "St11align_val_t" an alignment, and
- * "RKSt9nothrow_t" asks for NULL instead of an exception. */
+ * The names are those of the common C++ ABI, so no C++ is needed here: "nw" and "na" are new and
+ * new[], "dl" and "da" are delete and delete[], "m" is size_t, "St11align_val_t" an alignment,
+ * and "RKSt9nothrow_t" requests NULL instead of an exception. */
 #include "agent/agent.h"
 #include "agent/lifecycle.h"
 #include "agent/real.h"
@@ -24,20 +25,19 @@
 
 #define PUBLIC __attribute__((visibility("default")))
 
-/* ---- whose operators these are --------------------------------------------------------------- */
+/* ---- where the operators are defined --------------------------------------------------------- */
 
 typedef enum owner {
     NOT_KNOWN = 0,
-    RUNTIME,   /* the C++ runtime: they call malloc and free */
-    ALLOCATOR, /* the malloc behind us, which has its own */
-    STRANGER
+    RUNTIME,   /* in the C++ runtime: they call malloc and free */
+    ALLOCATOR, /* in the library of the real malloc */
+    STRANGER   /* elsewhere */
 } owner;
 
 static _Atomic int owner_now;
 
-/* The definition behind ours. The C++ runtime of a plugin may be out of sight of the ordinary
- * search.
- */
+/* Returns the next definition behind the agent's, or NULL. The ordinary search does not find the
+ * C++ runtime of a plugin. */
 static void *behind(const char *name)
 {
     static const char *const runtimes[] = {"libstdc++.so.6", "libc++.so.1", "libc++abi.so.1"};
@@ -57,7 +57,7 @@ static bool is_runtime(const char *object)
     return strncmp(name, "libstdc++", 9) == 0 || strncmp(name, "libc++", 6) == 0;
 }
 
-/* The program's own definitions come before ours. */
+/* Does the program define this operator? Its definitions come before the agent's. */
 static bool is_replaced(const char *name)
 {
     Dl_info first_info, own_info;
@@ -80,8 +80,9 @@ static owner owner_of(const char *name)
     return STRANGER;
 }
 
-/* Mostly a new and a delete of one kind are replaced, the plain or the aligned ones, say, and the
- * runtime's others lead there: what such a new gave must come to such a delete. */
+/* Does an operator have another owner than the plain ones? Programs often replace only one kind
+ * of new and delete, and the runtime's others call it. Memory from such a new must be given to
+ * the matching delete. */
 static bool has_other_owner(owner of_plain)
 {
     static const char *const others[] = {"_Znam",
@@ -104,7 +105,8 @@ static bool has_other_owner(owner of_plain)
                                          "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
     for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
         owner other = owner_of(others[i]);
-        if (other != of_plain && other != RUNTIME) /* an old allocator lacks the aligned ones */
+        if (other != of_plain &&
+            other != RUNTIME) /* RUNTIME: an old allocator lacks the aligned ones */
             return true;
     }
     return false;
@@ -126,17 +128,17 @@ static inline owner the_owner(void)
     return __builtin_expect(known != NOT_KNOWN, 1) ? known : find_owner();
 }
 
-/* An operator that is not there, though a program that was linked with it calls it. */
+/* Ends a program that calls an operator that no library defines. */
 static _Noreturn void missing(const char *name)
 {
-    static const char begin[] = "pprofdelta: the C++ runtime of this program is out of sight: ";
+    static const char begin[] = "pprofdelta: this function of the C++ runtime was not found: ";
     if (write(STDERR_FILENO, begin, sizeof begin - 1) < 0 ||
         write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
         abort();
     abort();
 }
 
-/* Remembered per operator in *slot. */
+/* Returns the next definition, which is cached in *slot. */
 static void *next(void *_Atomic *slot, const char *name)
 {
     void *found = atomic_load_explicit(slot, memory_order_relaxed);
@@ -164,7 +166,7 @@ static bool draw(size_t size, pprofdelta_weight *weight)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, types and lists */
 
-/* An operator that is called as it is, with a tick in front where that is ours to do. */
+/* An operator that calls the next definition, with a tick in front if that is the allocator's. */
 #define NEW(name, type, parameters, arguments)                                                     \
     PUBLIC void *name parameters;                                                                  \
     PUBLIC void *name parameters                                                                   \
@@ -191,10 +193,10 @@ NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, aligned_nothrow_new,
 NEW(_ZnamSt11align_val_tRKSt9nothrow_t, aligned_nothrow_new,
     (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))
 
-/* The two that matter for speed. The runtime's own is asked only when memory has run out, since it
- * knows the program's new-handler, and how to throw. */
-__attribute__((noinline, cold)) static void *plain_seldom(void *_Atomic *slot, const char *name,
-                                                          size_t size, bool is_ticked)
+/* The two operators that matter for speed. The runtime's own is called only when memory has run
+ * out, since it calls the program's new-handler and throws. */
+__attribute__((noinline, cold)) static void *plain_slow(void *_Atomic *slot, const char *name,
+                                                        size_t size, bool is_ticked)
 {
     const pd_caller caller = PD_HERE();
     pprofdelta_weight weight = {0, 0};
@@ -227,7 +229,7 @@ __attribute__((noinline, cold)) static void *plain_seldom(void *_Atomic *slot, c
                 return ptr;                                                                        \
             pd_slow_failed(size);                                                                  \
         }                                                                                          \
-        return plain_seldom(&slot, #name, size, is_ticked);                                        \
+        return plain_slow(&slot, #name, size, is_ticked);                                          \
     }
 
 PLAIN_NEW(_Znwm)

@@ -1,22 +1,23 @@
-/* What jemalloc and tcmalloc offer beyond malloc and its kin: mallocx, dallocx and others; tc_malloc,
- * tc_free and others. Their blocks can be freed by free, and theirs free the blocks of malloc.
+/* The functions of jemalloc and tcmalloc beyond the malloc family: mallocx, dallocx and others;
+ * tc_malloc, tc_free and others. free can free their blocks, and they can free the blocks of
+ * malloc.
  *
- * The agent exports none of these names (see rebind.h). Each function is the allocator's own with a
- * tick in front, as in interpose.c. Where the allocator lacks one, ours is never called. */
+ * The agent exports none of these names (see rebind.h). Each function calls the allocator's own
+ * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
 #include "agent/interpose_extra.h"
 
-#include "agent/callers.h"
 #include "agent/agent.h"
+#include "agent/callers.h"
+#include "agent/notice.h"
 #include "agent/rebind.h"
 #include "agent/slow_path.h"
-#include "agent/notice.h"
 
 #include <errno.h>
 #include <stdint.h>
 
-#define SELDOM __attribute__((noinline, cold))
+#define SLOW __attribute__((noinline, cold))
 
-/* A size that cannot be had would turn the sampler's distance round. */
+/* No tick for a size that no allocation can have: it would make the sampler's distance overflow. */
 static inline bool tick(size_t size)
 {
     return size <= PTRDIFF_MAX && pprofdelta_sampler_tick(&pd_this_thread.sampler, size);
@@ -30,10 +31,10 @@ static size_t product(size_t count, size_t size)
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */
 
-/* Where `is_full` holds after NULL, memory has run out. */
+/* is_full: a condition that holds after a failure if memory has run out. */
 #define ALLOCATE(name, bytes, is_full, parameters, arguments)                                      \
     static void *(*real_##name)parameters;                                                         \
-    SELDOM static void *seldom_##name parameters                                                   \
+    SLOW static void *slow_##name parameters                                                       \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pprofdelta_weight weight = {0, 0};                                                         \
@@ -47,7 +48,7 @@ static size_t product(size_t count, size_t size)
     }                                                                                              \
     static void *our_##name parameters                                                             \
     {                                                                                              \
-        return tick(bytes) ? seldom_##name arguments : real_##name arguments;                      \
+        return tick(bytes) ? slow_##name arguments : real_##name arguments;                        \
     }
 
 #define RELEASE(name, parameters, arguments)                                                       \
@@ -59,11 +60,11 @@ static size_t product(size_t count, size_t size)
         real_##name arguments;                                                                     \
     }
 
-/* `is_gone` tells after the call whether the old block is there no more; kept is the block that
- * counts as a new one then. */
+/* is_gone: a condition that holds after the call if the old block was freed or moved. kept: the
+ * block that is a new one then. */
 #define RESIZE(name, result_type, is_gone, kept, parameters, arguments)                            \
     static result_type(*real_##name) parameters;                                                   \
-    SELDOM static result_type seldom_##name parameters                                             \
+    SLOW static result_type slow_##name parameters                                                 \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pprofdelta_weight weight = {0, 0};                                                         \
@@ -80,7 +81,7 @@ static size_t product(size_t count, size_t size)
     }                                                                                              \
     static result_type our_##name parameters                                                       \
     {                                                                                              \
-        return seldom_##name arguments;                                                            \
+        return slow_##name arguments;                                                              \
     }
 
 /* ---- jemalloc -------------------------------------------------------------------------------- */
@@ -88,7 +89,7 @@ static size_t product(size_t count, size_t size)
 ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))
 RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),
        (ptr, size, flags))
-/* In place: the block is a new one if it has the size that was asked for. */
+/* Resizes in place. The block counts as a new one if it has the requested size. */
 RESIZE(xallocx, size_t, result >= size, result >= size ? ptr : NULL,
        (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))
 RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))
@@ -112,7 +113,7 @@ RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))
 
 static int (*real_tc_posix_memalign)(void **out, size_t alignment, size_t size);
 
-SELDOM static int seldom_tc_posix_memalign(void **out, size_t alignment, size_t size)
+SLOW static int slow_tc_posix_memalign(void **out, size_t alignment, size_t size)
 {
     const pd_caller caller = PD_HERE();
     pprofdelta_weight weight = {0, 0};
@@ -127,11 +128,11 @@ SELDOM static int seldom_tc_posix_memalign(void **out, size_t alignment, size_t 
 
 static int our_tc_posix_memalign(void **out, size_t alignment, size_t size)
 {
-    return tick(size) ? seldom_tc_posix_memalign(out, alignment, size)
+    return tick(size) ? slow_tc_posix_memalign(out, alignment, size)
                       : real_tc_posix_memalign(out, alignment, size);
 }
 
-/* The operators, of which those that may not return NULL throw, through the agent's frame. */
+/* The operators. Those that do not return NULL throw through the agent's frame. */
 ALLOCATE(tc_new, size, false, (size_t size), (size))
 ALLOCATE(tc_newarray, size, false, (size_t size), (size))
 ALLOCATE(tc_new_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))
@@ -158,7 +159,7 @@ RELEASE(tc_delete_aligned_nothrow, (void *ptr, size_t alignment, const void *not
 RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),
         (ptr, alignment, nothrow))
 
-/* ---- in their place -------------------------------------------------------------------------- */
+/* ---- replacing them -------------------------------------------------------------------------- */
 
 #define OURS(name)                                                                                 \
     {                                                                                              \
@@ -166,7 +167,7 @@ RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void
     }
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-/* The first of each is there if any is. */
+/* A library that has any of these has the first one. */
 static const pd_rebound of_jemalloc[] = {OURS(mallocx), OURS(rallocx), OURS(xallocx), OURS(dallocx),
                                          OURS(sdallocx)};
 
@@ -208,9 +209,9 @@ static void rebind(const pd_rebound *functions, size_t len)
     if (pd_rebind(functions, len) != PD_REBIND_REFUSED)
         return;
     pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(&text, "the system does not let the agent stand before ");
+    pd_fixed_text_add(&text, "the system does not let the agent replace ");
     pd_fixed_text_add(&text, functions[0].name);
-    pd_fixed_text_add(&text, " and its kin: what they free seems to stay in use");
+    pd_fixed_text_add(&text, " and related functions: memory that they free is shown as in use");
     pd_notice_send(PD_NOTICE_EXTRA, &text);
 }
 

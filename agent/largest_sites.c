@@ -1,4 +1,4 @@
-/* The largest sites: see top.h. */
+/* Reports of the largest sites: see largest_sites.h. */
 #include "agent/largest_sites.h"
 
 #include "agent/agent.h"
@@ -10,9 +10,9 @@
 
 enum { SITES = 20 };
 
-static atomic_bool was_told;
+static atomic_bool is_reported; /* a failed allocation, in this window */
 
-/* Writes the file and adds where it is. */
+/* Writes the report to a file and adds its path. Returns 0 or an errno value. */
 static int to_file(pprofdelta_heap *heap, pd_fixed_text *where)
 {
     const char *dir = pd_the_agent.settings.dir;
@@ -29,7 +29,7 @@ static int to_file(pprofdelta_heap *heap, pd_fixed_text *where)
     return pd_spool_publish(&file, dir, pid, ".top.txt", &number, where);
 }
 
-static void tell(pprofdelta_heap *heap, pd_notice topic, pd_fixed_text *text)
+static void report(pprofdelta_heap *heap, pd_notice topic, pd_fixed_text *text)
 {
     if (pd_the_agent.settings.command) {
         pd_fixed_text_add(text, "; the largest sites:");
@@ -53,13 +53,13 @@ static void tell(pprofdelta_heap *heap, pd_notice topic, pd_fixed_text *text)
 
 void pd_largest_sites_out_of_memory(pprofdelta_heap *heap, size_t size)
 {
-    if (atomic_exchange(&was_told, true))
+    if (atomic_exchange(&is_reported, true))
         return;
     pd_fixed_text text = {.len = 0};
     pd_fixed_text_add(&text, "an allocation of ");
     pd_fixed_text_add_number(&text, size);
     pd_fixed_text_add(&text, " bytes failed");
-    tell(heap, PD_NOTICE_MEMORY, &text);
+    report(heap, PD_NOTICE_MEMORY, &text);
 }
 
 void pd_largest_sites_threshold(void)
@@ -69,10 +69,10 @@ void pd_largest_sites_threshold(void)
     pd_fixed_text_add(&text, "more than ");
     pd_fixed_text_add_number(&text, pd_the_agent.settings.threshold);
     pd_fixed_text_add(&text, " bytes are in use");
-    tell(heap, PD_NOTICE_LIMIT, &text);
+    report(heap, PD_NOTICE_LIMIT, &text);
 }
 
 void pd_largest_sites_allow(void)
 {
-    atomic_store(&was_told, false);
+    atomic_store(&is_reported, false);
 }

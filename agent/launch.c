@@ -117,8 +117,8 @@ typedef struct image {
     pd_elf_dynamic dynamic;
 } image;
 
-/* Returns the one of the prefixes (NULL at the end) with which a string of a dynamic row with this
- * tag begins, or NULL. */
+/* Returns the one of the prefixes (NULL at the end) with which a string of a dynamic row with
+ * this tag begins, or NULL. */
 static const char *find_name(const image *i, int64_t tag, const char *const *prefixes)
 {
     enum { NAME_LEN = 32 };

@@ -1,23 +1,23 @@
-/* How the agent comes, follows and leaves: see life.h. */
+/* How the agent starts, follows the process and ends: see lifecycle.h. */
 #include "agent/lifecycle.h"
 
 #include "agent/agent.h"
 #include "agent/await.h"
+#include "agent/callers.h"
+#include "agent/delivery.h"
+#include "agent/function_names.h"
 #include "agent/handover.h"
 #include "agent/interpose_extra.h"
+#include "agent/largest_sites.h"
 #include "agent/loader.h"
+#include "agent/notice.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
 #include "agent/reserve.h"
-#include "agent/notice.h"
 #include "agent/self.h"
 #include "agent/signals.h"
-#include "agent/function_names.h"
-#include "agent/worker.h"
-#include "agent/largest_sites.h"
 #include "agent/unloaded.h"
-#include "agent/callers.h"
-#include "agent/delivery.h"
+#include "agent/worker.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -51,10 +51,10 @@ int64_t pd_now(void)
 
 /* ---- fork ------------------------------------------------------------------------------------ */
 
-/* Between prepare and its two ends the tracker's locks are held by this thread: other libraries'
- * handlers, which run in between, may allocate, and are not to come near it. A signal handler that
- * forks while the agent is at work below it has no way to get at the locks: that child goes without
- * the agent. */
+/* This thread holds the tracker's locks during fork. So the handlers of other libraries, which
+ * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
+ * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
+ * recorded. */
 static void before_fork(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
@@ -99,36 +99,35 @@ static void after_fork_in_child(void)
 
 /* ---- the end --------------------------------------------------------------------------------- */
 
-static void say_waiting(void)
+static void notify_waiting(void)
 {
     pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(
-        &text, "the program has ended; waiting for the command that takes its profiles, for ");
+    pd_fixed_text_add(&text, "the program has ended; waiting up to ");
     pd_fixed_text_add_number(&text, pd_the_agent.settings.timeout);
-    pd_fixed_text_add(&text, " s at most");
+    pd_fixed_text_add(&text, " s for the command that takes its profiles");
     pd_notice_send(PD_NOTICE_WAITING, &text);
 }
 
-/* Ends the agent's thread, which may be about to send off a window, for as long as that may take. */
+/* Ends the agent's thread. Waits for its delivery for as long as that may take. */
 static bool stop_thread(void)
 {
     enum { UNNOTICED_MILLIS = 1000 };
     if (pd_the_agent.settings.command) {
         if (pd_worker_stop(UNNOTICED_MILLIS))
             return true;
-        say_waiting();
+        notify_waiting();
     }
     return pd_worker_stop(pd_delivery_max_millis());
 }
 
-static void say_lost(void)
+static void notify_lost(void)
 {
     pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(&text, "the last profile is lost: the one before is still on its way");
+    pd_fixed_text_add(&text, "the last profile is lost: the one before is still being delivered");
     pd_notice_send(PD_NOTICE_LAST, &text);
 }
 
-/* Who comes second would cut off the first, and waits for both windows that this may send off. */
+/* A second thread that ends the process waits for the first, which may deliver two windows. */
 static void end_once(void)
 {
     int is_alive = ALIVE;
@@ -139,14 +138,14 @@ static void end_once(void)
     if (stop_thread() && pd_delivery_send_last())
         pd_delivery_release();
     else
-        say_lost();
+        notify_lost();
     atomic_store(&stage, ENDED);
 }
 
 void pd_agent_end(void)
 {
-    /* A process that was made behind the C library's back, and between vfork and exec, has nothing
-     * to tell. Any other writes only if it took a sample, but for the one that record became. */
+    /* The child of a vfork, or of a fork that the C library does not know about, writes nothing.
+     * Any other process writes only if it took a sample, or if `pprofdelta record` became it. */
     pid_t pid = getpid();
     if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
         (!atomic_load(&pd_the_agent.samples) && pid != pd_the_agent.settings.command_pid) ||
@@ -172,7 +171,7 @@ bool pd_agent_before_exec(void)
     pd_loader_answers(PD_LOADER_PATIENCE);
     bool is_kept = pd_delivery_send_last();
     if (!is_kept)
-        say_lost();
+        notify_lost();
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
@@ -216,7 +215,7 @@ __attribute__((destructor)) static void at_exit(void)
 
 /* ---- the beginning --------------------------------------------------------------------------- */
 
-static void step_aside(const char *why, const char *what)
+static void give_up(const char *why, const char *what)
 {
     pd_fixed_text text = {.len = 0};
     pd_fixed_text_add(&text, "nothing is recorded in this process: ");
@@ -225,8 +224,8 @@ static void step_aside(const char *why, const char *what)
     pd_notice_send(PD_NOTICE_ASIDE, &text);
 }
 
-/* Addresses do not tell (an executable may have an address of its own for what it calls elsewhere):
- * a call does, since ours ticks. */
+/* Calls malloc, since the agent's ticks. The address of malloc is no proof: an executable may
+ * have an address of its own for a function of a library. */
 bool pd_agent_is_first(void)
 {
     void *(*volatile allocate)(size_t) = NULL;
@@ -241,13 +240,12 @@ bool pd_agent_is_first(void)
     return pd_this_thread.sampler.left != before;
 }
 
-/* The compressor asks for its memory once, when the first profile is written: perhaps while the
- * program's malloc is in nobody's hands to call, as at the end of a signal handler. Where it is our
- * own copy, it gets pages. */
+/* The compressor allocates once, when the first profile is written. malloc cannot be called there
+ * if that is in a signal handler. So the agent's own copy of the compressor gets pages. */
 #ifdef PD_HAVE_DEFLATE_ALLOCATOR
 static void *map_block(size_t size)
 {
-    const size_t header = 64; /* keeps what follows aligned for anything */
+    const size_t header = 64; /* keeps the block aligned */
     size_t whole = size + header;
     char *pages = pd_reserve_map(whole);
     if (!pages)
@@ -266,12 +264,12 @@ static void unmap_block(void *ptr)
     pd_reserve_unmap((char *)ptr - header, whole);
 }
 
-static void keep_off_malloc(void)
+static void set_compressor_memory(void)
 {
     libdeflate_set_memory_allocator(map_block, unmap_block);
 }
 #else
-static void keep_off_malloc(void)
+static void set_compressor_memory(void)
 {
 }
 #endif
@@ -293,7 +291,7 @@ static void begin_tracking(void)
     static const pprofdelta_heap_pages pages = {map_pages, unmap_pages, NULL};
     pd_reserve_begin();
     pd_function_names_begin();
-    keep_off_malloc();
+    set_compressor_memory();
     pprofdelta_error err;
     pprofdelta_heap *heap = NULL;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
@@ -304,7 +302,7 @@ static void begin_tracking(void)
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
     options.symbolize = pd_function_names_find;
     if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
-        step_aside(err.text, "");
+        give_up(err.text, "");
         return;
     }
     pd_unwind_begin();
@@ -327,11 +325,11 @@ __attribute__((constructor)) static void begin(void)
     pd_notice_begin();
     const char *wrong = pd_settings_read(&pd_the_agent.settings);
     if (getauxval(AT_SECURE))
-        step_aside("it runs with other rights than its user (setuid, setgid or capabilities)", "");
+        give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
     else if (wrong)
-        step_aside("this variable has a value that cannot be used: ", wrong);
+        give_up("the value of this variable is invalid: ", wrong);
     else if (!pd_agent_is_first())
-        step_aside("the program brings its own malloc, before which the agent cannot stand", "");
+        give_up("the program has its own malloc, which the agent cannot replace", "");
     else
         begin_tracking();
     atomic_store_explicit(&has_come, true, memory_order_release);

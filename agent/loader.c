@@ -1,4 +1,4 @@
-/* May the loader be asked: see loader.h. */
+/* Whether the loader can be called: see loader.h. */
 #include "agent/loader.h"
 
 #include "agent/await.h"

@@ -1,4 +1,4 @@
-/* What the agent says: see say.h. */
+/* Messages of the agent on stderr: see notice.h. */
 #include "agent/notice.h"
 
 #include "agent/quiet.h"
@@ -49,7 +49,8 @@ void pd_fixed_text_add_hex(pd_fixed_text *text, uint64_t number)
     add_digits(text, number, 16, 1);
 }
 
-/* strerror may allocate and load a catalogue; these are what writing a file brings. */
+/* strerror is not used, since it may allocate and load a catalogue. These are the errors that
+ * writing a file can cause. */
 void pd_fixed_text_add_error(pd_fixed_text *text, int error)
 {
     static const struct {
@@ -57,7 +58,7 @@ void pd_fixed_text_add_error(pd_fixed_text *text, int error)
         const char *words;
     } known[] = {
         {EACCES, "permission denied"},
-        {EAGAIN, "no resources for it now"},
+        {EAGAIN, "resource temporarily unavailable"},
         {EDQUOT, "disk quota exceeded"},
         {EFBIG, "file too large"},
         {EIO, "input/output error"},
@@ -83,7 +84,7 @@ void pd_fixed_text_add_error(pd_fixed_text *text, int error)
 static dev_t stderr_dev;
 static ino_t stderr_ino;
 static bool stderr_is_known;
-static atomic_uint said;
+static atomic_uint written; /* the kinds of messages that were written, as bits */
 
 void pd_notice_begin(void)
 {
@@ -95,15 +96,15 @@ void pd_notice_begin(void)
     }
 }
 
-static __thread bool is_elsewhere __attribute__((tls_model("initial-exec")));
+static __thread bool has_own_descriptors __attribute__((tls_model("initial-exec")));
 
 void pd_notice_use_own_descriptors(void)
 {
-    is_elsewhere = true;
+    has_own_descriptors = true;
 }
 
-/* The program's descriptor 2 for a thread with others of its own; a socket cannot be opened
- * anew. */
+/* Returns the program's descriptor 2 for a thread with its own descriptors. pidfd_getfd comes
+ * first, since /proc cannot open a socket. */
 static int borrow_stderr(void)
 {
     int fd = -1, process = (int)syscall(SYS_pidfd_open, getpid(), 0);
@@ -114,12 +115,12 @@ static int borrow_stderr(void)
     return fd >= 0 ? fd : open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
 }
 
-/* stderr, if it still is what it was, or -1. */
+/* Returns a descriptor of stderr if that is still the same file, or -1. */
 static int open_stderr(void)
 {
     struct stat status;
     int fd = STDERR_FILENO;
-    if (is_elsewhere)
+    if (has_own_descriptors)
         fd = borrow_stderr();
     if (fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
         status.st_ino == stderr_ino)
@@ -130,13 +131,13 @@ static int open_stderr(void)
 
 void pd_notice_close(int fd)
 {
-    if (fd >= 0 && is_elsewhere)
+    if (fd >= 0 && has_own_descriptors)
         close(fd);
 }
 
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
-    if (atomic_fetch_or(&said, (unsigned)topic) & (unsigned)topic)
+    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic)
         return -1;
     int fd = open_stderr();
     if (fd < 0)

@@ -1,4 +1,4 @@
-/* The allocator behind us: see real.h. */
+/* The real allocator: see real.h. */
 #include "agent/real.h"
 
 #include "agent/next.h"
@@ -11,12 +11,12 @@
 #include <string.h>
 #include <unistd.h>
 
-/* ---- the arena for the one who is looking --------------------------------------------------- */
+/* ---- the arena for the thread that does the lookup ------------------------------------------- */
 
-/* In front of each block stands its size, so that realloc knows what to copy. */
+/* Before each block. realloc needs the size to copy the block. */
 typedef struct block_header {
     size_t size;
-    size_t unused; /* keeps what follows aligned for anything */
+    size_t unused; /* keeps the block aligned */
 } block_header;
 
 static _Alignas(16) char arena[32 << 10];
@@ -52,10 +52,10 @@ static void *arena_alloc(size_t alignment, size_t size)
     size_t skip = (size_t)(-at & (alignment - 1));
     char *ptr = arena + begin + sizeof(block_header) + skip;
     ((block_header *)(void *)ptr)[-1].size = size;
-    return ptr; /* zero: the arena is used once */
+    return ptr; /* zeros, since nothing is freed and used again */
 }
 
-/* ---- the allocator that was found; used directly where the arena stayed empty ---------------- */
+/* ---- the allocator that was found; used directly if the arena is empty ----------------------- */
 
 static pd_allocator found;
 
@@ -80,7 +80,7 @@ static size_t guarded_usable_size(void *ptr)
     return is_in_arena(ptr) ? arena_size(ptr) : found.usable_size(ptr);
 }
 
-/* ---- stand-ins for what a C library may lack ------------------------------------------------- */
+/* ---- replacements for functions that a C library may lack ------------------------------------ */
 
 static void *aligned_by_posix(size_t alignment, size_t size)
 {
@@ -137,13 +137,13 @@ void pd_real_find(void)
     pd_find_next(&found.realloc, "realloc");
     pd_find_next(&found.free, "free");
     if (!found.malloc || !found.calloc || !found.realloc || !found.free) {
-        static const char message[] = "pprofdelta: this program has no malloc for the agent to "
-                                      "stand before; run it without LD_PRELOAD\n";
+        static const char message[] = "pprofdelta: this program has no malloc that the agent could "
+                                      "replace; run it without LD_PRELOAD\n";
         if (write(STDERR_FILENO, message, sizeof message - 1) < 0)
             abort();
         abort();
     }
-    /* From here on dlsym has an allocator for what it says about names that are not there. */
+    /* From here on dlsym can allocate its error messages. */
     pd_real.malloc = found.malloc;
     pd_real.calloc = found.calloc;
     pd_real.realloc = guarded_realloc;
@@ -164,9 +164,9 @@ void pd_real_find(void)
     errno = kept;
 }
 
-/* ---- until then ------------------------------------------------------------------------------ */
+/* ---- before the lookup ----------------------------------------------------------------------- */
 
-/* Finds the allocator, unless it is this very search that asks, or another thread's. */
+/* Looks up the allocator. Returns false while the lookup runs, in this thread or another one. */
 static bool find(void)
 {
     pd_real_find();

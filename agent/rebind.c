@@ -1,4 +1,4 @@
-/* Standing before functions that a program may or may not have: see rebind.h. */
+/* Replaces functions that a program may have or lack: see rebind.h. */
 #include "agent/rebind.h"
 
 #include "agent/object.h"
@@ -11,9 +11,9 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-/* ---- an object's tables ---------------------------------------------------------------------- */
+/* ---- the tables of an object ----------------------------------------------------------------- */
 
-/* Relocations, with an addend or without. */
+/* Relocations with addends or without. */
 typedef struct relocations {
     const char *rows;
     size_t len, row_len;
@@ -26,11 +26,11 @@ typedef struct object {
     size_t segments_len;
     ElfW(Sym) * symbols;
     const char *names;
-    const uint32_t *hash; /* in GNU's form; NULL: none */
+    const uint32_t *hash; /* in the GNU format; NULL: none */
     relocations plain[2], calls;
 } object;
 
-/* Most C libraries turn the addresses in the table into those in memory, musl does not. */
+/* Most C libraries convert the table's addresses to those in memory. musl does not. */
 static void *address_in(const object *o, uintptr_t ptr)
 {
     return (void *)(ptr < o->base ? o->base + ptr : ptr); // NOLINT(performance-no-int-to-ptr)
@@ -117,7 +117,7 @@ static bool is_function(const object *o, const ElfW(Sym) * symbol, const char *n
            strcmp(o->names + symbol->st_name, name) == 0;
 }
 
-/* The function of that name that the object exports, or NULL. */
+/* Returns the function of that name that the object exports, or NULL. */
 static ElfW(Sym) * find_symbol(const object *o, const char *name)
 {
     if (!o->hash)
@@ -145,8 +145,8 @@ static ElfW(Sym) * find_symbol(const object *o, const char *name)
 
 /* ---- changing a table ------------------------------------------------------------------------ */
 
-/* How the page is protected: as its segment says, or read-only if the loader made it so when it had
- * bound everything. */
+/* Returns the protection of a page: that of its segment, or read-only if the loader has set that
+ * after binding (RELRO). */
 static int protection_of(const object *o, uintptr_t page, uintptr_t page_len)
 {
     int protection = PROT_NONE;
@@ -164,8 +164,8 @@ static int protection_of(const object *o, uintptr_t page, uintptr_t page_len)
     return protection;
 }
 
-/* Writes a word into the object's memory, which may be read-only. What may be executed stays so at
- * each moment: other code may lie on the page. */
+/* Writes a word into the object's memory, which may be read-only. An executable page stays
+ * executable all the time, since other code may be on it. */
 static bool write_word(const object *o, void *at, uintptr_t word)
 {
     const uintptr_t page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
@@ -179,13 +179,13 @@ static bool write_word(const object *o, void *at, uintptr_t word)
     return !is_locked || mprotect(start, page_len, protection) == 0;
 }
 
-/* ---- what was bound already ------------------------------------------------------------------ */
+/* ---- slots that are bound already ------------------------------------------------------------ */
 
-/* A table of functions on its way into a program's objects. */
+/* One call of pd_rebind. */
 typedef struct work {
     const pd_rebound *functions;
     size_t len;
-    object library; /* which has them; no symbols: not found yet */
+    object library; /* the one that has the functions; without symbols: not found yet */
     bool has_seen_program, is_refused;
 } work;
 
@@ -204,10 +204,11 @@ static const pd_rebound *find_function(const work *w, const char *name)
     return NULL;
 }
 
-/* The slot that a relocation fills, and the name of what it fills it with; NULL: no name. */
+/* Returns the slot that a relocation fills. *name is the symbol with which it is filled, or
+ * NULL. */
 static uintptr_t *slot_of(const object *o, const char *row, const char **name)
 {
-    ElfW(Rel) relocation; /* the other form begins alike */
+    ElfW(Rel) relocation; /* the form with an addend begins with these members */
     memcpy(&relocation, row, sizeof relocation);
 #if __SIZEOF_POINTER__ == 8
     size_t symbol = (size_t)ELF64_R_SYM(relocation.r_info);
@@ -218,8 +219,8 @@ static uintptr_t *slot_of(const object *o, const char *row, const char **name)
     return (uintptr_t *)(o->base + relocation.r_offset); // NOLINT(performance-no-int-to-ptr)
 }
 
-/* Slots of another object that hold one of the functions under its name. A slot that the loader has
- * not filled yet leads into the object itself, and the loader fills it with the agent's. */
+/* Replaces the functions in the slots of another object. A slot that the loader has not filled yet
+ * points into the object itself, and the loader will fill it with the agent's function. */
 static void rebind_slots(work *w, const object *o, const relocations *r)
 {
     for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
@@ -233,7 +234,7 @@ static void rebind_slots(work *w, const object *o, const relocations *r)
     }
 }
 
-/* Slots of the library, which is to call its own. */
+/* Fills the slots of the library with its own functions. */
 static void bind_own_slots(work *w, const relocations *r)
 {
     for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
@@ -253,7 +254,8 @@ static bool is_agent(const object *o)
     return is_within(o, (uintptr_t)pd_rebind);
 }
 
-/* The first object in the loader's order that has the first function. The program comes first. */
+/* Finds the first object in the loader's order that has the first function. The program comes
+ * first. */
 static int find_library(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
@@ -281,7 +283,8 @@ static int rebind_object(struct dl_phdr_info *info, size_t size, void *cookie)
     return 0;
 }
 
-/* The loader adds the library's base to what its table says. */
+/* Replaces the functions in the library's symbol table, to which the loader adds the library's
+ * base. */
 static void rebind_symbols(work *w)
 {
     for (size_t i = 0; i < w->len && !w->is_refused; i++) {

@@ -29,7 +29,7 @@ static void *map(size_t size, int flags)
 void pd_reserve_begin(void)
 {
     area = map(PD_RESERVE_LEN, MAP_NORESERVE);
-#ifdef MADV_NOHUGEPAGE /* a huge page would be resident for a few small blocks */
+#ifdef MADV_NOHUGEPAGE /* a huge page would make all of it resident */
     if (area)
         madvise(area, PD_RESERVE_LEN, MADV_NOHUGEPAGE);
 #endif
@@ -52,7 +52,7 @@ static void mark(size_t first, size_t len, bool value)
         is_taken[first + i] = value;
 }
 
-/* The first page of the first run of so many that are free; PAGES: there is none. */
+/* Returns the first page of the first run of so many free pages, or PAGES. */
 static size_t find_run(size_t len)
 {
     size_t run = 0;
@@ -92,7 +92,8 @@ static bool is_reserved(const void *ptr)
     return area && (uintptr_t)ptr - (uintptr_t)area < PD_RESERVE_LEN;
 }
 
-/* Back to zeros: the kernel does it where a block is whole pages and memory is not locked. */
+/* Sets the block to zeros. The kernel does that if pages have this size and memory is not
+ * locked. */
 static void clear(void *ptr, size_t size)
 {
     if (!has_small_pages || madvise(ptr, size, MADV_DONTNEED))

@@ -1,4 +1,4 @@
-/* What the agent was told to do: see settings.h. */
+/* The agent's settings: see settings.h. */
 #include "agent/settings.h"
 
 #include "agent/launch.h"
@@ -12,7 +12,7 @@
 
 static const uint64_t nanos_per_second = 1000000000;
 
-/* A decimal number of units, with a fraction down to 1/scale of one, in such parts. */
+/* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. */
 static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
 {
     uint64_t value = 0;
@@ -40,7 +40,7 @@ static bool number(const char *name, uint64_t scale, uint64_t least, uint64_t mo
     return read_decimal(text, scale, value) && *value >= least && *value <= most;
 }
 
-/* The environment's memory is the program's to overwrite: a copy, in memory that nobody frees. */
+/* Returns a copy in static memory, since the program may change its environment. */
 static const char *keep(const char *text)
 {
     static char kept[16384];
@@ -67,7 +67,7 @@ static bool read_dir(pd_settings *settings)
         settings->dir[at++] = '/';
     }
     size_t len = strlen(dir);
-    enum { NAME_ROOM = 64 }; /* for the names of the files */
+    enum { NAME_ROOM = 64 }; /* for the names of files in it */
     if (len >= sizeof settings->dir - NAME_ROOM - at)
         return false;
     memcpy(settings->dir + at, dir, len + 1);
@@ -76,7 +76,7 @@ static bool read_dir(pd_settings *settings)
     return true;
 }
 
-/* The command has as long as the next window takes, within reason, unless somebody said how long. */
+/* Returns the time limit of the command: the given one, or the interval within bounds. */
 static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
 {
     enum { LEAST = 5, MOST = 60 };

@@ -2,17 +2,18 @@
  * may also be set by hand together with LD_PRELOAD. They are read once, before main, and copied,
  * since the program may change its environment.
  *
- *     PPROFDELTA_RECORD_DIR        directory for profiles (default: the current directory at the start)
- *     PPROFDELTA_RECORD_COMMAND    shell command that gets each profile, instead of a directory; if the
- *                                  last one fails, it goes to PPROFDELTA_RECORD_DIR if that is set
- *     PPROFDELTA_RECORD_TIMEOUT    time limit of the command in seconds (the interval, but at least 5
- *                                  and at most 60)
+ *     PPROFDELTA_RECORD_DIR        directory for profiles (the current directory at the start)
+ *     PPROFDELTA_RECORD_COMMAND    shell command that gets each profile, instead of a directory; if
+ *                                  it fails for the last profile, that is written to
+ *                                  PPROFDELTA_RECORD_DIR if that is set
+ *     PPROFDELTA_RECORD_TIMEOUT    time limit of the command in seconds (the interval, but at least
+ *                                  5 and at most 60)
  *     PPROFDELTA_RECORD_INTERVAL   seconds between two profiles, with a fraction (60)
  *     PPROFDELTA_RECORD_RATE       mean number of bytes between two samples (524288)
  *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
- *     PPROFDELTA_RECORD_PID        the process that writes a profile at its end in any case: COMMAND
+ *     PPROFDELTA_RECORD_PID        the process that writes a profile at its end in any case
  */
 #ifndef PD_AGENT_SETTINGS_H
 #define PD_AGENT_SETTINGS_H
@@ -24,10 +25,9 @@
 enum { PD_PATH_MAX = 1024 };
 
 typedef struct pd_settings {
-    char dir
-        [PD_PATH_MAX];   /* absolute, without a slash at its end; empty: none (only with command) */
-    const char *command; /* NULL: none */
-    unsigned timeout;    /* of command, in seconds, at least 1 */
+    char dir[PD_PATH_MAX];   /* absolute; empty: none, only with command */
+    const char *command;     /* NULL: none */
+    unsigned timeout;        /* of command, in seconds, at least 1 */
     uint64_t interval_nanos; /* at least a millisecond */
     uint64_t rate;           /* at least 1 */
     uint64_t threshold;      /* 0: none */

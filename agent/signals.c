@@ -1,4 +1,4 @@
-/* Signals that would end the process: see signals.h. */
+/* Signals that end the process: see signals.h. */
 #include "agent/signals.h"
 
 #include "agent/agent.h"
@@ -20,11 +20,11 @@
 
 typedef void signal_handler(int);
 
-static const int taken[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
-                            SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
+static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
+                              SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
 
 static int ask_number;        /* 0: none */
-static atomic_bool is_begun;  /* handlers are installed where the program asks for the default */
+static atomic_bool is_begun;  /* the handlers stand for the default actions */
 static _Atomic int ending;    /* the signal that is ending the process; 0: none */
 static _Atomic int64_t since; /* when it came */
 static char stack[128 << 10]; /* for the thread in which it came */
@@ -40,8 +40,9 @@ static struct {
     signal_handler *(*sigset)(int, signal_handler *);
 } next;
 
-/* At the first call, which may come before the agent's constructor; the constructor has found them
- * for anybody who may not look up anything (a signal handler, the child of a vfork). */
+/* Looks up the functions at the first call, which may come before the agent's constructor. The
+ * constructor calls this, too, since a signal handler and the child of a vfork cannot look up
+ * anything. */
 static void find_all(void)
 {
     if (next.sigaction)
@@ -57,7 +58,7 @@ static void find_all(void)
 
 static void on_fatal(int number);
 
-/* The second signal is let in while the first is dealt with. */
+/* A second signal is let in while the first is handled. */
 static struct sigaction action_of(signal_handler *function)
 {
     struct sigaction action = {.sa_handler = function,
@@ -102,8 +103,8 @@ static void end_here(int number)
     pd_signals_die(number);
 }
 
-/* The thread's own stack may be too small to write a profile on: the signal is sent again, to be
- * handled on another one. A thread that is on such a stack already stays there. */
+/* The thread's own stack may be too small for writing a profile. So the signal is sent again and is
+ * handled on another stack. A thread that is on an alternate stack already stays there. */
 static void end_on_other_stack(int number)
 {
     const stack_t ours = {.ss_sp = stack, .ss_size = sizeof stack};
@@ -130,7 +131,7 @@ static void on_fatal(int number)
 {
     const int64_t patience = 1000000000;
     int kept = errno, none = 0;
-    if (getpid() == 1) /* of a container: the default action is none */
+    if (getpid() == 1) /* of a container, which has no default actions */
         return;
     if (is_moving) {
         is_moving = false;
@@ -157,15 +158,15 @@ static void on_ask(int number)
 
 /* ---- which signals --------------------------------------------------------------------------- */
 
-/* What stands in the place of the signal's default action, or NULL. */
-static signal_handler *stand_in(int number)
+/* Returns the handler that replaces the signal's default action, or NULL. */
+static signal_handler *replacement_of(int number)
 {
     if (!atomic_load(&is_begun) || atomic_load(&ending))
         return NULL;
     if (ask_number && number == ask_number)
         return on_ask;
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        if (taken[i] == number)
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        if (handled[i] == number)
             return on_fatal;
     return NULL;
 }
@@ -175,10 +176,10 @@ static bool is_ours(signal_handler *function)
     return function == on_fatal || function == on_ask;
 }
 
-static void stand_in_for_default(int number)
+static void replace_default(int number)
 {
     struct sigaction now;
-    signal_handler *ours = stand_in(number);
+    signal_handler *ours = replacement_of(number);
     if (!ours || next.sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
         return;
     now = action_of(ours);
@@ -192,9 +193,9 @@ void pd_signals_begin(int ask)
         return;
     ask_number = ask;
     atomic_store(&is_begun, true);
-    stand_in_for_default(ask);
-    for (size_t i = 0; i < sizeof taken / sizeof *taken; i++)
-        stand_in_for_default(taken[i]);
+    replace_default(ask);
+    for (size_t i = 0; i < sizeof handled / sizeof *handled; i++)
+        replace_default(handled[i]);
 }
 
 void pd_signals_forget(void)
@@ -209,7 +210,7 @@ void pd_signals_forget(void)
 PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict oact)
 {
     find_all();
-    signal_handler *ours = act && act->sa_handler == SIG_DFL ? stand_in(sig) : NULL;
+    signal_handler *ours = act && act->sa_handler == SIG_DFL ? replacement_of(sig) : NULL;
     struct sigaction before, instead;
     if (ours) {
         instead = action_of(ours);
@@ -224,7 +225,7 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
     return 0;
 }
 
-/* The functions of older interfaces differ in the flags that they set for a handler. */
+/* Sets a handler by a function of an older interface. These differ in the flags that they set. */
 static signal_handler *set(signal_handler *(*function)(int, signal_handler *), int number,
                            signal_handler *wanted)
 {
@@ -234,7 +235,7 @@ static signal_handler *set(signal_handler *(*function)(int, signal_handler *), i
     }
     signal_handler *before = function(number, wanted);
     if (before != SIG_ERR && wanted == SIG_DFL)
-        stand_in_for_default(number);
+        replace_default(number);
     return is_ours(before) ? SIG_DFL : before;
 }
 

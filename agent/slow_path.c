@@ -1,16 +1,16 @@
-/* The seldom way through malloc and free: see sample.h. */
+/* The slow path of malloc and free: see slow_path.h. */
 #include "agent/slow_path.h"
 
 #include "agent/agent.h"
+#include "agent/largest_sites.h"
 #include "agent/lifecycle.h"
 #include "agent/quiet.h"
-#include "agent/worker.h"
-#include "agent/largest_sites.h"
 #include "agent/unloaded.h"
+#include "agent/worker.h"
 
 #include <errno.h>
 
-/* An allocation that cannot be; its tick would turn the sampler's distance round. */
+/* No allocation can have such a size. Its tick would make the sampler's distance overflow. */
 static bool is_absurd(size_t size)
 {
     return size > PTRDIFF_MAX;
@@ -21,8 +21,9 @@ static void untick(pprofdelta_sampler *sampler, size_t size)
     sampler->left = (int64_t)((uint64_t)sampler->left + size);
 }
 
-/* The thread's first allocation that came here. Without a tracker the sampler is off for good;
- * while the agent has not begun, it stays as it is and comes here again. */
+/* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
+ * good. Before the agent's constructor it is not started, so the next allocation comes here
+ * again. */
 static bool begin_thread(pd_self *self, size_t size)
 {
     if (pd_agent_is_coming())

@@ -3,8 +3,8 @@
 #ifndef PD_AGENT_SLOW_PATH_H
 #define PD_AGENT_SLOW_PATH_H
 
-#include "agent/self.h"
 #include "agent/callers.h"
+#include "agent/self.h"
 
 #include <stdbool.h>
 #include <stddef.h>

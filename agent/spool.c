@@ -1,4 +1,4 @@
-/* Where finished profiles go: see spool.h. */
+/* Writes finished profiles to a directory: see spool.h. */
 #include "agent/spool.h"
 
 #include <errno.h>
@@ -19,7 +19,8 @@ int pd_spool_high(int fd)
     return high;
 }
 
-/* dir is shorter than PD_PATH_MAX, and the names here than what path has room for beyond that. */
+/* path has PD_PATH_MAX + 64 bytes. dir is shorter than PD_PATH_MAX, and names here are shorter than
+ * 64. */
 static void join(char *path, const char *dir, const pd_fixed_text *name)
 {
     size_t len = strlen(dir);
@@ -27,15 +28,15 @@ static void join(char *path, const char *dir, const pd_fixed_text *name)
     memcpy(path + len, name->bytes, name->len + 1);
 }
 
-/* The path by which a file without a name can be given one. */
+/* Adds the path by which linkat gives a name to a file without one. */
 static void add_descriptor(pd_fixed_text *path, int fd)
 {
     pd_fixed_text_add(path, "/proc/thread-self/fd/");
     pd_fixed_text_add_number(path, (uint64_t)fd);
 }
 
-/* A file that has no name in dir until it is complete: whatever ends the process before that leaves
- * nothing behind. Needs a file system that has such files (O_TMPFILE), and /proc. */
+/* Creates a file without a name. If the process ends before the file is complete, nothing is left
+ * behind. Needs /proc and a file system with O_TMPFILE. */
 static int create_nameless(const char *dir)
 {
     int fd = pd_spool_high(open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
@@ -55,7 +56,7 @@ static void name_temporary(pd_spool_file *file, const char *dir, pid_t pid)
     pd_fixed_text_add(&name, "/.pprofdelta-");
     pd_fixed_text_add_number(&name, (uint64_t)pid);
     pd_fixed_text_add(&name, "-");
-    /* Two threads of one process may write at once: the place of the struct tells them apart. */
+    /* Two threads may write at once. The address of the struct makes their names different. */
     pd_fixed_text_add_hex(&name, (uint64_t)(uintptr_t)file);
     join(file->temporary, dir, &name);
 }
@@ -103,8 +104,8 @@ int pd_spool_write(int fd, const void *data, size_t len)
     return 0;
 }
 
-/* A rename that replaces nothing: as one step where the kernel and the file system know how, else
- * by a second name, else (no hard links there either) by looking first. */
+/* Renames without replacing a file: in one step if the kernel and the file system can, else by a
+ * hard link, else (no hard links) after a check. Returns 0 or an errno value. */
 static int rename_to_free(const char *from, const char *to)
 {
     if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
@@ -122,14 +123,14 @@ static int rename_to_free(const char *from, const char *to)
     return rename(from, to) ? errno : 0;
 }
 
-/* A file system that writes late says what went wrong when a descriptor is closed. */
+/* Closes a duplicate, since some file systems report write errors only at close. */
 static int close_duplicate(int fd)
 {
     int duplicate = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1);
     return duplicate >= 0 && close(duplicate) ? errno : 0;
 }
 
-/* Gives a complete file its name, if that is free. */
+/* Names a complete file. Returns 0 or an errno value, which is EEXIST if the name is taken. */
 static int name_file(const pd_spool_file *file, const char *to)
 {
     if (*file->temporary)

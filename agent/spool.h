@@ -9,8 +9,8 @@
 #ifndef PD_AGENT_SPOOL_H
 #define PD_AGENT_SPOOL_H
 
-#include "agent/settings.h"
 #include "agent/notice.h"
+#include "agent/settings.h"
 
 #include <stddef.h>
 #include <sys/types.h>

@@ -1,8 +1,8 @@
-/* Where code was unloaded: see unloaded.h.
+/* Address ranges from which code was unloaded: see unloaded.h.
  *
- * The table only grows, and its rows are complete before its length says that they are there: a
- * thread that samples reads it without a lock. Two objects that were unloaded from overlapping
- * ranges have a row each; a stack's number is made of all the rows that it goes through. */
+ * The table only grows, and a row is complete before the length counts it. So a thread that
+ * samples reads it without a lock. Two objects that were unloaded from overlapping ranges have a
+ * row each. The number of a stack is made of all rows through which it passes. */
 #include "agent/unloaded.h"
 
 #include "agent/object.h"
@@ -27,9 +27,9 @@ typedef struct objects {
     pd_object_range at[OBJECTS_MAX];
 } objects;
 
-/* What was there when it was last looked at. Held under the lock, which nobody keeps while the
- * loader runs the destructors of what it unloads: they may unload more, or wait for those who
- * do. */
+/* The objects at the last look and at this one, protected by the lock. The lock is not held while
+ * the loader runs destructors of an object: they may unload other objects, or wait for threads
+ * that do. */
 static objects known, now;
 static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
 
@@ -60,7 +60,7 @@ static void count(uintptr_t begin, uintptr_t end)
             return;
         }
     }
-    if (len == RANGES_MAX) /* more ranges than any program has: not told apart any more */
+    if (len == RANGES_MAX) /* the table is full: further ranges are ignored */
         return;
     ranges[len].begin = begin;
     ranges[len].end = end;

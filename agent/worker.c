@@ -1,15 +1,15 @@
-/* The agent's thread: see thread.h. */
+/* The agent's thread: see worker.h. */
 #include "agent/worker.h"
 
 #include "agent/agent.h"
+#include "agent/delivery.h"
+#include "agent/largest_sites.h"
 #include "agent/lifecycle.h"
 #include "agent/loader.h"
 #include "agent/notice.h"
 #include "agent/self.h"
 #include "agent/signals.h"
 #include "agent/spool.h"
-#include "agent/largest_sites.h"
-#include "agent/delivery.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -32,14 +32,14 @@ static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
 static pthread_t thread; /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
-static sigset_t signals_before; /* of the thread that started it */
+static sigset_t signals_before; /* the signal mask of the thread that started it */
 static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
 
 static const uint64_t nanos_per_second = 1000000000;
 
-/* Waits until *word is not `value` any more, or somebody wakes it, or the time is over. */
+/* Waits until *word differs from `value`, or until a wake or the timeout. */
 static void futex_wait(const void *word, uint32_t value, uint64_t nanos)
 {
     const struct timespec timeout = {.tv_sec = (time_t)(nanos / nanos_per_second),
@@ -67,14 +67,14 @@ void pd_worker_ask(pd_request request)
     errno = kept;
 }
 
-/* What was asked for, or nothing when the deadline has come. */
+/* Waits for requests. Returns them, or 0 at the deadline. */
 static unsigned await_request(uint64_t deadline)
 {
     for (;;) {
-        unsigned asked = atomic_exchange(&requests, 0);
+        unsigned requested = atomic_exchange(&requests, 0);
         uint64_t now = clock_now();
-        if (asked || now >= deadline)
-            return asked;
+        if (requested || now >= deadline)
+            return requested;
         futex_wait(&requests, 0, deadline - now);
     }
 }
@@ -85,13 +85,13 @@ static void export_if_free(void)
         pd_delivery_release();
 }
 
-/* ---- which threads are left ------------------------------------------------------------------ */
+/* ---- the threads of the process -------------------------------------------------------------- */
 
 enum { THREADS_UNKNOWN = 0 };
 
-/* Those of the process, the main thread included even if it has ended. Opens no descriptor: the
- * number of links of this directory is the number of threads and 2. The count is exact at any time,
- * since a thread that is about to create another one is counted itself. */
+/* Returns the number of threads, including the main thread even if it has ended. Opens no
+ * descriptor: the number of links of this directory is the number of threads plus 2. The count is
+ * exact, since a thread that is about to create another one is counted itself. */
 static uint64_t count_threads(void)
 {
     struct stat status;
@@ -100,10 +100,10 @@ static uint64_t count_threads(void)
     return (uint64_t)status.st_nlink - 2;
 }
 
-/* What /proc/PID/stat says of the main thread. */
+/* The main thread in /proc/PID/stat. */
 typedef struct main_status {
     char state;    /* 0: not known */
-    int exit_code; /* as wait tells it */
+    int exit_code; /* as waitpid returns it */
 } main_status;
 
 static main_status read_status_of_main(void)
@@ -124,8 +124,8 @@ static main_status read_status_of_main(void)
     return status;
 }
 
-/* The exe of a main thread that has ended cannot be read: that is looked at first, as it needs no
- * descriptor. */
+/* The exe link of a main thread that has ended cannot be read. This is checked first, since it
+ * needs no descriptor. */
 static bool has_main_ended(main_status *status)
 {
     char byte;
@@ -137,8 +137,8 @@ static bool has_main_ended(main_status *status)
 
 typedef enum company { WITH_MAIN, WITHOUT_MAIN, ALONE } company;
 
-/* Who is there beside the agent's thread, which calls this. */
-static company look_around(main_status *status)
+/* Returns which other threads there are. Only the agent's thread calls this. */
+static company find_company(main_status *status)
 {
     enum { MAIN_AND_AGENT = 2 };
     if (!has_main_ended(status))
@@ -146,7 +146,7 @@ static company look_around(main_status *status)
     return count_threads() == MAIN_AND_AGENT ? ALONE : WITHOUT_MAIN;
 }
 
-/* A thread that was joined is still counted for a moment. */
+/* Waits until a joined thread is not counted any more. */
 static void await_release(pid_t tid)
 {
     enum { TRIES = 1000 };
@@ -163,15 +163,15 @@ static void stopped(void)
     futex_wake(&state);
 }
 
-/* By the system call. The C library counts its threads, and calls exit(0) in the last one that
- * returns: when the process is ending already, that must not be the agent's. */
+/* Ends the agent's thread by the system call. The C library counts its threads and calls exit(0) in
+ * the last one that returns, which must not be the agent's while the process is ending. */
 static _Noreturn void end_thread(void)
 {
     for (;;)
         syscall(SYS_exit, 0);
 }
 
-/* For the agent's thread when it is the last one: ends the process as it would end without it. */
+/* Ends the process as it would end without the agent's thread, which is the last one. */
 static _Noreturn void end_process(bool has_table, int exit_code)
 {
     stopped();
@@ -188,7 +188,7 @@ static _Noreturn void end_process(bool has_table, int exit_code)
         syscall(SYS_exit, WEXITSTATUS(exit_code));
 }
 
-/* How long the agent's thread waits until it looks around again. */
+/* Returns how long to wait before the next check of the other threads. */
 static uint64_t next_pause(company now, uint64_t pause)
 {
     const uint64_t longest = nanos_per_second / 16;
@@ -197,47 +197,47 @@ static uint64_t next_pause(company now, uint64_t pause)
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
-static void do_what_is_asked(unsigned asked)
+static void handle_requests(unsigned requested)
 {
-    if (asked & PD_REQUEST_TOP)
+    if (requested & PD_REQUEST_TOP)
         pd_largest_sites_threshold();
-    if (asked & PD_REQUEST_WINDOW)
+    if (requested & PD_REQUEST_WINDOW)
         export_if_free();
 }
 
-/* Ends the process if nobody else is left. A thread that outlived the main thread has ended with
- * status 0, which Linux 5.17 and later take for the process's. */
-static company look(company before, bool has_table)
+/* Ends the process if no other thread is left. A thread that outlived the main thread has ended
+ * with status 0, which Linux 5.17 and later use as the status of the process. */
+static company check_company(company before, bool has_table)
 {
     main_status status = {.state = '\0'};
-    company now = look_around(&status);
+    company now = find_company(&status);
     if (now == ALONE)
         end_process(has_table, before == WITHOUT_MAIN ? 0 : status.exit_code);
     return now;
 }
 
-/* Until it is asked to end: returns what was asked. */
+/* Works until a request to end, and returns that. */
 static unsigned work(bool has_table)
 {
     const uint64_t interval = pd_the_agent.settings.interval_nanos;
     uint64_t pause = atomic_load(&has_no_main) ? nanos_per_second / 1000 : nanos_per_second;
-    uint64_t deadline = clock_now() + interval, next_look = clock_now() + pause;
+    uint64_t deadline = clock_now() + interval, next_check = clock_now() + pause;
     company last = WITH_MAIN;
     for (;;) {
-        unsigned asked = await_request(deadline < next_look ? deadline : next_look);
-        if (asked & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
-            look(last, has_table);
-            return asked;
+        unsigned requested = await_request(deadline < next_check ? deadline : next_check);
+        if (requested & (PD_REQUEST_STOP | PD_REQUEST_RETIRE)) {
+            check_company(last, has_table);
+            return requested;
         }
-        do_what_is_asked(clock_now() >= deadline ? asked | PD_REQUEST_WINDOW : asked);
+        handle_requests(clock_now() >= deadline ? requested | PD_REQUEST_WINDOW : requested);
         uint64_t now = clock_now();
         if (now >= deadline)
             deadline += interval * ((now - deadline) / interval + 1);
-        if (now < next_look)
+        if (now < next_check)
             continue;
-        last = look(last, has_table);
+        last = check_company(last, has_table);
         pause = next_pause(last, pause);
-        next_look = clock_now() + pause;
+        next_check = clock_now() + pause;
     }
 }
 
@@ -253,14 +253,14 @@ static void *run(void *unused)
     if (has_table)
         pd_notice_use_own_descriptors();
     pd_loader_ask();
-    unsigned asked = work(has_table);
+    unsigned requested = work(has_table);
     stopped();
-    if (asked & PD_REQUEST_STOP)
+    if (requested & PD_REQUEST_STOP)
         end_thread();
     return unused;
 }
 
-/* A thread that may have to run the program's exit handlers has a stack of the usual size. */
+/* The thread has a stack of the default size if it may have to run the program's exit handlers. */
 static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
@@ -274,7 +274,7 @@ static int create(void)
     if (!atomic_load(&has_no_main))
         pthread_attr_setstacksize(&attributes, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
-    if (error == EINVAL) /* much of it is taken by a program's thread-local storage */
+    if (error == EINVAL) /* the program's thread-local storage needs a larger stack */
         error = pthread_create(&thread, NULL, run, NULL);
     pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
     pthread_attr_destroy(&attributes);
@@ -284,7 +284,7 @@ static int create(void)
 void pd_worker_start(void)
 {
     uint32_t none = NONE;
-    /* Between vfork and exec the child runs in its parent's memory: not the time for a thread. */
+    /* No thread in the child of a vfork, which runs in the memory of its parent. */
     if (getpid() != atomic_load(&pd_the_agent.pid) ||
         !atomic_compare_exchange_strong(&state, &none, RUNNING))
         return;
@@ -295,14 +295,15 @@ void pd_worker_start(void)
     pd_loader_expect(false);
     atomic_store(&state, FAILED);
     pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(&text,
-                      "no thread could be started, so only one profile is written, at the end: ");
+    pd_fixed_text_add(
+        &text,
+        "the agent's thread could not be started, so only one profile is written, at the end: ");
     pd_fixed_text_add_error(&text, error);
     pd_notice_send(PD_NOTICE_THREAD, &text);
 }
 
-/* Above the threshold once: said once, until it was a tenth below. */
-static void look_at_threshold(void)
+/* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
+static void check_threshold(void)
 {
     static atomic_bool is_above;
     pprofdelta_heap_stats stats;
@@ -317,11 +318,11 @@ static void look_at_threshold(void)
 
 void pd_worker_sampled(uint64_t n)
 {
-    enum { BETWEEN_LOOKS = 8 };
+    enum { SAMPLES_PER_CHECK = 8 };
     if (atomic_load_explicit(&state, memory_order_relaxed) == NONE)
         pd_worker_start();
-    if (pd_the_agent.settings.threshold && n % BETWEEN_LOOKS == 0)
-        look_at_threshold();
+    if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
+        check_threshold();
 }
 
 static bool end(pd_request request, unsigned milliseconds)
@@ -339,7 +340,7 @@ static bool end(pd_request request, unsigned milliseconds)
 
 bool pd_worker_stop(unsigned milliseconds)
 {
-    /* As long as it waits for the loader, it writes nothing. */
+    /* While the thread waits for the loader, it writes nothing. */
     if (atomic_load(&state) != RUNNING || !pd_loader_answers(PD_LOADER_PATIENCE))
         return true;
     return end(PD_REQUEST_STOP, milliseconds);
@@ -367,8 +368,8 @@ bool pd_worker_retire(unsigned milliseconds)
     return true;
 }
 
-/* The main thread ends, but not the process. A window that is on its way is waited for, as at the
- * end of the process. */
+/* Runs when the main thread ends and the process does not. Waits for a delivery, as at the end of
+ * the process. */
 static void on_end_of_main(void *unused)
 {
     enum { PATIENCE = 10000, MAIN = 1 };
@@ -381,7 +382,7 @@ static void on_end_of_main(void *unused)
     pd_self_leave();
 }
 
-/* Any value but NULL makes the destructor run. */
+/* Any value except NULL makes the destructor run. */
 static void watch_main(void)
 {
     if (has_key)

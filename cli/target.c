@@ -1,4 +1,4 @@
-/* Can the heap agent get into this program? See target.h. */
+/* Checks whether the heap agent can be loaded into a program: see target.h. */
 #include "target.h"
 
 #include "agent/launch.h"

@@ -1,9 +1,9 @@
 /* pprofdelta record [-o DIR] [...] -- COMMAND [ARG...]: runs COMMAND under the heap agent.
  *
- * The agent is a shared object that the loader puts before everything else; it is told what to do
- * by variables of the environment, and from there on does all by itself. So this verb has only to
- * find the agent, to make sure that it can get in, and to become COMMAND: same process, same
- * descriptors, same signals, its own exit status. */
+ * The agent is a shared object that the loader loads before all others. Environment variables
+ * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
+ * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
+ * process, the descriptors, the signals and the exit status are COMMAND's. */
 #include "arguments.h"
 #include "cli.h"
 #include "message.h"
@@ -73,7 +73,7 @@ static const struct option table[] = {
 typedef struct record_options {
     const char *dir;          /* NULL: not given */
     const char *to;           /* NULL: into files */
-    uint64_t interval_millis; /* 0: not given, as are the others */
+    uint64_t interval_millis; /* 0: not given; the same for the members below */
     uint64_t timeout_millis;
     unsigned long long rate, threshold;
     int signal; /* -1: not given; 0: none */
@@ -81,7 +81,7 @@ typedef struct record_options {
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
-/* "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
+/* Reads "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
 static bool read_duration(const char *text, uint64_t *millis)
 {
     static const struct {
@@ -121,7 +121,7 @@ static const struct {
     {"PWR", SIGPWR},   {"SYS", SIGSYS},
 };
 
-/* A decimal number and nothing else, 3 digits at most. */
+/* Reads a decimal number of at most 3 digits. */
 static bool read_number(const char *text, int *out)
 {
     size_t digits = strspn(text, "0123456789");
@@ -131,7 +131,7 @@ static bool read_number(const char *text, int *out)
     return true;
 }
 
-/* "RTMIN", "RTMIN+3", "RTMAX", "RTMAX-3" */
+/* Reads "RTMIN", "RTMIN+3", "RTMAX" or "RTMAX-3". */
 static bool read_realtime(const char *text, int *out)
 {
     bool is_from_least = !strncasecmp(text, "RTMIN", 5);
@@ -214,7 +214,7 @@ static int apply(record_options *options, int option, const char *value)
     }
 }
 
-/* Options end where COMMAND begins: what follows is its own. */
+/* Options end where COMMAND begins. What follows belongs to COMMAND. */
 static int parse(record_options *options, int argc, char **argv)
 {
     cli_arguments arguments = {argc, argv, "o:h", table, false};
@@ -236,10 +236,10 @@ static int parse(record_options *options, int argc, char **argv)
                : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
 }
 
-/* ---- where the agent is ---------------------------------------------------------------------- */
+/* ---- finding the agent ----------------------------------------------------------------------- */
 
-/* Beside this program: as it is built, as it is installed, wherever that was moved; else where it
- * was to be installed. */
+/* Looks beside this program, where the agent is in a build folder or in an installation, even one
+ * that was moved. Then looks in the configured directory. */
 static int find_agent(char path[PATH_MAX])
 {
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
@@ -268,7 +268,7 @@ static int find_agent(char path[PATH_MAX])
     return CLI_FAILED;
 }
 
-/* ---- what it is told ------------------------------------------------------------------------- */
+/* ---- the agent's variables ------------------------------------------------------------------- */
 
 static int make_dir(const char *dir, char path[PATH_MAX])
 {
@@ -298,7 +298,7 @@ static int set_number(const char *name, bool is_given, uint64_t number)
     return set(name, is_given ? text : NULL);
 }
 
-/* The agent comes first, or another malloc that is preloaded would come before it. */
+/* Puts the agent first, so that no other preloaded malloc comes before it. */
 static int set_preload(const char *agent)
 {
     const char *others = getenv("LD_PRELOAD");
@@ -318,7 +318,7 @@ static int set_preload(const char *agent)
     return code;
 }
 
-/* In seconds. */
+/* Writes seconds with a fraction. */
 static int set_duration(const char *name, uint64_t millis)
 {
     char text[32];
@@ -349,8 +349,7 @@ static int set_environment(const record_options *options, const char *agent)
     if (!code)
         code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold);
     if (!code)
-        code =
-            set_number(PD_VARIABLE_SIGNAL, options->signal >= 0, (uint64_t)options->signal);
+        code = set_number(PD_VARIABLE_SIGNAL, options->signal >= 0, (uint64_t)options->signal);
     if (!code)
         code = set(PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL);
     if (!code)
@@ -358,7 +357,7 @@ static int set_environment(const record_options *options, const char *agent)
     return code ? code : set_preload(agent);
 }
 
-/* Becomes COMMAND, or returns why not. */
+/* Becomes COMMAND, or returns an exit status. */
 static int run(const record_options *options)
 {
     char agent[PATH_MAX];

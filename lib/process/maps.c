@@ -126,8 +126,8 @@ static int compare_starts(uint64_t a, uint64_t b)
     return (a > b) - (a < b);
 }
 
-/* Sorts by address. The kernel's list is sorted; only the few mappings that were known before the
- * last reading may stand elsewhere. */
+/* Sorts by address. The table is nearly sorted: the kernel's list is, and a later reading adds few
+ * mappings at the end. */
 static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
     pprofdelta_status status =

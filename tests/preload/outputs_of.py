@@ -67,7 +67,7 @@ def test_by_hand_no_process_is_the_command(t):
         t.equal((ran.code, ran.err), (0, ""))
         t.equal(counted(t), files, f"files at a rate of {rate}")
     ran = record(t, "env", "PPROFDELTA_RECORD_PID=x", "true")
-    t.contains(ran.err, "value that cannot be used: PPROFDELTA_RECORD_PID")
+    t.contains(ran.err, "value of this variable is invalid: PPROFDELTA_RECORD_PID")
 
 
 def test_on_a_signal(t):
@@ -151,7 +151,7 @@ def test_a_command_that_fails_gets_it_again(t):
     ran = record(t, target(t, "leaks"), "4", "1500",
                  options=["--rate=1", "--interval=20ms", "--to=./flaky"])
     t.equal(ran.code, 0)
-    t.equal(len([line for line in ran.noise if "did not take" in line]), 1, "messages")
+    t.equal(len([line for line in ran.noise if "was not delivered" in line]), 1, "messages")
     t.contains(ran.err, "status 9")
     taken = sorted((p for ps in recorded.profiles(t.dir).values() for p in ps),
                    key=lambda p: p.sequence)
@@ -192,8 +192,8 @@ def test_the_end_waits_for_the_command(t):
     t.write("go", b"")
     _, err = process.communicate(timeout=60)
     t.equal(process.returncode, 0)
-    t.equal(err.decode().splitlines(), ["pprofdelta: the program has ended; waiting for the command that "
-                                        "takes its profiles, for 3600 s at most"])
+    t.equal(err.decode().splitlines(), ["pprofdelta: the program has ended; waiting up to 3600 s for the "
+                                        "command that takes its profiles"])
     got = sorted((p for ps in recorded.profiles(t.path("got")).values() for p in ps),
                  key=lambda p: p.sequence)
     t.equal([p.sequence for p in got], [1, 2])
@@ -203,19 +203,19 @@ def test_the_end_waits_for_the_command(t):
 def test_what_the_command_does_not_take_at_the_end(t):
     """It is said, also where an earlier refusal was, and with -o it goes to a file."""
     program = python(20)
-    for timeout, command, why in (("1h", "cat >/dev/null; exit 9", "it ended with status 9"),
-                                  ("1s", "exec sleep 600", "it took longer than 1 s")):
+    for timeout, command, why in (("1h", "cat >/dev/null; exit 9", "the command exited with status 9"),
+                                  ("1s", "exec sleep 600", "the command took longer than 1 s")):
         options = [f"--to={command}", f"--timeout={timeout}", "--interval=100ms", "--rate=4k"]
         ran = record(t, *program, options=options)
         t.equal((ran.code, ran.out), (0, b"20\n"))
         t.equal([line for line in ran.noise if "last profile" in line],
-                [f"pprofdelta: the command did not take the last profile: {why}; it is lost"])
+                [f"pprofdelta: the last profile was not delivered: {why}; the profile is lost"])
         shutil.rmtree(t.path("out"), ignore_errors=True)
         ran = record(t, *program, options=[*options, "-o", t.path("out")])
         profiles = only(t, checked(t, t.path("out")))
         t.equal(len(profiles), 1, "files")
         t.equal([line for line in ran.noise if "last profile" in line],
-                [f"pprofdelta: the command did not take the last profile: {why}; it is in "
+                [f"pprofdelta: the last profile was not delivered: {why}; the profile is in "
                  f"{profiles[0].path}"])
         t.equal(profiles[0].sequence, 1, "all that happened, since nothing was taken before")
         t.check(profiles[0].total(recorded.ALLOC_BYTES) > 15e6, "allocations are missing")
@@ -240,7 +240,7 @@ def test_the_folder_vanishes(t):
     said = err.decode().splitlines()
     t.equal(len(said), 2, f"messages {said}")
     t.contains(said[0], "the next one will have its events", "no such file or directory")
-    t.contains(said[1], "the last profile, which is lost", "no such file or directory")
+    t.contains(said[1], "the last profile cannot be written and is lost", "no such file or directory")
 
 
 def test_the_folder_comes_back(t):
@@ -262,7 +262,7 @@ def test_files_may_not_grow(t):
     t.equal((ran.code, ran.out), (0, b"40\n"))
     t.equal(len(ran.noise), 2, f"messages {ran.noise}")
     t.contains(ran.noise[0], "the next one will have its events", "file too large")
-    t.contains(ran.noise[1], "the last profile, which is lost", "file too large")
+    t.contains(ran.noise[1], "the last profile cannot be written and is lost", "file too large")
     t.equal(os.listdir(t.path("out")), [], "what is left")
 
 
@@ -360,8 +360,8 @@ def test_wrong_variables(t):
         variable = f"PPROFDELTA_RECORD_{name}"
         ran = record(t, "env", f"{variable}={value}", "true")
         t.equal(ran.code, 0)
-        t.equal(ran.noise, [f"pprofdelta: nothing is recorded in this process: this variable has a "
-                            f"value that cannot be used: {variable}"])
+        t.equal(ran.noise, [f"pprofdelta: nothing is recorded in this process: the value of "
+                            f"this variable is invalid: {variable}"])
 
 
 def test_signals_by_name_and_number(t):
@@ -376,7 +376,7 @@ def test_signals_by_name_and_number(t):
     for number in (9, 11, 15, 17, 32, 65):
         ran = record(t, "env", f"PPROFDELTA_RECORD_SIGNAL={number}", "true")
         t.equal(len(ran.noise), 1, f"signal {number}")
-        t.contains(ran.err, "value that cannot be used: PPROFDELTA_RECORD_SIGNAL")
+        t.contains(ran.err, "value of this variable is invalid: PPROFDELTA_RECORD_SIGNAL")
 
 
 def test_arguments_are_the_commands_own(t):

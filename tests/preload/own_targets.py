@@ -235,7 +235,7 @@ def test_one_thread_alone(t):
 def test_own_malloc(t):
     ran = same(t, target(t, "ownmalloc"))
     t.equal(len(ran.noise), 1, "messages")
-    t.contains(ran.err, "brings its own malloc")
+    t.contains(ran.err, "has its own malloc")
     t.equal(os.listdir(t.path("out")), [])
 
 

@@ -1,5 +1,5 @@
-/* Which programs can take the agent: made-up files, each of which differs from one that can in one
- * place, and every beginning of one. */
+/* Which programs the agent can be loaded into: files that are made by hand and differ from a good
+ * one in one place, and every prefix of a good one. */
 #include "../support/test.h"
 
 #include "agent/launch.h"
