@@ -54,31 +54,31 @@ static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
 
 /* Reads a section into pages of its own. Returns NULL if that fails, or if the section is longer
  * than any symbol table is. */
-static void *load(const pd_elf *elf, const pd_elf_section *s)
+static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
 {
     const uint64_t most = (uint64_t)1 << 30;
-    void *bytes = s->len && s->len <= most ? pd_reserve_map((size_t)s->len) : NULL;
-    if (bytes && pd_elf_read(elf, s->off, bytes, (size_t)s->len) != s->len) {
-        pd_reserve_unmap(bytes, (size_t)s->len);
+    void *bytes = s->sh_size && s->sh_size <= most ? pd_reserve_map(s->sh_size) : NULL;
+    if (bytes && pd_elf_read(elf, s->sh_offset, bytes, s->sh_size) != s->sh_size) {
+        pd_reserve_unmap(bytes, s->sh_size);
         return NULL;
     }
     return bytes;
 }
 
 /* Finds the symbol table, or else the dynamic one, and its strings. */
-static bool find_symbols(const pd_elf *elf, pd_elf_section *symbols, pd_elf_section *strings)
+static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
 {
-    pd_elf_section s;
+    ElfW(Shdr) s;
     bool has_any = false;
     for (size_t i = 0; pd_elf_section_at(elf, i, &s); i++) {
-        if (s.type != SHT_SYMTAB && (s.type != SHT_DYNSYM || has_any))
+        if (s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || has_any))
             continue;
         *symbols = s;
         has_any = true;
-        if (s.type == SHT_SYMTAB)
+        if (s.sh_type == SHT_SYMTAB)
             break;
     }
-    return has_any && pd_elf_section_at(elf, symbols->link, strings);
+    return has_any && pd_elf_section_at(elf, symbols->sh_link, strings);
 }
 
 /* Compares the beginnings of the notes, which hold the build id. */
@@ -134,20 +134,20 @@ static void take_functions(pd_function_table *table, const symbol *symbols, size
 
 static bool read_functions(pd_function_table *table, const pd_elf *elf)
 {
-    pd_elf_section in, strings;
+    ElfW(Shdr) in, strings;
     if (!find_symbols(elf, &in, &strings))
         return false;
-    size_t len = (size_t)in.len / sizeof(symbol);
+    size_t len = in.sh_size / sizeof(symbol);
     symbol *symbols = load(elf, &in);
     table->strings = symbols ? load(elf, &strings) : NULL;
-    table->strings_len = table->strings ? (size_t)strings.len : 0;
+    table->strings_len = table->strings ? strings.sh_size : 0;
     table->functions_size = (len + 1) * sizeof(pd_function_entry);
     if (table->strings && table->strings[table->strings_len - 1] == '\0')
         table->functions = pd_reserve_map(table->functions_size);
     if (table->functions)
         take_functions(table, symbols, len);
     if (symbols)
-        pd_reserve_unmap(symbols, (size_t)in.len);
+        pd_reserve_unmap(symbols, in.sh_size);
     return table->functions != NULL;
 }
 

@@ -3,7 +3,6 @@
 
 #include "process/elf.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -122,12 +121,13 @@ typedef struct image {
 static const char *find_name(const image *i, int64_t tag, const char *const *prefixes)
 {
     enum { NAME_LEN = 32 };
-    pd_elf_row row;
+    ElfW(Dyn) row;
     for (size_t r = 0; pd_elf_row_at(&i->elf, &i->dynamic, r, &row); r++) {
         char name[NAME_LEN];
-        if (row.tag != tag || row.value >= i->dynamic.strings_len)
+        if (row.d_tag != tag || row.d_un.d_val >= i->dynamic.strings_len)
             continue;
-        size_t len = pd_elf_read(&i->elf, i->dynamic.strings_off + row.value, name, sizeof name);
+        size_t len =
+            pd_elf_read(&i->elf, i->dynamic.strings_off + row.d_un.d_val, name, sizeof name);
         for (const char *const *prefix = prefixes; *prefix; prefix++) {
             size_t prefix_len = strlen(*prefix);
             if (prefix_len <= len && memcmp(name, *prefix, prefix_len) == 0)
@@ -160,13 +160,12 @@ static bool is_loader(const image *i)
 }
 
 /* Is the loader that this segment names one of another C library than the agent's? */
-static bool has_other_libc(const image *i, const pd_elf_segment *loader,
-                           const pd_launch_agent *agent)
+static bool has_other_libc(const image *i, const ElfW(Phdr) * loader, const pd_launch_agent *agent)
 {
     static const char *const others[] = {"/ld-musl-", "/ld-uClibc", "/system/bin/linker", NULL};
     char path[FIRST_LINE_LEN];
-    size_t cap = loader->len < sizeof path ? (size_t)loader->len : sizeof path;
-    size_t len = pd_elf_read(&i->elf, loader->off, path, cap);
+    size_t cap = loader->p_filesz < sizeof path ? (size_t)loader->p_filesz : sizeof path;
+    size_t len = pd_elf_read(&i->elf, loader->p_offset, path, cap);
     if (!len)
         return false;
     if (!agent->is_for_glibc)
@@ -210,14 +209,15 @@ static const char *find_sanitizer(const image *i)
 static pd_launch_obstacle check_elf(int fd, const pd_launch_agent *agent, const char **sanitizer)
 {
     image i;
-    pd_elf_segment loader;
+    ElfW(Phdr) loader;
     if (!pd_elf_open(&i.elf, fd, 0))
         return PD_LAUNCH_CUT_OFF;
     pd_launch_obstacle rights = check_rights(fd);
     if (rights)
         return rights;
-    if (i.elf.elf_class != agent->elf_class || i.elf.byte_order != agent->byte_order ||
-        i.elf.machine != agent->machine)
+    if (i.elf.header.e_ident[EI_CLASS] != agent->elf_class ||
+        i.elf.header.e_ident[EI_DATA] != agent->byte_order ||
+        i.elf.header.e_machine != agent->machine)
         return PD_LAUNCH_OTHER_MACHINE;
     pd_elf_find_dynamic(&i.elf, &i.dynamic);
     if (!pd_elf_find_segment(&i.elf, PT_INTERP, &loader))
@@ -305,9 +305,9 @@ int pd_launch_agent_read(const char *path, pd_launch_agent *out)
         error = pd_elf_open(&i.elf, fd, 0) ? 0 : ENOEXEC;
         if (!error) {
             pd_elf_find_dynamic(&i.elf, &i.dynamic);
-            *out = (pd_launch_agent){.elf_class = i.elf.elf_class,
-                                     .byte_order = i.elf.byte_order,
-                                     .machine = i.elf.machine,
+            *out = (pd_launch_agent){.elf_class = i.elf.header.e_ident[EI_CLASS],
+                                     .byte_order = i.elf.header.e_ident[EI_DATA],
+                                     .machine = i.elf.header.e_machine,
                                      .is_for_glibc = find_name(&i, DT_NEEDED, glibc) != NULL};
         }
         close(fd);

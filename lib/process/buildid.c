@@ -2,7 +2,6 @@
 
 #include "process/proc.h"
 
-#include <elf.h>
 #include <string.h>
 
 static size_t write_hex(const unsigned char *bytes, size_t len, char *out)
@@ -25,7 +24,7 @@ static size_t search_notes(const pd_elf *elf, uint64_t off, uint64_t len, char *
 {
     enum { MOST = 1 << 16 }; /* bytes of notes; linkers write some hundred */
     uint64_t end = off + (len < MOST ? len : MOST);
-    Elf32_Nhdr note; /* the same in both classes */
+    ElfW(Nhdr) note;
     while (off < end && pd_elf_read(elf, off, &note, sizeof note) == sizeof note) {
         uint64_t name = off + sizeof note, desc = name + padded(note.n_namesz);
         unsigned char bytes[PD_BUILD_ID_MAX];
@@ -43,10 +42,11 @@ static size_t search_notes(const pd_elf *elf, uint64_t off, uint64_t len, char *
 
 size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
 {
-    pd_elf_segment s;
-    uint64_t first = pd_elf_find_segment(elf, PT_LOAD, &s) ? s.address - s.off : 0;
+    ElfW(Phdr) s;
+    ElfW(Addr) first = pd_elf_find_segment(elf, PT_LOAD, &s) ? s.p_vaddr - s.p_offset : 0;
     for (size_t i = 0; pd_elf_segment_at(elf, i, &s); i++) {
-        size_t len = s.type == PT_NOTE ? search_notes(elf, s.address - first, s.len, out) : 0;
+        size_t len =
+            s.p_type == PT_NOTE ? search_notes(elf, s.p_vaddr - first, s.p_filesz, out) : 0;
         if (len)
             return len;
     }

@@ -1,6 +1,5 @@
 #include "process/elf.h"
 
-#include <elf.h>
 #include <errno.h>
 #include <string.h>
 #include <unistd.h>
@@ -10,6 +9,7 @@ enum { OWN_ORDER = ELFDATA2MSB };
 #else
 enum { OWN_ORDER = ELFDATA2LSB };
 #endif
+enum { OWN_CLASS = sizeof(ElfW(Addr)) == 8 ? ELFCLASS64 : ELFCLASS32 };
 
 size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len)
 {
@@ -31,123 +31,70 @@ static bool read_whole(const pd_elf *elf, uint64_t off, void *out, size_t len)
     return pd_elf_read(elf, off, out, len) == len;
 }
 
-static bool is_64(const pd_elf *elf)
-{
-    return elf->elf_class == ELFCLASS64;
-}
-
 bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin)
 {
-    union {
-        unsigned char ident[EI_NIDENT];
-        Elf32_Ehdr small;
-        Elf64_Ehdr large;
-    } h;
     *elf = (pd_elf){.fd = fd, .begin = begin};
-    if (!read_whole(elf, 0, h.ident, sizeof h.ident) || memcmp(h.ident, ELFMAG, SELFMAG) != 0)
+    ElfW(Ehdr) *h = &elf->header;
+    if (!read_whole(elf, 0, h, sizeof *h) || memcmp(h->e_ident, ELFMAG, SELFMAG) != 0)
         return false;
-    elf->elf_class = h.ident[EI_CLASS];
-    elf->byte_order = h.ident[EI_DATA];
-    if (!read_whole(elf, 0, &h, is_64(elf) ? sizeof h.large : sizeof h.small))
-        return false;
-    elf->machine = h.small.e_machine; /* at the same place in both classes */
-    if (elf->byte_order != OWN_ORDER || (!is_64(elf) && elf->elf_class != ELFCLASS32))
-        return true;
-    if (is_64(elf)) {
-        elf->segments = (pd_elf_table){h.large.e_phoff, h.large.e_phnum, h.large.e_phentsize};
-        elf->sections = (pd_elf_table){h.large.e_shoff, h.large.e_shnum, h.large.e_shentsize};
-    } else {
-        elf->segments = (pd_elf_table){h.small.e_phoff, h.small.e_phnum, h.small.e_phentsize};
-        elf->sections = (pd_elf_table){h.small.e_shoff, h.small.e_shnum, h.small.e_shentsize};
-    }
-    if (elf->segments.len > PD_ELF_SEGMENTS_MAX)
-        elf->segments.len = PD_ELF_SEGMENTS_MAX;
+    if (h->e_ident[EI_CLASS] != OWN_CLASS || h->e_ident[EI_DATA] != OWN_ORDER)
+        h->e_phnum = h->e_shnum = 0;
+    if (h->e_phnum > PD_ELF_SEGMENTS_MAX)
+        h->e_phnum = PD_ELF_SEGMENTS_MAX;
     return true;
 }
 
-/* Reads an entry, of which the file may have a longer version. */
-static bool read_entry(const pd_elf *elf, const pd_elf_table *table, size_t i, void *out,
-                       size_t size)
+/* The entries of a table may be longer than those that are known here. */
+bool pd_elf_segment_at(const pd_elf *elf, size_t i, ElfW(Phdr) * out)
 {
-    return i < table->len && table->entry_size >= size &&
-           read_whole(elf, table->off + (uint64_t)i * table->entry_size, out, size);
+    const ElfW(Ehdr) *h = &elf->header;
+    return i < h->e_phnum && h->e_phentsize >= sizeof *out &&
+           read_whole(elf, h->e_phoff + (uint64_t)i * h->e_phentsize, out, sizeof *out);
 }
 
-bool pd_elf_segment_at(const pd_elf *elf, size_t i, pd_elf_segment *out)
+bool pd_elf_section_at(const pd_elf *elf, size_t i, ElfW(Shdr) * out)
 {
-    union {
-        Elf32_Phdr small;
-        Elf64_Phdr large;
-    } h;
-    if (!read_entry(elf, &elf->segments, i, &h, is_64(elf) ? sizeof h.large : sizeof h.small))
-        return false;
-    *out =
-        is_64(elf)
-            ? (pd_elf_segment){h.large.p_type, h.large.p_offset, h.large.p_vaddr, h.large.p_filesz}
-            : (pd_elf_segment){h.small.p_type, h.small.p_offset, h.small.p_vaddr, h.small.p_filesz};
-    return true;
+    const ElfW(Ehdr) *h = &elf->header;
+    return i < h->e_shnum && h->e_shentsize >= sizeof *out &&
+           read_whole(elf, h->e_shoff + (uint64_t)i * h->e_shentsize, out, sizeof *out);
 }
 
-bool pd_elf_section_at(const pd_elf *elf, size_t i, pd_elf_section *out)
+bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out)
 {
-    union {
-        Elf32_Shdr small;
-        Elf64_Shdr large;
-    } h;
-    if (!read_entry(elf, &elf->sections, i, &h, is_64(elf) ? sizeof h.large : sizeof h.small))
-        return false;
-    *out = is_64(elf) ? (pd_elf_section){h.large.sh_type, h.large.sh_link, h.large.sh_offset,
-                                         h.large.sh_size}
-                      : (pd_elf_section){h.small.sh_type, h.small.sh_link, h.small.sh_offset,
-                                         h.small.sh_size};
-    return true;
+    uint64_t off = (uint64_t)i * sizeof *out;
+    return i < PD_ELF_ROWS_MAX && off + sizeof *out <= dynamic->rows.p_filesz &&
+           read_whole(elf, dynamic->rows.p_offset + off, out, sizeof *out) && out->d_tag != DT_NULL;
 }
 
-bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, pd_elf_row *out)
-{
-    union {
-        Elf32_Dyn small;
-        Elf64_Dyn large;
-    } row;
-    size_t size = is_64(elf) ? sizeof row.large : sizeof row.small;
-    uint64_t off = (uint64_t)i * size;
-    if (i >= PD_ELF_ROWS_MAX || off + size > dynamic->rows.len ||
-        !read_whole(elf, dynamic->rows.off + off, &row, size))
-        return false;
-    *out = is_64(elf) ? (pd_elf_row){row.large.d_tag, row.large.d_un.d_val}
-                      : (pd_elf_row){row.small.d_tag, row.small.d_un.d_val};
-    return out->tag != DT_NULL;
-}
-
-bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, pd_elf_segment *out)
+bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, ElfW(Phdr) * out)
 {
     for (size_t i = 0; pd_elf_segment_at(elf, i, out); i++)
-        if (out->type == type)
+        if (out->p_type == type)
             return true;
     return false;
 }
 
 /* Returns where in the file the byte is that is loaded at the address, or UINT64_MAX. */
-static uint64_t offset_of(const pd_elf *elf, uint64_t address)
+static uint64_t offset_of(const pd_elf *elf, ElfW(Addr) address)
 {
-    pd_elf_segment s;
+    ElfW(Phdr) s;
     for (size_t i = 0; pd_elf_segment_at(elf, i, &s); i++)
-        if (s.type == PT_LOAD && address - s.address < s.len)
-            return s.off + (address - s.address);
+        if (s.p_type == PT_LOAD && address - s.p_vaddr < s.p_filesz)
+            return (uint64_t)s.p_offset + (address - s.p_vaddr);
     return UINT64_MAX;
 }
 
 void pd_elf_find_dynamic(const pd_elf *elf, pd_elf_dynamic *out)
 {
-    pd_elf_row row;
+    ElfW(Dyn) row;
     *out = (pd_elf_dynamic){.strings_off = UINT64_MAX};
     if (!pd_elf_find_segment(elf, PT_DYNAMIC, &out->rows))
-        out->rows.len = 0;
+        out->rows.p_filesz = 0;
     for (size_t i = 0; pd_elf_row_at(elf, out, i, &row); i++) {
-        if (row.tag == DT_STRTAB)
-            out->strings_off = offset_of(elf, row.value);
-        if (row.tag == DT_STRSZ)
-            out->strings_len = row.value;
+        if (row.d_tag == DT_STRTAB)
+            out->strings_off = offset_of(elf, row.d_un.d_ptr);
+        if (row.d_tag == DT_STRSZ)
+            out->strings_len = row.d_un.d_val;
     }
     if (out->strings_off == UINT64_MAX)
         out->strings_len = 0;

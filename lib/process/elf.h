@@ -1,20 +1,21 @@
-/* Reads ELF files: headers, segments, sections and the dynamic section.
+/* Reads ELF files: the header, segments, sections and the dynamic section.
  *
- *     ELF header    class, byte order, machine; where the two tables are
+ *     header        class, byte order, machine; where the two tables are
  *     segments      what the loader maps: code, notes, the dynamic section
  *     sections      what the linker and the debugger use: symbol tables
  *     dynamic rows  needed libraries and the like; they name strings of the dynamic string table
  *
- * Everything is read with pread from a descriptor and copied into the caller's structs. Nothing
- * is mapped and nothing is allocated, and no lock is taken. So the heap agent can use this inside
+ * Everything is read with pread from a descriptor and copied into the caller's structs. Nothing is
+ * mapped and nothing is allocated, and no lock is taken. So the heap agent can use this inside
  * malloc and between vfork and exec, and a file that is cut short meanwhile does no harm.
  *
  * No number in a file is trusted. A read outside the file fails. Tables have at most
- * PD_ELF_SEGMENTS_MAX, UINT16_MAX and PD_ELF_ROWS_MAX entries. Both classes are read, but only
- * the byte order of this machine. */
+ * PD_ELF_SEGMENTS_MAX, UINT16_MAX and PD_ELF_ROWS_MAX entries. Only files of this machine's class
+ * and byte order have tables here; of others the header is read. */
 #ifndef PD_PROCESS_ELF_H
 #define PD_PROCESS_ELF_H
 
+#include <link.h>
 #include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
@@ -24,36 +25,14 @@ enum {
     PD_ELF_ROWS_MAX = 1 << 16
 };
 
-typedef struct pd_elf_table {
-    uint64_t off;
-    uint16_t len, entry_size;
-} pd_elf_table;
-
 typedef struct pd_elf {
-    int fd;         /* borrowed */
-    uint64_t begin; /* the offset in fd at which the ELF file begins */
-    uint8_t elf_class, byte_order;
-    uint16_t machine;                /* valid if byte_order is that of this machine */
-    pd_elf_table segments, sections; /* empty if the class or the byte order is not supported */
+    int fd;            /* borrowed */
+    uint64_t begin;    /* the offset in fd at which the ELF file begins */
+    ElfW(Ehdr) header; /* of another class or byte order: only e_ident and e_machine are valid */
 } pd_elf;
 
-typedef struct pd_elf_segment {
-    uint32_t type;
-    uint64_t off, address, len; /* len: in the file */
-} pd_elf_segment;
-
-typedef struct pd_elf_section {
-    uint32_t type, link;
-    uint64_t off, len;
-} pd_elf_section;
-
-typedef struct pd_elf_row {
-    int64_t tag;
-    uint64_t value;
-} pd_elf_row;
-
 typedef struct pd_elf_dynamic {
-    pd_elf_segment rows;
+    ElfW(Phdr) rows;
     uint64_t strings_off, strings_len; /* len is 0 if there is no string table */
 } pd_elf_dynamic;
 
@@ -65,12 +44,12 @@ bool pd_elf_open(pd_elf *elf, int fd, uint64_t begin);
 size_t pd_elf_read(const pd_elf *elf, uint64_t off, void *out, size_t len);
 
 /* These return false behind the last entry, and if the entry cannot be read. */
-bool pd_elf_segment_at(const pd_elf *elf, size_t i, pd_elf_segment *out);
-bool pd_elf_section_at(const pd_elf *elf, size_t i, pd_elf_section *out);
-bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, pd_elf_row *out);
+bool pd_elf_segment_at(const pd_elf *elf, size_t i, ElfW(Phdr) * out);
+bool pd_elf_section_at(const pd_elf *elf, size_t i, ElfW(Shdr) * out);
+bool pd_elf_row_at(const pd_elf *elf, const pd_elf_dynamic *dynamic, size_t i, ElfW(Dyn) * out);
 
 /* Finds the first segment of a type. */
-bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, pd_elf_segment *out);
+bool pd_elf_find_segment(const pd_elf *elf, uint32_t type, ElfW(Phdr) * out);
 
 /* Finds the dynamic section and its strings. Of a file without them, *out has no rows. */
 void pd_elf_find_dynamic(const pd_elf *elf, pd_elf_dynamic *out);
