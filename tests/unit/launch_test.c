@@ -14,7 +14,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-static char folder[] = "/tmp/pprofdelta-admission-XXXXXX";
+static char folder[] = "/tmp/pprofdelta-launch-XXXXXX";
 
 __attribute__((constructor)) static void make_folder(void)
 {
