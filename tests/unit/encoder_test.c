@@ -221,7 +221,7 @@ TEST(every_level_gives_the_same_bytes)
     mem_begin(UINT64_C(1) << 30);
     for (int way = 0; way < 2 * 10; way++) {
         pd_encoder e = {.compression = (pprofdelta_compression)(way % 2), .level = way / 2};
-        course c = draw(&r, rng_below(&r, 1 << 20));
+        course c = draw(&r, rng_below(&r, 1 << 19));
         make(&r, c.len, (unsigned)way * 4);
         make_want(&e, &c);
         by_all_runners(&e, &c);
@@ -414,7 +414,7 @@ TEST(dropped_at_every_stage)
         course c = {.len = 700000, .source = 1, .early = 600000, .step = 120000, .seed = 21};
         make(&r, c.len, 20);
         make_want(&e, &c);
-        for (size_t stage = 0; stage < 12; stage++)
+        for (size_t stage = 0; stage < 8; stage++)
             drop_at(&e, &c, stage, t);
         pd_encoder_fini(&e, &mem);
         test_runner_free(t);
@@ -426,10 +426,10 @@ TEST(dropped_at_every_stage)
 TEST(failures_leave_nothing)
 {
     rng r = {23};
-    make(&r, 500000, 20);
+    make(&r, 400000, 20);
     for (int way = 0; way < 3 * RUNNER_KINDS; way++) {
         size_t failures = 0, instead = 0;
-        course c = {.len = 500000, .source = 1, .early = 300000, .step = 30000, .seed = 21};
+        course c = {.len = 400000, .source = 1, .early = 200000, .step = 50000, .seed = 21};
         for (unsigned long nth = 1;; nth++) {
             test_runner *t = test_runner_new((runner_kind)(way / 3), nth);
             pd_encoder e = {.compression = (pprofdelta_compression)(way % 3), .level = 1};
@@ -464,7 +464,7 @@ TEST(limits)
     for (int way = 0; way < 2 * RUNNER_KINDS; way++) {
         size_t failures = 0, in_a_row = 0;
         course c = {.len = 700000, .source = 1, .early = 300000, .step = 9000, .seed = 21};
-        for (uint64_t limit = 0; in_a_row < 8; limit += 90000) {
+        for (uint64_t limit = 0; in_a_row < 4; limit += 120000) {
             test_runner *t = test_runner_new((runner_kind)(way / 2), limit);
             pd_encoder e = {.compression = (pprofdelta_compression)(way % 2), .level = 1};
             mem_begin(limit);
