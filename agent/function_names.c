@@ -29,6 +29,7 @@ static cache_memory *cache;
 static size_t names_len, text_len;
 static pd_function_table tables[TABLES_MAX];
 static size_t tables_len;
+static pprofdelta_frame frame; /* the last result */
 static atomic_bool is_stale, is_off;
 
 static void empty(void)
@@ -92,13 +93,12 @@ static void add_name(name *slot, uint64_t address, const char *text)
     }
 }
 
-size_t pd_function_names_find(void *cookie, uint64_t address, pprofdelta_heap_frame *frames,
-                              size_t cap)
+void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *out)
 {
     (void)cookie;
     enum { LONGEST = 4096 };
-    if (!pd_loader_answers(0) || !prepare() || !cap || !address)
-        return 0;
+    if (!pd_loader_answers(0) || !prepare() || !address)
+        return;
     name *slot = slot_of(address);
     if (!slot->address) {
         if (names_len >= NAMES_LEN / 2 || text_len > TEXT_LEN - LONGEST) {
@@ -110,9 +110,9 @@ size_t pd_function_names_find(void *cookie, uint64_t address, pprofdelta_heap_fr
         add_name(slot, address, text && strlen(text) < LONGEST ? text : "");
     }
     if (!slot->text)
-        return 0;
-    frames[0] = (pprofdelta_heap_frame){.function = cache->text + slot->text};
-    return 1;
+        return;
+    frame = (pprofdelta_frame){.name = cache->text + slot->text};
+    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
 }
 
 void pd_function_names_begin(void)

@@ -23,9 +23,8 @@ void pd_function_names_begin(void);
 /* Sets whether names are left out from now on. */
 void pd_function_names_omit(bool is_omitted);
 
-/* A pprofdelta_heap_symbolizer. */
-size_t pd_function_names_find(void *cookie, uint64_t address, pprofdelta_heap_frame *frames,
-                              size_t cap);
+/* A pprofdelta_symbolizer. */
+void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *out);
 
 /* Releases the tables of the files. Call when a profile is done. */
 void pd_function_names_close(void);

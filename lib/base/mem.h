@@ -9,6 +9,7 @@
 #include "base/error.h"
 
 #include <stdbool.h>
+#include <string.h>
 
 typedef struct pd_mem {
     pprofdelta_allocator allocator;
@@ -73,6 +74,12 @@ typedef struct pd_bytes {
     const uint8_t *ptr;
     size_t len;
 } pd_bytes;
+
+/* A C string as a run of bytes, without its NUL. NULL is empty. */
+static inline pd_bytes pd_bytes_of(const char *text)
+{
+    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
+}
 
 /* Bytes that grow. Zero it to begin. Its memory belongs to the pd_mem it grew in. */
 typedef struct pd_buffer {

@@ -23,7 +23,7 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     if (given)
         *o = *given;
     const unsigned known =
-        PPROFDELTA_HEAP_NO_STAMP | PPROFDELTA_HEAP_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
+        PPROFDELTA_NO_STAMP | PPROFDELTA_NO_MAPPINGS | PPROFDELTA_HEAP_NAMES_ONLY;
     if (o->flags & ~known)
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))

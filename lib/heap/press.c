@@ -107,7 +107,7 @@ static void note_era(pprofdelta_heap *heap)
 void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
 {
     pd_heap_press *press = &heap->press;
-    if (heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS)
+    if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
     pd_lock_take(&heap->exporting);
     /* Without memory for it, those places have no name in the end. */

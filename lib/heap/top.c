@@ -244,7 +244,7 @@ int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n)
         put_ranked(&p, sites, made, n < PPROFDELTA_HEAP_DUMP_MAX ? n : PPROFDELTA_HEAP_DUMP_MAX);
     else
         put_all(&p, sites, made);
-    put_mappings(&p, !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS));
+    put_mappings(&p, !(heap->options.flags & PPROFDELTA_NO_MAPPINGS));
     errno = kept;
     return p.trouble;
 }

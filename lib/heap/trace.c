@@ -1,6 +1,6 @@
 #include "heap/trace.h"
 
-#include <string.h>
+#include "profile/given.h"
 
 enum {
     STEP = 64,
@@ -8,7 +8,6 @@ enum {
     LARGEST = LARGEST_STEP << (PD_TRACE_CLASSES - PD_TRACE_STEPS),
     CHUNK = 64 << 10,
     SEED_STACK = 301,
-    SEED_LABEL,
     SEED_TRACE
 };
 
@@ -101,36 +100,6 @@ size_t pd_trace_size(const pd_trace *trace)
     return class_size(trace->size_class);
 }
 
-static size_t text_len(const char *text)
-{
-    return text ? strlen(text) : 0;
-}
-
-/* A label with a string has neither a number nor a unit. */
-static int64_t num_of(const pprofdelta_heap_label *label)
-{
-    return label->str ? 0 : label->num;
-}
-
-static const char *unit_of(const pprofdelta_heap_label *label)
-{
-    return label->str ? NULL : label->num_unit;
-}
-
-static pd_key label_key(const pprofdelta_heap_label *label)
-{
-    const char *texts[] = {label->key, label->str, unit_of(label)};
-    uint64_t words[8];
-    for (size_t i = 0; i < 3; i++) {
-        pd_key key = pd_key_of_bytes(texts[i] ? texts[i] : "", text_len(texts[i]), SEED_LABEL);
-        words[2 * i] = key.lo;
-        words[2 * i + 1] = key.hi;
-    }
-    words[6] = (uint64_t)num_of(label);
-    words[7] = label->str != NULL;
-    return pd_key_of_words(words, 8, SEED_LABEL);
-}
-
 pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
 {
     pd_key key =
@@ -139,21 +108,23 @@ pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
         return key;
     uint64_t words[] = {key.lo, key.hi, 0, 0};
     for (size_t i = 0; i < event->labels_len; i++) {
-        pd_key label = label_key(&event->labels[i]);
+        pd_label_parts parts = pd_label_parts_of(&event->labels[i]);
+        pd_key label = pd_label_parts_key(&parts);
         words[2] += label.lo;
         words[3] += label.hi;
     }
     return pd_key_of_words(words, 4, SEED_TRACE);
 }
 
-static char *copy_text(const char *text, char **to)
+/* A copy with a NUL, or NULL for the empty string. */
+static char *copy_text(pd_bytes text, char **to)
 {
-    if (!text)
+    if (!text.len)
         return NULL;
     char *copy = *to;
-    size_t size = strlen(text) + 1;
-    memcpy(copy, text, size);
-    *to += size;
+    memcpy(copy, text.ptr, text.len);
+    copy[text.len] = 0;
+    *to += text.len + 1;
     return copy;
 }
 
@@ -161,8 +132,8 @@ static size_t labels_size(const pprofdelta_heap_event *event)
 {
     size_t size = event->labels_len * sizeof *event->labels;
     for (size_t i = 0; i < event->labels_len; i++) {
-        const pprofdelta_heap_label *label = &event->labels[i];
-        size += text_len(label->key) + text_len(label->str) + text_len(unit_of(label)) + 3;
+        pd_label_parts label = pd_label_parts_of(&event->labels[i]);
+        size += label.key.len + label.str.len + label.num_unit.len + 3;
         if (size > LARGEST)
             return size;
     }
@@ -173,12 +144,12 @@ static void copy_labels(pd_trace *trace, const pprofdelta_heap_event *event)
 {
     char *texts = (char *)(trace->labels + event->labels_len);
     for (size_t i = 0; i < event->labels_len; i++) {
-        const pprofdelta_heap_label *label = &event->labels[i];
-        trace->labels[i] = (pprofdelta_heap_label){
-            .key = copy_text(label->key, &texts),
-            .str = copy_text(label->str, &texts),
-            .num = num_of(label),
-            .num_unit = copy_text(unit_of(label), &texts),
+        pd_label_parts label = pd_label_parts_of(&event->labels[i]);
+        trace->labels[i] = (pprofdelta_label){
+            .key = copy_text(label.key, &texts),
+            .str = copy_text(label.str, &texts),
+            .num = label.num,
+            .num_unit = copy_text(label.num_unit, &texts),
         };
     }
 }
@@ -199,7 +170,7 @@ pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, s
     trace->is_cut = depth < event->depth;
     trace->code = event->code;
     trace->labels_len = (uint32_t)event->labels_len;
-    trace->labels = (pprofdelta_heap_label *)(void *)(trace->stack + depth);
+    trace->labels = (pprofdelta_label *)(void *)(trace->stack + depth);
     copy_labels(trace, event);
     return trace;
 }

@@ -20,7 +20,7 @@ typedef struct pd_trace {
     uint32_t is_cut; /* the stack was deeper */
     uint64_t code;   /* as in the event */
     union {
-        pprofdelta_heap_label *labels;
+        pprofdelta_label *labels;
         struct pd_trace *unused; /* the next of those let go */
     };
     pd_shared_word stack[];

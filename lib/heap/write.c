@@ -1,10 +1,11 @@
 /* A batch as a profile: its sites become samples, their addresses locations. */
 #include "heap/heap.h"
 #include "profile/stamp.h"
+#include "profile/given.h"
 
 /* Sites share most of their addresses, so what an address became is remembered for the time of one
  * profile, in a table with one place for each hash. */
-enum { KNOWN = 4096, FRAMES = 64 };
+enum { KNOWN = 4096 };
 
 typedef struct pd_known_place {
     uint64_t address, run;
@@ -83,29 +84,25 @@ static uint32_t write_mapping(writing *w, uint32_t map)
     return w->mapping;
 }
 
-/* What the symbolizer says of an address. */
-typedef struct in_words {
-    size_t len;
-    pprofdelta_heap_frame frames[FRAMES];
-} in_words;
-
-static void symbolize(const writing *w, uint64_t address, in_words *out)
+/* What stands at an address; nothing without a symbolizer. */
+static pprofdelta_symbol symbolize(const writing *w, uint64_t address)
 {
     const pprofdelta_heap_options *o = &w->heap->options;
-    out->len = o->symbolize ? o->symbolize(o->symbolize_cookie, address, out->frames, FRAMES) : 0;
-    if (out->len > FRAMES)
-        out->len = FRAMES;
+    pprofdelta_symbol symbol = {0};
+    if (o->symbolize)
+        o->symbolize(o->symbolize_cookie, address, &symbol);
+    return symbol;
 }
 
-static void write_lines(writing *w, const in_words *words)
+static void write_lines(writing *w, const pprofdelta_symbol *symbol)
 {
-    for (size_t i = 0; i < words->len; i++) {
-        const pprofdelta_heap_frame *f = &words->frames[i];
-        uint32_t name = string(w, f->function);
+    for (size_t i = 0; i < symbol->frames_len; i++) {
+        const pprofdelta_frame *f = &symbol->frames[i];
+        uint32_t name = string(w, f->name);
         uint32_t system_name = f->system_name ? string(w, f->system_name) : name;
-        uint32_t function =
-            pd_compact_add_function(w->out, name, system_name, string(w, f->file), f->start_line);
-        pd_compact_add_line(w->out, function, f->line, 0);
+        uint32_t function = pd_compact_add_function(w->out, name, system_name,
+                                                    string(w, f->filename), f->start_line);
+        pd_compact_add_line(w->out, function, f->line, f->column);
     }
 }
 
@@ -129,31 +126,23 @@ static inline uint64_t mix(uint64_t address)
     return product ^ product >> 32;
 }
 
-static pd_bytes bytes_of(const char *text)
-{
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
-}
-
-static pd_key key_of_lines(const in_words *words)
+static pd_key key_of_lines(const pprofdelta_symbol *symbol)
 {
     pd_key key = pd_location_key_lines_begin(false);
-    for (size_t i = 0; i < words->len; i++) {
-        const pprofdelta_heap_frame *f = &words->frames[i];
-        const char *system_name = f->system_name ? f->system_name : f->function;
-        pd_key function = pd_function_key(bytes_of(f->function), bytes_of(system_name),
-                                          bytes_of(f->file), f->start_line);
-        key = pd_location_key_line(key, function, f->line, 0);
+    for (size_t i = 0; i < symbol->frames_len; i++) {
+        const pprofdelta_frame *f = &symbol->frames[i];
+        key = pd_location_key_line(key, pd_function_parts_of(f).key, f->line, f->column);
     }
     return key;
 }
 
 /* The location of an address by this key. Where there is none yet, it is added. */
 static pd_encoded place(writing *w, pd_key ident, uint32_t mapping, uint64_t address,
-                        const in_words *words)
+                        const pprofdelta_symbol *symbol)
 {
     uint32_t id = pd_compact_find_location(w->out, ident);
     if (!id) {
-        write_lines(w, words);
+        write_lines(w, symbol);
         id = pd_compact_add_location(w->out, ident, mapping, address, false);
     }
     return pd_encode_id(id);
@@ -177,23 +166,21 @@ static pd_encoded meet_number(writing *w, uint64_t number, pd_key ident)
         w->out->writer.status = status;
     if (w->out->writer.status)
         return 0;
-    in_words words;
-    symbolize(w, number, &words);
-    pd_encoded encoded = words.len ? place(w, key_of_lines(&words), 0, 0, &words)
-                                   : place(w, ident, 0, number, &words);
+    pprofdelta_symbol symbol = symbolize(w, number);
+    pd_encoded encoded = symbol.frames_len ? place(w, key_of_lines(&symbol), 0, 0, &symbol)
+                                           : place(w, ident, 0, number, &symbol);
     press->number_place[pd_keymap_add(&press->numbers, ident)] = encoded;
     return encoded;
 }
 
 static pd_encoded meet_address(writing *w, uint64_t address, uint32_t map, pd_key ident)
 {
-    in_words words;
     uint32_t id = pd_compact_find_location(w->out, ident);
     if (id)
         return pd_encode_id(id);
     uint32_t mapping = write_mapping(w, map);
-    symbolize(w, address, &words);
-    return place(w, ident, mapping, address, &words);
+    pprofdelta_symbol symbol = symbolize(w, address);
+    return place(w, ident, mapping, address, &symbol);
 }
 
 /* An address that the table does not know. */
@@ -232,7 +219,7 @@ static void write_stack(writing *w, const pd_site *site)
 static void write_labels(writing *w, const pd_trace *trace)
 {
     for (uint32_t i = 0; i < trace->labels_len; i++) {
-        const pprofdelta_heap_label *label = &trace->labels[i];
+        const pprofdelta_label *label = &trace->labels[i];
         uint32_t key = string(w, label->key), str = string(w, label->str);
         pd_compact_sample_label(w->out, key, str, label->num, string(w, label->num_unit));
     }
@@ -329,7 +316,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     writing w = {.heap = heap,
                  .press = press,
                  .out = &press->compact,
-                 .has_mappings = !(heap->options.flags & PPROFDELTA_HEAP_NO_MAPPINGS),
+                 .has_mappings = !(heap->options.flags & PPROFDELTA_NO_MAPPINGS),
                  .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
                  .kind = kind,
                  .err = err};
@@ -341,7 +328,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (w.has_mappings && press->places.maps.main != PD_MAP_NONE)
         write_mapping(&w, press->places.maps.main); /* pprof takes the first as the main binary */
     write_sites(&w);
-    if (!(heap->options.flags & PPROFDELTA_HEAP_NO_STAMP))
+    if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
     pd_compact_header header = make_header(&w);
     return pd_compact_finish(&press->compact, &header, out);

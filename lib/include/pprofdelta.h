@@ -54,9 +54,8 @@ typedef enum pprofdelta_first {
     PPROFDELTA_FIRST_ZERO      /* nothing, as if the profile had not changed */
 } pprofdelta_first;
 
-/* options.flags */
+/* options.flags, besides PPROFDELTA_NO_STAMP */
 enum {
-    PPROFDELTA_NO_STAMP = 1u << 0, /* leave out the comment that marks a delta */
     /* Take an input that would be PPROFDELTA_E_STAMPED or PPROFDELTA_E_NOT_CUMULATIVE. In a sum,
      * add also what does not join. */
     PPROFDELTA_FORCE = 1u << 1,

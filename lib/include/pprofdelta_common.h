@@ -138,6 +138,15 @@ typedef enum pprofdelta_compression {
  * pprofdelta_builder_options: bytes. In a 32-bit process the limit is never more than 1 GiB. */
 #define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)
 
+/* Flags that options of several kinds have. */
+enum {
+    PPROFDELTA_NO_STAMP = 1u << 0, /* leave out the comment that marks a profile as a delta */
+    /* Addresses are not code, such as the numbers of an interpreter's frames. /proc/self/maps is not
+     * read, and profiles have no mappings. Without this flag, native addresses and such numbers may
+     * be mixed if no number lies in a mapped file. (Recorder and live heap.) */
+    PPROFDELTA_NO_MAPPINGS = 1u << 10
+};
+
 /* ---------------------------------------------------------------------------------------------
  * Threads
  * ------------------------------------------------------------------------------------------ */
@@ -202,6 +211,26 @@ typedef struct pprofdelta_frame {
     int64_t start_line; /* of the function */
     int64_t line, column;
 } pprofdelta_frame;
+
+/* What an address stands for. All members are zero when the symbolizer is called. */
+typedef struct pprofdelta_symbol {
+    const pprofdelta_frame *frames; /* innermost first: inlined functions, then the function that
+                                       contains them */
+    size_t frames_len;              /* 0: not known; the profile has the address only */
+    int hide; /* recorder only: leave the frame out if all frames before it, from the leaf on, are
+                 left out, too (the internals of an allocator) */
+} pprofdelta_symbol;
+
+/* Sets *out to what stands at this address. What out->frames points to must stay valid until the
+ * symbolizer is called again or the call of the library returns. It must not call the recorder or
+ * the tracker that called it, and must not fork.
+ *
+ * An address in a mapping is written with its mapping and its frames. An address in no mapping that
+ * has frames is identified by them: its location is written without an address, and two addresses
+ * with equal frames are one location. So the address may be any number, such as the number of an
+ * interpreter's frame (see PPROFDELTA_NO_MAPPINGS). An address in no mapping and without frames is
+ * written as an address. */
+typedef void pprofdelta_symbolizer(void *cookie, uint64_t address, pprofdelta_symbol *out);
 
 /* ---------------------------------------------------------------------------------------------
  * Numbers and times in reports

@@ -199,40 +199,12 @@ typedef struct pprofdelta_heap_pages {
     void *cookie;
 } pprofdelta_heap_pages;
 
-/* One frame of a stack in words. The strings are borrowed until the symbolizer is called again. */
-typedef struct pprofdelta_heap_frame {
-    const char *function;    /* NUL-terminated, as are all; NULL: not known */
-    const char *system_name; /* mangled; NULL: the same */
-    const char *file;
-    int64_t line, start_line;
-} pprofdelta_heap_frame;
-
-/* What is at this address, innermost (inlined) frame first: fills frames[0..cap) and returns how
- * many there are, 0 where it does not know. Called while a profile is written, once for each
- * address in it; must not call the tracker, nor fork. With a symbolizer the profile's mappings are
- * marked as having symbols, so that nobody looks for others.
- *
- * An address in a mapping is written with its mapping and its frames. One in no mapping that has
- * frames is known by them: its location has no address, and two with equal frames are one location.
- * So the address may be any number, as an interpreter's frames have; see
- * PPROFDELTA_HEAP_NO_MAPPINGS. Answer the same for such a number as long as allocations with it are
- * alive: a batch takes away what an earlier one brought only at the same location. Sites whose
- * stacks are equal in the profile are samples of their own, which readers add up. One in no mapping
- * and without frames is written as an address. */
-typedef size_t pprofdelta_heap_symbolizer(void *cookie, uint64_t address,
-                                          pprofdelta_heap_frame *frames, size_t cap);
-
-/* options.flags */
+/* Flags of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS. Batches
+ * without a stamp cannot be added up safely. */
 enum {
-    /* Leave out the stamp. Such profiles cannot be added up safely. */
-    PPROFDELTA_HEAP_NO_STAMP = 1u << 0,
-    /* Addresses are not code, such as the numbers of an interpreter's frames: no address lies in a
-     * mapping, and profiles and dumps have none. Without it, native addresses and such numbers may
-     * be mixed where no number lies in a mapped file. */
-    PPROFDELTA_HEAP_NO_MAPPINGS = 1u << 1,
-    /* The symbolizer knows names alone: whoever reads the profile and has the files may look for
-     * lines and inlined calls. */
-    PPROFDELTA_HEAP_NAMES_ONLY = 1u << 2
+    /* The symbolizer knows the names of functions only. Readers of the profile may look for lines and
+     * inlined calls. */
+    PPROFDELTA_HEAP_NAMES_ONLY = 1u << 11
 };
 
 /* Begin with PPROFDELTA_HEAP_OPTIONS_INIT; later versions add members at the end and tell by `size`
@@ -254,9 +226,12 @@ typedef struct pprofdelta_heap_options {
     uint32_t max_attempts; /* times that a batch may be given back; 16 */
     uint64_t max_retry;    /* bytes of sites that may wait in a batch that is given back; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
-    pprofdelta_compression compression;    /* of the profiles */
-    int level;                             /* 1..9; 0: the quickest */
-    pprofdelta_heap_symbolizer *symbolize; /* NULL: addresses and mappings only */
+    pprofdelta_compression compression; /* of the profiles */
+    int level;                          /* 1..9; 0: the quickest */
+    /* Called once for each address in a profile, while it is written. It must give the same answer for
+     * a number in no mapping as long as allocations with that number are alive, since a batch must
+     * subtract at the same location what an earlier batch added. NULL: addresses and mappings only. */
+    pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
 } pprofdelta_heap_options;
 
@@ -281,14 +256,6 @@ PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const ppr
  * Tracking
  * ------------------------------------------------------------------------------------------ */
 
-/* A label: a string, or a number with a unit. Strings are NUL-terminated; NULL is "". */
-typedef struct pprofdelta_heap_label {
-    const char *key;
-    const char *str; /* NULL: it is num that counts. Else num and num_unit are not written */
-    int64_t num;
-    const char *num_unit;
-} pprofdelta_heap_label;
-
 /* A sampled allocation. Everything is copied. */
 typedef struct pprofdelta_heap_event {
     const void *ptr; /* the pointer, or where liveness is asked for (sweep), any id but 0 */
@@ -297,7 +264,7 @@ typedef struct pprofdelta_heap_event {
      * instruction (so the return address minus 1). With a symbolizer, any numbers. */
     const uint64_t *stack;
     size_t depth;
-    const pprofdelta_heap_label *labels; /* a multiset: their order does not matter */
+    const pprofdelta_label *labels; /* a multiset: their order does not matter */
     size_t labels_len;
     /* Where code was unloaded and other code may have come to stand at its addresses: stacks are the
      * same only if this is. Any number, such as a count of what was unloaded there. */
@@ -465,7 +432,7 @@ PPROFDELTA_API size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap,
 
 /* Writes the n (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) largest sites to fd as text,
  * in gperftools' heap profile format, which pprof reads, with the mappings from /proc/self/maps, or
- * "# none" with PPROFDELTA_HEAP_NO_MAPPINGS. Uses write(2) and less than 4 KiB of stack. 0, or an
+ * "# none" with PPROFDELTA_NO_MAPPINGS. Uses write(2) and less than 4 KiB of stack. 0, or an
  * errno value where fd does not take it. */
 PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
 

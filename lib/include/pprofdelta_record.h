@@ -57,11 +57,7 @@ enum {
     PPROFDELTA_BORROW_STACKS = 1u << 8,
     /* Program counters are return addresses, as backtrace(3) and Go give them: the place they stand
      * for is the call before, so the profile has the address one less. */
-    PPROFDELTA_RETURN_ADDRESSES = 1u << 9,
-    /* /proc/self/maps is not read: no program counter lies in a mapping. For those that are not
-     * addresses, such as the numbers of an interpreter's frames. What the callback has no frames
-     * for is of use in this very process only. */
-    PPROFDELTA_NO_MAPPINGS = 1u << 10
+    PPROFDELTA_RETURN_ADDRESSES = 1u << 9
 };
 
 /* ---------------------------------------------------------------------------------------------
@@ -78,23 +74,6 @@ typedef enum pprofdelta_kind {
     PPROFDELTA_KIND_TYPES
 } pprofdelta_kind;
 
-/* What a program counter stands for. Zeroed before the callback is called; what it points to need
- * last only until the next call of the callback or the return of the call of the library.
- *
- * A program counter in a mapping is written as its address in it, with its frames. One in no
- * mapping that has frames is known by them: its location has no address, two with equal frames are
- * one location, and samples that then are equal add up. So it may be any number, and equal numbers
- * of two processes stay apart. One in no mapping and without frames is written as an address. */
-typedef struct pprofdelta_symbol {
-    const pprofdelta_frame *frames; /* innermost first: what was inlined, then what holds it */
-    size_t frames_len;              /* 0: nothing is known, the profile has the address alone */
-    int hide;                       /* leave it out where it leads a stack (allocator internals) */
-} pprofdelta_symbol;
-
-/* Called at most once for a program counter, from within pprofdelta_recorder_add (for leading ones)
- * or pprofdelta_recorder_write (for those of what is written). It must not call the recorder. */
-typedef void pprofdelta_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out);
-
 /* Begin with PPROFDELTA_RECORDER_OPTIONS_INIT. Zero is the default of every member; strings and
  * arrays are copied. Where a member is called as in pprofdelta_options it means the same. */
 typedef struct pprofdelta_recorder_options {
@@ -109,7 +88,10 @@ typedef struct pprofdelta_recorder_options {
     pprofdelta_compression compression;
     int level;
     uint64_t max_memory;
-    pprofdelta_symbolize *symbolize; /* or NULL */
+    /* Called at most once for each program counter, by pprofdelta_recorder_add (for program counters that
+     * lead a stack) or pprofdelta_recorder_write (for those of samples that are written). NULL: the
+     * profile has addresses and mappings only. */
+    pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
     const pprofdelta_value_type *types; /* KIND_TYPES only, as all down to period_unit */
     size_t types_len;

@@ -42,18 +42,13 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
     return PPROFDELTA_OK;
 }
 
-static pd_bytes bytes_of(const char *text)
-{
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
-}
-
 static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_value_type *types,
                                    size_t len, pprofdelta_error *err)
 {
     pd_type_name names[PPROFDELTA_MAX_TYPES];
     for (size_t i = 0; i < len; i++)
-        names[i] =
-            (pd_type_name){bytes_of(types[i].type), bytes_of(types[i].unit), types[i].is_counter};
+        names[i] = (pd_type_name){pd_bytes_of(types[i].type), pd_bytes_of(types[i].unit),
+                                  types[i].is_counter};
     pprofdelta_status status = pd_schema_set(&r->schema, &r->mem, names, len, err);
     if (!status && !r->schema.counters)
         status = pd_refuse(err, "options.types has no counter: there is nothing to subtract");

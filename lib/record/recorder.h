@@ -65,7 +65,7 @@ struct pprofdelta_recorder {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     bool has_period_type;
-    pprofdelta_symbolize *symbolize;
+    pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
     int64_t started_nanos;
     pd_schema schema;

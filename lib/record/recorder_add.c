@@ -13,8 +13,7 @@ static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, si
     pd_stack_hash labels = {0};
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        pd_stack_hash_label(&labels,
-                            pd_label_key(pd_label_names_key(l.key, l.str, l.num_unit), l.num));
+        pd_stack_hash_label(&labels, pd_label_parts_key(&l));
     }
     uint64_t words[] = {key.lo,
                         key.hi,

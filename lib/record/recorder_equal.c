@@ -13,7 +13,6 @@ enum { SEED_SHOWN = 211 };
 /* What is shown of an emitted sample. */
 static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
-    const pd_bytes bytes = {(const uint8_t *)"bytes", 5}; /* as the label of a block size */
     pd_kept kept;
     pd_stack_hash labels = {0};
     pd_key key = {0, 0};
@@ -23,14 +22,14 @@ static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
         key = pd_key_of_words(words, 4, SEED_SHOWN);
     }
     const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
+    const pd_bytes bytes = pd_bytes_of("bytes");
+    const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
     for (size_t i = 0; i < kept.labels_len; i++) {
         pd_label_parts l = pd_recorder_take_label(&at);
-        pd_stack_hash_label(&labels,
-                            pd_label_key(pd_label_names_key(l.key, l.str, l.num_unit), l.num));
+        pd_stack_hash_label(&labels, pd_label_parts_key(&l));
     }
     if (kept.block_size)
-        pd_stack_hash_label(&labels, pd_label_key(pd_label_names_key(bytes, (pd_bytes){0}, bytes),
-                                                  kept.block_size));
+        pd_stack_hash_label(&labels, pd_label_parts_key(&block_size));
     uint64_t words[] = {key.lo, key.hi, labels.labels.lo, labels.labels.hi, labels.labels_len};
     return pd_key_of_words(words, 5, SEED_SHOWN);
 }

@@ -73,7 +73,6 @@ pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprof
     put(&s->labels, parts.str.ptr, l.str_len);
     put(&s->labels, parts.num_unit.ptr, l.num_unit_len);
     s->labels_len++;
-    pd_key names = pd_label_names_key(parts.key, parts.str, parts.num_unit);
-    pd_stack_hash_label(&s->hash, pd_label_key(names, l.num));
+    pd_stack_hash_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;
 }

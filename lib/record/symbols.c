@@ -45,33 +45,6 @@ pprofdelta_status pd_symbols_string(pd_symbols *s, pd_mem *mem, pd_bytes text, u
     return PPROFDELTA_OK;
 }
 
-static pd_bytes bytes_of(const char *text)
-{
-    return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
-}
-
-pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame)
-{
-    pd_function_parts parts = {
-        .name = bytes_of(frame->name),
-        .system_name = bytes_of(frame->system_name ? frame->system_name : frame->name),
-        .filename = bytes_of(frame->filename),
-        .start_line = frame->start_line,
-    };
-    parts.key = pd_function_key(parts.name, parts.system_name, parts.filename, parts.start_line);
-    return parts;
-}
-
-pd_label_parts pd_label_parts_of(const pprofdelta_label *label)
-{
-    pd_label_parts parts = {.key = bytes_of(label->key), .str = bytes_of(label->str)};
-    if (!parts.str.len) {
-        parts.num = label->num;
-        parts.num_unit = bytes_of(label->num_unit);
-    }
-    return parts;
-}
-
 pprofdelta_status pd_symbols_function(pd_symbols *s, pd_mem *mem, const pd_function_parts *parts,
                                       uint32_t *out, pprofdelta_error *err)
 {

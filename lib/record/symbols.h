@@ -14,6 +14,7 @@
 
 #include "pprofdelta_record.h"
 #include "profile/compact.h"
+#include "profile/given.h"
 
 typedef struct pd_symbol_string {
     size_t off;
@@ -72,24 +73,7 @@ static inline pd_bytes pd_symbols_text(const pd_symbols *symbols, uint32_t strin
                       s->len}; /* perhaps no text at all */
 }
 
-/* A function by its parts; key is pd_function_key of them. */
-typedef struct pd_function_parts {
-    pd_key key;
-    pd_bytes name, system_name, filename;
-    int64_t start_line;
-} pd_function_parts;
-
-/* The parts of a caller's frame, which they borrow. */
-pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame);
-
-/* A caller's label, which it borrows: where it has a string, num and num_unit are empty. */
-typedef struct pd_label_parts {
-    pd_bytes key, str, num_unit;
-    int64_t num;
-} pd_label_parts;
-
-pd_label_parts pd_label_parts_of(const pprofdelta_label *label);
-
+/* A function of the table. */
 pprofdelta_status pd_symbols_function(pd_symbols *symbols, pd_mem *mem,
                                       const pd_function_parts *parts, uint32_t *out,
                                       pprofdelta_error *err);

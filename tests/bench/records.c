@@ -126,7 +126,7 @@ static void make_sites(bench *b)
     }
 }
 
-static void symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     const bench *b = cookie;
     size_t low = 0, high = b->sites_len; /* they are in order */

@@ -23,7 +23,7 @@ static int keep(void *cookie, const void *data, std::size_t len)
 }
 
 // Without an exception crossing the library: a name that is made up as it is asked for.
-static void symbolize(void *cookie, std::uintptr_t pc, pprofdelta_symbol *out)
+static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     static thread_local pprofdelta_frame frame;
     static thread_local std::string name;

@@ -11,7 +11,7 @@ static pprofdelta_frame frames[] = {{"main", NULL, "main.c", 30, 40, 0},
                                     {"parse", NULL, "parse.c", 8, 12, 0},
                                     {"remember", NULL, "cache.c", 3, 7, 0}};
 
-static void symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     *out = (pprofdelta_symbol){(pprofdelta_frame *)cookie + (pc - 0x1000), 1, 0};
 }

@@ -274,15 +274,19 @@ static void step(trial *t)
         end_realloc(t, h, op >= 128);
 }
 
-static size_t symbolize(void *cookie, uint64_t address, pprofdelta_heap_frame *frames, size_t cap)
+static void symbolize(void *cookie, uint64_t address, pprofdelta_symbol *out)
 {
+    static pprofdelta_frame frames[2];
     static const char *const names[] = {"main", NULL, "f", ""};
     (void)cookie;
-    size_t len = address % 3 < cap ? address % 3 : cap;
+    size_t len = address % 3;
     for (size_t i = 0; i < len; i++)
-        frames[i] = (pprofdelta_heap_frame){names[(address + i) % 4], names[address % 4],
-                                            names[i % 4], (int64_t)address, 1};
-    return len;
+        frames[i] = (pprofdelta_frame){.name = names[(address + i) % 4],
+                                       .system_name = names[address % 4],
+                                       .filename = names[i % 4],
+                                       .start_line = 1,
+                                       .line = (int64_t)address};
+    *out = (pprofdelta_symbol){.frames = frames, .frames_len = len};
 }
 
 static bool make_heap(trial *t)
@@ -290,7 +294,7 @@ static bool make_heap(trial *t)
     unsigned how = program_byte(&t->in), caps = program_byte(&t->in);
     pprofdelta_heap_options *o = &t->options;
     *o = (pprofdelta_heap_options)PPROFDELTA_HEAP_OPTIONS_INIT;
-    o->flags = PPROFDELTA_HEAP_NO_MAPPINGS;
+    o->flags = PPROFDELTA_NO_MAPPINGS;
     o->id = t->id = 7;
     o->started_nanos = 500;
     o->filter = &filter;

@@ -188,15 +188,15 @@ static inline bool sample(trial *t, size_t size, pprofdelta_weight *weight)
 /* An allocation as bytes tell it. What it points to lives in the arena. */
 static inline pprofdelta_heap_event read_event(trial *t, size_t slot)
 {
-    static const pprofdelta_heap_label some[] = {{"thread", "main", 0, NULL},
-                                                 {"thread", "worker", 0, NULL},
-                                                 {"bytes", NULL, 48, "bytes"},
-                                                 {"bytes", NULL, 0, "bytes"},
-                                                 {"x", "", 7, NULL}};
+    static const pprofdelta_label some[] = {{"thread", "main", 0, NULL},
+                                            {"thread", "worker", 0, NULL},
+                                            {"bytes", NULL, 48, "bytes"},
+                                            {"bytes", NULL, 0, "bytes"},
+                                            {"x", "", 7, NULL}};
     unsigned shape = program_byte(&t->in);
     size_t depth = shape % (MOST_DEPTH + 1), labels_len = shape / 16 % 4;
     uint64_t *stack = ARENA_ARRAY(&t->arena, uint64_t, depth);
-    pprofdelta_heap_label *labels = ARENA_ARRAY(&t->arena, pprofdelta_heap_label, labels_len);
+    pprofdelta_label *labels = ARENA_ARRAY(&t->arena, pprofdelta_label, labels_len);
     uint64_t from = 0x400000 + program_byte(&t->in);
     for (size_t i = 0; i < depth; i++)
         stack[i] = from + i * i;

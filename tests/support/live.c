@@ -81,8 +81,8 @@ const char *live_key(arena *a, const pprofdelta_heap_event *event, size_t max_de
 {
     const char **labels = ARENA_ARRAY(a, const char *, event->labels_len);
     for (size_t i = 0; i < event->labels_len; i++) {
-        const pprofdelta_heap_label *l = &event->labels[i];
-        labels[i] = label_text(a, l->key, l->str, l->str ? 0 : l->num, l->num_unit);
+        const pprofdelta_label *l = &event->labels[i];
+        labels[i] = label_text(a, l->key, l->str, l->str && *l->str ? 0 : l->num, l->num_unit);
     }
     size_t depth = event->depth < max_depth ? event->depth : max_depth;
     return key_text(a, event->stack, depth, labels, event->labels_len);

@@ -6,7 +6,7 @@
 
 enum { FIRST_PC = 0x1000 };
 
-static void symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+static void symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     record_scene *s = cookie;
     s->symbolized++;

@@ -203,7 +203,7 @@ pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
     return status;
 }
 
-void records_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+void records_symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     records *r = cookie;
     r->symbolized++;

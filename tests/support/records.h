@@ -72,6 +72,6 @@ pprofdelta_record records_record(records *r, size_t index);
 void records_model(records *r, arena *a, bool by_address, model *m);
 
 /* For options.symbolize, with the records as cookie. */
-void records_symbolize(void *cookie, uintptr_t pc, pprofdelta_symbol *out);
+void records_symbolize(void *cookie, uint64_t pc, pprofdelta_symbol *out);
 
 #endif

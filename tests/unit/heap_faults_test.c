@@ -125,7 +125,7 @@ static bool play(show *s, uint64_t seed, size_t fail_at, bool for_good)
     options.pages = &s->pages;
     options.compression = PPROFDELTA_PLAIN;
     options.max_attempts = 4;
-    options.flags = seed % 2 ? 0 : PPROFDELTA_HEAP_NO_MAPPINGS;
+    options.flags = seed % 2 ? 0 : PPROFDELTA_NO_MAPPINGS;
     pprofdelta_heap *untouched = (pprofdelta_heap *)&options;
     s->heap = untouched;
     pprofdelta_error err;

@@ -61,13 +61,13 @@ static void die(world *w, size_t slot)
     t->is_alive = false;
 }
 
-static pprofdelta_heap_event random_event(world *w, size_t slot, pprofdelta_heap_label *labels)
+static pprofdelta_heap_event random_event(world *w, size_t slot, pprofdelta_label *labels)
 {
-    static const pprofdelta_heap_label all[] = {{"thread", "main", 0, NULL},
-                                                {"thread", "worker", 0, NULL},
-                                                {"bytes", NULL, 48, "bytes"},
-                                                {"bytes", NULL, 0, "bytes"},
-                                                {"x", "", 7, NULL}};
+    static const pprofdelta_label all[] = {{"thread", "main", 0, NULL},
+                                           {"thread", "worker", 0, NULL},
+                                           {"bytes", NULL, 48, "bytes"},
+                                           {"bytes", NULL, 0, "bytes"},
+                                           {"x", "", 7, NULL}};
     size_t stack = rng_below(&w->r, STACKS);
     pprofdelta_heap_event event = {
         .ptr = pointer(slot),
@@ -93,7 +93,7 @@ static void be_born(world *w, size_t slot, const pprofdelta_heap_event *event)
 
 static void do_track(world *w)
 {
-    pprofdelta_heap_label labels[3];
+    pprofdelta_label labels[3];
     size_t slot = rng_below(&w->r, SLOTS);
     die(w, slot); /* tracked again without being untracked: freed unseen */
     pprofdelta_heap_event event = random_event(w, slot, labels);
@@ -132,7 +132,7 @@ static void do_realloc(world *w)
     truth old = *t;
     t->is_alive = false;
     if (rng_chance(&w->r, 50)) {
-        pprofdelta_heap_label labels[3];
+        pprofdelta_label labels[3];
         pprofdelta_heap_event event = random_event(w, slot, labels);
         CHECK(pprofdelta_heap_track(w->heap, &event) == 1);
         be_born(w, slot, &event);
@@ -144,7 +144,7 @@ static void do_realloc(world *w)
 
 static void do_defer(world *w)
 {
-    pprofdelta_heap_label labels[3];
+    pprofdelta_label labels[3];
     size_t slot = rng_below(&w->r, SLOTS);
     die(w, slot);
     pprofdelta_heap_event event = random_event(w, slot, labels);
@@ -177,7 +177,7 @@ static int complete(void *cookie, pprofdelta_heap_event *event)
         return 0;
     }
     if (rng_chance(&w->r, 30)) {
-        static pprofdelta_heap_label late = {"class", "String", 0, NULL};
+        static pprofdelta_label late = {"class", "String", 0, NULL};
         event->labels = &late;
         event->labels_len = 1;
         t->key = live_key(&w->arena, event, MAX_DEPTH);
@@ -313,7 +313,7 @@ static void begin_world(world *w, uint64_t seed)
         for (size_t j = 0; j < DEPTH; j++)
             w->stacks[i][j] = 0x400000 + rng_below(&w->r, 40);
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
-    options.flags = PPROFDELTA_HEAP_NO_MAPPINGS;
+    options.flags = PPROFDELTA_NO_MAPPINGS;
     options.started_nanos = 500;
     options.max_depth = MAX_DEPTH;
     options.max_attempts = 1 + (uint32_t)rng_below(&w->r, 4);

@@ -34,7 +34,7 @@ TEST(the_sink_holds_no_lock)
 TEST(the_stamp_can_be_left_out)
 {
     scene s;
-    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_NO_STAMP, .period = 4096});
+    begin(&s, (pprofdelta_heap_options){.flags = PPROFDELTA_NO_STAMP, .period = 4096});
     track(&s, 1);
     begun(&s, 1);
     CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
@@ -73,16 +73,16 @@ TEST(the_parsed_door_knows_a_delta_by_its_stamp)
     end(&s);
 }
 
-static size_t two_frames(void *cookie, uint64_t address, pprofdelta_heap_frame *frames, size_t cap)
+static void two_frames(void *cookie, uint64_t address, pprofdelta_symbol *out)
 {
+    static pprofdelta_frame frames[] = {
+        {.name = "inlined", .filename = "a.c", .column = 3},
+        {.name = "outer", .system_name = "_Zouter", .filename = "a.c", .line = 9, .start_line = 7}};
     ++*(size_t *)cookie;
-    if (address % 2 || cap < 2)
-        return 0;
-    frames[0] =
-        (pprofdelta_heap_frame){.function = "inlined", .file = "a.c", .line = (int64_t)address};
-    frames[1] = (pprofdelta_heap_frame){
-        .function = "outer", .system_name = "_Zouter", .file = "a.c", .line = 9, .start_line = 7};
-    return 2;
+    if (address % 2)
+        return;
+    frames[0].line = (int64_t)address;
+    *out = (pprofdelta_symbol){.frames = frames, .frames_len = 2};
 }
 
 TEST(a_symbolizer_is_asked_once_for_an_address)
@@ -105,6 +105,7 @@ TEST(a_symbolizer_is_asked_once_for_an_address)
             continue;
         with_lines++;
         CHECK(l->line[0]->line % 2 == 0 && l->line[1]->line == 9);
+        CHECK(l->line[0]->column == 3 && l->line[1]->column == 0);
     }
     CHECK(with_lines == 26 && r.view->n_function == 2);
     end(&s);
@@ -113,14 +114,15 @@ TEST(a_symbolizer_is_asked_once_for_an_address)
 enum { FOO = 5, FOO_AGAIN, BAR, UNKNOWN };
 
 /* An interpreter's frames, and whatever else is asked for. */
-static size_t interpreter(void *cookie, uint64_t number, pprofdelta_heap_frame *frames, size_t cap)
+static void interpreter(void *cookie, uint64_t number, pprofdelta_symbol *out)
 {
+    static pprofdelta_frame frame;
     ++*(size_t *)cookie;
-    if (number == UNKNOWN || !cap)
-        return 0;
+    if (number == UNKNOWN)
+        return;
     const char *name = number == BAR ? "bar" : number < BAR ? "foo" : "native";
-    frames[0] = (pprofdelta_heap_frame){.function = name, .file = "app.py", .line = 7};
-    return 1;
+    frame = (pprofdelta_frame){.name = name, .filename = "app.py", .line = 7};
+    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
 }
 
 static int a_native_frame(void)
@@ -134,8 +136,7 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
     uint64_t native = (uint64_t)(uintptr_t)&a_native_frame;
     uint64_t stack[] = {FOO, FOO_AGAIN, BAR, UNKNOWN, native, FOO};
     CHECK(a_native_frame());
-    for (unsigned flags = 0; flags <= PPROFDELTA_HEAP_NO_MAPPINGS;
-         flags += PPROFDELTA_HEAP_NO_MAPPINGS) {
+    for (unsigned flags = 0; flags <= PPROFDELTA_NO_MAPPINGS; flags += PPROFDELTA_NO_MAPPINGS) {
         scene s;
         size_t calls = 0;
         begin(&s, (pprofdelta_heap_options){
@@ -168,12 +169,12 @@ TEST(numbers_that_are_no_addresses_are_known_by_their_lines)
     }
 }
 
-static size_t name_of_cookie(void *cookie, uint64_t number, pprofdelta_heap_frame *frames,
-                             size_t cap)
+static void name_of_cookie(void *cookie, uint64_t number, pprofdelta_symbol *out)
 {
-    (void)number, (void)cap;
-    frames[0] = (pprofdelta_heap_frame){.function = cookie};
-    return 1;
+    static pprofdelta_frame frame;
+    (void)number;
+    frame = (pprofdelta_frame){.name = cookie};
+    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
 }
 
 /* The profile of a process in which FOO's number stands for this function. */

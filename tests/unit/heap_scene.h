@@ -21,7 +21,7 @@ static inline void begin(scene *s, pprofdelta_heap_options options)
     *s = (scene){0};
     options.size = sizeof options;
     options.id = options.id ? options.id : 0xabc;
-    options.flags |= options.symbolize ? 0 : PPROFDELTA_HEAP_NO_MAPPINGS;
+    options.flags |= options.symbolize ? 0 : PPROFDELTA_NO_MAPPINGS;
     s->mail.arena = s->receiver.arena = &s->arena;
     s->sink = live_sink(&s->mail);
     CHECK(pprofdelta_heap_new(&options, &s->heap, NULL) == PPROFDELTA_OK);

@@ -454,7 +454,7 @@ TEST(a_dump_is_the_text_that_pprof_reads)
 TEST(a_dump_has_no_mappings_where_there_are_none)
 {
     static char text[1 << 16];
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_HEAP_NO_MAPPINGS});
+    pprofdelta_heap *heap = make((pprofdelta_heap_options){.flags = PPROFDELTA_NO_MAPPINGS});
     CHECK(track(heap, 1));
     FILE *file = tmpfile();
     REQUIRE(file);

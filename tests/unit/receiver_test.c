@@ -425,7 +425,7 @@ static void play_tracker(uint64_t seed, const unsigned *choices, size_t len)
     c.now.arena = &c.arena;
     options.id = 5;
     options.started_nanos = 900;
-    options.flags = PPROFDELTA_HEAP_NO_MAPPINGS;
+    options.flags = PPROFDELTA_NO_MAPPINGS;
     REQUIRE(pprofdelta_heap_new(&options, &c.heap, NULL) == PPROFDELTA_OK);
     for (size_t i = 0; i < len; i++) {
         now += clocks[choices[i] / 2 / ENDS % 3];

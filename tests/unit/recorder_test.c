@@ -348,7 +348,7 @@ TEST(numbers_without_a_mapping_are_known_by_their_lines)
     }
 }
 
-static void name_native(void *cookie, uintptr_t pc, pprofdelta_symbol *out)
+static void name_native(void *cookie, uint64_t pc, pprofdelta_symbol *out)
 {
     static const pprofdelta_frame frame = {.name = "native", .filename = "native.c", .line = 3};
     (void)cookie, (void)pc;

@@ -19,7 +19,7 @@ TEST(a_copy_is_whole_and_its_own)
 {
     uint64_t stack[] = {1, 2, UINT64_MAX};
     char key[] = "thread", str[] = "main", unit[] = "bytes";
-    pprofdelta_heap_label labels[] = {
+    pprofdelta_label labels[] = {
         {key, str, 0, NULL}, {"size", NULL, -48, unit}, {"empty", "", 7, NULL}};
     pprofdelta_heap_event event = {
         .stack = stack, .depth = 3, .labels = labels, .labels_len = 3, .code = 77};
@@ -41,12 +41,12 @@ TEST(a_copy_is_whole_and_its_own)
           text_is(back.labels[0].num_unit, NULL));
     CHECK(text_is(back.labels[1].key, "size") && text_is(back.labels[1].str, NULL) &&
           text_is(back.labels[1].num_unit, "bytes") && back.labels[1].num == -48);
-    CHECK(text_is(back.labels[2].str, "") && back.labels[2].num == 0);
+    CHECK(text_is(back.labels[2].str, NULL) && back.labels[2].num == 7);
     pd_traces_fini(&traces);
     CHECK(pages.used == 0);
 }
 
-static pd_key key_of(const uint64_t *stack, size_t depth, const pprofdelta_heap_label *labels,
+static pd_key key_of(const uint64_t *stack, size_t depth, const pprofdelta_label *labels,
                      size_t labels_len)
 {
     pprofdelta_heap_event event = {
@@ -57,8 +57,8 @@ static pd_key key_of(const uint64_t *stack, size_t depth, const pprofdelta_heap_
 TEST(keys_tell_apart_what_differs_and_nothing_else)
 {
     static const uint64_t ab[] = {1, 2}, ba[] = {2, 1};
-    static const pprofdelta_heap_label x = {"x", "1", 0, NULL}, y = {"y", NULL, 1, "u"};
-    pprofdelta_heap_label xy[] = {x, y}, yx[] = {y, x}, xx[] = {x, x};
+    static const pprofdelta_label x = {"x", "1", 0, NULL}, y = {"y", NULL, 1, "u"};
+    pprofdelta_label xy[] = {x, y}, yx[] = {y, x}, xx[] = {x, x};
     pd_key keys[] = {
         key_of(ab, 2, NULL, 0),
         key_of(ba, 2, NULL, 0),
@@ -68,20 +68,21 @@ TEST(keys_tell_apart_what_differs_and_nothing_else)
         key_of(ab, 2, xx, 2),
         key_of(ab, 2, &x, 1),
         key_of(ab, 2, &y, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){"x", "2", 0, NULL}, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){"x", NULL, 1, NULL}, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){"x", "", 1, NULL}, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){"y", NULL, 2, "u"}, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){"y", NULL, 1, "v"}, 1),
-        key_of(ab, 2, &(pprofdelta_heap_label){NULL, NULL, 0, NULL}, 1),
+        key_of(ab, 2, &(pprofdelta_label){"x", "2", 0, NULL}, 1),
+        key_of(ab, 2, &(pprofdelta_label){"x", NULL, 1, NULL}, 1),
+        key_of(ab, 2, &(pprofdelta_label){"y", NULL, 2, "u"}, 1),
+        key_of(ab, 2, &(pprofdelta_label){"y", NULL, 1, "v"}, 1),
+        key_of(ab, 2, &(pprofdelta_label){NULL, NULL, 0, NULL}, 1),
     };
     for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
         for (size_t j = 0; j < i; j++)
             CHECK_MSG(!pd_key_equal(keys[i], keys[j]), "%zu and %zu", i, j);
     CHECK(pd_key_equal(keys[4], key_of(ab, 2, yx, 2)));
-    /* What a string hides does not count. */
-    CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_heap_label){"x", "1", 9, NULL}, 1)));
-    CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_heap_label){"x", "1", 9, "u"}, 1)));
+    /* An empty string is no string. What a string hides does not count. */
+    CHECK(pd_key_equal(key_of(ab, 2, &(pprofdelta_label){"x", NULL, 1, NULL}, 1),
+                       key_of(ab, 2, &(pprofdelta_label){"x", "", 1, ""}, 1)));
+    CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_label){"x", "1", 9, NULL}, 1)));
+    CHECK(pd_key_equal(keys[6], key_of(ab, 2, &(pprofdelta_label){"x", "1", 9, "u"}, 1)));
     pprofdelta_heap_event cut = {.stack = ab, .depth = 2};
     CHECK(pd_key_equal(keys[2], pd_trace_key(&cut, 1)));
     cut.code = 1; /* other code at the same addresses */
@@ -132,8 +133,8 @@ TEST(what_is_too_large_is_refused)
     static uint64_t stack[300000];
     static char text[3 << 20];
     memset(text, 'x', sizeof text - 1);
-    static pprofdelta_heap_label many[40000];
-    pprofdelta_heap_label label = {"key", text, 0, NULL};
+    static pprofdelta_label many[40000];
+    pprofdelta_label label = {"key", text, 0, NULL};
     pprofdelta_heap_event deep = {.stack = stack, .depth = 300000},
                           wide = {.labels = &label, .labels_len = 1},
                           wider = {.labels = many, .labels_len = 40000},
