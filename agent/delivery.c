@@ -150,10 +150,10 @@ static void send_window(pprofdelta_heap *heap, bool is_last)
         return;
     pprofdelta_status status = write_with_fallback(heap, &d, &err);
     if (status == PPROFDELTA_OK) {
-        pprofdelta_heap_acknowledge(heap);
+        pprofdelta_heap_commit(heap);
         pd_largest_sites_allow();
     } else {
-        pprofdelta_heap_give_back(heap);
+        pprofdelta_heap_abandon(heap);
         if (!d.why.len) {
             pd_fixed_text_add(
                 &d.why, is_last

@@ -41,7 +41,7 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
         uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_DEFERRED);
         if (number) {
             append(heap, number);
-            answer = queue->len > queue->max / 2 ? PPROFDELTA_HEAP_FLUSH_WANTED
+            answer = queue->len > queue->max / 2 ? PPROFDELTA_HEAP_COMPLETE_SOON
                                                  : PPROFDELTA_HEAP_DEFERRED;
         }
     }
@@ -108,17 +108,17 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
             pd_entry_count(heap, number);
         is_tracked = number != 0;
     }
-    heap->stats.committed += is_tracked;
+    heap->stats.completed += is_tracked;
     pd_site_at(&heap->sites, c->site)->holders--;
     pd_heap_leave(heap);
     return is_tracked;
 }
 
-size_t pprofdelta_heap_commit(pprofdelta_heap *heap, pprofdelta_heap_complete *complete,
-                              void *cookie)
+size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completion *complete,
+                                void *cookie)
 {
     size_t tracked = 0;
-    if (__atomic_exchange_n(&heap->deferral.is_committing, 1, __ATOMIC_ACQUIRE))
+    if (__atomic_exchange_n(&heap->deferral.is_completing, 1, __ATOMIC_ACQUIRE))
         return 0;
     pd_heap_enter(heap);
     uint32_t left = heap->deferral.len;
@@ -128,7 +128,7 @@ size_t pprofdelta_heap_commit(pprofdelta_heap *heap, pprofdelta_heap_complete *c
         bool is_wanted = !complete || complete(cookie, &c.event);
         tracked += count_completed(heap, &c, is_wanted);
     }
-    __atomic_store_n(&heap->deferral.is_committing, 0, __ATOMIC_RELEASE);
+    __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELEASE);
     return tracked;
 }
 

@@ -74,7 +74,7 @@ static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
         .sequence = e->sequence + 1,
         .from_nanos = e->is_full_due ? e->started_nanos : e->sent_nanos,
         .to_nanos = end_of(e, now),
-        .attempts = e->attempts,
+        .attempt = (uint64_t)e->attempts + 1,
     };
 }
 
@@ -88,17 +88,18 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
         pd_heap_leave(heap);
         pd_lock_give(&heap->exporting);
         return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "a batch is under way: acknowledge it or give it back first");
+                       PPROFDELTA_NOWHERE, "a batch is under way: commit it or abandon it first");
     }
+    uint64_t epoch = e->epoch;
     e->batch = describe(e, now);
     e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     e->has_batch = true;
+    e->is_written = false;
     e->sites_made = heap->sites.pool.made;
     heap->sites.gathering ^= 1;
     heap->stats.batches++;
-    heap->stats.resyncs += e->batch.kind == PPROFDELTA_HEAP_FULL && e->epoch > 1 && !e->attempts;
+    heap->stats.resyncs += epoch && e->epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
     pd_heap_leave(heap);
@@ -206,24 +207,6 @@ static void lose(pprofdelta_heap *heap)
     count(heap, &heap->stats.lost);
 }
 
-void pprofdelta_heap_acknowledge(pprofdelta_heap *heap)
-{
-    pd_lock_take(&heap->exporting);
-    if (heap->export.has_batch) {
-        finish(heap);
-        count(heap, &heap->stats.acknowledged);
-    }
-    pd_lock_give(&heap->exporting);
-}
-
-void pprofdelta_heap_lost(pprofdelta_heap *heap)
-{
-    pd_lock_take(&heap->exporting);
-    if (heap->export.has_batch)
-        lose(heap);
-    pd_lock_give(&heap->exporting);
-}
-
 /* Would more than the cap wait? Looks no further than it has to. */
 static bool is_too_large(const pprofdelta_heap *heap)
 {
@@ -237,17 +220,34 @@ static bool is_too_large(const pprofdelta_heap *heap)
     return bytes > heap->options.max_retry;
 }
 
-void pprofdelta_heap_give_back(pprofdelta_heap *heap)
+static void abandon(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
-    pd_lock_take(&heap->exporting);
     if (e->has_batch && (e->attempts >= heap->options.max_attempts || is_too_large(heap))) {
         lose(heap);
     } else if (e->has_batch) {
         merge_windows(heap);
         e->attempts++;
         e->has_batch = false;
-        count(heap, &heap->stats.given_back);
+        count(heap, &heap->stats.abandoned);
     }
+}
+
+void pprofdelta_heap_commit(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->exporting);
+    if (heap->export.has_batch && heap->export.is_written) {
+        finish(heap);
+        count(heap, &heap->stats.committed);
+    } else {
+        abandon(heap);
+    }
+    pd_lock_give(&heap->exporting);
+}
+
+void pprofdelta_heap_abandon(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->exporting);
+    abandon(heap);
     pd_lock_give(&heap->exporting);
 }

@@ -25,7 +25,7 @@ void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child wha
     heap->is_to_clear |= what == PPROFDELTA_HEAP_CLEAR;
     heap->press.places.is_forked = true;
     heap->press.is_in_sink = false; /* whoever was there is in the parent */
-    __atomic_store_n(&heap->deferral.is_committing, 0, __ATOMIC_RELAXED);
+    __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
     pd_lock_reset(&heap->lock);
     pd_lock_reset(&heap->exporting);

@@ -42,7 +42,7 @@ typedef struct pd_entry {
 typedef struct pd_deferral {
     uint32_t first, last; /* oldest and newest */
     uint32_t len, max;
-    uint32_t is_committing; /* atomic */
+    uint32_t is_completing; /* atomic */
 } pd_deferral;
 
 /* What is known of what was sent. */
@@ -52,8 +52,9 @@ typedef struct pd_heap_export {
     int64_t ended_nanos;         /* of the last batch that was begun */
     pprofdelta_heap_batch batch; /* under way, if has_batch */
     uint32_t sites_made;         /* all sites of the batch have numbers up to this */
-    uint32_t attempts;           /* in a row that were given back */
+    uint32_t attempts;           /* batches in a row that were abandoned */
     bool has_batch;
+    bool is_written;           /* the last write of the batch succeeded */
     bool is_full_due;          /* the next batch is full */
     bool has_epoch;            /* ... and its epoch was opened by an earlier attempt */
     uint32_t is_resync_wanted; /* atomic: the next batch is full and opens an epoch */

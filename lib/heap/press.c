@@ -50,6 +50,7 @@ static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inus
         return pd_refuse(err, "there is no batch to write: begin one first");
     if (press->is_in_sink)
         return pd_refuse(err, "a write of this tracker is still in its sink");
+    heap->export.is_written = false;
     pd_bytes raw;
     pprofdelta_status status = pd_press_compose(heap, inuse, &raw, err);
     if (status)
@@ -57,6 +58,13 @@ static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inus
     pprofdelta_sink sink = {look, out};
     uint64_t written;
     return pd_compress(&press->compressor, &press->mem, raw, &sink, &written, err);
+}
+
+/* The sink may have taken long, and may have forked: is this still the batch that it was given? No
+ * two batches of a tracker end at the same time. */
+static bool is_same_batch(const pd_heap_export *e, uint64_t id, int64_t to_nanos)
+{
+    return e->has_batch && e->id == id && e->batch.to_nanos == to_nanos;
 }
 
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
@@ -68,6 +76,8 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     pd_lock_take(&heap->exporting);
     pprofdelta_status status = print(heap, inuse, &out, err);
+    const uint64_t id = heap->export.id;
+    const int64_t to_nanos = heap->export.batch.to_nanos;
     press->is_in_sink |= !status;
     if (status == PPROFDELTA_E_MEMORY) /* the caller may try again to write less */
         release_buffers(press);
@@ -77,6 +87,8 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     bool is_taken = sink->write(sink->cookie, out.ptr, out.len) == 0;
     pd_lock_take(&heap->exporting);
     press->is_in_sink = false;
+    if (is_same_batch(&heap->export, id, to_nanos))
+        heap->export.is_written = is_taken;
     if (press->mem.used > KEEP)
         release_buffers(press);
     pd_lock_give(&heap->exporting);

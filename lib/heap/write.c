@@ -270,7 +270,7 @@ static void write_stamp(writing *w)
         .epoch = b->epoch,
         .sequence = b->sequence,
         .first = b->sequence,
-        .attempt = (uint64_t)b->attempts + 1,
+        .attempt = b->attempt,
         .from_nanos = b->from_nanos,
         .to_nanos = b->to_nanos,
     };

@@ -93,7 +93,7 @@ static size_t export(pprofdelta_heap *heap)
     if (pprofdelta_heap_begin(heap, 1, NULL, NULL) != PPROFDELTA_OK ||
         pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) != PPROFDELTA_OK)
         fail("no export");
-    pprofdelta_heap_acknowledge(heap);
+    pprofdelta_heap_commit(heap);
     return len;
 }
 
@@ -266,10 +266,10 @@ static void export_all_ways(pprofdelta_heap *heap, size_t nth)
         pprofdelta_heap_resync(heap);
     pprofdelta_heap_begin(heap, 1, NULL, NULL);
     pprofdelta_heap_write(heap, PPROFDELTA_HEAP_SNAPSHOT, &sink, NULL);
-    pprofdelta_heap_give_back(heap);
+    pprofdelta_heap_abandon(heap);
     pprofdelta_heap_begin(heap, 2, NULL, NULL);
     pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL);
-    pprofdelta_heap_acknowledge(heap);
+    pprofdelta_heap_commit(heap);
 }
 
 static void wait_nanos(uint64_t how_long)
@@ -323,7 +323,7 @@ static void measure_pause(void)
 }
 
 /* How long export steps hold the lock, which no insertion can be made to wait longer for: begin,
- * and giving back so many sites, of which it does 32 at a time. */
+ * and abandon of so many sites, of which it does 32 at a time. */
 static void measure_holds(void)
 {
     enum { SITES = 20000, STEP = 32 };
@@ -335,19 +335,18 @@ static void measure_holds(void)
         uint64_t start = nanos();
         pprofdelta_heap_begin(heap, 1, NULL, NULL);
         uint64_t middle = nanos();
-        pprofdelta_heap_give_back(heap);
+        pprofdelta_heap_abandon(heap);
         begins[run] = (double)(middle - start) / 1000;
         backs[run] = (double)(nanos() - middle) / 1000 / steps;
-        if (run % 8 == 0) { /* before it is given back too often */
-            pprofdelta_heap_begin(heap, 1, NULL, NULL);
-            pprofdelta_heap_acknowledge(heap);
+        if (run % 8 == 0) { /* before it has been abandoned too often */
+            export(heap);
             for (size_t i = 0; i < SITES; i++)
                 track(heap, i, i);
         }
     }
     say("the lock is held by begin, at most", median(begins, RUNS), "us");
     say("... 99% of them, below", begins[RUNS * 99 / 100], "us");
-    say("the lock is held by a step of give_back", median(backs, RUNS), "us");
+    say("the lock is held by a step of abandon", median(backs, RUNS), "us");
     pprofdelta_heap_free(heap);
 }
 

@@ -23,7 +23,7 @@ BARS = [
     ("export without a change, 1000000 live", "<", 10),
     ("export after 500 churn pairs, 10 stacks", "<", 13),
     ("... 99% of them, below", "<", 50),
-    ("the lock is held by a step of give_back", "<", 50),
+    ("the lock is held by a step of abandon", "<", 50),
     ("delta of no change cheaper than full by", ">=", 500),
     ("delta of 10 changes cheaper than full by", ">=", 500),
 ]

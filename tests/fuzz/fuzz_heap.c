@@ -1,6 +1,6 @@
 /* Bytes as the life of a heap and a program of calls on its sampler and tracker: allocations that
- * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused, given
- * back, lost and acknowledged at any time; forks. Whatever is called, and wherever pages or caps
+ * are tracked, deferred, moved, freed, swept and dropped; batches that are written, refused,
+ * committed and abandoned at any time; forks. Whatever is called, and wherever pages or caps
  * run out:
  *
  *   - what a receiver has added up is what a naive list says was alive when the batch began, and a
@@ -126,7 +126,7 @@ static void begin(trial *t)
     require(batch.id == t->id && batch.to_nanos == t->now && batch.from_nanos < t->now);
     t->batch = batch;
     t->has_batch = true;
-    t->has_arrived = false;
+    t->has_arrived = t->is_written = false;
     t->then = (live_sums){.arena = &t->arena};
     for (size_t i = 0; i < t->sums.len; i++)
         live_add(&t->then, t->sums.rows[i].key, t->sums.rows[i].values);
@@ -179,6 +179,7 @@ static void write(trial *t)
     else
         fuzz_require_untouched(&err);
     require(t->has_batch || status == PPROFDELTA_E_USAGE);
+    t->is_written = !status;
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
         require(t->refused > refused || t->options.max_export < UINT64_C(1) << 20);
     else if (t->has_batch)
@@ -191,16 +192,14 @@ static void write(trial *t)
 static void end_batch(trial *t)
 {
     unsigned how = program_byte(&t->in) % 8;
-    if (how == 0)
-        pprofdelta_heap_lost(t->heap);
-    else if (how < 3)
-        pprofdelta_heap_give_back(t->heap);
+    if (how < 3)
+        pprofdelta_heap_abandon(t->heap);
     else if (how == 3)
         pprofdelta_heap_resync(t->heap);
     else
-        pprofdelta_heap_acknowledge(t->heap);
-    if (how > 3 && t->has_batch && !t->has_arrived)
-        t->is_deaf = true;
+        pprofdelta_heap_commit(t->heap);
+    if (how > 3 && t->has_batch && t->is_written && !t->has_arrived)
+        t->is_deaf = true; /* else the commit was an abandon */
     t->has_batch &= how == 3;
 }
 

@@ -50,6 +50,7 @@ typedef struct trial {
     unsigned steps, writes, nested;
     /* The batch under way. */
     bool has_batch, has_arrived;
+    bool is_written; /* the last write of the batch succeeded */
     uint64_t id;
     pprofdelta_heap_batch batch;
     live_sums then; /* the sums when it began */
@@ -323,10 +324,10 @@ static inline int complete(void *cookie, pprofdelta_heap_event *event)
 static inline void commit(trial *t)
 {
     if (t->nested) {
-        require(pprofdelta_heap_commit(t->heap, complete, t) == 0);
+        require(pprofdelta_heap_complete(t->heap, complete, t) == 0);
         return;
     }
-    pprofdelta_heap_commit(t->heap, complete, t);
+    pprofdelta_heap_complete(t->heap, complete, t);
     see_through(t);
 }
 

@@ -46,7 +46,7 @@ TEST(a_tombstone_is_the_negation_of_what_was_sent)
 }
 
 /* A given-back ADD and a later REMOVE collapse too. */
-TEST(a_batch_that_was_given_back_comes_again_with_what_followed)
+TEST(a_batch_that_was_abandoned_comes_again_with_what_followed)
 {
     scene s;
     begin(&s, (pprofdelta_heap_options){0});
@@ -55,14 +55,14 @@ TEST(a_batch_that_was_given_back_comes_again_with_what_followed)
     track(&s, 2);
     pprofdelta_heap_batch batch = begun(&s, 2);
     CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.sequence == 2 && batch.changed == 2 &&
-          batch.attempts == 0);
+          batch.attempt == 1);
     pprofdelta_heap_untrack(s.heap, pointer(1));
     track(&s, 3);
     live_profile lost = written(&s, PPROFDELTA_HEAP_CHANGES);
-    pprofdelta_heap_give_back(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     pprofdelta_heap_untrack(s.heap, pointer(2));
     batch = begun(&s, 3);
-    CHECK(batch.sequence == 2 && batch.changed == 3 && batch.attempts == 1);
+    CHECK(batch.sequence == 2 && batch.changed == 3 && batch.attempt == 2);
     live_profile again = written(&s, PPROFDELTA_HEAP_CHANGES);
     CHECK(is(&lost, "delta", 1, 2, 1, 2) && is(&again, "delta", 1, 2, 1, 3));
     int64_t inuse = 0, allocated = 0;
@@ -75,7 +75,7 @@ TEST(a_batch_that_was_given_back_comes_again_with_what_followed)
      * twice. */
     live_receive(&s.receiver, &lost);
     live_receive(&s.receiver, &again);
-    pprofdelta_heap_acknowledge(s.heap);
+    pprofdelta_heap_commit(s.heap);
     live_profile p = sent(&s, 4);
     CHECK(is(&p, "delta", 1, 3, 3, 4) && p.sums.len == 0 && s.receiver.gaps == 0);
     inuse = 0;
@@ -85,7 +85,7 @@ TEST(a_batch_that_was_given_back_comes_again_with_what_followed)
     end(&s);
 }
 
-TEST(a_lost_batch_opens_an_epoch)
+TEST(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch)
 {
     scene s;
     begin(&s, (pprofdelta_heap_options){.started_nanos = 5});
@@ -93,26 +93,27 @@ TEST(a_lost_batch_opens_an_epoch)
     sent(&s, 10);
     track(&s, 2);
     begun(&s, 20);
-    pprofdelta_heap_lost(s.heap);
+    pprofdelta_heap_abandon(s.heap);
+    pprofdelta_heap_resync(s.heap);
     track(&s, 3);
     live_profile p = sent(&s, 30);
-    CHECK(is(&p, "full", 2, 3, 5, 30) && p.sums.len == 3);
+    CHECK(is(&p, "full", 2, 2, 5, 30) && p.attempt == 2 && p.sums.len == 3);
     p = sent(&s, 40);
-    CHECK(is(&p, "delta", 2, 4, 30, 40) && p.sums.len == 0);
+    CHECK(is(&p, "delta", 2, 3, 30, 40) && p.sums.len == 0);
     pprofdelta_heap_stats stats;
     pprofdelta_heap_get_stats(s.heap, &stats);
-    CHECK(stats.batches == 4 && stats.acknowledged == 3 && stats.lost == 1 && stats.resyncs == 1 &&
-          stats.epoch == 2 && stats.sequence == 4);
+    CHECK(stats.batches == 4 && stats.committed == 3 && stats.abandoned == 1 && stats.lost == 0 &&
+          stats.resyncs == 1 && stats.epoch == 2 && stats.sequence == 3);
     end(&s);
 }
 
-TEST(a_full_batch_that_was_given_back_is_full_again_in_the_same_epoch)
+TEST(a_full_batch_that_was_abandoned_is_full_again_in_the_same_epoch)
 {
     scene s;
     begin(&s, (pprofdelta_heap_options){.started_nanos = 5});
     track(&s, 1);
     begun(&s, 10);
-    pprofdelta_heap_give_back(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     track(&s, 2);
     live_profile p = sent(&s, 20);
     CHECK(is(&p, "full", 1, 1, 5, 20) && p.sums.len == 2);
@@ -131,11 +132,34 @@ TEST(a_resync_comes_with_the_next_batch)
     pprofdelta_heap_resync(s.heap); /* the batch under way stays what it is */
     live_profile p = written(&s, PPROFDELTA_HEAP_CHANGES);
     CHECK(is(&p, "delta", 1, 2, 1, 2));
-    pprofdelta_heap_give_back(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     p = sent(&s, 3);
     CHECK(is(&p, "full", 2, 2, 0, 3) && p.sums.len == 1);
     p = sent(&s, 4);
     CHECK(is(&p, "delta", 2, 3, 3, 4));
+    end(&s);
+}
+
+TEST(a_commit_without_a_successful_write_abandons)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){0});
+    sent(&s, 1);
+    track(&s, 1);
+    begun(&s, 2);
+    pprofdelta_heap_commit(s.heap); /* never written */
+    begun(&s, 3);
+    written(&s, PPROFDELTA_HEAP_CHANGES);
+    s.mail.refuses = true;
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_SNAPSHOT, &s.sink, NULL) ==
+          PPROFDELTA_E_SINK);
+    s.mail.refuses = false;
+    pprofdelta_heap_commit(s.heap); /* the last write failed */
+    live_profile p = sent(&s, 4);
+    CHECK(is(&p, "delta", 1, 2, 1, 4) && p.attempt == 3 && p.sums.len == 1);
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_get_stats(s.heap, &stats);
+    CHECK(stats.committed == 2 && stats.abandoned == 2);
     end(&s);
 }
 
@@ -147,19 +171,21 @@ TEST(attempts_are_bounded)
     track(&s, 1);
     for (uint32_t i = 0; i < 4; i++) {
         pprofdelta_heap_batch batch = begun(&s, 2 + i);
-        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempts == i && batch.sequence == 2);
-        pprofdelta_heap_give_back(s.heap);
+        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempt == i + 1 && batch.sequence == 2);
+        pprofdelta_heap_abandon(s.heap);
     }
     live_profile p = sent(&s, 9);
     CHECK(is(&p, "full", 2, 3, 0, 9) && p.sums.len == 1);
     /* A success in between begins the count anew. */
     for (uint32_t i = 0; i < 10; i++) {
         pprofdelta_heap_batch batch = begun(&s, 10 + i);
-        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempts == i % 2);
-        if (i % 2)
-            pprofdelta_heap_acknowledge(s.heap);
-        else
-            pprofdelta_heap_give_back(s.heap);
+        CHECK(batch.kind == PPROFDELTA_HEAP_DELTA && batch.attempt == i % 2 + 1);
+        if (i % 2) {
+            written(&s, PPROFDELTA_HEAP_CHANGES);
+            pprofdelta_heap_commit(s.heap);
+        } else {
+            pprofdelta_heap_abandon(s.heap);
+        }
     }
     end(&s);
 }
@@ -172,13 +198,14 @@ TEST(bytes_that_wait_are_bounded)
     for (size_t i = 0; i < 10; i++)
         track(&s, i);
     begun(&s, 2);
-    pprofdelta_heap_give_back(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     CHECK(begun(&s, 3).kind == PPROFDELTA_HEAP_DELTA);
-    pprofdelta_heap_acknowledge(s.heap);
+    written(&s, PPROFDELTA_HEAP_CHANGES);
+    pprofdelta_heap_commit(s.heap);
     for (size_t i = 100; i < 200; i++)
         track(&s, i);
     begun(&s, 4);
-    pprofdelta_heap_give_back(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     live_profile p = sent(&s, 5);
     CHECK_STR(p.kind, "full");
     CHECK(p.epoch == 2 && p.sums.len == 110);
@@ -225,16 +252,15 @@ TEST(calls_out_of_order_are_refused_or_do_nothing)
     scene s;
     pprofdelta_error err;
     begin(&s, (pprofdelta_heap_options){0});
-    pprofdelta_heap_acknowledge(s.heap);
-    pprofdelta_heap_give_back(s.heap);
-    pprofdelta_heap_lost(s.heap);
+    pprofdelta_heap_commit(s.heap);
+    pprofdelta_heap_abandon(s.heap);
     CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, &err) ==
           PPROFDELTA_E_USAGE);
     CHECK(s.mail.calls == 0 && strstr(err.text, "begin one first"));
     pprofdelta_heap_batch batch = begun(&s, 1), other = {.epoch = 99};
     CHECK(batch.sequence == 1);
     CHECK(pprofdelta_heap_begin(s.heap, 2, &other, &err) == PPROFDELTA_E_USAGE);
-    CHECK(other.epoch == 99 && strstr(err.text, "give it back first"));
+    CHECK(other.epoch == 99 && strstr(err.text, "abandon it first"));
     CHECK(pprofdelta_heap_write(s.heap, (pprofdelta_heap_inuse)2, &s.sink, &err) ==
           PPROFDELTA_E_USAGE);
     s.mail.refuses = true;
@@ -248,9 +274,10 @@ TEST(calls_out_of_order_are_refused_or_do_nothing)
 }
 
 TEST_MAIN(CASE(batches_follow_each_other), CASE(a_tombstone_is_the_negation_of_what_was_sent),
-          CASE(a_batch_that_was_given_back_comes_again_with_what_followed),
-          CASE(a_lost_batch_opens_an_epoch),
-          CASE(a_full_batch_that_was_given_back_is_full_again_in_the_same_epoch),
-          CASE(a_resync_comes_with_the_next_batch), CASE(attempts_are_bounded),
+          CASE(a_batch_that_was_abandoned_comes_again_with_what_followed),
+          CASE(after_resync_an_abandoned_batch_comes_again_in_a_new_epoch),
+          CASE(a_full_batch_that_was_abandoned_is_full_again_in_the_same_epoch),
+          CASE(a_resync_comes_with_the_next_batch),
+          CASE(a_commit_without_a_successful_write_abandons), CASE(attempts_are_bounded),
           CASE(bytes_that_wait_are_bounded), CASE(sites_are_forgotten_where_room_is_short),
           CASE(calls_out_of_order_are_refused_or_do_nothing))

@@ -106,13 +106,13 @@ static void send(show *s, int64_t now)
     if (status) {
         CHECK(status == PPROFDELTA_E_MEMORY && err.status == status && mail.calls == 0);
         s->failed_writes++;
-        pprofdelta_heap_give_back(s->heap);
+        pprofdelta_heap_abandon(s->heap);
         return;
     }
     REQUIRE(live_read(&s->arena, mail.bytes, mail.len, &p));
     live_receive(&s->receiver, &p);
     check_receiver(s);
-    pprofdelta_heap_acknowledge(s->heap);
+    pprofdelta_heap_commit(s->heap);
 }
 
 /* False: there was not even a tracker. */
@@ -147,7 +147,7 @@ static void finish(show *s)
     pprofdelta_heap_stats stats;
     s->shelf.fail_at = 0; /* there are pages again: the next batch tells all */
     count(s);
-    CHECK(pprofdelta_heap_commit(s->heap, NULL, NULL) == s->deferred);
+    CHECK(pprofdelta_heap_complete(s->heap, NULL, NULL) == s->deferred);
     for (size_t i = 0; i < SLOTS; i++)
         s->is_alive[i] |= s->is_deferred[i];
     send(s, 100);

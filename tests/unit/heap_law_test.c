@@ -210,7 +210,7 @@ static void do_event(world *w)
     else if (dice < 94)
         do_defer(w);
     else if (dice < 97)
-        pprofdelta_heap_commit(w->heap, complete, w);
+        pprofdelta_heap_complete(w->heap, complete, w);
     else if (dice < 99)
         pprofdelta_heap_sweep(w->heap, rng_below(&w->r, 40), is_alive, w, NULL);
     else
@@ -284,16 +284,17 @@ static void do_batch(world *w)
     switch (rng_below(&w->r, 10)) {
     case 0: /* nobody knows */
     case 1:
-        pprofdelta_heap_give_back(w->heap);
+        pprofdelta_heap_abandon(w->heap);
         break;
     case 2:
-        pprofdelta_heap_lost(w->heap);
+        pprofdelta_heap_abandon(w->heap);
+        pprofdelta_heap_resync(w->heap);
         break;
     default:
         if (arrives)
-            pprofdelta_heap_acknowledge(w->heap);
+            pprofdelta_heap_commit(w->heap);
         else
-            pprofdelta_heap_give_back(w->heap);
+            pprofdelta_heap_abandon(w->heap);
     }
 }
 
@@ -375,7 +376,7 @@ static void end_world(world *w)
     CHECK(pprofdelta_heap_begin(w->heap, w->now + 1, &batch, NULL) == PPROFDELTA_OK);
     live_sums then = copy_sums(w);
     deliver(w, &batch, &then);
-    pprofdelta_heap_acknowledge(w->heap);
+    pprofdelta_heap_commit(w->heap);
     sum_up(w);
     for (size_t i = 0; i < w->receiver.now.len; i++)
         CHECK(!w->receiver.now.rows[i].values[2] && !w->receiver.now.rows[i].values[3]);
@@ -457,7 +458,7 @@ TEST(parent_and_child_each_have_their_own_truth)
         CHECK_MSG(status == 0, "seed %" PRIu64, seed);
         if (in_batch) {
             deliver(&w, &batch, &then);
-            pprofdelta_heap_acknowledge(w.heap);
+            pprofdelta_heap_commit(w.heap);
         }
         live_on(&w, 3);
         end_world(&w);
@@ -489,7 +490,7 @@ TEST(a_child_that_is_born_while_a_batch_is_sent_sends_its_own)
     CHECK(pprofdelta_heap_begin(w.heap, ++w.now, NULL, NULL) == PPROFDELTA_OK);
     pprofdelta_sink sink = {fork_in_sink, &w};
     CHECK(pprofdelta_heap_write(w.heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
-    pprofdelta_heap_lost(w.heap);
+    pprofdelta_heap_abandon(w.heap);
     live_on(&w, 2);
     end_world(&w);
 }

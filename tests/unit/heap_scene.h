@@ -68,7 +68,7 @@ static inline live_profile sent(scene *s, int64_t now)
     begun(s, now);
     live_profile p = written(s, PPROFDELTA_HEAP_CHANGES);
     live_receive(&s->receiver, &p);
-    pprofdelta_heap_acknowledge(s->heap);
+    pprofdelta_heap_commit(s->heap);
     return p;
 }
 

@@ -211,7 +211,7 @@ TEST(what_is_deferred_counts_when_it_is_committed)
 {
     pprofdelta_heap *heap = make((pprofdelta_heap_options){.max_deferred = 4});
     static const int answers[] = {PPROFDELTA_HEAP_DEFERRED, PPROFDELTA_HEAP_DEFERRED,
-                                  PPROFDELTA_HEAP_FLUSH_WANTED, PPROFDELTA_HEAP_FLUSH_WANTED,
+                                  PPROFDELTA_HEAP_COMPLETE_SOON, PPROFDELTA_HEAP_COMPLETE_SOON,
                                   PPROFDELTA_HEAP_DROPPED};
     for (size_t i = 0; i < 5; i++) {
         pprofdelta_heap_event event = event_at(i);
@@ -223,10 +223,10 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     CHECK(pprofdelta_heap_untrack(heap, pointer(2))); /* an early free */
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(2)));
     int calls = 0;
-    CHECK(pprofdelta_heap_commit(heap, drop_second, &calls) == 1 && calls == 2);
-    CHECK(pprofdelta_heap_commit(heap, drop_second, &calls) == 0 && calls == 2);
+    CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 1 && calls == 2);
+    CHECK(pprofdelta_heap_complete(heap, drop_second, &calls) == 0 && calls == 2);
     s = stats_of(heap);
-    CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.committed == 1 &&
+    CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
     CHECK(!pprofdelta_heap_cancel(heap, pointer(1)) && pprofdelta_heap_untrack(heap, pointer(1)));
     pprofdelta_heap_free(heap);
@@ -244,7 +244,7 @@ static int allocate_more(void *cookie, pprofdelta_heap_event *event)
     pprofdelta_heap_event more = event_at(n->next++);
     n->calls++;
     CHECK(pprofdelta_heap_defer(n->heap, &more) != PPROFDELTA_HEAP_DROPPED);
-    CHECK(pprofdelta_heap_commit(n->heap, allocate_more, n) == 0);
+    CHECK(pprofdelta_heap_complete(n->heap, allocate_more, n) == 0);
     CHECK(track(n->heap, n->next++) && pprofdelta_heap_untrack(n->heap, pointer(n->next - 1)));
     static uint64_t other_stack[] = {9, 8};
     event->stack = other_stack;
@@ -261,7 +261,7 @@ TEST(a_commit_does_not_come_back_into_itself)
         pprofdelta_heap_event event = event_at(i);
         CHECK(pprofdelta_heap_defer(heap, &event));
     }
-    CHECK(pprofdelta_heap_commit(heap, allocate_more, &n) == 3);
+    CHECK(pprofdelta_heap_complete(heap, allocate_more, &n) == 3);
     CHECK(n.calls == 3 && stats_of(heap).deferred == 3);
     CHECK(!pprofdelta_heap_untrack(heap, pointer(0))); /* it goes by its id now */
     CHECK(pprofdelta_heap_untrack(heap, pointer(102)));

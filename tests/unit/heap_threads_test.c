@@ -190,14 +190,13 @@ static void send(actor *a, arena *memory, live_receiver *receiver, int64_t now)
             for (int j = 0; j < LIVE_TYPES; j++)
                 CHECK(receiver->now.rows[i].values[j] >= 0);
         if (rng_chance(&a->r, 80)) {
-            pprofdelta_heap_acknowledge(heap);
+            pprofdelta_heap_commit(heap);
             return;
         }
     }
-    if (rng_chance(&a->r, 80))
-        pprofdelta_heap_give_back(heap);
-    else
-        pprofdelta_heap_lost(heap);
+    pprofdelta_heap_abandon(heap);
+    if (rng_chance(&a->r, 20))
+        pprofdelta_heap_resync(heap);
 }
 
 static live_sums truth_of(stage *s, actor *actors, arena *memory)
@@ -224,7 +223,7 @@ static live_sums truth_of(stage *s, actor *actors, arena *memory)
 
 static void check_end(stage *s, actor *actors, arena *memory, live_receiver *receiver)
 {
-    pprofdelta_heap_commit(s->heap, NULL, NULL);
+    pprofdelta_heap_complete(s->heap, NULL, NULL);
     for (size_t at = 0; at < SLOTS; at++) {
         slot *one = &s->slots[at];
         if (one->state != DEFERRED)

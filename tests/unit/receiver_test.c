@@ -339,7 +339,7 @@ static void live_on(tracker_course *c, size_t at)
     }
 }
 
-enum { ACKNOWLEDGED, GIVEN_BACK, LOST, RESYNC, ENDS };
+enum { COMMIT, ABANDON, RESYNC, ENDS };
 
 static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsigned end)
 {
@@ -353,7 +353,7 @@ static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsign
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
     CHECK(pprofdelta_check(pd, mail.bytes, mail.len, &census, NULL) == PPROFDELTA_OK);
     pprofdelta_free(pd);
-    CHECK(census.stamp.attempt == (uint64_t)batch.attempts + 1);
+    CHECK(census.stamp.attempt == batch.attempt);
     CHECK(!find(c->sent, c->sent_len, &census.stamp));
     buf bytes = buf_begin(&c->arena);
     buf_add(&bytes, mail.bytes, mail.len);
@@ -363,12 +363,10 @@ static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsign
         live_add(truth, c->now.rows[i].key, c->now.rows[i].values);
     c->last_of[batch.sequence] = c->sent_len;
     c->sent[c->sent_len++] = (sent){census.stamp, is_delivered, bytes};
-    if (end == ACKNOWLEDGED)
-        pprofdelta_heap_acknowledge(c->heap);
-    else if (end == LOST)
-        pprofdelta_heap_lost(c->heap);
+    if (end == COMMIT)
+        pprofdelta_heap_commit(c->heap);
     else
-        pprofdelta_heap_give_back(c->heap);
+        pprofdelta_heap_abandon(c->heap);
     if (end == RESYNC)
         pprofdelta_heap_resync(c->heap);
 }
