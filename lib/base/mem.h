@@ -97,6 +97,20 @@ static inline pprofdelta_status pd_buffer_room(pd_mem *mem, pd_buffer *buffer, s
     return pd_mem_grow(mem, &buffer->ptr, &buffer->cap, need, 1, err);
 }
 
+/* Adds a string and a NUL. */
+static inline pprofdelta_status pd_buffer_add_text(pd_mem *mem, pd_buffer *buffer, pd_bytes text,
+                                                   pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_buffer_room(mem, buffer, text.len + 1, err);
+    if (status)
+        return status;
+    if (text.len)
+        memcpy(buffer->ptr + buffer->len, text.ptr, text.len);
+    buffer->ptr[buffer->len + text.len] = 0;
+    buffer->len += text.len + 1;
+    return PPROFDELTA_OK;
+}
+
 static inline void pd_buffer_release(pd_mem *mem, pd_buffer *buffer)
 {
     pd_mem_release(mem, &buffer->ptr, &buffer->cap, 1);

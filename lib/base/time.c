@@ -8,6 +8,7 @@
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
+#include <time.h>
 
 #define NANOS INT64_C(1000000000)
 
@@ -56,6 +57,14 @@ char *pprofdelta_time_format(int64_t nanos, char buf[48])
     at += put_fraction(buf + at, 48 - (size_t)at, rest);
     snprintf(buf + at, 48 - (size_t)at, "Z");
     return buf;
+}
+
+int64_t pd_time_now(void)
+{
+    struct timespec now;
+    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
+        return 0;
+    return (int64_t)now.tv_sec * NANOS + now.tv_nsec;
 }
 
 pd_time_text pd_time_shown(int64_t nanos)

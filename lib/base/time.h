@@ -1,8 +1,11 @@
-/* Times in messages. */
+/* Times: now, and as messages show them. */
 #ifndef PD_BASE_TIME_H
 #define PD_BASE_TIME_H
 
 #include "pprofdelta.h"
+
+/* Nanoseconds since 1970 by the system's clock; 0 if there is none. */
+int64_t pd_time_now(void);
 
 typedef struct pd_time_text {
     char text[48];

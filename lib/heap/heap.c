@@ -1,4 +1,5 @@
 /* The life of a tracker, and its numbers. */
+#include "base/options.h"
 #include "heap/filter.h"
 #include "heap/heap.h"
 
@@ -28,10 +29,9 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         return pd_refuse(err, "options.flags has a bit that this version does not know");
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return pd_refuse(err, "options.pages has no map or no unmap");
-    if ((unsigned)o->compression > PPROFDELTA_PLAIN)
-        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
-    if (o->level < 0 || o->level > 9)
-        return pd_refuse(err, "options.level is not from 0 to 9");
+    pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
+    if (status)
+        return status;
     if (o->period > INT64_MAX)
         return pd_refuse(err, "options.period is more than a profile can tell");
     o->max_live = or_default(o->max_live, UINT32_C(1) << 22);

@@ -1,17 +1,10 @@
 /* The life of a builder, its pool and its queue. */
 #include "record/builder.h"
 
-#include <stdint.h>
-#include <time.h>
-#include <unistd.h>
+#include "base/options.h"
+#include "base/time.h"
 
-int64_t pd_builder_now(void)
-{
-    struct timespec now;
-    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
-        return 0;
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
+#include <unistd.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -24,40 +17,22 @@ static pprofdelta_status check_options(const pprofdelta_builder_options *o, ppro
                          "options.size is not that of this version's pprofdelta_builder_options");
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
-    if ((unsigned)o->compression > PPROFDELTA_PLAIN)
-        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
-    if (o->level < 0 || o->level > 9)
-        return pd_refuse(err, "options.level is not from 0 to 9");
-    if (!o->types || !o->types_len)
-        return pd_refuse(err, "options.types is empty");
-    if (o->types_len > PPROFDELTA_MAX_TYPES)
-        return pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
-    return PPROFDELTA_OK;
-}
-
-static pprofdelta_status keep_text(pprofdelta_builder *b, const char *text, pprofdelta_error *err)
-{
-    size_t len = text ? strlen(text) + 1 : 1;
-    pprofdelta_status status = pd_buffer_room(&b->mem, &b->text, len, err);
-    if (status)
-        return status;
-    memcpy(b->text.ptr + b->text.len, text ? text : "", len);
-    b->text.len += len;
-    return PPROFDELTA_OK;
+    pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
+    return status ? status : pd_options_check_types(o->types, o->types_len, err);
 }
 
 static pprofdelta_status keep_texts(pprofdelta_builder *b, const pprofdelta_builder_options *o,
                                     pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < o->types_len && !status; i++) {
-        status = keep_text(b, o->types[i].type, err);
-        if (!status)
-            status = keep_text(b, o->types[i].unit, err);
+    for (size_t i = 0; i < 2 * o->types_len && !status; i++) {
+        const pprofdelta_value_type *type = &o->types[i / 2];
+        status = pd_buffer_add_text(&b->mem, &b->text, pd_bytes_of(i % 2 ? type->unit : type->type),
+                                    err);
     }
     const char *rest[] = {o->period_type, o->period_unit, o->default_type};
     for (size_t i = 0; i < 3 && !status; i++)
-        status = keep_text(b, rest[i], err);
+        status = pd_buffer_add_text(&b->mem, &b->text, pd_bytes_of(rest[i]), err);
     return status;
 }
 
@@ -91,7 +66,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->compressor.compression = options->compression;
     b->compressor.level = options->level;
     b->pid = getpid();
-    b->from_nanos = pd_builder_now();
+    b->from_nanos = pd_time_now();
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
     begin_collected(b, &b->spare);
@@ -278,7 +253,7 @@ static bool has_value(const pprofdelta_sample *s)
     return any != 0;
 }
 
-static pprofdelta_status flush_failed(pprofdelta_status status, pprofdelta_error *err)
+static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *err)
 {
     const char *text = status == PPROFDELTA_E_MEMORY  ? "no memory for a sample"
                        : status == PPROFDELTA_E_LIMIT ? "a sample takes more than max_memory"
@@ -289,16 +264,16 @@ static pprofdelta_status flush_failed(pprofdelta_status status, pprofdelta_error
                    PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE, "%s", text);
 }
 
-pprofdelta_status pprofdelta_sample_flush(pprofdelta_sample *s, pprofdelta_error *err)
+pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *err)
 {
     if (!s)
-        return flush_failed(PPROFDELTA_E_MEMORY, err);
+        return add_failed(PPROFDELTA_E_MEMORY, err);
     pprofdelta_builder *b = s->builder;
     pprofdelta_status status = s->status;
     bool is_ours = s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed);
     if (status || !is_ours || !has_value(s)) {
         pd_builder_recycle(b, s);
-        return status ? flush_failed(status, err) : PPROFDELTA_OK;
+        return status ? add_failed(status, err) : PPROFDELTA_OK;
     }
     hand_over(b, s);
     return PPROFDELTA_OK;

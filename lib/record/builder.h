@@ -1,29 +1,28 @@
-/* The sample builder: many threads in, one export out.
+/* The sample builder: many threads add samples, and one window at a time takes them out.
  *
- *               start            flush                    export
- *     pool  ->  sample  ->  shard 0  collected  =swap=>  spare  -> outgoing -> sink
+ *               start            add                      begin                  write
+ *     pool  ->  sample  ->  shard 0  collected  =swap=>  spare  ->  outgoing  ->  sink
  *                           shard 1  collected  =swap=>  spare  /
  *                           ...                                /
  *                           queue  ---------------------------
  *
- * A flush adds the sample to the first shard that nobody is at, beginning with one that goes with
- * the thread. It never waits, not even for itself: a sampler that interrupts another, or is called
- * by the allocator in the middle of a flush, finds that shard taken and goes to the next. Should
- * all of them be taken, the sample goes onto a list, with one atomic operation, and the next who
- * comes to a shard takes the list over.
+ * pprofdelta_sample_add puts the sample into the first shard whose gate is open; where it begins to
+ * look depends on the thread. It never waits. A sampler that interrupts another one, or is called by
+ * the allocator while a sample is being added, finds that shard closed and takes the next. If all are
+ * closed, the sample is put on the queue with one atomic operation. Whoever takes a shard next empties
+ * the queue into it.
  *
- * An export takes each shard's collection away, leaving an empty one, and moves it into the
- * outgoing one while samples come into the shards. What was not delivered stays in the outgoing
- * one, and the next export moves its own to it.
+ * begin swaps the collection of each shard with an empty one and moves it to the outgoing collection.
+ * Meanwhile samples are added to the shards. A window that is abandoned leaves its samples in the
+ * outgoing collection, and the next begin adds its own to them.
  *
- *     a shard's gate   its collection
- *     a shelf's gate   what lies on it, in the pool
- *     work             spare, outgoing, the numbers of the next export, and what writes it: from the
- *                      beginning of an export to its sink, and again behind it
- *     busy             an export, from beginning to end, its sink included; nobody waits for it
+ *     gate of a shard   its collection
+ *     gate of a shelf   the samples on it (the pool)
+ *     work              everything else. It is held during begin, commit and abandon, and during
+ *                       write except while the sink is called
  *
- * A fork happens with work and all shards and shelves taken, so that the child finds everything
- * whole. */
+ * fork_prepare takes work and the gates of all shards and shelves, so the child finds everything
+ * complete. */
 #ifndef PD_RECORD_BUILDER_H
 #define PD_RECORD_BUILDER_H
 
@@ -44,8 +43,17 @@ typedef struct pd_shelf {
     pprofdelta_sample *samples;
 } pd_shelf;
 
+typedef struct pd_builder_window {
+    uint64_t number; /* of all windows of this builder; tells two of them apart */
+    bool is_open;
+    bool is_written;    /* the last write succeeded */
+    bool is_handed_out; /* a write gave it to a sink */
+    bool is_in_sink;    /* a sink is being called and reads the compressor's buffer */
+    int64_t to_nanos;
+} pd_builder_window;
+
 struct pprofdelta_builder {
-    pd_mem mem; /* of the builder itself and what it was made with: not used after that */
+    pd_mem mem; /* of the builder itself and its options; not used later */
     pprofdelta_allocator allocator;
     uint64_t max_memory;
     /* What the caller chose. */
@@ -55,19 +63,20 @@ struct pprofdelta_builder {
     bool has_period_type;
     int64_t period;
     pd_stack_numbers numbers;
-    /* Samples on their way. */
+    /* Samples that are being put together. */
     pd_shelf pool[PD_SHELVES];
     _Atomic(pprofdelta_sample *) all;
     _Atomic(pprofdelta_sample *) queue;
     atomic_uint_fast64_t generation; /* grows in the child of a fork */
-    /* What was flushed. */
+    /* Samples that were added. */
     pd_shard shards[PD_SHARDS];
-    /* Exports. */
-    pd_gate busy, work;
+    /* Windows. */
+    pd_gate work;
     pd_collected spare, outgoing;
+    pd_builder_window window;
     int64_t pid, from_nanos;
-    uint64_t sequence; /* of the last export that arrived */
-    uint64_t attempts; /* at the next one, that were refused */
+    uint64_t sequence; /* of the last window that was committed */
+    uint64_t attempts; /* at the next one: handed out and abandoned */
     pd_mem export_mem;
     pd_compact compact;
     pd_compressor compressor;
@@ -75,15 +84,13 @@ struct pprofdelta_builder {
     pprofdelta_builder *next_at_fork;
 };
 
-/* Puts a sample that is not used any more on a shelf. */
+/* Puts a sample that is not used any more back into the pool. */
 void pd_builder_recycle(pprofdelta_builder *builder, pprofdelta_sample *sample);
 
-/* Takes what is in the queue over into a collection, which is the caller's. */
+/* Moves the samples of the queue to a collection. The caller holds the gate of the collection. */
 void pd_builder_drain(pprofdelta_builder *builder, pd_collected *collected);
 
-/* builder_fork.c: takes it off the list, if it is on it. */
+/* builder_fork.c: removes the builder from the list of pprofdelta_builder_atfork, if it is there. */
 void pd_builder_forget_fork(pprofdelta_builder *builder);
-
-int64_t pd_builder_now(void);
 
 #endif

@@ -2,12 +2,13 @@
  *
  * pthread_atfork takes functions without a cookie, so that the builders that want to be told are on
  * a list of the process. Nothing else in this library is. */
+#include "base/time.h"
 #include "record/builder.h"
 
 #include <pthread.h>
 #include <unistd.h>
 
-void pprofdelta_builder_prefork(pprofdelta_builder *b)
+void pprofdelta_builder_fork_prepare(pprofdelta_builder *b)
 {
     pd_gate_enter(&b->work);
     for (size_t i = 0; i < PD_SHARDS; i++)
@@ -16,7 +17,7 @@ void pprofdelta_builder_prefork(pprofdelta_builder *b)
         pd_gate_enter(&b->pool[i].gate);
 }
 
-void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
+void pprofdelta_builder_fork_parent(pprofdelta_builder *b)
 {
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_leave(&b->pool[i].gate);
@@ -25,9 +26,9 @@ void pprofdelta_builder_postfork_parent(pprofdelta_builder *b)
     pd_gate_leave(&b->work);
 }
 
-/* Everything is whole, as prefork left it, and nobody else is here. What is in the queue is of an
+/* Everything is whole, as fork_prepare left it, and nobody else is here. What is in the queue is of an
  * older generation from now on, as are samples on their way: neither will count. */
-void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
+void pprofdelta_builder_fork_child(pprofdelta_builder *b)
 {
     atomic_fetch_add(&b->generation, 1);
     pd_collected_clear(&b->spare);
@@ -35,15 +36,15 @@ void pprofdelta_builder_postfork_child(pprofdelta_builder *b)
     b->pid = getpid();
     b->sequence = 0;
     b->attempts = 0;
-    b->from_nanos = pd_builder_now();
+    b->from_nanos = pd_time_now();
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_reset(&b->pool[i].gate);
     for (size_t i = 0; i < PD_SHARDS; i++) {
         pd_collected_clear(&b->shards[i].collected);
         pd_gate_reset(&b->shards[i].gate);
     }
+    b->window = (pd_builder_window){.number = b->window.number + 1};
     pd_gate_reset(&b->work);
-    pd_gate_reset(&b->busy);
 }
 
 /* ---- at every fork --------------------------------------------------------------------------- */
@@ -56,20 +57,20 @@ static void before(void)
 {
     pthread_mutex_lock(&list_lock);
     for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
-        pprofdelta_builder_prefork(b);
+        pprofdelta_builder_fork_prepare(b);
 }
 
 static void in_parent(void)
 {
     for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
-        pprofdelta_builder_postfork_parent(b);
+        pprofdelta_builder_fork_parent(b);
     pthread_mutex_unlock(&list_lock);
 }
 
 static void in_child(void)
 {
     for (pprofdelta_builder *b = list; b; b = b->next_at_fork)
-        pprofdelta_builder_postfork_child(b);
+        pprofdelta_builder_fork_child(b);
     pthread_mutex_unlock(&list_lock);
 }
 

@@ -1,8 +1,9 @@
 /* The life of a recorder and of its windows. */
+#include "base/options.h"
+#include "base/time.h"
 #include "record/recorder.h"
 
 #include <math.h>
-#include <time.h>
 
 /* ---- options --------------------------------------------------------------------------------- */
 
@@ -28,18 +29,13 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
         return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
-    if ((unsigned)out->compression > PPROFDELTA_PLAIN)
-        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
-    if (out->level < 0 || out->level > 9)
-        return pd_refuse(err, "options.level is not from 0 to 9");
     if (out->kind != PPROFDELTA_KIND_TYPES && (out->types || out->period_type || out->period_unit))
         return pd_refuse(err,
                          "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
-    if (out->kind == PPROFDELTA_KIND_TYPES && (!out->types || !out->types_len))
-        return pd_refuse(err, "options.types is empty");
-    if (out->types_len > PPROFDELTA_MAX_TYPES)
-        return pd_refuse(err, "options.types has more than PPROFDELTA_MAX_TYPES");
-    return PPROFDELTA_OK;
+    pprofdelta_status status = pd_options_check_output(out->compression, out->level, err);
+    if (!status && out->kind == PPROFDELTA_KIND_TYPES)
+        status = pd_options_check_types(out->types, out->types_len, err);
+    return status;
 }
 
 static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_value_type *types,
@@ -59,17 +55,12 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
     return status;
 }
 
+/* Keeps a text with its NUL; *off is where it begins. */
 static pprofdelta_status keep_text(pprofdelta_recorder *r, const char *text, size_t *off,
                                    pprofdelta_error *err)
 {
-    size_t len = text ? strlen(text) + 1 : 1;
     *off = r->text.len;
-    pprofdelta_status status = pd_buffer_room(&r->mem, &r->text, len, err);
-    if (status)
-        return status;
-    memcpy(r->text.ptr + r->text.len, text ? text : "", len);
-    r->text.len += len;
-    return PPROFDELTA_OK;
+    return pd_buffer_add_text(&r->mem, &r->text, pd_bytes_of(text), err);
 }
 
 /* What the kinds bring with them. */
@@ -169,14 +160,6 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
 
 /* ---- begin ----------------------------------------------------------------------------------- */
 
-static int64_t now_nanos(void)
-{
-    struct timespec now;
-    if (clock_gettime(CLOCK_REALTIME, &now) != 0)
-        return 0;
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
 static bool is_number(double number)
 {
     return isfinite(number) && number >= 0;
@@ -233,7 +216,7 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
     status = make_room(r, err);
     if (status)
         return status;
-    r->time_nanos = look->time_nanos ? look->time_nanos : now_nanos();
+    r->time_nanos = look->time_nanos ? look->time_nanos : pd_time_now();
     r->period = look->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;

@@ -80,22 +80,24 @@ static void use_builder()
     for (int i = 0; i < 4; i++)
         threads.emplace_back([builder] {
             for (int n = 0; n < 100; n++) {
-                std::string name = "thrower" + std::to_string(n % 10); // dies before the export
+                std::string name = "thrower" + std::to_string(n % 10); // gone when it is written
                 pprofdelta_frame frame = pprofdelta_frame();
                 frame.name = name.c_str();
                 pprofdelta_sample *sample = pprofdelta_sample_start(builder);
                 pprofdelta_sample_push_frame(sample, &frame, 0);
                 pprofdelta_sample_push_value(sample, 0, 1);
-                pprofdelta_sample_flush(sample, nullptr);
+                pprofdelta_sample_add(sample, nullptr);
             }
         });
     for (std::thread &thread : threads)
         thread.join();
     std::string out;
     pprofdelta_sink sink = {keep, &out};
-    pprofdelta_export_report report = pprofdelta_export_report();
-    check("an export",
-          pprofdelta_builder_export(builder, &sink, &report, nullptr) == PPROFDELTA_OK);
+    pprofdelta_builder_report report = pprofdelta_builder_report();
+    check("a window",
+          pprofdelta_builder_begin(builder, nullptr) == PPROFDELTA_OK &&
+              pprofdelta_builder_write(builder, &sink, &report, nullptr) == PPROFDELTA_OK);
+    pprofdelta_builder_commit(builder);
     check("what was in it", report.samples_in == 400 && report.samples_out == 10 &&
                                 report.output_len == out.size());
     pprofdelta_builder_free(builder);

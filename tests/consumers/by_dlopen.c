@@ -54,11 +54,13 @@ DECLARE(pprofdelta_recorder_commit);
 DECLARE(pprofdelta_builder_new);
 DECLARE(pprofdelta_builder_free);
 DECLARE(pprofdelta_builder_atfork);
-DECLARE(pprofdelta_builder_export);
+DECLARE(pprofdelta_builder_begin);
+DECLARE(pprofdelta_builder_write);
+DECLARE(pprofdelta_builder_commit);
 DECLARE(pprofdelta_sample_start);
 DECLARE(pprofdelta_sample_push_frame);
 DECLARE(pprofdelta_sample_push_value);
-DECLARE(pprofdelta_sample_flush);
+DECLARE(pprofdelta_sample_add);
 
 static void load(void *library)
 {
@@ -71,11 +73,13 @@ static void load(void *library)
     LOAD(library, pprofdelta_builder_new);
     LOAD(library, pprofdelta_builder_free);
     LOAD(library, pprofdelta_builder_atfork);
-    LOAD(library, pprofdelta_builder_export);
+    LOAD(library, pprofdelta_builder_begin);
+    LOAD(library, pprofdelta_builder_write);
+    LOAD(library, pprofdelta_builder_commit);
     LOAD(library, pprofdelta_sample_start);
     LOAD(library, pprofdelta_sample_push_frame);
     LOAD(library, pprofdelta_sample_push_value);
-    LOAD(library, pprofdelta_sample_flush);
+    LOAD(library, pprofdelta_sample_add);
 }
 
 static int keep(void *cookie, const void *data, size_t len)
@@ -144,9 +148,11 @@ static void use_builder(void)
     pprofdelta_frame frame = {.name = "a_frame_by_name"};
     call_pprofdelta_sample_push_frame(sample, &frame, 0);
     call_pprofdelta_sample_push_value(sample, 0, 1);
-    check("a sample is flushed", call_pprofdelta_sample_flush(sample, NULL) == 0);
+    check("a sample is added", call_pprofdelta_sample_add(sample, NULL) == 0);
     pprofdelta_sink sink = {keep, &out};
-    check("and exported", call_pprofdelta_builder_export(b, &sink, NULL, NULL) == 0);
+    check("and written", call_pprofdelta_builder_begin(b, NULL) == 0 &&
+                             call_pprofdelta_builder_write(b, &sink, NULL, NULL) == 0);
+    call_pprofdelta_builder_commit(b);
     check("it is in the profile", has(&out, "a_frame_by_name"));
     call_pprofdelta_builder_free(b);
 }

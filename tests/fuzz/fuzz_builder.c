@@ -17,6 +17,7 @@
 #include "pprofdelta_record.h"
 #include "program.h"
 #include "run.h"
+#include "send.h"
 #include "serial.h"
 
 #include <unistd.h>
@@ -216,7 +217,7 @@ static model_sample *flush(trial *t, slot *s)
     size_t refused = t->memory.refused;
     model_sample *m = counts(t, s) ? s->m : NULL;
     s->m = NULL; /* nobody else may flush it now */
-    pprofdelta_status status = pprofdelta_sample_flush(s->sample, &err);
+    pprofdelta_status status = pprofdelta_sample_add(s->sample, &err);
     require(status == s->status);
     require_told(status, &err);
     if (m)
@@ -282,16 +283,16 @@ static void fork_by_hand(trial *t, unsigned how)
 {
     slot *s = &t->slots[how / 4 % SLOTS];
     t->memory.fail_at = t->interrupting = 0;
-    pprofdelta_builder_prefork(t->b);
+    pprofdelta_builder_fork_prepare(t->b);
     if (how & 2 && s->m && counts(t, s)) {
         flush(t, s);
         t->is_sure = true; /* it may be anybody's call that takes it out of the queue */
     }
     if (how & 1) {
-        pprofdelta_builder_postfork_child(t->b);
+        pprofdelta_builder_fork_child(t->b);
         become_child(t);
     } else {
-        pprofdelta_builder_postfork_parent(t->b);
+        pprofdelta_builder_fork_parent(t->b);
     }
 }
 
@@ -311,7 +312,10 @@ static int sink_write(void *cookie, const void *data, size_t len)
     t->asked = t->m.samples_len;
     buf_add(&t->output, data, len);
     if (how & SINK_EXPORTS) {
-        require(pprofdelta_builder_export(t->b, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
+        require(pprofdelta_builder_begin(t->b, &err) == PPROFDELTA_E_USAGE);
+        fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
+        err = fuzz_unfilled();
+        require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
         fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
         require(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
     }
@@ -351,7 +355,7 @@ static model_sample *lost_one(trial *t)
     return m;
 }
 
-static void require_report(trial *t, const pprofdelta_export_report *report, const reading *r)
+static void require_report(trial *t, const pprofdelta_builder_report *report, const reading *r)
 {
     require(report->pid == getpid() && report->sequence == t->sequence + 1);
     require(report->samples_out == r->records && r->records == r->samples_len);
@@ -369,7 +373,7 @@ static void require_report(trial *t, const pprofdelta_export_report *report, con
 
 /* In it is what was flushed before the sink was called, but perhaps not the one that
  * interrupted. */
-static void arrived(trial *t, const pprofdelta_export_report *report)
+static void arrived(trial *t, const pprofdelta_builder_report *report)
 {
     const serial_style style = {0};
     reading got, want;
@@ -399,7 +403,7 @@ static void arrived(trial *t, const pprofdelta_export_report *report)
 static void export(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_export_report report;
+    pprofdelta_builder_report report;
     pprofdelta_sink sink = {sink_write, t};
     size_t refused = t->memory.refused;
     if (t->exports++ == MOST_EXPORTS)
@@ -409,7 +413,7 @@ static void export(trial *t)
     t->is_called = t->is_forked = false;
     t->interrupted = NULL;
     t->sink_does = program_byte(&t->in);
-    pprofdelta_status status = pprofdelta_builder_export(t->b, &sink, &report, &err);
+    pprofdelta_status status = builder_send(t->b, &sink, &report, &err);
     require_told(status, &err);
     if (status == PPROFDELTA_E_MEMORY)
         require(t->memory.refused > refused && !t->is_called);

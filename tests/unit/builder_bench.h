@@ -7,6 +7,7 @@
 #include "pprofdelta_record.h"
 #include "reading.h"
 #include "run.h"
+#include "send.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -19,7 +20,7 @@ typedef struct bench {
     tracker memory;
     arena arena;
     reading out; /* of the last export */
-    pprofdelta_export_report report;
+    pprofdelta_builder_report report;
     pprofdelta_error err;
 } bench;
 
@@ -71,7 +72,7 @@ static inline pprofdelta_status add(bench *t, const char *stack, size_t type, in
         pprofdelta_label label = {"thread", thread, 0, NULL};
         pprofdelta_sample_push_label(s, &label);
     }
-    return pprofdelta_sample_flush(s, NULL);
+    return pprofdelta_sample_add(s, NULL);
 }
 
 /* The samples of the last export as a line: "leaf;main {thread=a} 1 2 3, ..." */
@@ -104,7 +105,7 @@ static inline const char *export_rows(bench *t)
 {
     collector c = {.bytes = buf_begin(&t->arena)};
     pprofdelta_sink sink = collector_sink(&c);
-    if (pprofdelta_builder_export(t->b, &sink, &t->report, &t->err))
+    if (builder_send(t->b, &sink, &t->report, &t->err))
         return t->err.text;
     if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out))
         return "not a valid profile";

@@ -9,7 +9,7 @@
 static bool child_is_clean(bench *t, pprofdelta_sample *begun)
 {
     pprofdelta_sample_push_value(begun, 0, 1000);
-    bool ok = pprofdelta_sample_flush(begun, NULL) == PPROFDELTA_OK;
+    bool ok = pprofdelta_sample_add(begun, NULL) == PPROFDELTA_OK;
     ok &= strcmp(export_rows(t), "") == 0;
     ok &= t->report.pid == getpid() && t->report.sequence == 1 && t->report.samples_in == 0;
     add(t, "child", 0, 1, NULL);
@@ -22,25 +22,25 @@ static void fork_once(bench *t, bool by_hand)
     collector c = {.bytes = buf_begin(&t->arena), .fail_at = 1};
     pprofdelta_sink sink = collector_sink(&c);
     add(t, "held", 0, 1, NULL);
-    CHECK(pprofdelta_builder_export(t->b, &sink, NULL, NULL) == PPROFDELTA_E_SINK);
+    CHECK(builder_send(t->b, &sink, NULL, NULL) == PPROFDELTA_E_SINK);
     add(t, "parent", 0, 2, NULL);
     pprofdelta_sample *begun = pprofdelta_sample_start(t->b);
     pprofdelta_frame frame = {.name = "begun"};
     pprofdelta_sample_push_frame(begun, &frame, 0);
     if (by_hand)
-        pprofdelta_builder_prefork(t->b);
+        pprofdelta_builder_fork_prepare(t->b);
     pid_t pid = fork();
     if (pid == 0) {
         if (by_hand)
-            pprofdelta_builder_postfork_child(t->b);
+            pprofdelta_builder_fork_child(t->b);
         _exit(child_is_clean(t, begun) ? 0 : 1);
     }
     if (by_hand)
-        pprofdelta_builder_postfork_parent(t->b);
+        pprofdelta_builder_fork_parent(t->b);
     int status = -1;
     CHECK(waitpid(pid, &status, 0) == pid && WIFEXITED(status) && WEXITSTATUS(status) == 0);
     pprofdelta_sample_push_value(begun, 0, 3);
-    CHECK(pprofdelta_sample_flush(begun, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_sample_add(begun, NULL) == PPROFDELTA_OK);
     CHECK_STR(export_rows(t), "held 1 0 0, parent 2 0 0, begun 3 0 0");
 }
 
@@ -87,7 +87,7 @@ TEST(a_sink_may_fork)
     add(&t, "a", 0, 1, NULL);
     pid_t pid = -1;
     pprofdelta_sink sink = {fork_in_sink, &pid};
-    pprofdelta_status status = pprofdelta_builder_export(t.b, &sink, &t.report, NULL);
+    pprofdelta_status status = builder_send(t.b, &sink, &t.report, NULL);
     if (pid == 0) {
         add(&t, "b", 0, 1, NULL);
         bool ok = status == PPROFDELTA_E_USAGE && strcmp(export_rows(&t), "b 1 0 0") == 0;

@@ -55,7 +55,7 @@ TEST(a_sample_needs_no_text_at_all)
     pprofdelta_sample *s = pprofdelta_sample_start(t.b);
     pprofdelta_sample_push_frame(s, &frame, 0);
     pprofdelta_sample_push_value(s, 0, 3);
-    CHECK(pprofdelta_sample_flush(s, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_sample_add(s, NULL) == PPROFDELTA_OK);
     CHECK_STR(export_rows(&t), " 3 0 0");
     CHECK(t.out.view->n_function == 1 && t.out.view->location[0]->line[0]->line == 7);
     bench_end(&t);
@@ -76,10 +76,10 @@ TEST(samples_may_interrupt_each_other)
     pprofdelta_sample_push_frame(outer, &b, 0);
     for (size_t i = 0; i < 40; i++) {
         pprofdelta_sample_push_value(inner[i], 1, 1);
-        CHECK(pprofdelta_sample_flush(inner[i], NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_sample_add(inner[i], NULL) == PPROFDELTA_OK);
     }
     pprofdelta_sample_push_value(outer, 0, 3);
-    CHECK(pprofdelta_sample_flush(outer, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_sample_add(outer, NULL) == PPROFDELTA_OK);
     CHECK_STR(export_rows(&t), "b 0 40 0, a;b 3 0 0");
     bench_end(&t);
 }
@@ -93,7 +93,7 @@ TEST(a_failed_export_loses_nothing_and_says_nothing_twice)
         add(&t, "b", 0, 10, round == 1 ? "x" : NULL);
         collector c = {.bytes = buf_begin(&t.arena), .fail_at = 1};
         pprofdelta_sink sink = collector_sink(&c);
-        CHECK(pprofdelta_builder_export(t.b, &sink, &t.report, &t.err) == PPROFDELTA_E_SINK);
+        CHECK(builder_send(t.b, &sink, &t.report, &t.err) == PPROFDELTA_E_SINK);
         CHECK(t.err.status == PPROFDELTA_E_SINK && t.report.sequence == 0);
     }
     pprofdelta_stamp stamp;
@@ -105,6 +105,95 @@ TEST(a_failed_export_loses_nothing_and_says_nothing_twice)
           stamp.sequence == 1 && stamp.attempt == 4);
     CHECK_STR(export_rows(&t), "");
     CHECK(t.report.sequence == 2 && t.report.attempt == 1);
+    bench_end(&t);
+}
+
+static pprofdelta_status write_to(bench *t, collector *c)
+{
+    *c = (collector){.bytes = buf_begin(&t->arena)};
+    pprofdelta_sink sink = collector_sink(c);
+    return pprofdelta_builder_write(t->b, &sink, &t->report, &t->err);
+}
+
+TEST(a_window_is_written_as_often_as_wanted_and_is_the_same)
+{
+    bench t;
+    collector first, second;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    REQUIRE(pprofdelta_builder_begin(t.b, &t.err) == PPROFDELTA_OK);
+    add(&t, "later", 0, 1, NULL);
+    CHECK(write_to(&t, &first) == PPROFDELTA_OK && t.report.samples_in == 1);
+    CHECK(write_to(&t, &second) == PPROFDELTA_OK && t.report.attempt == 1);
+    CHECK(first.bytes.len == second.bytes.len &&
+          memcmp(first.bytes.ptr, second.bytes.ptr, first.bytes.len) == 0);
+    pprofdelta_builder_commit(t.b);
+    CHECK_STR(export_rows(&t), "later 1 0 0");
+    CHECK(t.report.sequence == 2 && t.report.attempt == 1);
+    bench_end(&t);
+}
+
+TEST(an_abandoned_window_is_part_of_the_next)
+{
+    bench t;
+    collector c;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
+    int64_t from = t.report.from_nanos;
+    pprofdelta_builder_abandon(t.b); /* it arrived, perhaps */
+    add(&t, "b", 0, 1, NULL);
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    pprofdelta_builder_abandon(t.b); /* never written: no attempt */
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    pprofdelta_builder_commit(t.b); /* never written: abandoned */
+    CHECK_STR(export_rows(&t), "a 1 0 0, b 1 0 0");
+    CHECK(t.report.sequence == 1 && t.report.attempt == 2 && t.report.from_nanos == from);
+    pprofdelta_builder_commit(t.b); /* without a window they do nothing */
+    pprofdelta_builder_abandon(t.b);
+    CHECK_STR(export_rows(&t), "");
+    CHECK(t.report.sequence == 2 && t.report.attempt == 1);
+    bench_end(&t);
+}
+
+TEST(window_calls_out_of_order_are_refused)
+{
+    bench t;
+    collector c;
+    bench_begin(&t);
+    CHECK(write_to(&t, &c) == PPROFDELTA_E_USAGE && strstr(t.err.text, "begin comes first"));
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_builder_begin(t.b, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
+    CHECK(pprofdelta_builder_clear(t.b, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
+    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
+    pprofdelta_builder_commit(t.b);
+    CHECK(write_to(&t, &c) == PPROFDELTA_E_USAGE);
+    bench_end(&t);
+}
+
+/* A sink that ends its window: the write that follows is of another window. */
+static int commit_in_sink(void *cookie, const void *data, size_t len)
+{
+    bench *t = cookie;
+    (void)data, (void)len;
+    pprofdelta_builder_commit(t->b); /* not written yet: abandoned */
+    add(t, "b", 0, 1, NULL);
+    CHECK(pprofdelta_builder_begin(t->b, NULL) == PPROFDELTA_OK);
+    return 0;
+}
+
+TEST(a_sink_may_end_its_window)
+{
+    bench t;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    pprofdelta_sink sink = {commit_in_sink, &t};
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_builder_write(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
+    pprofdelta_builder_commit(t.b); /* the second window, which was not written */
+    CHECK_STR(export_rows(&t), "a 1 0 0, b 1 0 0");
+    CHECK(t.report.sequence == 1 && t.report.attempt == 2); /* the sink had the first */
     bench_end(&t);
 }
 
@@ -129,7 +218,7 @@ TEST(a_label_with_a_string_has_no_number)
         pprofdelta_sample_push_frame(s, &(pprofdelta_frame){.name = "a"}, 0);
         pprofdelta_sample_push_value(s, 0, 1);
         pprofdelta_sample_push_label(s, &labels[i]);
-        pprofdelta_sample_flush(s, NULL);
+        pprofdelta_sample_add(s, NULL);
     }
     CHECK_STR(export_rows(&t), "a {k=text} 2 0 0");
     const Pd__View__Label *label = t.out.view->sample[0]->label[0];
@@ -146,7 +235,7 @@ TEST(places_are_known_by_address_where_they_have_one)
         pprofdelta_frame frame = {.name = i % 2 ? "renamed" : "named", .line = i};
         pprofdelta_sample_push_frame(s, &frame, i < 2 ? 0x1000 : 0);
         pprofdelta_sample_push_value(s, 0, 1);
-        pprofdelta_sample_flush(s, NULL);
+        pprofdelta_sample_add(s, NULL);
     }
     CHECK_STR(export_rows(&t), "named 2 0 0, named 1 0 0, renamed 1 0 0");
     CHECK(t.out.view->n_location == 3 && t.out.view->location[0]->address == 0x1000);
@@ -158,7 +247,7 @@ static int export_again(void *cookie, const void *data, size_t len)
     bench *t = cookie;
     pprofdelta_sink sink = {export_again, t};
     (void)data, (void)len;
-    CHECK(pprofdelta_builder_export(t->b, &sink, NULL, &t->err) == PPROFDELTA_E_USAGE);
+    CHECK(builder_send(t->b, &sink, NULL, &t->err) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
     return 0;
 }
@@ -183,19 +272,19 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
     o.types_len = PPROFDELTA_MAX_TYPES + 1;
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE && b == untouched);
-    CHECK(pprofdelta_builder_export(t.b, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(builder_send(t.b, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_sample *s = pprofdelta_sample_start(t.b);
     CHECK(pprofdelta_sample_push_value(s, 3, 1) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_sample_push_value(s, 0, 1) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_sample_push_frame(s, NULL, 1) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_sample_push_label(s, NULL) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_sample_flush(s, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
+    CHECK(pprofdelta_sample_add(s, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
     CHECK(pprofdelta_sample_push_value(NULL, 0, 1) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
-    CHECK(pprofdelta_sample_flush(NULL, NULL) == PPROFDELTA_E_MEMORY);
+    CHECK(pprofdelta_sample_add(NULL, NULL) == PPROFDELTA_E_MEMORY);
     pprofdelta_sink sink = {export_again, &t};
-    CHECK(pprofdelta_builder_export(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
+    CHECK(builder_send(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
     bench_end(&t);
 }
 
@@ -217,8 +306,8 @@ static int64_t round_of(bench *t, int64_t *flushed)
             continue;
         collector c = {.bytes = buf_begin(&t->arena), .fail_at = i == 20};
         pprofdelta_sink sink = collector_sink(&c);
-        pprofdelta_export_report report = {0};
-        if (pprofdelta_builder_export(t->b, &sink, &report, NULL) != PPROFDELTA_OK)
+        pprofdelta_builder_report report = {0};
+        if (builder_send(t->b, &sink, &report, NULL) != PPROFDELTA_OK)
             continue;
         *flushed -= (int64_t)report.samples_lost;
         if (reading_make(&t->arena, c.bytes.ptr, c.bytes.len, &t->out)) {
@@ -246,7 +335,7 @@ TEST(every_allocation_may_fail_and_nothing_is_counted_wrong)
             arrived += round_of(&t, &flushed);
             collector c = {.bytes = buf_begin(&t.arena)};
             pprofdelta_sink sink = collector_sink(&c);
-            REQUIRE(pprofdelta_builder_export(t.b, &sink, &t.report, NULL) == PPROFDELTA_OK);
+            REQUIRE(builder_send(t.b, &sink, &t.report, NULL) == PPROFDELTA_OK);
             REQUIRE(reading_make(&t.arena, c.bytes.ptr, c.bytes.len, &t.out) == PPROFDELTA_OK);
             flushed -= (int64_t)t.report.samples_lost;
             for (size_t n = 0; n < t.out.samples_len; n++)
@@ -311,7 +400,7 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
     while (!status)
         status = pprofdelta_sample_push_frame(s, &frame, 0);
     CHECK(status == PPROFDELTA_E_LIMIT);
-    CHECK(pprofdelta_sample_flush(s, &t.err) == PPROFDELTA_E_LIMIT);
+    CHECK(pprofdelta_sample_add(s, &t.err) == PPROFDELTA_E_LIMIT);
     pprofdelta_builder_free(t.b);
     CHECK(memory.live == 0);
 }
@@ -319,6 +408,9 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
 TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
           CASE(a_sample_needs_no_text_at_all), CASE(samples_may_interrupt_each_other),
           CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
+          CASE(a_window_is_written_as_often_as_wanted_and_is_the_same),
+          CASE(an_abandoned_window_is_part_of_the_next),
+          CASE(window_calls_out_of_order_are_refused), CASE(a_sink_may_end_its_window),
           CASE(clear_throws_away_what_was_flushed), CASE(a_label_with_a_string_has_no_number),
           CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
           CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),

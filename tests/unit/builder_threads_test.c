@@ -2,6 +2,7 @@
  * to, and the process forks all the while. Compiled with the thread sanitizer, library and all;
  * what was flushed is counted, and has to come out to the unit. */
 #include "pprofdelta_record.h"
+#include "send.h"
 #include "test.h"
 #include "wire/reader.h"
 
@@ -52,7 +53,7 @@ static void *flush_many(void *cookie)
         pprofdelta_sample_discard(other);
         if (i % 11 == 0)
             pprofdelta_sample_discard(sample);
-        else if (pprofdelta_sample_flush(sample, NULL) == PPROFDELTA_OK)
+        else if (pprofdelta_sample_add(sample, NULL) == PPROFDELTA_OK)
             mine++;
     }
     while (!atomic_load(&s->may_stop)) /* enough of it, but a child must not find a thread ended */
@@ -90,9 +91,9 @@ static void *export_all(void *cookie)
 {
     storm *s = cookie;
     pprofdelta_sink sink = {arrive, s};
-    pprofdelta_export_report report;
+    pprofdelta_builder_report report;
     while (atomic_load(&s->running))
-        if (pprofdelta_builder_export(s->b, &sink, &report, NULL) == PPROFDELTA_OK)
+        if (builder_send(s->b, &sink, &report, NULL) == PPROFDELTA_OK)
             s->lost += (long long)report.samples_lost;
     return NULL;
 }
@@ -143,13 +144,13 @@ static int be_a_child(pprofdelta_builder *b)
 {
     storm child = {.b = b};
     pprofdelta_sink sink = {arrive, &child};
-    pprofdelta_export_report report = {0};
+    pprofdelta_builder_report report = {0};
     pprofdelta_frame frame = {.name = "child"};
     pprofdelta_sample *sample = pprofdelta_sample_start(b);
     pprofdelta_sample_push_frame(sample, &frame, 0);
     pprofdelta_sample_push_value(sample, 0, 7);
-    bool ok = pprofdelta_sample_flush(sample, NULL) == PPROFDELTA_OK;
-    ok &= pprofdelta_builder_export(b, &sink, &report, NULL) == PPROFDELTA_OK;
+    bool ok = pprofdelta_sample_add(sample, NULL) == PPROFDELTA_OK;
+    ok &= builder_send(b, &sink, &report, NULL) == PPROFDELTA_OK;
     ok &= child.arrived == 7 && report.samples_in == 1 && report.sequence == 1;
     ok &= report.pid == getpid();
     return ok ? 0 : 1;
@@ -184,7 +185,7 @@ TEST(sixteen_threads_an_exporter_and_forks)
         pthread_join(threads[i], NULL);
     pthread_join(exporter, NULL);
     pprofdelta_sink sink = {arrive, &s};
-    while (pprofdelta_builder_export(s.b, &sink, NULL, NULL) != PPROFDELTA_OK)
+    while (builder_send(s.b, &sink, NULL, NULL) != PPROFDELTA_OK)
         continue;
     CHECK_MSG(s.arrived + s.lost == atomic_load(&s.flushed) && s.lost == 0, "%lld arrived of %lld",
               s.arrived, (long long)atomic_load(&s.flushed));
