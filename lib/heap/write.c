@@ -232,10 +232,8 @@ static void write_site(writing *w, uint32_t number)
     int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_TYPES;
     for (int i = first; i < PD_HEAP_TYPES; i++)
         pd_heap_add(&sums.at[i], site->base.at[i]);
-    int64_t any = 0;
-    for (int i = 0; i < PD_HEAP_TYPES; i++)
-        any |= sums.at[i];
-    if (!any) /* also a site that is being made just now: nothing else of it may be looked at */
+    /* The sums of a site that is being made are 0. Nothing else of it may be read. */
+    if (!pd_compact_has_value(sums.at, PD_HEAP_TYPES))
         return;
     write_stack(w, site);
     write_labels(w, site->trace);

@@ -11,7 +11,7 @@
 #include "parsed/plan.h"
 #include "profile/passes.h"
 #include "profile/transfer.h"
-#include "text/heap.h"
+#include "text/dump.h"
 
 typedef struct pd_look {
     pd_mem *mem; /* of all that follows */

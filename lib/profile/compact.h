@@ -133,6 +133,15 @@ static inline void pd_compact_sample_label_again(pd_compact *compact,
 
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
 
+/* Is any of the values not 0? Other samples are not written. */
+static inline bool pd_compact_has_value(const int64_t *values, size_t len)
+{
+    int64_t any = 0;
+    for (size_t i = 0; i < len; i++)
+        any |= values[i];
+    return any != 0;
+}
+
 typedef struct pd_compact_header {
     bool has_period_type;
     uint32_t period_type, period_unit;

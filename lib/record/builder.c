@@ -245,14 +245,6 @@ void pprofdelta_sample_discard(pprofdelta_sample *s)
         pd_builder_recycle(s->builder, s);
 }
 
-static bool has_value(const pprofdelta_sample *s)
-{
-    int64_t any = 0;
-    for (size_t i = 0; i < s->builder->types; i++)
-        any |= s->values[i];
-    return any != 0;
-}
-
 static pprofdelta_status add_failed(pprofdelta_status status, pprofdelta_error *err)
 {
     const char *text = status == PPROFDELTA_E_MEMORY  ? "no memory for a sample"
@@ -271,7 +263,7 @@ pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *s, pprofdelta_error *
     pprofdelta_builder *b = s->builder;
     pprofdelta_status status = s->status;
     bool is_ours = s->generation == atomic_load_explicit(&b->generation, memory_order_relaxed);
-    if (status || !is_ours || !has_value(s)) {
+    if (status || !is_ours || !pd_compact_has_value(s->values, b->types)) {
         pd_builder_recycle(b, s);
         return status ? add_failed(status, err) : PPROFDELTA_OK;
     }

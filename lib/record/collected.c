@@ -203,14 +203,6 @@ pprofdelta_status pd_collected_move(pd_collected *c, pd_collected *from, pprofde
 
 /* ---- out ------------------------------------------------------------------------------------- */
 
-static bool is_any(const int64_t *values, size_t len)
-{
-    int64_t any = 0;
-    for (size_t i = 0; i < len; i++)
-        any |= values[i];
-    return any != 0;
-}
-
 static void write_stack(pd_collected *c, pd_compact *compact, const pd_collected_head *head)
 {
     uint8_t *out = head->depth ? pd_compact_stack(compact, head->depth) : NULL;
@@ -225,10 +217,10 @@ static void write_stack(pd_collected *c, pd_compact *compact, const pd_collected
 
 void pd_collected_write(pd_collected *c, pd_compact *compact)
 {
-    pd_symbols_begin(&c->symbols);
+    pd_symbols_begin_profile(&c->symbols);
     for (size_t i = 0; i < c->keys.len; i++) {
         const pd_collected_head *head = &c->heads[i];
-        if (!is_any(values_of(c, i), c->types))
+        if (!pd_compact_has_value(values_of(c, i), c->types))
             continue;
         write_stack(c, compact, head);
         for (size_t n = 0; n < head->labels_len; n++) {

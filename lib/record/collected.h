@@ -9,7 +9,7 @@
 #ifndef PD_RECORD_COLLECTED_H
 #define PD_RECORD_COLLECTED_H
 
-#include "record/sample.h"
+#include "record/builder_sample.h"
 
 typedef struct pd_collected_head {
     size_t frames_first, labels_first;

@@ -26,13 +26,13 @@
 #include "delta/types.h"
 #include "process/maps.h"
 #include "base/scale.h"
-#include "record/symbols.h"
+#include "record/symbol_table.h"
 
-typedef struct pd_kept {
+typedef struct pd_kept_record {
     size_t depth;
     size_t labels_len;
     int64_t block_size;
-} pd_kept;
+} pd_kept_record;
 
 typedef struct pd_kept_label {
     int64_t num;
@@ -118,7 +118,7 @@ struct pprofdelta_recorder {
 
 /* What was kept of a row. */
 static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row,
-                                              pd_kept *kept)
+                                              pd_kept_record *kept)
 {
     const uint8_t *at = recorder->arena.ptr + recorder->kept_at[row];
     memcpy(kept, at, sizeof *kept);
@@ -130,7 +130,7 @@ const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t r
 
 /* Where the labels of a row begin, as many as *kept says. */
 static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
-                                                pd_kept *kept)
+                                                pd_kept_record *kept)
 {
     const uint8_t *at = pd_recorder_kept(recorder, row, kept);
     return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)

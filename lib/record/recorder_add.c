@@ -42,7 +42,7 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 
 static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *record, size_t depth)
 {
-    size_t size = sizeof(pd_kept);
+    size_t size = sizeof(pd_kept_record);
     size +=
         r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
     for (size_t i = 0; i < record->labels_len; i++) {
@@ -64,7 +64,7 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
                  size_t depth)
 {
     pd_buffer *arena = &r->arena;
-    pd_kept kept = {depth, record->labels_len, record->block_size};
+    pd_kept_record kept = {depth, record->labels_len, record->block_size};
     put(arena, &kept, sizeof kept);
     if (r->flags & PPROFDELTA_BORROW_STACKS)
         put(arena, &stack, sizeof stack);
@@ -83,7 +83,7 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
 
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
 {
-    pd_kept kept;
+    pd_kept_record kept;
     const void *at = pd_recorder_kept(r, row, &kept); /* aligned: see keep */
     *depth = kept.depth;
     if (!(r->flags & PPROFDELTA_BORROW_STACKS))

@@ -13,7 +13,7 @@ enum { SEED_SHOWN = 211 };
 /* What is shown of an emitted sample. */
 static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
-    pd_kept kept;
+    pd_kept_record kept;
     pd_stack_hash labels = {0};
     pd_key key = {0, 0};
     for (size_t i = 0; i < e->depth; i++) {
@@ -59,13 +59,9 @@ static void move(pprofdelta_recorder *r, size_t to, size_t from)
 static void drop_zeros(pprofdelta_recorder *r)
 {
     size_t kept = 0;
-    for (size_t nth = 0; nth < r->emitted_len; nth++) {
-        int64_t any = 0;
-        for (size_t i = 0; i < r->columns.len; i++)
-            any |= values_of(r, nth)[i];
-        if (any)
+    for (size_t nth = 0; nth < r->emitted_len; nth++)
+        if (pd_compact_has_value(values_of(r, nth), r->columns.len))
             move(r, kept++, nth);
-    }
     r->emitted_len = kept;
 }
 

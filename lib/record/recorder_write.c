@@ -40,14 +40,6 @@ static pprofdelta_status emit(pprofdelta_recorder *r, size_t row, const int64_t 
     return status;
 }
 
-static bool is_any(const int64_t *values, size_t len)
-{
-    int64_t any = 0;
-    for (size_t i = 0; i < len; i++)
-        any |= values[i];
-    return any != 0;
-}
-
 /* tally may be NULL: nobody asked. */
 static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofdelta_error *err)
 {
@@ -60,12 +52,12 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
             continue;
         if (tally)
             pd_tally_output(tally, raw, r->schema.len);
-        pd_kept kept;
+        pd_kept_record kept;
         pd_recorder_kept(r, row, &kept);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, kept.block_size, raw, carries, values);
         pprofdelta_status status =
-            is_any(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
+            pd_compact_has_value(values, r->schema.len) ? emit(r, row, values, err) : PPROFDELTA_OK;
         if (status)
             return status;
     }
@@ -148,7 +140,7 @@ static void write_label(pprofdelta_recorder *r, const pd_label_parts *label)
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
-    pd_kept kept;
+    pd_kept_record kept;
     const uint8_t *at = pd_recorder_labels(r, row, &kept);
     if (kept.block_size) {
         uint32_t bytes = write_text(r, "bytes", 5);
@@ -195,7 +187,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
 {
     size_t types = r->columns.len;
     pd_compact_begin(&r->compact, &r->mem, err);
-    pd_symbols_begin(&r->symbols);
+    pd_symbols_begin_profile(&r->symbols);
     write_types(r);
     if (r->maps.main != PD_MAP_NONE)
         write_map(r, r->maps.main); /* pprof takes the first as the main binary */

@@ -4,8 +4,7 @@
 
 #include "pprofdelta.h"
 #include "run.h"
-#include "text/heap.h"
-#include "text/heap.h"
+#include "text/dump.h"
 
 #include <math.h>
 #include <stdlib.h>

@@ -1,4 +1,4 @@
-#include "record/symbols.h"
+#include "record/symbol_table.h"
 
 #include "profile/identity.h"
 
@@ -105,7 +105,7 @@ static void restart_rounds(pd_symbols *s)
         s->places[i].round = 0;
 }
 
-void pd_symbols_begin(pd_symbols *s)
+void pd_symbols_begin_profile(pd_symbols *s)
 {
     if (++s->round == 0) {
         restart_rounds(s);

@@ -1,4 +1,4 @@
-#include "record/sample.h"
+#include "record/builder_sample.h"
 
 #include "profile/identity.h"
 #include "record/builder.h"

@@ -1,6 +1,6 @@
 /* Converts a heap profile in text form into a pprof profile.
  *
- *     text --records.c--> counts and addresses --heap.c--> pprof bytes --> the reader of profiles
+ *     text --records.c--> counts and addresses --dump.c--> pprof bytes --> the reader of profiles
  *
  * For a delta the values are the recorded ones: they are subtracted first and unsampled afterwards.
  * Otherwise they are unsampled here. The value types are those of Go's heap profile; a dump without
@@ -10,8 +10,8 @@
  * bytes with the probability p = 1 - exp(-s / rate). n recorded objects of b bytes in total stand
  * for n / p objects and b / p bytes, with s = b / n. The mean size s of the values decides, so the
  * values of a window have to be subtracted before they are scaled. */
-#ifndef PD_TEXT_HEAP_H
-#define PD_TEXT_HEAP_H
+#ifndef PD_TEXT_DUMP_H
+#define PD_TEXT_DUMP_H
 
 #include "base/keymap.h"
 #include "text/records.h"

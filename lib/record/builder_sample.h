@@ -9,11 +9,11 @@
  *
  * A sample belongs to one thread from start to flush, to the queue or to whoever drains it from
  * then on, and then to the pool, with its buffers. */
-#ifndef PD_RECORD_SAMPLE_H
-#define PD_RECORD_SAMPLE_H
+#ifndef PD_RECORD_BUILDER_SAMPLE_H
+#define PD_RECORD_BUILDER_SAMPLE_H
 
 #include "profile/stack.h"
-#include "record/symbols.h"
+#include "record/symbol_table.h"
 
 typedef struct pd_sample_frame {
     pd_key ident, function;

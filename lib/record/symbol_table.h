@@ -9,8 +9,8 @@
  * They stay from window to window. Each remembers where it went in the profile that is being
  * written: `round` tells whether that is this one or an earlier one, so that nothing is cleared
  * between. */
-#ifndef PD_RECORD_SYMBOLS_H
-#define PD_RECORD_SYMBOLS_H
+#ifndef PD_RECORD_SYMBOL_TABLE_H
+#define PD_RECORD_SYMBOL_TABLE_H
 
 #include "pprofdelta_record.h"
 #include "profile/compact.h"
@@ -96,7 +96,7 @@ pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem, pd_symbo
 void pd_symbols_drop_last(pd_symbols *symbols);
 
 /* Begins to write a profile: nothing has gone over yet. */
-void pd_symbols_begin(pd_symbols *symbols);
+void pd_symbols_begin_profile(pd_symbols *symbols);
 
 uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
 

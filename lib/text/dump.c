@@ -1,4 +1,4 @@
-#include "text/heap.h"
+#include "text/dump.h"
 
 #include "base/scale.h"
 #include "profile/fields.h"
