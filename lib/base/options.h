@@ -1,4 +1,5 @@
-/* Checks of options that several doors have. Each returns E_USAGE, with a text that names the option. */
+/* Checks of options that several doors have. Each returns E_USAGE, with a text that names the
+ * option. */
 #ifndef PD_BASE_OPTIONS_H
 #define PD_BASE_OPTIONS_H
 

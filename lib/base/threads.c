@@ -4,12 +4,12 @@
  *     wait    ->  takes a task that no thread has begun out of the queue and runs it, or
  *                 sleeps until a thread has marked it as done
  *
- * The queue is first in, first out. start creates a thread if there are fewer threads than tasks that
- * are not done, up to the number that the caller chose. One lock guards everything; no task runs
- * while it is held. Handles that were waited for are kept in a list and used again.
+ * The queue is first in, first out. start creates a thread if there are fewer threads than tasks
+ * that are not done, up to the number that the caller chose. One lock guards everything; no task
+ * runs while it is held. Handles that were waited for are kept in a list and used again.
  *
- * In the child of a fork the lock may be held by a thread that is not there. So each function compares
- * the process id before it takes the lock. */
+ * In the child of a fork the lock may be held by a thread that is not there. So each function
+ * compares the process id before it takes the lock. */
 #include "base/error.h"
 
 #include <pthread.h>

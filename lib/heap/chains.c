@@ -34,7 +34,7 @@ void pd_chains_fini(pd_chains *chains)
     chains->heads = NULL;
 }
 
-/* One more bucket, and into it what belongs there from the one it is split from. */
+/* Adds a bucket. The elements that belong there come from one other bucket. */
 static void split(pd_chains *chains)
 {
     uint32_t fresh = chains->buckets;

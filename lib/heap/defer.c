@@ -1,10 +1,10 @@
-/* Deferred recording: an allocation waits, uncounted, until it can be told whole.
+/* Deferred tracking: an allocation is not counted until it is completed.
  *
- *     first -> o <-> o <-> o <-> o <- last        in order of age, through the entries
+ *     first -> o <-> o <-> o <-> o <- last        oldest first, linked through the entries
  *
- * A deferred allocation is an entry like any other: found by its pointer, so that a free that comes
- * first takes it out of the queue for good. While its callback runs it is out of the queue and
- * still found: what is freed then is not there any more when the callback returns. */
+ * A deferred allocation is an entry and is found by its pointer, so a free removes it from the
+ * queue. While its completion function runs it is not in the queue, but is still found: a free then
+ * ends it, and it is not there when the function returns. */
 #include "heap/heap.h"
 
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number)
@@ -49,14 +49,14 @@ int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *ev
     return answer;
 }
 
-/* One that is being completed: which entry, in which of its lives, and the site it holds. */
+/* An allocation that is being completed: its entry, the life of the entry, and its site. */
 typedef struct completing {
     uint32_t number, life, site;
     pprofdelta_heap_event event;
 } completing;
 
-/* Takes the oldest from the queue. Its site is held once more, since what the event points to must
- * outlive a free that comes in between. */
+/* Takes the oldest one from the queue. Holds its site once more: what the event points to must
+ * outlive a free that comes meanwhile. */
 static bool take_oldest(pprofdelta_heap *heap, completing *c)
 {
     pd_heap_enter(heap);
@@ -86,7 +86,7 @@ static bool is_as_it_began(const pprofdelta_heap *heap, const completing *c)
            c->event.labels_len == began.labels_len && c->event.code == began.code;
 }
 
-/* Counts it as what it was completed to, if it is still there. */
+/* Counts the completed allocation, if it has not ended meanwhile. */
 static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_wanted)
 {
     bool is_tracked = false;
@@ -102,7 +102,7 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
         is_tracked = true;
     } else if (is_there) {
         pd_entry_end(heap, c->number);
-        heap->stats.cancelled--; /* it was not: it becomes another entry */
+        heap->stats.cancelled--; /* it was not cancelled: it becomes another entry */
         uint32_t number = pd_entry_make(heap, &c->event, key, PD_ENTRY_LIVE);
         if (number)
             pd_entry_count(heap, number);

@@ -1,14 +1,14 @@
-/* The life of a batch: begin, then acknowledge, give back, or lost.
+/* Batches: begin, then commit or abandon.
  *
- *     epoch 1                                       epoch 2
- *     full seq 1   delta 2   delta 3   delta 3 ...  full 5   delta 6
- *                            given back, again      4 was lost
+ *     epoch 1                                                   epoch 2
+ *     full seq 1   delta 2   delta 3   delta 3, attempt 2 ...   full 5   delta 6
+ *                            abandoned                          4 was lost
  *
- * A sequence number is used up when its batch arrived or was lost. An epoch is opened by its first
- * attempt at a full batch, and the next attempts, if any, are of the same epoch.
+ * A sequence number is used up when its batch is committed or lost. The first attempt at a full
+ * batch opens an epoch; later attempts at that batch belong to the same epoch.
  *
- * Each batch ends later than every batch and attempt before it, whatever the clock says. So the time
- * at which a batch begins says which attempt at the one before it was acknowledged. */
+ * Each batch ends later than every batch and attempt before it, whatever the clock says. So the
+ * beginning of a batch shows which attempt at the batch before it was committed. */
 #include "heap/heap.h"
 
 #include <errno.h>
@@ -16,7 +16,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Sites handled while the lock is held in one go: a microsecond or two. */
+/* The number of sites handled without giving the lock: a microsecond or two. */
 enum { AT_ONCE = 32 };
 
 static uint64_t random_id(const pprofdelta_heap *heap)
@@ -49,14 +49,14 @@ void pprofdelta_heap_resync(pprofdelta_heap *heap)
     __atomic_store_n(&heap->export.is_resync_wanted, 1, __ATOMIC_RELAXED);
 }
 
-/* When a batch ends that is begun now. */
+/* The end of a batch that is begun now. */
 static int64_t end_of(const pd_heap_export *e, int64_t now)
 {
     bool is_later = now > e->ended_nanos || e->ended_nanos == INT64_MAX;
     return is_later ? now : e->ended_nanos + 1;
 }
 
-/* What the next batch is, and its number. */
+/* The next batch. */
 static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
 {
     if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED)) {
@@ -109,7 +109,7 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
     return PPROFDELTA_OK;
 }
 
-/* Takes the first changed site from the window that is being sent, or 0. */
+/* Removes the first changed site from the window that is being sent. Returns 0 if there is none. */
 static uint32_t pop_changed(pd_sites *sites)
 {
     unsigned sending = pd_sites_sending(sites);
@@ -123,7 +123,7 @@ static uint32_t pop_changed(pd_sites *sites)
     return number;
 }
 
-/* The window is now part of the bases. Without the lock. */
+/* Adds the window that was sent to the bases. Without the lock. */
 static void settle_window(pd_sites *sites)
 {
     unsigned sending = pd_sites_sending(sites);
@@ -135,7 +135,7 @@ static void settle_window(pd_sites *sites)
     }
 }
 
-/* The window is part of the one that gathers. */
+/* Adds the window that was sent to the one that gathers events. */
 static void merge_windows(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -152,8 +152,8 @@ static void merge_windows(pprofdelta_heap *heap)
     pd_lock_give(&heap->lock);
 }
 
-/* Forgets what has nothing in use and nothing left to send. Receivers have heard of such sites, so
- * they are told everything anew. The window that was sent is settled, so its lists are empty. */
+/* Removes sites with nothing in use and nothing to send. Receivers know these sites, so the next
+ * batch is full. The window that was sent is settled: its lists are empty. */
 static void make_room(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -175,7 +175,7 @@ static void make_room(pprofdelta_heap *heap)
         pprofdelta_heap_resync(heap);
 }
 
-/* The batch is over, and its number used up. */
+/* Ends the batch; its sequence number is used up. */
 static void finish(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
@@ -207,7 +207,7 @@ static void lose(pprofdelta_heap *heap)
     count(heap, &heap->stats.lost);
 }
 
-/* Would more than the cap wait? Looks no further than it has to. */
+/* Would the sites of the batch take more than max_retry? Stops counting there. */
 static bool is_too_large(const pprofdelta_heap *heap)
 {
     const pd_sites *sites = &heap->sites;

@@ -1,7 +1,7 @@
-/* The writing side of the filter: how many tracked allocations begin in each kilobyte.
+/* Writing to the filter: the number of tracked allocations that begin in each KiB.
  *
- * With the lock held; others read without it. A byte that is full stays full: it then says
- * "perhaps" for ever, which costs time and nothing else. */
+ * The lock is held; readers do not hold it. A byte that reaches 255 keeps that value: lookups there
+ * take longer, but stay correct. */
 #ifndef PD_HEAP_FILTER_H
 #define PD_HEAP_FILTER_H
 
@@ -26,7 +26,7 @@ static inline void pd_filter_remove(pprofdelta_heap_filter *filter, const void *
         __atomic_store_n(byte, (uint8_t)(*byte - 1), __ATOMIC_RELAXED);
 }
 
-/* Where nothing of what is there is wanted any more. */
+/* For when none of the allocations there is tracked any more. */
 static inline void pd_filter_clear(pprofdelta_heap_filter *filter, const void *ptr)
 {
     __atomic_store_n(pd_filter_byte(filter, ptr), 0, __ATOMIC_RELAXED);

@@ -1,8 +1,8 @@
-/* What a fork leaves behind.
+/* A tracker around a fork.
  *
- * prepare waits until nobody else is in the tracker, so that the child has it whole. The child
- * itself only notes what is to be done, since most children run another program at once; the first
- * call that tracks, or begins a batch, does it. */
+ * prepare waits until no other thread is in the tracker, so the child has a complete copy. Most
+ * children run another program at once. So fork_child only notes what is to be done; the first call
+ * in the child that tracks or begins a batch does it. */
 #include "heap/heap.h"
 
 void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap)
@@ -31,7 +31,7 @@ void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child wha
     pd_lock_reset(&heap->exporting);
 }
 
-/* In use stays; what was allocated, and by whom it was heard of, is the parent's. */
+/* Keeps what is in use. What was allocated and sent belongs to the parent. */
 static void keep(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -50,7 +50,7 @@ static void keep(pprofdelta_heap *heap)
     }
 }
 
-/* Ends whatever is there, which takes it out of the filter too. */
+/* Ends all allocations, which also removes them from the filter. */
 static void end_all(pprofdelta_heap *heap)
 {
     for (uint32_t number = 1; number <= heap->entries.made; number++)

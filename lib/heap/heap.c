@@ -1,4 +1,4 @@
-/* The life of a tracker, and its numbers. */
+/* A tracker: options, new, free, stats. */
 #include "base/options.h"
 #include "heap/filter.h"
 #include "heap/heap.h"
@@ -11,7 +11,7 @@ static uint32_t or_default(uint32_t given, uint32_t usual)
     return given ? given : usual;
 }
 
-/* Keeps sizes from overflowing and numbers in 32 bits; far more than any process has. */
+/* Limits that keep sizes from overflowing and numbers within 32 bits. */
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
 #define MOST_DEPTH    (UINT32_C(1) << 17)
 
@@ -56,7 +56,7 @@ static pprofdelta_status no_pages(pprofdelta_error *err)
         "no pages for the tables of a tracker, or fewer than options.max_memory must be");
 }
 
-/* A huge page where a few bytes are set would be memory for nothing. */
+/* Few bytes of the filter are written. A huge page for them would waste memory. */
 static void want_small_pages(pprofdelta_heap_filter *filter)
 {
 #if defined(MADV_NOHUGEPAGE)
@@ -117,7 +117,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     return PPROFDELTA_OK;
 }
 
-/* The caller's filter goes on, without what was ours. */
+/* Removes this tracker's allocations from the filter, which may be the caller's. */
 static void clear_filter(pprofdelta_heap *heap)
 {
     for (uint32_t number = 1; number <= heap->entries.made; number++) {

@@ -1,16 +1,16 @@
-/* The tracker: live allocations by pointer, each with the site it came from.
+/* The tracker: live allocations by pointer, each with its site.
  *
- *     filter ....... surely not tracked?         (inline, in front of everything)
- *     entries ...... ptr -> weight, site         a pool, indexed by chains of ptr
- *     sites ........ stack and labels -> sums    a pool, indexed by chains of key
- *     export ....... the batch under way         begin, write, acknowledge or give back
+ *     filter ....... is the pointer certainly not tracked?   (inline, before everything else)
+ *     entries ...... ptr -> weight, site                     a pool, indexed by chains of ptr
+ *     sites ........ stack and labels -> sums                a pool, indexed by chains of key
+ *     export ....... the batch under way                     begin, write, commit or abandon
  *
- * Two locks. `lock` guards entries and sites; it is taken where allocations are, and held for a
- * bounded number of steps, whoever takes it. `exporting` makes export steps wait for each other and
- * for fork; it is held while a profile is put together. exporting is taken before lock.
+ * There are two locks. `lock` guards entries and sites. Allocations take it; it is held for a
+ * bounded number of steps. `exporting` is held by export steps and by fork, so that they wait for
+ * each other; it is held while a profile is computed. exporting is taken before lock.
  *
- * Without the lock, an export step reads what it alone may write while a batch is under way: the
- * bases, and the sums and the list of the window that is being sent. */
+ * While a batch is under way, the export steps alone write the bases, and the sums and the list of
+ * the window that is being sent. So they read them without `lock`. */
 #ifndef PD_HEAP_HEAP_H
 #define PD_HEAP_HEAP_H
 
@@ -24,9 +24,9 @@
 typedef enum pd_entry_state {
     PD_ENTRY_UNUSED = 0,
     PD_ENTRY_LIVE,       /* counted */
-    PD_ENTRY_HELD,       /* counted, but taken out of the index while realloc is under way */
-    PD_ENTRY_DEFERRED,   /* not counted: in the queue of the deferred */
-    PD_ENTRY_COMPLETING, /* not counted: its callback is running */
+    PD_ENTRY_HELD,       /* counted, but not in the index: realloc is under way */
+    PD_ENTRY_DEFERRED,   /* not counted: in the queue of deferred allocations */
+    PD_ENTRY_COMPLETING, /* not counted: its completion function runs */
 } pd_entry_state;
 
 typedef struct pd_entry {
@@ -35,7 +35,7 @@ typedef struct pd_entry {
     pprofdelta_weight weight;
     uint32_t site;
     uint32_t state : 3;
-    uint32_t life : 29;     /* how often this element was used before */
+    uint32_t life : 29;     /* how often this element was used before; tells two uses apart */
     uint32_t before, after; /* in the queue of the deferred */
 } pd_entry;
 
@@ -47,16 +47,16 @@ typedef struct pd_deferral {
 
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
-    uint64_t id, epoch, sequence; /* of the last batch that arrived, or was lost */
+    uint64_t id, epoch, sequence; /* of the last batch that was committed or lost */
     int64_t started_nanos, sent_nanos;
     int64_t ended_nanos;         /* of the last batch that was begun */
     pprofdelta_heap_batch batch; /* under way, if has_batch */
-    uint32_t sites_made;         /* all sites of the batch have numbers up to this */
+    uint32_t sites_made;         /* the sites of the batch have numbers up to this one */
     uint32_t attempts;           /* batches in a row that were abandoned */
     bool has_batch;
     bool is_written;           /* the last write of the batch succeeded */
     bool is_full_due;          /* the next batch is full */
-    bool has_epoch;            /* ... and its epoch was opened by an earlier attempt */
+    bool has_epoch;            /* ... and an earlier attempt has opened its epoch */
     uint32_t is_resync_wanted; /* atomic: the next batch is full and opens an epoch */
 } pd_heap_export;
 
@@ -67,13 +67,13 @@ typedef struct pd_heap_press {
     pd_compact compact;
     pd_compressor compressor;
     pd_places places;
-    struct pd_known_place *known; /* addresses met in this profile: write.c */
+    struct pd_known_place *known; /* addresses in this profile: write.c */
     size_t known_cap;
-    pd_keymap numbers;        /* those without a mapping, by themselves */
+    pd_keymap numbers;        /* numbers without a mapping */
     pd_encoded *number_place; /* ... and what each became */
     size_t number_place_cap;
     uint64_t run;    /* which profile that is */
-    bool is_reread;  /* places were read for an address in it */
+    bool is_reread;  /* the mappings were read again for this profile */
     bool is_in_sink; /* the caller has the bytes */
 } pd_heap_press;
 
@@ -87,9 +87,9 @@ struct pprofdelta_heap {
     pd_deferral deferral;
     uint32_t sweep_next;
     uint32_t is_sweeping;  /* atomic */
-    bool is_short_of_room; /* something was dropped that forgetting old sites might have kept */
+    bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
-    bool is_child;    /* of a fork, and what was inherited is still to be dealt with */
+    bool is_child;    /* of a fork; pd_heap_settle is still to be called */
     bool is_to_clear; /* ... by forgetting it */
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
@@ -102,10 +102,10 @@ static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number
     return pd_pool_at(&heap->entries, number);
 }
 
-/* fork.c: deals with what the child of a fork inherited. With the lock held. */
+/* fork.c: does what fork_child left to do. With the lock held. */
 void pd_heap_settle(pprofdelta_heap *heap);
 
-/* Takes the lock, and settles what a fork left to do. */
+/* Takes the lock. In the child of a fork, first does what fork_child left to do. */
 static inline void pd_heap_enter(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->lock);
@@ -118,11 +118,11 @@ static inline void pd_heap_leave(pprofdelta_heap *heap)
     pd_lock_give(&heap->lock);
 }
 
-/* heap.c: makes, and unmakes, what tracks: entries, index and sites. */
+/* heap.c: makes and frees entries, index and sites. */
 bool pd_heap_open(pprofdelta_heap *heap);
 void pd_heap_close(pprofdelta_heap *heap);
 
-/* ... after taking everything out of the filter. */
+/* ... after removing everything from the filter. */
 void pd_heap_clear(pprofdelta_heap *heap);
 
 /* track.c, with the lock held. */
@@ -130,29 +130,30 @@ void pd_heap_clear(pprofdelta_heap *heap);
 /* The number of the entry with this pointer, or 0. */
 uint32_t pd_entry_find(const pprofdelta_heap *heap, const void *ptr);
 
-/* A new entry, in the index and the filter, which holds its site but is not counted yet; or 0, and
- * the drop is counted. A former owner of the pointer goes. */
+/* Makes an entry, in the index and the filter. It holds its site and is not counted yet. Returns 0
+ * if there is no room; the drop is counted. An older entry with the same pointer ends. */
 uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event, pd_key key,
                        pd_entry_state state);
 
 /* Counts it as alive. */
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
 
-/* Ends it, whatever its state: as a tombstone if it was counted, as cancelled if it was
- * deferred. */
+/* Ends an entry in any state. If it was counted, its end is counted; if it was deferred, it counts
+ * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 
-/* defer.c, with the lock held: takes the entry out of the queue. */
+/* defer.c, with the lock held: removes the entry from the queue. */
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 
-/* export.c: nothing was sent yet. id 0: a random one. */
+/* export.c: the state before the first batch. id 0: a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
 
 /* press.c. */
 void pd_press_init(pprofdelta_heap *heap);
 void pd_press_fini(pprofdelta_heap *heap);
 
-/* write.c: the batch as a raw profile, owned by the press. With exporting held. */
+/* write.c: the batch as a profile that is not compressed; it belongs to the press. With exporting
+ * held. */
 pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                    pd_bytes *out, pprofdelta_error *err);
 void pd_press_release_known(pd_heap_press *press);

@@ -1,10 +1,10 @@
-/* A lock of four bytes that works inside an allocator.
+/* A lock of four bytes that can be used inside an allocator.
  *
- * It never allocates, keeps errno, is born as zeros, and can be put back to that in the child of a
- * fork. It is held for less than a microsecond, so a short spin mostly suffices; behind that waits
- * the kernel (futex), or, where there is none, the scheduler.
+ * It never allocates, keeps errno, is free when it is all zeros, and can be reset in the child of a
+ * fork. It is held for less than a microsecond, so waiting begins with a short spin. After that the
+ * thread waits in the kernel (futex) or, where there is no futex, yields.
  *
- *     0 free    1 held    2 held, and perhaps somebody waits in the kernel */
+ *     0 free    1 held    2 held, and threads may wait in the kernel */
 #ifndef PD_HEAP_LOCK_H
 #define PD_HEAP_LOCK_H
 
@@ -19,8 +19,8 @@ typedef struct pd_lock {
 void pd_lock_wait(pd_lock *lock);
 void pd_lock_wake(pd_lock *lock);
 
-/* Gives the lock and takes it again, and lets those who wait have it in between. For long work in
- * small steps, which would otherwise come back before anybody else has noticed. */
+/* Gives the lock to threads that wait for it, and takes it again. For long work in small steps,
+ * which would otherwise take the lock again before a waiting thread is awake. */
 void pd_lock_rest(pd_lock *lock);
 
 static inline bool pd_lock_try(pd_lock *lock)
@@ -42,7 +42,7 @@ static inline void pd_lock_give(pd_lock *lock)
         pd_lock_wake(lock);
 }
 
-/* In the child of a fork, whoever held it. */
+/* In the child of a fork: frees the lock, which any thread of the parent may have held. */
 static inline void pd_lock_reset(pd_lock *lock)
 {
     __atomic_store_n(&lock->state, 0, __ATOMIC_RELEASE);

@@ -50,8 +50,8 @@ void pd_pages_unmap(pd_pages *pages, void *ptr, size_t size)
     pages->used -= rounded(size);
 }
 
-/* Each block is a mapping of its own, with its size in front, kept so far from what follows that
- * any type is aligned. */
+/* Each block is a mapping of its own. Its size is stored before it, in a gap that keeps the
+ * alignment. */
 enum { FRONT = 64 };
 
 static void *resize_pages(void *cookie, void *ptr, size_t size)

@@ -7,12 +7,12 @@ static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
 {
     if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
         *(uint64_t *)out = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
-    return 1; /* one is enough: these are the same for all */
+    return 1; /* the same for all objects: one is enough */
 }
 
-/* What the loader has loaded and unloaded so far; 0 where it does not tell. Asking takes a lock of
- * the loader's, and a fork copies it as it is: of the parent's other threads, one may have held it,
- * which is not there to give it back. */
+/* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
+ * takes a lock of the loader. After a fork another thread of the parent may have held that lock,
+ * and nobody gives it back in the child: do not call it there. */
 static uint64_t loads_by_now(void)
 {
     uint64_t loads = 0;
@@ -20,7 +20,7 @@ static uint64_t loads_by_now(void)
     return loads;
 }
 
-/* The mapping's span that is open, or one that is opened now. There is room for one more each. */
+/* Opens a span of the mapping, if none is open. There is room for one more of each. */
 static void note_presence(pd_places *p, uint32_t map)
 {
     if (map < p->last_len && !p->spans[p->last[map]].gone)

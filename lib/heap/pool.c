@@ -43,7 +43,7 @@ uint32_t pd_pool_take(pd_pool *pool, bool *full)
             return 0;
         __atomic_store_n(chunk, fresh, __ATOMIC_RELEASE);
     }
-    /* Whoever reads made without the lock finds the chunk there. */
+    /* A reader of `made` without the lock finds the chunk. */
     __atomic_store_n(&pool->made, number, __ATOMIC_RELEASE);
     return number;
 }

@@ -1,8 +1,8 @@
-/* From a batch to the caller's sink.
+/* From a batch to the sink.
  *
- * A profile is put together with `exporting` held, so that a fork finds the buffers whole, and
- * handed out with no lock held, since a sink may take its time. Buffers are pages, kept for the
- * next profile unless a large one blew them up. */
+ * `exporting` is held while the profile is computed, so that a fork finds complete buffers. No lock
+ * is held while the sink is called, which may take long. Buffers are pages. They are kept for the
+ * next profile, unless a large profile made them large. */
 #include "heap/heap.h"
 
 enum { KEEP = 4 << 20 };
@@ -15,8 +15,8 @@ void pd_press_init(pprofdelta_heap *heap)
     pprofdelta_allocator allocator = pd_pages_allocator(&press->pages);
     pd_mem_init(&press->mem, &allocator, o->max_export);
     press->compressor.compression = o->compression;
-    /* Most batches are small, and gzip's level 2, which suits whole profiles, takes twice as long
-     * to begin as they take to be made. */
+    /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
+     * as long as to make such a batch. */
     press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
 }
 
@@ -60,8 +60,8 @@ static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inus
     return pd_compress(&press->compressor, &press->mem, raw, &sink, &written, err);
 }
 
-/* The sink may have taken long, and may have forked: is this still the batch that it was given? No
- * two batches of a tracker end at the same time. */
+/* Is this still the batch that the sink was given? The sink may have forked, and another thread may
+ * have ended the batch. No two batches of a tracker end at the same time. */
 static bool is_same_batch(const pd_heap_export *e, uint64_t id, int64_t to_nanos)
 {
     return e->has_batch && e->id == id && e->batch.to_nanos == to_nanos;
@@ -79,7 +79,7 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
     const uint64_t id = heap->export.id;
     const int64_t to_nanos = heap->export.batch.to_nanos;
     press->is_in_sink |= !status;
-    if (status == PPROFDELTA_E_MEMORY) /* the caller may try again to write less */
+    if (status == PPROFDELTA_E_MEMORY) /* the caller may write again with fewer symbols */
         release_buffers(press);
     pd_lock_give(&heap->exporting);
     if (status)
@@ -97,9 +97,9 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                               PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
 }
 
-/* Sites that were not written yet belong to the mappings of now: what is read later may show others
- * in their place. Those are all in the lists of changed ones, which only grow at their heads while
- * nobody else exports. */
+/* Assigns the current era to all sites that were not written yet: a later reading may show other
+ * mappings at their addresses. All these sites are in the lists of changed sites. Only export steps
+ * remove from these lists, and `exporting` is held. */
 static void note_era(pprofdelta_heap *heap)
 {
     uint32_t heads[2];
@@ -122,7 +122,7 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
     pd_lock_take(&heap->exporting);
-    /* Without memory for it, those places have no name in the end. */
+    /* If memory is short, these sites have no mapping in the end. */
     if (pd_places_read(&press->places, &press->mem, false, NULL) == PPROFDELTA_OK)
         note_era(heap);
     pd_lock_give(&heap->exporting);

@@ -1,16 +1,17 @@
 /* The slow path of the sampler: distances and weights.
  *
- * Each allocated byte is hit with the same small probability, and an allocation is a sample if any
- * of its bytes is. With distances drawn from an exponential distribution of mean R, that is
+ * Each allocated byte is chosen with the same small probability. An allocation is a sample if one
+ * of its bytes is chosen. The distances between chosen bytes have an exponential distribution of
+ * mean R, so
  *
  *     P(sampled) = 1 - exp(-S/R)         for S bytes
  *
- * whatever came before: how far the last sample was does not matter, so a distance may be thrown
- * away and drawn anew at any time (pause, a new interval, a failed allocation) without a bias. What
- * was sampled stands for 1/P allocations. Rounding that to the nearest would be off always in the
- * same direction for a program that allocates one size, so it is rounded up with the probability of
- * its fraction. Objects and bytes are rounded apart, each once: a large allocation of weight 1.1
- * counts as 1.1 times its bytes to the byte, and as one object or, every tenth time, two. */
+ * does not depend on what came before. A distance may be thrown away and drawn again at any time
+ * (pause, a new interval, a failed allocation) without a bias. A sample stands for 1/P allocations.
+ * If that were rounded to the nearest number, a program that allocates one size would always be off
+ * in the same direction. So it is rounded up with the probability of its fraction. Objects and
+ * bytes are rounded separately: a large allocation of weight 1.1 counts as 1.1 times its bytes, and
+ * as one object or, one time in ten, two. */
 #include "pprofdelta_heap.h"
 
 #include <math.h>
@@ -32,7 +33,7 @@ static uint64_t rotate(uint64_t x, int by)
     return x << by | x >> (64 - by);
 }
 
-/* xoroshiro128+, of which the upper bits are used. In [0, 1). */
+/* xoroshiro128+, upper bits. The result is in [0, 1). */
 static double draw(pprofdelta_sampler *s)
 {
     uint64_t a = s->random[0], b = s->random[1], sum = a + b;
@@ -42,8 +43,8 @@ static double draw(pprofdelta_sampler *s)
     return (double)(sum >> 11) * 0x1p-53;
 }
 
-/* An allocation of S bytes is a sample if S > left, that is if the exact distance, of which left is
- * the floor, is less than S. */
+/* An allocation of S bytes is a sample if S > left. left is the floor of the exact distance, so
+ * this holds if the distance is less than S. */
 static int64_t draw_distance(pprofdelta_sampler *s)
 {
     if (!s->interval)

@@ -1,7 +1,7 @@
-/* 64-bit words that one thread writes under a lock and others read without it, whole.
+/* 64-bit words that one thread writes under a lock and others read, whole, without it.
  *
- * On a 32-bit machine a uint64_t may stand at any multiple of 4, where no instruction takes all of
- * it at once; these stand at multiples of 8 everywhere. */
+ * On a 32-bit machine a uint64_t may be aligned to 4 bytes; then no instruction reads all of it at
+ * once. These are aligned to 8 bytes everywhere. */
 #ifndef PD_HEAP_SHARED_H
 #define PD_HEAP_SHARED_H
 

@@ -56,8 +56,8 @@ uint32_t pd_site_for(pd_sites *sites, const pprofdelta_heap_event *event, pd_key
         pd_pool_give(&sites->pool, number);
         return 0;
     }
-    /* The sums are zero: in fresh pages, and where a site was forgotten. They are not touched here,
-     * since an export may be looking at them. */
+    /* The sums are zero, in new pages and in sites that were removed. They are not written here: an
+     * export step may read them. */
     pd_site *site = pd_site_at(sites, number);
     site->key = key;
     site->era = 0;

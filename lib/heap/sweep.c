@@ -1,5 +1,5 @@
-/* Liveness by asking. Entries are asked about a few at a time without the lock, and untracked only
- * if the element still leads the life that was asked about. */
+/* Sweep: asks which allocations are alive. It asks for a few at a time, without the lock. An entry
+ * is untracked only if it still has the life for which was asked. */
 #include "heap/heap.h"
 
 enum { AT_ONCE = 64 };
@@ -9,13 +9,13 @@ typedef struct asked {
     const void *ptr;
 } asked;
 
-/* The next live entries, up to `most`. *to becomes where to go on. */
+/* The next live entries, at most `most`. */
 static size_t next_live(pprofdelta_heap *heap, asked *out, size_t most, bool *done)
 {
     size_t len = 0;
     pd_heap_enter(heap);
     uint32_t number = heap->sweep_next;
-    /* As many steps as entries that could be found: a stretch of unused ones is no long hold. */
+    /* Limits the steps, so that many unused entries do not mean a long time with the lock. */
     for (int steps = 0; steps < AT_ONCE * 4 && len < most && number <= heap->entries.made;
          steps++) {
         const pd_entry *entry = pd_entry_at(heap, number);

@@ -1,9 +1,9 @@
-/* When something is wrong: the largest sites, without a byte of memory.
+/* The largest sites, without allocation.
  *
- * The lock is taken if it is free. Where it is not (the thread that holds it may be the very one
- * that was interrupted), the sites are read as they stand: elements never move, their pages are
- * never unmapped, and a trace's depth never leads out of its block, so that the worst there is are
- * numbers of slightly different moments. */
+ * The lock is taken if it is free. It may be held by the very thread that was interrupted; then the
+ * sites are read without it. Elements never move, their pages are never unmapped, and the depth of
+ * a trace never leads out of its block. So the worst that happens are numbers of slightly different
+ * times. */
 #include "process/proc.h"
 #include "heap/heap.h"
 
@@ -39,7 +39,7 @@ static uint64_t address_in(const pd_trace *trace, uint32_t at)
     return __atomic_load_n(&trace->stack[at], __ATOMIC_RELAXED);
 }
 
-/* The tracker is const to its callers; that it is locked while it is looked at is not. */
+/* The tracker is const for the caller. Its lock is not. */
 static bool try_lock(const pprofdelta_heap *heap)
 {
     return pd_lock_try((pd_lock *)(uintptr_t)&heap->lock);
@@ -129,8 +129,8 @@ static uint64_t or_zero(int64_t value)
     return value > 0 ? (uint64_t)value : 0;
 }
 
-/* `objects: bytes [objects: bytes] @`: what this format calls allocated is not known any more in a
- * pinch, so that it repeats what is in use. */
+/* `objects: bytes [objects: bytes] @`. The second pair is what was allocated, which is not known
+ * here: what is in use is repeated. */
 static void put_counts(paper *p, int64_t objects, int64_t bytes)
 {
     for (int i = 0; i < 2; i++) {
@@ -142,7 +142,7 @@ static void put_counts(paper *p, int64_t objects, int64_t bytes)
     put(p, "] @");
 }
 
-/* Readers of this format take addresses for return addresses, and subtract 1. */
+/* Readers of this format expect return addresses and subtract 1. */
 static void put_site(paper *p, const glance *g)
 {
     uint32_t depth = depth_of(g->trace);
@@ -154,7 +154,7 @@ static void put_site(paper *p, const glance *g)
     put(p, "\n");
 }
 
-/* A reader knows by the mappings that the dump is whole, so a dump without any says so. */
+/* Readers take a dump without mappings for truncated, so a dump that has none says so. */
 static void put_mappings(paper *p, bool has_mappings)
 {
     int fd = has_mappings ? PD_PROC_OPEN("maps") : -1;
@@ -186,7 +186,7 @@ static glance total(const pd_sites *sites, uint32_t made)
     return sum;
 }
 
-/* Numbers only: the stacks are read when they are printed. */
+/* A site in the ranking. Its stack is read when it is printed. */
 typedef struct ranked {
     int64_t bytes;
     uint32_t number;

@@ -58,7 +58,7 @@ static bool add_chunk(pd_traces *traces, size_t block)
     return true;
 }
 
-/* What is left of a chunk becomes blocks of the smallest size rather than nothing. */
+/* Makes blocks of the smallest size of the rest of a chunk. */
 static void use_up(pd_traces *traces)
 {
     while ((size_t)(traces->end - traces->room) >= STEP) {
@@ -163,7 +163,7 @@ pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, s
     pd_trace *trace = size > LARGEST ? NULL : take_block(traces, size);
     if (!trace)
         return NULL;
-    /* Word by word: somebody may be reading an older trace here without the lock. */
+    /* Word by word: another thread may read an older trace here without the lock. */
     for (size_t i = 0; i < depth; i++)
         __atomic_store_n(&trace->stack[i], event->stack[i], __ATOMIC_RELAXED);
     __atomic_store_n(&trace->depth, (uint32_t)depth, __ATOMIC_RELAXED);

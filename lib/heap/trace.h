@@ -1,10 +1,10 @@
-/* Stacks with labels, as a site keeps them: one block each, from pages, of one of a few sizes.
+/* The stack and the labels of a site: one block of pages.
  *
- *     pd_trace | stack[depth] | labels[labels_len] | the labels' strings
+ *     pd_trace | stack[depth] | labels[labels_len] | the strings of the labels
  *
- * Sizes go in steps of 64 bytes to 2 KiB, then in powers of two. A block keeps its size for ever
- * and is used again for traces of that size only, so that a depth read from it without the lock
- * never leads out of it, whatever was written there since. */
+ * Sizes go in steps of 64 bytes up to 2 KiB, then in powers of two. A block keeps its size and is
+ * used again for traces of that size only. So a depth that is read without the lock never leads out
+ * of the block. */
 #ifndef PD_HEAP_TRACE_H
 #define PD_HEAP_TRACE_H
 
@@ -35,17 +35,18 @@ typedef struct pd_traces {
 
 void pd_traces_fini(pd_traces *traces);
 
-/* What a trace is known by: its addresses in order, its labels in any order. */
+/* The identity of a trace: its addresses in order, its labels in any order. */
 pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth);
 
-/* A copy of the event's first `depth` addresses and its labels; NULL: too large, or no pages. */
+/* Copies the first `depth` addresses and the labels of the event. Returns NULL if it is too large
+ * or there are no pages. */
 pd_trace *pd_trace_copy(pd_traces *traces, const pprofdelta_heap_event *event, size_t depth);
 void pd_trace_give(pd_traces *traces, pd_trace *trace);
 
 /* Bytes that the trace takes. */
 size_t pd_trace_size(const pd_trace *trace);
 
-/* The event's stack and labels become the trace's. */
+/* Sets stack and labels of the event to those of the trace. */
 void pd_trace_show(const pd_trace *trace, pprofdelta_heap_event *event);
 
 #endif

@@ -1,4 +1,4 @@
-/* Entries: an allocation's life from track to untrack, with realloc between. */
+/* Entries: an allocation from track to untrack, with realloc. */
 #include "heap/filter.h"
 #include "heap/heap.h"
 
@@ -134,8 +134,8 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     return number != 0;
 }
 
-/* held: the life of the entry above its number. A fork that cleared the tracker in between leaves a
- * number that means nothing, or something else. */
+/* The life of the entry, above its number. If a fork cleared the tracker meanwhile, the number may
+ * be unused or belong to another allocation. */
 static uint64_t hold(const pd_entry *entry, uint32_t number)
 {
     return (uint64_t)entry->life << 32 | number;

@@ -1,25 +1,25 @@
-/* A batch as a profile: its sites become samples, their addresses locations. */
+/* Writes a batch as a profile: sites become samples, addresses become locations. */
 #include "heap/heap.h"
 #include "profile/stamp.h"
 #include "profile/given.h"
 
-/* Sites share most of their addresses, so what an address became is remembered for the time of one
- * profile, in a table with one place for each hash. */
+/* Sites share most of their addresses. So the location of an address is stored while a profile is
+ * written, in a table with one slot for each hash. */
 enum { KNOWN = 4096 };
 
 typedef struct pd_known_place {
     uint64_t address, run;
     pd_encoded location;
-    uint32_t born; /* good for sites of this era or a later one */
+    uint32_t born; /* valid for sites of this era or a later one */
 } pd_known_place;
 
 typedef struct writing {
     pprofdelta_heap *heap;
     pd_heap_press *press;
     pd_compact *out;
-    bool has_mappings, is_all; /* is_all: in-use values are not changes */
+    bool has_mappings, is_all; /* is_all: in use: everything, not changes */
     pprofdelta_heap_kind kind;
-    uint32_t map, mapping; /* the last mapping that was written, and its id */
+    uint32_t map, mapping; /* the mapping that was written last, and its id */
     pprofdelta_error *err;
 } writing;
 
@@ -72,7 +72,7 @@ static uint32_t add_mapping(writing *w, uint32_t map)
     return pd_compact_add_mapping(w->out, key, &mapping, &start);
 }
 
-/* Neighbours in a stack are often of one mapping. */
+/* Neighbours in a stack are often in one mapping. */
 static uint32_t write_mapping(writing *w, uint32_t map)
 {
     if (map == PD_MAP_NONE)
@@ -84,7 +84,7 @@ static uint32_t write_mapping(writing *w, uint32_t map)
     return w->mapping;
 }
 
-/* What stands at an address; nothing without a symbolizer. */
+/* The symbol of an address; empty without a symbolizer. */
 static pprofdelta_symbol symbolize(const writing *w, uint64_t address)
 {
     const pprofdelta_heap_options *o = &w->heap->options;
@@ -106,8 +106,8 @@ static void write_lines(writing *w, const pprofdelta_symbol *symbol)
     }
 }
 
-/* The mapping of an address in a site of this era, or of none yet: then it may have come after the
- * last reading. */
+/* The mapping of an address in a site of this era. If the site has no era yet, the mapping may be
+ * newer than the last reading. */
 static uint32_t find_map(writing *w, uint64_t address, uint32_t era)
 {
     pd_places *places = &w->press->places;
@@ -119,7 +119,7 @@ static uint32_t find_map(writing *w, uint64_t address, uint32_t era)
     return w->out->writer.status ? PD_MAP_NONE : pd_places_find(places, address, places->era);
 }
 
-/* Spreads addresses, which differ in their lower bits, over all bits. */
+/* Mixes an address, so that the low bits depend on all bits. */
 static inline uint64_t mix(uint64_t address)
 {
     uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
@@ -136,7 +136,7 @@ static pd_key key_of_lines(const pprofdelta_symbol *symbol)
     return key;
 }
 
-/* The location of an address by this key. Where there is none yet, it is added. */
+/* The location with this identity. Adds it if it is new. */
 static pd_encoded place(writing *w, pd_key ident, uint32_t mapping, uint64_t address,
                         const pprofdelta_symbol *symbol)
 {
@@ -148,10 +148,10 @@ static pd_encoded place(writing *w, pd_key ident, uint32_t mapping, uint64_t add
     return pd_encode_id(id);
 }
 
-/* A number that lies in no mapping means nothing outside of this process, and may be no address at
- * all: an interpreter's frames have numbers of their own. Where the symbolizer has lines for it,
- * the location is known by them and has no address. The symbolizer is asked once for each number,
- * so what it became is kept by the number. */
+/* A number in no mapping has no meaning in other processes, and may be no address: the frames of an
+ * interpreter have numbers of their own. If the symbolizer has lines for it, the location is
+ * identified by them and has no address. The symbolizer is called once for each number, so the
+ * result is stored by the number. */
 static pd_encoded meet_number(writing *w, uint64_t number, pd_key ident)
 {
     pd_heap_press *press = w->press;
@@ -183,12 +183,12 @@ static pd_encoded meet_address(writing *w, uint64_t address, uint32_t map, pd_ke
     return place(w, ident, mapping, address, &symbol);
 }
 
-/* An address that the table does not know. */
+/* An address that is not in the table. */
 static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, uint32_t era,
                                                  pd_known_place *known)
 {
     uint32_t map = w->has_mappings ? find_map(w, address, era) : PD_MAP_NONE;
-    pd_key ident = {mix(address), map}; /* mix can be undone: no two addresses have the same */
+    pd_key ident = {mix(address), map}; /* mix is reversible: other addresses, other keys */
     if (map == PD_MAP_NONE && w->heap->options.symbolize)
         return meet_number(w, address, ident);
     pd_encoded location = meet_address(w, address, map, ident);
@@ -294,7 +294,7 @@ static pd_compact_header make_header(writing *w)
 static pprofdelta_status prepare(writing *w)
 {
     pd_heap_press *press = w->press;
-    /* Pages come as zeros, and no run has the number 0. */
+    /* Pages are zeroed, and no run has the number 0. */
     pprofdelta_status status = pd_mem_reserve(&press->mem, &press->known, &press->known_cap, KNOWN,
                                               sizeof *press->known, w->err);
     if (status)

@@ -9,10 +9,10 @@
  * Rules for all functions of the library
  *   - A function that can fail returns a status. PPROFDELTA_OK is 0. Results are returned through
  *     out-parameters. A function that fails leaves its out-parameters as they were.
- *   - Input is const. The library reads it until the call returns and keeps no pointer to it, unless
- *     the comment of the function says otherwise.
- *   - The library never prints, never exits, never asserts on input, and has no global state. (There
- *     is one exception: see pprofdelta_builder_atfork.)
+ *   - Input is const. The library reads it until the call returns and keeps no pointer to it,
+ *     unless the comment of the function says otherwise.
+ *   - The library never prints, never exits, never asserts on input, and has no global state.
+ *     (There is one exception: see pprofdelta_builder_atfork.)
  *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory.
@@ -64,7 +64,7 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_INFLATE, /* compressed input is damaged, truncated, or followed by other bytes */
     PPROFDELTA_E_WIRE,    /* not well-formed protobuf */
     PPROFDELTA_E_PROFILE, /* protobuf, but not a valid profile */
-    PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: other types, wrong order, no counter */
+    PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: types differ, bad order, no counter */
     PPROFDELTA_E_STAMPED, /* the input is itself a delta (see PPROFDELTA_FORCE) */
     PPROFDELTA_E_RESET,   /* a counter went backwards and options.on_reset is FAIL */
     PPROFDELTA_E_VERIFY,  /* the conservation law does not hold: a bug in this library */
@@ -72,8 +72,8 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_USAGE,   /* an invalid argument, or a call that is not allowed at this point */
     PPROFDELTA_E_STATE,   /* not a state, a damaged state, or a state of another version */
     PPROFDELTA_E_SOURCE,  /* the source failed */
-    /* The input is not cumulative: its times show that it is a window, or its types show that it is a
-     * CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
+    /* The input is not cumulative: its times show that it is a window, or its types show that it is
+     * a CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
     PPROFDELTA_E_NOT_CUMULATIVE
 } pprofdelta_status;
 
@@ -82,8 +82,8 @@ PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 
 #define PPROFDELTA_NOWHERE UINT64_MAX
 
-/* What failed, and where. The caller owns the struct. All functions accept NULL instead of it. A call
- * that fails sets all members; a call that succeeds changes none. */
+/* What failed, and where. The caller owns the struct. All functions accept NULL instead of it. A
+ * call that fails sets all members; a call that succeeds changes none. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
     /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
@@ -102,26 +102,27 @@ typedef struct pprofdelta_error {
  * What the caller supplies
  * ------------------------------------------------------------------------------------------ */
 
-/* Memory. resize(cookie, NULL, n) allocates n bytes. resize(cookie, p, n) changes the size of p, as
- * realloc does; if it returns NULL, p stays valid. n is never 0. release frees p, which is never
- * NULL. The contexts of the compression libraries are not allocated here: malloc makes them, once. */
+/* Memory. resize(cookie, NULL, n) allocates n bytes. resize(cookie, p, n) changes the size of p,
+ * as realloc does; if it returns NULL, p stays valid. n is never 0. release frees p, which is
+ * never NULL. The contexts of the compression libraries are not allocated here: malloc makes
+ * them, once. */
 typedef struct pprofdelta_allocator {
     void *(*resize)(void *cookie, void *ptr, size_t size);
     void (*release)(void *cookie, void *ptr);
     void *cookie;
 } pprofdelta_allocator;
 
-/* Output. write returns 0, or any other number to refuse the data; the call of the library then fails
- * with PPROFDELTA_E_SINK. The library calls it only after it has checked the input and computed the
- * result. */
+/* Output. write returns 0, or any other number to refuse the data; the call of the library then
+ * fails with PPROFDELTA_E_SINK. The library calls it only after it has checked the input and
+ * computed the result. */
 typedef struct pprofdelta_sink {
     int (*write)(void *cookie, const void *data, size_t len);
     void *cookie;
 } pprofdelta_sink;
 
-/* Input. read puts at most len bytes (len is never 0) into buf and sets *got to their number. *got is
- * 0 at the end of the input and nowhere else. It returns 0, or any other number if it failed; the
- * call of the library then fails with PPROFDELTA_E_SOURCE. */
+/* Input. read puts at most len bytes (len is never 0) into buf and sets *got to their number. *got
+ * is 0 at the end of the input and nowhere else. It returns 0, or any other number if it failed;
+ * the call of the library then fails with PPROFDELTA_E_SOURCE. */
 typedef struct pprofdelta_source {
     int (*read)(void *cookie, void *buf, size_t len, size_t *got);
     void *cookie;
@@ -141,9 +142,9 @@ typedef enum pprofdelta_compression {
 /* Flags that options of several kinds have. */
 enum {
     PPROFDELTA_NO_STAMP = 1u << 0, /* leave out the comment that marks a profile as a delta */
-    /* Addresses are not code, such as the numbers of an interpreter's frames. /proc/self/maps is not
-     * read, and profiles have no mappings. Without this flag, native addresses and such numbers may
-     * be mixed if no number lies in a mapped file. (Recorder and live heap.) */
+    /* Addresses are not code, such as the numbers of an interpreter's frames. /proc/self/maps is
+     * not read, and profiles have no mappings. Without this flag, native addresses and such numbers
+     * may be mixed if no number lies in a mapped file. (Recorder and live heap.) */
     PPROFDELTA_NO_MAPPINGS = 1u << 10
 };
 
@@ -155,11 +156,11 @@ enum {
  * task on another thread. Without a runner, all work is done on the thread that calls the library.
  * The bytes of a delta do not depend on the runner.
  *
- * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and the
- * library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for each
- * handle. If no thread has begun the task yet, wait may run it on the thread that waits. A task never
- * waits for another task. start and wait are called by the thread that uses the context, and by
- * several such threads at once if several contexts share the runner. */
+ * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and
+ * the library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for
+ * each handle. If no thread has begun the task yet, wait may run it on the thread that waits. A
+ * task never waits for another task. start and wait are called by the thread that uses the context,
+ * and by several such threads at once if several contexts share the runner. */
 typedef struct pprofdelta_runner {
     void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
     void (*wait)(void *cookie, void *handle);
@@ -171,8 +172,8 @@ typedef struct pprofdelta_runner {
 /* Makes a runner with POSIX threads: at most `threads` of them (1 to PPROFDELTA_MAX_THREADS; any
  * other number is E_USAGE). *out may be copied, and any number of contexts may use it at once.
  *
- * A thread is created when a task is started and all existing threads have work, so a runner that is
- * never used has no thread. Tasks begin in the order in which they were started. All signals are
+ * A thread is created when a task is started and all existing threads have work, so a runner that
+ * is never used has no thread. Tasks begin in the order in which they were started. All signals are
  * blocked in the threads. wait runs the task on the calling thread if no other thread has begun it.
  * start returns NULL if memory is short, or if no thread exists and none can be created.
  *
@@ -180,14 +181,14 @@ typedef struct pprofdelta_runner {
  * once. Later tasks use that memory again.
  *
  * The child of a fork(2) has none of the threads: there, start returns NULL, so all work is done on
- * the calling thread. A task that a thread had begun at the time of the fork stays unfinished in the
- * child, and wait returns at once: the context that started it can only be freed there. */
+ * the calling thread. A task that a thread had begun at the time of the fork stays unfinished in
+ * the child, and wait returns at once: the context that started it can only be freed there. */
 PPROFDELTA_API pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *out,
                                                         pprofdelta_error *err);
 
-/* Ends and joins the threads, frees the memory, and sets *runner to zeros. Each task has been waited
- * for, and no context uses the runner any more. runner may be NULL or all zeros. In the child of a
- * fork it frees the memory only. */
+/* Ends and joins the threads, frees the memory, and sets *runner to zeros. Each task has been
+ * waited for, and no context uses the runner any more. runner may be NULL or all zeros. In the
+ * child of a fork it frees the memory only. */
 PPROFDELTA_API void pprofdelta_threads_free(pprofdelta_runner *runner);
 
 /* ---------------------------------------------------------------------------------------------
@@ -202,8 +203,8 @@ typedef struct pprofdelta_label {
     const char *num_unit;
 } pprofdelta_label;
 
-/* A line of source code in a stack. Strings end with a NUL; NULL is the empty string. Numbers are 0 if
- * they are not known. */
+/* A line of source code in a stack. Strings end with a NUL; NULL is the empty string. Numbers are 0
+ * if they are not known. */
 typedef struct pprofdelta_frame {
     const char *name;        /* of the function */
     const char *system_name; /* the name that the linker uses (mangled); NULL: the same as name */

@@ -1,9 +1,9 @@
 /* pprofdelta for allocators: a heap profile of the allocations that are alive, by sampling.
  *
- * An allocator, or a library that wraps one, has a sampler in each thread and one tracker. The sampler
- * decides which allocations are samples; most allocations cost two instructions. The tracker holds
- * the samples that are alive. At the end of each window the program takes what changed as a batch and
- * writes it as a small pprof profile.
+ * An allocator, or a library that wraps one, has a sampler in each thread and one tracker. The
+ * sampler decides which allocations are samples; most allocations cost two instructions. The
+ * tracker holds the samples that are alive. At the end of each window the program takes what
+ * changed as a batch and writes it as a small pprof profile.
  *
  *     void *my_malloc(size_t size)
  *     {
@@ -37,52 +37,51 @@
  *
  * The profile
  *     It has four types: alloc_objects/count, alloc_space/bytes, inuse_objects/count and
- *     inuse_space/bytes. The values are estimates for all allocations, computed from the sampled ones.
- *     There are three kinds of profile:
- *         kind=full     allocated: since the tracker began.  In use: everything
- *         kind=delta    allocated: in the window.            In use: what was added minus what was freed
- *         kind=window   allocated: in the window.            In use: everything
+ *     inuse_space/bytes. The values are estimates for all allocations, computed from the sampled
+ *     ones. There are three kinds of profile:
+ *         kind=full     allocated: since the tracker began   in use: everything
+ *         kind=delta    allocated: in the window             in use: what was added minus freed
+ *         kind=window   allocated: in the window             in use: everything
  *     A full batch opens an epoch. The batches after it continue the epoch, and each can be written
  *     as delta or as window. The last full profile plus all later deltas of its epoch, added up
- *     sample by sample, equals what a full profile would contain. An allocation that is freed in the
- *     window in which it was made changes no in-use value. One that is freed later subtracts exactly
- *     what it added.
+ *     sample by sample, equals what a full profile would contain. An allocation that is freed in
+ *     the window in which it was made changes no in-use value. One that is freed later subtracts
+ *     exactly what it added.
  *
  * The stamp (a comment in the profile)
  *     pprofdelta: live epoch=N seq=N attempt=N kind=full|delta|window from=NANOS to=NANOS id=HEX
- *     id identifies the tracker, and so the process: 16 hexadecimal digits. seq counts the batches of
- *     a tracker from 1, across epochs. A batch that was abandoned is sent again with the events that
- *     followed it, with the same seq and a higher attempt. from is the beginning of the window; in a
- *     full profile it is when the tracker began. to is later than the to of every earlier batch and
- *     attempt, whatever the clock says.
+ *     id identifies the tracker, and so the process: 16 hexadecimal digits. seq counts the batches
+ *     of a tracker from 1, across epochs. A batch that was abandoned is sent again with the events
+ *     that followed it, with the same seq and a higher attempt. from is the beginning of the
+ *     window; in a full profile it is when the tracker began. to is later than the to of every
+ *     earlier batch and attempt, whatever the clock says.
  *
  * Two full profiles
  *     pprofdelta_window accepts full profiles. It reports PPROFDELTA_RESTART_LIVE if the id differs
  *     from that of the profile before, or if from is later than the to of the profile before.
  *
  * Receivers
- *     For each id and seq a receiver keeps the batch with the highest attempt, in whatever order they
- *     arrive. It adds up from the full batch with the highest seq on. It adds the batch with the next
- *     seq if that has the same epoch and its from equals the to of the batch before it. Otherwise a
- *     batch is missing: the receiver waits for that batch or for the next full batch, which opens a
- *     higher epoch and replaces everything before it. The check of from is necessary: attempt 1 of
- *     batch n may arrive although it was abandoned, and attempt 2, which contains more, may be
- *     committed and then get lost. Only the from of batch n+1 shows that. pprofdelta_heap(3) contains
- *     a receiver as a program; pprofdelta_adder and `pprofdelta sum` do the same.
+ *     For each id and seq a receiver keeps the batch with the highest attempt, in whatever order
+ *     they arrive. It adds up from the full batch with the highest seq on. It adds the batch with
+ *     the next seq if that has the same epoch and its from equals the to of the batch before it.
+ *     Otherwise a batch is missing: the receiver waits for that batch or for the next full batch,
+ *     which opens a higher epoch and replaces everything before it. The check of from is necessary:
+ *     attempt 1 of batch n may arrive although it was abandoned, and attempt 2, which contains
+ *     more, may be committed and then get lost. Only the from of batch n+1 shows that.
+ *     pprofdelta_heap(3) contains a receiver as a program; pprofdelta_adder and `pprofdelta sum` do
+ *     the same.
  *
  * Threads, signals, fork
- *     A sampler belongs to one thread.
- *     Tracking functions (track, untrack, realloc_*, defer, complete, cancel, sweep) may be called by
- *     any number of threads at once and from inside an allocator. They take memory from mmap only,
- *     keep errno, and hold a lock for well under a microsecond. A thread that is in one of them must
- *     not call another one (from a signal handler that allocates or frees): set a flag in the thread,
- *     and skip the call if it is set.
- *     Export functions (begin, write, commit, abandon, resync, note_mappings) may be called by any
- *     thread, from a place where malloc may be called. They wait for each other. No tracking function
- *     waits for them longer than a few microseconds. write may call malloc (for the compressor, once):
- *     if malloc is what is tracked, pause the sampler of the thread around it.
- *     top_sites and dump may be called from anywhere, including signal handlers.
- *     For fork, see the end of this header.
+ *     A sampler belongs to one thread. Tracking functions (track, untrack, realloc_*, defer,
+ *     complete, cancel, sweep) may be called by any number of threads at once and from inside an
+ *     allocator. They take memory from mmap only, keep errno, and hold a lock for well under a
+ *     microsecond. A thread that is in one of them must not call another one (from a signal handler
+ *     that allocates or frees): set a flag in the thread, and skip the call if it is set. Export
+ *     functions (begin, write, commit, abandon, resync, note_mappings) may be called by any thread,
+ *     from a place where malloc may be called. They wait for each other. No tracking function waits
+ *     for them longer than a few microseconds. write may call malloc (for the compressor, once): if
+ *     malloc is what is tracked, pause the sampler of the thread around it. top_sites and dump may
+ *     be called from anywhere, including signal handlers. For fork, see the end of this header.
  */
 #ifndef PPROFDELTA_HEAP_H
 #define PPROFDELTA_HEAP_H
@@ -105,9 +104,9 @@ typedef struct pprofdelta_weight {
 } pprofdelta_weight;
 
 /* Owned by the caller, usually in thread-local storage (inside an allocator: initial-exec). All
- * members are private. A sampler of all zeros has not begun: its first tick of a size above 0 returns
- * 1, and pprofdelta_sampler_take then returns 0 (see pprofdelta_sampler_has_begun). A sampler holds no
- * resource: nothing has to be done when its thread ends. */
+ * members are private. A sampler of all zeros has not begun: its first tick of a size above 0
+ * returns 1, and pprofdelta_sampler_take then returns 0 (see pprofdelta_sampler_has_begun). A
+ * sampler holds no resource: nothing has to be done when its thread ends. */
 typedef struct pprofdelta_sampler {
     int64_t left;      /* bytes to the next sample; below 0: this allocation */
     int64_t held;      /* left, while paused */
@@ -117,15 +116,15 @@ typedef struct pprofdelta_sampler {
     uint32_t has_begun;
 } pprofdelta_sampler;
 
-/* Begins, or begins again. interval is the mean number of allocated bytes between two samples. 0: no
- * samples. 1: every allocation is a sample and stands for itself. seed: equal seeds give equal samples;
- * 0: a seed from the clock and the address. Call it again in the child of a fork, which would
- * otherwise take the same samples as its parent. */
+/* Begins, or begins again. interval is the mean number of allocated bytes between two samples. 0:
+ * no samples. 1: every allocation is a sample and stands for itself. seed: equal seeds give equal
+ * samples; 0: a seed from the clock and the address. Call it again in the child of a fork, which
+ * would otherwise take the same samples as its parent. */
 PPROFDELTA_API void pprofdelta_sampler_init(pprofdelta_sampler *sampler, uint64_t interval,
                                             uint64_t seed);
 
-/* Changes the interval for what comes next; may be called while paused. Samples that were taken keep
- * their weight. */
+/* Changes the interval for what comes next; may be called while paused. Samples that were taken
+ * keep their weight. */
 PPROFDELTA_API void pprofdelta_sampler_set_interval(pprofdelta_sampler *sampler, uint64_t interval);
 
 static inline int pprofdelta_sampler_has_begun(const pprofdelta_sampler *sampler)
@@ -133,10 +132,10 @@ static inline int pprofdelta_sampler_has_begun(const pprofdelta_sampler *sampler
     return sampler->has_begun != 0;
 }
 
-/* Counts an allocation of size bytes. size is at most PTRDIFF_MAX. Returns 1 if the allocation may be
- * a sample: then call pprofdelta_sampler_take. Allocations of 0 bytes are never samples: pass 1 for
- * them to sample them. The tick may come before or after the allocation. A tick for an allocation
- * that fails does no harm. */
+/* Counts an allocation of size bytes. size is at most PTRDIFF_MAX. Returns 1 if the allocation may
+ * be a sample: then call pprofdelta_sampler_take. Allocations of 0 bytes are never samples: pass 1
+ * for them to sample them. The tick may come before or after the allocation. A tick for an
+ * allocation that fails does no harm. */
 static inline int pprofdelta_sampler_tick(pprofdelta_sampler *sampler, size_t size)
 {
     sampler->left = (int64_t)((uint64_t)sampler->left - (uint64_t)size);
@@ -144,13 +143,13 @@ static inline int pprofdelta_sampler_tick(pprofdelta_sampler *sampler, size_t si
 }
 
 /* Call it when a tick returned 1, with the same size. It draws the distance to the next sample.
- * Returns 1 if this allocation is a sample, and sets *weight. Returns 0 if it is not (off, paused, not
- * begun). */
+ * Returns 1 if this allocation is a sample, and sets *weight. Returns 0 if it is not (off, paused,
+ * not begun). */
 PPROFDELTA_API int pprofdelta_sampler_take(pprofdelta_sampler *sampler, size_t size,
                                            pprofdelta_weight *weight);
 
-/* Between pause and resume the allocations of this thread are neither sampled nor counted towards the
- * next sample. Pauses nest. resume without pause does nothing. */
+/* Between pause and resume the allocations of this thread are neither sampled nor counted towards
+ * the next sample. Pauses nest. resume without pause does nothing. */
 PPROFDELTA_API void pprofdelta_sampler_pause(pprofdelta_sampler *sampler);
 PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
 
@@ -162,9 +161,9 @@ PPROFDELTA_API void pprofdelta_sampler_resume(pprofdelta_sampler *sampler);
 #define PPROFDELTA_HEAP_FILTER_LEN   ((size_t)1 << (32 - PPROFDELTA_HEAP_GRANULE_BITS))
 
 /* One byte for each KiB of address space, repeating every 4 GiB: the number of tracked allocations
- * that begin there. Neighbours in memory are neighbours in the filter, so the bytes that are read stay
- * in the cache. It takes 4 MiB of address space; only what is written becomes memory. Put it into
- * static storage (zeroed), where the compiler knows its address, or let the tracker map it. */
+ * that begin there. Neighbours in memory are neighbours in the filter, so the bytes that are read
+ * stay in the cache. It takes 4 MiB of address space; only what is written becomes memory. Put it
+ * into static storage (zeroed), where the compiler knows its address, or let the tracker map it. */
 typedef struct pprofdelta_heap_filter {
     uint8_t at[PPROFDELTA_HEAP_FILTER_LEN];
 } pprofdelta_heap_filter;
@@ -205,17 +204,17 @@ typedef struct pprofdelta_heap_pages {
     void *cookie;
 } pprofdelta_heap_pages;
 
-/* A flag of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS. (Batches
- * without a stamp cannot be added up safely.) */
+/* A flag of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
+ * (Batches without a stamp cannot be added up safely.) */
 enum {
-    /* The symbolizer knows the names of functions only. Readers of the profile may look for lines and
-     * inlined calls. Without this flag the mappings of a profile with a symbolizer are marked as having
-     * all symbols. */
+    /* The symbolizer knows the names of functions only. Readers of the profile may look for lines
+     * and inlined calls. Without this flag the mappings of a profile with a symbolizer are marked
+     * as having all symbols. */
     PPROFDELTA_HEAP_NAMES_ONLY = 1u << 11
 };
 
-/* Begin with PPROFDELTA_HEAP_OPTIONS_INIT. Later versions add members at the end; `size` shows which
- * members the caller knows. 0 and NULL are the defaults. */
+/* Begin with PPROFDELTA_HEAP_OPTIONS_INIT. Later versions add members at the end; `size` shows
+ * which members the caller knows. 0 and NULL are the defaults. */
 typedef struct pprofdelta_heap_options {
     size_t size; /* sizeof(pprofdelta_heap_options) */
     unsigned flags;
@@ -235,9 +234,10 @@ typedef struct pprofdelta_heap_options {
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
     int level;                          /* 1..9; 0: the fastest */
-    /* Called once for each address in a profile, while it is written. It must give the same answer for
-     * a number in no mapping as long as allocations with that number are alive, since a batch must
-     * subtract at the same location what an earlier batch added. NULL: addresses and mappings only. */
+    /* Called once for each address in a profile, while it is written. It must give the same answer
+     * for a number in no mapping as long as allocations with that number are alive, since a batch
+     * must subtract at the same location what an earlier batch added. NULL: addresses and mappings
+     * only. */
     pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
 } pprofdelta_heap_options;
@@ -253,8 +253,8 @@ typedef struct pprofdelta_heap_options {
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options,
                                                      pprofdelta_heap **out, pprofdelta_error *err);
 
-/* Frees the tracker, and removes its allocations from the filter. No thread may be in a call with it.
- * heap may be NULL. */
+/* Frees the tracker, and removes its allocations from the filter. No thread may be in a call with
+ * it. heap may be NULL. */
 PPROFDELTA_API void pprofdelta_heap_free(pprofdelta_heap *heap);
 
 /* Returns the filter of this tracker: options.filter, or the one that the tracker mapped. */
@@ -268,8 +268,8 @@ PPROFDELTA_API const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const ppr
 typedef struct pprofdelta_heap_event {
     const void *ptr; /* the pointer; with pprofdelta_heap_sweep any id but 0 */
     pprofdelta_weight weight;
-    /* The leaf first. Addresses are written as they are: for a call, give an address within the call
-     * instruction (the return address minus 1). With a symbolizer they may be any numbers. */
+    /* The leaf first. Addresses are written as they are: for a call, give an address within the
+     * call instruction (the return address minus 1). With a symbolizer they may be any numbers. */
     const uint64_t *stack;
     size_t depth;
     const pprofdelta_label *labels; /* their order has no meaning */
@@ -279,28 +279,29 @@ typedef struct pprofdelta_heap_event {
     uint64_t code;
 } pprofdelta_heap_event;
 
-/* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room: the
- * allocation is counted as dropped in the stats, and appears in no profile. If the pointer is already
- * tracked, its end was not seen: the older allocation ends first (stats.replaced). */
+/* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
+ * the allocation is counted as dropped in the stats, and appears in no profile. If the pointer is
+ * already tracked, its end was not seen: the older allocation ends first (stats.replaced). */
 PPROFDELTA_API int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
-/* Ends an allocation. Call it before the allocator has the pointer back: after that another thread may
- * be given the pointer and track it. Returns 1 if the pointer was tracked or deferred. */
+/* Ends an allocation. Call it before the allocator has the pointer back: after that another thread
+ * may be given the pointer and track it. Returns 1 if the pointer was tracked or deferred. */
 PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr);
 
-/* realloc, in three steps. The old block may be given to another thread before realloc has returned,
- * and it stays where it is if realloc fails:
+/* realloc, in three steps. The old block may be given to another thread before realloc has
+ * returned, and it stays where it is if realloc fails:
  *
  *     pprofdelta_heap_realloc r;
- *     int was = pprofdelta_heap_maybe(&filter, old) && pprofdelta_heap_realloc_begin(heap, old, &r);
+ *     int was = pprofdelta_heap_maybe(&filter, old) &&
+ *               pprofdelta_heap_realloc_begin(heap, old, &r);
  *     ptr = real_realloc(old, size);
  *     if (was)
  *         ptr || !size ? pprofdelta_heap_realloc_commit(heap, &r)
  *                      : pprofdelta_heap_realloc_abort(heap, &r);
  *
- * Then, if ptr is not NULL and the sampler takes it, track ptr as a new allocation. Between begin and
- * commit or abort, the old allocation counts as alive, but is not found by its pointer. For each begin
- * that returned 1, call commit or abort once. */
+ * Then, if ptr is not NULL and the sampler takes it, track ptr as a new allocation. Between begin
+ * and commit or abort, the old allocation counts as alive, but is not found by its pointer. For
+ * each begin that returned 1, call commit or abort once. */
 typedef struct pprofdelta_heap_realloc {
     uint64_t held;
 } pprofdelta_heap_realloc;
@@ -334,16 +335,18 @@ enum {
  * pprofdelta_heap_untrack or pprofdelta_heap_cancel, it leaves no trace (stats.cancelled). */
 PPROFDELTA_API int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
-/* Completes one deferred allocation. *event has what pprofdelta_heap_defer was given; the function may
- * replace any of it, including the pointer (by the id that pprofdelta_heap_sweep asks for). What
- * *event points to must stay valid until the function is called again or pprofdelta_heap_complete
- * returns. Return 1 to track the allocation, 0 to forget it (stats.cancelled). No lock is held: the
- * function may allocate, and may call track, untrack and defer. */
+/* Completes one deferred allocation. *event has what pprofdelta_heap_defer was given; the function
+ * may replace any of it, including the pointer (by the id that pprofdelta_heap_sweep asks for).
+ * What *event points to must stay valid until the function is called again or
+ * pprofdelta_heap_complete returns. Return 1 to track the allocation, 0 to forget it
+ * (stats.cancelled). No lock is held: the function may allocate, and may call track, untrack and
+ * defer. */
 typedef int pprofdelta_heap_completion(void *cookie, pprofdelta_heap_event *event);
 
-/* Completes the allocations that were deferred before the call, oldest first. Call it from a place
- * where the completion function may do its work. completion may be NULL if nothing is missing.
- * Returns how many are now tracked. Does nothing if a thread, this one included, is already in it. */
+/* Completes the allocations that were deferred before the call, oldest first. Call it from a
+ * place where the completion function may do its work. completion may be NULL if nothing is
+ * missing. Returns how many are now tracked. Does nothing if a thread, this one included, is
+ * already in it. */
 PPROFDELTA_API size_t pprofdelta_heap_complete(pprofdelta_heap *heap,
                                                pprofdelta_heap_completion *completion,
                                                void *cookie);
@@ -355,9 +358,9 @@ PPROFDELTA_API int pprofdelta_heap_cancel(pprofdelta_heap *heap, const void *ptr
 typedef int pprofdelta_heap_alive(void *cookie, const void *ptr);
 
 /* For runtimes that do not report when an object dies. Calls alive for at most `most` tracked
- * allocations (deferred ones are left out), and untracks those for which it returns 0. The next call
- * continues where this one ended. *done, which may be NULL, becomes 1 when all have been visited.
- * Returns how many it untracked. Does nothing if a sweep is under way. */
+ * allocations (deferred ones are left out), and untracks those for which it returns 0. The next
+ * call continues where this one ended. *done, which may be NULL, becomes 1 when all have been
+ * visited. Returns how many it untracked. Does nothing if a sweep is under way. */
 PPROFDELTA_API size_t pprofdelta_heap_sweep(pprofdelta_heap *heap, size_t most,
                                             pprofdelta_heap_alive *alive, void *cookie, int *done);
 
@@ -384,9 +387,9 @@ typedef struct pprofdelta_heap_batch {
     uint64_t changed; /* sites (stacks with labels) that changed in the window */
 } pprofdelta_heap_batch;
 
-/* Begins a batch with all events up to now; later events go into the next batch. Takes constant time.
- * now: nanoseconds since 1970. If it is not later than the end of the last batch, this batch ends one
- * nanosecond after that. batch may be NULL. E_USAGE if a batch is under way.
+/* Begins a batch with all events up to now; later events go into the next batch. Takes constant
+ * time. now: nanoseconds since 1970. If it is not later than the end of the last batch, this batch
+ * ends one nanosecond after that. batch may be NULL. E_USAGE if a batch is under way.
  *
  * A batch is FULL
  *   - until a FULL batch has been committed,
@@ -397,10 +400,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, in
                                                        pprofdelta_heap_batch *batch,
                                                        pprofdelta_error *err);
 
-/* Writes the batch as a profile. It may be called again, also with the other value of inuse, until the
- * batch is committed or abandoned. The sink is called once, when the profile is complete, with no
- * lock held. If it fails, the batch stays under way. E_USAGE without a batch, or while a sink of this
- * tracker is being called; E_MEMORY, E_LIMIT (max_export), E_SINK. */
+/* Writes the batch as a profile. It may be called again, also with the other value of inuse, until
+ * the batch is committed or abandoned. The sink is called once, when the profile is complete, with
+ * no lock held. If it fails, the batch stays under way. E_USAGE without a batch, or while a sink of
+ * this tracker is being called; E_MEMORY, E_LIMIT (max_export), E_SINK. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
                                                        pprofdelta_heap_inuse inuse,
                                                        const pprofdelta_sink *sink,
@@ -410,19 +413,21 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
  * succeed is abandoned. Cannot fail; without a batch, does nothing. */
 PPROFDELTA_API void pprofdelta_heap_commit(pprofdelta_heap *heap);
 
-/* The batch was lost, or may have been lost. The next batch also has its events, the same sequence, and
- * the next attempt. After max_attempts in a row, or if the sites that wait would take more than
- * max_retry bytes, the batch is lost: its sequence is not used again, and the next batch is FULL and
- * opens an epoch, so that nothing is missing in the end. Cannot fail; without a batch, does nothing. */
+/* The batch was lost, or may have been lost. The next batch also has its events, the same sequence,
+ * and the next attempt. After max_attempts in a row, or if the sites that wait would take more than
+ * max_retry bytes, the batch is lost: its sequence is not used again, and the next batch is FULL
+ * and opens an epoch, so that nothing is missing in the end. Cannot fail; without a batch, does
+ * nothing. */
 PPROFDELTA_API void pprofdelta_heap_abandon(pprofdelta_heap *heap);
 
-/* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a batch
- * was committed that did not arrive. */
+/* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a
+ * batch was committed that did not arrive. */
 PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 
-/* Reads which files are mapped where. The tracker does this itself when it writes a profile with new
- * addresses. Call this before dlclose: code that is unloaded before it was written has no name
- * otherwise. Calls mmap and read only. Fast if nothing changed. Waits for a write that is under way. */
+/* Reads which files are mapped where. The tracker does this itself when it writes a profile with
+ * new addresses. Call this before dlclose: code that is unloaded before it was written has no name
+ * otherwise. Calls mmap and read only. Fast if nothing changed. Waits for a write that is under
+ * way. */
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
 /* ---------------------------------------------------------------------------------------------
@@ -437,18 +442,18 @@ typedef struct pprofdelta_heap_site {
     uint32_t depth; /* of this array; the whole stack may be deeper */
 } pprofdelta_heap_site;
 
-/* Fills out with the n sites that have the most bytes in use, the largest first, and returns how many
- * there are. Takes the lock if it is free, and goes on without it if not: then the numbers may be of
- * slightly different times, and a site that is being made may be missing. */
+/* Fills out with the n sites that have the most bytes in use, the largest first, and returns how
+ * many there are. Takes the lock if it is free, and goes on without it if not: then the numbers may
+ * be of slightly different times, and a site that is being made may be missing. */
 PPROFDELTA_API size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap,
                                                 pprofdelta_heap_site *out, size_t n);
 
 #define PPROFDELTA_HEAP_DUMP_MAX 64
 
-/* Writes the n largest sites (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) to fd, as text in
- * gperftools' heap profile format, which pprof reads. The mappings come from /proc/self/maps; with
- * PPROFDELTA_NO_MAPPINGS the dump has "# none" instead. Uses write(2) and less than 4 KiB of stack.
- * Returns 0, or an errno value if writing failed. */
+/* Writes the n largest sites (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) to fd, as text
+ * in gperftools' heap profile format, which pprof reads. The mappings come from /proc/self/maps;
+ * with PPROFDELTA_NO_MAPPINGS the dump has "# none" instead. Uses write(2) and less than 4 KiB of
+ * stack. Returns 0, or an errno value if writing failed. */
 PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
 
 /* ---------------------------------------------------------------------------------------------
@@ -456,8 +461,8 @@ PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, siz
  * ------------------------------------------------------------------------------------------ */
 
 /* Call prepare before fork(2), and then parent or child after it, all on the thread that forks
- * (pthread_atfork does so). prepare waits until no other thread computes an export step. It takes all
- * locks; parent and child give them back. */
+ * (pthread_atfork does so). prepare waits until no other thread computes an export step. It takes
+ * all locks; parent and child give them back. */
 PPROFDELTA_API void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_fork_parent(pprofdelta_heap *heap);
 
@@ -466,10 +471,10 @@ typedef enum pprofdelta_heap_child {
     PPROFDELTA_HEAP_CLEAR     /* the child begins with nothing */
 } pprofdelta_heap_child;
 
-/* The child has its own id (as in the options), allocations counted from zero, epoch 1 and sequence 1.
- * A batch that was under way belongs to the parent. now: the beginning of the child's first window.
- * The call is fast, since most children run another program at once: the first call in the child that
- * tracks or begins a batch does the work. */
+/* The child has its own id (as in the options), allocations counted from zero, epoch 1 and sequence
+ * 1. A batch that was under way belongs to the parent. now: the beginning of the child's first
+ * window. The call is fast, since most children run another program at once: the first call in the
+ * child that tracks or begins a batch does the work. */
 PPROFDELTA_API void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child what,
                                                uint64_t id, int64_t now);
 
@@ -477,7 +482,8 @@ PPROFDELTA_API void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta
  * Stats
  * ------------------------------------------------------------------------------------------ */
 
-/* Counted since the tracker (or the child of a fork) began. Members marked "now" are of the moment. */
+/* Counted since the tracker (or the child of a fork) began. Members marked "now" are of the
+ * moment. */
 typedef struct pprofdelta_heap_stats {
     uint64_t live, sites, deferred;     /* now: tracked allocations, distinct stacks, deferred */
     int64_t inuse_objects, inuse_bytes; /* now: the estimates */

@@ -54,8 +54,8 @@ extern "C" {
  * ------------------------------------------------------------------------------------------ */
 
 /* A column of values. A counter only grows. A gauge is not subtracted: the value of the record is
- * written. A builder adds up all columns and ignores is_counter. Strings end with a NUL; NULL is the
- * empty string. */
+ * written. A builder adds up all columns and ignores is_counter. Strings end with a NUL; NULL is
+ * the empty string. */
 typedef struct pprofdelta_value_type {
     const char *type, *unit;
     int is_counter;
@@ -64,10 +64,11 @@ typedef struct pprofdelta_value_type {
 /* Flags of pprofdelta_recorder_options, besides PPROFDELTA_NO_STAMP, PPROFDELTA_NO_MAPPINGS and
  * PPROFDELTA_VERIFY. */
 enum {
-    /* The recorder does not copy stacks. The caller keeps them unchanged until commit or abandon. */
+    /* The recorder does not copy stacks. The caller keeps them unchanged until commit or
+     * abandon. */
     PPROFDELTA_BORROW_STACKS = 1u << 8,
-    /* Program counters are return addresses, as backtrace(3) and Go report them. They stand for the call
-     * before them, so the profile has the address minus 1. */
+    /* Program counters are return addresses, as backtrace(3) and Go report them. They stand for the
+     * call before them, so the profile has the address minus 1. */
     PPROFDELTA_RETURN_ADDRESSES = 1u << 9
 };
 
@@ -101,9 +102,9 @@ typedef struct pprofdelta_recorder_options {
     pprofdelta_compression compression;
     int level;
     uint64_t max_memory;
-    /* Called at most once for each program counter, by pprofdelta_recorder_add (for program counters
-     * that lead a stack) or pprofdelta_recorder_write (for those of samples that are written). NULL:
-     * the profile has addresses and mappings only. */
+    /* Called at most once for each program counter, by pprofdelta_recorder_add (for program
+     * counters that lead a stack) or pprofdelta_recorder_write (for those of samples that are
+     * written). NULL: the profile has addresses and mappings only. */
     pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
     /* The next five members: PPROFDELTA_KIND_TYPES only, except default_type. */
@@ -129,14 +130,15 @@ typedef struct pprofdelta_recorder_options {
  *
  * Unsampling. If only a part was recorded, the profile has estimates for the whole:
  *     heap         values are multiplied by 1 / (1 - exp(-size / rate)). size is the record's
- *                  block_size, or else the mean size of what it allocated in the window (or has in use)
+ *                  block_size, or else the mean size of what it allocated in the window (or has
+ *                  in use)
  *     contention   contentions are multiplied by 1 / fraction; delay, which is then in cycles, by
  *                  1e9 / cycles_per_second / fraction
  *     types        values are multiplied by scales[], one for each type
- * The increment of each window is scaled with the numbers of that window. What is lost by rounding is
- * carried to the next window (24 bits of it). So the windows of a record add up to its scaled total,
- * rounded to the nearest unit, whatever their number. A change of rate has no effect on what was
- * counted before it. Gauges are scaled with the numbers of the window and rounded. */
+ * The increment of each window is scaled with the numbers of that window. What is lost by rounding
+ * is carried to the next window (24 bits of it). So the windows of a record add up to its scaled
+ * total, rounded to the nearest unit, whatever their number. A change of rate has no effect on what
+ * was counted before it. Gauges are scaled with the numbers of the window and rounded. */
 typedef struct pprofdelta_look {
     int64_t time_nanos; /* since 1970; 0: now, by the system's clock */
     int64_t period;     /* the profile's period. For a heap also the rate: the mean number of bytes
@@ -145,9 +147,9 @@ typedef struct pprofdelta_look {
     double fraction;          /* contention: the part of the events that is recorded, such as 0.01;
                                  0 and 1: all events */
     const double *scales;     /* types: NULL: 1 for each */
-    /* All counters began again at zero after the last window: the remembered counters count as zero.
-     * Holds until a window is committed, so set it once, even if that window is abandoned. With
-     * ON_RESET_FAIL, write fails from then on: make a new recorder. */
+    /* All counters began again at zero after the last window: the remembered counters count as
+     * zero. Holds until a window is committed, so set it once, even if that window is abandoned.
+     * With ON_RESET_FAIL, write fails from then on: make a new recorder. */
     int restarted;
 } pprofdelta_look;
 
@@ -157,17 +159,17 @@ typedef struct pprofdelta_record {
     const uintptr_t *stack; /* the leaf first */
     size_t depth;           /* any */
     const int64_t *values;  /* one for each type */
-    int64_t block_size;     /* heap: the size of each of its allocations. It becomes the label
-                               bytes/bytes, so records with other sizes are other samples. 0: not known,
-                               or various */
+    /* heap: the size of each of its allocations. It becomes the label bytes/bytes, so records with
+     * other sizes are other samples. 0: not known, or various */
+    int64_t block_size;
     const pprofdelta_label *labels;
     size_t labels_len;
 } pprofdelta_record;
 
 typedef struct pprofdelta_recorder pprofdelta_recorder;
 
-/* Makes an empty recorder. options and allocator may be NULL for the defaults. A recorder is used by
- * one thread at a time, which need not be always the same. */
+/* Makes an empty recorder. options and allocator may be NULL for the defaults. A recorder is used
+ * by one thread at a time, which need not be always the same. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *options,
                                                          const pprofdelta_allocator *allocator,
                                                          pprofdelta_recorder **out,
@@ -183,30 +185,30 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *
                                                            pprofdelta_error *err);
 
 /* Adds a record to the window. Give every record that there is, also those that did not change.
- * Records with equal stacks (without the leading frames that are hidden), block sizes and labels are
- * added up. Records whose values are all 0 are ignored. After a failure the window can only be
+ * Records with equal stacks (without the leading frames that are hidden), block sizes and labels
+ * are added up. Records whose values are all 0 are ignored. After a failure the window can only be
  * abandoned, since a window without that record would be wrong. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *recorder,
                                                          const pprofdelta_record *record,
                                                          pprofdelta_error *err);
 
 /* Writes the delta of the window to the sink. report may be NULL. Its sums are of the raw values,
- * before unsampling. It may be called again, after a failure and after a success, until the window is
- * committed or abandoned; it then writes the same profile. */
+ * before unsampling. It may be called again, after a failure and after a success, until the window
+ * is committed or abandoned; it then writes the same profile. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *recorder,
                                                            const pprofdelta_sink *sink,
                                                            pprofdelta_report *report,
                                                            pprofdelta_error *err);
 
-/* The profile has arrived: the next window begins where this one ended. A window whose last write did
- * not succeed is abandoned. Cannot fail; without a window, does nothing. */
+/* The profile has arrived: the next window begins where this one ended. A window whose last write
+ * did not succeed is abandoned. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
-/* The profile was lost, or may have been lost. The next window also covers the time of this one. It has
- * the same sequence, and a higher attempt if this one was written (see pprofdelta.h). Of this window
- * only pprofdelta_look.restarted is kept. A restart that the recorder found itself is forgotten: the
- * next window is judged by its own counters. If report.restart was set and the cause is known, set
- * restarted in the next look. Cannot fail; without a window, does nothing. */
+/* The profile was lost, or may have been lost. The next window also covers the time of this one. It
+ * has the same sequence, and a higher attempt if this one was written (see pprofdelta.h). Of this
+ * window only pprofdelta_look.restarted is kept. A restart that the recorder found itself is
+ * forgotten: the next window is judged by its own counters. If report.restart was set and the cause
+ * is known, set restarted in the next look. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* Forgets the symbols and the mappings of program counters. Call it after dlclose(3), and when code
@@ -236,9 +238,10 @@ typedef struct pprofdelta_builder_options {
     unsigned flags; /* PPROFDELTA_NO_STAMP */
     pprofdelta_compression compression;
     int level;
-    uint64_t max_memory; /* bytes for each of these: a collection of samples that were added (there
-                            is one for each of 16 groups of threads, and the window), a sample that
-                            is being put together, and the output; 0: PPROFDELTA_DEFAULT_MAX_MEMORY */
+    /* Bytes for each of these: a collection of samples that were added (one for each of 16 groups
+     * of threads, and the window), a sample that is being put together, and the output. 0:
+     * PPROFDELTA_DEFAULT_MAX_MEMORY. */
+    uint64_t max_memory;
     const pprofdelta_value_type *types;
     size_t types_len;
     const char *period_type, *period_unit; /* NULL: no period */
@@ -253,15 +256,15 @@ typedef struct pprofdelta_builder_options {
 
 typedef struct pprofdelta_builder pprofdelta_builder;
 
-/* A sample that is being put together. Any number of samples may be put together at once, on one thread
- * or many; a second one may be started before the first is added. One sample is used by one thread at
- * a time. */
+/* A sample that is being put together. Any number of samples may be put together at once, on one
+ * thread or many; a second one may be started before the first is added. One sample is used by one
+ * thread at a time. */
 typedef struct pprofdelta_sample pprofdelta_sample;
 
-/* Makes an empty builder. The allocator must be safe to call from every thread that uses the builder.
- * The functions below may be called by any thread at any time, with these exceptions: one sample is
- * used by one thread at a time, windows by one thread at a time, and pprofdelta_builder_free only if
- * no thread uses the builder. */
+/* Makes an empty builder. The allocator must be safe to call from every thread that uses the
+ * builder. The functions below may be called by any thread at any time, with these exceptions: one
+ * sample is used by one thread at a time, windows by one thread at a time, and
+ * pprofdelta_builder_free only if no thread uses the builder. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *options,
                                                         const pprofdelta_allocator *allocator,
                                                         pprofdelta_builder **out,
@@ -276,12 +279,13 @@ PPROFDELTA_API void pprofdelta_builder_free(pprofdelta_builder *builder);
  * E_MEMORY, so it is enough to look at what pprofdelta_sample_add returns. */
 PPROFDELTA_API pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *builder);
 
-/* The push functions copy what they are given. If one fails, all later pushes to this sample do nothing
- * and return the same status, and so does pprofdelta_sample_add, which then adds nothing. */
+/* The push functions copy what they are given. If one fails, all later pushes to this sample do
+ * nothing and return the same status, and so does pprofdelta_sample_add, which then adds
+ * nothing. */
 
-/* Pushes a frame; the leaf comes first. If address is not 0, the frame is identified by it and not by
- * its line. A builder has no mappings, so an address has a meaning in this process only. Use 0 if
- * profiles of several processes are put together, and for numbers that are not addresses. */
+/* Pushes a frame; the leaf comes first. If address is not 0, the frame is identified by it and not
+ * by its line. A builder has no mappings, so an address has a meaning in this process only. Use 0
+ * if profiles of several processes are put together, and for numbers that are not addresses. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *sample,
                                                               const pprofdelta_frame *frame,
                                                               uint64_t address);
@@ -293,8 +297,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample 
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *sample,
                                                               const pprofdelta_label *label);
 
-/* Ends the sample and adds it to the next window. Equal samples are added up. A sample whose values are
- * all 0 is left out. Never waits: neither for a window nor for another sample. */
+/* Ends the sample and adds it to the next window. Equal samples are added up. A sample whose values
+ * are all 0 is left out. Never waits: neither for a window nor for another sample. */
 PPROFDELTA_API pprofdelta_status pprofdelta_sample_add(pprofdelta_sample *sample,
                                                        pprofdelta_error *err);
 
@@ -318,16 +322,16 @@ typedef struct pprofdelta_builder_report {
     uint64_t output_len;   /* bytes given to the sink */
 } pprofdelta_builder_report;
 
-/* Begins a window with all samples that were added up to now. Later samples go into the next window.
- * If it fails with E_MEMORY or E_LIMIT, no window is begun and all samples stay for the next one.
- * E_USAGE if a window is under way. */
+/* Begins a window with all samples that were added up to now. Later samples go into the next
+ * window. If it fails with E_MEMORY or E_LIMIT, no window is begun and all samples stay for the
+ * next one. E_USAGE if a window is under way. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *builder,
                                                           pprofdelta_error *err);
 
-/* Writes the window to the sink. report may be NULL. It may be called again, after a failure and after
- * a success, until the window is committed or abandoned; it then writes the same profile. The profile
- * has a stamp like a delta, so that no delta is made of it. E_USAGE without a window, or while a sink
- * of this builder is being called. */
+/* Writes the window to the sink. report may be NULL. It may be called again, after a failure and
+ * after a success, until the window is committed or abandoned; it then writes the same profile. The
+ * profile has a stamp like a delta, so that no delta is made of it. E_USAGE without a window, or
+ * while a sink of this builder is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *builder,
                                                           const pprofdelta_sink *sink,
                                                           pprofdelta_builder_report *report,
@@ -337,8 +341,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *bu
  * abandoned. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_builder_commit(pprofdelta_builder *builder);
 
-/* The profile was lost, or may have been lost. The next window also has its samples. It has the same
- * sequence, and a higher attempt if this one was written. Cannot fail; without a window, does
+/* The profile was lost, or may have been lost. The next window also has its samples. It has the
+ * same sequence, and a higher attempt if this one was written. Cannot fail; without a window, does
  * nothing. */
 PPROFDELTA_API void pprofdelta_builder_abandon(pprofdelta_builder *builder);
 
@@ -351,9 +355,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *bu
 
 /* Call prepare before fork(2), and then parent or child after it, all on the thread that forks. The
  * builder of the child is empty and its windows are numbered from 1, with its own pid. Samples that
- * were added in the parent are written by the parent only. A sample that was started in the parent is
- * discarded when the child adds it. prepare may wait for a window function on another thread, but
- * never for a sink. */
+ * were added in the parent are written by the parent only. A sample that was started in the parent
+ * is discarded when the child adds it. prepare may wait for a window function on another thread,
+ * but never for a sink. */
 PPROFDELTA_API void pprofdelta_builder_fork_prepare(pprofdelta_builder *builder);
 PPROFDELTA_API void pprofdelta_builder_fork_parent(pprofdelta_builder *builder);
 PPROFDELTA_API void pprofdelta_builder_fork_child(pprofdelta_builder *builder);

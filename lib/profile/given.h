@@ -1,4 +1,5 @@
-/* Labels and frames that a caller gives, taken apart: strings with their lengths, and their keys. */
+/* Labels and frames that a caller gives, taken apart: strings with their lengths, and their
+ * keys. */
 #ifndef PD_PROFILE_GIVEN_H
 #define PD_PROFILE_GIVEN_H
 

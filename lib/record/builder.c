@@ -1,4 +1,4 @@
-/* The life of a builder, its pool and its queue. */
+/* A builder: its options, its pool of samples, its queue, and its samples. */
 #include "record/builder.h"
 
 #include "base/options.h"
@@ -112,7 +112,8 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
 
 /* ---- the pool -------------------------------------------------------------------------------- */
 
-/* Threads have stacks of their own, far from each other: where this one begins to look. */
+/* Where this thread begins to look. Threads have stacks far from each other, so their results
+ * differ. */
 static size_t place_of_thread(void)
 {
     char here;
@@ -141,7 +142,7 @@ void pd_builder_recycle(pprofdelta_builder *b, pprofdelta_sample *s)
 {
     for (size_t i = place_of_thread();; i++) {
         pd_shelf *at = &b->pool[i % PD_SHELVES];
-        if (!pd_gate_try(&at->gate)) { /* somebody is at it for a moment; there are others */
+        if (!pd_gate_try(&at->gate)) { /* another thread holds it; take the next */
             if (i % PD_SHELVES == 0)
                 sched_yield();
             continue;

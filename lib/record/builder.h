@@ -7,14 +7,14 @@
  *                           queue  ---------------------------
  *
  * pprofdelta_sample_add puts the sample into the first shard whose gate is open; where it begins to
- * look depends on the thread. It never waits. A sampler that interrupts another one, or is called by
- * the allocator while a sample is being added, finds that shard closed and takes the next. If all are
- * closed, the sample is put on the queue with one atomic operation. Whoever takes a shard next empties
- * the queue into it.
+ * look depends on the thread. It never waits. A sampler that interrupts another one, or is called
+ * by the allocator while a sample is being added, finds that shard closed and takes the next. If
+ * all are closed, the sample is put on the queue with one atomic operation. The thread that takes a
+ * shard next empties the queue into it.
  *
- * begin swaps the collection of each shard with an empty one and moves it to the outgoing collection.
- * Meanwhile samples are added to the shards. A window that is abandoned leaves its samples in the
- * outgoing collection, and the next begin adds its own to them.
+ * begin swaps the collection of each shard with an empty one and moves it to the outgoing
+ * collection. Meanwhile samples are added to the shards. A window that is abandoned leaves its
+ * samples in the outgoing collection, and the next begin adds its own to them.
  *
  *     gate of a shard   its collection
  *     gate of a shelf   the samples on it (the pool)
@@ -90,7 +90,8 @@ void pd_builder_recycle(pprofdelta_builder *builder, pprofdelta_sample *sample);
 /* Moves the samples of the queue to a collection. The caller holds the gate of the collection. */
 void pd_builder_drain(pprofdelta_builder *builder, pd_collected *collected);
 
-/* builder_fork.c: removes the builder from the list of pprofdelta_builder_atfork, if it is there. */
+/* builder_fork.c: removes the builder from the list of pprofdelta_builder_atfork, if it is
+ * there. */
 void pd_builder_forget_fork(pprofdelta_builder *builder);
 
 #endif

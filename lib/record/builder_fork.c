@@ -1,7 +1,7 @@
-/* What a builder does around a fork, and who tells it.
+/* A builder around a fork.
  *
- * pthread_atfork takes functions without a cookie, so that the builders that want to be told are on
- * a list of the process. Nothing else in this library is. */
+ * pthread_atfork takes functions without a cookie. So the builders of pprofdelta_builder_atfork are
+ * in a global list, the only global state of the library. */
 #include "base/time.h"
 #include "record/builder.h"
 
@@ -26,8 +26,8 @@ void pprofdelta_builder_fork_parent(pprofdelta_builder *b)
     pd_gate_leave(&b->work);
 }
 
-/* Everything is whole, as fork_prepare left it, and nobody else is here. What is in the queue is of an
- * older generation from now on, as are samples on their way: neither will count. */
+/* fork_prepare left everything complete, and the child has one thread. Samples in the queue, and
+ * samples that are being put together, have an older generation and are not added. */
 void pprofdelta_builder_fork_child(pprofdelta_builder *b)
 {
     atomic_fetch_add(&b->generation, 1);
@@ -74,7 +74,7 @@ static void in_child(void)
     pthread_mutex_unlock(&list_lock);
 }
 
-/* Where on the list it is, or the end. */
+/* The pointer to the builder in the list, or the end of the list. */
 static pprofdelta_builder **find(const pprofdelta_builder *b)
 {
     pprofdelta_builder **at = &list;

@@ -10,7 +10,7 @@ static void put(pd_buffer *buffer, const void *ptr, size_t len)
     buffer->len += len;
 }
 
-/* Is there anything to push to, and what? The status that says why not. */
+/* The status of the sample: OK if something can be pushed to it. */
 static pprofdelta_status begin_push(pprofdelta_sample *s, bool is_valid)
 {
     if (!s)

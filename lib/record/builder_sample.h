@@ -1,14 +1,14 @@
-/* A sample on its way into a builder: what was pushed, copied and hashed at once.
+/* A sample of a builder: what was pushed, copied and hashed.
  *
- * All that costs time is done while the sample is put together, by the thread that does it: when it
- * is flushed, its key and the keys of its frames are there, and texts are looked at only where a
- * key is new. The frames, and so the labels, stand one behind the other in a buffer of their own:
+ * The thread that pushes does the work: when a sample is added, its key and the keys of its frames
+ * are known, and strings are read only for new keys. Frames and labels stand one after the other in
+ * two buffers:
  *
  *     frames | pd_sample_frame, name, system name, file name | pd_sample_frame ...
  *     labels | pd_sample_label, key, string, unit | ...
  *
- * A sample belongs to one thread from start to flush, to the queue or to whoever drains it from
- * then on, and then to the pool, with its buffers. */
+ * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
+ * that empties the queue, and to the pool, which keeps its buffers. */
 #ifndef PD_RECORD_BUILDER_SAMPLE_H
 #define PD_RECORD_BUILDER_SAMPLE_H
 
@@ -32,7 +32,7 @@ struct pprofdelta_sample {
     pprofdelta_sample *next;     /* in the queue or the pool */
     pprofdelta_sample *next_all; /* of all that the builder ever made */
     pd_mem mem;
-    uint64_t generation;      /* the builder's when the sample was started */
+    uint64_t generation;      /* of the builder, when the sample was started */
     pprofdelta_status status; /* sticky */
     pd_stack_hash hash;
     size_t frames_len, labels_len;
@@ -40,7 +40,7 @@ struct pprofdelta_sample {
     int64_t values[]; /* one to each type */
 };
 
-/* Takes the next one off the run at *at: its head, and where its texts begin. */
+/* Moves *at to the next frame. Sets *frame and returns where its strings begin. */
 static inline const uint8_t *pd_sample_next_frame(const uint8_t **at, pd_sample_frame *frame)
 {
     memcpy(frame, *at, sizeof *frame);

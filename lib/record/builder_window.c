@@ -1,10 +1,9 @@
-/* Windows of a builder: what was added to the shards is moved to the outgoing collection, written, and
- * forgotten or kept. Samples may be added meanwhile.
+/* The windows of a builder. Samples may be added while a window is under way.
  *
- *     begin     shards -> spare -> outgoing     a shard is taken for the time of a swap
- *     write     outgoing -> profile -> sink     the sink is called without a gate
- *     commit    outgoing is cleared
- *     abandon   outgoing stays; the next begin moves its own samples to it */
+ *     begin     shards -> spare -> outgoing     the gate of a shard is held for a swap only
+ *     write     outgoing -> profile -> sink     no gate is held while the sink is called
+ *     commit    clears outgoing
+ *     abandon   leaves outgoing; the next begin adds to it */
 #include "base/time.h"
 #include "profile/stamp.h"
 #include "record/builder.h"
@@ -31,8 +30,8 @@ static pprofdelta_status move_spare(pprofdelta_builder *b, pprofdelta_error *err
     return status;
 }
 
-/* Moves all samples that were added so far to the outgoing collection. If that fails, the rest stays
- * where it is, in the spare collection and the shards. */
+/* Moves all samples that were added so far to the outgoing collection. If that fails, the rest
+ * stays where it is, in the spare collection and the shards. */
 static pprofdelta_status gather(pprofdelta_builder *b, pprofdelta_error *err)
 {
     pprofdelta_status status = move_spare(b, err);
@@ -170,7 +169,8 @@ pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_err
     return status;
 }
 
-/* The sink has returned. False in the child of a fork that the sink made: the window is the parent's. */
+/* After the sink. Returns false if the sink forked and this is the child: the window is the
+ * parent's. */
 static bool end_sink(pprofdelta_builder *b, uint64_t generation, uint64_t number, bool is_taken)
 {
     pd_gate_enter(&b->work);

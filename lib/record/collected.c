@@ -12,7 +12,7 @@ static void add_values(pd_collected *c, size_t sample, const int64_t *values)
         sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
 }
 
-/* Room for one more sample with so many frames and labels. */
+/* Reserves room for one more sample with that many frames and labels. */
 static pprofdelta_status reserve(pd_collected *c, pd_key key, size_t frames, size_t labels,
                                  pprofdelta_error *err)
 {
@@ -33,7 +33,7 @@ static pprofdelta_status reserve(pd_collected *c, pd_key key, size_t frames, siz
     return status;
 }
 
-/* The sample whose frames and labels stand behind the last one's. There is room. */
+/* Adds the sample whose frames and labels were put behind those of the last one. There is room. */
 static void append(pd_collected *c, pd_key key, size_t frames, size_t labels, const int64_t *values)
 {
     uint32_t sample = pd_keymap_add(&c->keys, key);

@@ -1,11 +1,11 @@
-/* What was flushed and not exported yet: distinct samples, and the symbols that they use.
+/* Samples that were added and not written yet: distinct samples and their symbols.
  *
- *     sample i    keys[i]     which one it is
+ *     sample i    keys[i]     its identity
  *                 heads[i]    depth places in `frames`, labels_len labels in `labels`
- *                 values      one to each type, added up
+ *                 values      one for each type, added up
  *
- * An addition is whole or not at all; strings and places that a failed one leaves behind are used
- * by nothing and so never written. */
+ * Adding a sample succeeds or changes nothing. Strings and places that a failed addition leaves
+ * behind are not used and so never written. */
 #ifndef PD_RECORD_COLLECTED_H
 #define PD_RECORD_COLLECTED_H
 
@@ -32,20 +32,20 @@ typedef struct pd_collected {
     pd_collected_label *labels;
     size_t frames_len, labels_len;
     size_t heads_cap, values_cap, frames_cap, labels_cap;
-    uint64_t in, lost; /* samples that were added, and those there was no memory for */
-} pd_collected;        /* zero it and set mem and types to begin */
+    uint64_t in, lost; /* samples that were added; samples for which there was no memory */
+} pd_collected;        /* zero it, then set mem and types */
 
-/* Adds a sample, or counts it as lost. */
+/* Adds a sample. If there is no memory, counts it as lost. */
 void pd_collected_add(pd_collected *collected, const pprofdelta_sample *sample);
 
-/* Moves what `from` has over. After a failure what is left in `from` can be moved later. */
+/* Moves all samples of `from`. If it fails, the rest stays in `from` and can be moved later. */
 pprofdelta_status pd_collected_move(pd_collected *collected, pd_collected *from,
                                     pprofdelta_error *err);
 
-/* Writes every sample that has a value. */
+/* Writes each sample that has a value. */
 void pd_collected_write(pd_collected *collected, pd_compact *compact);
 
-/* Forgets everything, keeping capacity. */
+/* Removes everything and keeps the capacity. */
 void pd_collected_clear(pd_collected *collected);
 
 void pd_collected_release(pd_collected *collected);

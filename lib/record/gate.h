@@ -1,10 +1,10 @@
-/* The smallest lock that is fair: tickets are taken in order, and one is served at a time.
+/* A small, fair lock: tickets are served in order, one at a time.
  *
- * Whoever may be interrupted while holding it, by a sampler that comes back to the same builder on
- * the same thread, must never wait for it: such callers only ever try, and get a ticket only where
- * it is served at once. The few that wait (an export, a fork) are let in one after the other and
- * before anybody who tries, or a crowd that tries would keep them out for good. It has no owner, so
- * that a child of fork can let it go whoever held it. */
+ * A sampler may interrupt a thread that holds a gate and come back to the same builder on that
+ * thread. So samplers must never wait: they only try, and take a ticket only if it is served at
+ * once. Windows and forks wait. They are served in order and before all that try: otherwise many
+ * that try could keep them waiting forever. A gate has no owner, so the child of a fork can open a
+ * gate that another thread closed. */
 #ifndef PD_RECORD_GATE_H
 #define PD_RECORD_GATE_H
 
@@ -26,7 +26,7 @@ static inline bool pd_gate_try(pd_gate *gate)
                                                    memory_order_acquire, memory_order_relaxed);
 }
 
-/* Waits, at first by giving way and then asleep, for whoever has it may have a lower priority. */
+/* Waits. It first yields and then sleeps, since the holder may have a lower priority. */
 static inline void pd_gate_enter(pd_gate *gate)
 {
     const struct timespec moment = {0, 100000};
@@ -46,7 +46,7 @@ static inline void pd_gate_leave(pd_gate *gate)
     atomic_store_explicit(&gate->served, served + 1, memory_order_release);
 }
 
-/* In the child of a fork, where nobody has it and nobody waits any more. */
+/* In the child of a fork: opens the gate. No other thread exists. */
 static inline void pd_gate_reset(pd_gate *gate)
 {
     atomic_store(&gate->served, atomic_load(&gate->next));

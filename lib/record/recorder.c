@@ -1,4 +1,4 @@
-/* The life of a recorder and of its windows. */
+/* A recorder: its options, and the beginning and the end of its windows. */
 #include "base/options.h"
 #include "base/time.h"
 #include "record/recorder.h"
@@ -55,7 +55,7 @@ static pprofdelta_status set_types(pprofdelta_recorder *r, const pprofdelta_valu
     return status;
 }
 
-/* Keeps a text with its NUL; *off is where it begins. */
+/* Stores a text with a NUL. *off is where it begins. */
 static pprofdelta_status keep_text(pprofdelta_recorder *r, const char *text, size_t *off,
                                    pprofdelta_error *err)
 {
@@ -190,7 +190,7 @@ static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_loo
     return PPROFDELTA_OK;
 }
 
-/* From the first window on that is scaled the entries have carries. */
+/* Ledger entries have carries from the first scaled window on. */
 static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
@@ -265,7 +265,7 @@ void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
     pd_symbols_clear(&r->symbols);
     r->by_lines = 0;
     pd_maps_clear(&r->maps);
-    r->may_hide = true; /* what was not hidden may be from now on */
+    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
 }
 
 static uint64_t symbols_bytes(const pprofdelta_recorder *r)

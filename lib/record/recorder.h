@@ -1,22 +1,22 @@
-/* The records door: what a recorder of the public API holds.
+/* What a recorder holds.
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
  *     emission -> places -> compact -> compress -> sink    (recorder_write.c, recorder_equal.c)
  *
- * A stack is known by its program counters as they are. Within one process they and the places that
- * they stand for are the same, and so the many stacks of which nothing comes cost a hash of their
- * bytes and nothing else: no program counter is looked up for them. (Those that lead a stack are,
- * where a callback may hide them: what is hidden takes no part in the key.)
+ * A stack is identified by its program counters. Within one process equal program counters are
+ * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
+ * looked up. The exception are program counters that lead a stack, if a symbolizer may hide them:
+ * hidden frames are not part of the key.
  *
- * Most records have not moved since the last window, and they get no row (see window.h). Should it
- * turn out that counting began anew, all of them come out: so where that is for the recorder to
- * find out, they are kept until so much of what was there before has been met that it cannot be.
+ * Most records have not changed since the last window. They get no row (see window.h). If it turns
+ * out that counting began again at zero, all of them are written. So where the recorder looks for
+ * restarts itself, these records are stored until at least half of the mass of each counter was
+ * found again, which rules a restart out.
  *
- * The arena keeps what the rows of the window under way will need if they come out:
+ * The arena stores, for each row of the window, what is needed if it is written:
  *
- *     kept | depth program counters, or where they are borrowed | kept_label text | kept_label text ...
- */
+ *     pd_kept_record | program counters, or a pointer to them | pd_kept_label text | ... */
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
@@ -39,12 +39,12 @@ typedef struct pd_kept_label {
     size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
 } pd_kept_label;
 
-/* A record that stands still, and where in the arena it is kept. */
+/* A record that has not changed: its ledger entry, and where it is in the arena. */
 typedef struct pd_asleep {
     size_t entry, at;
 } pd_asleep;
 
-/* A sample that comes out: its row, and in `frames` its places; its values are in `values`, in the
+/* A sample that is written: its row, and its places in `frames`. Its values are in `values`, in the
  * order of columns. */
 typedef struct pd_emitted {
     size_t row;
@@ -70,44 +70,44 @@ struct pprofdelta_recorder {
     int64_t started_nanos;
     pd_schema schema;
     pd_columns columns;
-    pd_buffer text; /* period type, period unit and default type, each with a NUL behind it */
+    pd_buffer text; /* period type, period unit, default type, each with a NUL */
     size_t period_unit_off, default_type_off;
-    /* What is remembered. The side of a ledger entry is the carries of its counters. */
+    /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos;
     uint64_t sequence; /* of the last committed window */
-    uint64_t attempts; /* at the next one, that were handed out and abandoned */
+    uint64_t attempts; /* at the next one: handed out and abandoned */
     /* The window under way. */
     pd_recorder_state state;
     bool is_written;    /* the last write succeeded */
     bool is_handed_out; /* a write gave it to the sink */
     bool is_scaled;
     bool has_base;       /* something is remembered */
-    bool keeps_still;    /* as long as counting may have begun anew */
-    bool may_hide;       /* a program counter is or may be hidden */
+    bool keeps_still;    /* counting may have begun again: records that did not change are stored */
+    bool may_hide;       /* a program counter is hidden or may be */
     bool has_read_again; /* the maps, in this write */
-    bool restarted; /* the caller said so, in this window or in one that was abandoned since the
-                            last commit */
+    bool restarted;      /* reported by the caller since the last commit */
     int64_t time_nanos, period;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
     uint64_t samples_in;
-    pd_window window; /* a row's origin is the number of its record, from 0 */
+    pd_window window; /* the origin of a row is the number of its record, from 0 */
     size_t *kept_at;  /* of each row, in the arena */
     size_t kept_at_cap;
     pd_buffer arena;
     pd_asleep *asleep;
     size_t asleep_len, asleep_cap;
-    uint64_t to_meet[PPROFDELTA_MAX_TYPES]; /* of each counter, until it cannot have begun anew */
+    /* The mass of each counter that is still to be found to rule out a restart. */
+    uint64_t to_meet[PPROFDELTA_MAX_TYPES];
     pd_subtraction how;
     pprofdelta_restart restart;
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
-    size_t by_lines; /* places that are known by their lines */
+    size_t by_lines; /* places that are identified by their lines */
     pd_maps maps;
     pd_compact compact;
     pd_compressor compressor;
-    pd_keymap shown; /* what the emitted samples look like, where two may look the same */
+    pd_keymap shown; /* keys of the samples that are written, as a reader sees them */
     pd_emitted *emitted;
     uint32_t *frames;
     int64_t *values;
@@ -125,10 +125,10 @@ static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorde
     return at + sizeof *kept;
 }
 
-/* The stack of a row: `depth` program counters. */
+/* The stack of a row: *depth program counters. */
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t row, size_t *depth);
 
-/* Where the labels of a row begin, as many as *kept says. */
+/* Returns where the labels of a row begin; kept->labels_len is their number. */
 static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
                                                 pd_kept_record *kept)
 {
@@ -137,7 +137,7 @@ static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recor
                                                             : kept->depth * sizeof(uintptr_t));
 }
 
-/* The label at *at, which moves on to the next. */
+/* Returns the label at *at and moves *at to the next. */
 static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
 {
     pd_kept_label label;
@@ -151,35 +151,35 @@ static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
                             .num = label.num};
 }
 
-/* recorder_places.c: the place of a program counter, which is symbolised if it is new. */
+/* recorder_places.c: the place of a program counter. A new one is symbolized. */
 pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc, uint32_t *out,
                                     pprofdelta_error *err);
 
-/* ... with its mapping, as the output needs it. */
+/* The same, with the mapping of the place. */
 pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *recorder, uintptr_t pc,
                                            uint32_t *out, pprofdelta_error *err);
 
-/* recorder_equal.c: adds those of the emitted samples up that look the same. */
+/* recorder_equal.c: adds up the samples that a reader cannot tell apart. */
 pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
-/* recorder_window.c: what to do with records that stand still. */
+/* recorder_window.c: begins to look for a restart among records that did not change. */
 void pd_recorder_watch(pprofdelta_recorder *recorder);
 
-/* One of this entry was met, for the first time. */
+/* A record of this entry was added for the first time in this window. */
 void pd_recorder_met(pprofdelta_recorder *recorder, size_t entry);
 
 /* What the window is (how, restart). */
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
-/* The unsampled values of a row's increment, in the row's order. carries are those of its counters,
- * before and after. */
+/* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read
+ * and changed. */
 void pd_recorder_unsample(const pprofdelta_recorder *recorder, int64_t block_size,
                           const int64_t *raw, pd_carry *carries, int64_t *out);
 
-/* The carries that a row begins the window with. */
+/* The carries of a row at the beginning of the window. */
 void pd_recorder_load_carries(const pprofdelta_recorder *recorder, size_t row, pd_carry *carries);
 
-/* Moves the carries of the rows on, before the window is committed. */
+/* Stores the carries of all rows at the end of the window, before it is committed. */
 void pd_recorder_carry_on(pprofdelta_recorder *recorder);
 
 #endif

@@ -1,5 +1,5 @@
-/* From a record to the window: what is shown of its stack, which entry it is, and what is kept of
- * it. */
+/* From a record to the window: which part of its stack is shown, its ledger entry, and what is
+ * stored of it. */
 #include "profile/stack.h"
 #include "record/recorder.h"
 
@@ -24,7 +24,7 @@ static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, si
     return pd_key_of_words(words, 6, SEED_RECORD);
 }
 
-/* How many leading frames are not shown: none, if nothing would be left. */
+/* The number of leading frames that are hidden; 0 if all frames would be hidden. */
 static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_record *record,
                                       size_t *out, pprofdelta_error *err)
 {
@@ -93,8 +93,8 @@ const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, siz
     return stack;
 }
 
-/* What is shown of the stack, and the key that goes with it. A stack that is known as it is, where
- * nothing was ever hidden, needs no look at its program counters. */
+/* The number of hidden frames, and the key. If a stack is already known as it is and nothing was
+ * ever hidden, its program counters are not looked up. */
 static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_record *record,
                                   size_t *hidden, pd_key *key, pprofdelta_error *err)
 {
@@ -108,7 +108,7 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
     return status;
 }
 
-/* Everything that may fail comes before the window knows of the record. */
+/* All steps that may fail come before the window changes. */
 static pprofdelta_status add(pprofdelta_recorder *r, const pprofdelta_record *record,
                              const int64_t *row, pprofdelta_error *err)
 {

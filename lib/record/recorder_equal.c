@@ -1,16 +1,15 @@
-/* Samples that come out with the same stack and labels, as one.
+/* Adds up samples whose stacks and labels look the same in the profile.
  *
- * A record is known by its program counters, and two of them may stand for one place: an
- * interpreter has several numbers for a line, a compiler several instructions. Where addresses are
- * written, these are two locations and their samples differ. Places that are known by their lines
- * are one location, and samples that differ in nothing else are added up, in the place of the
- * first. */
+ * Records are identified by their program counters, and two program counters may be one place: an
+ * interpreter has several numbers for a line, a compiler several instructions. With addresses these
+ * are two locations, and the samples differ. Places that are identified by their lines are one
+ * location; samples that differ in nothing else are added up, in the place of the first one. */
 #include "profile/stack.h"
 #include "record/recorder.h"
 
 enum { SEED_SHOWN = 211 };
 
-/* What is shown of an emitted sample. */
+/* The key of a sample as it is written. */
 static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
     pd_kept_record kept;
@@ -55,7 +54,7 @@ static void move(pprofdelta_recorder *r, size_t to, size_t from)
     memcpy(values_of(r, to), values_of(r, from), r->columns.len * sizeof *r->values);
 }
 
-/* Gauges below zero may have taken each other away. */
+/* Values below zero may have made a sum zero. */
 static void drop_zeros(pprofdelta_recorder *r)
 {
     size_t kept = 0;
@@ -67,7 +66,7 @@ static void drop_zeros(pprofdelta_recorder *r)
 
 pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *r, pprofdelta_error *err)
 {
-    size_t kept = 0; /* as many as are in r->shown, by the same numbers */
+    size_t kept = 0; /* also the number of keys in r->shown */
     pd_keymap_clear(&r->shown);
     for (size_t nth = 0; nth < r->emitted_len; nth++) {
         pd_key key = key_of(r, &r->emitted[nth]);

@@ -1,8 +1,8 @@
-/* From a program counter to the place it stands for: its frames, its address, its mapping. */
+/* From a program counter to its place: frames, address, mapping. */
 #include "profile/identity.h"
 #include "record/recorder.h"
 
-/* A program counter as a key. Its low bits choose the slot: they are mixed, once and well. */
+/* A program counter as a key. The low bits choose the slot of a table, so they are mixed. */
 static pd_key key_of(uintptr_t pc)
 {
     uint64_t mixed = (uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15);
@@ -58,8 +58,8 @@ pprofdelta_status pd_recorder_place(pprofdelta_recorder *r, uintptr_t pc, uint32
     return PPROFDELTA_OK;
 }
 
-/* The maps are read again at most once for a window: what is in none of them then is code that was
- * made at run time, and will not be found either. */
+/* The mappings are read again at most once for each write. A program counter that is in none of
+ * them after that is code that was generated at run time. */
 static pprofdelta_status find_map(pprofdelta_recorder *r, uint64_t address, uint32_t *out,
                                   pprofdelta_error *err)
 {
@@ -74,9 +74,9 @@ static pprofdelta_status find_map(pprofdelta_recorder *r, uint64_t address, uint
     return PPROFDELTA_OK;
 }
 
-/* A number that lies in no mapping means nothing outside of this process, and may be no address at
- * all: an interpreter's frames have numbers of their own. Where the callback has lines for it, the
- * place is what they say. */
+/* A number in no mapping has no meaning in other processes, and may be no address: the frames of an
+ * interpreter have numbers of their own. If the symbolizer has lines for it, the place is
+ * identified by them. */
 static void name_by_lines(pprofdelta_recorder *r, pd_symbol_place *place)
 {
     const pd_symbols *s = &r->symbols;

@@ -1,9 +1,9 @@
-/* What a filled window is, and what becomes of its numbers: the verdict and unsampling. */
+/* The verdict on a window (is it a restart?), and unsampling. */
 #include "record/recorder.h"
 
 /* ---- records that stand still ---------------------------------------------------------------- */
 
-/* Of a counter that loses half of its mass or more, counting began anew (reset.h). */
+/* A counter that loses half of its mass or more shows a restart (reset.h). */
 static void set_to_meet(pprofdelta_recorder *r)
 {
     const pd_ledger *ledger = &r->ledger;
@@ -42,7 +42,7 @@ void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
     r->keeps_still = !is_settled;
 }
 
-/* Counting began anew: everything may come out. */
+/* Counting began again at zero: all records may be written. */
 static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
 {
     size_t rows = r->window.len + r->window.still;
@@ -81,8 +81,8 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (r->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return refuse_reset(verdict.restart, err);
-    /* Where so much was met that it cannot have begun anew, it has not: somebody's counters, below
-     * zero, only make it look so. */
+    /* Half of each counter was found again, so there was no restart. Counters below zero can make
+     * it look like one. */
     if (r->window.still && !r->keeps_still)
         verdict.restart = PPROFDELTA_RESTART_NONE;
     r->restart = verdict.restart;
@@ -96,7 +96,7 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
 
 /* ---- unsampling ------------------------------------------------------------------------------ */
 
-/* The scale of these allocations in a heap: objects and bytes have the same. */
+/* The scale of a heap record. Objects and bytes have the same. */
 static pd_scale heap_scale(const pprofdelta_recorder *r, int64_t block_size, int64_t objects,
                            int64_t bytes)
 {

@@ -1,7 +1,7 @@
-/* From a judged window to the sink.
+/* From a window to the sink, in two passes over the samples that are written.
  *
- * Two passes over what comes out. The first finds every place, so that whatever can fail, and what
- * is to be known of a mapping before it is written, is behind it; the second writes. */
+ * The first pass finds every place. All that can fail fails there, and what has to be known of a
+ * mapping before it is written is known after it. The second pass writes. */
 #include "profile/stamp.h"
 #include "record/recorder.h"
 
@@ -88,7 +88,7 @@ static void write_types(pprofdelta_recorder *r)
     }
 }
 
-/* The flags of a mapping say that nobody needs to look for symbols. */
+/* A mapping whose places all have symbols is marked so: readers need not look for more. */
 static uint32_t write_map(pprofdelta_recorder *r, uint32_t map)
 {
     uint64_t word = map, start;
@@ -167,7 +167,7 @@ static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_na
     };
 }
 
-/* When the window began, or 0 where that is not known. A first one that counts as unchanged begins
+/* When the window began; 0 if that is not known. A first window with PPROFDELTA_FIRST_ZERO begins
  * where it ends. */
 static int64_t from_nanos(const pprofdelta_recorder *r)
 {
@@ -176,7 +176,7 @@ static int64_t from_nanos(const pprofdelta_recorder *r)
     return r->first == PPROFDELTA_FIRST_ZERO ? r->time_nanos : 0;
 }
 
-/* A clock that was set back leaves no window. */
+/* If the clock was set back, the duration is 0. */
 static int64_t duration(const pprofdelta_recorder *r)
 {
     int64_t from = from_nanos(r) ? from_nanos(r) : r->started_nanos;

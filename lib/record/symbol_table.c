@@ -11,7 +11,7 @@ void pd_symbols_clear(pd_symbols *s)
     s->round = 0;
 }
 
-/* Numbers a key that is not there, with room in the array beside the map. */
+/* Gives a new key the next number, and makes room for it in the array. */
 static pprofdelta_status number(pd_keymap *map, pd_mem *mem, pd_key key, void *array, size_t *cap,
                                 size_t size, uint32_t *out, pprofdelta_error *err)
 {

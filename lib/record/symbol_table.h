@@ -1,14 +1,14 @@
-/* What places are called: strings, functions and lines, each kept once, and the places (a program
+/* The symbols of places: strings, functions and lines, each stored once, and the places (a program
  * counter, a frame) that have them.
  *
- *     strings     [off,len] ...             into one run of text
+ *     strings     [off,len] ...             into `text`
  *     functions   [name,system,file,start] ...
  *     lines       [function,line,column] ...          of all places, one after the other
- *     places      [ident,address,mapping,lines] ...   numbered by who looks them up
+ *     places      [ident,address,mapping,lines] ...   numbered in order of addition
  *
- * They stay from window to window. Each remembers where it went in the profile that is being
- * written: `round` tells whether that is this one or an earlier one, so that nothing is cleared
- * between. */
+ * They stay from window to window. Each has the id that it has in the profile that is being
+ * written. `round` shows whether that id belongs to this profile or to an earlier one, so nothing
+ * has to be cleared. */
 #ifndef PD_RECORD_SYMBOL_TABLE_H
 #define PD_RECORD_SYMBOL_TABLE_H
 
@@ -41,7 +41,7 @@ typedef struct pd_symbol_place {
     uint64_t address;
     size_t lines_first;
     uint32_t lines_len;
-    uint32_t mapping; /* the owner's number, PD_NO_MAPPING or PD_UNMAPPED */
+    uint32_t mapping; /* the mapping's number, PD_NO_MAPPING or PD_UNMAPPED */
     uint32_t round;
     bool is_hidden;
     pd_encoded out;
@@ -56,13 +56,13 @@ typedef struct pd_symbols {
     pd_symbol_place *places;
     size_t lines_len;
     size_t strings_cap, functions_cap, lines_cap, places_cap;
-    uint32_t round; /* of the profile being written; 0: none yet */
+    uint32_t round; /* of the profile that is being written; 0: none yet */
 } pd_symbols;       /* zero it to begin */
 
-/* Forgets everything, keeping capacity. */
+/* Removes everything and keeps the capacity. */
 void pd_symbols_clear(pd_symbols *symbols);
 
-/* text[0..len) as a string of the table; it is copied. */
+/* The number of a string. A new one is copied. */
 pprofdelta_status pd_symbols_string(pd_symbols *symbols, pd_mem *mem, pd_bytes text, uint32_t *out,
                                     pprofdelta_error *err);
 
@@ -78,13 +78,13 @@ pprofdelta_status pd_symbols_function(pd_symbols *symbols, pd_mem *mem,
                                       const pd_function_parts *parts, uint32_t *out,
                                       pprofdelta_error *err);
 
-/* The number of the place that goes by this key, or PD_KEYMAP_NONE. */
+/* The number of the place with this key, or PD_KEYMAP_NONE. */
 static inline uint32_t pd_symbols_find(const pd_symbols *symbols, pd_key key)
 {
     return pd_keymap_find(&symbols->place_keys, key);
 }
 
-/* Adds a place that is not there; it has no lines yet. The pointer is good until the next one. */
+/* Adds a new place, without lines. The pointer is valid until the next call. */
 pprofdelta_status pd_symbols_add(pd_symbols *symbols, pd_mem *mem, pd_key key,
                                  pd_symbol_place **out, pprofdelta_error *err);
 
@@ -92,20 +92,20 @@ pprofdelta_status pd_symbols_add(pd_symbols *symbols, pd_mem *mem, pd_key key,
 pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem, pd_symbol_line line,
                                       pprofdelta_error *err);
 
-/* Takes the place that was added last back, with its lines. */
+/* Removes the place that was added last, with its lines. */
 void pd_symbols_drop_last(pd_symbols *symbols);
 
-/* Begins to write a profile: nothing has gone over yet. */
+/* Begins a profile: nothing is written yet. */
 void pd_symbols_begin_profile(pd_symbols *symbols);
 
 uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
 
-/* The place in the output, its lines and functions with it where they have not gone over. mapping
- * is an output id or 0. Trouble is the writer's. */
+/* Writes the place, with its lines and functions, if it is not in the output yet. mapping is an
+ * output id or 0. A failure is in the writer's status. */
 pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, uint32_t place,
                                   uint32_t mapping);
 
-/* Has it gone over? Then its mapping has, too. */
+/* Is the place in the output? Then its mapping is, too. */
 static inline bool pd_symbols_is_written(const pd_symbols *symbols, uint32_t place)
 {
     return symbols->places[place].round == symbols->round;
