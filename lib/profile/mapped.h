@@ -18,7 +18,7 @@
 #ifndef PD_PROFILE_MAPPED_H
 #define PD_PROFILE_MAPPED_H
 
-#include "delta/state.h"
+#include "ledger/state.h"
 
 struct pd_tables;
 

@@ -7,7 +7,7 @@
 #ifndef PD_PROFILE_SAMPLE_H
 #define PD_PROFILE_SAMPLE_H
 
-#include "delta/types.h"
+#include "ledger/types.h"
 #include "profile/parse.h"
 #include "profile/stack.h"
 #include "profile/tables.h"

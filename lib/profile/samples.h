@@ -6,7 +6,7 @@
 #ifndef PD_PROFILE_SAMPLES_H
 #define PD_PROFILE_SAMPLES_H
 
-#include "delta/window.h"
+#include "ledger/window.h"
 #include "profile/sample.h"
 
 /* The keys of samples, in order, for a window that is filled later: they take most of the time to

@@ -21,9 +21,9 @@
 #define PD_RECORD_RECORDER_H
 
 #include "codec/compress.h"
-#include "delta/reset.h"
-#include "delta/subtract.h"
-#include "delta/types.h"
+#include "ledger/reset.h"
+#include "ledger/subtract.h"
+#include "ledger/types.h"
 #include "process/maps.h"
 #include "base/scale.h"
 #include "record/symbol_table.h"

@@ -13,7 +13,7 @@
  *   - every failure fills in the error struct, and everything is given back */
 #include "counting.h"
 #include "pair.h"
-#include "parsed/context.h"
+#include "delta/context.h"
 #include "runners.h"
 #include "values.h"
 

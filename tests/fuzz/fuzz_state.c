@@ -8,7 +8,7 @@
  *   - a failed allocation is told, and everything is given back */
 #include "fuzz.h"
 
-#include "delta/state_format.h"
+#include "ledger/state_format.h"
 #include "keep.h"
 #include "run.h"
 

@@ -1,6 +1,6 @@
 #include "keep.h"
 
-#include "delta/state_format.h"
+#include "ledger/state_format.h"
 #include "run.h"
 
 #include <stdio.h>

@@ -1,6 +1,6 @@
 /* Profiles that are read as streams, beside profiles that are in memory: the same deltas by the
  * oracle, the same bytes, the same errors. */
-#include "parsed/context.h"
+#include "delta/context.h"
 
 #include "film.h"
 #include "pack.h"

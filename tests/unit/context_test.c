@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "pack.h"
-#include "parsed/context.h"
+#include "delta/context.h"
 #include "scene.h"
 
 /* ---------------------------------------------------------------------------------------------

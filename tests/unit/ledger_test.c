@@ -1,7 +1,7 @@
 /* The ledger compared with a naive list: which entries stay, which go, and in which order. */
 #include "../support/test.h"
 
-#include "delta/ledger.h"
+#include "ledger/ledger.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)

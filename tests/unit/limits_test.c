@@ -2,7 +2,7 @@
  * every plan, without a runner and with every schedule of a runner. */
 #include "keep.h"
 #include "pack.h"
-#include "parsed/context.h"
+#include "delta/context.h"
 #include "run.h"
 #include "runners.h"
 #include "test.h"

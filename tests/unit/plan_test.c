@@ -1,5 +1,5 @@
 /* The table of plans: every row is a situation, and how a profile is then read and compressed. */
-#include "parsed/plan.h"
+#include "delta/plan.h"
 
 #include "test.h"
 

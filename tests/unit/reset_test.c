@@ -1,7 +1,7 @@
 /* Restarts: each reason alone, their order, and a naive decision for comparison. */
 #include "../support/test.h"
 
-#include "delta/reset.h"
+#include "ledger/reset.h"
 #include "run.h"
 #include "wide.h"
 

@@ -1,6 +1,6 @@
 /* Windows with a runner beside windows without one: the same statuses, errors, reports and bytes,
  * whatever the runner does with the tasks. Built with the thread sanitizer, if there is one. */
-#include "parsed/context.h"
+#include "delta/context.h"
 
 #include "film.h"
 #include "keep.h"

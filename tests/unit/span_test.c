@@ -1,7 +1,7 @@
 /* Whether a profile is cumulative or a window, by the times of two profiles. */
 #include "../support/test.h"
 
-#include "delta/reset.h"
+#include "ledger/reset.h"
 
 #include <stdint.h>
 

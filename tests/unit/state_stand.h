@@ -4,7 +4,7 @@
 
 #include "../support/test.h"
 
-#include "delta/state_format.h"
+#include "ledger/state_format.h"
 #include "keep.h"
 #include "scene.h"
 

@@ -2,7 +2,7 @@
  * not a state, and failures. */
 #include "state_stand.h"
 
-#include "delta/state_format.h"
+#include "ledger/state_format.h"
 #include "gen.h"
 #include "seeds.h"
 

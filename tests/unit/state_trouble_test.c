@@ -2,7 +2,7 @@
  * refused and change nothing. */
 #include "state_stand.h"
 
-#include "delta/state_format.h"
+#include "ledger/state_format.h"
 
 TEST(every_prefix_is_refused)
 {

@@ -1,7 +1,7 @@
 /* The subtraction compared with a naive one, and its sums with the conservation law. */
 #include "../support/test.h"
 
-#include "delta/subtract.h"
+#include "ledger/subtract.h"
 #include "run.h"
 #include "wide.h"
 

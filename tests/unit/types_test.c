@@ -1,7 +1,7 @@
 /* Counters and gauges, and which column of one profile is which of another. */
 #include "../support/test.h"
 
-#include "delta/types.h"
+#include "ledger/types.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)

@@ -4,7 +4,7 @@
 
 #include "../support/test.h"
 
-#include "delta/window.h"
+#include "ledger/window.h"
 #include "run.h"
 
 #define PLENTY (UINT64_C(1) << 40)

@@ -1,8 +1,8 @@
 /* Samples that stand still: the window without rows for them, and its twin with all rows. */
 #include "window_kit.h"
 
-#include "delta/reset.h"
-#include "delta/subtract.h"
+#include "ledger/reset.h"
+#include "ledger/subtract.h"
 
 /* A process that does little from look to look: few counters move, most gauges are zero, and some
  * samples come in two records, of which the first may be all that there was the last time. */

@@ -1,0 +1,78 @@
+#include "builder/builder_sample.h"
+
+#include "profile/identity.h"
+#include "builder/builder.h"
+
+static void put(pd_buffer *buffer, const void *ptr, size_t len)
+{
+    if (len)
+        memcpy(buffer->ptr + buffer->len, ptr, len);
+    buffer->len += len;
+}
+
+/* The status of the sample: OK if something can be pushed to it. */
+static pprofdelta_status begin_push(pprofdelta_sample *s, bool is_valid)
+{
+    if (!s)
+        return PPROFDELTA_E_MEMORY;
+    if (!s->status && !is_valid)
+        s->status = PPROFDELTA_E_USAGE;
+    return s->status;
+}
+
+pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprofdelta_frame *frame,
+                                               uint64_t address)
+{
+    if (begin_push(s, frame != NULL))
+        return s ? s->status : PPROFDELTA_E_MEMORY;
+    pd_function_parts parts = pd_function_parts_of(frame);
+    pd_sample_frame f = {.function = parts.key,
+                         .address = address,
+                         .start_line = frame->start_line,
+                         .line = frame->line,
+                         .column = frame->column,
+                         .name_len = parts.name.len,
+                         .system_name_len = parts.system_name.len,
+                         .filename_len = parts.filename.len};
+    f.ident = address ? pd_location_key_address(PD_NOWHERE_MAPPED, address, false)
+                      : pd_location_key_line(pd_location_key_lines_begin(false), f.function, f.line,
+                                             f.column);
+    size_t size = sizeof f + f.name_len + f.system_name_len + f.filename_len;
+    s->status = pd_buffer_room(&s->mem, &s->frames, size, NULL);
+    if (s->status)
+        return s->status;
+    put(&s->frames, &f, sizeof f);
+    put(&s->frames, parts.name.ptr, f.name_len);
+    put(&s->frames, parts.system_name.ptr, f.system_name_len);
+    put(&s->frames, parts.filename.ptr, f.filename_len);
+    s->frames_len++;
+    pd_stack_hash_location(&s->hash, &s->builder->numbers, f.ident);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_sample_push_value(pprofdelta_sample *s, size_t type, int64_t value)
+{
+    if (begin_push(s, s && type < s->builder->types))
+        return s ? s->status : PPROFDELTA_E_MEMORY;
+    s->values[type] = (int64_t)((uint64_t)s->values[type] + (uint64_t)value);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprofdelta_label *label)
+{
+    if (begin_push(s, label != NULL))
+        return s ? s->status : PPROFDELTA_E_MEMORY;
+    pd_label_parts parts = pd_label_parts_of(label);
+    pd_sample_label l = {parts.num, parts.key.len, parts.str.len, parts.num_unit.len};
+    s->status = pd_buffer_room(&s->mem, &s->labels,
+                               sizeof l + l.key_len + l.str_len + l.num_unit_len, NULL);
+    if (s->status)
+        return s->status;
+    put(&s->labels, &l, sizeof l);
+    put(&s->labels, parts.key.ptr, l.key_len);
+    put(&s->labels, parts.str.ptr, l.str_len);
+    put(&s->labels, parts.num_unit.ptr, l.num_unit_len);
+    s->labels_len++;
+    pd_stack_hash_label(&s->hash, pd_label_parts_key(&parts));
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,60 @@
+/* A sample of a builder: what was pushed, copied and hashed.
+ *
+ * The thread that pushes does the work: when a sample is added, its key and the keys of its frames
+ * are known, and strings are read only for new keys. Frames and labels stand one after the other in
+ * two buffers:
+ *
+ *     frames | pd_sample_frame, name, system name, file name | pd_sample_frame ...
+ *     labels | pd_sample_label, key, string, unit | ...
+ *
+ * From start to add a sample belongs to one thread. Then it belongs to the queue, to the thread
+ * that empties the queue, and to the pool, which keeps its buffers. */
+#ifndef PD_BUILDER_BUILDER_SAMPLE_H
+#define PD_BUILDER_BUILDER_SAMPLE_H
+
+#include "profile/stack.h"
+#include "record/symbol_table.h"
+
+typedef struct pd_sample_frame {
+    pd_key ident, function;
+    uint64_t address;
+    int64_t start_line, line, column;
+    size_t name_len, system_name_len, filename_len;
+} pd_sample_frame;
+
+typedef struct pd_sample_label {
+    int64_t num;
+    size_t key_len, str_len, num_unit_len;
+} pd_sample_label;
+
+struct pprofdelta_sample {
+    pprofdelta_builder *builder;
+    pprofdelta_sample *next;     /* in the queue or the pool */
+    pprofdelta_sample *next_all; /* of all that the builder ever made */
+    pd_mem mem;
+    uint64_t generation;      /* of the builder, when the sample was started */
+    pprofdelta_status status; /* sticky */
+    pd_stack_hash hash;
+    size_t frames_len, labels_len;
+    pd_buffer frames, labels;
+    int64_t values[]; /* one to each type */
+};
+
+/* Moves *at to the next frame. Sets *frame and returns where its strings begin. */
+static inline const uint8_t *pd_sample_next_frame(const uint8_t **at, pd_sample_frame *frame)
+{
+    memcpy(frame, *at, sizeof *frame);
+    const uint8_t *text = *at + sizeof *frame;
+    *at = text + frame->name_len + frame->system_name_len + frame->filename_len;
+    return text;
+}
+
+static inline const uint8_t *pd_sample_next_label(const uint8_t **at, pd_sample_label *label)
+{
+    memcpy(label, *at, sizeof *label);
+    const uint8_t *text = *at + sizeof *label;
+    *at = text + label->key_len + label->str_len + label->num_unit_len;
+    return text;
+}
+
+#endif

@@ -1,0 +1,126 @@
+/* The life of a context. */
+#include "delta/context.h"
+
+static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
+                                      pprofdelta_error *err)
+{
+    *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+    if (!given)
+        return PPROFDELTA_OK;
+    if (given->size != sizeof *given)
+        return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
+    *out = *given;
+    const unsigned known = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE | PPROFDELTA_VERIFY |
+                           PPROFDELTA_DEFAULT_COUNTER | PPROFDELTA_NO_SEQUENCE;
+    if (out->flags & ~known)
+        return pd_refuse(err, "options.flags has a bit that this version does not know");
+    if ((unsigned)out->on_reset > PPROFDELTA_ON_RESET_FAIL)
+        return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
+    if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
+        return pd_refuse(err, "options.first is not one of pprofdelta_first");
+    if ((unsigned)out->compression > PPROFDELTA_PLAIN)
+        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
+    if (out->level < 0 || out->level > 9)
+        return pd_refuse(err, "options.level is not from 0 to 9");
+    if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
+        return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
+    if (out->runner && (!out->runner->start || !out->runner->wait))
+        return pd_refuse(err, "options.runner has no start or no wait");
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,
+                                   size_t len, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (size_t i = 0; i < len && !status; i++)
+        status = pd_type_rules_add(rules, &pd->mem, names[i], err);
+    return status;
+}
+
+pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
+                                 const pprofdelta_allocator *allocator, pprofdelta **out,
+                                 pprofdelta_error *err)
+{
+    pprofdelta_options o;
+    pprofdelta_status status = read_options(options, &o, err);
+    if (status)
+        return status;
+    pd_mem mem;
+    pprofdelta *pd = NULL;
+    status = pd_mem_begin(&mem, allocator, o.max_memory, &pd, sizeof *pd, err);
+    if (status)
+        return status;
+    pd->mem = mem;
+    pd->flags = o.flags;
+    pd->on_reset = o.on_reset;
+    pd->first = o.first;
+    pd->encoder.compression = o.compression;
+    pd->encoder.level = o.level;
+    if (o.runner) {
+        pd->runner_copy = *o.runner;
+        pd->runner = &pd->runner_copy;
+    }
+    pd_stack_numbers_init(&pd->numbers);
+    pd->cur = pd->prev = pd->proof = (pd_look){.mem = &pd->mem, .numbers = &pd->numbers};
+    status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
+    if (!status)
+        status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
+    if (status) {
+        pprofdelta_free(pd);
+        return status;
+    }
+    *out = pd;
+    return PPROFDELTA_OK;
+}
+
+void pprofdelta_free(pprofdelta *pd)
+{
+    if (!pd)
+        return;
+    pd_mem *mem = &pd->mem;
+    pd_beside_end(&pd->beside, mem);
+    pd_buffer_release(mem, &pd->rules.counters);
+    pd_buffer_release(mem, &pd->rules.gauges);
+    pd_ledger_release(&pd->ledger, mem);
+    pd_ledger_release(&pd->spare, mem);
+    pd_schema_release(&pd->schema, mem);
+    pd_schema_release(&pd->spare_schema, mem);
+    pd_buffer_release(mem, &pd->last.build_id);
+    pd_buffer_release(mem, &pd->next.build_id);
+    pd_mapped_release(&pd->last.mapped, mem);
+    pd_mapped_release(&pd->next.mapped, mem);
+    pd_encoder_fini(&pd->encoder, mem);
+    pd_look_release(&pd->cur);
+    pd_look_release(&pd->prev);
+    pd_look_release(&pd->proof);
+    pd_compact_release(&pd->compact, mem);
+    pd_mem_end(mem, pd, sizeof *pd);
+}
+
+void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos)
+{
+    pd->started_nanos = started_nanos;
+}
+
+pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
+                              pd_plan_facts more)
+{
+    more.format = pd_format_of(bytes.ptr, bytes.len);
+    more.packed = bytes.len;
+    more.announced = pd_inflate_announced(bytes.ptr, bytes.len);
+    more.left = pd_mem_left(&pd->mem) + look->inflated.cap; /* which is used again */
+    more.has_runner = pd->runner != NULL;
+    more.piece = pd->piece;
+    more.is_eager = pd->is_eager;
+    return (pd_reading){.bytes = bytes,
+                        .plan = pd_plan_choose(&more, pd->nth_plan),
+                        .keeps_bytes = more.keeps_bytes,
+                        .runner = pd->runner};
+}
+
+pd_reading pd_window_reading(const pprofdelta *pd)
+{
+    return pd_context_reading(pd, &pd->cur, pd->given,
+                              (pd_plan_facts){.is_window = true, .is_pair = pd->is_pair});
+}

@@ -1,0 +1,153 @@
+/* The parsed door: what a context of the public API holds.
+ *
+ *     begin    bytes -> look, perhaps in a task                 (look.h, beside.h)
+ *     write    look -> window over the ledger -> verdict         (delta.c, judge.c)
+ *              -> subtraction -> compact writer -> encoder       (output.c)
+ *              -> sink
+ *     commit   window -> ledger
+ *
+ * A look is one profile on its way through; the ledger is what stays from window to window. How a
+ * profile is read and compressed is decided in plan.c. */
+#ifndef PD_DELTA_CONTEXT_H
+#define PD_DELTA_CONTEXT_H
+
+#include "codec/encoder.h"
+#include "ledger/reset.h"
+#include "ledger/state.h"
+#include "ledger/subtract.h"
+#include "delta/beside.h"
+#include "delta/look.h"
+#include "profile/mapped.h"
+
+/* The writer has its output in so many buffers. */
+enum { PD_RUNS = 6 };
+
+struct pprofdelta {
+    pd_mem mem;
+    /* What the caller chose. */
+    unsigned flags;
+    pprofdelta_on_reset on_reset;
+    pprofdelta_first first;
+    pd_type_rules rules;
+    int64_t started_nanos;
+    pprofdelta_runner runner_copy;
+    const pprofdelta_runner *runner; /* the copy; or NULL */
+    /* What is remembered. */
+    pd_ledger ledger;
+    pd_schema schema;
+    pd_remembered last;
+    uint64_t sequence; /* of the last committed window */
+    uint64_t attempts; /* at the next one: how often its delta was handed out */
+    bool has_base;     /* the ledger holds a profile, perhaps one without samples */
+    bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
+    /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
+     * pending until it is committed or abandoned. */
+    bool is_begun;   /* `given` is its profile, or beside has it */
+    bool is_made;    /* its delta is in the encoder */
+    bool is_pending; /* the ledger holds its new samples */
+    bool is_pair;    /* it is of two profiles that belong to no series */
+    pd_bytes given;
+    pd_beside beside;
+    unsigned nth_plan;      /* of the call under way: see plan.h */
+    pd_plan plan;           /* of the window */
+    pd_mapped_facts mapped; /* what is known of its mappings */
+    bool may_be_window;     /* cur, or prev: see pprofdelta_report */
+    pd_commit how;
+    pd_remembered next;
+    /* Machinery, kept for its capacity. */
+    pd_stack_numbers numbers;
+    pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
+    pd_ledger spare;   /* where a base is built before it takes the ledger's place */
+    pd_schema spare_schema;
+    pd_compact compact;
+    pd_encoder encoder;
+    pd_bytes runs[PD_RUNS];                         /* what the encoder got last: the writer's */
+    pd_look proof;                                  /* the output read back, for VERIFY */
+    pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
+    pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
+    /* The tests' choice. */
+    size_t piece;        /* 0; or every profile is a stream, with pieces of this size */
+    bool is_eager;       /* tasks pay for every file */
+    unsigned first_plan; /* the first plan that is tried */
+};
+
+static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
+{
+    memcpy(scratch, a, size);
+    memcpy(a, b, size);
+    memcpy(b, scratch, size);
+}
+
+#define PD_SWAP(type, a, b)                                                                        \
+    do {                                                                                           \
+        type scratch_;                                                                             \
+        pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
+    } while (0)
+
+/* ---- context.c --------------------------------------------------------------------------------- */
+
+/* How this look is to read these bytes in the call under way. `more` holds the facts that neither
+ * the bytes nor the context show; the others are filled in. */
+pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
+                              pd_plan_facts more);
+
+/* The same for pd->given, the profile of the window. */
+pd_reading pd_window_reading(const pprofdelta *pd);
+
+/* ---- frugal.c ---------------------------------------------------------------------------------- */
+
+/* Makes a call on the context with the first plan; after E_LIMIT again with the next one. The call
+ * leaves the context as it was if it fails. If all fail, err is that of the plan that needs the
+ * least. */
+typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
+pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
+                                     pprofdelta_error *err);
+
+/* ---- judge.c ----------------------------------------------------------------------------------- */
+
+/* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
+ * counters. */
+pprofdelta_status pd_judge_types(pprofdelta *pd, pd_look *look, pprofdelta_error *err);
+
+/* Is cur a profile that can follow what is remembered: by its order, time span and sampling rate?
+ * Sets pd->may_be_window. */
+pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err);
+
+/* What the delta says of itself. */
+typedef struct pd_story {
+    pd_subtraction how;
+    pprofdelta_restart restart;
+    int64_t from_nanos, to_nanos, duration_nanos;
+    uint64_t sequence, attempt;
+} pd_story;
+
+/* Decides what the filled window is and how it will be remembered (pd->how). */
+pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err);
+
+/* Has the main mapping another build id than the last one? */
+bool pd_judge_other_build(const pprofdelta *pd);
+
+/* ---- remember.c -------------------------------------------------------------------------------- */
+
+/* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, if it
+ * goes on with them; or NULL. */
+pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
+                                   pd_remembered *out, pprofdelta_error *err);
+
+/* ---- output.c ---------------------------------------------------------------------------------- */
+
+/* Subtracts, writes pd->cur into the compact writer and that into the encoder, and keeps the books
+ * in *tally unless that is NULL. */
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+                                  pprofdelta_error *err);
+
+/* The parts of that which a sum (adder.c) needs too, written from pd->cur into pd->compact. */
+void pd_output_types(pprofdelta *pd);
+void pd_output_comments(pprofdelta *pd); /* but for older stamps */
+void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp);
+pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos);
+
+/* Holds the tally against the bytes that came in and the bytes that are to go out. */
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err);
+
+#endif

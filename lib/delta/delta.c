@@ -1,0 +1,438 @@
+/* base, begin, write, commit, abandon, compare: the course of a delta, and what each step leaves
+ * behind.
+ *
+ * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile has the new
+ * samples of the window behind its committed entries; a failure removes them. A base is built in a
+ * spare ledger, which is exchanged for the other when it is whole. */
+#include "delta/context.h"
+
+static pprofdelta_status refuse_null(const void *bytes, size_t len, pprofdelta_error *err)
+{
+    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
+}
+
+static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
+{
+    if (!pd->is_pending)
+        return PPROFDELTA_OK;
+    return pd_refuse(err,
+                     "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
+}
+
+/* ---- the base ---------------------------------------------------------------------------------- */
+
+/* Reads the look into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
+ * will be needed. */
+static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_rows,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_status status =
+        pd_schema_set(&pd->spare_schema, &pd->mem, look->names, look->tables.types_len, err);
+    if (!status)
+        status = pd_schema_match(&pd->spare_schema, look->names, look->tables.types_len,
+                                 &look->columns, err);
+    if (status)
+        return status;
+    size_t samples = pd->mem.is_tight ? 0 : look->tables.samples; /* of which many may be equal */
+    pd_ledger_clear(&pd->spare, pd->spare_schema.counters);
+    if (samples)
+        status = pd_ledger_reserve(&pd->spare, &pd->mem, pd_ledger_roomy(samples), err);
+    pd_sample_taker taker = {.ledger = &pd->spare};
+    if (!status && keeps_rows) {
+        status = pd_window_begin(&look->window, &pd->mem, &pd->spare, pd->spare_schema.counters,
+                                 samples, err);
+        look->window.is_tight = pd->mem.is_tight;
+        taker = (pd_sample_taker){.window = &look->window};
+    }
+    if (!status)
+        status = pd_look_samples(look, taker, err);
+    if (!status && keeps_rows)
+        pd_window_commit(&look->window, PD_COMMIT_REPLACE);
+    else if (!status)
+        pd_ledger_settle(&pd->spare);
+    return status;
+}
+
+static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+{
+    const pd_bytes *bytes = cookie;
+    bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    pd_reading reading =
+        pd_context_reading(pd, &pd->cur, *bytes, (pd_plan_facts){.keeps_bytes = needs_stacks});
+    pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
+    if (!status)
+        status = pd_judge_types(pd, &pd->cur, err);
+    if (!status)
+        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+    if (!status)
+        status = fill_spare(pd, &pd->cur, needs_stacks, err);
+    pd_look_rest(&pd->cur);
+    if (status)
+        return status;
+    if (needs_stacks)
+        PD_SWAP(pd_look, pd->cur, pd->prev);
+    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
+    pd->has_base = pd->is_from_base = true;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
+                                  pprofdelta_error *err)
+{
+    pd_bytes given = {bytes, len};
+    pprofdelta_status status = refuse_null(bytes, len, err);
+    if (!status)
+        status = refuse_pending(pd, err);
+    return status ? status : pd_call_with_plans(pd, make_base, &given, err);
+}
+
+/* ---- a window is filled ------------------------------------------------------------------------ */
+
+/* Reads cur's samples into its window. keys: those of all samples, or NULL. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_sample_keys *keys,
+                                      pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
+    pd_window_abandon(&cur->window);
+    pprofdelta_status status =
+        pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
+                        skips_still ? samples / 8 : samples, err);
+    cur->window.skips_still = skips_still;
+    cur->window.is_tight = !cur->stream.is_whole || pd->mem.is_tight;
+    if (status)
+        return status;
+    return keys ? pd_look_known_samples(cur, keys, err)
+                : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+}
+
+/* If cur lacks a counter that prev has, the error prints the types of both. */
+static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
+    if (status == PPROFDELTA_E_MISMATCH && pd->has_base && !cur->dump.has_no_sums)
+        match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
+    return match ? match : status;
+}
+
+/* Finds the slot of each of cur's columns. The first window of a context sets the slots. */
+static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    size_t types = cur->tables.types_len;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!pd->has_base) {
+        status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
+        if (!status)
+            pd_ledger_clear(&pd->ledger, pd->schema.counters);
+    }
+    if (!status)
+        status = pd_schema_match(&pd->schema, cur->names, types, &cur->columns, err);
+    return status ? status : pd_schema_agree(&pd->schema, cur->names, &cur->columns, err);
+}
+
+/* Finds which of cur's mappings the ledger knows under another file, and identifies cur's locations
+ * accordingly. Keys that were made before are then wrong: *keys becomes NULL. */
+static pprofdelta_status recognise_mappings(pprofdelta *pd, const pd_sample_keys **keys,
+                                            pprofdelta_error *err)
+{
+    pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
+    if (!pd->mapped.is_renamed)
+        return PPROFDELTA_OK;
+    *keys = NULL;
+    return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
+}
+
+/* Identifies cur's mappings as those of another process, which have nothing to do with the ones
+ * before. */
+static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_status status = pd_tables_place(&cur->tables, &pd->mem, err);
+    if (!status)
+        status = pd_tables_identify(&cur->tables, &pd->mem, err);
+    return status;
+}
+
+/* The first pass over cur, unless a task has done it. *keys: the keys of all samples, if the task
+ * has found them; else NULL. */
+static pprofdelta_status parse_cur(pprofdelta *pd, const pd_sample_keys **keys,
+                                   pprofdelta_error *err)
+{
+    *keys = NULL;
+    pd->plan = pd_window_reading(pd).plan;
+    if (pd_beside_is_begun(&pd->beside) && pd_beside_take(&pd->beside, &pd->mem, &pd->cur)) {
+        *keys = pd->beside.keys.len == pd->cur.tables.samples ? &pd->beside.keys : NULL;
+        return PPROFDELTA_OK;
+    }
+    pd_reading reading = pd_window_reading(pd);
+    return pd_look_parse(&pd->cur, &reading, err);
+}
+
+/* Everything up to a window that is filled but not judged. */
+static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
+{
+    const pd_sample_keys *keys;
+    pd->mapped = (pd_mapped_facts){0};
+    pprofdelta_status status = parse_cur(pd, &keys, err);
+    if (!status)
+        status = judge_types(pd, err);
+    if (!status)
+        status = match_types(pd, err);
+    if (!status)
+        status = pd_judge_times(pd, err);
+    bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
+    if (!status && pd->has_base && !by_identity)
+        status = recognise_mappings(pd, &keys, err);
+    if (!status)
+        status =
+            pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
+    return status ? status : read_samples(pd, pd->has_base && !by_identity, keys, err);
+}
+
+/* ---- ... judged, and made a delta -------------------------------------------------------------- */
+
+/* In a restart, samples that seemed to stand still have come anew, and cur's mappings are others. */
+static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (pd->mapped.is_renamed)
+        status = forget_mappings(pd, err);
+    if (!status)
+        status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
+    if (!status && (pd->cur.window.still || pd->mapped.is_renamed))
+        status = read_samples(pd, false, NULL, err);
+    return status;
+}
+
+/* Has nothing been counted in no time? */
+static bool is_same_again(const pprofdelta_report *r)
+{
+    if (!r->had_base || r->restart || r->fresh || !r->to_nanos || r->from_nanos != r->to_nanos)
+        return false;
+    for (size_t i = 0; i < r->types_len; i++)
+        if (r->types[i].is_counter && (r->types[i].delta.lo || r->types[i].delta.hi))
+            return false;
+    return true;
+}
+
+static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *tally,
+                        pprofdelta_report *report)
+{
+    const pd_look *cur = &pd->cur;
+    for (size_t i = 0; i < cur->columns.len; i++) {
+        size_t slot = cur->columns.slot[i];
+        const pd_type_sums *sums = &tally->types[slot];
+        const char *text = (const char *)pd->schema.text.ptr;
+        pd->types[i] = (pprofdelta_type_report){
+            .type = text + pd->schema.names[slot].type,
+            .unit = text + pd->schema.names[slot].unit,
+            .is_counter = slot < pd->schema.counters,
+            .prev = sums->prev,
+            .cur = sums->cur,
+            .delta = sums->delta,
+            .clamped = sums->clamped,
+            .vanished = sums->vanished,
+        };
+    }
+    *report = (pprofdelta_report){
+        .samples_in = cur->tables.samples,
+        .samples_out = pd->compact.samples,
+        .matched = tally->matched,
+        .fresh = tally->fresh,
+        .vanished = tally->vanished,
+        .clamped = tally->clamped,
+        .duplicates = cur->window.duplicates,
+        .by_address = cur->tables.by_address,
+        .by_lines = cur->tables.by_lines,
+        .files_replaced = story->restart ? 0 : pd->mapped.files_replaced,
+        .other_build = !story->restart && pd->has_base && pd_judge_other_build(pd),
+        .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
+        .had_base = pd->has_base,
+        .restart = story->restart,
+        .from_nanos = story->from_nanos,
+        .to_nanos = story->to_nanos,
+        .sequence = story->sequence,
+        .attempt = story->attempt,
+        .types = pd->types,
+        .types_len = cur->columns.len,
+        .may_be_window = pd->may_be_window,
+    };
+    report->is_same = is_same_again(report);
+}
+
+/* Everything from a filled window to the encoder. */
+static pprofdelta_status encode_window(pprofdelta *pd, pprofdelta_report *report,
+                                       pprofdelta_error *err)
+{
+    pd_story story;
+    pd_tally tally;
+    bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
+    pprofdelta_status status = pd_judge_window(pd, &story, err);
+    if (!status && story.restart)
+        status = fill_again(pd, err);
+    pd->next.from_nanos = story.from_nanos;
+    pd->next.restart = story.restart;
+    if (!status)
+        status = pd_output_write(pd, &story, has_books ? &tally : NULL, err);
+    if (!status && (pd->flags & PPROFDELTA_VERIFY))
+        status = pd_output_verify(pd, &tally, err);
+    if (!status && report)
+        fill_report(pd, &story, &tally, report);
+    return status;
+}
+
+static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_error *err)
+{
+    pprofdelta_status status = fill_window(pd, err);
+    if (!status)
+        status = encode_window(pd, report, err);
+    pd_look_rest(&pd->cur);
+    pd_look_rest(&pd->proof);
+    if (!status)
+        return status;
+    pd_encoder_drop(&pd->encoder);
+    pd_window_abandon(&pd->cur.window);
+    return status;
+}
+
+/* ---- the course of a window -------------------------------------------------------------------- */
+
+pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
+                                   pprofdelta_error *err)
+{
+    pprofdelta_status status = refuse_null(bytes, len, err);
+    if (!status)
+        status = refuse_pending(pd, err);
+    if (!status && pd->is_begun)
+        return pd_refuse(err, "a window is begun: pprofdelta_write or pprofdelta_abandon comes "
+                              "first");
+    if (status)
+        return status;
+    pd_encoder_drop(&pd->encoder);
+    pd->is_made = false;
+    pd->is_begun = true;
+    pd->given = (pd_bytes){bytes, len};
+    pd_reading reading = pd_window_reading(pd);
+    if (reading.plan.order == PD_ORDER_BESIDE && pd->first_plan == 0)
+        pd_beside_begin(&pd->beside, &pd->mem, &pd->numbers, &reading);
+    return PPROFDELTA_OK;
+}
+
+static void forget_begun(pprofdelta *pd)
+{
+    pd_beside_end(&pd->beside, &pd->mem);
+    pd->is_begun = false;
+}
+
+/* The delta of the profile that was begun, up to the encoder. */
+static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
+{
+    pprofdelta_status status;
+    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
+        status = pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
+                                "first");
+    else
+        status = pd_call_with_plans(pd, make_window, report, err);
+    forget_begun(pd);
+    if (status)
+        return status;
+    pd->is_made = pd->is_pending = true;
+    pd->attempts++;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
+                                   pprofdelta_report *report, pprofdelta_error *err)
+{
+    uint64_t written = 0;
+    if (sink && !sink->write)
+        return pd_refuse(err, "the sink has no function to write with");
+    if (!pd->is_begun && !pd->is_made)
+        return pd_refuse(err, "no window is begun: pprofdelta_begin comes first");
+    pprofdelta_status status = pd->is_begun ? make(pd, report, err) : PPROFDELTA_OK;
+    if (!status && sink)
+        status = pd_encoder_write(&pd->encoder, sink, &written, err);
+    if (!status && report)
+        report->output_len = written;
+    return status;
+}
+
+pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
+                                    const pprofdelta_sink *sink, pprofdelta_report *report,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_report told;
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to write to");
+    pprofdelta_status status = pprofdelta_begin(pd, bytes, len, err);
+    if (status)
+        return status;
+    status = pprofdelta_write(pd, sink, report ? &told : NULL, err);
+    if (status)
+        pprofdelta_abandon(pd);
+    else if (report)
+        *report = told;
+    return status;
+}
+
+void pprofdelta_commit(pprofdelta *pd)
+{
+    if (!pd->is_pending)
+        return;
+    pd_window_commit(&pd->cur.window, pd->how);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd->sequence++;
+    pd->attempts = 0;
+    pd->has_base = true;
+    pd->is_from_base = pd->is_pending = false;
+}
+
+void pprofdelta_abandon(pprofdelta *pd)
+{
+    if (pd->is_begun)
+        forget_begun(pd);
+    if (!pd->is_pending)
+        return;
+    pd_window_abandon(&pd->cur.window);
+    pd->is_pending = false;
+}
+
+/* ---- two profiles ------------------------------------------------------------------------------ */
+
+/* The context remembers nothing. */
+static void forget(pprofdelta *pd)
+{
+    pd->sequence = pd->attempts = 0;
+    pd->has_base = pd->is_from_base = false;
+}
+
+pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *prev, size_t prev_len,
+                                     const void *cur, size_t cur_len, const pprofdelta_sink *sink,
+                                     pprofdelta_report *report, pprofdelta_error *err)
+{
+    pprofdelta_report told;
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to write to");
+    pd->is_pair = true;
+    pprofdelta_status status = pprofdelta_begin(pd, cur, cur_len, err);
+    if (status) {
+        pd->is_pair = false;
+        return status;
+    }
+    status = pprofdelta_base(pd, prev, prev_len, err);
+    if (status && err)
+        err->is_prev = 1;
+    if (!status)
+        status = pprofdelta_write(pd, sink, report ? &told : NULL, err);
+    pprofdelta_abandon(pd);
+    forget(pd);
+    pd->is_pair = false;
+    if (!status && report)
+        *report = told;
+    return status;
+}

@@ -1,0 +1,113 @@
+/* The calls that look at a profile and remember nothing. */
+#include "codec/peek.h"
+#include "delta/context.h"
+#include "profile/lookalike.h"
+#include "profile/stamp.h"
+
+static void describe_binary(const pd_tables *t, pprofdelta_census *census)
+{
+    census->binary = census->build_id = "";
+    if (!t->mappings_len)
+        return;
+    pd_bytes file = t->strings[t->mappings[0].filename], id = t->strings[t->mappings[0].build_id];
+    if (file.len) {
+        census->binary = (const char *)file.ptr;
+        census->binary_len = file.len;
+    }
+    if (id.len) {
+        census->build_id = (const char *)id.ptr;
+        census->build_id_len = id.len;
+    }
+}
+
+typedef struct check_call {
+    const void *bytes;
+    size_t len;
+    pprofdelta_census *census;
+} check_call;
+
+static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *err)
+{
+    const check_call *call = cookie;
+    const void *bytes = call->bytes;
+    size_t len = call->len;
+    pprofdelta_census *census = call->census;
+    pd_look *look = &pd->cur;
+    pd_tables *t = &look->tables;
+    pd_reading reading = pd_context_reading(pd, look, (pd_bytes){bytes, len}, (pd_plan_facts){0});
+    pprofdelta_status status = pd_look_parse(look, &reading, err);
+    look->columns = (pd_columns){.len = t->types_len};
+    if (!status)
+        status = pd_look_samples(look, (pd_sample_taker){0}, err);
+    pd_look_rest(look);
+    if (status || !census)
+        return status;
+    *census = (pprofdelta_census){
+        .format = look->dump.rate && pd_format_of(bytes, len) == PD_FORMAT_PLAIN
+                      ? "text"
+                      : pd_format_name(pd_format_of(bytes, len)),
+        .inflated_len = t->len,
+        .types = t->types_len,
+        .samples = t->samples,
+        .mappings = t->mappings_len,
+        .locations = t->locations_len,
+        .functions = t->functions_len,
+        .strings = t->strings_len,
+        .by_address = t->by_address,
+        .by_lines = t->by_lines,
+        .unknown_fields = t->unknown_fields + t->sample_unknown_fields,
+        .time_nanos = t->header.time_nanos,
+        .duration_nanos = t->header.duration_nanos,
+        .is_stamped = t->is_stamped,
+    };
+    describe_binary(t, census);
+    if (!pd_stamp_of(t, &census->stamp))
+        census->stamp = (pprofdelta_stamp){0};
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
+                                   pprofdelta_census *census, pprofdelta_error *err)
+{
+    check_call call = {bytes, len, census};
+    if (!bytes && len)
+        return pd_refuse(err, "bytes is NULL and len is not 0");
+    bool is_needed = pd->is_begun || pd->is_made || pd->is_pending; /* what is in memory */
+    return is_needed ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
+}
+
+pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
+                                      pprofdelta_file_kind *kind, const char **name,
+                                      pprofdelta_error *err)
+{
+    uint8_t bytes[PD_LOOKALIKE_HEAD];
+    size_t made;
+    bool is_good;
+    if (!head && len)
+        return pd_refuse(err, "head is NULL and len is not 0");
+    pprofdelta_status status =
+        pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, sizeof bytes, &made, &is_good, err);
+    if (status)
+        return status;
+    pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
+    *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
+    *name = is_good ? found.name : "compressed data that are damaged or cut off";
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
+                                     const uint8_t **out, size_t *out_len, pprofdelta_error *err)
+{
+    pd_bytes raw;
+    if (!bytes && len)
+        return pd_refuse(err, "bytes is NULL and len is not 0");
+    pprofdelta_status status =
+        pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
+    if (!status)
+        status = pd_text_read(&pd->cur.dump, &pd->mem, false, &raw, err);
+    if (status)
+        return status;
+    *out = raw.ptr;
+    *out_len = raw.len;
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,197 @@
+#include "delta/join.h"
+
+#include "base/time.h"
+
+#include <inttypes.h>
+#include <stdbool.h>
+
+#define REFUSE(...)                                                                                \
+    pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
+            __VA_ARGS__)
+
+/* ---- windows ----------------------------------------------------------------------------- */
+
+/* The first window of a state, which counts from the start of the process. */
+static bool is_beginning(const pprofdelta_stamp *stamp)
+{
+    return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
+}
+
+/* The first window of a state that began with the counters of its first profile: it ends where it
+ * begins. */
+static bool is_blank(const pprofdelta_stamp *stamp)
+{
+    return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
+}
+
+/* Returns whether `next` is the later of two attempts at one window: by attempt, or by end if the
+ * attempts are equal. */
+static bool is_later_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    return last->attempt != next->attempt ? last->attempt < next->attempt
+                                          : last->to_nanos <= next->to_nanos;
+}
+
+/* Another attempt at the same window. */
+static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                    pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (next->from_nanos != last->from_nanos && !(is_blank(last) && is_blank(next)))
+        return REFUSE("there are two windows %" PRIu64
+                      " that do not begin at the same time (%s and %s): they come from two states",
+                      next->sequence, pd_time_shown(last->from_nanos).text,
+                      pd_time_shown(next->from_nanos).text);
+    bool is_later = is_later_attempt(last, next);
+    if (last->restart && !next->restart && !is_later)
+        return REFUSE("window %" PRIu64
+                      " from before the restart comes after the restart: give the "
+                      "deltas in order",
+                      next->sequence);
+    if (!is_later)
+        *joint = PPROFDELTA_JOINT_STALE;
+    else if (next->restart &&
+             !last->restart) /* the new process does not count what the old one did */
+        *joint = PPROFDELTA_JOINT_RESTART;
+    else
+        *joint = PPROFDELTA_JOINT_AGAIN;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
+                                          const pprofdelta_stamp *next, pprofdelta_error *err)
+{
+    uint64_t due = last->sequence + 1;
+    if (next->sequence < due)
+        return REFUSE("window %" PRIu64 " comes after window %" PRIu64
+                      ": give the deltas of one state in order",
+                      next->sequence, last->sequence);
+    if (next->sequence == due + 1)
+        return REFUSE("window %" PRIu64 " is missing between them", due);
+    if (next->sequence > due)
+        return REFUSE("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
+                      next->sequence - 1);
+    if (next->from_nanos != last->to_nanos)
+        return REFUSE("window %" PRIu64 " ends at %s and window %" PRIu64
+                      " begins at %s: a later attempt at window %" PRIu64
+                      " is missing, or they come from two states",
+                      last->sequence, pd_time_shown(last->to_nanos).text, next->sequence,
+                      pd_time_shown(next->from_nanos).text, last->sequence);
+    return PPROFDELTA_OK;
+}
+
+/* Profiles without a time join each other: their delta has no times either. */
+static bool is_untimed(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+{
+    return !last->to_nanos && !next->from_nanos;
+}
+
+static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                      pprofdelta_error *err)
+{
+    if (is_untimed(last, next))
+        return PPROFDELTA_OK;
+    if (!last->to_nanos || !next->from_nanos)
+        return REFUSE("the end of the first or the beginning of the second is unknown, so a "
+                      "window may be missing");
+    if (next->from_nanos > last->to_nanos)
+        return REFUSE("the window from %s to %s is missing between them",
+                      pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
+    if (next->from_nanos < last->to_nanos)
+        return REFUSE("they overlap: the first ends at %s and the second begins at %s",
+                      pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
+    return PPROFDELTA_OK;
+}
+
+/* ---- batches of a live heap -------------------------------------------------------------- */
+
+static bool is_same_batch(const pprofdelta_stamp *a, const pprofdelta_stamp *b)
+{
+    return a->epoch == b->epoch && a->sequence == b->sequence && a->first == b->first &&
+           (a->live == PPROFDELTA_LIVE_FULL) == (b->live == PPROFDELTA_LIVE_FULL);
+}
+
+static pprofdelta_status join_batch_again(const pprofdelta_stamp *last,
+                                          const pprofdelta_stamp *next, pprofdelta_joint *joint,
+                                          pprofdelta_error *err)
+{
+    if (next->from_nanos != last->from_nanos)
+        return REFUSE("there are two batches %" PRIu64
+                      " that do not begin at the same time (%s and %s): they come from two "
+                      "trackers",
+                      next->sequence, pd_time_shown(last->from_nanos).text,
+                      pd_time_shown(next->from_nanos).text);
+    *joint = is_later_attempt(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                         pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    uint64_t due = last->sequence + 1;
+    *joint = PPROFDELTA_JOINT_GAP;
+    if (next->epoch != last->epoch)
+        return REFUSE("the full profile that opened epoch %" PRIu64 " is missing between them",
+                      next->epoch);
+    if (next->first == due + 1)
+        return REFUSE("batch %" PRIu64 " is missing between them", due);
+    return REFUSE("batches %" PRIu64 " to %" PRIu64 " are missing between them", due,
+                  next->first - 1);
+}
+
+static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                                   pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (next->id != last->id)
+        return REFUSE("they come from two processes (%016" PRIx64 " and %016" PRIx64
+                      "), or from two programs that one process ran: each has its own heap",
+                      last->id, next->id);
+    if (is_same_batch(last, next))
+        return join_batch_again(last, next, joint, err);
+    bool is_later = next->epoch >= last->epoch && next->first > last->sequence;
+    *joint = PPROFDELTA_JOINT_RESYNC;
+    /* A full profile that was lost is sent again with its number, in a later epoch. */
+    if (next->live == PPROFDELTA_LIVE_FULL && (is_later || next->epoch > last->epoch))
+        return PPROFDELTA_OK;
+    if (!is_later)
+        return REFUSE("batch %" PRIu64 " (epoch %" PRIu64 ") comes after batch %" PRIu64
+                      " (epoch %" PRIu64 "): give the profiles of one process in order",
+                      next->sequence, next->epoch, last->sequence, last->epoch);
+    if (next->epoch != last->epoch || next->first != last->sequence + 1)
+        return join_behind_gap(last, next, joint, err);
+    if (next->from_nanos == last->to_nanos) {
+        *joint = PPROFDELTA_JOINT_NEXT;
+        return PPROFDELTA_OK;
+    }
+    *joint = PPROFDELTA_JOINT_GAP;
+    return REFUSE("batch %" PRIu64
+                  " was sent again with more samples, and that attempt is missing (it ends at "
+                  "%s, and batch %" PRIu64 " begins at %s)",
+                  last->sequence, pd_time_shown(last->to_nanos).text, next->first,
+                  pd_time_shown(next->from_nanos).text);
+}
+
+/* ---- either ---------------------------------------------------------------------------------- */
+
+pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint *joint, pprofdelta_error *err)
+{
+    if (last->live && next->live)
+        return join_live(last, next, joint, err);
+    if (next->live)
+        return REFUSE("the second is of a live heap and the first is not");
+    if (!next->is_delta)
+        return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
+    bool has_both = last->sequence && next->sequence && !last->live;
+    if (has_both && last->sequence == next->sequence)
+        return join_again(last, next, joint, err);
+    if (is_beginning(next))
+        return REFUSE("the second is the first window of a state, which counts from the beginning "
+                      "of the process: a sum may begin with it");
+    pprofdelta_status status =
+        has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
+    if (!status)
+        *joint = next->restart                         ? PPROFDELTA_JOINT_RESTART
+                 : !has_both && is_untimed(last, next) ? PPROFDELTA_JOINT_UNTIMED
+                                                       : PPROFDELTA_JOINT_NEXT;
+    return status;
+}

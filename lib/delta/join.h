@@ -1,0 +1,18 @@
+/* Decides from the stamps whether a delta, or a batch of a live heap, continues the one before.
+ *
+ * Deltas: by their sequence if both have one, and always by their times. Batches: a full profile
+ * includes all batches before it; another batch continues the batch of its epoch with the number
+ * before, if it begins where that one ends. Of several attempts at a window or batch, the highest
+ * counts. */
+#ifndef PD_DELTA_JOIN_H
+#define PD_DELTA_JOIN_H
+
+#include "base/error.h"
+
+/* Sets *joint to how `next` joins a sum that ends with `last`: NEXT, RESTART, AGAIN, STALE,
+ * UNTIMED, or RESYNC: a full profile, which replaces the sum. Fails with E_MISMATCH if it does not
+ * join, with a message about what is missing; if batches are missing, *joint is GAP. */
+pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
+                          pprofdelta_joint *joint, pprofdelta_error *err);
+
+#endif

@@ -1,0 +1,179 @@
+/* What cur is beside prev: can it follow, and is it a restart? */
+#include "base/time.h"
+#include "ledger/reset.h"
+#include "delta/context.h"
+#include "profile/stamp.h"
+
+#include <inttypes.h>
+
+/* ---- types ------------------------------------------------------------------------------------- */
+
+static pprofdelta_status classify(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    const pd_tables *t = &look->tables;
+    if (pd->flags & PPROFDELTA_FORCE)
+        return pd_types_classify(look->names, t->types_len, &pd->rules, err);
+    pd_type_name period = {.type = t->strings[t->header.period_type.type],
+                           .unit = t->strings[t->header.period_type.unit]};
+    return pd_types_classify_cumulative(
+        look->names, t->types_len, t->header.has_period_type ? &period : NULL, &pd->rules, err);
+}
+
+pprofdelta_status pd_judge_types(pprofdelta *pd, pd_look *look, pprofdelta_error *err)
+{
+    if (look->tables.is_stamped && !(pd->flags & PPROFDELTA_FORCE))
+        return pd_fail(err, PPROFDELTA_E_STAMPED, "delta", "comment", PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "this is already a delta that pprofdelta wrote, not a cumulative profile");
+    pprofdelta_status status = classify(pd, look, err);
+    if (status == PPROFDELTA_E_MISMATCH && look->dump.has_no_sums)
+        return pd_fail(err, status, "delta", "sample_type", PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                       "this dump has no cumulative counts, only what is in use; jemalloc counts "
+                       "with MALLOC_CONF=prof:true,prof_accum:true");
+    return status;
+}
+
+/* ---- times ------------------------------------------------------------------------------------- */
+
+static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
+{
+    int64_t prev = pd->last.time_nanos, cur = pd->cur.tables.header.time_nanos;
+    if (!pd->has_base || !prev || !cur || cur >= prev)
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",
+                   pd_time_shown(cur).text, pd_time_shown(prev).text);
+}
+
+static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
+                                       pprofdelta_error *err)
+{
+    const uint64_t second = 1000000000, milli = 1000000;
+    uint64_t covered = (uint64_t)cur->duration_nanos;
+    uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
+    return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "cur is a window already, not a cumulative profile: it covers %" PRIu64
+                   ".%03u s, and prev is %" PRIu64 ".%03u s older",
+                   covered / second, (unsigned)(covered / milli % 1000), apart / second,
+                   (unsigned)(apart / milli % 1000));
+}
+
+/* The full profile of a live heap says that it is cumulative; of others the times are asked. */
+static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
+{
+    const pd_header *header = &pd->cur.tables.header;
+    pd_span cur = {header->time_nanos, header->duration_nanos};
+    pd_span prev = {pd->last.time_nanos, pd->last.live_id ? 0 : pd->last.duration_nanos};
+    pprofdelta_stamp stamp;
+    pd->may_be_window = false;
+    if (pd->flags & PPROFDELTA_FORCE || pd_look_live_stamp(&pd->cur, &stamp))
+        return PPROFDELTA_OK;
+    pd_span_kind kind = pd_span_judge(pd->has_base ? &prev : NULL, &cur, pd->started_nanos);
+    pd->may_be_window = kind == PD_SPAN_UNCLEAR;
+    return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
+}
+
+/* Counts that were sampled at different rates cannot be subtracted from one another. */
+static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
+{
+    uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
+    if (!pd->has_base || prev == cur)
+        return PPROFDELTA_OK;
+    if (prev && cur)
+        return pd_fail(
+            err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+            "the sampling changed: one byte in %" PRIu32 ", and now one in %" PRIu32, prev, cur);
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", NULL, PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "one is a heap profile in text form, with raw counts, and the other is not");
+}
+
+pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err)
+{
+    pprofdelta_status status = check_order(pd, err);
+    if (!status)
+        status = check_span(pd, err);
+    return status ? status : check_rate(pd, err);
+}
+
+/* ---- the window -------------------------------------------------------------------------------- */
+
+bool pd_judge_other_build(const pprofdelta *pd)
+{
+    const pd_buffer *last = &pd->last.build_id, *next = &pd->next.build_id;
+    return last->len && next->len &&
+           (last->len != next->len || memcmp(last->ptr, next->ptr, last->len) != 0);
+}
+
+/* Do the stamps say that cur's heap is not the one that prev was of? One process has one heap after
+ * the other where it runs one program after the other. */
+static bool is_other_heap(const pprofdelta *pd)
+{
+    const pd_remembered *last = &pd->last;
+    int64_t end = last->live_to_nanos ? last->live_to_nanos : last->time_nanos;
+    pprofdelta_stamp cur;
+    if (!pd_look_live_stamp(&pd->cur, &cur))
+        return false;
+    if (cur.id && last->live_id && cur.id != last->live_id)
+        return true;
+    return cur.live == PPROFDELTA_LIVE_FULL && end && cur.from_nanos > 0 && cur.from_nanos > end;
+}
+
+static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
+{
+    static const char *const why[] = {
+        [PPROFDELTA_RESTART_NONE] = "a counter went backwards",
+        [PPROFDELTA_RESTART_STARTED] = "the target was started after prev was taken",
+        [PPROFDELTA_RESTART_BUILD_ID] = "the main mapping has another build id",
+        [PPROFDELTA_RESTART_MASS] = "half of what prev had counted, or more, is gone",
+        [PPROFDELTA_RESTART_ANY] = "a counter went backwards",
+        [PPROFDELTA_RESTART_LIVE] =
+            "the stamp of its live heap is that of another process, or begins after prev",
+    };
+    return pd_fail(err, PPROFDELTA_E_RESET, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "%s", why[verdict.restart]);
+}
+
+pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+{
+    const pd_header *cur = &pd->cur.tables.header;
+    bool is_numbered = !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
+    *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
+                        .to_nanos = cur->time_nanos,
+                        .sequence = is_numbered ? pd->sequence + 1 : 0,
+                        .attempt = is_numbered ? pd->attempts + 1 : 0};
+    pd->how = PD_COMMIT_KEEP;
+    if (!pd->has_base) {
+        story->how = PD_SUBTRACT_NOTHING;
+        story->duration_nanos = cur->duration_nanos;
+        if (pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+            story->how = PD_SUBTRACT_ALL;
+            story->from_nanos = story->to_nanos;
+            story->duration_nanos = 0;
+        }
+        pd->how = PD_COMMIT_REPLACE;
+        return PPROFDELTA_OK;
+    }
+    story->from_nanos = pd->last.time_nanos;
+    if (story->from_nanos && story->to_nanos)
+        story->duration_nanos = (int64_t)((uint64_t)story->to_nanos - (uint64_t)story->from_nanos);
+    pd_reset_facts facts = {.on_reset = pd->on_reset,
+                            .started_nanos = pd->started_nanos,
+                            .prev_time_nanos = pd->last.time_nanos,
+                            .other_build = pd_judge_other_build(pd),
+                            .main_moved = pd->mapped.main_moved,
+                            .is_other_heap = is_other_heap(pd)};
+    pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
+    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
+    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
+        return refuse_reset(verdict, err);
+    story->restart = verdict.restart;
+    if (verdict.restart)
+        story->how = PD_SUBTRACT_NOTHING;
+    else if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
+        story->how = PD_SUBTRACT_NEGATIVE;
+    if (story->how != PD_SUBTRACT_CLAMP)
+        pd->how = PD_COMMIT_REPLACE;
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,175 @@
+#include "delta/look.h"
+
+#include "profile/stamp.h"
+
+static void name_columns(pd_look *look)
+{
+    const pd_tables *t = &look->tables;
+    for (size_t i = 0; i < t->types_len; i++)
+        look->names[i] = (pd_type_name){.type = t->strings[t->types[i].type],
+                                        .unit = t->strings[t->types[i].unit]};
+}
+
+/* ---- the first pass ---------------------------------------------------------------------------- */
+
+static pprofdelta_status keep(pd_look *look, pd_bytes *raw, pprofdelta_error *err)
+{
+    look->inflated.len = 0;
+    pprofdelta_status status = pd_buffer_room(look->mem, &look->inflated, raw->len, err);
+    if (status)
+        return status;
+    memcpy(look->inflated.ptr, raw->ptr, raw->len);
+    look->inflated.len = raw->len;
+    raw->ptr = look->inflated.ptr;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
+{
+    return pd_pass_tables(&look->tables, &look->text, &look->stream, look->mem, err);
+}
+
+static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+{
+    pd_bytes raw;
+    pd_stream_end(&look->stream);
+    pd_buffer_release(look->mem, &look->text);
+    pprofdelta_status status = pd_inflate(&look->inflater, look->mem, r->bytes.ptr, r->bytes.len,
+                                          &look->inflated, &raw, err);
+    if (!status)
+        status = pd_text_read(&look->dump, look->mem, !look->unsamples, &raw, err);
+    if (look->unsamples)
+        look->dump.rate = 0;
+    if (!status && r->keeps_bytes && raw.len && raw.ptr == r->bytes.ptr)
+        status = keep(look, &raw, err);
+    if (status)
+        return status;
+    pd_stream_begin_whole(&look->stream, look->mem, raw);
+    return parse(look, err);
+}
+
+/* A dump in text form becomes a profile whole or not at all. */
+static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+{
+    pd_bytes head;
+    bool is_ahead = r->plan.source == PD_SOURCE_AHEAD;
+    pd_buffer_release(look->mem, &look->inflated);
+    look->dump.rate = 0;
+    look->dump.has_no_sums = false;
+    pprofdelta_status status = pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece,
+                                               is_ahead ? r->runner : NULL, err);
+    if (!status)
+        status = pd_stream_reach(&look->stream, 0, PD_TEXT_HEAD, &head, err);
+    if (!status && pd_text_begins(head))
+        return parse_whole(look, r, err);
+    return status ? status : parse(look, err);
+}
+
+pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+{
+    pprofdelta_status status = r->plan.source == PD_SOURCE_WHOLE ? parse_whole(look, r, err)
+                                                                 : parse_streamed(look, r, err);
+    if (status)
+        return status;
+    if (r->plan.is_tight)
+        pd_look_trim(look);
+    name_columns(look);
+    return PPROFDELTA_OK;
+}
+
+/* ---- the second pass --------------------------------------------------------------------------- */
+
+pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
+    return status ? status
+                  : pd_pass_samples(&look->tables, &look->stream, look->numbers, &look->columns,
+                                    taker, look->mem, err);
+}
+
+pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
+                                        pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
+    return status ? status
+                  : pd_pass_known_samples(&look->tables, &look->stream, look->numbers,
+                                          &look->columns, keys, &look->window, look->mem, err);
+}
+
+pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
+    return status ? status : pd_pass_sums(&look->tables, &look->stream, sums, err);
+}
+
+pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err)
+{
+    if (!look->stream.is_whole)
+        look->tables.bytes = (pd_bytes){0};
+    look->tables.base = 0;
+    return pd_stream_rewind(&look->stream, err);
+}
+
+bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out)
+{
+    pprofdelta_stamp stamp;
+    if (!pd_stamp_of(&look->tables, &stamp) || !stamp.live || stamp.from_nanos > stamp.to_nanos)
+        return false;
+    *out = stamp;
+    return true;
+}
+
+/* ---- memory ------------------------------------------------------------------------------------ */
+
+/* Trims the buffer that the strings point into. It may move. */
+static void trim_bytes(pd_look *look, pd_buffer *buffer, size_t len)
+{
+    pd_tables *t = &look->tables;
+    if (!len || buffer->cap == len)
+        return;
+    uintptr_t before = (uintptr_t)buffer->ptr;
+    pd_mem_trim(look->mem, &buffer->ptr, &buffer->cap, len, 1);
+    for (size_t i = 0; i < t->strings_len; i++)
+        t->strings[i].ptr = buffer->ptr + ((uintptr_t)t->strings[i].ptr - before);
+}
+
+void pd_look_trim(pd_look *look)
+{
+    pd_tables *t = &look->tables;
+    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile};
+    if (!look->stream.is_whole)
+        trim_bytes(look, &look->text, look->text.len);
+    for (size_t i = 0; i < 2 && t->bytes.len; i++)
+        if (t->bytes.ptr == buffers[i]->ptr) {
+            trim_bytes(look, buffers[i], t->bytes.len);
+            t->bytes.ptr = look->stream.whole.ptr = buffers[i]->ptr;
+        }
+    pd_tables_trim(t, look->mem);
+}
+
+void pd_look_move(pd_look *look, pd_mem *mem)
+{
+    mem->limit += look->mem->limit;
+    mem->used += look->mem->used;
+    if (mem->used > mem->peak)
+        mem->peak = mem->used;
+    look->mem->used = look->mem->limit = 0;
+    look->mem = mem;
+    look->stream.mem = look->stream.mem ? mem : NULL;
+}
+
+void pd_look_release(pd_look *look)
+{
+    pd_mem *mem = look->mem;
+    const pd_stack_numbers *numbers = look->numbers;
+    bool unsamples = look->unsamples;
+    pd_inflater_fini(&look->inflater);
+    pd_buffer_release(mem, &look->inflated);
+    pd_buffer_release(mem, &look->text);
+    pd_stream_end(&look->stream);
+    pd_text_release(&look->dump, mem);
+    pd_tables_release(&look->tables, mem);
+    pd_window_release(&look->window, mem);
+    pd_transfer_release(&look->transfer, mem);
+    *look = (pd_look){.mem = mem, .numbers = numbers, .unsamples = unsamples};
+}

@@ -1,0 +1,76 @@
+/* A look: one profile on its way through the two passes.
+ *
+ *     bytes -> [inflate] -> [text dump] -> tables -> samples -> window
+ *
+ * A look has all that a profile needs while it is read, and keeps the capacity for the next one. It
+ * knows nothing of what the context remembers, so a task may read one (see context.h). */
+#ifndef PD_DELTA_LOOK_H
+#define PD_DELTA_LOOK_H
+
+#include "ledger/types.h"
+#include "delta/plan.h"
+#include "profile/passes.h"
+#include "profile/transfer.h"
+#include "text/dump.h"
+
+typedef struct pd_look {
+    pd_mem *mem; /* of all that follows */
+    const pd_stack_numbers *numbers;
+    bool unsamples; /* text dumps are read as what their raw counts stand for */
+    pd_inflater inflater;
+    pd_buffer inflated; /* if the source is whole */
+    pd_text dump;       /* if the profile was made of one in text form */
+    pd_buffer text;     /* the strings, if the source is a stream */
+    pd_stream stream;
+    pd_tables tables;
+    pd_window window;
+    pd_transfer transfer;
+    pd_type_name names[PPROFDELTA_MAX_TYPES]; /* of its columns */
+    pd_columns columns;
+} pd_look; /* zero it, set mem and numbers, to begin */
+
+/* How a look gets at its bytes. */
+typedef struct pd_reading {
+    pd_bytes bytes; /* the file, borrowed until pd_look_rest */
+    pd_plan plan;
+    bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
+    const pprofdelta_runner *runner;
+} pd_reading;
+
+/* The first pass: inflates and parses, and names the columns. */
+pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
+
+/* The second pass, with the columns that were set: see pd_pass_samples, pd_pass_known_samples and
+ * pd_pass_sums. */
+pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err);
+pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
+                                        pprofdelta_error *err);
+pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err);
+
+/* Makes the record of a row available to pd_transfer_sample. After pd_look_rewind, the origins of
+ * the rows rise from call to call. */
+pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err);
+static inline pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err)
+{
+    return pd_pass_record(&look->tables, &look->stream, look->window.origin[row], err);
+}
+
+/* The stamp of a live heap. False if it has none that is valid. */
+bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out);
+
+/* The caller's bytes are not read any more, unless they are plain. */
+static inline void pd_look_rest(pd_look *look)
+{
+    pd_stream_rest(&look->stream);
+}
+
+/* Gives back the memory that a parsed look has reserved and does not use. */
+void pd_look_trim(pd_look *look);
+
+/* Makes the look another account's: all that it holds moves from its mem to `mem`. */
+void pd_look_move(pd_look *look, pd_mem *mem);
+
+/* Gives everything back; mem and numbers stay. */
+void pd_look_release(pd_look *look);
+
+#endif

@@ -1,0 +1,277 @@
+/* From a judged window to the bytes of a profile, and the proof that they add up. */
+#include "delta/context.h"
+#include "profile/stamp.h"
+
+void pd_output_types(pprofdelta *pd)
+{
+    pd_transfer *transfer = &pd->cur.transfer;
+    const pd_tables *t = &pd->cur.tables;
+    for (size_t i = 0; i < t->types_len; i++) {
+        uint32_t type = pd_transfer_string(transfer, t->types[i].type);
+        uint32_t unit = pd_transfer_string(transfer, t->types[i].unit);
+        pd_compact_type(&pd->compact, type, unit);
+    }
+}
+
+/* From a row's order to that of cur's columns. */
+static void arrange(const pd_columns *columns, const int64_t *row, int64_t *out)
+{
+    for (size_t i = 0; i < columns->len; i++)
+        out[i] = row[columns->slot[i]];
+}
+
+/* What was counted in samples, as what it stands for. */
+static void unsample(pprofdelta *pd, int64_t *values)
+{
+    const pd_columns *columns = &pd->cur.columns;
+    if (!pd->cur.dump.rate)
+        return;
+    pd_text_unsample(&pd->cur.dump, values);
+    for (size_t i = 0; i < columns->len; i++)
+        pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
+}
+
+/* The records that are written lie far apart, and to come to one is to wait for memory: each is asked
+ * for some rows before. */
+static void ask_for_record(const pd_look *cur, size_t row)
+{
+    enum { AHEAD = 8, LINE = 64 };
+    if (!cur->stream.is_whole || row + AHEAD >= cur->window.len)
+        return;
+    const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
+    __builtin_prefetch(record);
+    __builtin_prefetch(record + LINE);
+}
+
+/* tally may be NULL here and below: nobody asked. */
+static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_tally *tally,
+                                       pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pd_window_walk walk = {0};
+    pprofdelta_status status = pd_window_order(&cur->window, &pd->mem, err);
+    if (!status)
+        status = pd_look_rewind(cur, err);
+    for (size_t row; !status && (row = pd_window_next(&cur->window, &walk)) != PD_ROW_NONE;) {
+        ask_for_record(cur, row);
+        if (!pd_subtract_row(&cur->window, row, how, row_values))
+            continue;
+        if (tally)
+            pd_tally_output(tally, row_values, cur->columns.len);
+        arrange(&cur->columns, row_values, values);
+        unsample(pd, values);
+        status = pd_look_record(cur, row, err);
+        if (status)
+            break;
+        pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
+        status = pd_encoder_push(&pd->encoder, &pd->compact.out, err);
+    }
+    return status;
+}
+
+/* What only google/pprof's way shows: samples that cur does not have, in prev's order. A base was
+ * just made, so entry n of the ledger is row n of prev's window. */
+static pprofdelta_status write_vanished(pprofdelta *pd, pd_tally *tally, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur, *prev = &pd->prev;
+    int64_t row_values[PPROFDELTA_MAX_TYPES], values[PPROFDELTA_MAX_TYPES];
+    pprofdelta_status status =
+        pd_transfer_begin(&prev->transfer, &pd->mem, &prev->tables, &pd->compact, err);
+    if (status)
+        return status;
+    pd_transfer_expect_mappings(&cur->transfer);
+    for (uint32_t entry = 0; entry < pd->ledger.committed; entry++) {
+        if (pd_window_row_of(&cur->window, entry) != PD_ROW_NONE ||
+            !pd_subtract_vanished(&cur->window, entry, row_values))
+            continue;
+        if (tally)
+            pd_tally_output(tally, row_values, cur->columns.len);
+        arrange(&cur->columns, row_values, values);
+        unsample(pd, values);
+        pd_transfer_sample(&prev->transfer, prev->window.origin[entry], values, cur->columns.len);
+    }
+    return PPROFDELTA_OK;
+}
+
+void pd_output_stamp(pprofdelta *pd, const pprofdelta_stamp *stamp)
+{
+    pd_stamp_add(stamp, 0, &pd->compact);
+}
+
+void pd_output_comments(pprofdelta *pd)
+{
+    const pd_tables *t = &pd->cur.tables;
+    for (size_t i = 0; i < t->comments_len; i++)
+        if (!pd_is_stamp(t->strings[t->comments[i].index]) && /* an older window's */
+            !pd_is_live_stamp(t->strings[t->comments[i].index]))
+            pd_compact_comment(&pd->compact,
+                               pd_transfer_string(&pd->cur.transfer, t->comments[i].index));
+}
+
+static bool equal(pd_bytes a, pd_bytes b)
+{
+    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+/* Is `counter` to `gauge` what alloc_space is to inuse_space? */
+static bool is_sibling(pd_bytes counter, pd_bytes gauge)
+{
+    const size_t prefix = sizeof "inuse_" - 1; /* "alloc_" is as long */
+    return counter.len == gauge.len && gauge.len > prefix &&
+           memcmp(gauge.ptr, "inuse_", prefix) == 0 && memcmp(counter.ptr, "alloc_", prefix) == 0 &&
+           memcmp(counter.ptr + prefix, gauge.ptr + prefix, gauge.len - prefix) == 0;
+}
+
+/* The counter that takes a gauge's place as default type: its sibling by name, else the first of
+ * the same unit. Where there is none, or it is no gauge, the default stays. */
+static uint32_t counter_for(const pd_look *look, uint32_t default_type)
+{
+    const pd_tables *t = &look->tables;
+    pd_bytes name = t->strings[default_type];
+    const pd_type_name *gauge = NULL;
+    for (size_t i = 0; i < t->types_len && !gauge; i++)
+        if (equal(look->names[i].type, name))
+            gauge = &look->names[i];
+    if (!gauge || gauge->is_counter)
+        return default_type;
+    size_t same_unit = t->types_len;
+    for (size_t i = 0; i < t->types_len; i++) {
+        if (!look->names[i].is_counter)
+            continue;
+        if (is_sibling(look->names[i].type, gauge->type))
+            return t->types[i].type;
+        if (same_unit == t->types_len && equal(look->names[i].unit, gauge->unit))
+            same_unit = i;
+    }
+    return same_unit < t->types_len ? t->types[same_unit].type : default_type;
+}
+
+pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t duration_nanos)
+{
+    pd_transfer *transfer = &pd->cur.transfer;
+    const pd_header *h = &pd->cur.tables.header;
+    uint32_t default_type = h->default_sample_type.index;
+    if (pd->flags & PPROFDELTA_DEFAULT_COUNTER)
+        default_type = counter_for(&pd->cur, default_type);
+    return (pd_compact_header){
+        .has_period_type = h->has_period_type,
+        .period_type = pd_transfer_string(transfer, h->period_type.type),
+        .period_unit = pd_transfer_string(transfer, h->period_type.unit),
+        .period = h->period,
+        .time_nanos = time_nanos,
+        .duration_nanos = duration_nanos,
+        .drop_frames = pd_transfer_string(transfer, h->drop_frames.index),
+        .keep_frames = pd_transfer_string(transfer, h->keep_frames.index),
+        .default_sample_type = pd_transfer_string(transfer, default_type),
+        .doc_url = pd_transfer_string(transfer, h->doc_url.index),
+    };
+}
+
+static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
+{
+    bool has_tasks = pd->plan.compressor == PD_COMPRESS_TASKS;
+    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len,
+                            has_tasks ? pd->runner : NULL, err);
+}
+
+/* The rest of what the writer has, in the order that it is to have. */
+static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
+{
+    const pd_compact *c = &pd->compact;
+    const pd_buffer *const buffers[PD_RUNS] = {
+        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+        &c->string_bytes, &c->tail};
+    for (size_t i = 0; i < PD_RUNS; i++)
+        pd->runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
+    return pd_encoder_finish(&pd->encoder, pd->runs, PD_RUNS, err);
+}
+
+pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
+                                  pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    memset(pd->unsampled, 0, sizeof pd->unsampled);
+    pd_compact_begin(&pd->compact, &pd->mem, err);
+    if (!cur->stream.is_whole) /* nothing is looked up in the ledger while samples are written */
+        pd_keymap_fold(&pd->ledger.keys, &pd->mem);
+    pprofdelta_status status = begin_encoder(pd, err);
+    if (!status)
+        status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    if (status)
+        return status;
+    if (tally)
+        pd_tally_begin(tally, &cur->window, story->how);
+    pd_output_types(pd);
+    if (cur->tables.mappings_len)
+        pd_transfer_mapping(&cur->transfer, 0); /* pprof takes the first as the main binary */
+    status = write_samples(pd, story->how, tally, err);
+    if (!status && story->how == PD_SUBTRACT_NEGATIVE)
+        status = write_vanished(pd, tally, err);
+    if (status)
+        return status;
+    pd_output_comments(pd);
+    if (!(pd->flags & PPROFDELTA_NO_STAMP))
+        pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
+                                                .to_nanos = story->to_nanos,
+                                                .sequence = story->sequence,
+                                                .attempt = story->attempt,
+                                                .restart = story->restart});
+    pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
+    status = pd_compact_end(&pd->compact, &header);
+    return status ? status : finish_encoder(pd, err);
+}
+
+static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
+                                       pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "the sums of %s do not add up: %s; this is a bug",
+                   (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
+}
+
+/* Parses what is to go out, and adds it up. */
+static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
+{
+    pd_look *proof = &pd->proof;
+    pd_bytes out;
+    pprofdelta_status status = pd_encoder_bytes(&pd->encoder, &out, err);
+    if (status)
+        return status;
+    if (pd->mem.is_tight && pd->encoder.compression != PPROFDELTA_PLAIN) {
+        pd_compact_release(&pd->compact, &pd->mem);
+        pd_transfer_release(&pd->cur.transfer, &pd->mem);
+    }
+    pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
+    status = pd_look_parse(proof, &reading, err);
+    proof->columns = pd->cur.columns;
+    if (!status)
+        status = pd_look_samples(proof, (pd_sample_taker){0}, err);
+    return status ? status : pd_look_sums(proof, sums, err);
+}
+
+pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err)
+{
+    pd_look *cur = &pd->cur;
+    pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    pd_look_rest(cur); /* no two streams inflate ahead */
+    pprofdelta_status status = read_back(pd, written, err);
+    if (!status)
+        status = pd_look_sums(cur, in, err);
+    if (status)
+        return status;
+    for (size_t i = 0; i < cur->columns.len; i++) {
+        size_t slot = cur->columns.slot[i];
+        if (in[i].lo != tally->types[slot].cur.lo)
+            return does_not_hold(pd, slot, "what was read is not what was counted", err);
+        pprofdelta_sum sent = cur->dump.rate ? pd->unsampled[slot] : tally->types[slot].delta;
+        if (written[i].lo != sent.lo)
+            return does_not_hold(pd, slot, "what was written is not what was counted", err);
+    }
+    int broken = pd_tally_check(tally, pd->schema.counters);
+    if (broken >= 0)
+        return does_not_hold(pd, (size_t)broken, "prev + delta - clamped - vanished is not cur",
+                             err);
+    return PPROFDELTA_OK;
+}

@@ -1,0 +1,107 @@
+/* What a context remembers beside its ledger; and all of it saved, loaded, described. */
+#include "delta/context.h"
+#include "profile/stamp.h"
+
+pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
+                                   pd_remembered *out, pprofdelta_error *err)
+{
+    const pd_tables *t = &look->tables;
+    pprofdelta_stamp live = {0};
+    pd_look_live_stamp(look, &live);
+    out->live_id = live.id;
+    out->live_to_nanos = live.to_nanos;
+    out->time_nanos = t->header.time_nanos;
+    out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
+    out->from_nanos = 0;
+    out->restart = PPROFDELTA_RESTART_NONE;
+    out->rate = look->dump.rate;
+    out->build_id.len = 0;
+    pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
+    if (status || !t->mappings_len)
+        return status;
+    pd_bytes build_id = t->strings[t->mappings[0].build_id];
+    status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
+    if (status || !build_id.len)
+        return status;
+    memcpy(out->build_id.ptr, build_id.ptr, build_id.len);
+    out->build_id.len = build_id.len;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
+                                  pprofdelta_error *err)
+{
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to save to");
+    pd_state state = {.ledger = &pd->ledger,
+                      .schema = &pd->schema,
+                      .last = &pd->last,
+                      .sequence = pd->sequence,
+                      .attempts = pd->attempts,
+                      .has_base = pd->has_base};
+    return pd_state_write(&state, sink, err);
+}
+
+pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
+                                  pprofdelta_error *err)
+{
+    if (pd->is_pending)
+        return pd_refuse(err, "a window is pending: pprofdelta_commit or pprofdelta_abandon comes "
+                              "first");
+    if (!source || !source->read)
+        return pd_refuse(err, "there is no source to load from");
+    pd_state state = {.ledger = &pd->spare, .schema = &pd->spare_schema, .last = &pd->next};
+    pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
+    if (status)
+        return status;
+    if (state.has_base) {
+        PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+        PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+        PD_SWAP(pd_remembered, pd->last, pd->next);
+    }
+    pd->sequence = state.sequence;
+    pd->attempts = state.attempts;
+    pd->has_base = state.has_base;
+    pd->is_from_base = false;
+    return PPROFDELTA_OK;
+}
+
+/* Sets the names of the types, in the ledger's order. */
+static void name_types(pprofdelta *pd)
+{
+    const char *text = (const char *)pd->schema.text.ptr;
+    for (size_t i = 0; i < pd->schema.len; i++)
+        pd->types[i] = (pprofdelta_type_report){.type = text + pd->schema.names[i].type,
+                                                .unit = text + pd->schema.names[i].unit,
+                                                .is_counter = i < pd->schema.counters};
+}
+
+static void add_up(pprofdelta *pd)
+{
+    const pd_ledger *ledger = &pd->ledger;
+    for (size_t entry = 0; entry < ledger->committed; entry++)
+        for (size_t i = 0; i < ledger->counters; i++)
+            pd_sum_add(&pd->types[i].prev, pd_ledger_base(ledger, entry)[i]);
+}
+
+void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
+{
+    *out = (pprofdelta_memory){.attempts = pd->attempts, .build_id = ""};
+    if (!pd->has_base)
+        return;
+    name_types(pd);
+    add_up(pd);
+    if (pd->last.build_id.len) {
+        pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see pd_remember_look */
+        out->build_id = (const char *)pd->last.build_id.ptr;
+    }
+    out->has_base = 1;
+    out->sequence = pd->sequence;
+    out->samples = pd->ledger.committed;
+    out->unseen = pd->ledger.committed - pd->ledger.living;
+    out->from_nanos = pd->last.from_nanos;
+    out->to_nanos = pd->last.time_nanos;
+    out->restart = pd->last.restart;
+    out->types = pd->types;
+    out->types_len = pd->schema.len;
+}

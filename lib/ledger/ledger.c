@@ -1,0 +1,185 @@
+#include "ledger/ledger.h"
+
+void pd_ledger_clear(pd_ledger *ledger, size_t counters)
+{
+    ledger->keys.len -= ledger->unindexed;
+    ledger->unindexed = 0;
+    pd_keymap_clear(&ledger->keys);
+    ledger->counters = counters;
+    ledger->committed = ledger->living = 0;
+    ledger->window = 0;
+}
+
+pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
+                                    pprofdelta_error *err)
+{
+    size_t values;
+    size_t sides;
+    if (need < ledger->keys.cap) /* from a time with fewer counters, perhaps */
+        need = ledger->keys.cap;
+    if (__builtin_mul_overflow(need, ledger->counters, &values))
+        values = SIZE_MAX;
+    if (__builtin_mul_overflow(need, ledger->side_len, &sides))
+        sides = SIZE_MAX;
+    pprofdelta_status status =
+        pd_mem_reserve(mem, &ledger->base, &ledger->base_cap, values, sizeof *ledger->base, err);
+    if (!status)
+        status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
+    if (!status)
+        status =
+            pd_mem_reserve(mem, &ledger->seen, &ledger->seen_cap, need, sizeof *ledger->seen, err);
+    if (!status)
+        status = pd_keymap_reserve(&ledger->keys, mem, need, err);
+    return status;
+}
+
+void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
+{
+    if (ledger->keys.cap <= room)
+        return;
+    pd_keymap_trim(&ledger->keys, mem, room);
+    room = ledger->keys.cap; /* larger if the allocator refused */
+    pd_mem_trim(mem, &ledger->base, &ledger->base_cap, room * ledger->counters,
+                sizeof *ledger->base);
+    pd_mem_trim(mem, &ledger->seen, &ledger->seen_cap, room, sizeof *ledger->seen);
+    pd_mem_trim(mem, &ledger->side, &ledger->side_cap, room * ledger->side_len, 1);
+}
+
+/* Removes an entry without a slot. */
+static void take_out(pd_ledger *ledger, size_t entry)
+{
+    size_t behind = ledger->keys.len - entry - 1;
+    pd_key *keys = ledger->keys.keys;
+    memmove(keys + entry, keys + entry + 1, behind * sizeof *keys);
+    memmove(pd_ledger_base(ledger, entry), pd_ledger_base(ledger, entry + 1),
+            behind * ledger->counters * sizeof *ledger->base);
+    ledger->keys.len--;
+}
+
+void pd_ledger_index(pd_ledger *ledger)
+{
+    uint32_t entry = (uint32_t)(ledger->keys.len - ledger->unindexed--);
+    uint32_t earlier = pd_keymap_index(&ledger->keys, entry);
+    if (earlier == entry)
+        return;
+    int64_t *sum = pd_ledger_base(ledger, earlier), *more = pd_ledger_base(ledger, entry);
+    for (size_t i = 0; i < ledger->counters; i++)
+        sum[i] = (int64_t)((uint64_t)sum[i] + (uint64_t)more[i]);
+    take_out(ledger, entry);
+}
+
+static void index_all(pd_ledger *ledger)
+{
+    while (ledger->unindexed)
+        pd_ledger_index(ledger);
+}
+
+/* New slots are filled on the assumption that all keys differ, so no key may be waiting for its
+ * slot. */
+pprofdelta_status pd_ledger_grow(pd_ledger *ledger, pd_mem *mem, pprofdelta_error *err)
+{
+    index_all(ledger);
+    return pd_ledger_reserve(ledger, mem, pd_mem_roomy(mem, ledger->keys.len), err);
+}
+
+void pd_ledger_settle(pd_ledger *ledger)
+{
+    index_all(ledger);
+    ledger->window = 1;
+    ledger->committed = ledger->living = ledger->keys.len;
+    for (size_t i = 0; i < ledger->keys.len; i++)
+        ledger->seen[i] = ledger->window;
+}
+
+pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_len,
+                                  pprofdelta_error *err)
+{
+    size_t sides;
+    if (__builtin_mul_overflow(ledger->keys.cap, side_len, &sides))
+        sides = SIZE_MAX;
+    pprofdelta_status status = pd_mem_reserve(mem, &ledger->side, &ledger->side_cap, sides, 1, err);
+    if (status)
+        return status;
+    ledger->side_len = side_len;
+    if (sides)
+        memset(ledger->side, 0, sides);
+    return PPROFDELTA_OK;
+}
+
+void pd_ledger_rollback(pd_ledger *ledger)
+{
+    pd_keymap_truncate(&ledger->keys, ledger->committed);
+}
+
+/* The number of entries last seen before this window. */
+static size_t count_before(const pd_ledger *ledger, uint32_t window)
+{
+    size_t count = 0;
+    for (size_t i = 0; i < ledger->keys.len; i++)
+        count += ledger->seen[i] < window;
+    return count;
+}
+
+/* The largest window number before which at most `most` entries were last seen. All of these are
+ * dropped, and entries seen in that window up to `most` in total. */
+static uint32_t last_to_drop(const pd_ledger *ledger, size_t most)
+{
+    uint32_t low = 0, high = ledger->window;
+    while (low < high) {
+        uint32_t middle = low + (high - low) / 2 + 1;
+        if (count_before(ledger, middle) <= most)
+            low = middle;
+        else
+            high = middle - 1;
+    }
+    return low;
+}
+
+/* Drops the entries last seen before `window` and the first `also` of those last seen in it. */
+static void drop(pd_ledger *ledger, uint32_t window, size_t also)
+{
+    size_t kept = 0;
+    for (size_t i = 0; i < ledger->keys.len; i++) {
+        if (ledger->seen[i] < window)
+            continue;
+        if (also && ledger->seen[i] == window) {
+            also--;
+            continue;
+        }
+        if (kept != i) {
+            ledger->keys.keys[kept] = ledger->keys.keys[i];
+            ledger->seen[kept] = ledger->seen[i];
+            memcpy(pd_ledger_base(ledger, kept), pd_ledger_base(ledger, i),
+                   ledger->counters * sizeof *ledger->base);
+            if (ledger->side_len)
+                memcpy(pd_ledger_side(ledger, kept), pd_ledger_side(ledger, i), ledger->side_len);
+        }
+        kept++;
+    }
+    ledger->keys.len = kept;
+    pd_keymap_reindex(&ledger->keys);
+}
+
+void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen)
+{
+    ledger->window = window;
+    ledger->living = living;
+    size_t unseen = ledger->keys.len - living;
+    if (unseen && forget_unseen) {
+        drop(ledger, window, 0);
+    } else if (unseen > living) {
+        size_t excess = unseen - living;
+        uint32_t last = last_to_drop(ledger, excess);
+        drop(ledger, last, excess - count_before(ledger, last));
+    }
+    ledger->committed = ledger->keys.len;
+}
+
+void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
+{
+    pd_keymap_release(&ledger->keys, mem);
+    pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
+    pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
+    pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
+    *ledger = (pd_ledger){0};
+}

@@ -1,0 +1,57 @@
+/* Two checks of a pair of profiles, before the subtraction.
+ *
+ * pd_span_judge: is cur cumulative, or a window of its own? Only the times of the two profiles are
+ * used:
+ *
+ *            prev begins     prev ends             cur ends
+ *                 |              |                     |
+ *                 [==== prev ====]                     |
+ *                 [================ cur ===============]    cumulative
+ *                                .   [====== cur ======]    a window
+ *
+ * A profile ends at its time and begins one duration earlier. A cumulative profile has no duration,
+ * or counts since the start of the process or of its profiling. So two cumulative profiles of one
+ * process begin at the same time, up to the error of a clock. Some tools write the time at which a
+ * window began (Go's ?seconds=). The durations are then equal, and so is the distance.
+ *
+ * pd_reset_judge: did the process restart? It then counts from zero, which looks like a decrease in
+ * each sample, as noise does. The evidence is taken from the whole window: see RESETS in
+ * pprofdelta(1). */
+#ifndef PD_LEDGER_RESET_H
+#define PD_LEDGER_RESET_H
+
+#include "ledger/window.h"
+
+typedef struct pd_reset_facts {
+    pprofdelta_on_reset on_reset;
+    int64_t started_nanos;   /* start of the process, or 0 */
+    int64_t prev_time_nanos; /* time of the ledger's profile, or 0 */
+    bool other_build;        /* the build ids of the main mapping are known and differ */
+    bool main_moved; /* and the main mapping is in another place, which a live process cannot do */
+    bool is_other_heap; /* the stamps are of two live heaps */
+} pd_reset_facts;
+
+typedef struct pd_verdict {
+    pprofdelta_restart restart;
+    bool has_decrease; /* a counter of a known sample is below the ledger's */
+} pd_verdict;
+
+/* Decides about a filled window. Changes nothing. */
+pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
+
+typedef struct pd_span {
+    int64_t time_nanos;     /* 0: unknown */
+    int64_t duration_nanos; /* 0 or less: unknown */
+} pd_span;
+
+typedef enum pd_span_kind {
+    PD_SPAN_CUMULATIVE, /* no evidence against it */
+    PD_SPAN_UNCLEAR,    /* only one profile has a duration, or cur begins before prev */
+    PD_SPAN_WINDOW      /* cur is a window */
+} pd_span_kind;
+
+/* prev is NULL if there is none; else its time is not after cur's, if both are known. started_nanos
+ * is the start of cur's process, or 0. */
+pd_span_kind pd_span_judge(const pd_span *prev, const pd_span *cur, int64_t started_nanos);
+
+#endif

@@ -1,0 +1,179 @@
+#include "ledger/subtract.h"
+
+bool pd_subtract_row(const pd_window *w, size_t row, pd_subtraction how, int64_t *out)
+{
+    const int64_t *values = pd_window_values(w, row);
+    size_t counters = w->ledger->counters, entry = w->entry[row];
+    bool is_known = entry < w->ledger->committed && how != PD_SUBTRACT_NOTHING;
+    const int64_t *base = pd_ledger_base(w->ledger, entry);
+    int64_t any = 0;
+    for (size_t i = 0; i < counters; i++) {
+        int64_t difference = values[i];
+        if (how == PD_SUBTRACT_ALL ||
+            (is_known && how == PD_SUBTRACT_CLAMP && difference < base[i]))
+            difference = 0;
+        else if (is_known)
+            difference = (int64_t)((uint64_t)difference - (uint64_t)base[i]);
+        any |= out[i] = difference;
+    }
+    for (size_t i = counters; i < w->stride; i++)
+        any |= out[i] = values[i];
+    return any != 0;
+}
+
+bool pd_subtract_vanished(const pd_window *w, uint32_t entry, int64_t *out)
+{
+    const int64_t *base = pd_ledger_base(w->ledger, entry);
+    int64_t any = 0;
+    for (size_t i = 0; i < w->ledger->counters; i++)
+        any |= out[i] = (int64_t)(0 - (uint64_t)base[i]);
+    for (size_t i = w->ledger->counters; i < w->stride; i++)
+        out[i] = 0;
+    return any != 0;
+}
+
+/* ---- sums -------------------------------------------------------------------------------- */
+
+/* A sum of signed values: the sum of the values as unsigned, and the number of negative ones, each
+ * of which makes it 2^64 too large. */
+typedef struct signed_sum {
+    pd_long_sum sum;
+    uint64_t negative;
+} signed_sum;
+
+static inline void signed_sum_add(signed_sum *sum, int64_t value)
+{
+    pd_long_sum_add(&sum->sum, (uint64_t)value);
+    sum->negative += (uint64_t)value >> 63;
+}
+
+static pprofdelta_sum signed_sum_get(const signed_sum *sum)
+{
+    pprofdelta_sum total = pd_long_sum_get(sum->sum);
+    total.hi = (int64_t)((uint64_t)total.hi - sum->negative);
+    return total;
+}
+
+/* Adds up the counters of all entries. Inlined with a constant number of counters, this runs at the
+ * speed of memory. */
+static inline void add_columns(signed_sum *sums, const int64_t *base, size_t entries,
+                               size_t counters)
+{
+    for (size_t entry = 0; entry < entries; entry++)
+        for (size_t i = 0; i < counters; i++)
+            signed_sum_add(&sums[i], base[entry * counters + i]);
+}
+
+/* Sets prev: the sums of the ledger. */
+static void book_prev(pd_tally *tally, const pd_ledger *ledger)
+{
+    signed_sum sums[PPROFDELTA_MAX_TYPES] = {{{0, 0}, 0}};
+    size_t entries = ledger->committed, counters = ledger->counters;
+    if (counters == 2) /* as in heap and contention profiles */
+        add_columns(sums, ledger->base, entries, 2);
+    else
+        add_columns(sums, ledger->base, entries, counters);
+    for (size_t i = 0; i < counters; i++)
+        tally->types[i].prev = signed_sum_get(&sums[i]);
+}
+
+/* Adds up the ledger's counters of the entries that the window does not have. */
+static void book_vanished(pd_tally *tally, const pd_window *w)
+{
+    const pd_ledger *ledger = w->ledger;
+    for (size_t entry = 0; entry < ledger->committed; entry++) {
+        if (w->trace[entry] != PD_TRACE_NONE)
+            continue;
+        const int64_t *base = pd_ledger_base(ledger, entry);
+        for (size_t i = 0; i < ledger->counters; i++)
+            pd_sum_add(&tally->types[i].vanished, base[i]);
+    }
+}
+
+static void book_clamped(pd_tally *tally, const pd_window *w, size_t row)
+{
+    const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
+    const int64_t *values = pd_window_values(w, row);
+    bool is_clamped = false;
+    for (size_t i = 0; i < w->ledger->counters; i++) {
+        if (values[i] >= base[i])
+            continue;
+        pd_sum_add_unsigned(&tally->types[i].clamped, (uint64_t)base[i] - (uint64_t)values[i]);
+        is_clamped = true;
+    }
+    tally->clamped += is_clamped;
+}
+
+/* Adds up the rows, and in *met the ledger's counters of the known ones. */
+static void book_rows(pd_tally *tally, const pd_window *w, size_t known, pd_subtraction how,
+                      pprofdelta_sum *met)
+{
+    for (size_t row = 0; row < w->len; row++) {
+        const int64_t *values = pd_window_values(w, row);
+        for (size_t i = 0; i < w->stride; i++)
+            pd_sum_add(&tally->types[i].cur, values[i]);
+        if (w->entry[row] >= known) {
+            tally->fresh++;
+            continue;
+        }
+        const int64_t *base = pd_ledger_base(w->ledger, w->entry[row]);
+        for (size_t i = 0; i < w->ledger->counters; i++)
+            pd_sum_add(&met[i], base[i]);
+        tally->matched++;
+        if (how == PD_SUBTRACT_CLAMP)
+            book_clamped(tally, w, row);
+    }
+}
+
+/* Still samples have no row. Their counters are those of the ledger that neither vanished nor are
+ * in *met. */
+static void book_still(pd_tally *tally, size_t counters, const pprofdelta_sum *met)
+{
+    for (size_t i = 0; i < counters; i++) {
+        pd_type_sums *sums = &tally->types[i];
+        pprofdelta_sum moved = pd_sum_plus(sums->vanished, met[i]);
+        pprofdelta_sum still = pd_sum_plus(sums->prev, pd_sum_negated(moved));
+        sums->cur = pd_sum_plus(sums->cur, still);
+    }
+}
+
+void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
+{
+    size_t counters = w->ledger->counters;
+    pprofdelta_sum met[PPROFDELTA_MAX_TYPES] = {{0, 0}};
+    bool has_prev = how == PD_SUBTRACT_CLAMP || how == PD_SUBTRACT_NEGATIVE;
+    size_t known = has_prev ? w->ledger->committed : 0;
+    *tally = (pd_tally){.matched = w->still};
+    book_rows(tally, w, known, how, met);
+    if (has_prev) {
+        tally->vanished = known - tally->matched; /* an entry has at most one row */
+        book_prev(tally, w->ledger);
+        if (tally->vanished)
+            book_vanished(tally, w);
+        book_still(tally, counters, met);
+    }
+    for (size_t i = 0; i < counters; i++) {
+        if (how == PD_SUBTRACT_NEGATIVE) /* the output has the vanished samples */
+            tally->types[i].vanished = (pprofdelta_sum){0, 0};
+        if (how == PD_SUBTRACT_ALL) /* as if prev were cur */
+            tally->types[i].prev = tally->types[i].cur;
+    }
+}
+
+void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        pd_sum_add(&tally->types[i].delta, row[i]);
+}
+
+int pd_tally_check(const pd_tally *tally, size_t counters)
+{
+    for (size_t i = 0; i < counters; i++) {
+        const pd_type_sums *s = &tally->types[i];
+        pprofdelta_sum left = pd_sum_plus(s->prev, s->delta);
+        pprofdelta_sum right = pd_sum_plus(pd_sum_plus(s->cur, s->clamped), s->vanished);
+        if (left.lo != right.lo)
+            return (int)i;
+    }
+    return -1;
+}

@@ -1,0 +1,45 @@
+/* The subtraction: the rows of a filled window become the rows of the output. And its sums, for the
+ * report and for the conservation law:
+ *
+ *     prev + delta - clamped - vanished = cur          for every counter, in 64 bits
+ *
+ * The sums are added up independently of the subtraction, so that the law checks it. */
+#ifndef PD_LEDGER_SUBTRACT_H
+#define PD_LEDGER_SUBTRACT_H
+
+#include "base/sum.h"
+#include "ledger/window.h"
+
+typedef enum pd_subtraction {
+    PD_SUBTRACT_CLAMP,    /* a counter below the ledger's gives 0 */
+    PD_SUBTRACT_NEGATIVE, /* it gives the negative difference */
+    PD_SUBTRACT_NOTHING,  /* the ledger counts as empty: the output is cur */
+    PD_SUBTRACT_ALL       /* the ledger counts as equal: counters are 0, gauges stay */
+} pd_subtraction;
+
+/* Writes the output's values of this row. Returns whether one is not zero. */
+bool pd_subtract_row(const pd_window *window, size_t row, pd_subtraction how, int64_t *out);
+
+/* The same for a vanished entry, which the window does not have: its counters negated, its gauges
+ * 0. */
+bool pd_subtract_vanished(const pd_window *window, uint32_t entry, int64_t *out);
+
+typedef struct pd_type_sums {
+    pprofdelta_sum prev, cur, delta, clamped, vanished;
+} pd_type_sums;
+
+typedef struct pd_tally {
+    uint64_t matched, fresh, vanished, clamped;
+    pd_type_sums types[PPROFDELTA_MAX_TYPES]; /* in the order of a row */
+} pd_tally;
+
+/* Sets the sums of a filled window, all but delta. */
+void pd_tally_begin(pd_tally *tally, const pd_window *window, pd_subtraction how);
+
+/* Adds a row of the output to delta. */
+void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len);
+
+/* Returns the first counter, as index in a row, for which the law does not hold, or -1. */
+int pd_tally_check(const pd_tally *tally, size_t counters);
+
+#endif

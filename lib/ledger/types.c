@@ -1,0 +1,319 @@
+#include "ledger/types.h"
+
+#include <string.h>
+
+static bool equals(pd_bytes s, const char *text, size_t len)
+{
+    return s.len == len && (!len || memcmp(s.ptr, text, len) == 0);
+}
+
+/* Returns whether the rule, "type" or "type/unit", names it. Types and units may contain slashes.
+ */
+static bool rule_names(const char *rule, const pd_type_name *name)
+{
+    size_t len = strlen(rule), type_len = name->type.len;
+    if (equals(name->type, rule, len))
+        return true;
+    return len > type_len && rule[type_len] == '/' && equals(name->type, rule, type_len) &&
+           equals(name->unit, rule + type_len + 1, len - type_len - 1);
+}
+
+/* Type names for a message: "a/b, c/d", truncated with "...". */
+typedef struct listing {
+    char text[400];
+    size_t len;
+    bool is_full;
+} listing;
+
+static void list_text(listing *l, const void *text, size_t len)
+{
+    const size_t most = sizeof l->text - sizeof "...";
+    if (l->is_full)
+        return;
+    if (len > most - l->len) {
+        l->is_full = true;
+        memcpy(l->text + l->len, "...", sizeof "...");
+        return;
+    }
+    if (len)
+        memcpy(l->text + l->len, text, len);
+    l->len += len;
+    l->text[l->len] = 0;
+}
+
+static void list_name(listing *l, pd_bytes type, pd_bytes unit)
+{
+    if (l->len)
+        list_text(l, ", ", 2);
+    list_text(l, type.ptr, type.len);
+    list_text(l, "/", 1);
+    list_text(l, unit.ptr, unit.len);
+}
+
+static listing list_names(const pd_type_name *names, size_t len)
+{
+    listing l = {.len = 0};
+    for (size_t i = 0; i < len; i++)
+        list_name(&l, names[i].type, names[i].unit);
+    return l;
+}
+
+pprofdelta_status pd_type_rules_add(pd_buffer *rules, pd_mem *mem, const char *rule,
+                                    pprofdelta_error *err)
+{
+    size_t len = strlen(rule) + 1;
+    pprofdelta_status status = pd_buffer_room(mem, rules, len, err);
+    if (status)
+        return status;
+    memcpy(rules->ptr + rules->len, rule, len);
+    rules->len += len;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status apply_rules(pd_type_name *names, size_t len, const pd_buffer *rules,
+                                     bool is_counter, pprofdelta_error *err)
+{
+    for (size_t at = 0; at < rules->len;) {
+        const char *rule = (const char *)rules->ptr + at;
+        bool found = false;
+        for (size_t i = 0; i < len; i++) {
+            if (rule_names(rule, &names[i])) {
+                names[i].is_counter = is_counter;
+                found = true;
+            }
+        }
+        if (!found)
+            return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                           PPROFDELTA_NOWHERE, "no value type is named \"%.200s\"; there are: %s",
+                           rule, list_names(names, len).text);
+        at += strlen(rule) + 1;
+    }
+    return PPROFDELTA_OK;
+}
+
+static bool is_named(const pd_type_name *name, const char *type, const char *unit)
+{
+    return equals(name->type, type, strlen(type)) && equals(name->unit, unit, strlen(unit));
+}
+
+/* The cumulative types of Go's heap, mutex and block profiles. */
+static bool is_known_counter(const pd_type_name *name)
+{
+    static const char *const known[][2] = {{"alloc_objects", "count"},
+                                           {"alloc_space", "bytes"},
+                                           {"contentions", "count"},
+                                           {"delay", "nanoseconds"}};
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (is_named(name, known[i][0], known[i][1]))
+            return true;
+    return false;
+}
+
+static pprofdelta_status mark_counters(pd_type_name *names, size_t len, const pd_type_rules *rules,
+                                       pprofdelta_error *err)
+{
+    for (size_t i = 0; i < len; i++)
+        names[i].is_counter = is_known_counter(&names[i]);
+    pprofdelta_status status = apply_rules(names, len, &rules->counters, true, err);
+    return status ? status : apply_rules(names, len, &rules->gauges, false, err);
+}
+
+static bool has_counter(const pd_type_name *names, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        if (names[i].is_counter)
+            return true;
+    return false;
+}
+
+static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "none of its value types is known as a counter, so there is nothing to "
+                   "subtract; there are: %s",
+                   list_names(names, len).text);
+}
+
+pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
+                                    pprofdelta_error *err)
+{
+    pprofdelta_status status = mark_counters(names, len, rules, err);
+    return status || has_counter(names, len) ? status : refuse_gauges(names, len, err);
+}
+
+/* Types that are not cumulative: of Go's profiles and of profilers that sample stacks by time. */
+typedef struct instant_type {
+    const char *type, *unit, *profile;
+    bool is_of_a_time; /* it covers a time; else it is a snapshot */
+} instant_type;
+
+static const instant_type *find_instant(const pd_type_name *name)
+{
+    static const instant_type all[] = {
+        {"cpu", "nanoseconds", "cpu", true},
+        {"cpu-time", "nanoseconds", "cpu", true},
+        {"cpu-samples", "count", "cpu", true},
+        {"wall", "nanoseconds", "wall-clock", true},
+        {"wall-time", "nanoseconds", "wall-clock", true},
+        {"goroutine", "count", "goroutine", false},
+        {"goroutines", "count", "goroutine", false},
+        {"goroutineleak", "count", "goroutine", false},
+        {"threadcreate", "count", "thread", false},
+    };
+    for (size_t i = 0; i < sizeof all / sizeof *all; i++)
+        if (is_named(name, all[i].type, all[i].unit))
+            return &all[i];
+    return NULL;
+}
+
+/* The number of samples is a type of every profile that samples stacks by time. */
+static bool counts_samples(const pd_type_name *name)
+{
+    return is_named(name, "samples", "count") || is_named(name, "sample", "count");
+}
+
+/* The kind of the types that count samples: that of the period, or of another type. */
+static const instant_type *kind_of_samples(const pd_type_name *names, size_t len,
+                                           const pd_type_name *period)
+{
+    const instant_type *kind = period ? find_instant(period) : NULL;
+    for (size_t i = 0; i < len && !kind; i++)
+        kind = find_instant(&names[i]);
+    return kind;
+}
+
+/* Returns the kind of a profile that is not cumulative, or NULL. A counter of such a kind decides.
+ * Without counters, all types must be of such a kind: a rule may be missing for a type that is not.
+ */
+static const instant_type *kind_of(const pd_type_name *names, size_t len,
+                                   const pd_type_name *period)
+{
+    const instant_type *samples = kind_of_samples(names, len, period), *kind = NULL;
+    bool is_all_gauges = !has_counter(names, len);
+    for (size_t i = 0; i < len; i++) {
+        const instant_type *found = counts_samples(&names[i]) ? samples : find_instant(&names[i]);
+        if (is_all_gauges && !found)
+            return NULL;
+        if (found && (is_all_gauges || names[i].is_counter))
+            kind = found;
+    }
+    return kind;
+}
+
+pprofdelta_status pd_types_classify_cumulative(pd_type_name *names, size_t len,
+                                               const pd_type_name *period,
+                                               const pd_type_rules *rules, pprofdelta_error *err)
+{
+    pprofdelta_status status = mark_counters(names, len, rules, err);
+    if (status)
+        return status;
+    const instant_type *kind = kind_of(names, len, period);
+    if (kind)
+        return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "this is a %s profile (%s/%s), which is not cumulative: it holds %s",
+                       kind->profile, kind->type, kind->unit,
+                       kind->is_of_a_time ? "the samples of a limited time"
+                                          : "the state at one time");
+    return has_counter(names, len) ? PPROFDELTA_OK : refuse_gauges(names, len, err);
+}
+
+static pprofdelta_status keep_name(pd_schema *schema, pd_mem *mem, pd_bytes name, size_t *at,
+                                   size_t *len, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_buffer_room(mem, &schema->text, name.len + 1, err);
+    if (status)
+        return status;
+    *at = schema->text.len;
+    *len = name.len;
+    if (name.len)
+        memcpy(schema->text.ptr + schema->text.len, name.ptr, name.len);
+    schema->text.ptr[schema->text.len + name.len] = 0;
+    schema->text.len += name.len + 1;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_schema_set(pd_schema *schema, pd_mem *mem, const pd_type_name *names,
+                                size_t len, pprofdelta_error *err)
+{
+    schema->len = schema->counters = schema->text.len = 0;
+    for (int counters = 1; counters >= 0; counters--) {
+        for (size_t i = 0; i < len; i++) {
+            if (names[i].is_counter != (counters == 1))
+                continue;
+            size_t slot = schema->len;
+            pprofdelta_status status =
+                keep_name(schema, mem, names[i].type, &schema->names[slot].type,
+                          &schema->names[slot].type_len, err);
+            if (!status)
+                status = keep_name(schema, mem, names[i].unit, &schema->names[slot].unit,
+                                   &schema->names[slot].unit_len, err);
+            if (status)
+                return status;
+            schema->len++;
+            schema->counters += counters == 1;
+        }
+    }
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_name *names,
+                                      size_t len, pprofdelta_error *err)
+{
+    listing before = {.len = 0};
+    for (size_t i = 0; i < schema->len; i++) {
+        const uint8_t *text = schema->text.ptr;
+        list_name(&before, (pd_bytes){text + schema->names[i].type, schema->names[i].type_len},
+                  (pd_bytes){text + schema->names[i].unit, schema->names[i].unit_len});
+    }
+    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "the value types differ: prev has %s; cur has %s",
+                   before.text, list_names(names, len).text);
+}
+
+pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
+                                  pd_columns *columns, pprofdelta_error *err)
+{
+    bool taken[PPROFDELTA_MAX_TYPES] = {false};
+    if (len != schema->len)
+        return types_differ(schema, names, len, err);
+    const char *text = (const char *)schema->text.ptr;
+    for (size_t i = 0; i < len; i++) {
+        size_t slot = 0;
+        while (slot < len && (taken[slot] ||
+                              !equals(names[i].type, text + schema->names[slot].type,
+                                      schema->names[slot].type_len) ||
+                              !equals(names[i].unit, text + schema->names[slot].unit,
+                                      schema->names[slot].unit_len)))
+            slot++;
+        if (slot == len)
+            return types_differ(schema, names, len, err);
+        taken[slot] = true;
+        columns->slot[i] = (uint8_t)slot;
+    }
+    columns->len = len;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *names,
+                                  const pd_columns *columns, pprofdelta_error *err)
+{
+    for (size_t i = 0; i < columns->len; i++) {
+        bool was_counter = columns->slot[i] < schema->counters;
+        if (names[i].is_counter == was_counter)
+            continue;
+        listing name = list_names(&names[i], 1);
+        return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
+                       "%s is a %s now and was a %s before: the options name other types than "
+                       "they did when the last window was remembered",
+                       name.text, was_counter ? "gauge" : "counter",
+                       was_counter ? "counter" : "gauge");
+    }
+    return PPROFDELTA_OK;
+}
+
+void pd_schema_release(pd_schema *schema, pd_mem *mem)
+{
+    pd_buffer_release(mem, &schema->text);
+}
