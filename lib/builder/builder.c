@@ -1,7 +1,7 @@
 /* A builder: its options, its pool of samples, its queue, and its samples. */
 #include "builder/builder.h"
 
-#include "base/options.h"
+#include "base/option_checks.h"
 #include "base/time.h"
 
 #include <unistd.h>

@@ -1,6 +1,8 @@
 /* The life of a context. */
 #include "delta/context.h"
 
+#include "base/option_checks.h"
+
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
 {
@@ -18,15 +20,11 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.on_reset is not one of pprofdelta_on_reset");
     if ((unsigned)out->first > PPROFDELTA_FIRST_ZERO)
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
-    if ((unsigned)out->compression > PPROFDELTA_PLAIN)
-        return pd_refuse(err, "options.compression is not one of pprofdelta_compression");
-    if (out->level < 0 || out->level > 9)
-        return pd_refuse(err, "options.level is not from 0 to 9");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
     if (out->runner && (!out->runner->start || !out->runner->wait))
         return pd_refuse(err, "options.runner has no start or no wait");
-    return PPROFDELTA_OK;
+    return pd_options_check_output(out->compression, out->level, err);
 }
 
 static pprofdelta_status add_rules(pprofdelta *pd, pd_buffer *rules, const char *const *names,

@@ -72,8 +72,8 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     check_call call = {bytes, len, census};
     if (!bytes && len)
         return pd_refuse(err, "bytes is NULL and len is not 0");
-    bool is_needed = pd->is_begun || pd->is_made || pd->is_pending; /* what is in memory */
-    return is_needed ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
+    /* A pending window needs what is in memory. */
+    return pd->is_pending ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
 }
 
 pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,

@@ -10,10 +10,12 @@ static void trim_text(pd_mem *mem, pd_buffer *text)
     pd_mem_trim(mem, &text->ptr, &text->cap, text->len + 1, 1);
 }
 
-/* Gives back all that the next profile does not need. */
+/* Gives back all that the next profile does not need. A delta that was made can then not be written
+ * any more. */
 static void shed(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
+    pd->is_made = false;
     pd_beside_end(&pd->beside, mem);
     pd_window_abandon(&pd->cur.window);
     pd_look_release(&pd->cur);

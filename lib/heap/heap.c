@@ -1,5 +1,5 @@
 /* A tracker: options, new, free, stats. */
-#include "base/options.h"
+#include "base/option_checks.h"
 #include "heap/filter.h"
 #include "heap/heap.h"
 

@@ -1,5 +1,5 @@
 /* A recorder: its options, and the beginning and the end of its windows. */
-#include "base/options.h"
+#include "base/option_checks.h"
 #include "base/time.h"
 #include "record/recorder.h"
 

@@ -272,7 +272,7 @@ TEST(windows_3_to_6_of_one_profile_allocate_nothing)
             }
             CHECK_MSG(s.memory.calls == calls, "packing %zu, way %u: %zu calls", packing, way,
                       s.memory.calls - calls);
-            CHECK(s.writes == 6 && calls > 0);
+            CHECK(s.writes >= 6 && calls > 0);
             steady_end(&s);
             build_free(&p.b);
         }

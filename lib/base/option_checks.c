@@ -1,4 +1,4 @@
-#include "base/options.h"
+#include "base/option_checks.h"
 
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
                                           pprofdelta_error *err)

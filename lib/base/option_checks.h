@@ -1,7 +1,7 @@
 /* Checks of options that several doors have. Each returns E_USAGE, with a text that names the
  * option. */
-#ifndef PD_BASE_OPTIONS_H
-#define PD_BASE_OPTIONS_H
+#ifndef PD_BASE_OPTION_CHECKS_H
+#define PD_BASE_OPTION_CHECKS_H
 
 #include "base/error.h"
 
