@@ -59,19 +59,19 @@ PPROFDELTA_API const char *pprofdelta_version(void);
 
 typedef enum pprofdelta_status {
     PPROFDELTA_OK = 0,
-    PPROFDELTA_E_MEMORY,  /* the allocator returned NULL */
-    PPROFDELTA_E_LIMIT,   /* more than options.max_memory allows, or a count that overflows */
-    PPROFDELTA_E_INFLATE, /* compressed input is damaged, truncated, or followed by other bytes */
-    PPROFDELTA_E_WIRE,    /* not well-formed protobuf */
-    PPROFDELTA_E_PROFILE, /* protobuf, but not a valid profile */
-    PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: types differ, bad order, no counter */
-    PPROFDELTA_E_STAMPED, /* the input is itself a delta (see PPROFDELTA_FORCE) */
-    PPROFDELTA_E_RESET,   /* a counter went backwards and options.on_reset is FAIL */
-    PPROFDELTA_E_VERIFY,  /* the conservation law does not hold: a bug in this library */
-    PPROFDELTA_E_SINK,    /* the sink refused the output */
-    PPROFDELTA_E_USAGE,   /* an invalid argument, or a call that is not allowed at this point */
-    PPROFDELTA_E_STATE,   /* not a state, a damaged state, or a state of another version */
-    PPROFDELTA_E_SOURCE,  /* the source failed */
+    PPROFDELTA_E_MEMORY,   /* the allocator returned NULL */
+    PPROFDELTA_E_LIMIT,    /* more than options.max_memory allows, or a count that overflows */
+    PPROFDELTA_E_INFLATE,  /* compressed input is damaged, truncated, or followed by other bytes */
+    PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
+    PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
+    PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: types, order, no counter */
+    PPROFDELTA_E_STAMPED,  /* the input is itself a delta (see PPROFDELTA_FORCE) */
+    PPROFDELTA_E_RESET,    /* a counter went backwards and options.on_reset is FAIL */
+    PPROFDELTA_E_VERIFY,   /* the conservation law does not hold: a bug in this library */
+    PPROFDELTA_E_SINK,     /* the sink refused the output */
+    PPROFDELTA_E_USAGE,    /* an invalid argument, or a call that is not allowed at this point */
+    PPROFDELTA_E_STATE,    /* not a state, a damaged state, or a state of another version */
+    PPROFDELTA_E_SOURCE,   /* the source failed */
     /* The input is not cumulative: its times show that it is a window, or its types show that it is
      * a CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
     PPROFDELTA_E_NOT_CUMULATIVE
