@@ -188,7 +188,7 @@ pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdel
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
     pprofdelta_builder_report done;
-    pd_bytes out;
+    pd_bytes out = {0};
     if (!sink || !sink->write)
         return pd_refuse(err, "there is no sink to write to");
     pd_gate_enter(&b->work);

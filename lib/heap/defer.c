@@ -114,7 +114,7 @@ static bool count_completed(pprofdelta_heap *heap, const completing *c, bool is_
     return is_tracked;
 }
 
-size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completion *complete,
+size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completion *completion,
                                 void *cookie)
 {
     size_t tracked = 0;
@@ -125,7 +125,7 @@ size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completio
     pd_heap_leave(heap);
     completing c;
     for (; left && take_oldest(heap, &c); left--) {
-        bool is_wanted = !complete || complete(cookie, &c.event);
+        bool is_wanted = !completion || completion(cookie, &c.event);
         tracked += count_completed(heap, &c, is_wanted);
     }
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELEASE);
