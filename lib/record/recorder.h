@@ -16,7 +16,7 @@
  *
  * The arena stores, for each row of the window, what is needed if it is written:
  *
- *     pd_kept_record | program counters, or a pointer to them | pd_kept_label text | ... */
+ *     pd_arena_row | program counters, or a pointer to them | pd_arena_label text | ... */
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
@@ -28,16 +28,16 @@
 #include "base/scale.h"
 #include "record/symbol_table.h"
 
-typedef struct pd_kept_record {
+typedef struct pd_arena_row {
     size_t depth;
     size_t labels_len;
     int64_t block_size;
-} pd_kept_record;
+} pd_arena_row;
 
-typedef struct pd_kept_label {
+typedef struct pd_arena_label {
     int64_t num;
     size_t key_len, str_len, num_unit_len; /* the three texts stand behind it */
-} pd_kept_label;
+} pd_arena_label;
 
 /* A record that has not changed: its ledger entry, and where it is in the arena. */
 typedef struct pd_asleep {
@@ -118,7 +118,7 @@ struct pprofdelta_recorder {
 
 /* What was kept of a row. */
 static inline const uint8_t *pd_recorder_kept(const pprofdelta_recorder *recorder, size_t row,
-                                              pd_kept_record *kept)
+                                              pd_arena_row *kept)
 {
     const uint8_t *at = recorder->arena.ptr + recorder->kept_at[row];
     memcpy(kept, at, sizeof *kept);
@@ -130,7 +130,7 @@ const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *recorder, size_t r
 
 /* Returns where the labels of a row begin; kept->labels_len is their number. */
 static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recorder, size_t row,
-                                                pd_kept_record *kept)
+                                                pd_arena_row *kept)
 {
     const uint8_t *at = pd_recorder_kept(recorder, row, kept);
     return at + (recorder->flags & PPROFDELTA_BORROW_STACKS ? sizeof(uintptr_t *)
@@ -140,7 +140,7 @@ static inline const uint8_t *pd_recorder_labels(const pprofdelta_recorder *recor
 /* Returns the label at *at and moves *at to the next. */
 static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
 {
-    pd_kept_label label;
+    pd_arena_label label;
     memcpy(&label, *at, sizeof label);
     const uint8_t *key = *at + sizeof label, *str = key + label.key_len,
                   *num_unit = str + label.str_len;

@@ -42,12 +42,12 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 
 static size_t kept_size(const pprofdelta_recorder *r, const pprofdelta_record *record, size_t depth)
 {
-    size_t size = sizeof(pd_kept_record);
+    size_t size = sizeof(pd_arena_row);
     size +=
         r->flags & PPROFDELTA_BORROW_STACKS ? sizeof record->stack : depth * sizeof *record->stack;
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        size += sizeof(pd_kept_label) + l.key.len + l.str.len + l.num_unit.len;
+        size += sizeof(pd_arena_label) + l.key.len + l.str.len + l.num_unit.len;
     }
     return size;
 }
@@ -64,7 +64,7 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
                  size_t depth)
 {
     pd_buffer *arena = &r->arena;
-    pd_kept_record kept = {depth, record->labels_len, record->block_size};
+    pd_arena_row kept = {depth, record->labels_len, record->block_size};
     put(arena, &kept, sizeof kept);
     if (r->flags & PPROFDELTA_BORROW_STACKS)
         put(arena, &stack, sizeof stack);
@@ -72,7 +72,7 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
         put(arena, stack, depth * sizeof *stack);
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        pd_kept_label label = {l.num, l.key.len, l.str.len, l.num_unit.len};
+        pd_arena_label label = {l.num, l.key.len, l.str.len, l.num_unit.len};
         put(arena, &label, sizeof label);
         put(arena, l.key.ptr, l.key.len);
         put(arena, l.str.ptr, l.str.len);
@@ -83,7 +83,7 @@ static void keep(pprofdelta_recorder *r, const pprofdelta_record *record, const 
 
 const uintptr_t *pd_recorder_stack(const pprofdelta_recorder *r, size_t row, size_t *depth)
 {
-    pd_kept_record kept;
+    pd_arena_row kept;
     const void *at = pd_recorder_kept(r, row, &kept); /* aligned: see keep */
     *depth = kept.depth;
     if (!(r->flags & PPROFDELTA_BORROW_STACKS))

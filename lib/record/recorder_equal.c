@@ -12,7 +12,7 @@ enum { SEED_SHOWN = 211 };
 /* The key of a sample as it is written. */
 static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
 {
-    pd_kept_record kept;
+    pd_arena_row kept;
     pd_stack_hash labels = {0};
     pd_key key = {0, 0};
     for (size_t i = 0; i < e->depth; i++) {

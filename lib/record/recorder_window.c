@@ -141,7 +141,7 @@ void pd_recorder_carry_on(pprofdelta_recorder *r)
         bool moved = pd_subtract_row(&r->window, row, r->how, raw);
         pd_recorder_load_carries(r, row, carries);
         if (moved) {
-            pd_kept_record kept;
+            pd_arena_row kept;
             pd_recorder_kept(r, row, &kept);
             pd_recorder_unsample(r, kept.block_size, raw, carries, out);
         }

@@ -52,7 +52,7 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
             continue;
         if (tally)
             pd_tally_output(tally, raw, r->schema.len);
-        pd_kept_record kept;
+        pd_arena_row kept;
         pd_recorder_kept(r, row, &kept);
         pd_recorder_load_carries(r, row, carries);
         pd_recorder_unsample(r, kept.block_size, raw, carries, values);
@@ -140,7 +140,7 @@ static void write_label(pprofdelta_recorder *r, const pd_label_parts *label)
 
 static void write_labels(pprofdelta_recorder *r, size_t row)
 {
-    pd_kept_record kept;
+    pd_arena_row kept;
     const uint8_t *at = pd_recorder_labels(r, row, &kept);
     if (kept.block_size) {
         uint32_t bytes = write_text(r, "bytes", 5);
