@@ -19,8 +19,8 @@ typedef struct pd_damage {
     const char *why; /* BAD: zlib's message, in static words. Else NULL */
 } pd_damage;
 
-/* Inflates in[0..len) once more, from its first byte, and keeps nothing of the output. zlib's memory
- * comes from malloc. */
+/* Inflates in[0..len) once more, from its first byte, and keeps nothing of the output. zlib's
+ * memory comes from malloc. */
 pd_damage pd_damage_find(const uint8_t *in, size_t len);
 
 #endif

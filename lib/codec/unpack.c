@@ -42,7 +42,7 @@ pprofdelta_status pd_unpack_some(pd_unpacker *u, uint8_t *out, size_t room, size
     else
         status = copy_plain(u, out, room, made);
     bool is_refused = status == PPROFDELTA_E_INFLATE && u->format == PD_FORMAT_GZIP;
-    if ((!status || is_refused) && u->len / PD_UNPACK_RATIO > u->in_len) {
+    if ((!status || is_refused) && pd_unpack_is_too_large(u)) {
         uint64_t announced = pd_inflate_announced(u->in, u->in_len);
         status = pd_inflate_too_large(u->mem, announced > u->mem->limit, u->member_off, err);
     }

@@ -41,6 +41,12 @@ pprofdelta_status pd_unpack_begin(pd_unpacker *unpacker, pd_mem *mem, const uint
 pprofdelta_status pd_unpack_some(pd_unpacker *unpacker, uint8_t *out, size_t room, size_t *made,
                                  pprofdelta_error *err);
 
+/* Has it inflated to more than a file of its length may? */
+static inline bool pd_unpack_is_too_large(const pd_unpacker *unpacker)
+{
+    return unpacker->len / PD_UNPACK_RATIO > unpacker->in_len;
+}
+
 /* Gives everything back. */
 void pd_unpack_end(pd_unpacker *unpacker);
 

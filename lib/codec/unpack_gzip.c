@@ -70,8 +70,10 @@ pprofdelta_status pd_unpack_gzip(pd_unpacker *u, uint8_t *out, size_t room, size
                                  pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
-    pd_inflate_run run = {.in_end = u->in + u->in_len, .out = out, .out_end = out + room};
-    while (!status && !u->is_done && run.out < run.out_end) {
+    uint8_t *end = out + room;
+    pd_inflate_run run = {.in_end = u->in + u->in_len, .out = out, .out_end = end};
+    /* It stops in the member that makes it too large, whatever the room, for that one is named. */
+    while (!status && !u->is_done && run.out < run.out_end && !pd_unpack_is_too_large(u)) {
         if (!u->in_member && (status = read_header(u, err)))
             break;
         run.in = u->in + u->pos;
