@@ -10,7 +10,7 @@
 #include <zstd.h>
 
 /* A shorter delta is compressed by the calling thread: to start tasks would take longer. Measured. */
-enum { WORTH_TASKS = 256 << 10 };
+enum { WORTH_TASKS = 64 << 10 };
 
 static const char NO_ROOM[] = "the gzip compressor has not enough room";
 
@@ -481,16 +481,6 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_mem *mem, pd_bytes in, const pprof
 }
 
 /* ---- the rest ------------------------------------------------------------------------------------ */
-
-void pd_encoder_warm(pd_encoder *e)
-{
-    uint8_t in[1024], out[2048];
-    if (e->compression != PPROFDELTA_GZIP || pd_gzip_ready(&e->slots[0].gzip, e->level, NULL))
-        return;
-    for (size_t i = 0; i < sizeof in; i++)
-        in[i] = (uint8_t)(i * i >> 3);
-    libdeflate_deflate_compress(e->slots[0].gzip, in, sizeof in, out, sizeof out);
-}
 
 void pd_encoder_drop(pd_encoder *e)
 {

@@ -99,10 +99,6 @@ pprofdelta_status pd_encoder_bytes(pd_encoder *e, pd_bytes *out, pprofdelta_erro
 pprofdelta_status pd_encode(pd_encoder *e, pd_mem *mem, pd_bytes in, const pprofdelta_sink *sink,
                             uint64_t *written, pprofdelta_error *err);
 
-/* Makes the first compressor and touches its memory, so that the first part takes less time. Nothing
- * else may use the encoder meanwhile; it need not have begun. */
-void pd_encoder_warm(pd_encoder *e);
-
 /* Waits for the tasks and discards the output. Compressors and capacities are kept. */
 void pd_encoder_drop(pd_encoder *e);
 

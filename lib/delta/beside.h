@@ -1,12 +1,14 @@
-/* The profile of a window, read by a task before the window is made: beside a base or a state, which
- * this thread reads meanwhile.
+/* The profile of a window, read with the help of tasks.
  *
- *     task         inflate -> tables -> keys of all samples
- *     this thread  base, or load, ...                       -> values -> window
+ *     pair     task         inflate -> tables -> keys of all samples
+ *              this thread  base                                  -> values -> window
  *
- * All of this depends on the profile alone. The look of the task has an account of memory of its
- * own: half of what the context's limit leaves, until the look is taken or dropped. If the task
- * fails, for whatever reason, the profile is read again by this thread, which finds the error. */
+ *     state    task         inflate -> tables     keys of the second half
+ *              this thread  load                  samples of the first half -> window -> values
+ *
+ * Everything that a task does depends on the profile alone. The look of the first task has an account
+ * of memory of its own: half of what the context's limit leaves, until the look is taken or dropped.
+ * If a task fails, for whatever reason, this thread reads the same again and finds the error. */
 #ifndef PD_DELTA_BESIDE_H
 #define PD_DELTA_BESIDE_H
 
@@ -17,7 +19,11 @@ typedef struct pd_beside {
     pd_mem mem;
     pd_look look;
     pd_reading reading;
-    pd_sample_keys keys; /* of all samples; empty if there was no memory for them */
+    bool is_pair;
+    /* Of the samples from keys.first on; without memory for them, keys.keys is NULL. */
+    pd_sample_keys keys;
+    const pd_look *taken; /* what the keys are of, once the look was taken */
+    uint64_t unknown_fields;
     pprofdelta_status status;
 } pd_beside; /* zero it to begin */
 
@@ -26,13 +32,21 @@ static inline bool pd_beside_is_begun(const pd_beside *beside)
     return pd_task_is_started(&beside->task);
 }
 
-/* Starts the task. The memory that it may take is lent by `mem`. */
+/* Starts the first task. The memory that it may take is lent by `mem`. */
 void pd_beside_begin(pd_beside *beside, pd_mem *mem, const pd_stack_numbers *numbers,
-                     const pd_reading *reading);
+                     const pd_reading *reading, bool is_pair);
 
-/* Waits for the task. If it succeeded, *look takes its place: what *look held is released, and
- * beside->keys is the context's until pd_beside_end. Else false, and nothing has changed. */
+/* Waits for the first task. If it succeeded, *look takes its place; what *look held is released. Else
+ * false, and nothing has changed. */
 bool pd_beside_take(pd_beside *beside, pd_mem *mem, pd_look *look);
+
+/* Keys for the samples of the look that was taken, from keys->first on; the others are for this
+ * thread to read. NULL if there are none. The keys are complete after pd_beside_has_keys. For a
+ * state, this starts the second task. */
+const pd_sample_keys *pd_beside_keys(pd_beside *beside);
+
+/* Waits for the keys. False if they could not be read. */
+bool pd_beside_has_keys(pd_beside *beside);
 
 /* Waits for the task and gives everything back to `mem`. Does nothing if there is nothing. */
 void pd_beside_end(pd_beside *beside, pd_mem *mem);

@@ -91,7 +91,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 
 /* ---- a window is filled ------------------------------------------------------------------------ */
 
-/* Reads cur's samples into its window. keys: those of all samples, or NULL. */
+/* Reads cur's samples into its window. keys: the keys of some that a task reads, or NULL. */
 static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_sample_keys *keys,
                                       pprofdelta_error *err)
 {
@@ -105,8 +105,16 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
     cur->window.is_tight = !cur->stream.is_whole || pd->mem.is_tight;
     if (status)
         return status;
-    return keys ? pd_look_known_samples(cur, keys, err)
-                : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+    if (!keys)
+        return pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
+    if (keys->first)
+        status = pd_look_samples_before(cur, keys, err);
+    if (status)
+        return status;
+    if (!pd_beside_has_keys(&pd->beside))
+        return read_samples(pd, skips_still, NULL, err);
+    cur->tables.sample_unknown_fields += pd->beside.unknown_fields;
+    return pd_look_known_samples(cur, keys, err);
 }
 
 /* If cur lacks a counter that prev has, the error prints the types of both. */
@@ -136,14 +144,12 @@ static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
 }
 
 /* Finds which of cur's mappings the ledger knows under another file, and identifies cur's locations
- * accordingly. Keys that were made before are then wrong: *keys becomes NULL. */
-static pprofdelta_status recognise_mappings(pprofdelta *pd, const pd_sample_keys **keys,
-                                            pprofdelta_error *err)
+ * accordingly. */
+static pprofdelta_status recognise_mappings(pprofdelta *pd, pprofdelta_error *err)
 {
     pd->mapped = pd_mapped_recognise(&pd->last.mapped, &pd->cur.tables);
     if (!pd->mapped.is_renamed)
         return PPROFDELTA_OK;
-    *keys = NULL;
     return pd_tables_identify(&pd->cur.tables, &pd->mem, err);
 }
 
@@ -158,27 +164,22 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
     return status;
 }
 
-/* The first pass over cur, unless a task has done it. *keys: the keys of all samples, if the task
- * has found them; else NULL. */
-static pprofdelta_status parse_cur(pprofdelta *pd, const pd_sample_keys **keys,
-                                   pprofdelta_error *err)
+/* The first pass over cur, unless a task has done it. */
+static pprofdelta_status parse_cur(pprofdelta *pd, pprofdelta_error *err)
 {
-    *keys = NULL;
-    pd->plan = pd_window_reading(pd).plan;
-    if (pd_beside_is_begun(&pd->beside) && pd_beside_take(&pd->beside, &pd->mem, &pd->cur)) {
-        *keys = pd->beside.keys.len == pd->cur.tables.samples ? &pd->beside.keys : NULL;
-        return PPROFDELTA_OK;
-    }
     pd_reading reading = pd_window_reading(pd);
+    pd->plan = reading.plan;
+    if (pd_beside_is_begun(&pd->beside) && pd_beside_take(&pd->beside, &pd->mem, &pd->cur))
+        return PPROFDELTA_OK;
     return pd_look_parse(&pd->cur, &reading, err);
 }
 
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
-    const pd_sample_keys *keys;
+    const pd_sample_keys *keys = NULL;
     pd->mapped = (pd_mapped_facts){0};
-    pprofdelta_status status = parse_cur(pd, &keys, err);
+    pprofdelta_status status = parse_cur(pd, err);
     if (!status)
         status = judge_types(pd, err);
     if (!status)
@@ -187,7 +188,9 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status = pd_judge_times(pd, err);
     bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
     if (!status && pd->has_base && !by_identity)
-        status = recognise_mappings(pd, &keys, err);
+        status = recognise_mappings(pd, err);
+    if (!status && !(pd->is_pair && pd->mapped.is_renamed)) /* keys of before are then wrong */
+        keys = pd_beside_keys(&pd->beside);
     if (!status)
         status =
             pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
@@ -319,7 +322,7 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
     pd->given = (pd_bytes){bytes, len};
     pd_reading reading = pd_window_reading(pd);
     if (reading.plan.order == PD_ORDER_BESIDE && pd->first_plan == 0)
-        pd_beside_begin(&pd->beside, &pd->mem, &pd->numbers, &reading);
+        pd_beside_begin(&pd->beside, &pd->mem, &pd->numbers, &reading, pd->is_pair);
     return PPROFDELTA_OK;
 }
 

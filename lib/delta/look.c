@@ -87,6 +87,16 @@ pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdel
                                     taker, look->mem, err);
 }
 
+pprofdelta_status pd_look_samples_before(pd_look *look, const pd_sample_keys *keys,
+                                         pprofdelta_error *err)
+{
+    pd_tables *t = &look->tables;
+    pd_sample_range range = {.off = t->samples_off, .end = keys->off};
+    return pd_pass_range(t, look->stream.whole, &range, look->numbers, &look->columns,
+                         (pd_sample_taker){.window = &look->window}, look->mem,
+                         &t->sample_unknown_fields, err);
+}
+
 pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
                                         pprofdelta_error *err)
 {

@@ -43,6 +43,9 @@ pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *reading, pprofd
 /* The second pass, with the columns that were set: see pd_pass_samples, pd_pass_known_samples and
  * pd_pass_sums. */
 pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err);
+/* The samples before keys->first, of a profile that is in memory. */
+pprofdelta_status pd_look_samples_before(pd_look *look, const pd_sample_keys *keys,
+                                         pprofdelta_error *err);
 pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
                                         pprofdelta_error *err);
 pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err);

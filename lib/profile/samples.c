@@ -55,11 +55,13 @@ pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_
     const uint8_t *start;
     pd_sample s;
     pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && r->parse.element < keys->len && pd_sample_next(top, &start, &body)) {
+    const size_t end = keys->first + keys->len;
+    while (!status && r->parse.element < end && pd_sample_next(top, &start, &body)) {
         pd_reader_ask_ahead(body.end);
         if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
             pd_sample_read(r, body, &s);
-        status = pd_sample_take(taker, &r->parse, keys->keys[r->parse.element++], start, s.values);
+        size_t nth = (size_t)r->parse.element++ - keys->first;
+        status = pd_sample_take(taker, &r->parse, keys->keys[nth], start, s.values);
     }
     return status;
 }

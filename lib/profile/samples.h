@@ -14,6 +14,8 @@
 typedef struct pd_sample_keys {
     pd_key *keys;
     size_t len, cap;
+    size_t first; /* the number of the first sample that has one, */
+    uint64_t off; /* and the offset of its record */
 } pd_sample_keys; /* zero it to begin */
 
 /* Where samples go: to one of window, ledger and keys, or nowhere. */
@@ -66,8 +68,8 @@ pd_sample_values *pd_sample_values_best(void);
  * sealed tables. reader->parse.element counts them. */
 pprofdelta_status pd_samples_read(pd_sample_reader *reader, pd_reader *top, pd_sample_taker taker);
 
-/* The same if the samples were read before, and keys holds the keys of all of them: only the values
- * are decoded. */
+/* The same if the samples were read before, and keys holds the key of each from keys->first on: only
+ * the values are decoded. */
 pprofdelta_status pd_samples_meet(pd_sample_reader *reader, pd_reader *top,
                                   const pd_sample_keys *keys, pd_window *window);
 

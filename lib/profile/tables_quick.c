@@ -114,12 +114,6 @@ static bool read_string(pd_tables *t, pd_reader r)
     return true;
 }
 
-static void note_sample(pd_tables *t, const uint8_t *start)
-{
-    if (!t->samples++)
-        t->samples_off = (uint64_t)(start - t->bytes.ptr) + t->base;
-}
-
 void pd_tables_read_quick(pd_tables *t, pd_reader *top)
 {
     const uint8_t *start;
@@ -128,7 +122,7 @@ void pd_tables_read_quick(pd_tables *t, pd_reader *top)
     while (ok && top->end - top->at > SLACK) {
         while (pd_reader_expect(top, PD_TAG_SAMPLE, &start, &body)) {
             pd_reader_ask_ahead(top->at);
-            note_sample(t, start);
+            pd_tables_count_sample(t, (uint64_t)(start - t->bytes.ptr) + t->base);
         }
         pd_reader before = *top;
         if (pd_reader_expect(top, TAG(PD_PROFILE_STRING_TABLE, BYTES), &start, &body))
