@@ -227,21 +227,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
                         pprofdelta_report *report)
 {
     const pd_look *cur = &pd->cur;
-    for (size_t i = 0; i < cur->columns.len; i++) {
-        size_t slot = cur->columns.slot[i];
-        const pd_type_sums *sums = &tally->types[slot];
-        const char *text = (const char *)pd->schema.text.ptr;
-        pd->types[i] = (pprofdelta_type_report){
-            .type = text + pd->schema.names[slot].type,
-            .unit = text + pd->schema.names[slot].unit,
-            .is_counter = slot < pd->schema.counters,
-            .prev = sums->prev,
-            .cur = sums->cur,
-            .delta = sums->delta,
-            .clamped = sums->clamped,
-            .vanished = sums->vanished,
-        };
-    }
+    pd_tally_report(tally, &pd->schema, &cur->columns, pd->types);
     *report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
         .samples_out = pd->compact.samples,

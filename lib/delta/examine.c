@@ -104,7 +104,7 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
     pprofdelta_status status =
         pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
     if (!status)
-        status = pd_text_read(&pd->cur.dump, &pd->mem, false, &raw, err);
+        status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
     if (status)
         return status;
     *out = raw.ptr;

@@ -37,7 +37,7 @@ static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofde
     pprofdelta_status status = pd_inflate(&look->inflater, look->mem, r->bytes.ptr, r->bytes.len,
                                           &look->inflated, &raw, err);
     if (!status)
-        status = pd_text_read(&look->dump, look->mem, !look->unsamples, &raw, err);
+        status = pd_dump_read(&look->dump, look->mem, !look->unsamples, &raw, err);
     if (look->unsamples)
         look->dump.rate = 0;
     if (!status && r->keeps_bytes && raw.len && raw.ptr == r->bytes.ptr)
@@ -59,8 +59,8 @@ static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, ppro
     pprofdelta_status status = pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece,
                                                is_ahead ? r->runner : NULL, err);
     if (!status)
-        status = pd_stream_reach(&look->stream, 0, PD_TEXT_HEAD, &head, err);
-    if (!status && pd_text_begins(head))
+        status = pd_stream_reach(&look->stream, 0, PD_DUMP_HEAD, &head, err);
+    if (!status && pd_dump_begins(head))
         return parse_whole(look, r, err);
     return status ? status : parse(look, err);
 }
@@ -177,7 +177,7 @@ void pd_look_release(pd_look *look)
     pd_buffer_release(mem, &look->inflated);
     pd_buffer_release(mem, &look->text);
     pd_stream_end(&look->stream);
-    pd_text_release(&look->dump, mem);
+    pd_dump_release(&look->dump, mem);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);

@@ -19,7 +19,7 @@ typedef struct pd_look {
     bool unsamples; /* text dumps are read as what their raw counts stand for */
     pd_inflater inflater;
     pd_buffer inflated; /* if the source is whole */
-    pd_text dump;       /* if the profile was made of one in text form */
+    pd_dump dump;       /* if the profile was made of one in text form */
     pd_buffer text;     /* the strings, if the source is a stream */
     pd_stream stream;
     pd_tables tables;

@@ -26,7 +26,7 @@ static void unsample(pprofdelta *pd, int64_t *values)
     const pd_columns *columns = &pd->cur.columns;
     if (!pd->cur.dump.rate)
         return;
-    pd_text_unsample(&pd->cur.dump, values);
+    pd_dump_unsample(&pd->cur.dump, values);
     for (size_t i = 0; i < columns->len; i++)
         pd_sum_add(&pd->unsampled[columns->slot[i]], values[i]);
 }

@@ -51,7 +51,7 @@ typedef struct pd_remembered {
     int64_t duration_nanos;     /* from the profile; 0: none */
     int64_t from_nanos;         /* begin of the window that ended there; 0: unknown */
     pprofdelta_restart restart; /* of that window */
-    uint32_t rate;              /* of a text dump: see pd_text */
+    uint32_t rate;              /* of a text dump: see pd_dump */
     uint64_t live_id;           /* from the stamp of a live heap; 0: none */
     int64_t live_to_nanos;      /* end of that stamp */
     pd_buffer build_id;         /* of the main mapping; empty: none */

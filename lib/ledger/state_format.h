@@ -40,7 +40,7 @@ enum {
     PD_STATE_AT_TYPES = 64,    /* 4 */
     PD_STATE_AT_COUNTERS = 68, /* 4 */
     PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes follow the widths */
-    PD_STATE_AT_RATE = 76,     /* 4: of a text dump: see pd_text; else 0 */
+    PD_STATE_AT_RATE = 76,     /* 4: of a text dump: see pd_dump; else 0 */
     PD_STATE_AT_DURATION = 80, /* 8: of the last profile */
     PD_STATE_AT_LIVE_ID = 88,  /* 8: of the last profile's stamp, if it is a live heap's */
     PD_STATE_AT_LIVE_TO = 96,  /* 8: the end of that stamp */

@@ -177,3 +177,23 @@ int pd_tally_check(const pd_tally *tally, size_t counters)
     }
     return -1;
 }
+
+void pd_tally_report(const pd_tally *tally, const pd_schema *schema, const pd_columns *columns,
+                     pprofdelta_type_report *out)
+{
+    const char *text = (const char *)schema->text.ptr;
+    for (size_t i = 0; i < columns->len; i++) {
+        size_t slot = columns->slot[i];
+        const pd_type_sums *sums = &tally->types[slot];
+        out[i] = (pprofdelta_type_report){
+            .type = text + schema->names[slot].type,
+            .unit = text + schema->names[slot].unit,
+            .is_counter = slot < schema->counters,
+            .prev = sums->prev,
+            .cur = sums->cur,
+            .delta = sums->delta,
+            .clamped = sums->clamped,
+            .vanished = sums->vanished,
+        };
+    }
+}

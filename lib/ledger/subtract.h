@@ -8,6 +8,7 @@
 #define PD_LEDGER_SUBTRACT_H
 
 #include "base/sum.h"
+#include "ledger/types.h"
 #include "ledger/window.h"
 
 typedef enum pd_subtraction {
@@ -41,5 +42,9 @@ void pd_tally_output(pd_tally *tally, const int64_t *row, size_t len);
 
 /* Returns the first counter, as index in a row, for which the law does not hold, or -1. */
 int pd_tally_check(const pd_tally *tally, size_t counters);
+
+/* Sets out[i] to what a report says of column i. */
+void pd_tally_report(const pd_tally *tally, const pd_schema *schema, const pd_columns *columns,
+                     pprofdelta_type_report *out);
 
 #endif

@@ -214,21 +214,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
 static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t written,
                         pprofdelta_report *report)
 {
-    for (size_t i = 0; i < r->columns.len; i++) {
-        size_t slot = r->columns.slot[i];
-        const pd_type_sums *sums = &tally->types[slot];
-        const char *text = (const char *)r->schema.text.ptr;
-        r->types[i] = (pprofdelta_type_report){
-            .type = text + r->schema.names[slot].type,
-            .unit = text + r->schema.names[slot].unit,
-            .is_counter = slot < r->schema.counters,
-            .prev = sums->prev,
-            .cur = sums->cur,
-            .delta = sums->delta,
-            .clamped = sums->clamped,
-            .vanished = sums->vanished,
-        };
-    }
+    pd_tally_report(tally, &r->schema, &r->columns, r->types);
     *report = (pprofdelta_report){
         .samples_in = r->samples_in,
         .samples_out = r->emitted_len,

@@ -24,7 +24,7 @@ enum {
 };
 
 typedef struct maker {
-    pd_text *text;
+    pd_dump *text;
     pd_writer writer;
 } maker;
 
@@ -38,7 +38,7 @@ static uint64_t call_of(uint64_t address)
 
 static uint64_t number_of(maker *m, uint64_t address)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     uint64_t word = pd_le64(address);
     pd_key key = {XXH3_64bits(&word, sizeof word), address};
     if (!m->writer.status)
@@ -65,7 +65,7 @@ static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffe
     return m->writer.status;
 }
 
-static size_t first_value(const pd_text *text)
+static size_t first_value(const pd_dump *text)
 {
     return text->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
 }
@@ -73,7 +73,7 @@ static size_t first_value(const pd_text *text)
 /* Both lists are packed. The locations are first encoded in scratch. */
 static pprofdelta_status write_sample(maker *m, const pd_record *record)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
     part->len = 0;
     pprofdelta_status status = write_stack(m, record, part);
@@ -129,7 +129,7 @@ static pd_bytes trim(pd_bytes file)
 
 /* "563308d2e000-563308d2f000 r-xp 00001000 00:00 1022    /bin/app". Lines of another form are
  * skipped: the counts are valid without them. */
-static bool read_map(pd_lines *lines, struct pd_text_map *map, bool *is_code)
+static bool read_map(pd_lines *lines, struct pd_dump_map *map, bool *is_code)
 {
     uint64_t device, minor;
     int64_t inode;
@@ -163,10 +163,10 @@ static bool is_stack(pd_bytes name)
 /* Keeps the mappings of code. */
 static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     *signs = (map_signs){.has_lines = false};
     while (!m->writer.status && pd_lines_next(lines)) {
-        struct pd_text_map map;
+        struct pd_dump_map map;
         bool is_code;
         signs->has_lines |= !pd_lines_is_done(lines);
         if (!read_map(lines, &map, &is_code))
@@ -185,11 +185,11 @@ static void read_maps(maker *m, pd_lines *lines, map_signs *signs)
 
 static void write_maps(maker *m)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
     part->len = 0;
     for (size_t i = 0; i < text->maps_len; i++) {
-        const struct pd_text_map *map = &text->maps[i];
+        const struct pd_dump_map *map = &text->maps[i];
         pd_write_varint(&m->writer, part, PD_MAPPING_ID, i + 1);
         pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_START, map->start);
         pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_LIMIT, map->limit);
@@ -201,10 +201,10 @@ static void write_maps(maker *m)
 }
 
 /* Successive addresses are often in one file: the search begins at the last mapping. */
-static size_t map_of(const pd_text *text, uint64_t address, size_t last)
+static size_t map_of(const pd_dump *text, uint64_t address, size_t last)
 {
     for (size_t tried = 0; tried < text->maps_len; tried++, last++) {
-        const struct pd_text_map *map = &text->maps[last % text->maps_len];
+        const struct pd_dump_map *map = &text->maps[last % text->maps_len];
         if (address >= map->start && address < map->limit)
             return last % text->maps_len + 1;
     }
@@ -213,7 +213,7 @@ static size_t map_of(const pd_text *text, uint64_t address, size_t last)
 
 static void write_locations(maker *m)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
     size_t map = 0;
     part->len = 0;
@@ -261,7 +261,7 @@ static void write_strings(maker *m, const pd_records *records)
 
 /* Finds out whether there are cumulative counts. jemalloc without prof_accum writes zeros, and
  * tcmalloc's sample of the heap repeats the values in use. */
-static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofdelta_error *err)
+static pprofdelta_status look_for_sums(pd_dump *text, pd_records records, pprofdelta_error *err)
 {
     pd_record record;
     bool has_one = true;
@@ -295,7 +295,7 @@ static pprofdelta_status look_for_sums(pd_text *text, pd_records records, pprofd
  * addresses of the stacks. */
 static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const map_signs *signs)
 {
-    const pd_text *text = m->text;
+    const pd_dump *text = m->text;
     if (!signs->has_lines)
         return pd_lines_fail(lines, "the dump is cut off after this line: there are no mappings",
                              m->writer.err);
@@ -314,7 +314,7 @@ static pprofdelta_status check_end(const maker *m, const pd_lines *lines, const 
 
 static pprofdelta_status make(maker *m, pd_records *records, bool is_raw)
 {
-    pd_text *text = m->text;
+    pd_dump *text = m->text;
     pd_record record;
     bool has_one = true;
     pprofdelta_status status = look_for_sums(text, *records, m->writer.err);
@@ -357,13 +357,13 @@ void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
     *bytes = pd_scale_apply(scale, *bytes, &none);
 }
 
-bool pd_text_begins(pd_bytes head)
+bool pd_dump_begins(pd_bytes head)
 {
     pd_records records;
     return pd_records_begin(&records, head);
 }
 
-pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
+pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err)
 {
     pd_records records;
@@ -381,18 +381,18 @@ pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes
     return status;
 }
 
-void pd_text_unsample(const pd_text *text, int64_t *values)
+void pd_dump_unsample(const pd_dump *text, int64_t *values)
 {
     size_t len = PD_TEXT_VALUES - first_value(text);
     for (size_t i = 0; i < len; i += 2)
         pd_unsample(text->rate, &values[i], &values[i + 1]);
 }
 
-void pd_text_release(pd_text *text, pd_mem *mem)
+void pd_dump_release(pd_dump *text, pd_mem *mem)
 {
     pd_buffer_release(mem, &text->profile);
     pd_buffer_release(mem, &text->sample);
     pd_keymap_release(&text->addresses, mem);
     pd_mem_release(mem, &text->maps, &text->maps_cap, sizeof *text->maps);
-    *text = (pd_text){0};
+    *text = (pd_dump){0};
 }

@@ -21,33 +21,33 @@
  * that does not fit in 64 bits becomes the largest number that does. */
 void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes);
 
-typedef struct pd_text {
+typedef struct pd_dump {
     uint32_t rate; /* one byte in `rate` is sampled; 1: all are; 0: the last input was not text */
     bool has_no_sums;    /* no cumulative counts */
     pd_buffer profile;   /* the bytes of the profile */
     pd_keymap addresses; /* of the locations; number + 1 is the location's id */
     pd_buffer sample;    /* scratch: the message that is being built */
-    struct pd_text_map {
+    struct pd_dump_map {
         uint64_t start, limit, offset;
         pd_bytes file;
     } * maps;
     size_t maps_len, maps_cap;
-} pd_text; /* zero it to begin */
+} pd_dump; /* zero it to begin */
 
-enum { PD_TEXT_HEAD = 512 }; /* the header is within this many bytes */
+enum { PD_DUMP_HEAD = 512 }; /* the header is within this many bytes */
 
 /* Returns whether `head` is the beginning of a text that can be converted. */
-bool pd_text_begins(pd_bytes head);
+bool pd_dump_begins(pd_bytes head);
 
 /* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
  * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not
  * unsampled. */
-pprofdelta_status pd_text_read(pd_text *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
+pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err);
 
 /* Unsamples the values of one sample, in the order of the profile's columns. */
-void pd_text_unsample(const pd_text *text, int64_t *values);
+void pd_dump_unsample(const pd_dump *text, int64_t *values);
 
-void pd_text_release(pd_text *text, pd_mem *mem);
+void pd_dump_release(pd_dump *text, pd_mem *mem);
 
 #endif
