@@ -8,7 +8,7 @@
  *     options.c    the command line that the delta and the sum share, read into pprofdelta_options
  *     arguments.c  one option after the other, and messages about wrong ones
  *
- * The delta is verb_delta.c, or verb_state.c with --state, or status.c with --status. The verb show has a
+ * The delta is verb_delta.c; verb_state.c with --state; status.c with --status. The verb show has a
  * room of its own, show/, with one file for each form (form_*.c). The other files are parts that
  * verbs use. A new verb is a new file and a row in main.c. No .c file has the name of one in
  * lib/. */

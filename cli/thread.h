@@ -4,7 +4,7 @@
 
 #include "pprofdelta.h"
 
-/* The runner, or NULL: there is one processor, or no memory. Its thread starts with the first task. */
+/* The runner; NULL if there is one processor or no memory. Its thread starts with the first task. */
 const pprofdelta_runner *cli_thread_runner(void);
 
 /* Ends the thread, if there is one. Call it when no context uses the runner, and before a fork. */

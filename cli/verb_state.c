@@ -1,13 +1,13 @@
-/* pprofdelta --state FILE [CUR]: one window, and its delta on its way before FILE moves.
+/* pprofdelta --state FILE [CUR]: one window. FILE is replaced only after its delta has arrived.
  *
  *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
- *              -> the attempt, in FILE -> the delta goes out -> FILE moves
+ *              -> the attempt, in FILE -> the delta goes out -> FILE is replaced
  *
- * Everything that can fail for want of room or rights is done before the delta goes out; what is
- * left after it is one rename. A run that ends in between has sent a window of which FILE only knows
- * that there was an attempt: the next one begins at the same place with the same sequence number and
- * a higher attempt, and takes the first one's place at the receiver. So nothing is lost, and nothing
- * counts twice where a receiver keeps, of equal sequence, the delta with the highest attempt. */
+ * Everything that can fail for lack of space or permissions is done before the delta goes out. After
+ * it, there is one rename. If the run ends in between, it has sent a window of which FILE has only the
+ * attempt: the next window begins at the same place, with the same sequence and a higher attempt. So
+ * nothing is lost, and nothing counts twice if the receiver keeps, of each sequence, the delta with the
+ * highest attempt. */
 #include "verb_state.h"
 
 #include "cli.h"

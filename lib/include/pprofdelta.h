@@ -1,30 +1,26 @@
-/* pprofdelta: what did this program do between two looks at it?
+/* pprofdelta: cumulative profiles in, deltas out.
  *
  * Go, C and C++ services expose heap, mutex and block profiles that count from the start of the
- * process and only grow. A context of this library remembers what one target had counted when it
- * was last looked at, and turns the next look into the small profile of the time between:
+ * process and only grow. A context remembers the counters of the last profile of one target. From
+ * the next profile it computes the delta: the small profile of the time in between.
  *
  *     pprofdelta *pd;
  *     pprofdelta_new(NULL, NULL, &pd, &err);
  *     for (each scrape) {
  *         if (pprofdelta_window(pd, bytes, len, &sink, NULL, &err) == PPROFDELTA_OK && uploaded)
- *             pprofdelta_commit(pd);      // remembered: the next window starts here
+ *             pprofdelta_commit(pd);      // the next window begins here
  *         else
- *             pprofdelta_abandon(pd);     // forgotten: the next window covers this one too
+ *             pprofdelta_abandon(pd);     // the next window covers this one, too
  *     }
  *     pprofdelta_free(pd);
  *
- * What a delta is, rule by rule, is told in pprofdelta(1).
- *
- * Rules of the house
- *   - Every function that can fail returns a status, PPROFDELTA_OK = 0. Results come through
- *     out-parameters, which a failure leaves untouched.
- *   - Inputs are const and borrowed until the call returns. What a context hands out (the names in
- *     a report) belongs to the context and lasts until the next call on it.
- *   - The library never prints, exits, asserts on input or keeps global state. Two contexts may be
- *     used from two threads at once; one context may not.
- *   - Nothing is remembered until pprofdelta_commit: a failure leaves the context as it was.
- *   - In the steady state (same samples, no growth) a window allocates nothing.
+ * pprofdelta(1) has every rule of what a delta is. pprofdelta_common.h has the rules for all
+ * functions of the library. For this header:
+ *   - What a context returns (the names in a report) belongs to the context. It is valid until the
+ *     next call on the context.
+ *   - The context remembers a window only when pprofdelta_commit is called. A call that fails leaves
+ *     the context as it was.
+ *   - In the steady state (the same samples, no growth, no runner) a window allocates no memory.
  */
 #ifndef PPROFDELTA_H
 #define PPROFDELTA_H
@@ -44,8 +40,9 @@ typedef enum pprofdelta_on_reset {
     PPROFDELTA_ON_RESET_AUTO = 0, /* a restart counts from zero, a lone decrease is clamped */
     PPROFDELTA_ON_RESET_RESTART,  /* every decrease is a restart */
     PPROFDELTA_ON_RESET_CLAMP,    /* no decrease is a restart */
-    PPROFDELTA_ON_RESET_NEGATIVE, /* emit it, vanished samples too; needs pprofdelta_base */
-    PPROFDELTA_ON_RESET_FAIL      /* PPROFDELTA_E_RESET */
+    /* negative values are written, also for vanished samples; the window follows a base */
+    PPROFDELTA_ON_RESET_NEGATIVE,
+    PPROFDELTA_ON_RESET_FAIL /* the window fails with PPROFDELTA_E_RESET */
 } pprofdelta_on_reset;
 
 /* What the first window of an empty context is. */
@@ -56,8 +53,8 @@ typedef enum pprofdelta_first {
 
 /* options.flags, besides PPROFDELTA_NO_STAMP */
 enum {
-    /* Take an input that would be PPROFDELTA_E_STAMPED or PPROFDELTA_E_NOT_CUMULATIVE. In a sum,
-     * add also what does not join. */
+    /* Accept an input that would fail with PPROFDELTA_E_STAMPED or PPROFDELTA_E_NOT_CUMULATIVE. In
+     * a sum, also add a profile that does not join. */
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
@@ -67,8 +64,8 @@ enum {
 
 #define PPROFDELTA_MAX_TYPES 64
 
-/* Begin with PPROFDELTA_OPTIONS_INIT; later versions add members at the end and tell by `size`
- * what the caller knew. Zero is the default of every member. The strings and arrays are copied. */
+/* Begin with PPROFDELTA_OPTIONS_INIT. Later versions add members at the end; `size` shows which
+ * ones the caller knows. Zero is the default of every member. The strings and arrays are copied. */
 typedef struct pprofdelta_options {
     size_t size;    /* sizeof(pprofdelta_options) */
     unsigned flags; /* PPROFDELTA_NO_STAMP and so on */
@@ -76,17 +73,16 @@ typedef struct pprofdelta_options {
     pprofdelta_first first;
     pprofdelta_compression compression;
     int level;                   /* 1..9; 0: the default, chosen for speed */
-    uint64_t max_memory;         /* bytes that the context may hold, inflated input included;
-                                    0: PPROFDELTA_DEFAULT_MAX_MEMORY; in a 32-bit process never
-                                    more than 1 GiB. Compressed input that might not fit is never
-                                    held whole, for more time: the bounded way. What succeeds
-                                    with one limit succeeds with every higher one, and has the
-                                    same bytes */
+    uint64_t max_memory;         /* bytes that the context may hold, with the inflated input;
+                                    0: PPROFDELTA_DEFAULT_MAX_MEMORY; in a 32-bit process at most
+                                    1 GiB. Compressed input that may not fit is inflated a piece at
+                                    a time, once for each pass. What succeeds with one limit
+                                    succeeds with every higher one, with the same bytes */
     const char *const *counters; /* more counters, "type" or "type/unit" */
     size_t counters_len;
     const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
-    const pprofdelta_runner *runner; /* copied; NULL: everything runs on the calling thread */
+    const pprofdelta_runner *runner; /* copied; NULL: all work is done on the calling thread */
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
@@ -96,22 +92,23 @@ typedef struct pprofdelta_options {
     }
 
 /* ---------------------------------------------------------------------------------------------
- * What the library tells
+ * Results
  * ------------------------------------------------------------------------------------------ */
 
 typedef struct pprofdelta_type_report {
-    const char *type, *unit; /* NUL-terminated; a NUL inside the name ends it early */
+    const char *type, *unit; /* NUL-terminated; a NUL in the name ends it early */
     int is_counter;
-    /* prev: what the ledger held. cur: the input. delta: the output. clamped: how far counters were
-     * behind the ledger. vanished: what the ledger holds of samples that cur does not have. For a
-     * counter prev + delta - clamped - vanished = cur, always. For a gauge only cur and delta. */
+    /* Sums over all samples. prev: the ledger. cur: the input. delta: the output. clamped: how far
+     * counters of cur are below the ledger. vanished: the ledger's samples that cur does not have.
+     * For a counter, prev + delta - clamped - vanished = cur. For a gauge, only cur and delta are
+     * set. */
     pprofdelta_sum prev, cur, delta, clamped, vanished;
 } pprofdelta_type_report;
 
-/* Why a window was taken as a restart of the target. */
+/* Why a window counts as a restart of the target. */
 typedef enum pprofdelta_restart {
     PPROFDELTA_RESTART_NONE = 0,
-    PPROFDELTA_RESTART_STARTED,  /* the target began after prev was taken (set_started) */
+    PPROFDELTA_RESTART_STARTED,  /* the target began after prev's time (pprofdelta_set_started) */
     PPROFDELTA_RESTART_BUILD_ID, /* another build id on the main mapping, which is in another place
                                     or has lost half of a counter, or more */
     PPROFDELTA_RESTART_MASS,     /* half of a counter, or more, went away */
@@ -124,124 +121,124 @@ typedef enum pprofdelta_restart {
 typedef struct pprofdelta_report {
     uint64_t samples_in;     /* sample records in cur */
     uint64_t samples_out;    /* sample records written */
-    uint64_t matched;        /* distinct samples of cur that the ledger knew */
-    uint64_t fresh;          /* distinct samples of cur that it did not know */
+    uint64_t matched;        /* distinct samples of cur that are in the ledger */
+    uint64_t fresh;          /* distinct samples of cur that are not */
     uint64_t vanished;       /* ledger entries that cur does not have */
-    uint64_t clamped;        /* distinct samples with a counter behind the ledger */
+    uint64_t clamped;        /* distinct samples with a counter below the ledger's */
     uint64_t duplicates;     /* records of cur that were added to an earlier equal one */
-    uint64_t by_address;     /* locations of cur that are known by their address */
-    uint64_t by_lines;       /* ... and by their lines */
+    uint64_t by_address;     /* locations of cur that are identified by their address */
+    uint64_t by_lines;       /* locations of cur that are identified by their lines */
     uint64_t files_replaced; /* mappings of cur whose file was replaced, removed or renamed since
                                 prev: the counters show the same process, or options.on_reset
                                 says so */
     int other_build;         /* likewise: the main mapping has another build id than in prev */
-    uint64_t unknown_fields; /* fields of cur that profile.proto does not have: skipped */
-    int had_base;            /* 0: the context was empty, see options.first */
+    uint64_t unknown_fields; /* fields of cur that profile.proto does not have; they are skipped */
+    int had_base;            /* 0: the context was empty (see options.first) */
     pprofdelta_restart restart;
-    int64_t from_nanos;  /* prev's time; 0 where unknown or from the beginning */
-    int64_t to_nanos;    /* cur's time */
-    uint64_t sequence;   /* 1 for the first window of a context, 2 for the first after a base; see
+    int64_t from_nanos; /* prev's time; 0 if unknown, or if the window begins with the process */
+    int64_t to_nanos;   /* cur's time */
+    uint64_t sequence;  /* 1 for the first window of a context, 2 for the first after a base; see
                           "Sequence and attempt" */
-    uint64_t attempt;    /* 1 when the sequence is handed out first, and 1 more each time that it is
-                          handed out again; 0 with sequence 0 */
-    uint64_t output_len; /* bytes given to the sink */
+    uint64_t attempt; /* 1 for the first delta of this sequence, and 1 more for each further one; 0
+                          with sequence 0 */
+    uint64_t output_len;                 /* bytes given to the sink */
     const pprofdelta_type_report *types; /* in cur's order */
     size_t types_len;
-    /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
-     * higher. */
+    /* 1: cur is the same profile as prev: it has the same time, no new sample and no counter that
+     * is higher. */
     int is_same;
-    /* 1: the durations do not show that both profiles are cumulative. Only one of prev and cur has a
-     * duration, or cur begins before prev did, or cur has a duration and there is no prev. If that
-     * profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
+    /* 1: the durations do not show that both profiles are cumulative. Only one of prev and cur has
+     * a duration, or cur begins before prev did, or cur has a duration and there is no prev. If
+     * that profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
 } pprofdelta_report;
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
-    int has_base;       /* 0: nothing, and the rest is zero or empty, but for attempts */
-    uint64_t sequence;  /* of the last committed window; 1: or of a base */
-    uint64_t attempts;  /* how often the window after it was handed out; set without a base, too */
+    int has_base;       /* 0: nothing; all other members except attempts are zero or empty */
+    uint64_t sequence;  /* of the last committed window, or 1 after a base */
+    uint64_t attempts;  /* deltas of the next window so far; also set without a base */
     uint64_t samples;   /* distinct samples */
-    uint64_t unseen;    /* ... of which the last profile did not have so many */
-    int64_t from_nanos; /* the last committed window; 0 where unknown */
-    int64_t to_nanos;   /* ... and where the next one begins */
-    pprofdelta_restart restart;          /* ... and what it was */
-    const char *build_id;                /* of the target's main mapping; empty where it has none */
-    const pprofdelta_type_report *types; /* counters first; of the sums, prev */
+    uint64_t unseen;    /* those of them that the last profile did not have */
+    int64_t from_nanos; /* begin of the last committed window; 0 if unknown */
+    int64_t to_nanos;   /* its end, where the next window begins */
+    pprofdelta_restart restart;          /* of the last committed window */
+    const char *build_id;                /* of the target's main mapping; empty if it has none */
+    const pprofdelta_type_report *types; /* counters first; only prev of the sums is set */
     size_t types_len;
 } pprofdelta_memory;
 
-/* A profile of a live heap (pprofdelta_heap.h), and of which kind. */
+/* The kind of a live heap's profile (pprofdelta_heap.h). */
 typedef enum pprofdelta_live {
     PPROFDELTA_LIVE_NONE = 0,
     PPROFDELTA_LIVE_FULL,  /* everything since the tracker began; is_delta is 0 */
-    PPROFDELTA_LIVE_DELTA, /* what was allocated, and what came into use minus what went */
+    PPROFDELTA_LIVE_DELTA, /* what was allocated, and the change of what is in use */
     PPROFDELTA_LIVE_WINDOW /* what was allocated, and all that is in use */
 } pprofdelta_live;
 
 /* Sequence and attempt
  *
- * Every window of a context has a sequence number, one more than the last committed window. A window
- * that was abandoned is handed out again: the next delta has the same sequence, begins where the
- * first one began, and has a higher attempt. An attempt that was committed is the last attempt of
- * its sequence. So a receiver that has several deltas of one sequence, of one context or state,
- * takes the one with the highest attempt, in whatever order they came and whatever their times say.
+ * The sequence of a window is one more than that of the last committed window. After an abandoned
+ * window, the next delta has the same sequence, begins where the abandoned one began, and has a
+ * higher attempt. A committed attempt is the last one of its sequence. If a receiver has several
+ * deltas of one sequence, of one context or state, it uses the one with the highest attempt. The
+ * order of arrival and the times do not matter.
  *
- * A restart is the exception. The new process has not counted what the old one did, so an attempt
- * that says restart does not take the place of an attempt that does not:
+ * There is one exception. After a restart, the new process has not counted what the old process
+ * did. So a delta with a restart does not replace a delta without one:
  *
- *     b takes a's place:   a.sequence == b.sequence && a.attempt < b.attempt &&
- *                          (a.restart || !b.restart)
+ *     b replaces a:   a.sequence == b.sequence && a.attempt < b.attempt &&
+ *                     (a.restart || !b.restart)
  *
- * A delta counts as long as no other takes its place. A delta that comes later with a lower attempt
- * is thrown away by the same rule. Nothing is then lost and nothing counts twice, as long as a
- * receiver keeps what it has acknowledged. A receiver can tell that something is missing: the window
- * with the next sequence begins (from_nanos) where the one that counts ends (to_nanos).
- * libpprofdelta(3) has such a receiver, as C. pprofdelta_adder does the same.
+ * A delta counts until another one replaces it. A delta that arrives late with a lower attempt is
+ * dropped by the same rule. If the receiver keeps what it has acknowledged, nothing is lost and
+ * nothing counts twice. To notice a missing window: the window with the next sequence begins
+ * (from_nanos) where the one that counts ends (to_nanos). libpprofdelta(3) has such a receiver in
+ * C. pprofdelta_adder follows the same rule.
  *
- * For this to hold over the end of the process, the attempt has to be saved before the delta is sent:
- * see pprofdelta_save. The batches of a live heap follow the same rule; see pprofdelta_heap.h. */
+ * The attempt must be saved before the delta is sent, so that the rule also holds if the process
+ * ends: see pprofdelta_save. The batches of a live heap follow the same rule (see
+ * pprofdelta_heap.h). */
 
-/* What a delta that pprofdelta wrote says of itself. */
+/* The stamp of a profile that pprofdelta wrote. */
 typedef struct pprofdelta_stamp {
-    int is_delta;       /* 0: not stamped, and the rest is zero but for to_nanos (and LIVE_FULL) */
+    int is_delta;       /* 0: no delta; then only to_nanos is set, and the live heap's members */
     int64_t from_nanos; /* 0: unknown, or the beginning of the process */
     int64_t to_nanos;   /* 0: unknown */
-    uint64_t sequence;  /* 0: none, as for a delta of two files */
+    uint64_t sequence;  /* 0: none, as in a delta of two files */
     pprofdelta_restart restart;
-    pprofdelta_live live; /* of a live heap; else what follows is zero */
-    uint64_t id, epoch;   /* of the tracker, and of the full batch that its batches continue */
-    uint64_t first;       /* the sum of the batches from first to sequence; a full one: sequence */
-    uint64_t attempt;     /* at this sequence, from 1; 0: none, as for a delta of two files */
+    pprofdelta_live live; /* LIVE_NONE: id, epoch and first are zero */
+    uint64_t id, epoch;   /* of the tracker, and of the full batch that this batch continues */
+    uint64_t first;       /* this is the sum of the batches first to sequence; full: sequence */
+    uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
 } pprofdelta_stamp;
 
-/* What pprofdelta_check saw in a valid profile. */
+/* What pprofdelta_check found in a valid profile. */
 typedef struct pprofdelta_census {
-    const char
-        *format; /* static: "gzip", "zstd", "plain", or "text" for an allocator's dump that is
-                           not compressed */
+    /* Static: "gzip", "zstd", "plain", or "text" for a text heap profile that is not compressed. */
+    const char *format;
     uint64_t inflated_len;
     uint64_t types, samples, mappings, locations, functions, strings;
     uint64_t by_address, by_lines;
     uint64_t unknown_fields;
     int64_t time_nanos, duration_nanos;
-    int is_stamped;         /* a delta that pprofdelta wrote */
-    pprofdelta_stamp stamp; /* is_delta is 0 also where the stamp cannot be understood */
-    /* The file and the build id of the first mapping, which is the main binary; empty where they are
-     * not known. No NUL ends them. They last until the next call on the context, and no longer than
-     * the caller's bytes. */
+    int is_stamped;         /* 1: a delta that pprofdelta wrote */
+    pprofdelta_stamp stamp; /* is_delta is also 0 if the stamp is not valid */
+    /* The file and the build id of the first mapping, which is the main binary. Empty if unknown.
+     * Not NUL-terminated. Valid until the next call on the context, and as long as the caller's
+     * bytes. */
     const char *binary, *build_id;
     size_t binary_len, build_id_len;
 } pprofdelta_census;
 
-/* What a file is. */
+/* The kind of a file. */
 typedef enum pprofdelta_file_kind {
-    PPROFDELTA_FILE_UNKNOWN = 0, /* data of no kind that is known here */
-    PPROFDELTA_FILE_EMPTY,       /* no byte, or compressed data of none */
-    PPROFDELTA_FILE_PROFILE,     /* a pprof profile */
-    PPROFDELTA_FILE_STATE,       /* what pprofdelta_save wrote */
-    PPROFDELTA_FILE_HTML,        /* a page */
-    PPROFDELTA_FILE_OTHER        /* something else that has a name */
+    PPROFDELTA_FILE_UNKNOWN = 0, /* none of these */
+    PPROFDELTA_FILE_EMPTY,       /* no byte, or compressed data without content */
+    PPROFDELTA_FILE_PROFILE,     /* a pprof profile, perhaps damaged */
+    PPROFDELTA_FILE_STATE,       /* written by pprofdelta_save */
+    PPROFDELTA_FILE_HTML,        /* an HTML page */
+    PPROFDELTA_FILE_OTHER        /* another kind that has a name */
 } pprofdelta_file_kind;
 
 /* ---------------------------------------------------------------------------------------------
@@ -250,34 +247,33 @@ typedef enum pprofdelta_file_kind {
 
 typedef struct pprofdelta pprofdelta;
 
-/* Makes an empty context. options and allocator may be NULL for the defaults. */
+/* Makes an empty context. options and allocator may be NULL: the defaults. */
 PPROFDELTA_API pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
                                                 const pprofdelta_allocator *allocator,
                                                 pprofdelta **out, pprofdelta_error *err);
 
-/* Gives everything back. NULL is fine. */
+/* Frees the context. Does nothing if pd is NULL. */
 PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
 
-/* Tells when the target process began, in nanoseconds since 1970 (0: not known). A start after the
- * time of the last profile is a restart for certain. Holds until it is set again. */
+/* Sets when the target process began, in nanoseconds since 1970 (0: unknown). If that is after the
+ * time of the last profile, the next window is a restart. Valid until it is set again. */
 PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
 
-/* Makes this profile what the context remembers, whatever it held before: prev, in a delta of two.
- * Committed at once. In an empty context it takes sequence 1, so that the first window after it has
- * sequence 2; else sequence and attempts stay as they are. Fails like pprofdelta_window, and then the
- * context stands as before. That prev is a window shows only beside cur: the next window then fails
- * with PPROFDELTA_E_NOT_CUMULATIVE. */
+/* Makes the context remember this profile, whatever it remembered before. In an empty context it
+ * has sequence 1, so the first window after it has sequence 2. Otherwise sequence and attempts stay
+ * as they are. Fails like pprofdelta_window; the context is then as before. If the profile is a
+ * window itself, only the next window shows that, and fails with PPROFDELTA_E_NOT_CUMULATIVE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
 
 /* Computes the delta of this profile (gzip, zstd or plain) against what the context remembers and
- * writes it to the sink: pprofdelta_begin and pprofdelta_write in one call. report may be NULL. After
- * PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon. After any other
- * status nothing is pending and nothing has changed, except that PPROFDELTA_E_SINK counts as an
- * attempt.
+ * writes it to the sink: pprofdelta_begin and pprofdelta_write in one call. report may be NULL.
+ * After PPROFDELTA_OK the window is pending until pprofdelta_commit or pprofdelta_abandon. After
+ * any other status nothing is pending and nothing has changed, except that PPROFDELTA_E_SINK counts
+ * as an attempt.
  *
- * The text heap profiles of jemalloc and gperftools are taken, too. Their raw counts are subtracted
- * (and reported); what is written is unsampled. */
+ * The text heap profiles of jemalloc and gperftools are accepted, too. Their raw counts are
+ * subtracted and reported. The values of the output are unsampled. */
 PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *bytes, size_t len,
                                                    const pprofdelta_sink *sink,
                                                    pprofdelta_report *report,
@@ -286,8 +282,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *b
 /* Begins a window with this profile. The bytes are borrowed until pprofdelta_write or
  * pprofdelta_abandon returns. With a runner, a large profile is read in a task; pprofdelta_load or
  * pprofdelta_base may be called meanwhile, and the delta is then computed against what they give.
- * What is wrong with the profile is returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is
- * begun or pending. */
+ * Errors in the profile are returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is begun
+ * or pending. */
 PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_error *err);
 
@@ -311,38 +307,38 @@ PPROFDELTA_API pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *
                                                     pprofdelta_report *report,
                                                     pprofdelta_error *err);
 
-/* The pending window has arrived: remember it. Cannot fail; without a pending window, does nothing.
+/* The pending window has arrived: the context remembers it. Does nothing if no window is pending.
  */
 PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
-/* The pending window was lost, or it is not known whether it arrived: the next one covers its time
- * too, with the same sequence and the next attempt. A window that was only begun is dropped. */
+/* The pending window was lost, or may have been lost: the next one also covers its time, with the
+ * same sequence and the next attempt. A window that was only begun is dropped. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
 
 /* ---------------------------------------------------------------------------------------------
- * The state: what a context remembers, outside of the process
+ * The state: what a context remembers, saved
  * ------------------------------------------------------------------------------------------ */
 
-/* Writes what the context remembers to the sink, in several calls. Of a pending window only the
- * attempt is in it: save after pprofdelta_commit to save the window. Whoever keeps states in files
- * writes a new one beside the old, syncs it, and renames it when the window has arrived.
+/* Writes what the context remembers to the sink, in several calls. Only the attempt of a pending
+ * window is included: save after pprofdelta_commit to include the window. To keep states in files,
+ * write the new one beside the old one, sync it, and rename it when the window has arrived.
  *
- * The attempt has to be saved and synced before the delta is sent. Otherwise a process that ends
- * between sending and saving hands out the same attempt twice. There are two ways:
+ * Save and sync the attempt before the delta is sent. Otherwise a process that ends between sending
+ * and saving uses the same attempt twice. There are two ways:
  *   - pprofdelta_window, pprofdelta_save, send the delta, pprofdelta_commit, pprofdelta_save.
  *   - Append one zero byte to the file with the last saved state, and sync it, before the delta is
  *     sent. Each zero byte behind a saved state counts as one attempt more. */
 PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                                  pprofdelta_error *err);
 
-/* Makes the context remember what was saved, whatever it held before. Reads to the end of the
- * source and trusts none of it: what is damaged, cut short, foreign or from another version is
- * PPROFDELTA_E_STATE, and after any failure the context stands as before. The options that name
- * counters and gauges must be those that the state was made with; the next window tells. */
+/* Makes the context remember what was saved, whatever it remembered before. Reads the source to its
+ * end. A state that is damaged, truncated, or from another version fails with PPROFDELTA_E_STATE.
+ * After any failure the context is as before. options.counters and options.gauges must be those
+ * that the state was made with; otherwise the next window fails. */
 PPROFDELTA_API pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *source,
                                                  pprofdelta_error *err);
 
-/* Tells what the context remembers. */
+/* Sets *out to what the context remembers. */
 PPROFDELTA_API void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out);
 
 /* ---------------------------------------------------------------------------------------------
@@ -355,39 +351,42 @@ typedef struct pprofdelta_adder pprofdelta_adder;
 typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_FIRST = 0, /* it is the first */
     PPROFDELTA_JOINT_NEXT,      /* it begins where the last one ends */
-    PPROFDELTA_JOINT_RESTART,   /* ... in a new process: the sum goes over both */
-    PPROFDELTA_JOINT_AGAIN, /* it is a later attempt at the last window, and counts in its place */
-    PPROFDELTA_JOINT_STALE, /* it is an earlier attempt at the last window, and does not count */
-    PPROFDELTA_JOINT_UNTIMED, /* neither says its time: nothing tells whether a window is missing */
+    PPROFDELTA_JOINT_RESTART,   /* the same, in a new process: the sum is of both */
+    PPROFDELTA_JOINT_AGAIN,     /* it is a later attempt at the last window, and replaces it */
+    PPROFDELTA_JOINT_STALE,   /* it is an earlier attempt at the last window, and does not count */
+    PPROFDELTA_JOINT_UNTIMED, /* neither has a time: a missing window cannot be noticed */
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
-    PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which says all that came before it */
+    PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which includes all before it */
     PPROFDELTA_JOINT_GAP      /* batches of a live heap are missing before it: it does not count */
 } pprofdelta_joint;
 
-/* Makes an empty sum. Of the options the flags NO_STAMP, FORCE (add what does not join, too) and
- * DEFAULT_COUNTER, compression, level, max_memory, counters and gauges count. Both may be NULL. */
+/* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,
+ * compression, level, max_memory, counters and gauges. options and allocator may be NULL. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
                                                       const pprofdelta_allocator *allocator,
                                                       pprofdelta_adder **out,
                                                       pprofdelta_error *err);
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
-/* Adds a profile: first a cumulative one or any delta, then deltas in their order. Of attempts at
- * one window the highest counts. Counters are added up, gauges are the last profile's. A window that
- * is missing, or overlaps, is PPROFDELTA_E_MISMATCH. The batches of a live heap are added up as pprofdelta_heap.h says, in-use
- * values included. There a missing one is noticed (JOINT_GAP), and may be put right by the full
- * profile of a later epoch: only where none has come does pprofdelta_adder_finish fail with
- * PPROFDELTA_E_MISMATCH. joint may be NULL. A profile that is refused leaves the sum as it was;
- * after PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT it can only be freed. The bytes are copied where
- * they are needed later. */
+/* Adds a profile: first a cumulative profile or any delta, then deltas in their order. Of several
+ * attempts at one window the highest counts. Counters are added up; gauges are those of the last
+ * profile. PPROFDELTA_E_MISMATCH if a window is missing or overlaps. joint may be NULL.
+ *
+ * Batches of a live heap are added up as pprofdelta_heap.h describes, with their in-use values. If
+ * one is missing, the joint is PPROFDELTA_JOINT_GAP. The full profile of a later epoch corrects
+ * that; without one, pprofdelta_adder_finish fails with PPROFDELTA_E_MISMATCH.
+ *
+ * If a profile is refused, the sum is as before. After PPROFDELTA_E_MEMORY or PPROFDELTA_E_LIMIT
+ * the adder can only be freed. Bytes that are needed later are copied. */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *adder, const void *bytes,
                                                       size_t len, pprofdelta_joint *joint,
                                                       pprofdelta_error *err);
 
-/* Writes the sum to the sink; after that, and after a failure, the adder can only be freed. A sum
- * that begins with a cumulative profile, the first full delta of a state or a restart is a
- * cumulative profile, and not stamped; any other is the delta of a longer window, and stamped as
- * that. The sum of a live heap's batches is stamped as one, which later batches continue. */
+/* Writes the sum to the sink. Afterwards, also after a failure, the adder can only be freed. A sum
+ * that begins with a cumulative profile, with the first full delta of a state or with a restart is
+ * a cumulative profile, and has no stamp. Any other sum is a delta, and has the stamp of the longer
+ * window. The sum of a live heap's batches has the stamp of a batch, which later batches continue.
+ */
 PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder,
                                                          const pprofdelta_sink *sink,
                                                          pprofdelta_error *err);
@@ -396,30 +395,29 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder
  * Looking at profiles
  * ------------------------------------------------------------------------------------------ */
 
-/* Is this a valid profile? Checks everything that pprofdelta_window checks of one profile. census
- * may be NULL. Leaves what the context remembers alone. */
+/* Checks whether this is a valid profile, as pprofdelta_window does. census may be NULL. What the
+ * context remembers stays as it is. */
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
 
-/* Tells what a file is by its first bytes: head[0..len), which are the whole file or 64 KiB of it.
- * They may be compressed (gzip or zstd). *name becomes a noun with its article ("a zip archive"),
- * which is static. This is a guess at what somebody meant the file to be: a damaged profile is one
- * too. Compressed data that cannot be inflated are PPROFDELTA_FILE_UNKNOWN. */
+/* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
+ * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
+ * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. */
 PPROFDELTA_API pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
                                                      pprofdelta_file_kind *kind, const char **name,
                                                      pprofdelta_error *err);
 
-/* Takes a file's container off: gzip (any number of members), zstd or plain; an allocator's text
- * becomes the unsampled profile that it stands for. *out belongs to the
- * context (or is `bytes` itself where they are plain) and lasts until the next call on it. */
+/* Inflates a file: gzip (any number of members), zstd or plain. A text heap profile is converted to
+ * an unsampled profile. *out belongs to the context, or is `bytes` if they are plain. It is valid
+ * until the next call on the context. */
 PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                                     const uint8_t **out, size_t *out_len,
                                                     pprofdelta_error *err);
 
-/* How much of a mapping's file name, which has `len` bytes, is the name of a file: all but
- * " (deleted)" at its end. 0 if it is empty, or made up for memory without a file, such as "[anon]" or
- * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", has all such names. A mapping with length 0 and
- * without a build id is known by its addresses. */
+/* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
+ * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
+ * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", lists these names. A mapping with length 0 and
+ * without a build id is identified by its addresses. */
 PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 
 #ifdef __cplusplus
