@@ -136,8 +136,7 @@ static pprofdelta_status compute(pprofdelta_builder *b, pprofdelta_builder_repor
     *report = make_report(b);
     pprofdelta_status status = write_profile(b, report, &raw, err);
     if (!status)
-        status = pd_compress(&b->compressor, &b->export_mem, raw, &notes,
-                            &report->output_len, err);
+        status = pd_compress(&b->compressor, &b->export_mem, raw, &notes, &report->output_len, err);
     b->window.is_in_sink = !status;
     b->window.is_handed_out |= !status; /* also if the sink refuses: it may have had all of it */
     return status;

@@ -26,7 +26,8 @@ static pprofdelta_status keep(pd_look *look, pd_bytes *raw, pprofdelta_error *er
 
 static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
 {
-    return pd_pass_tables(&look->tables, &look->text, &look->stream, look->mem, err);
+    pd_buffer *text = look->stream.is_whole ? NULL : &look->text;
+    return pd_pass_tables(&look->tables, text, &look->stream, look->mem, err);
 }
 
 static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)

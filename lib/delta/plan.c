@@ -45,7 +45,7 @@ static pd_plan_source source_of(const pd_plan_facts *f, unsigned nth)
 static pd_plan_order order_of(const pd_plan_facts *f, unsigned nth, pd_plan_source source)
 {
     bool is_long = f->packed >= (f->is_pair ? PAYS_BESIDE_PROFILE : PAYS_BESIDE_STATE);
-    bool pays = f->is_eager || (is_long && f->left >= PLENTY && !is_large(f, 2 * TIMES));
+    bool pays = f->is_eager || (is_long && f->left >= PLENTY && !is_large(f, UINT64_C(2) * TIMES));
     bool is_beside = pays && !nth && f->is_window && f->has_runner && source == PD_SOURCE_WHOLE &&
                      !f->keeps_bytes;
     return is_beside ? PD_ORDER_BESIDE : PD_ORDER_ALONE;

@@ -84,7 +84,8 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
     pd_parse parse = {.mem = mem, .err = err, .element = PPROFDELTA_NOWHERE};
     pd_reader top = {0};
     pd_tables_begin(t);
-    text->len = 0;
+    if (text)
+        text->len = 0;
     while (!status && !parse.status && next_part(p, &top, &status, err)) {
         size_t strings = t->strings_len;
         t->bytes = p->part;
@@ -98,7 +99,7 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
         pd_tables_read(t, &parse, &top);
         if (!strings && t->strings_len)
             t->first_string_off = p->at + (uint64_t)(t->strings[0].ptr - p->part.ptr);
-        if (!parse.status && !p->stream->is_whole)
+        if (!parse.status && text)
             status = keep_strings(t, strings, text, mem, err);
     }
     if (status)
@@ -130,7 +131,7 @@ pprofdelta_status pd_pass_tables(pd_tables *t, pd_buffer *text, pd_stream *strea
     t->len = pd_stream_len(stream);
     if (!stream->is_whole)
         t->bytes = (pd_bytes){0};
-    if (!status && !stream->is_whole)
+    if (!status && text)
         point_strings(t, text);
     if (!status)
         status = pd_tables_seal(t, mem, err);
@@ -144,9 +145,8 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
                                   pprofdelta_error *err)
 {
     pd_stream whole = {0};
-    pd_buffer none = {0};
     pd_stream_begin_whole(&whole, mem, bytes);
-    return pd_pass_tables(tables, &none, &whole, mem, err);
+    return pd_pass_tables(tables, NULL, &whole, mem, err);
 }
 
 /* ---- the samples ------------------------------------------------------------------------------- */

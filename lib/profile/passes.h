@@ -15,9 +15,9 @@
 #include "codec/stream.h"
 #include "profile/samples.h"
 
-/* The first pass, from a stream at its beginning to its end: parses and seals the tables. If the
- * stream has all bytes at hand, the strings point into them. Else they are copied into *text, which
- * must outlive the tables. If the container is damaged and the profile too, the error is the
+/* The first pass, from a stream at its beginning to its end: parses and seals the tables. text is NULL
+ * if the stream has all bytes at hand; the strings then point into them. Else they are copied into
+ * *text, which must outlive the tables. If the container and the profile are damaged, the error is the
  * container's. */
 pprofdelta_status pd_pass_tables(pd_tables *tables, pd_buffer *text, pd_stream *stream, pd_mem *mem,
                                  pprofdelta_error *err);
