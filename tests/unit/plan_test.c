@@ -3,8 +3,10 @@
 
 #include "test.h"
 
-enum { KB = 1 << 10, MB = 1 << 20, PIECE = 128 << 10 };
+enum { PIECE = 128 << 10 };
 
+#define KB  (UINT64_C(1) << 10)
+#define MB  (UINT64_C(1) << 20)
 #define GB8 (UINT64_C(8) << 30)
 #define GB4 (UINT64_C(4) << 30)
 
