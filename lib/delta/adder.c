@@ -318,10 +318,11 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
     pprofdelta_joint how = PPROFDELTA_JOINT_FIRST;
     if (a->is_over)
         return pd_refuse(err, "the sum is finished or has failed: the adder can only be freed");
-    if (!bytes && len)
-        return pd_refuse(err, "bytes is NULL and len is not 0");
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
+    if (status)
+        return status;
     PD_SWAP(pd_look, pd->cur, pd->prev);
-    pprofdelta_status status = look_at(a, bytes, len, &stamp, &how, err);
+    status = look_at(a, bytes, len, &stamp, &how, err);
     bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_GAP;
     if (status || !counts)
         PD_SWAP(pd_look, pd->cur, pd->prev);

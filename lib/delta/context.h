@@ -86,6 +86,13 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
 
 /* ---- context.c --------------------------------------------------------------------------------- */
 
+/* Refuses a profile without bytes that has a length. */
+static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t len,
+                                                       pprofdelta_error *err)
+{
+    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
+}
+
 /* How this look is to read these bytes in the call under way. `more` holds the facts that neither
  * the bytes nor the context show; the others are filled in. */
 pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,

@@ -6,11 +6,6 @@
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "delta/context.h"
 
-static pprofdelta_status refuse_null(const void *bytes, size_t len, pprofdelta_error *err)
-{
-    return bytes || !len ? PPROFDELTA_OK : pd_refuse(err, "bytes is NULL and len is not 0");
-}
-
 static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *err)
 {
     if (!pd->is_pending)
@@ -83,7 +78,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                   pprofdelta_error *err)
 {
     pd_bytes given = {bytes, len};
-    pprofdelta_status status = refuse_null(bytes, len, err);
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
         status = refuse_pending(pd, err);
     return status ? status : pd_call_with_plans(pd, make_base, &given, err);
@@ -294,7 +289,7 @@ static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_er
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
 {
-    pprofdelta_status status = refuse_null(bytes, len, err);
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
         status = refuse_pending(pd, err);
     if (!status && pd->is_begun)

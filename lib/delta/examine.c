@@ -70,8 +70,9 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
                                    pprofdelta_census *census, pprofdelta_error *err)
 {
     check_call call = {bytes, len, census};
-    if (!bytes && len)
-        return pd_refuse(err, "bytes is NULL and len is not 0");
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
+    if (status)
+        return status;
     /* A pending window needs what is in memory. */
     return pd->is_pending ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
 }
@@ -99,10 +100,9 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
                                      const uint8_t **out, size_t *out_len, pprofdelta_error *err)
 {
     pd_bytes raw;
-    if (!bytes && len)
-        return pd_refuse(err, "bytes is NULL and len is not 0");
-    pprofdelta_status status =
-        pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
+    pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
+    if (!status)
+        status = pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
     if (!status)
         status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
     if (status)

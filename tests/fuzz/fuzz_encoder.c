@@ -1,25 +1,13 @@
 /* Calls on an encoder, with a runner, allocations that fail and sinks that refuse: what it writes is
  * what went in, and the same bytes as without a runner, in one push. */
 #include "codec/encoder.h"
+#include "fuzz.h"
 #include "runners.h"
 
 #include <libdeflate.h>
-#include <stdio.h>
-#include <stdlib.h>
-#include <string.h>
 #include <zstd.h>
 
 enum { LONGEST = 3 << 19, REST = 255 << 11, HEAD = 8, MOST_CALLS = 60, RUNS = 3 };
-
-int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
-
-#define require(condition)                                                                         \
-    do {                                                                                           \
-        if (!(condition)) {                                                                        \
-            fprintf(stderr, "%s:%d: broken: %s\n", __FILE__, __LINE__, #condition);                \
-            abort();                                                                               \
-        }                                                                                          \
-    } while (0)
 
 /* What the first bytes of an input say. */
 typedef struct plan {

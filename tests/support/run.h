@@ -51,4 +51,7 @@ void twin_commit(twin *t);
 void twin_abandon(twin *t);
 void twin_set_started(twin *t, int64_t started_nanos);
 
+/* Do both calls fail in the same way, down to the words? */
+bool same_error(const pprofdelta_error *a, const pprofdelta_error *b);
+
 #endif

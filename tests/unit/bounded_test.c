@@ -15,13 +15,6 @@ static size_t draw_piece(rng *r)
     return rng_chance(r, 20) ? 1 : 1 + rng_below(r, rng_chance(r, 60) ? 300 : 20000);
 }
 
-static bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
-{
-    return a->status == b->status && strcmp(a->stage, b->stage) == 0 &&
-           strcmp(a->field, b->field) == 0 && a->element == b->element && a->offset == b->offset &&
-           strcmp(a->text, b->text) == 0;
-}
-
 static bool same_census(const pprofdelta_census *a, const pprofdelta_census *b)
 {
     return strcmp(a->format, b->format) == 0 && a->inflated_len == b->inflated_len &&
@@ -206,7 +199,7 @@ TEST(every_file_of_the_test_data_is_told_as_by_the_ordinary_way)
             if (entry->d_name[0] == '.')
                 continue;
             buf file = read_file(&a, arena_format(&a, "%s/%s", folder, entry->d_name));
-            if (strstr(entry->d_name, "bomb")) /* which the ordinary way has room for */
+            if (strstr(entry->d_name, "bomb")) /* in memory there is room for it */
                 continue;
             for (int again = 0; again < 3; again++)
                 check_both(&p, file, entry->d_name);
@@ -268,7 +261,7 @@ TEST(every_failed_allocation_is_told)
 }
 
 /* A profile of many samples in less memory than it inflates to; and its delta, with less than the
- * ordinary way needs. */
+ * profile in memory needs. */
 TEST(a_profile_larger_than_the_limit_is_taken)
 {
     enum { STACKS = 20000, LIMIT = 5 << 20 };

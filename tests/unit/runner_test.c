@@ -57,11 +57,6 @@ static outcome in_steps(arena *a, pprofdelta *pd, buf cur, const buf *state)
     return o;
 }
 
-static bool same_sum(pprofdelta_sum a, pprofdelta_sum b)
-{
-    return a.lo == b.lo && a.hi == b.hi;
-}
-
 static bool same_types(const pprofdelta_report *a, const pprofdelta_report *b)
 {
     if (a->types_len != b->types_len)
@@ -69,9 +64,9 @@ static bool same_types(const pprofdelta_report *a, const pprofdelta_report *b)
     for (size_t i = 0; i < a->types_len; i++) {
         const pprofdelta_type_report *x = &a->types[i], *y = &b->types[i];
         if (strcmp(x->type, y->type) || strcmp(x->unit, y->unit) ||
-            x->is_counter != y->is_counter || !same_sum(x->prev, y->prev) ||
-            !same_sum(x->cur, y->cur) || !same_sum(x->delta, y->delta) ||
-            !same_sum(x->clamped, y->clamped) || !same_sum(x->vanished, y->vanished))
+            x->is_counter != y->is_counter || !pd_sum_equal(x->prev, y->prev) ||
+            !pd_sum_equal(x->cur, y->cur) || !pd_sum_equal(x->delta, y->delta) ||
+            !pd_sum_equal(x->clamped, y->clamped) || !pd_sum_equal(x->vanished, y->vanished))
             return false;
     }
     return true;
@@ -89,13 +84,6 @@ static bool same_report(const pprofdelta_report *a, const pprofdelta_report *b)
            a->to_nanos == b->to_nanos && a->sequence == b->sequence && a->attempt == b->attempt &&
            a->output_len == b->output_len && a->is_same == b->is_same &&
            a->may_be_window == b->may_be_window && same_types(a, b);
-}
-
-static bool same_error(const pprofdelta_error *a, const pprofdelta_error *b)
-{
-    return a->status == b->status && !strcmp(a->stage, b->stage) && !strcmp(a->field, b->field) &&
-           a->element == b->element && a->offset == b->offset && a->is_prev == b->is_prev &&
-           !strcmp(a->text, b->text);
 }
 
 static bool same_bytes(buf a, buf b)
