@@ -170,13 +170,16 @@ def running(t):
 
 
 def test_pipelines(t):
-    """The reader goes away: SIGPIPE ends the recorded program, and the shell sees it."""
+    """The reader goes away: SIGPIPE ends the recorded program, and the shell sees it.
+
+    With the rate, chance leaves out next to none of the 100 blocks.
+    """
     code = "x = [bytes(50000) for _ in range(100)]\nimport signal\n" \
            "signal.signal(signal.SIGPIPE, signal.SIG_DFL)\nwhile True: print('y' * 1000)"
     script = '"$@" | head -c 10; exit ${PIPESTATUS[0]}'
-    done = subprocess.run(["bash", "-c", script, "x", t.binary, "record", "-o", t.path("out"), "--",
-                           "/usr/bin/python3", "-c", code], cwd=t.dir, capture_output=True,
-                          check=False, timeout=TIMEOUT)
+    done = subprocess.run(["bash", "-c", script, "x", t.binary, "record", "--rate=4k", "-o",
+                           t.path("out"), "--", "/usr/bin/python3", "-c", code], cwd=t.dir,
+                          capture_output=True, check=False, timeout=TIMEOUT)
     t.equal((done.returncode, done.stdout), (128 + signal.SIGPIPE, b"y" * 10))
     t.check(sum(p.total(recorded.ALLOC_BYTES) for p in only(t, checked(t, t.path("out")))) > 4e6,
             "the last window is missing")
@@ -194,8 +197,8 @@ while True:
 
 def start_loop(t, command, **more):
     """Under `record --to`, and waits until it has allocated."""
-    process = subprocess.Popen([t.binary, "record", f"--to={command}", "--", "/usr/bin/python3",
-                                "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
+    process = subprocess.Popen([t.binary, "record", "--rate=4k", f"--to={command}", "--",
+                                "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
     t.equal(process.stdout.readline(), b"ready\n")
     return process
