@@ -22,6 +22,12 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     return status;
 }
 
+pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what)
+{
+    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                   "no memory for %s", what);
+}
+
 pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what)
 {
     return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,

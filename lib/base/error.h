@@ -11,6 +11,9 @@ __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
 pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
 
+/* Fails with E_MEMORY: "no memory for <what>". */
+__attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what);
+
 /* Fails with E_USAGE: a wrong argument, or a call out of order. */
 __attribute__((cold)) pprofdelta_status pd_refuse(pprofdelta_error *err, const char *what);
 

@@ -191,8 +191,7 @@ pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *ou
     pd_crew *crew = calloc(1, sizeof *crew + threads * sizeof *crew->threads);
     if (!crew || !init_locks(crew)) {
         free(crew);
-        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "no memory for a runner");
+        return pd_no_memory(err, "a runner");
     }
     crew->pid = getpid();
     crew->max = threads;

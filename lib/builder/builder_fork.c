@@ -88,8 +88,7 @@ pprofdelta_status pprofdelta_builder_atfork(pprofdelta_builder *b, pprofdelta_er
     pprofdelta_status status = PPROFDELTA_OK;
     pthread_mutex_lock(&list_lock);
     if (!is_registered && pthread_atfork(before, in_parent, in_child) != 0)
-        status = pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                         PPROFDELTA_NOWHERE, "no memory for the handlers of fork");
+        status = pd_no_memory(err, "the handlers of fork");
     is_registered = !status;
     if (!status && !*find(b)) {
         b->next_at_fork = list;

@@ -39,7 +39,7 @@ pprofdelta_status pd_gzip_ready(void **gzip, int level, pprofdelta_error *err)
 {
     if (!*gzip)
         *gzip = libdeflate_alloc_compressor(level ? level : GZIP_LEVEL);
-    return *gzip ? PPROFDELTA_OK : pd_compress_failed("no memory for a gzip compressor", err);
+    return *gzip ? PPROFDELTA_OK : pd_no_memory(err, "a gzip compressor");
 }
 
 static ZSTD_CCtx *new_zstd(int level)
@@ -57,7 +57,7 @@ pprofdelta_status pd_zstd_ready(void **zstd, int level, pprofdelta_error *err)
 {
     if (!*zstd)
         *zstd = new_zstd(level ? level : ZSTD_LEVEL);
-    return *zstd ? PPROFDELTA_OK : pd_compress_failed("no memory for a zstd compressor", err);
+    return *zstd ? PPROFDELTA_OK : pd_no_memory(err, "a zstd compressor");
 }
 
 static pprofdelta_status to_gzip(pd_compressor *c, pd_mem *mem, pd_bytes in, pprofdelta_error *err)

@@ -102,8 +102,7 @@ pprofdelta_status pd_gzip_explain(const source *src, uint64_t *made, pprofdelta_
     *made = damage.made;
     switch (damage.kind) {
     case PD_DAMAGE_NO_MEMORY:
-        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "no memory for a gzip decompressor");
+        return pd_no_memory(err, "a gzip decompressor");
     case PD_DAMAGE_CUT_OFF:
         return cut_off(src, "deflate data", err);
     case PD_DAMAGE_BAD:
@@ -195,8 +194,7 @@ pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, cons
                                         size_t len, pd_buffer *into, pprofdelta_error *err)
 {
     if (!inflater->gzip && !(inflater->gzip = libdeflate_alloc_decompressor()))
-        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "no memory for a gzip decompressor");
+        return pd_no_memory(err, "a gzip decompressor");
     source src = {in, len, 0};
     uint64_t announced = pd_gzip_announced(in, len);
     pprofdelta_status status = pd_inflate_first_room(mem, into, announced, len, err);

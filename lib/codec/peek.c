@@ -12,8 +12,7 @@ static pprofdelta_status peek_zstd(pd_bytes in, ZSTD_outBuffer *to, bool *is_goo
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
     if (!zstd)
-        return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "no memory for a zstd decompressor");
+        return pd_no_memory(err, "a zstd decompressor");
     ZSTD_inBuffer from = {in.ptr, in.len, 0};
     size_t left = 0;
     while (!ZSTD_isError(left) && from.pos < from.size && to->pos < to->size)

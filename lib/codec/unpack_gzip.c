@@ -21,8 +21,7 @@ static pprofdelta_status read_header(pd_unpacker *u, pprofdelta_error *err)
     u->in_member = true;
     if (u->backend->begin(u->state))
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for a gzip decompressor");
+    return pd_no_memory(err, "a gzip decompressor");
 }
 
 /* The member was refused, with *err set. Counts all that it inflates to before the damage: how much of

@@ -42,8 +42,7 @@ static pprofdelta_status new_decompressor(pd_unpacker *u, pprofdelta_error *err)
     u->zstd = ZSTD_createDCtx();
     if (u->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, most)))
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for a zstd decompressor");
+    return pd_no_memory(err, "a zstd decompressor");
 }
 
 /* Begins a frame, whose form is checked first, or finds the end. */

@@ -12,18 +12,12 @@
 /* The most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB. */
 enum { MAX_RATIO = (128 << 10) / 4 };
 
-static pprofdelta_status no_memory(pprofdelta_error *err)
-{
-    return pd_fail(err, PPROFDELTA_E_MEMORY, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
-                   "no memory for a zstd decompressor");
-}
-
 /* What the library says of a frame in code, in our words where they are better. */
 pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
 {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation:
-        return no_memory(err);
+        return pd_no_memory(err, "a zstd decompressor");
     case ZSTD_error_checksum_wrong:
         return PD_REFUSE(err, pos, "the zstd frame's content does not have the checksum it says");
     case ZSTD_error_dstSize_tooSmall:
@@ -137,7 +131,7 @@ pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint
                                   pd_buffer *into, pprofdelta_error *err)
 {
     if (!inflater->zstd && !(inflater->zstd = ZSTD_createDCtx()))
-        return no_memory(err);
+        return pd_no_memory(err, "a zstd decompressor");
     size_t pos = 0;
     do {
         size_t size = 0;

@@ -1,27 +1,41 @@
-/* The ready runner of POSIX threads. The file under test is included here with its own calloc, malloc
- * and pthread_create, so that these can be counted and can fail. */
+/* The ready runner of POSIX threads. It is compiled with the functions below for calloc, malloc and
+ * pthread_create (see meson.build), so that these can be counted and can fail. */
+#include "base/task.h"
+#include "test.h"
+
+#include <errno.h>
+#include <limits.h>
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <stdlib.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 static atomic_int allocations, threads_made;
 static bool memory_is_short, threads_are_short;
+static int locks_left = -1; /* locks that can still be made; -1: any number */
 
-static void *counted_malloc(size_t size)
+void *counted_malloc(size_t size);
+void *counted_calloc(size_t count, size_t size);
+int counted_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *),
+                   void *cookie);
+int counted_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *how);
+int counted_cond_init(pthread_cond_t *changed, const pthread_condattr_t *how);
+
+void *counted_malloc(size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return memory_is_short ? NULL : malloc(size);
 }
 
-static void *counted_calloc(size_t count, size_t size)
+void *counted_calloc(size_t count, size_t size)
 {
     atomic_fetch_add(&allocations, 1);
     return memory_is_short ? NULL : calloc(count, size);
 }
 
-static int counted_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *),
-                          void *cookie)
+int counted_create(pthread_t *thread, const pthread_attr_t *how, void *(*run)(void *), void *cookie)
 {
     if (threads_are_short)
         return 1;
@@ -29,20 +43,24 @@ static int counted_create(pthread_t *thread, const pthread_attr_t *how, void *(*
     return pthread_create(thread, how, run, cookie);
 }
 
-#define malloc         counted_malloc
-#define calloc         counted_calloc
-#define pthread_create counted_create
-#include "base/threads.c"
-#undef malloc
-#undef calloc
-#undef pthread_create
+static bool is_lock_left(void)
+{
+    if (locks_left > 0)
+        locks_left--;
+    else if (!locks_left)
+        return false;
+    return true;
+}
 
-#include "base/task.h"
-#include "test.h"
+int counted_mutex_init(pthread_mutex_t *lock, const pthread_mutexattr_t *how)
+{
+    return is_lock_left() ? pthread_mutex_init(lock, how) : ENOMEM;
+}
 
-#include <errno.h>
-#include <limits.h>
-#include <sys/wait.h>
+int counted_cond_init(pthread_cond_t *changed, const pthread_condattr_t *how)
+{
+    return is_lock_left() ? pthread_cond_init(changed, how) : ENOMEM;
+}
 
 /* A door that is closed at first. */
 typedef struct gate {
@@ -258,6 +276,19 @@ TEST(without_memory_there_is_no_runner)
     CHECK(runner.cookie == &runner && !runner.start);
 }
 
+TEST(without_locks_there_is_no_runner)
+{
+    for (int locks = 0; locks < 3; locks++) {
+        pprofdelta_runner runner = {.cookie = &runner};
+        pprofdelta_error err = {0};
+        locks_left = locks;
+        pprofdelta_status status = pprofdelta_threads_new(2, &runner, &err);
+        locks_left = -1;
+        CHECK(status == PPROFDELTA_E_MEMORY && err.status == status);
+        CHECK(runner.cookie == &runner && !runner.start);
+    }
+}
+
 TEST(without_memory_a_task_is_not_started)
 {
     pprofdelta_runner runner = make(2);
@@ -395,7 +426,8 @@ TEST_MAIN(CASE(a_number_of_threads_out_of_range_is_refused),
           CASE(there_are_as_many_threads_as_are_needed_and_no_more_than_were_asked_for),
           CASE(the_memory_of_handles_is_used_again),
           CASE(all_signals_are_blocked_in_the_threads_alone),
-          CASE(without_memory_there_is_no_runner), CASE(without_memory_a_task_is_not_started),
+          CASE(without_memory_there_is_no_runner), CASE(without_locks_there_is_no_runner),
+          CASE(without_memory_a_task_is_not_started),
           CASE(without_any_thread_a_task_is_not_started),
           CASE(one_thread_is_enough_where_more_cannot_be_had),
           CASE(several_threads_may_use_one_runner), CASE(the_child_of_a_fork_has_no_threads))
