@@ -326,7 +326,7 @@ static void draw_labels(gen *g, model_sample *s)
     s->labels = ARENA_ARRAY(&g->arena, model_label, len + 1);
     s->labels_len = len;
     if (g->has_one_label) {
-        s->labels_len = len = 1;
+        s->labels_len = 1;
         s->labels[0] = (model_label){"bytes", "", (int64_t)1 << rng_below(r, 12), ""};
         return;
     }

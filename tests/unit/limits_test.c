@@ -19,26 +19,26 @@
 typedef struct shape {
     const char *name;
     bool is_field_order; /* as most write it, else as Go does: locations between the samples */
+    bool is_zstd;        /* the input is, and does not say how long it is */
     unsigned stacks, depth, locations;
     unsigned times; /* each stack comes so often */
     unsigned live;  /* percent of the stacks that are in use, and that change */
     unsigned flags, level;
     pprofdelta_compression compression;
     pprofdelta_on_reset on_reset;
-    bool is_zstd; /* the input is, and does not say how long it is */
 } shape;
 
 static const shape shapes[] = {
-    {"Go's order", 0, 3000, 12, 900, 1, 15, 0, 0, 0, 0, 0},
-    {"all live", 0, 3000, 12, 900, 1, 100, PPROFDELTA_VERIFY, 9, 0, 0, 0},
-    {"more out than in", 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY, 1, 0, 0, 0},
-    {"more out than in, zstd", 0, 9000, 1, 4000, 1, 100, 0, 3, PPROFDELTA_ZSTD, 0, 1},
-    {"field order", 1, 3000, 12, 900, 1, 100, 0, 6, 0, 0, 0},
-    {"repeated stacks", 1, 400, 10, 300, 40, 15, PPROFDELTA_VERIFY, 0, PPROFDELTA_ZSTD, 0, 0},
-    {"repeated stacks, Go's order", 0, 400, 10, 300, 40, 100, 0, 0, PPROFDELTA_PLAIN, 0, 0},
-    {"negative", 0, 2000, 8, 900, 1, 50, 0, 0, 0, PPROFDELTA_ON_RESET_NEGATIVE, 1},
-    {"small", 0, 200, 8, 150, 1, 50, PPROFDELTA_VERIFY, 0, 0, 0, 0},
-    {"many locations", 0, 2500, 3, 7000, 1, 30, PPROFDELTA_VERIFY, 2, 0, 0, 0},
+    {"Go's order", 0, 0, 3000, 12, 900, 1, 15, 0, 0, 0, 0},
+    {"all live", 0, 0, 3000, 12, 900, 1, 100, PPROFDELTA_VERIFY, 9, 0, 0},
+    {"more out than in", 0, 0, 9000, 1, 4000, 1, 100, PPROFDELTA_VERIFY, 1, 0, 0},
+    {"more out than in, zstd", 0, 1, 9000, 1, 4000, 1, 100, 0, 3, PPROFDELTA_ZSTD, 0},
+    {"field order", 1, 0, 3000, 12, 900, 1, 100, 0, 6, 0, 0},
+    {"repeated stacks", 1, 0, 400, 10, 300, 40, 15, PPROFDELTA_VERIFY, 0, PPROFDELTA_ZSTD, 0},
+    {"repeated stacks, Go's order", 0, 0, 400, 10, 300, 40, 100, 0, 0, PPROFDELTA_PLAIN, 0},
+    {"negative", 0, 1, 2000, 8, 900, 1, 50, 0, 0, 0, PPROFDELTA_ON_RESET_NEGATIVE},
+    {"small", 0, 0, 200, 8, 150, 1, 50, PPROFDELTA_VERIFY, 0, 0, 0},
+    {"many locations", 0, 0, 2500, 3, 7000, 1, 30, PPROFDELTA_VERIFY, 2, 0, 0},
 };
 
 enum { SHAPES = sizeof shapes / sizeof *shapes, FIRST_FUNCTION_NAME = 9 };
@@ -340,7 +340,7 @@ static void try_shape(const shape *of)
     arena a = {0};
     outcome with_state = run(&a, &s, BY_STATE, 0);
     bool is_negative = of->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
-    for (uint64_t limit = 120000; limit < 5 * 1000 * 1000;
+    for (uint64_t limit = 120000; limit < UINT64_C(5000000);
          limit += limit / (did_all ? COARSE : FINE)) {
         did_all = 1;
         for (course c = 0; c < COURSES; c++) {
@@ -364,7 +364,7 @@ TEST(what_succeeds_with_a_limit_succeeds_with_a_higher_one)
 {
     const char *one = getenv("PD_TEST_SHAPE");
     for (size_t i = 0; i < SHAPES; i++)
-        if (!one || (size_t)atoi(one) == i)
+        if (!one || strtoul(one, NULL, 10) == i)
             try_shape(&shapes[i]);
 }
 

@@ -35,7 +35,7 @@ TEST(the_calendar_is_that_of_the_c_library)
 {
     rng r = {1};
     for (int i = 0; i < 20000; i++) {
-        int64_t seconds = (int64_t)rng_below(&r, 18000000000) - 9000000000;
+        int64_t seconds = (int64_t)rng_below_wide(&r, 18000000000) - 9000000000;
         time_t at = (time_t)seconds;
         if (at != seconds)
             continue; /* a time_t of 32 bits */
