@@ -4,9 +4,10 @@
 //
 // Samples are the same by their stacks (address, binary and lines of every location) and labels;
 // equal ones are added up and those without any value left out, so order, ids, comments and times
-// do not matter. With -clamp negative values count as zero, in both; with -unmapped the
-// binary and the units of numeric labels do not matter either. Exits 1 and shows the first
-// differences when the profiles do not agree.
+// do not matter. With -clamp negative values count as zero, in both. With -unmapped the addresses,
+// the binary and the units of numeric labels do not matter either: a program counter that is not
+// of the process that wrote the profile is written without its address. Exits 1 and shows the
+// first differences when the profiles do not agree.
 package main
 
 import (
@@ -42,6 +43,7 @@ func read(path string, clamp, unmapped bool) (samples, error) {
 	for _, l := range p.Location {
 		if unmapped {
 			l.Mapping = nil
+			l.Address = 0
 		}
 		places[l] = place(l)
 	}
