@@ -9,7 +9,7 @@
 #include "memory.h"
 #include "output_file.h"
 #include "report.h"
-#include "state.h"
+#include "state_file.h"
 #include "text.h"
 
 #include <inttypes.h>

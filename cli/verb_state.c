@@ -17,7 +17,7 @@
 #include "output_file.h"
 #include "progress.h"
 #include "report.h"
-#include "state.h"
+#include "state_file.h"
 #include "thread.h"
 #include "uploader.h"
 

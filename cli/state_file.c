@@ -1,5 +1,5 @@
-/* The state file: see state.h. */
-#include "state.h"
+/* The state file: see state_file.h. */
+#include "state_file.h"
 
 #include "cli.h"
 #include "message.h"

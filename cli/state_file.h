@@ -14,8 +14,8 @@
  * The lock is on the file. Move replaces the file, so a run that has waited for the lock checks
  * that FILE is still the file that it locked. A FILE that a run creates is locked before it is
  * renamed to FILE. */
-#ifndef CLI_STATE_H
-#define CLI_STATE_H
+#ifndef CLI_STATE_FILE_H
+#define CLI_STATE_FILE_H
 
 #include "pprofdelta.h"
 
