@@ -95,10 +95,10 @@ static void wait_until_came(gate *g, int tasks)
 
 typedef struct errand {
     gate *gate; /* is passed first, if any */
-    char name;
     pthread_t ran_on;
     sigset_t blocked;
     int times;
+    char name;
 } errand;
 
 static void run_errand(void *arg)

@@ -15,6 +15,7 @@ static void *allocate(void *unused)
         continue;
     void *volatile nothing = malloc(huge);
     atomic_store(&has_returned, nothing == NULL);
+    free(nothing);
     pthread_testcancel();
     return unused;
 }
