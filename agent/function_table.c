@@ -153,7 +153,7 @@ static bool read_functions(pd_function_table *table, const pd_elf *elf)
 
 static int open_object(const char *path)
 {
-    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : PD_PROC_OPEN("exe");
+    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : pd_proc_open_exe();
     return pd_spool_high(fd);
 }
 

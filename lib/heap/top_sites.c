@@ -157,7 +157,7 @@ static void put_site(paper *p, const glance *g)
 /* Readers take a dump without mappings for truncated, so a dump that has none says so. */
 static void put_mappings(paper *p, bool has_mappings)
 {
-    int fd = has_mappings ? PD_PROC_OPEN("maps") : -1;
+    int fd = has_mappings ? pd_proc_open_maps() : -1;
     put(p, "\nMAPPED_LIBRARIES:\n");
     put(p, fd < 0 ? "# none\n" : "");
     flush(p);

@@ -56,7 +56,7 @@ size_t pd_elf_build_id(const pd_elf *elf, char out[2 * PD_BUILD_ID_MAX])
 size_t pd_build_id_at(uint64_t address, char out[2 * PD_BUILD_ID_MAX])
 {
     pd_elf elf;
-    int fd = PD_PROC_OPEN("mem");
+    int fd = pd_proc_open_mem();
     if (fd < 0)
         return 0;
     size_t len = pd_elf_open(&elf, fd, address) ? pd_elf_build_id(&elf, out) : 0;

@@ -149,7 +149,7 @@ static pprofdelta_status sort(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 static pprofdelta_status read_file(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
     m->file.len = 0;
-    int fd = PD_PROC_OPEN("maps");
+    int fd = pd_proc_open_maps();
     pprofdelta_status status = PPROFDELTA_OK;
     for (ssize_t got = 1; fd >= 0 && got && !status;) {
         status = pd_buffer_room(mem, &m->file, 1 << 14, err);

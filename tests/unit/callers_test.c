@@ -11,6 +11,7 @@
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/auxv.h>
 #include <ucontext.h>
 #include <unwind.h>
 
@@ -172,8 +173,14 @@ static void on_signal(int number)
     without_pointer(5);
 }
 
+/* The frame of a signal is one of the vDSO, which has its tables. qemu's user mode may have none. */
 static void walks_in_signal_handlers(void)
 {
+    CHECK(compared == 0);
+    if (!getauxval(AT_SYSINFO_EHDR)) {
+        printf("  skipped: there is no vDSO\n");
+        return;
+    }
     signal(SIGUSR1, on_signal);
     raise(SIGUSR1);
     expect_same("a signal handler");
