@@ -1,0 +1,86 @@
+"""Deltas of cumulative pprof profiles.
+
+Go, C and C++ services expose heap, mutex and block profiles that count from the start of the process
+and only grow. This package computes what the process did between two such profiles. It is a binding
+of the C library libpprofdelta; pprofdelta(1) has every rule of what a delta is.
+"""
+
+from ._adder import Adder as Adder
+from ._adder import sum as sum
+from ._context import Context as Context
+from ._context import check as check
+from ._context import compare as compare
+from ._context import delta as delta
+from ._core import version as _version
+from ._errors import (
+    Error as Error,
+    InternalError as InternalError,
+    InvalidProfileError as InvalidProfileError,
+    LimitError as LimitError,
+    MismatchError as MismatchError,
+    NotCumulativeError as NotCumulativeError,
+    OutOfMemoryError as OutOfMemoryError,
+    ResetError as ResetError,
+    StateError as StateError,
+    Status as Status,
+    UsageError as UsageError,
+)
+from ._options import (
+    Compression as Compression,
+    First as First,
+    OnReset as OnReset,
+    Options as Options,
+    SumOptions as SumOptions,
+)
+from ._results import (
+    Census as Census,
+    Joint as Joint,
+    Live as Live,
+    Memory as Memory,
+    Report as Report,
+    Restart as Restart,
+    Stamp as Stamp,
+    TypeReport as TypeReport,
+    Window as Window,
+)
+
+__version__ = _version()
+
+# `sum` is left out: `from pprofdelta import *` must not replace the function of Python.
+__all__ = [
+    "Adder",
+    "Census",
+    "Compression",
+    "Context",
+    "Error",
+    "First",
+    "InternalError",
+    "InvalidProfileError",
+    "Joint",
+    "LimitError",
+    "Live",
+    "Memory",
+    "MismatchError",
+    "NotCumulativeError",
+    "OnReset",
+    "Options",
+    "OutOfMemoryError",
+    "Report",
+    "ResetError",
+    "Restart",
+    "Stamp",
+    "StateError",
+    "Status",
+    "SumOptions",
+    "TypeReport",
+    "UsageError",
+    "Window",
+    "check",
+    "compare",
+    "delta",
+]
+
+# Messages, pickles and doctests name the public module.
+for _name in (*__all__, "sum"):
+    globals()[_name].__module__ = __name__
+del _name

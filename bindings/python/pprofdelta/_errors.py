@@ -1,0 +1,148 @@
+"""The exceptions of the package: one class for each kind of failure, all with the same members."""
+
+from __future__ import annotations
+
+from enum import StrEnum
+
+NOWHERE = 2**64 - 1  # PPROFDELTA_NOWHERE
+
+
+class Status(StrEnum):
+    """What failed. The members are the statuses of pprofdelta_common.h, in its order."""
+
+    OK = "ok"
+    MEMORY = "memory"
+    LIMIT = "limit"
+    INFLATE = "inflate"
+    WIRE = "wire"
+    PROFILE = "profile"
+    MISMATCH = "mismatch"
+    STAMPED = "stamped"
+    RESET = "reset"
+    VERIFY = "verify"
+    SINK = "sink"
+    USAGE = "usage"
+    STATE = "state"
+    SOURCE = "source"
+    NOT_CUMULATIVE = "not_cumulative"
+
+
+class Error(Exception):
+    """A call of the library failed. Everything that the call would have changed is as before.
+
+    text     a sentence without the position: "no location has the id 99"
+    status   a `Status`
+    stage    the stage of the library that failed: options, memory, inflate, wire, profile, delta,
+             write, state or sum
+    field    the field of the profile, as in "sample.location_id", or ""
+    element  the index, from 0, of the element of the first part of `field`, or None
+    offset   the byte offset, or None. In stage "inflate" it counts in the compressed profile, in
+             stage "state" in the state, and in later stages in the inflated profile.
+    is_prev  the error is in the older one of two profiles
+    """
+
+    def __init__(
+        self,
+        text: str,
+        status: Status = Status.USAGE,
+        stage: str = "options",
+        field: str = "",
+        element: int | None = None,
+        offset: int | None = None,
+        is_prev: bool = False,
+    ) -> None:
+        # All of them in args, so that an exception can be pickled.
+        super().__init__(text, status, stage, field, element, offset, is_prev)
+        self.text = text
+        self.status = status
+        self.stage = stage
+        self.field = field
+        self.element = element
+        self.offset = offset
+        self.is_prev = is_prev
+
+    def __str__(self) -> str:
+        field = self.field
+        if field and self.element is not None:
+            first, dot, rest = field.partition(".")
+            field = f"{first}[{self.element}]{dot}{rest}"
+        what = {"inflate": "compressed profile", "state": "state"}.get(self.stage, "inflated profile")
+        return "".join(
+            (
+                "prev: " if self.is_prev else "",
+                f"{field}: " if field else "",
+                self.text,
+                f" (at byte {self.offset} of the {what})" if self.offset is not None else "",
+            )
+        )
+
+
+class InvalidProfileError(Error):
+    """The bytes are not a valid profile: they are damaged, truncated, or something else."""
+
+
+class MismatchError(Error):
+    """Each profile is valid, but they have no delta: the types differ, the order is wrong, or no
+    type is a counter. In a sum, a window is missing."""
+
+
+class NotCumulativeError(Error):
+    """The profile is a delta or a window already, or its types are not cumulative. The option
+    `force` accepts it."""
+
+
+class ResetError(Error):
+    """A counter went backwards, and the option `on_reset` is "fail"."""
+
+
+class LimitError(Error):
+    """The profile does not fit in the option `max_memory`."""
+
+
+class StateError(Error):
+    """The bytes are not a state, or are a damaged state, or a state of another version."""
+
+
+class UsageError(Error):
+    """An argument is invalid, or the call is not allowed at this point."""
+
+
+class OutOfMemoryError(Error, MemoryError):
+    """The system has no more memory."""
+
+
+class InternalError(Error):
+    """The result of the library is not consistent. Please report this as a bug."""
+
+
+_STATUSES = tuple(Status)
+_CLASSES: dict[Status, type[Error]] = {
+    Status.MEMORY: OutOfMemoryError,
+    Status.LIMIT: LimitError,
+    Status.INFLATE: InvalidProfileError,
+    Status.WIRE: InvalidProfileError,
+    Status.PROFILE: InvalidProfileError,
+    Status.MISMATCH: MismatchError,
+    Status.STAMPED: NotCumulativeError,
+    Status.RESET: ResetError,
+    Status.VERIFY: InternalError,
+    Status.USAGE: UsageError,
+    Status.STATE: StateError,
+    Status.NOT_CUMULATIVE: NotCumulativeError,
+}
+
+
+def error_for(
+    text: str, number: int, stage: str, field: str, element: int, offset: int, is_prev: bool
+) -> Error:
+    """Makes the exception for an error of the library. The extension module calls this."""
+    status = _STATUSES[number]
+    return _CLASSES.get(status, Error)(
+        text,
+        status,
+        stage,
+        field,
+        None if element == NOWHERE else element,
+        None if offset == NOWHERE else offset,
+        is_prev,
+    )

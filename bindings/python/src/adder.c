@@ -1,0 +1,133 @@
+/* _core.Adder: the sum of a cumulative profile and deltas. */
+#include "core.h"
+
+typedef struct Adder {
+    PyObject_HEAD pprofdelta_adder *adder; /* NULL: finished or closed */
+    core_guard guard;
+} Adder;
+
+static PyTypeObject *type_of(Adder *self)
+{
+    return Py_TYPE((PyObject *)self);
+}
+
+static bool enter(Adder *self)
+{
+    return core_enter(&self->guard, type_of(self), self->adder);
+}
+
+/* Ends a call after which the adder can only be freed. */
+static void leave_for_good(Adder *self)
+{
+    pprofdelta_adder_free(self->adder);
+    self->adder = NULL;
+    core_leave(&self->guard);
+}
+
+static PyObject *adder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *packed;
+    core_options parsed;
+    pprofdelta_adder *adder = NULL;
+    pprofdelta_error err;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!:Adder", &PyTuple_Type, &packed) ||
+        !core_options_init(&parsed, packed))
+        return NULL;
+    pprofdelta_status status = pprofdelta_adder_new(&parsed.options, NULL, &adder, &err);
+    core_options_fini(&parsed);
+    if (status)
+        return core_raise(type, &err);
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Adder *self = (Adder *)alloc(type, 0);
+    if (!self) {
+        pprofdelta_adder_free(adder);
+        return NULL;
+    }
+    self->adder = adder;
+    self->guard = (core_guard){false};
+    return (PyObject *)self;
+}
+
+static void adder_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    pprofdelta_adder_free(((Adder *)object)->adder);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *adder_add(Adder *self, PyObject *profile)
+{
+    core_input input;
+    pprofdelta_joint joint;
+    pprofdelta_error err;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!enter(self))
+        return NULL;
+    if (!core_input_init(&input, profile)) {
+        core_leave(&self->guard);
+        return NULL;
+    }
+    Py_BEGIN_ALLOW_THREADS status =
+        pprofdelta_adder_add(self->adder, input.bytes, input.len, &joint, &err);
+    Py_END_ALLOW_THREADS core_input_fini(&input);
+    if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
+        leave_for_good(self);
+    else
+        core_leave(&self->guard);
+    return status ? core_raise(type_of(self), &err) : PyLong_FromLong((long)joint);
+}
+
+static PyObject *adder_finish(Adder *self, PyObject *unused)
+{
+    core_output output = {0};
+    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_error err;
+    pprofdelta_status status;
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pprofdelta_adder_finish(self->adder, &sink, &err);
+    Py_END_ALLOW_THREADS status = core_output_status(&output, status, &err);
+    leave_for_good(self);
+    PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
+    core_output_fini(&output);
+    return result;
+}
+
+static PyObject *adder_close(Adder *self, PyObject *unused)
+{
+    (void)unused;
+    if (!self->adder)
+        Py_RETURN_NONE;
+    if (!enter(self))
+        return NULL;
+    leave_for_good(self);
+    Py_RETURN_NONE;
+}
+
+static PyMethodDef methods[] = {
+    {"add", (PyCFunction)(void (*)(void))adder_add, METH_O,
+     "pprofdelta_adder_add: returns the number of the joint."},
+    {"finish", (PyCFunction)(void (*)(void))adder_finish, METH_NOARGS,
+     "pprofdelta_adder_finish: returns the sum, and frees the adder."},
+    {"close", (PyCFunction)(void (*)(void))adder_close, METH_NOARGS, "Frees the adder."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)adder_new},
+    {Py_tp_dealloc, (void *)adder_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)"An adder of the library."},
+    {0, NULL},
+};
+
+PyType_Spec core_adder_spec = {
+    .name = "pprofdelta._core.Adder",
+    .basicsize = sizeof(Adder),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

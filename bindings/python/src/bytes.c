@@ -1,0 +1,78 @@
+/* Bytes in and out: the caller's buffer as input, and a growing buffer as the sink. */
+#include "core.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+bool core_input_init(core_input *input, PyObject *object)
+{
+    if (PyObject_GetBuffer(object, &input->view, PyBUF_SIMPLE))
+        return false;
+    input->bytes = input->view.buf ? input->view.buf : "";
+    input->len = (size_t)input->view.len;
+    return true;
+}
+
+void core_input_fini(core_input *input)
+{
+    PyBuffer_Release(&input->view);
+}
+
+/* Makes room for len more bytes: at least twice the old capacity, so that a long output is copied
+ * few times. */
+static bool reserve(core_output *output, size_t len)
+{
+    size_t cap = output->cap ? output->cap : 4096;
+    if (len > PY_SSIZE_T_MAX - output->len)
+        return false;
+    while (cap < output->len + len)
+        cap = cap > PY_SSIZE_T_MAX / 2 ? (size_t)PY_SSIZE_T_MAX : 2 * cap;
+    if (cap == output->cap)
+        return true;
+    char *bytes = realloc(output->bytes, cap);
+    if (!bytes)
+        return false;
+    output->bytes = bytes;
+    output->cap = cap;
+    return true;
+}
+
+static int append(void *cookie, const void *data, size_t len)
+{
+    core_output *output = cookie;
+    if (!reserve(output, len)) {
+        output->is_short = true;
+        return -1;
+    }
+    memcpy(output->bytes + output->len, data, len);
+    output->len += len;
+    return 0;
+}
+
+pprofdelta_sink core_output_sink(core_output *output)
+{
+    return (pprofdelta_sink){append, output};
+}
+
+PyObject *core_output_bytes(const core_output *output)
+{
+    return PyBytes_FromStringAndSize(output->bytes, (Py_ssize_t)output->len);
+}
+
+void core_output_fini(core_output *output)
+{
+    free(output->bytes);
+}
+
+pprofdelta_status core_output_status(const core_output *output, pprofdelta_status status,
+                                     pprofdelta_error *err)
+{
+    if (!status || !output->is_short)
+        return status;
+    *err = (pprofdelta_error){.status = PPROFDELTA_E_MEMORY,
+                              .stage = "write",
+                              .element = PPROFDELTA_NOWHERE,
+                              .offset = PPROFDELTA_NOWHERE,
+                              .text = "there is no memory for the output"};
+    return err->status;
+}

@@ -1,0 +1,305 @@
+/* _core.Context: the methods of a context. Each holds the guard, takes its input, calls the library
+ * without the GIL, and builds its result before it releases the input and the guard: a report has
+ * names that belong to the context, and a census has names that are in the input. */
+#include "core.h"
+
+#include <string.h>
+
+typedef struct Context {
+    PyObject_HEAD pprofdelta *pd; /* NULL: closed */
+    core_guard guard;
+} Context;
+
+static PyTypeObject *type_of(Context *self)
+{
+    return Py_TYPE((PyObject *)self);
+}
+
+static bool enter(Context *self)
+{
+    return core_enter(&self->guard, type_of(self), self->pd);
+}
+
+static void leave(Context *self)
+{
+    core_leave(&self->guard);
+}
+
+static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
+{
+    PyObject *packed;
+    core_options parsed;
+    pprofdelta *pd = NULL;
+    pprofdelta_error err;
+    (void)kwargs;
+    if (!PyArg_ParseTuple(args, "O!:Context", &PyTuple_Type, &packed) ||
+        !core_options_init(&parsed, packed))
+        return NULL;
+    pprofdelta_status status = pprofdelta_new(&parsed.options, NULL, &pd, &err);
+    core_options_fini(&parsed);
+    if (status)
+        return core_raise(type, &err);
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    Context *self = (Context *)alloc(type, 0);
+    if (!self) {
+        pprofdelta_free(pd);
+        return NULL;
+    }
+    self->pd = pd;
+    self->guard = (core_guard){false};
+    return (PyObject *)self;
+}
+
+static void context_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    pprofdelta_free(((Context *)object)->pd);
+    release(object);
+    Py_DECREF(type);
+}
+
+static PyObject *context_close(Context *self, PyObject *unused)
+{
+    (void)unused;
+    if (!self->pd)
+        Py_RETURN_NONE;
+    if (!enter(self))
+        return NULL;
+    pprofdelta_free(self->pd);
+    self->pd = NULL;
+    leave(self);
+    Py_RETURN_NONE;
+}
+
+/* ---- windows --------------------------------------------------------------------------------- */
+
+/* (delta, report), or NULL with an exception. */
+static PyObject *window_result(Context *self, core_output *output, const pprofdelta_report *report,
+                               pprofdelta_status status, pprofdelta_error *err)
+{
+    if (core_output_status(output, status, err))
+        return core_raise(type_of(self), err);
+    return Py_BuildValue("(NN)", core_output_bytes(output), core_report(report));
+}
+
+static PyObject *context_window(Context *self, PyObject *profile)
+{
+    core_input input;
+    core_output output = {0};
+    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_report report;
+    pprofdelta_error err;
+    pprofdelta_status status;
+    PyObject *result = NULL;
+    if (!enter(self))
+        return NULL;
+    if (core_input_init(&input, profile)) {
+        Py_BEGIN_ALLOW_THREADS status =
+            pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
+        Py_END_ALLOW_THREADS core_input_fini(&input);
+        result = window_result(self, &output, &report, status, &err);
+        if (!status && !result) /* the caller never sees this window */
+            pprofdelta_abandon(self->pd);
+    }
+    core_output_fini(&output);
+    leave(self);
+    return result;
+}
+
+static PyObject *context_compare(Context *self, PyObject *args)
+{
+    PyObject *prev, *cur, *result = NULL;
+    core_input before, after;
+    core_output output = {0};
+    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_report report;
+    pprofdelta_error err;
+    pprofdelta_status status;
+    if (!PyArg_ParseTuple(args, "OO:compare", &prev, &cur) || !enter(self))
+        return NULL;
+    if (core_input_init(&before, prev)) {
+        if (core_input_init(&after, cur)) {
+            Py_BEGIN_ALLOW_THREADS status = pprofdelta_compare(
+                self->pd, before.bytes, before.len, after.bytes, after.len, &sink, &report, &err);
+            Py_END_ALLOW_THREADS core_input_fini(&after);
+            result = window_result(self, &output, &report, status, &err);
+        }
+        core_input_fini(&before);
+    }
+    core_output_fini(&output);
+    leave(self);
+    return result;
+}
+
+static PyObject *context_base(Context *self, PyObject *profile)
+{
+    core_input input;
+    pprofdelta_error err;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!enter(self))
+        return NULL;
+    bool has_input = core_input_init(&input, profile);
+    if (has_input) {
+        Py_BEGIN_ALLOW_THREADS status = pprofdelta_base(self->pd, input.bytes, input.len, &err);
+        Py_END_ALLOW_THREADS core_input_fini(&input);
+    }
+    leave(self);
+    if (status)
+        return core_raise(type_of(self), &err);
+    return has_input ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *context_commit(Context *self, PyObject *unused)
+{
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS pprofdelta_commit(self->pd);
+    Py_END_ALLOW_THREADS leave(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *context_abandon(Context *self, PyObject *unused)
+{
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS pprofdelta_abandon(self->pd);
+    Py_END_ALLOW_THREADS leave(self);
+    Py_RETURN_NONE;
+}
+
+static PyObject *context_set_started(Context *self, PyObject *nanos)
+{
+    long long started = PyLong_AsLongLong(nanos);
+    if ((started == -1 && PyErr_Occurred()) || !enter(self))
+        return NULL;
+    pprofdelta_set_started(self->pd, started);
+    leave(self);
+    Py_RETURN_NONE;
+}
+
+/* ---- the state ------------------------------------------------------------------------------- */
+
+static PyObject *context_save(Context *self, PyObject *unused)
+{
+    core_output output = {0};
+    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_error err;
+    pprofdelta_status status;
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS status = pprofdelta_save(self->pd, &sink, &err);
+    Py_END_ALLOW_THREADS status = core_output_status(&output, status, &err);
+    leave(self);
+    PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
+    core_output_fini(&output);
+    return result;
+}
+
+/* The source of pprofdelta_load: the rest of the caller's bytes. */
+typedef struct rest {
+    const char *bytes;
+    size_t len;
+} rest;
+
+static int read_rest(void *cookie, void *buf, size_t len, size_t *got)
+{
+    rest *left = cookie;
+    *got = len < left->len ? len : left->len;
+    memcpy(buf, left->bytes, *got);
+    left->bytes += *got;
+    left->len -= *got;
+    return 0;
+}
+
+static PyObject *context_load(Context *self, PyObject *state)
+{
+    core_input input;
+    pprofdelta_error err;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!enter(self))
+        return NULL;
+    bool has_input = core_input_init(&input, state);
+    if (has_input) {
+        rest left = {input.bytes, input.len};
+        pprofdelta_source source = {read_rest, &left};
+        Py_BEGIN_ALLOW_THREADS status = pprofdelta_load(self->pd, &source, &err);
+        Py_END_ALLOW_THREADS core_input_fini(&input);
+    }
+    leave(self);
+    if (status)
+        return core_raise(type_of(self), &err);
+    return has_input ? Py_NewRef(Py_None) : NULL;
+}
+
+static PyObject *context_describe(Context *self, PyObject *unused)
+{
+    pprofdelta_memory memory;
+    (void)unused;
+    if (!enter(self))
+        return NULL;
+    Py_BEGIN_ALLOW_THREADS pprofdelta_describe(self->pd, &memory);
+    Py_END_ALLOW_THREADS PyObject *result = core_memory(&memory);
+    leave(self);
+    return result;
+}
+
+/* ---- looking at profiles --------------------------------------------------------------------- */
+
+static PyObject *context_check(Context *self, PyObject *profile)
+{
+    core_input input;
+    pprofdelta_census census;
+    pprofdelta_error err;
+    pprofdelta_status status;
+    PyObject *result = NULL;
+    if (!enter(self))
+        return NULL;
+    if (core_input_init(&input, profile)) {
+        Py_BEGIN_ALLOW_THREADS status =
+            pprofdelta_check(self->pd, input.bytes, input.len, &census, &err);
+        Py_END_ALLOW_THREADS result =
+            status ? core_raise(type_of(self), &err) : core_census(&census);
+        core_input_fini(&input);
+    }
+    leave(self);
+    return result;
+}
+
+#define METHOD(name, flags, doc)                                                                   \
+    {                                                                                              \
+#name, (PyCFunction)(void (*)(void))context_##name, flags, doc                             \
+    }
+
+static PyMethodDef methods[] = {
+    METHOD(window, METH_O, "pprofdelta_window: returns (delta, report)."),
+    METHOD(compare, METH_VARARGS, "pprofdelta_compare: returns (delta, report)."),
+    METHOD(base, METH_O, "pprofdelta_base."),
+    METHOD(commit, METH_NOARGS, "pprofdelta_commit."),
+    METHOD(abandon, METH_NOARGS, "pprofdelta_abandon."),
+    METHOD(set_started, METH_O, "pprofdelta_set_started."),
+    METHOD(save, METH_NOARGS, "pprofdelta_save: returns the state."),
+    METHOD(load, METH_O, "pprofdelta_load."),
+    METHOD(describe, METH_NOARGS, "pprofdelta_describe: returns a tuple."),
+    METHOD(check, METH_O, "pprofdelta_check: returns a tuple."),
+    METHOD(close, METH_NOARGS, "Frees the context."),
+    {NULL, NULL, 0, NULL},
+};
+
+static PyType_Slot slots[] = {
+    {Py_tp_new, (void *)context_new},
+    {Py_tp_dealloc, (void *)context_dealloc},
+    {Py_tp_methods, methods},
+    {Py_tp_doc, (void *)"A context of the library."},
+    {0, NULL},
+};
+
+PyType_Spec core_context_spec = {
+    .name = "pprofdelta._core.Context",
+    .basicsize = sizeof(Context),
+    .flags = Py_TPFLAGS_DEFAULT,
+    .slots = slots,
+};

@@ -1,0 +1,92 @@
+/* The extension module pprofdelta._core.
+ *
+ * The module is thin: one Python method for each function of pprofdelta.h that the package uses. A
+ * method takes its input from the caller's buffer without a copy, releases the GIL while the library
+ * works, and returns bytes and tuples. The Python files of the package turn tuples into dataclasses
+ * and numbers into enums. They also name the members of the tuples (_core.pyi).
+ *
+ * The module uses the limited API of Python 3.11, the first that has Py_buffer. One binary runs with
+ * that version and every later one.
+ */
+#ifndef PPROFDELTA_PYTHON_CORE_H
+#define PPROFDELTA_PYTHON_CORE_H
+
+#include <Python.h>
+
+#include <stdbool.h>
+
+#include "pprofdelta.h"
+
+/* What belongs to the module object. */
+typedef struct core_state {
+    PyTypeObject *context, *adder;
+    PyObject *error_for; /* a function: makes an exception from the members of an error */
+} core_state;
+
+/* Sets the exception for this error. Returns NULL. The type is a type of this module. */
+PyObject *core_raise(PyTypeObject *type, const pprofdelta_error *err);
+
+/* ---- the guard: one thread at a time --------------------------------------------------------- */
+
+/* The library allows one call at a time on an object. The flag changes only while the GIL is held,
+ * so it needs no lock. */
+typedef struct core_guard {
+    bool is_busy;
+} core_guard;
+
+/* Begins a call. If another call is under way or the object is closed, sets an exception and
+ * returns false. */
+bool core_enter(core_guard *guard, PyTypeObject *type, const void *object);
+void core_leave(core_guard *guard);
+
+/* ---- input and output ------------------------------------------------------------------------ */
+
+typedef struct core_input {
+    Py_buffer view;
+    const void *bytes; /* never NULL */
+    size_t len;
+} core_input;
+
+/* Takes the bytes of any object with a contiguous buffer, without a copy. Sets an exception and
+ * returns false if the object has none. */
+bool core_input_init(core_input *input, PyObject *object);
+void core_input_fini(core_input *input);
+
+/* The bytes that a sink of the library got. Its memory grows without the GIL. */
+typedef struct core_output {
+    char *bytes;
+    size_t len, cap;
+    bool is_short; /* memory was short: the sink refused the bytes */
+} core_output;
+
+pprofdelta_sink core_output_sink(core_output *output);
+PyObject *core_output_bytes(const core_output *output);
+void core_output_fini(core_output *output);
+
+/* If the sink failed since memory was short, the error becomes E_MEMORY. */
+pprofdelta_status core_output_status(const core_output *output, pprofdelta_status status,
+                                     pprofdelta_error *err);
+
+/* ---- options and results --------------------------------------------------------------------- */
+
+/* The options of the library with the memory that they refer to. */
+typedef struct core_options {
+    pprofdelta_options options;
+    const char **counters, **gauges;
+} core_options;
+
+/* Reads the tuple that _options.py packs. Sets an exception and returns false if a member has the
+ * wrong type. The strings belong to the tuple. */
+bool core_options_init(core_options *parsed, PyObject *packed);
+void core_options_fini(core_options *parsed);
+
+/* Each returns a new tuple, or NULL with an exception. */
+PyObject *core_report(const pprofdelta_report *report);
+PyObject *core_memory(const pprofdelta_memory *memory);
+PyObject *core_census(const pprofdelta_census *census);
+
+/* ---- the types ------------------------------------------------------------------------------- */
+
+extern PyType_Spec core_context_spec, core_adder_spec;
+
+#endif

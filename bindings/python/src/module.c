@@ -1,0 +1,139 @@
+/* The module object: its types, its one function, and how an error becomes an exception. */
+#include "core.h"
+
+#include <string.h>
+
+PyObject *core_raise(PyTypeObject *type, const pprofdelta_error *err)
+{
+    core_state *state = PyType_GetModuleState(type);
+    unsigned long long element = err->element, offset = err->offset;
+    PyObject *text =
+        PyUnicode_DecodeUTF8(err->text, (Py_ssize_t)strlen(err->text), "backslashreplace");
+    PyObject *field =
+        PyUnicode_DecodeUTF8(err->field, (Py_ssize_t)strlen(err->field), "backslashreplace");
+    PyObject *error = NULL;
+    if (state && text && field)
+        error = PyObject_CallFunction(state->error_for, "OisOKKO", text, (int)err->status,
+                                      err->stage, field, element, offset,
+                                      err->is_prev ? Py_True : Py_False);
+    if (error)
+        PyErr_SetObject((PyObject *)Py_TYPE(error), error);
+    Py_XDECREF(error);
+    Py_XDECREF(field);
+    Py_XDECREF(text);
+    return NULL;
+}
+
+static void refuse(PyTypeObject *type, const char *text)
+{
+    pprofdelta_error err = {.status = PPROFDELTA_E_USAGE,
+                            .stage = "options",
+                            .element = PPROFDELTA_NOWHERE,
+                            .offset = PPROFDELTA_NOWHERE};
+    strncpy(err.text, text, sizeof err.text - 1);
+    core_raise(type, &err);
+}
+
+bool core_enter(core_guard *guard, PyTypeObject *type, const void *object)
+{
+    if (guard->is_busy) {
+        refuse(type,
+               "another call is using this object; use one object for each thread, or a lock");
+        return false;
+    }
+    if (!object) {
+        refuse(type, "the object is closed or finished");
+        return false;
+    }
+    guard->is_busy = true;
+    return true;
+}
+
+void core_leave(core_guard *guard)
+{
+    guard->is_busy = false;
+}
+
+/* ---- the module ------------------------------------------------------------------------------ */
+
+static PyObject *version(PyObject *module, PyObject *unused)
+{
+    (void)module;
+    (void)unused;
+    return PyUnicode_FromString(pprofdelta_version());
+}
+
+static PyTypeObject *add_type(PyObject *module, PyType_Spec *spec)
+{
+    PyTypeObject *type = (PyTypeObject *)PyType_FromModuleAndSpec(module, spec, NULL);
+    if (type && PyModule_AddType(module, type)) {
+        Py_DECREF(type);
+        return NULL;
+    }
+    return type;
+}
+
+static int fill(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    PyObject *errors = PyImport_ImportModule("pprofdelta._errors");
+    if (!errors)
+        return -1;
+    state->error_for = PyObject_GetAttrString(errors, "error_for");
+    Py_DECREF(errors);
+    state->context = state->error_for ? add_type(module, &core_context_spec) : NULL;
+    state->adder = state->context ? add_type(module, &core_adder_spec) : NULL;
+    return state->adder ? 0 : -1;
+}
+
+static int visit_state(PyObject *module, visitproc visit, void *arg)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_VISIT(state->context);
+    Py_VISIT(state->adder);
+    Py_VISIT(state->error_for);
+    return 0;
+}
+
+static int clear_state(PyObject *module)
+{
+    core_state *state = PyModule_GetState(module);
+    Py_CLEAR(state->context);
+    Py_CLEAR(state->adder);
+    Py_CLEAR(state->error_for);
+    return 0;
+}
+
+static void free_state(void *module)
+{
+    clear_state(module);
+}
+
+static PyMethodDef functions[] = {
+    {"version", version, METH_NOARGS, "Returns the version of the library."},
+    {NULL, NULL, 0, NULL},
+};
+
+static PyModuleDef_Slot slots[] = {
+    {Py_mod_exec, (void *)fill},
+    {0, NULL},
+};
+
+static struct PyModuleDef definition = {
+    PyModuleDef_HEAD_INIT,
+    .m_name = "pprofdelta._core",
+    .m_doc = "The functions of libpprofdelta.",
+    .m_size = sizeof(core_state),
+    .m_methods = functions,
+    .m_slots = slots,
+    .m_traverse = visit_state,
+    .m_clear = clear_state,
+    .m_free = free_state,
+};
+
+PyMODINIT_FUNC PyInit__core(void);
+
+PyMODINIT_FUNC PyInit__core(void)
+{
+    return PyModuleDef_Init(&definition);
+}

@@ -1,0 +1,54 @@
+"""The command in the wheel, and what the package says about itself."""
+
+from __future__ import annotations
+
+import importlib.metadata
+import os
+import subprocess
+import sysconfig
+from pathlib import Path
+
+import pprofdelta
+from conftest import VALID
+from oracle import Reading
+
+COMMAND = Path(sysconfig.get_path("scripts")) / "pprofdelta"
+
+
+def run(*args: object) -> subprocess.CompletedProcess[str]:
+    return subprocess.run([COMMAND, *map(str, args)], capture_output=True, text=True, check=False)
+
+
+def test_the_versions_are_one() -> None:
+    assert importlib.metadata.version("pprofdelta") == pprofdelta.__version__
+    assert run("--version").stdout.split()[1] == pprofdelta.__version__
+
+
+def test_the_command_computes_the_same_delta(tmp_path: Path) -> None:
+    one, two, out = VALID / "heap.1.pb.gz", VALID / "heap.2.pb.gz", tmp_path / "out.pb.gz"
+    ran = run(one, two, "-o", out)
+    assert ran.returncode == 0, ran.stderr
+    assert out.read_bytes() == pprofdelta.delta(one.read_bytes(), two.read_bytes())
+
+
+def test_the_command_and_the_package_share_states(tmp_path: Path) -> None:
+    one, two = (VALID / f"heap.{number}.pb.gz" for number in (1, 2))
+    state, out = tmp_path / "state", tmp_path / "out.pb.gz"
+    context = pprofdelta.Context()
+    context.window(one.read_bytes())
+    context.commit()
+    state.write_bytes(context.save())
+    assert run("--state", state, two, "-o", out).returncode == 0
+    assert out.read_bytes() == context.window(two.read_bytes()).delta
+    context.commit()
+    assert pprofdelta.Context.load(state.read_bytes()).describe() == context.describe()
+
+
+def test_the_command_finds_the_heap_agent(tmp_path: Path) -> None:
+    code = "x = [bytearray(100_000) for _ in range(200)]"
+    python = os.path.realpath(os.path.join(sysconfig.get_path("scripts"), "python"))
+    ran = run("record", "-o", tmp_path, "--", python, "-c", code)
+    assert ran.returncode == 0, ran.stderr
+    [*deltas] = tmp_path.glob("heap.*.pb.gz")
+    assert deltas, ran.stderr
+    assert sum(values[1] for path in deltas for values in Reading(path.read_bytes()).samples.values()) > 10_000_000

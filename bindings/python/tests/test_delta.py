@@ -1,0 +1,263 @@
+"""Deltas of two profiles: the real ones, the options, the kinds of input, the errors."""
+
+from __future__ import annotations
+
+import array
+import ctypes
+import gzip
+import json
+import mmap
+import pickle
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import pprofdelta
+from conftest import HOSTILE, VALID, load
+from oracle import Reading, is_compact, subtracted
+
+Pair = tuple[bytes, bytes]
+
+
+def test_a_real_pair_is_what_the_oracle_computes(pair: Pair) -> None:
+    delta = Reading(pprofdelta.delta(*pair, on_reset="negative", verify=True))
+    assert delta.samples == subtracted(Reading(pair[0]), Reading(pair[1]))
+    assert delta.samples and is_compact(delta.profile)
+
+
+def test_a_real_pair_adds_up_again(pair: Pair) -> None:
+    delta = pprofdelta.delta(*pair)
+    assert Reading(pprofdelta.sum(pair[0], delta)).nonzero == Reading(pair[1]).nonzero
+
+
+# ---- input ------------------------------------------------------------------------------------------
+
+
+def buffers(data: bytes) -> dict[str, Any]:
+    mapped = mmap.mmap(-1, len(data))
+    mapped.write(data)
+    return {
+        "bytes": data,
+        "bytearray": bytearray(data),
+        "memoryview": memoryview(data),
+        "part of a memoryview": memoryview(b"xx" + data + b"yyy")[2:-3],
+        "mmap": mapped,
+        "array": array.array("B", data),
+        "ctypes": (ctypes.c_char * len(data)).from_buffer_copy(data),
+    }
+
+
+def test_any_object_with_a_buffer_is_an_input(heap: Pair) -> None:
+    want = pprofdelta.delta(*heap)
+    for prev, cur in zip(buffers(heap[0]).values(), buffers(heap[1]).values(), strict=True):
+        assert pprofdelta.delta(prev, cur) == want
+
+
+def test_an_input_is_released_after_the_call(heap: Pair) -> None:
+    prev, cur = bytearray(heap[0]), bytearray(heap[1])
+    pprofdelta.delta(prev, cur)
+    with pytest.raises(pprofdelta.Error):
+        pprofdelta.delta(prev, cur[:-1])
+    prev += b"x"  # BufferError if a view of it were left
+    cur += b"x"
+
+
+@pytest.mark.parametrize("wrong", ["text", None, 7, [1, 2], memoryview(bytes(64))[::2]])
+def test_an_object_without_a_contiguous_buffer_is_refused(heap: Pair, wrong: Any) -> None:
+    with pytest.raises((TypeError, BufferError)):
+        pprofdelta.delta(heap[0], wrong)
+    with pytest.raises((TypeError, BufferError)):
+        pprofdelta.delta(wrong, heap[1])
+    context = pprofdelta.Context()
+    for method in (context.window, context.base, context.check, pprofdelta.Context.load, pprofdelta.Adder().add):
+        with pytest.raises((TypeError, BufferError)):
+            method(wrong)
+    context.window(heap[0])  # the context can still be used
+
+
+# ---- options ----------------------------------------------------------------------------------------
+
+
+def test_compression(heap: Pair) -> None:
+    plain = pprofdelta.delta(*heap, compression="none")
+    packed = pprofdelta.delta(*heap, compression=pprofdelta.Compression.GZIP)
+    assert gzip.decompress(packed) == plain
+    assert len(pprofdelta.delta(*heap, level=9)) < len(pprofdelta.delta(*heap, level=1))
+    zstd = pprofdelta.delta(*heap, compression="zstd")
+    assert zstd[:4] == b"\x28\xb5\x2f\xfd" and pprofdelta.check(zstd).format == "zstd"
+
+
+def test_counters_and_gauges(heap: Pair) -> None:
+    report = pprofdelta.compare(*heap, counters=["inuse_space/bytes"], gauges=iter(["alloc_objects"])).report
+    assert {t.type: t.is_counter for t in report.types} == {
+        "alloc_objects": False,
+        "alloc_space": True,
+        "inuse_objects": False,
+        "inuse_space": True,
+    }
+    with pytest.raises(pprofdelta.MismatchError, match="nosuch"):
+        pprofdelta.delta(*heap, counters=["nosuch"])
+
+
+def test_stamp_and_force(heap: Pair) -> None:
+    delta = pprofdelta.delta(*heap)
+    stamp = pprofdelta.check(delta).stamp
+    assert stamp.is_delta and stamp.to_nanos - stamp.from_nanos == 5_023_193_959
+    assert not pprofdelta.check(pprofdelta.delta(*heap, stamp=False)).is_stamped
+    with pytest.raises(pprofdelta.NotCumulativeError) as raised:
+        pprofdelta.delta(heap[0], delta)
+    assert raised.value.status is pprofdelta.Status.STAMPED and not raised.value.is_prev
+    assert pprofdelta.delta(heap[0], delta, force=True)
+
+
+def test_on_reset(heap: Pair) -> None:
+    def swapped(profile: bytes, time: int) -> bytes:
+        message = Reading(profile).profile
+        message.time_nanos = time
+        return bytes(message.SerializeToString())
+
+    newer, older = swapped(heap[1], 1), swapped(heap[0], 2)
+    auto = pprofdelta.compare(newer, older).report
+    assert auto.restart is pprofdelta.Restart.MASS
+    assert pprofdelta.compare(newer, older, on_reset="restart").report.restart is not pprofdelta.Restart.NONE
+    assert pprofdelta.compare(newer, older, on_reset="clamp").report.clamped > 0
+    negative = pprofdelta.compare(newer, older, on_reset=pprofdelta.OnReset.NEGATIVE).report
+    assert negative.types[0].delta < 0
+    with pytest.raises(pprofdelta.ResetError) as raised:
+        pprofdelta.delta(newer, older, on_reset="fail")
+    assert raised.value.status is pprofdelta.Status.RESET
+
+
+def test_started(heap: Pair) -> None:
+    between = pprofdelta.check(heap[0]).time_nanos + 1
+    assert pprofdelta.compare(*heap, started=between).report.restart is pprofdelta.Restart.STARTED
+    assert pprofdelta.compare(*heap, started=1).report.restart is pprofdelta.Restart.NONE
+
+
+def test_default_counter(heap: Pair) -> None:
+    def default(data: bytes) -> str:
+        reading = Reading(data)
+        return str(reading.strings[reading.profile.default_sample_type])
+
+    message = Reading(heap[1]).profile
+    message.default_sample_type = list(message.string_table).index(b"inuse_space")
+    cur = message.SerializeToString()
+    assert default(pprofdelta.delta(heap[0], cur)) == "inuse_space"
+    assert default(pprofdelta.delta(heap[0], cur, default_counter=True)) == "alloc_space"
+
+
+def test_max_memory(heap: Pair) -> None:
+    with pytest.raises(pprofdelta.LimitError) as raised:
+        pprofdelta.delta(*heap, max_memory=20_000)
+    assert raised.value.status is pprofdelta.Status.LIMIT
+    assert pprofdelta.delta(*heap, max_memory=8 << 20) == pprofdelta.delta(*heap)
+
+
+@pytest.mark.parametrize(
+    ("options", "error", "message"),
+    [
+        ({"compress": "gzip"}, TypeError, "no option 'compress'; the options are compression,"),
+        ({"compression": "brotli"}, ValueError, "'gzip', 'zstd', 'none'"),
+        ({"on_reset": "never"}, ValueError, "'auto', 'restart', 'clamp', 'negative', 'fail'"),
+        ({"first": 1}, ValueError, "'full', 'zero'"),
+        ({"level": 10}, pprofdelta.UsageError, "level"),
+        ({"level": "9"}, TypeError, ""),
+        ({"level": 2**40}, OverflowError, ""),
+        ({"max_memory": -1}, ValueError, "a number of bytes"),
+        ({"max_memory": 2**64}, ValueError, "a number of bytes"),
+        ({"counters": "alloc_space"}, TypeError, "a list of types"),
+        ({"counters": [b"alloc_space"]}, AttributeError, ""),
+        ({"counters": ["a\0b"]}, ValueError, "NUL"),
+        ({"counters": ["x"]}, pprofdelta.MismatchError, 'no value type is named "x"'),
+        ({"started": 2**63}, OverflowError, ""),
+        ({"started": "now"}, TypeError, ""),
+    ],
+)
+def test_a_wrong_option_is_refused(heap: Pair, options: Any, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message or None):
+        pprofdelta.delta(*heap, **options)
+
+
+# ---- errors -----------------------------------------------------------------------------------------
+
+
+def test_every_hostile_file_is_refused_as_expected() -> None:
+    expected = json.loads((HOSTILE / "expected.json").read_text())
+    refused = 0
+    for path in sorted(HOSTILE.iterdir()):
+        if path.name == "expected.json" or path.is_dir():
+            continue
+        try:
+            pprofdelta.check(path.read_bytes())
+        except pprofdelta.Error as error:
+            refused += 1
+            assert error.status is not pprofdelta.Status.USAGE, path
+            assert error.text and error.stage, path
+            assert pickle.loads(pickle.dumps(error)).args == error.args
+    assert refused > len(expected) // 2
+
+
+def test_an_error_has_the_position() -> None:
+    message = Reading(load("heap.1.pb.gz")).profile
+    message.sample[12].location_id[1] = 99_999
+    data = message.SerializeToString()
+    with pytest.raises(pprofdelta.InvalidProfileError) as raised:
+        pprofdelta.delta(data, data)
+    error = raised.value
+    assert error.is_prev
+    assert (error.status, error.stage) == (pprofdelta.Status.PROFILE, "profile")
+    assert (error.field, error.element) == ("sample.location_id", 12)
+    assert error.offset is not None and data[error.offset :].startswith(b"\x9f\x8d\x06")  # 99,999
+    assert str(error) == (
+        f"prev: sample[12].location_id: {error.text} (at byte {error.offset} of the inflated profile)"
+    )
+    assert isinstance(error, pprofdelta.Error) and "99999" in error.text.replace(",", "")
+
+
+def test_an_error_without_a_position_has_none() -> None:
+    with pytest.raises(pprofdelta.InvalidProfileError) as raised:
+        pprofdelta.check(b"<html>")
+    error = raised.value
+    assert (error.element, error.offset, error.field, error.is_prev) == (None, None, "", False)
+    assert "HTML" in str(error)
+
+
+def test_profiles_in_the_wrong_order(heap: Pair) -> None:
+    with pytest.raises(pprofdelta.MismatchError, match="swapped"):
+        pprofdelta.delta(heap[1], heap[0])
+
+
+def test_text_that_is_not_utf8_is_shown_as_escapes(heap: Pair) -> None:
+    message = Reading(heap[1]).profile
+    message.string_table[message.mapping[0].build_id] = b"\xff\xfe id"
+    census = pprofdelta.check(message.SerializeToString())
+    assert census.build_id == "\\xff\\xfe id"
+
+
+def test_sums_of_more_than_64_bits(heap: Pair) -> None:
+    message = Reading(heap[1]).profile
+    for sample in message.sample:
+        sample.value[0] = 2**60
+    profile = message.SerializeToString()
+    context = pprofdelta.Context()
+    assert context.window(profile).report.types[0].cur == 2**60 * len(message.sample) > 2**64
+
+
+def test_check() -> None:
+    for path in sorted(VALID.glob("*.pb.gz")):
+        data = path.read_bytes()
+        census = pprofdelta.check(data)
+        reading = Reading(data)
+        assert census.format == "gzip"
+        assert (census.samples, census.types) == (len(reading.profile.sample), len(reading.types))
+        assert census.locations == len(reading.profile.location) == census.by_address + census.by_lines
+        assert census.binary == reading.strings[reading.profile.mapping[0].filename]
+        assert census.inflated_len == len(gzip.decompress(data))
+
+
+def test_the_input_may_be_a_file_in_memory(tmp_path: Path, heap: Pair) -> None:
+    path = tmp_path / "cur"
+    path.write_bytes(heap[1])
+    with path.open("rb") as file, mmap.mmap(file.fileno(), 0, access=mmap.ACCESS_READ) as mapped:
+        assert pprofdelta.delta(heap[0], mapped) == pprofdelta.delta(*heap)
