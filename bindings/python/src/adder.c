@@ -2,7 +2,8 @@
 #include "core.h"
 
 typedef struct Adder {
-    PyObject_HEAD pprofdelta_adder *adder; /* NULL: finished or closed */
+    PyObject_HEAD
+    pprofdelta_adder *adder; /* NULL: finished or closed */
     core_guard guard;
 } Adder;
 
@@ -70,9 +71,10 @@ static PyObject *adder_add(Adder *self, PyObject *profile)
         core_leave(&self->guard);
         return NULL;
     }
-    Py_BEGIN_ALLOW_THREADS status =
-        pprofdelta_adder_add(self->adder, input.bytes, input.len, &joint, &err);
-    Py_END_ALLOW_THREADS core_input_fini(&input);
+    Py_BEGIN_ALLOW_THREADS
+    status = pprofdelta_adder_add(self->adder, input.bytes, input.len, &joint, &err);
+    Py_END_ALLOW_THREADS
+    core_input_fini(&input);
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
         leave_for_good(self);
     else
@@ -89,8 +91,10 @@ static PyObject *adder_finish(Adder *self, PyObject *unused)
     (void)unused;
     if (!enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pprofdelta_adder_finish(self->adder, &sink, &err);
-    Py_END_ALLOW_THREADS status = core_output_status(&output, status, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = pprofdelta_adder_finish(self->adder, &sink, &err);
+    Py_END_ALLOW_THREADS
+    status = core_output_status(&output, status, &err);
     leave_for_good(self);
     PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
     core_output_fini(&output);

@@ -6,7 +6,8 @@
 #include <string.h>
 
 typedef struct Context {
-    PyObject_HEAD pprofdelta *pd; /* NULL: closed */
+    PyObject_HEAD
+    pprofdelta *pd; /* NULL: closed */
     core_guard guard;
 } Context;
 
@@ -95,9 +96,10 @@ static PyObject *context_window(Context *self, PyObject *profile)
     if (!enter(self))
         return NULL;
     if (core_input_init(&input, profile)) {
-        Py_BEGIN_ALLOW_THREADS status =
-            pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
-        Py_END_ALLOW_THREADS core_input_fini(&input);
+        Py_BEGIN_ALLOW_THREADS
+        status = pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
+        Py_END_ALLOW_THREADS
+        core_input_fini(&input);
         result = window_result(self, &output, &report, status, &err);
         if (!status && !result) /* the caller never sees this window */
             pprofdelta_abandon(self->pd);
@@ -120,9 +122,11 @@ static PyObject *context_compare(Context *self, PyObject *args)
         return NULL;
     if (core_input_init(&before, prev)) {
         if (core_input_init(&after, cur)) {
-            Py_BEGIN_ALLOW_THREADS status = pprofdelta_compare(
-                self->pd, before.bytes, before.len, after.bytes, after.len, &sink, &report, &err);
-            Py_END_ALLOW_THREADS core_input_fini(&after);
+            Py_BEGIN_ALLOW_THREADS
+            status = pprofdelta_compare(self->pd, before.bytes, before.len, after.bytes, after.len,
+                                        &sink, &report, &err);
+            Py_END_ALLOW_THREADS
+            core_input_fini(&after);
             result = window_result(self, &output, &report, status, &err);
         }
         core_input_fini(&before);
@@ -141,8 +145,10 @@ static PyObject *context_base(Context *self, PyObject *profile)
         return NULL;
     bool has_input = core_input_init(&input, profile);
     if (has_input) {
-        Py_BEGIN_ALLOW_THREADS status = pprofdelta_base(self->pd, input.bytes, input.len, &err);
-        Py_END_ALLOW_THREADS core_input_fini(&input);
+        Py_BEGIN_ALLOW_THREADS
+        status = pprofdelta_base(self->pd, input.bytes, input.len, &err);
+        Py_END_ALLOW_THREADS
+        core_input_fini(&input);
     }
     leave(self);
     if (status)
@@ -155,8 +161,10 @@ static PyObject *context_commit(Context *self, PyObject *unused)
     (void)unused;
     if (!enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS pprofdelta_commit(self->pd);
-    Py_END_ALLOW_THREADS leave(self);
+    Py_BEGIN_ALLOW_THREADS
+    pprofdelta_commit(self->pd);
+    Py_END_ALLOW_THREADS
+    leave(self);
     Py_RETURN_NONE;
 }
 
@@ -165,8 +173,10 @@ static PyObject *context_abandon(Context *self, PyObject *unused)
     (void)unused;
     if (!enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS pprofdelta_abandon(self->pd);
-    Py_END_ALLOW_THREADS leave(self);
+    Py_BEGIN_ALLOW_THREADS
+    pprofdelta_abandon(self->pd);
+    Py_END_ALLOW_THREADS
+    leave(self);
     Py_RETURN_NONE;
 }
 
@@ -191,8 +201,10 @@ static PyObject *context_save(Context *self, PyObject *unused)
     (void)unused;
     if (!enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS status = pprofdelta_save(self->pd, &sink, &err);
-    Py_END_ALLOW_THREADS status = core_output_status(&output, status, &err);
+    Py_BEGIN_ALLOW_THREADS
+    status = pprofdelta_save(self->pd, &sink, &err);
+    Py_END_ALLOW_THREADS
+    status = core_output_status(&output, status, &err);
     leave(self);
     PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
     core_output_fini(&output);
@@ -226,8 +238,10 @@ static PyObject *context_load(Context *self, PyObject *state)
     if (has_input) {
         rest left = {input.bytes, input.len};
         pprofdelta_source source = {read_rest, &left};
-        Py_BEGIN_ALLOW_THREADS status = pprofdelta_load(self->pd, &source, &err);
-        Py_END_ALLOW_THREADS core_input_fini(&input);
+        Py_BEGIN_ALLOW_THREADS
+        status = pprofdelta_load(self->pd, &source, &err);
+        Py_END_ALLOW_THREADS
+        core_input_fini(&input);
     }
     leave(self);
     if (status)
@@ -241,8 +255,10 @@ static PyObject *context_describe(Context *self, PyObject *unused)
     (void)unused;
     if (!enter(self))
         return NULL;
-    Py_BEGIN_ALLOW_THREADS pprofdelta_describe(self->pd, &memory);
-    Py_END_ALLOW_THREADS PyObject *result = core_memory(&memory);
+    Py_BEGIN_ALLOW_THREADS
+    pprofdelta_describe(self->pd, &memory);
+    Py_END_ALLOW_THREADS
+    PyObject *result = core_memory(&memory);
     leave(self);
     return result;
 }
@@ -259,10 +275,10 @@ static PyObject *context_check(Context *self, PyObject *profile)
     if (!enter(self))
         return NULL;
     if (core_input_init(&input, profile)) {
-        Py_BEGIN_ALLOW_THREADS status =
-            pprofdelta_check(self->pd, input.bytes, input.len, &census, &err);
-        Py_END_ALLOW_THREADS result =
-            status ? core_raise(type_of(self), &err) : core_census(&census);
+        Py_BEGIN_ALLOW_THREADS
+        status = pprofdelta_check(self->pd, input.bytes, input.len, &census, &err);
+        Py_END_ALLOW_THREADS
+        result = status ? core_raise(type_of(self), &err) : core_census(&census);
         core_input_fini(&input);
     }
     leave(self);
