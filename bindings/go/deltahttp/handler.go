@@ -1,0 +1,370 @@
+package deltahttp
+
+import (
+	"bytes"
+	"compress/gzip"
+	"context"
+	"encoding/binary"
+	"errors"
+	"fmt"
+	"math"
+	"net/http"
+	"net/url"
+	"path"
+	"runtime"
+	"runtime/pprof"
+	"strconv"
+	"strings"
+	"time"
+	"unicode"
+	"unicode/utf8"
+
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+)
+
+// Prefix is where Register puts the profiles.
+const Prefix = "/debug/pprof/"
+
+// What a request says about its reader, and a response about its window.
+const (
+	ReaderParameter = "reader"
+	ReaderHeader    = "Pprofdelta-Reader" // instead of the parameter
+	AfterParameter  = "after"
+	SequenceHeader  = "Pprofdelta-Sequence"
+	AttemptHeader   = "Pprofdelta-Attempt"
+)
+
+const (
+	defaultMaxReaders   = 16
+	defaultExpiry       = time.Hour
+	defaultWriteTimeout = 30 * time.Second
+	longestName         = 128
+)
+
+// A kind is a profile of runtime/pprof.
+type kind struct {
+	path, profile string
+	collectsFirst bool // gc=1 has an effect
+}
+
+var kinds = [...]kind{
+	{"delta_heap", "heap", true},
+	{"delta_mutex", "mutex", false},
+	{"delta_block", "block", false},
+}
+
+// Option changes a handler.
+type Option func(*handler)
+
+// MaxReaders sets how many readers are known at the same time. A further one is refused with status 503 until
+// a reader has expired. The default is 16. Values below 1 count as 1.
+func MaxReaders(n int) Option {
+	return func(h *handler) { h.readers.most = max(1, n) }
+}
+
+// Expiry sets after how much time without a request a reader is forgotten. The default is an hour. The next
+// window of a forgotten reader begins with the process.
+func Expiry(d time.Duration) Option {
+	return func(h *handler) { h.readers.expiry = max(0, d) }
+}
+
+// WriteTimeout sets how long the writing of one response may take where the http.Server has no WriteTimeout.
+// The default is 30 seconds. A reader that stops reading keeps its own other requests waiting for that time,
+// but not those of other readers.
+func WriteTimeout(d time.Duration) Option {
+	return func(h *handler) { h.writeTimeout = d }
+}
+
+// Computer adds options for the computers of all readers, for example pprofdelta.WithCompression.
+func Computer(opts ...pprofdelta.Option) Option {
+	return func(h *handler) { h.computer = append(h.computer, opts...) }
+}
+
+type handler struct {
+	readers      readers
+	writeTimeout time.Duration
+	computer     []pprofdelta.Option
+	// collect returns a profile of this process as runtime/pprof writes it.
+	collect func(profile string) ([]byte, error)
+}
+
+// Handler returns a handler that serves the profiles delta_heap, delta_mutex and delta_block under any prefix:
+// only the last element of the path counts. Its readers are its own.
+func Handler(opts ...Option) http.Handler {
+	return newHandler(opts)
+}
+
+// Register adds the profiles of a new handler to mux, below Prefix.
+func Register(mux *http.ServeMux, opts ...Option) {
+	h := newHandler(opts)
+	for _, k := range kinds {
+		mux.Handle(Prefix+k.path, h)
+	}
+}
+
+func newHandler(opts []Option) *handler {
+	h := &handler{
+		readers: readers{most: defaultMaxReaders, expiry: defaultExpiry, now: time.Now,
+			named: make(map[string]*reader)},
+		writeTimeout: defaultWriteTimeout,
+		collect:      collect,
+	}
+	for _, o := range opts {
+		o(h)
+	}
+	return h
+}
+
+func collect(profile string) ([]byte, error) {
+	var out bytes.Buffer
+	err := pprof.Lookup(profile).WriteTo(&out, 0)
+	return out.Bytes(), err
+}
+
+// A problem is an answer that is not a profile.
+type problem struct {
+	status int
+	text   string
+}
+
+func refuse(status int, format string, args ...any) *problem {
+	return &problem{status, fmt.Sprintf(format, args...)}
+}
+
+// A request is what the parameters of an HTTP request say.
+type request struct {
+	kind       int
+	reader     string
+	collectsGC bool
+	hasAfter   bool
+	after      uint64 // the sequence of the last window that has arrived
+}
+
+func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
+	w.Header().Set("X-Content-Type-Options", "nosniff")
+	req, wrong := parse(r)
+	if wrong == nil {
+		describe(w.Header(), req.kind)
+		if r.Method == http.MethodHead {
+			return // a cursor is moved by a profile that was sent, only
+		}
+		wrong = h.serve(w, r, req)
+	}
+	if wrong != nil {
+		wrong.write(w)
+	}
+}
+
+// serve answers with the next window of the reader. The other requests of the reader for this kind of profile
+// wait meanwhile.
+func (h *handler) serve(w http.ResponseWriter, r *http.Request, req request) *problem {
+	one, full := h.readers.take(req.reader)
+	if full != nil {
+		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(full.free.Seconds()))))
+		return refuse(http.StatusServiceUnavailable, "%v", full)
+	}
+	defer h.readers.give(one)
+	c := &one.cursors[req.kind]
+	if err := c.lock(r.Context()); err != nil {
+		return refuse(http.StatusServiceUnavailable, "another request of the reader %q is being answered: %v", req.reader, err)
+	}
+	defer c.unlock()
+	c.settle(req)
+	body, window, err := h.compute(r.Context(), c, req)
+	if err != nil {
+		return refuse(http.StatusInternalServerError, "%s: %v", kinds[req.kind].path, err)
+	}
+	c.pending = window
+	arrived := false
+	defer func() { // also if w panics, as it may to end the connection
+		if !arrived {
+			c.end(false)
+		} else if !req.hasAfter {
+			c.end(true)
+		}
+	}()
+	w.Header().Set(SequenceHeader, strconv.FormatUint(window.Report.Sequence, 10))
+	w.Header().Set(AttemptHeader, strconv.FormatUint(window.Report.Attempt, 10))
+	arrived = h.send(w, r, body)
+	return nil
+}
+
+// compute computes the delta between the cursor and now.
+func (h *handler) compute(ctx context.Context, c *cursor, req request) ([]byte, *pprofdelta.Window, error) {
+	if c.computer == nil {
+		computer, err := h.newComputer()
+		if err != nil {
+			return nil, nil, err
+		}
+		c.computer = computer
+	}
+	if req.collectsGC {
+		runtime.GC()
+	}
+	now := h.readers.now()
+	profile, err := h.collect(kinds[req.kind].profile)
+	if err == nil && !now.After(c.to) {
+		profile, err = withTime(profile, c.to.Add(1))
+	}
+	if err != nil {
+		return nil, nil, err
+	}
+	window, err := c.computer.Window(ctx, profile)
+	if err != nil {
+		return nil, nil, err
+	}
+	body, err := window.Bytes()
+	if err != nil {
+		window.Abandon()
+		return nil, nil, err
+	}
+	return body, window, nil
+}
+
+// newComputer makes a computer for profiles of this process. Their counters cannot begin again from zero. What
+// looks like that has another reason, for example another runtime.MemProfileRate, by which all values are scaled.
+func (h *handler) newComputer() (*pprofdelta.Computer, error) {
+	opts := append([]pprofdelta.Option{pprofdelta.WithOnReset(pprofdelta.ResetClamp)}, h.computer...)
+	return pprofdelta.New(opts...)
+}
+
+// timeNanos is the tag of Profile.time_nanos in protobuf.
+const timeNanos = 9 << 3
+
+// withTime changes the time of a gzip profile. It is used if the clock was set back, since a window cannot end
+// before it begins. Of two values of a field the last counts, and so do all members of a gzip file.
+func withTime(profile []byte, t time.Time) ([]byte, error) {
+	out := bytes.NewBuffer(profile)
+	member := gzip.NewWriter(out)
+	if _, err := member.Write(binary.AppendUvarint([]byte{timeNanos}, uint64(t.UnixNano()))); err != nil {
+		return nil, err
+	}
+	err := member.Close()
+	return out.Bytes(), err
+}
+
+// send writes the body, and returns whether the whole of it was taken from this process while the client was
+// there.
+func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) bool {
+	control := http.NewResponseController(w)
+	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
+	if h.writeTimeout > 0 && (server == nil || server.WriteTimeout <= 0) {
+		if control.SetWriteDeadline(time.Now().Add(h.writeTimeout)) == nil {
+			defer control.SetWriteDeadline(time.Time{}) // the connection may have more requests
+		}
+	}
+	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	if n, err := w.Write(body); err != nil || n < len(body) {
+		return false
+	}
+	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
+		return false
+	}
+	return r.Context().Err() == nil
+}
+
+// describe sets the headers of a response with a profile. No cache may answer for this process: a reader
+// would get a window twice.
+func describe(header http.Header, number int) {
+	header.Set("Content-Type", "application/octet-stream")
+	header.Set("Content-Disposition", fmt.Sprintf(`attachment; filename="%s.pb.gz"`, kinds[number].path))
+	header.Set("Cache-Control", "no-store")
+}
+
+// write answers as net/http/pprof does, so that `go tool pprof` prints the text.
+func (p *problem) write(w http.ResponseWriter) {
+	w.Header().Del("Content-Disposition")
+	w.Header().Set("Content-Type", "text/plain; charset=utf-8")
+	w.Header().Set("X-Go-Pprof", "1")
+	w.WriteHeader(p.status)
+	fmt.Fprintln(w, p.text)
+}
+
+func parse(r *http.Request) (req request, wrong *problem) {
+	name := path.Base(r.URL.Path)
+	req.kind = -1
+	for i, k := range kinds {
+		if name == k.path {
+			req.kind = i
+		}
+	}
+	if req.kind < 0 {
+		return req, refuse(http.StatusNotFound, "%q is not a profile of this handler, which has delta_heap, delta_mutex and delta_block", name)
+	}
+	if r.Method != http.MethodGet && r.Method != http.MethodHead {
+		return req, refuse(http.StatusMethodNotAllowed, "the method %s is not allowed; use GET, or HEAD, which leaves the reader where it is", r.Method)
+	}
+	query, err := url.ParseQuery(r.URL.RawQuery)
+	if err != nil {
+		return req, refuse(http.StatusBadRequest, "the query cannot be parsed: %v", err)
+	}
+	if wrong := parseSeconds(query, kinds[req.kind].profile); wrong != nil {
+		return req, wrong
+	}
+	gc, wrong := number(query, "gc")
+	if wrong != nil {
+		return req, wrong
+	}
+	req.collectsGC = gc > 0 && kinds[req.kind].collectsFirst
+	debug, wrong := number(query, "debug")
+	if wrong != nil {
+		return req, wrong
+	}
+	if debug != 0 {
+		return req, refuse(http.StatusBadRequest, "debug=%d: a delta has no text form; save it without debug and print it with `go tool pprof -raw FILE`", debug)
+	}
+	if after := query.Get(AfterParameter); after != "" {
+		req.hasAfter = true
+		if req.after, err = strconv.ParseUint(after, 10, 64); err != nil {
+			return req, refuse(http.StatusBadRequest, "after=%s: not a sequence; use the value of the header %s of the last response that has arrived, or 0", after, SequenceHeader)
+		}
+	}
+	req.reader, wrong = readerName(query, r.Header)
+	return req, wrong
+}
+
+// parseSeconds refuses seconds: the window of a cursor is not chosen by the request. An empty value counts as
+// none, as for net/http/pprof.
+func parseSeconds(query url.Values, profile string) *problem {
+	if seconds := query.Get("seconds"); seconds != "" {
+		return refuse(http.StatusBadRequest, "seconds=%s: a delta covers the time since the last request of its reader; leave seconds out, or use %s%s?seconds=%s of net/http/pprof", seconds, Prefix, profile, url.QueryEscape(seconds))
+	}
+	return nil
+}
+
+// number returns the value of a parameter, 0 if it is missing.
+func number(query url.Values, name string) (int, *problem) {
+	value := query.Get(name)
+	if value == "" {
+		return 0, nil
+	}
+	n, err := strconv.Atoi(value)
+	if err != nil || n < 0 {
+		return 0, refuse(http.StatusBadRequest, "%s=%s: not a number from 0 to %d", name, value, math.MaxInt)
+	}
+	return n, nil
+}
+
+// readerName returns the name of the reader, which is "" if the request has none. All requests without a name
+// are of one reader.
+func readerName(query url.Values, header http.Header) (string, *problem) {
+	names := append(query[ReaderParameter], header.Values(ReaderHeader)...)
+	if len(names) == 0 {
+		return "", nil
+	}
+	for _, other := range names[1:] {
+		if other != names[0] {
+			return "", refuse(http.StatusBadRequest, "the request names two readers, %q and %q; a request is of one reader", names[0], other)
+		}
+	}
+	if !isName(names[0]) {
+		return "", refuse(http.StatusBadRequest, "the name of the reader must have 1 to %d bytes of printable UTF-8 without spaces at its ends", longestName)
+	}
+	return names[0], nil
+}
+
+func isName(name string) bool {
+	isOther := func(r rune) bool { return !unicode.IsPrint(r) }
+	return name != "" && len(name) <= longestName && utf8.ValidString(name) && strings.TrimSpace(name) == name &&
+		!strings.ContainsFunc(name, isOther)
+}

@@ -1,0 +1,129 @@
+package deltahttp
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+)
+
+// A reader has one cursor for each kind of profile. A reader that has not been used for the expiry is
+// forgotten when the next request arrives, so no goroutine has to look after it.
+type reader struct {
+	cursors [len(kinds)]cursor
+	users   int       // requests that use it now
+	used    time.Time // by the last of them
+}
+
+// A cursor is where a reader is in one kind of profile. One request at a time has it.
+type cursor struct {
+	turn     chan struct{}        // holds a value while a request has the cursor
+	computer *pprofdelta.Computer // nil: the next window begins with the process
+	pending  *pprofdelta.Window   // was sent, and the next request tells whether it has arrived
+	sequence uint64               // of the last window that has arrived
+	to       time.Time            // the end of the last window that was computed
+}
+
+// readers has the readers by their names.
+type readers struct {
+	most   int
+	expiry time.Duration
+	now    func() time.Time
+
+	mutex sync.Mutex
+	named map[string]*reader
+}
+
+// tooMany is the error for a new reader that has no room.
+type tooMany struct {
+	most int
+	free time.Duration // until the first reader may be forgotten
+}
+
+func (e *tooMany) Error() string {
+	return fmt.Sprintf("there are %d readers already, which is the limit; use the name of one of them, "+
+		"wait until one has expired, or raise deltahttp.MaxReaders", e.most)
+}
+
+// take returns the reader with this name, which the caller gives back. A new name makes a new reader.
+func (r *readers) take(name string) (*reader, *tooMany) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	r.expire()
+	one := r.named[name]
+	if one == nil {
+		if len(r.named) >= r.most {
+			return nil, &tooMany{r.most, r.untilRoom()}
+		}
+		one = &reader{}
+		for i := range one.cursors {
+			one.cursors[i].turn = make(chan struct{}, 1)
+		}
+		r.named[name] = one
+	}
+	one.users++
+	return one, nil
+}
+
+func (r *readers) give(one *reader) {
+	r.mutex.Lock()
+	defer r.mutex.Unlock()
+	one.users--
+	one.used = r.now()
+}
+
+func (r *readers) expire() {
+	now := r.now()
+	for name, one := range r.named {
+		if one.users == 0 && now.Sub(one.used) >= r.expiry {
+			delete(r.named, name)
+		}
+	}
+}
+
+// untilRoom is never negative: expire has run.
+func (r *readers) untilRoom() time.Duration {
+	least := r.expiry
+	for _, one := range r.named {
+		if one.users == 0 {
+			least = min(least, r.expiry-r.now().Sub(one.used))
+		}
+	}
+	return least
+}
+
+// lock waits until no other request has the cursor, or until the context ends.
+func (c *cursor) lock(ctx context.Context) error {
+	select {
+	case c.turn <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (c *cursor) unlock() { <-c.turn }
+
+// settle ends the window that is pending, and makes the cursor begin again if the reader is not where the cursor
+// is. The caller has the cursor.
+func (c *cursor) settle(req request) {
+	if c.pending != nil {
+		c.end(!req.hasAfter || req.after == c.pending.Report.Sequence)
+	}
+	if req.hasAfter && req.after != c.sequence {
+		c.computer, c.sequence = nil, 0
+	}
+}
+
+// end ends the window that is pending.
+func (c *cursor) end(arrived bool) {
+	c.to = c.pending.Report.To
+	if arrived && c.pending.Commit() == nil {
+		c.sequence = c.pending.Report.Sequence
+	} else {
+		c.pending.Abandon()
+	}
+	c.pending = nil
+}

@@ -1,0 +1,160 @@
+package pprofdelta
+
+import (
+	"fmt"
+	"strings"
+)
+
+// Status is the kind of an [Error]. The values 1 to 14 are those of pprofdelta_status in
+// pprofdelta_common.h. Each is an error, so that errors.Is(err, pprofdelta.ErrStamped) works.
+type Status int32
+
+// The kinds of errors.
+const (
+	// ErrMemory: there is no memory for the call.
+	ErrMemory Status = 1
+	// ErrLimit: more than [WithMaxMemory] allows, or a count that overflows.
+	ErrLimit Status = 2
+	// ErrInflate: compressed input is damaged, truncated, or followed by other bytes.
+	ErrInflate Status = 3
+	// ErrWire: the input is not well-formed protobuf.
+	ErrWire Status = 4
+	// ErrProfile: the input is protobuf, but not a valid profile.
+	ErrProfile Status = 5
+	// ErrMismatch: valid profiles that have no delta: their types or their order differ, or no type
+	// is a counter.
+	ErrMismatch Status = 6
+	// ErrStamped: the input is itself a delta (see [Force]).
+	ErrStamped Status = 7
+	// ErrReset: a counter went backwards, and the option is [ResetFail].
+	ErrReset Status = 8
+	// ErrVerify: the conservation law does not hold (see [Verify]). This is a bug in the library.
+	ErrVerify Status = 9
+	// ErrSink: the writer failed. The error also wraps the writer's error.
+	ErrSink Status = 10
+	// ErrUsage: an invalid argument, or a call that is not allowed at this point.
+	ErrUsage Status = 11
+	// ErrState: not a state, a damaged state, or a state of another version.
+	ErrState Status = 12
+	// ErrSource: the reader failed. The error also wraps the reader's error.
+	ErrSource Status = 13
+	// ErrNotCumulative: the input is not cumulative: its times show that it is a window, or its types
+	// show that it is a CPU profile, a goroutine profile or the like (see [Force]).
+	ErrNotCumulative Status = 14
+
+	// ErrEngine: the engine did not finish the call, for example because of a trap. The instance was
+	// dropped; the computer is as it was before.
+	ErrEngine Status = -1
+	// ErrClosed: the pool is closed.
+	ErrClosed Status = -2
+)
+
+var statusTexts = map[Status]string{
+	ErrMemory:        "not enough memory",
+	ErrLimit:         "more memory than the limit allows",
+	ErrInflate:       "the compressed input is damaged",
+	ErrWire:          "not well-formed protobuf",
+	ErrProfile:       "not a valid profile",
+	ErrMismatch:      "the profiles have no delta",
+	ErrStamped:       "the profile is a delta already",
+	ErrReset:         "a counter went backwards",
+	ErrVerify:        "the conservation law does not hold",
+	ErrSink:          "the writer failed",
+	ErrUsage:         "wrong usage",
+	ErrState:         "not a valid state",
+	ErrSource:        "the reader failed",
+	ErrNotCumulative: "the profile is not cumulative",
+	ErrEngine:        "the engine failed",
+	ErrClosed:        "the pool is closed",
+}
+
+// Error returns a few words.
+func (s Status) Error() string {
+	if text, ok := statusTexts[s]; ok {
+		return "pprofdelta: " + text
+	}
+	return fmt.Sprintf("pprofdelta: status %d", int32(s))
+}
+
+// Nowhere is the Element and the Offset of an [Error] without such a position.
+const Nowhere = -1
+
+// Error says what failed, and where. All errors of this package are of this type, except those of a
+// context.Context. errors.Is compares the Status.
+type Error struct {
+	Status Status
+	// Stage is options, memory, inflate, wire, profile, delta, write, state, sum or engine.
+	Stage string
+	// Field is the field of the profile, such as "sample.location_id", or empty.
+	Field string
+	// Element is the index, from 0, of the element of the first part of Field (12 for
+	// sample[12].location_id), or Nowhere.
+	Element int64
+	// Offset is a byte offset, or Nowhere. In stage "inflate", it is in the compressed input; in stage
+	// "state", in the state; in later stages, in the inflated input.
+	Offset int64
+	// IsPrev is true if the error is in the prev of [Compare].
+	IsPrev bool
+	// Text is a sentence without the position.
+	Text string
+	// Err is the cause, if there is one: the error of an io.Reader or an io.Writer, or a trap.
+	Err error
+}
+
+// Error returns the text and the position.
+func (e *Error) Error() string {
+	var b strings.Builder
+	b.WriteString("pprofdelta: ")
+	if e.IsPrev {
+		b.WriteString("prev: ")
+	}
+	if e.Field != "" {
+		b.WriteString(e.place())
+		b.WriteString(": ")
+	}
+	b.WriteString(e.Text)
+	if e.Text == "" {
+		b.WriteString(strings.TrimPrefix(e.Status.Error(), "pprofdelta: "))
+	}
+	if e.Err != nil {
+		b.WriteString(": ")
+		b.WriteString(e.Err.Error())
+	}
+	if e.Offset != Nowhere {
+		fmt.Fprintf(&b, " (%s, byte %d)", e.Stage, e.Offset)
+	}
+	return b.String()
+}
+
+// place returns the field with its element: sample[12].location_id.
+func (e *Error) place() string {
+	if e.Element == Nowhere {
+		return e.Field
+	}
+	first, rest, ok := strings.Cut(e.Field, ".")
+	place := fmt.Sprintf("%s[%d]", first, e.Element)
+	if ok {
+		place += "." + rest
+	}
+	return place
+}
+
+// Unwrap returns the status and the cause.
+func (e *Error) Unwrap() []error {
+	if e.Err == nil {
+		return []error{e.Status}
+	}
+	return []error{e.Status, e.Err}
+}
+
+// fail makes an error without a position.
+func fail(status Status, stage, text string) *Error {
+	return &Error{Status: status, Stage: stage, Element: Nowhere, Offset: Nowhere, Text: text}
+}
+
+// failFor is fail with a cause.
+func failFor(status Status, stage, text string, cause error) *Error {
+	err := fail(status, stage, text)
+	err.Err = cause
+	return err
+}

@@ -1,0 +1,206 @@
+package pprofdelta
+
+import (
+	"context"
+	"fmt"
+	"io"
+)
+
+// newOptions checks the options, by the library where it has rules for them.
+func newOptions(opts []Option) (options, error) {
+	var o options
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if o.compression < Gzip || o.compression > None {
+		return o, fail(ErrUsage, "options", "WithCompression is not Gzip, Zstd or None")
+	}
+	if o.level < 0 || o.level > 9 {
+		return o, fail(ErrUsage, "options", "WithLevel is not from 0 to 9")
+	}
+	if o.pool == nil {
+		var err error
+		if o.pool, err = defaultPool(); err != nil {
+			return o, err
+		}
+	}
+	return o, o.pool.check(&o)
+}
+
+// check gives the options to the library, unless an instance has equal ones.
+func (p *Pool) check(o *options) error {
+	if p.hasEqual(o) {
+		return nil
+	}
+	err := p.use(context.Background(), 0, func(h *held) error { return h.prepare(o, nil, 0) })
+	if err == nil {
+		p.mu.Lock()
+		p.good = o
+		p.mu.Unlock()
+	}
+	return err
+}
+
+func (p *Pool) hasEqual(o *options) bool {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.good != nil && p.good.contextEqual(o) {
+		return true
+	}
+	for _, h := range p.idle {
+		if h.options != nil && h.options.contextEqual(o) {
+			return true
+		}
+	}
+	return false
+}
+
+// Compare computes the delta of two profiles and writes it to w in one call. The window belongs to no
+// series: it has no sequence and no attempt.
+func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option) (*Report, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	var report *Report
+	delta := takeBuffer()
+	defer delta.give()
+	err = o.pool.use(ctx, 0, func(h *held) error {
+		if err := h.prepare(&o, nil, 0); err != nil {
+			return err
+		}
+		plainPrev, err := inflate(prev, h, 0, o.pool.o.maxMemory)
+		if err != nil {
+			if e, ok := err.(*Error); ok {
+				e.IsPrev = true
+			}
+			return err
+		}
+		plainCur, err := inflate(cur, h, 1, o.pool.o.maxMemory)
+		if err != nil {
+			return err
+		}
+		bytes, found, err := h.compare(plainPrev, plainCur)
+		h.token = 0
+		if err != nil {
+			return err
+		}
+		report = found
+		delta.b = append(delta.b, bytes...)
+		return nil
+	})
+	if err != nil {
+		return nil, err
+	}
+	return report, o.write(w, delta.b)
+}
+
+// write compresses a profile and writes it in one call.
+func (o *options) write(w io.Writer, plain []byte) error {
+	encoded := takeBuffer()
+	defer encoded.give()
+	bytes := plain
+	if o.compression != None {
+		var err error
+		if bytes, err = deflate(encoded.b, plain, o.compression, o.level); err != nil {
+			return err
+		}
+		encoded.b = bytes
+	}
+	_, err := writeAll(w, bytes)
+	return err
+}
+
+func writeAll(w io.Writer, bytes []byte) (int64, error) {
+	n, err := w.Write(bytes)
+	if err == nil && n < len(bytes) {
+		err = io.ErrShortWrite
+	}
+	if err != nil {
+		return int64(n), failFor(ErrSink, "write",
+			fmt.Sprintf("the output of %d bytes was refused", len(bytes)), err)
+	}
+	return int64(n), nil
+}
+
+// Sum writes the sum of these profiles to w in one call: first a cumulative profile or any delta, then
+// deltas in their order. It is the inverse of the subtraction. Of several attempts at one window the
+// highest counts. The result says how each profile has joined.
+func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([]Joint, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	joints := make([]Joint, 0, len(profiles))
+	sum := takeBuffer()
+	defer sum.give()
+	err = o.pool.use(ctx, 0, func(h *held) error {
+		if err := h.sumBegin(&o); err != nil {
+			return err
+		}
+		for i, profile := range profiles {
+			if err := ctx.Err(); err != nil {
+				return err
+			}
+			joint, err := h.add(profile, o.pool.o.maxMemory)
+			if err != nil {
+				return &ProfileError{Index: i, Err: err}
+			}
+			joints = append(joints, joint)
+		}
+		bytes, err := h.sumFinish()
+		sum.b = append(sum.b, bytes...)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return joints, o.write(w, sum.b)
+}
+
+func (h *held) add(profile []byte, limit int64) (Joint, error) {
+	plain, err := inflate(profile, h, 0, limit)
+	if err != nil {
+		return 0, err
+	}
+	return h.sumAdd(plain)
+}
+
+// ProfileError is the error of [Sum] if one of the profiles was refused.
+type ProfileError struct {
+	Index int // of the profile
+	Err   error
+}
+
+// Error returns the index and the error.
+func (e *ProfileError) Error() string { return fmt.Sprintf("profile %d: %v", e.Index, e.Err) }
+
+// Unwrap returns Err, which is an *Error.
+func (e *ProfileError) Unwrap() error { return e.Err }
+
+// Check checks whether this is a valid profile, as [Computer.Window] does.
+func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error) {
+	o, err := newOptions(opts)
+	if err != nil {
+		return nil, err
+	}
+	var census *Census
+	err = o.pool.use(ctx, 0, func(h *held) error {
+		if err := h.prepare(&o, nil, 0); err != nil {
+			return err
+		}
+		plain, err := inflate(profile, h, 0, o.pool.o.maxMemory)
+		if err != nil {
+			return err
+		}
+		census, err = h.check(plain)
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	if format := formatOf(profile); format != formatPlain {
+		census.Format = format.String()
+	}
+	return census, nil
+}

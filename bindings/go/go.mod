@@ -1,0 +1,10 @@
+module github.com/pprofdelta/pprofdelta/bindings/go
+
+go 1.25.0
+
+require (
+	github.com/klauspost/compress v1.18.7
+	github.com/tetratelabs/wazero v1.12.0
+)
+
+require golang.org/x/sys v0.44.0 // indirect

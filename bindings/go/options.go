@@ -1,0 +1,153 @@
+package pprofdelta
+
+import (
+	"slices"
+	"time"
+)
+
+// Compression is the compression of a delta.
+type Compression int32
+
+// The compressions. The values are those of pprofdelta_compression.
+const (
+	Gzip Compression = iota // the default
+	Zstd
+	None
+)
+
+// OnReset says what to do when a counter went backwards or the target restarted.
+type OnReset int32
+
+// What to do on a reset. The values are those of pprofdelta_on_reset.
+const (
+	ResetAuto     OnReset = iota // a restart counts from zero, a lone decrease is clamped
+	ResetRestart                 // every decrease is a restart
+	ResetClamp                   // no decrease is a restart
+	ResetNegative                // negative values are written; the window follows a base
+	ResetFail                    // the window fails with ErrReset
+)
+
+// The flags of pprofdelta_options.
+const (
+	flagNoStamp        = 1 << 0
+	flagForce          = 1 << 1
+	flagVerify         = 1 << 2
+	flagDefaultCounter = 1 << 3
+	flagNoSequence     = 1 << 4
+)
+
+// options is what the options of a computer come to.
+type options struct {
+	pool        *Pool
+	flags       uint32
+	onReset     OnReset
+	firstZero   bool
+	counters    []string
+	gauges      []string
+	compression Compression
+	level       int
+}
+
+// contextEqual compares what a context of the C library is made with.
+func (o *options) contextEqual(other *options) bool {
+	return o.flags == other.flags && o.onReset == other.onReset &&
+		o.firstZero == other.firstZero && slices.Equal(o.counters, other.counters) &&
+		slices.Equal(o.gauges, other.gauges)
+}
+
+// Option is an option of [New], [Compare], [Sum] or [Check].
+type Option func(*options)
+
+// WithPool computes in this pool. Without it, the default pool of the process is used (see [Pool]).
+func WithPool(pool *Pool) Option { return func(o *options) { o.pool = pool } }
+
+// WithCounters names more types that are counters, as "type" or "type/unit".
+func WithCounters(types ...string) Option {
+	return func(o *options) { o.counters = append(o.counters, types...) }
+}
+
+// WithGauges names types that are gauges whatever their name says, as "type" or "type/unit".
+func WithGauges(types ...string) Option {
+	return func(o *options) { o.gauges = append(o.gauges, types...) }
+}
+
+// WithOnReset says what to do when a counter went backwards. The default is [ResetAuto].
+func WithOnReset(onReset OnReset) Option { return func(o *options) { o.onReset = onReset } }
+
+// WithCompression sets the compression of the delta. The default is [Gzip].
+func WithCompression(compression Compression) Option {
+	return func(o *options) { o.compression = compression }
+}
+
+// WithLevel sets the level of the compression, 1 (fastest) to 9 (smallest). 0 is the default, which
+// is chosen for speed.
+func WithLevel(level int) Option { return func(o *options) { o.level = level } }
+
+// FirstZero makes the first window of an empty computer empty, as if the profile had not changed.
+// Otherwise, it is everything since the process began.
+func FirstZero() Option { return func(o *options) { o.firstZero = true } }
+
+// NoStamp leaves out the comment that marks a profile as a delta.
+func NoStamp() Option { return func(o *options) { o.flags |= flagNoStamp } }
+
+// Force accepts an input that would fail with [ErrStamped] or [ErrNotCumulative]. In a sum, it also
+// adds a profile that does not join.
+func Force() Option { return func(o *options) { o.flags |= flagForce } }
+
+// Verify checks the conservation law before any output.
+func Verify() Option { return func(o *options) { o.flags |= flagVerify } }
+
+// DefaultCounter replaces a default type that is a gauge by its counter.
+func DefaultCounter() Option { return func(o *options) { o.flags |= flagDefaultCounter } }
+
+// NoSequence writes windows without a sequence and an attempt, for windows that belong to no series.
+func NoSequence() Option { return func(o *options) { o.flags |= flagNoSequence } }
+
+// The defaults of a pool.
+const (
+	defaultMaxMemory = 1 << 30
+	defaultKeep      = 64 << 20
+	defaultIdle      = time.Minute
+)
+
+// poolOptions is what the options of a pool come to.
+type poolOptions struct {
+	instances int           // 0: GOMAXPROCS
+	maxMemory int64         // bytes that a call may take
+	keep      int64         // an instance that is larger is not kept
+	idle      time.Duration // an instance that is not used for so long is not kept
+	cacheDir  string
+	// interpret makes wazero interpret, as it does where it has no compiler.
+	interpret bool
+	// code replaces the module (tests).
+	code []byte
+}
+
+// PoolOption is an option of [NewPool].
+type PoolOption func(*poolOptions)
+
+// WithInstances sets how many instances there are at most: how many windows are computed at once.
+// The default is GOMAXPROCS.
+func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances = n } }
+
+// WithMaxMemory sets how many bytes one call may take, with the inflated input: max_memory of
+// pprofdelta_options. The default, which is also the most, is 1 GiB. Input that inflates to more is
+// refused with [ErrLimit] before it is held.
+func WithMaxMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.maxMemory = bytes } }
+
+// WithKeptMemory sets how large an instance may be that is kept for the next window. The memory of an
+// instance grows with the largest profile that it has seen and never shrinks, so a larger instance is
+// dropped after its window. The default is 64 MiB.
+func WithKeptMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.keep = bytes } }
+
+// WithIdle sets after which time an instance that is not used is dropped. The default is a minute.
+func WithIdle(d time.Duration) PoolOption { return func(o *poolOptions) { o.idle = d } }
+
+// WithCacheDir keeps the machine code of the engine in this directory, so that the next process need
+// not compile it. The directory is made if it does not exist. It must be writable by trusted users
+// only, since its content is executed.
+func WithCacheDir(dir string) PoolOption { return func(o *poolOptions) { o.cacheDir = dir } }
+
+// Interpreted runs the engine by wazero's interpreter, as on machines for which wazero has no
+// compiler. It is many times slower. It has no effect with the build tag pprofdelta_cgo.
+func Interpreted() PoolOption { return func(o *poolOptions) { o.interpret = true } }

@@ -1,0 +1,238 @@
+package pprofdelta
+
+import (
+	"context"
+	"errors"
+	"math"
+	"runtime"
+	"sync"
+	"sync/atomic"
+	"time"
+)
+
+// Pool is a bounded set of instances of the C library, which any number of computers share. An
+// instance computes one window at a time. Between windows no computer holds an instance, so a few
+// instances serve thousands of targets.
+//
+// An instance is made when a window needs one and none is idle. It is dropped if it is larger than
+// [WithKeptMemory] after a window, if it was idle for [WithIdle], and after a failure of the engine.
+// A pool starts no goroutine. (The timer for idle instances runs a function when it is due.)
+//
+// Computers without [WithPool] share a default pool with default options. It is made when it is first
+// needed and is never closed.
+type Pool struct {
+	o      poolOptions
+	engine engine
+	places chan struct{} // one element for each instance in use
+	closed chan struct{} // closed by Close
+
+	mu    sync.Mutex
+	good  *options // options that the library has accepted
+	idle  []*held // the one that was used last is the last one
+	timer *time.Timer
+}
+
+// held is an instance with what the pool knows about it.
+type held struct {
+	instance
+	options *options  // of the context; nil: there is none
+	token   uint64    // of the state that the context remembers; 0: of no computer
+	since   time.Time // idle since then
+}
+
+// tokens numbers the states of all computers.
+var tokens atomic.Uint64
+
+func newToken() uint64 { return tokens.Add(1) }
+
+var defaultPool = sync.OnceValues(func() (*Pool, error) { return NewPool() })
+
+// NewPool makes a pool and prepares the engine: it compiles the WebAssembly module, unless a cache
+// (see [WithCacheDir]) or an earlier pool of the process has it. Close frees the pool.
+func NewPool(opts ...PoolOption) (*Pool, error) {
+	o := poolOptions{maxMemory: defaultMaxMemory, keep: defaultKeep, idle: defaultIdle}
+	for _, opt := range opts {
+		opt(&o)
+	}
+	if err := o.complete(); err != nil {
+		return nil, err
+	}
+	engine, err := newEngine(&o)
+	if err != nil {
+		return nil, err
+	}
+	return &Pool{o: o, engine: engine, places: make(chan struct{}, o.instances),
+		closed: make(chan struct{})}, nil
+}
+
+// complete checks the options and fills in the defaults.
+func (o *poolOptions) complete() error {
+	if o.instances == 0 {
+		o.instances = runtime.GOMAXPROCS(0)
+	}
+	switch {
+	case o.instances < 0 || o.instances > math.MaxInt16:
+		return fail(ErrUsage, "options", "WithInstances is not from 0 to 32767")
+	case o.maxMemory <= 0 || o.maxMemory > defaultMaxMemory:
+		return fail(ErrUsage, "options", "WithMaxMemory is not from 1 to 1 GiB")
+	case o.keep < 0:
+		return fail(ErrUsage, "options", "WithKeptMemory is negative")
+	case o.idle < 0:
+		return fail(ErrUsage, "options", "WithIdle is negative")
+	}
+	return nil
+}
+
+// Close drops all instances, when the calls that use them have returned. Later calls that need the
+// pool fail with [ErrClosed]. What computers remember stays: [Computer.Save] still works.
+func (p *Pool) Close() error {
+	p.mu.Lock()
+	select {
+	case <-p.closed:
+		p.mu.Unlock()
+		return nil
+	default:
+	}
+	close(p.closed)
+	p.mu.Unlock()
+	for range cap(p.places) { // no call has an instance any more
+		p.places <- struct{}{}
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	p.drop(len(p.idle))
+	if p.timer != nil {
+		p.timer.Stop()
+	}
+	return p.engine.close()
+}
+
+// acquire waits for an instance. It prefers the one whose context remembers the state with this
+// token, then the one that was used last.
+func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
+	if err := ctx.Err(); err != nil {
+		return nil, err
+	}
+	select {
+	case <-p.closed:
+		return nil, fail(ErrClosed, "options", "the pool is closed")
+	default:
+	}
+	select {
+	case p.places <- struct{}{}:
+	case <-ctx.Done():
+		return nil, ctx.Err()
+	case <-p.closed:
+		return nil, fail(ErrClosed, "options", "the pool is closed")
+	}
+	if h := p.takeIdle(token); h != nil {
+		return h, nil
+	}
+	instance, err := p.engine.newInstance()
+	if err != nil {
+		<-p.places
+		return nil, err
+	}
+	return &held{instance: instance}, nil
+}
+
+func (p *Pool) takeIdle(token uint64) *held {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if len(p.idle) == 0 {
+		return nil
+	}
+	at := len(p.idle) - 1
+	for i, h := range p.idle {
+		if token != 0 && h.token == token {
+			at = i
+		}
+	}
+	h := p.idle[at]
+	p.idle = append(p.idle[:at], p.idle[at+1:]...)
+	return h
+}
+
+// release gives an instance back. err is what its last call returned.
+func (p *Pool) release(h *held, err error) {
+	defer func() { <-p.places }()
+	if errors.Is(err, ErrEngine) || errors.Is(err, ErrMemory) || h.size() > p.o.keep {
+		h.close()
+		return
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	h.since = time.Now()
+	p.idle = append(p.idle, h)
+	if p.timer == nil {
+		p.timer = time.AfterFunc(p.o.idle, p.sweep)
+	} else if len(p.idle) == 1 {
+		p.timer.Reset(p.o.idle)
+	}
+}
+
+// sweep drops the instances that were idle for too long.
+func (p *Pool) sweep() {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	n := 0
+	for n < len(p.idle) && time.Since(p.idle[n].since) >= p.o.idle {
+		n++
+	}
+	p.drop(n)
+	select {
+	case <-p.closed:
+	default:
+		if len(p.idle) > 0 {
+			p.timer.Reset(p.o.idle - time.Since(p.idle[0].since))
+		}
+	}
+}
+
+// drop closes the n instances that are idle for the longest time. The caller holds mu.
+func (p *Pool) drop(n int) {
+	for _, h := range p.idle[:n] {
+		h.close()
+	}
+	clear(p.idle[:n])
+	p.idle = p.idle[n:]
+}
+
+// use calls do with an instance.
+func (p *Pool) use(ctx context.Context, token uint64, do func(h *held) error) error {
+	h, err := p.acquire(ctx, token)
+	if err != nil {
+		return err
+	}
+	returned := false
+	defer func() {
+		if !returned { // do has panicked
+			h.close()
+			<-p.places
+		}
+	}()
+	err = do(h)
+	returned = true
+	p.release(h, err)
+	return err
+}
+
+// prepare makes the context have these options and remember this state.
+func (h *held) prepare(o *options, state []byte, token uint64) error {
+	if h.options == nil || !h.options.contextEqual(o) {
+		h.token, h.options = 0, nil
+		if err := h.instance.prepare(o); err != nil {
+			return err
+		}
+		h.options = o
+	}
+	if token != 0 && h.token == token {
+		return nil
+	}
+	h.token = 0
+	if err := h.load(state); err != nil {
+		return err
+	}
+	h.token = token
+	return nil
+}
