@@ -30,13 +30,25 @@ pprofdelta_status pd_compress_refused(uint64_t len, pprofdelta_error *err);
 /* A compression library failed. */
 pprofdelta_status pd_compress_failed(const char *why, pprofdelta_error *err);
 
-/* Makes *gzip, a struct libdeflate_compressor, unless it is there. level 0: the default. */
+/* compress_gzip.c makes *gzip, a struct libdeflate_compressor, unless it is there. level 0: the
+ * default. */
 pprofdelta_status pd_gzip_ready(void **gzip, int level, pprofdelta_error *err);
+void pd_gzip_free(void *gzip);
 
-/* Makes *zstd, a ZSTD_CCtx, unless it is there. level 0: the default. */
+/* Compresses `in` into deflate data. Returns their length, or 0 if the room does not suffice. */
+size_t pd_gzip_deflate(void *gzip, pd_bytes in, uint8_t *out, size_t room);
+
+/* Room for deflate data. */
+size_t pd_gzip_bound(size_t len);
+
+/* The CRC-32 of some bytes and of what has the CRC-32 `crc` before them. */
+uint32_t pd_gzip_crc(uint32_t crc, pd_bytes in);
+
+/* compress_zstd.c makes *zstd, a ZSTD_CCtx, unless it is there. level 0: the default. */
 pprofdelta_status pd_zstd_ready(void **zstd, int level, pprofdelta_error *err);
+void pd_zstd_free(void *zstd);
 
-/* compress_zstd.c: a frame of more than PD_ZSTD_SHORT bytes comes of begin, add ... add, end, and
+/* A frame of more than PD_ZSTD_SHORT bytes comes of begin, add ... add, end, and
  * goes to the end of *out, which is empty at the beginning. The bytes of the frame do not depend on
  * how the input is divided among the calls. *out grows in mem, by PD_ZSTD_ROOM at least. */
 enum { PD_ZSTD_SHORT = 1 << 20, PD_ZSTD_ROOM = 64 << 10 };

@@ -5,9 +5,7 @@
 #include "codec/cut.h"
 #include "codec/member.h"
 
-#include <libdeflate.h>
 #include <string.h>
-#include <zstd.h>
 
 /* A shorter delta is compressed by the calling thread: to start tasks would take longer. Measured. */
 enum { WORTH_TASKS = 64 << 10 };
@@ -56,9 +54,9 @@ static pprofdelta_status next_bytes(input *in, pd_mem *mem, size_t len, bool may
 /* ---- one part ------------------------------------------------------------------------------------ */
 
 /* Room for what comes out of a gzip part, whether it is the last or not. */
-static size_t gzip_bound(size_t len)
+static size_t part_bound(size_t len)
 {
-    return libdeflate_deflate_compress_bound(NULL, len) + PD_MEMBER_JOINT + PD_MEMBER_TAIL;
+    return pd_gzip_bound(len) + PD_MEMBER_JOINT + PD_MEMBER_TAIL;
 }
 
 /* Makes what a gzip part is compressed with. */
@@ -69,15 +67,14 @@ static pprofdelta_status ready_gzip(const pd_encoder *e, pd_encoder_slot *slot, 
     pprofdelta_status status = pd_gzip_ready(&slot->gzip, e->level, err);
     if (status || is_last)
         return status;
-    return pd_mem_reserve(e->mem, &slot->check, &has, 1, sizeof *slot->check, err);
+    return pd_mem_reserve(e->mem, &slot->check, &has, 1, pd_member_check_size, err);
 }
 
 /* Compresses slot->in into out[0..room). Returns 0 if it fails. */
 static size_t gzip_part(const pd_encoder_slot *slot, uint8_t *out, size_t room)
 {
     size_t data_room = room - PD_MEMBER_JOINT - PD_MEMBER_TAIL;
-    size_t made =
-        libdeflate_deflate_compress(slot->gzip, slot->in.ptr, slot->in.len, out, data_room);
+    size_t made = pd_gzip_deflate(slot->gzip, slot->in, out, data_room);
     return made && !slot->is_last ? pd_member_open(slot->check, out, made) : made;
 }
 
@@ -198,7 +195,7 @@ static pprofdelta_status start(pd_encoder *e, input *in, size_t len, bool is_las
     slot->out.len = 0;
     if (!status)
         status =
-            pd_buffer_room(e->mem, &slot->out, is_gzip ? gzip_bound(len) : pd_zstd_bound(len), err);
+            pd_buffer_room(e->mem, &slot->out, is_gzip ? part_bound(len) : pd_zstd_bound(len), err);
     if (!status)
         status = next_bytes(in, e->mem, len, in->is_borrowed, &slot->kept, &slot->in, err);
     if (status)
@@ -219,7 +216,7 @@ static pprofdelta_status gzip_here(pd_encoder *e, input *in, size_t len, bool is
                                    pprofdelta_error *err)
 {
     pd_encoder_slot *slot = &e->slots[0];
-    size_t bound = gzip_bound(len);
+    size_t bound = part_bound(len);
     pprofdelta_status status = ready_gzip(e, slot, is_last, err);
     if (!status)
         status = pd_buffer_room(e->mem, &e->out, bound, err);
@@ -286,7 +283,7 @@ static void release_slots(pd_encoder *e, pd_mem *mem)
     for (size_t i = 0; i < PD_ENCODER_SLOTS; i++) {
         pd_encoder_slot *slot = &e->slots[i];
         size_t has = slot->check != NULL;
-        pd_mem_release(mem, &slot->check, &has, sizeof *slot->check);
+        pd_mem_release(mem, &slot->check, &has, pd_member_check_size);
         pd_buffer_release(mem, &slot->kept);
         pd_buffer_release(mem, &slot->out);
     }
@@ -322,7 +319,7 @@ static pprofdelta_status encode(pd_encoder *e, input *in, size_t len, bool is_la
 static void count(pd_encoder *e, pd_bytes in)
 {
     if (in.len && e->compression == PPROFDELTA_GZIP)
-        e->crc = libdeflate_crc32(e->crc, in.ptr, in.len);
+        e->crc = pd_gzip_crc(e->crc, in);
     e->len += in.len;
 }
 
@@ -508,9 +505,9 @@ void pd_encoder_fini(pd_encoder *e, pd_mem *mem)
 {
     pd_encoder_release(e, mem);
     for (size_t i = 0; i < PD_ENCODER_SLOTS; i++) {
-        libdeflate_free_compressor(e->slots[i].gzip);
+        pd_gzip_free(e->slots[i].gzip);
         e->slots[i].gzip = NULL;
     }
-    ZSTD_freeCCtx(e->zstd);
+    pd_zstd_free(e->zstd);
     e->zstd = NULL;
 }

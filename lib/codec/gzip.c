@@ -190,6 +190,11 @@ uint64_t pd_gzip_announced(const uint8_t *in, size_t len)
     return size > (uint64_t)len * MAX_RATIO ? 0 : size;
 }
 
+void pd_gzip_free_decompressor(void *gzip)
+{
+    libdeflate_free_decompressor(gzip);
+}
+
 pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
                                         size_t len, pd_buffer *into, pprofdelta_error *err)
 {

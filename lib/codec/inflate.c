@@ -7,9 +7,7 @@
  * attempts; it is believed only as far as the input is likely to, or has been seen to, expand. */
 #include "codec/inflate.h"
 
-#include <libdeflate.h>
 #include <stdbool.h>
-#include <zstd.h>
 
 /* Profiles shrink 3 to 10 times. A claim within TRUSTED_RATIO is allocated at once. */
 enum { USUAL_RATIO = 4, TRUSTED_RATIO = 32, LEAST_ROOM = 4096 };
@@ -23,11 +21,11 @@ static bool is_gzip(const uint8_t *in, size_t len)
  * the bytes is a field of profile.proto with a wire type that it does not have. */
 static bool is_zstd(const uint8_t *in, size_t len)
 {
+    const uint32_t FRAME = 0xfd2fb528, SKIPPED = 0x184d2a50, SKIPPED_MASK = 0xfffffff0;
     if (len < 4)
         return false;
     uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
-    return magic == ZSTD_MAGICNUMBER ||
-           (magic & ZSTD_MAGIC_SKIPPABLE_MASK) == ZSTD_MAGIC_SKIPPABLE_START;
+    return magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
 }
 
 pd_format pd_format_of(const uint8_t *in, size_t len)
@@ -46,8 +44,8 @@ const char *pd_format_name(pd_format format)
 
 void pd_inflater_fini(pd_inflater *inflater)
 {
-    libdeflate_free_decompressor(inflater->gzip);
-    ZSTD_freeDCtx(inflater->zstd);
+    pd_gzip_free_decompressor(inflater->gzip);
+    pd_zstd_free_decompressor(inflater->zstd);
     *inflater = (pd_inflater){0};
 }
 

@@ -41,6 +41,10 @@ pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint
 pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
                                   pd_buffer *into, pprofdelta_error *err);
 
+/* Free what the containers keep in an inflater. */
+void pd_gzip_free_decompressor(void *gzip);
+void pd_zstd_free_decompressor(void *zstd);
+
 /* pd_gzip_inflate without its second opinion: what libdeflate refuses is refused. */
 pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
                                         size_t len, pd_buffer *into, pprofdelta_error *err);

@@ -1,6 +1,8 @@
-#include "codec/member.h"
+#include "codec/member_check.h"
 
 #include <string.h>
+
+const size_t pd_member_check_size = sizeof(pd_member_check);
 
 /* How many bits of data[0..) zlib has used. The lowest six bits of data_type count those that it has
  * taken and not used. */

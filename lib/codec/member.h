@@ -9,8 +9,8 @@
 #ifndef PD_CODEC_MEMBER_H
 #define PD_CODEC_MEMBER_H
 
-#include "codec/inflate_zlib.h"
-
+#include <stddef.h>
+#include <stdint.h>
 #include <string.h>
 
 enum {
@@ -19,12 +19,10 @@ enum {
     PD_MEMBER_JOINT = 6 /* what opening the end of data may add to them */
 };
 
-/* The memory that pd_member_open works in. It need not be cleared, and can be used again. Calls on
- * several threads each have one of their own. */
-typedef struct pd_member_check {
-    pd_zlib zlib;
-    uint8_t out[64 << 10]; /* what the data inflates to, which is not kept */
-} pd_member_check;
+/* The memory that pd_member_open works in (see member_check.h), and its size. It need not be cleared,
+ * and can be used again. Calls on several threads each have one of their own. */
+typedef struct pd_member_check pd_member_check;
+extern const size_t pd_member_check_size;
 
 static inline void pd_member_head(uint8_t *at)
 {

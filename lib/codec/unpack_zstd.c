@@ -137,3 +137,20 @@ void pd_unpack_zstd_end(pd_unpacker *u)
     u->mem->used -= u->zstd_held;
     u->zstd_held = 0;
 }
+
+pprofdelta_status pd_zstd_peek(pd_bytes in, uint8_t *out, size_t room, size_t *made, bool *is_good,
+                               pprofdelta_error *err)
+{
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    if (!zstd)
+        return pd_no_memory(err, "a zstd decompressor");
+    ZSTD_inBuffer from = {in.ptr, in.len, 0};
+    ZSTD_outBuffer to = {out, room, 0};
+    size_t left = 0;
+    while (!ZSTD_isError(left) && from.pos < from.size && to.pos < to.size)
+        left = ZSTD_decompressStream(zstd, &to, &from);
+    *is_good = to.pos || left == 0;
+    *made = to.pos;
+    ZSTD_freeDCtx(zstd);
+    return PPROFDELTA_OK;
+}

@@ -12,6 +12,11 @@
 /* The most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB. */
 enum { MAX_RATIO = (128 << 10) / 4 };
 
+void pd_zstd_free_decompressor(void *zstd)
+{
+    ZSTD_freeDCtx(zstd);
+}
+
 /* What the library says of a frame in code, in our words where they are better. */
 pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
 {

@@ -8,7 +8,7 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
 {
     *out = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
     if (!given)
-        return PPROFDELTA_OK;
+        return pd_options_check_output(out->compression, out->level, err);
     if (given->size != sizeof *given)
         return pd_refuse(err, "options.size is not that of this version's pprofdelta_options");
     *out = *given;

@@ -3,7 +3,7 @@
 #ifndef PD_TESTS_MEMBER_KIT_H
 #define PD_TESTS_MEMBER_KIT_H
 
-#include "codec/member.h"
+#include "codec/member_check.h"
 #include "rng.h"
 #include "test.h"
 

@@ -1,6 +1,5 @@
 /* What comes in parts is one gzip member that every reader takes for what went in: at every level,
  * whatever a part ends with. */
-#include "codec/member.h"
 #include "member_kit.h"
 
 TEST(one_member_of_all_parts)

@@ -1,0 +1,15 @@
+/* For a build without threads (-Dthreads=disabled): stands in the place of threads.c. */
+#include "base/error.h"
+
+pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *out,
+                                         pprofdelta_error *err)
+{
+    (void)threads, (void)out;
+    return pd_refuse(err, "this build of the library has no threads: leave options.runner NULL");
+}
+
+void pprofdelta_threads_free(pprofdelta_runner *runner)
+{
+    if (runner)
+        *runner = (pprofdelta_runner){0};
+}
