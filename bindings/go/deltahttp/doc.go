@@ -30,8 +30,8 @@
 //
 // # Windows that are lost
 //
-// The cursor moves when the response was written. If that fails, or if the client has gone, the next window of the
-// reader covers this one, too. A response that was written may still be lost: the kernel takes bytes that the
+// The cursor moves when the response was written. If that fails, or if the client has gone before its last byte,
+// the next window of the reader covers this one, too. A response that was written may still be lost: the kernel takes bytes that the
 // client never reads, and a proxy may fail. A reader that must not lose a window uses the parameter after, which is
 // the sequence of the last window that it has stored, and 0 at the beginning:
 //

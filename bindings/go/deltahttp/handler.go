@@ -151,6 +151,9 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		wrong = h.serve(w, r, req)
 	}
 	if wrong != nil {
+		if wrong.status == http.StatusMethodNotAllowed {
+			w.Header().Set("Allow", "GET, HEAD")
+		}
 		wrong.write(w)
 	}
 }
@@ -243,8 +246,9 @@ func withTime(profile []byte, t time.Time) ([]byte, error) {
 	return out.Bytes(), err
 }
 
-// send writes the body, and returns whether the whole of it was taken from this process while the client was
-// there.
+// send writes the body, and returns whether all of it was taken. The last byte is held back until the rest was
+// sent: a client that has gone by then has not got the window. A client that goes after the last byte may have
+// got it, so that is no failure.
 func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) bool {
 	control := http.NewResponseController(w)
 	server, _ := r.Context().Value(http.ServerContextKey).(*http.Server)
@@ -254,13 +258,17 @@ func (h *handler) send(w http.ResponseWriter, r *http.Request, body []byte) bool
 		}
 	}
 	w.Header().Set("Content-Length", strconv.Itoa(len(body)))
+	last := max(0, len(body)-1)
+	return put(w, control, body[:last]) && r.Context().Err() == nil && put(w, control, body[last:])
+}
+
+// put writes and flushes.
+func put(w http.ResponseWriter, control *http.ResponseController, body []byte) bool {
 	if n, err := w.Write(body); err != nil || n < len(body) {
 		return false
 	}
-	if err := control.Flush(); err != nil && !errors.Is(err, http.ErrNotSupported) {
-		return false
-	}
-	return r.Context().Err() == nil
+	err := control.Flush()
+	return err == nil || errors.Is(err, http.ErrNotSupported)
 }
 
 // describe sets the headers of a response with a profile. No cache may answer for this process: a reader
