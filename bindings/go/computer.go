@@ -122,7 +122,7 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 func (c *Computer) compute(ctx context.Context, profile []byte) (*Window, error) {
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
 	err := c.o.pool.use(ctx, c.token, func(h *held) error {
-		if err := h.prepare(&c.o, c.state, c.token); err != nil {
+		if err := h.ready(&c.o, c.state, c.token); err != nil {
 			return err
 		}
 		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
@@ -163,7 +163,7 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 	}
 	defer c.unlock()
 	return c.o.pool.use(ctx, c.token, func(h *held) error {
-		if err := h.prepare(&c.o, c.state, c.token); err != nil {
+		if err := h.ready(&c.o, c.state, c.token); err != nil {
 			return err
 		}
 		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
@@ -217,12 +217,11 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 
 func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
 	err = c.o.pool.use(ctx, 0, func(h *held) error {
-		if err := h.prepare(&c.o, nil, 0); err != nil {
+		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
-		saved, err := h.save()
-		state = append(state, saved...)
-		return err
+		state = h.empty
+		return nil
 	})
 	return state, err
 }
@@ -241,7 +240,7 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 	}
 	defer c.unlock()
 	return c.o.pool.use(ctx, 0, func(h *held) error {
-		if err := h.prepare(&c.o, nil, 0); err != nil {
+		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
 		if err := h.load(state); err != nil {
@@ -263,7 +262,7 @@ func (c *Computer) Describe(ctx context.Context) (*Memory, error) {
 	}
 	var memory *Memory
 	err := c.o.pool.use(ctx, token, func(h *held) error {
-		err := h.prepare(&c.o, state, token)
+		err := h.ready(&c.o, state, token)
 		if err == nil {
 			memory, err = h.describe()
 		}

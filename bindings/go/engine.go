@@ -1,6 +1,6 @@
 package pprofdelta
 
-// An engine makes instances of the C library. There are two: engine_wasm.go runs the library as
+// An engine makes instances of the C library. There are two: engine_wazero.go runs the library as
 // WebAssembly; engine_cgo.go (build tag pprofdelta_cgo) calls the installed library. Each defines
 //
 //	func newEngine(o *poolOptions) (engine, error)
@@ -25,9 +25,8 @@ type instance interface {
 	// where it has to.
 	room(slot, n, keep int) ([]byte, error)
 
-	// prepare makes the context have these options, if it has others. It then remembers nothing.
+	// prepare makes the context anew, with these options. The other calls are made after it.
 	prepare(o *options) error
-	// load makes the context remember a state; nil is the empty one.
 	load(state []byte) error
 	// save returns what the context remembers, with the attempt of a pending window.
 	save() ([]byte, error)

@@ -70,10 +70,14 @@ var statusTexts = map[Status]string{
 
 // Error returns a few words.
 func (s Status) Error() string {
+	return "pprofdelta: " + s.text()
+}
+
+func (s Status) text() string {
 	if text, ok := statusTexts[s]; ok {
-		return "pprofdelta: " + text
+		return text
 	}
-	return fmt.Sprintf("pprofdelta: status %d", int32(s))
+	return fmt.Sprintf("status %d", int32(s))
 }
 
 // Nowhere is the Element and the Offset of an [Error] without such a position.
@@ -114,7 +118,7 @@ func (e *Error) Error() string {
 	}
 	b.WriteString(e.Text)
 	if e.Text == "" {
-		b.WriteString(strings.TrimPrefix(e.Status.Error(), "pprofdelta: "))
+		b.WriteString(e.Status.text())
 	}
 	if e.Err != nil {
 		b.WriteString(": ")

@@ -32,7 +32,7 @@ func (p *Pool) check(o *options) error {
 	if p.hasEqual(o) {
 		return nil
 	}
-	err := p.use(context.Background(), 0, func(h *held) error { return h.prepare(o, nil, 0) })
+	err := p.use(context.Background(), 0, func(h *held) error { return h.ready(o, nil, 0) })
 	if err == nil {
 		p.mu.Lock()
 		p.good = o
@@ -66,7 +66,7 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 	delta := takeBuffer()
 	defer delta.give()
 	err = o.pool.use(ctx, 0, func(h *held) error {
-		if err := h.prepare(&o, nil, 0); err != nil {
+		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
 		plainPrev, err := inflate(prev, h, 0, o.pool.o.maxMemory)
@@ -186,7 +186,7 @@ func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error)
 	}
 	var census *Census
 	err = o.pool.use(ctx, 0, func(h *held) error {
-		if err := h.prepare(&o, nil, 0); err != nil {
+		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
 		plain, err := inflate(profile, h, 0, o.pool.o.maxMemory)

@@ -28,7 +28,7 @@ type Pool struct {
 
 	mu    sync.Mutex
 	good  *options // options that the library has accepted
-	idle  []*held // the one that was used last is the last one
+	idle  []*held  // the one that was used last is the last one
 	timer *time.Timer
 }
 
@@ -36,6 +36,7 @@ type Pool struct {
 type held struct {
 	instance
 	options *options  // of the context; nil: there is none
+	empty   []byte    // the state of a context that remembers nothing
 	token   uint64    // of the state that the context remembers; 0: of no computer
 	since   time.Time // idle since then
 }
@@ -217,22 +218,37 @@ func (p *Pool) use(ctx context.Context, token uint64, do func(h *held) error) er
 	return err
 }
 
-// prepare makes the context have these options and remember this state.
-func (h *held) prepare(o *options, state []byte, token uint64) error {
+// ready makes the context have these options and remember this state; nil is the empty one.
+func (h *held) ready(o *options, state []byte, token uint64) error {
 	if h.options == nil || !h.options.contextEqual(o) {
-		h.token, h.options = 0, nil
-		if err := h.instance.prepare(o); err != nil {
+		if err := h.renew(o); err != nil {
 			return err
 		}
-		h.options = o
 	}
 	if token != 0 && h.token == token {
 		return nil
 	}
 	h.token = 0
+	if state == nil {
+		state = h.empty
+	}
 	if err := h.load(state); err != nil {
 		return err
 	}
 	h.token = token
+	return nil
+}
+
+// renew makes a context with these options.
+func (h *held) renew(o *options) error {
+	h.token, h.options = 0, nil
+	if err := h.prepare(o); err != nil {
+		return err
+	}
+	empty, err := h.save()
+	if err != nil {
+		return err
+	}
+	h.options, h.empty = o, append([]byte(nil), empty...)
 	return nil
 }

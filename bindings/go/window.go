@@ -27,9 +27,9 @@ type Window struct {
 	c         *Computer
 	plain     *buffer // the delta
 	encoded   *buffer // the delta, compressed; nil: not yet
-	committed []byte // the state after Commit
-	abandoned []byte // the state after Abandon, if the computer was empty
-	token     uint64 // of the state after Commit
+	committed []byte  // the state after Commit
+	abandoned []byte  // the state after Abandon, if the computer was empty
+	token     uint64  // of the state after Commit
 	isEnded   bool
 	isSaved   bool // committed
 }

@@ -1,0 +1,368 @@
+//go:build !pprofdelta_cgo
+
+package pprofdelta
+
+import (
+	"context"
+	_ "embed"
+	"encoding/binary"
+	"fmt"
+	"math"
+	"sync"
+
+	"github.com/tetratelabs/wazero"
+	"github.com/tetratelabs/wazero/api"
+)
+
+// module is the C library, built from bindings/wasm by `./dev wasm`.
+//
+//go:embed pprofdelta.wasm
+var module []byte
+
+// memoryFactor is how much of the limit of a call the linear memory may take: the profile, the
+// context, the delta and the state. So the library's own limit comes first.
+const (
+	pageSize     = 64 << 10
+	memoryFactor = 4
+	memoryExtra  = 16 << 20
+	memoryMost   = 65535 // pages
+)
+
+// compiled holds the machine code of the module for all pools of the process without a directory of
+// their own: about 2 MiB.
+var compiled = sync.OnceValue(wazero.NewCompilationCache)
+
+// wasmEngine runs the module in wazero.
+type wasmEngine struct {
+	runtime wazero.Runtime
+	cache   wazero.CompilationCache // with a directory; closed with the engine
+	code    wazero.CompiledModule
+	o       *poolOptions
+}
+
+func newEngine(o *poolOptions) (engine, error) {
+	ctx := context.Background()
+	e := &wasmEngine{o: o}
+	config := wazero.NewRuntimeConfig()
+	if o.interpret {
+		config = wazero.NewRuntimeConfigInterpreter()
+	}
+	pages := (o.maxMemory*memoryFactor + memoryExtra) / pageSize
+	config = config.WithMemoryLimitPages(uint32(min(pages, memoryMost)))
+	if o.cacheDir != "" {
+		var err error
+		if e.cache, err = wazero.NewCompilationCacheWithDir(o.cacheDir); err != nil {
+			return nil, failFor(ErrEngine, "engine", "the cache directory cannot be used", err)
+		}
+		config = config.WithCompilationCache(e.cache)
+	} else {
+		config = config.WithCompilationCache(compiled())
+	}
+	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	code := module
+	if o.code != nil {
+		code = o.code
+	}
+	var err error
+	if e.code, err = e.runtime.CompileModule(ctx, code); err != nil {
+		e.close()
+		return nil, failFor(ErrEngine, "engine", "the module was not compiled", err)
+	}
+	return e, nil
+}
+
+func (e *wasmEngine) close() error {
+	err := e.runtime.Close(context.Background())
+	if e.cache != nil {
+		if other := e.cache.Close(context.Background()); err == nil {
+			err = other
+		}
+	}
+	if err != nil {
+		return failFor(ErrEngine, "engine", "the engine was not closed", err)
+	}
+	return nil
+}
+
+// function names an exported function of the module.
+type function int
+
+const (
+	fnBuffers function = iota
+	fnRoom
+	fnNew
+	fnLoad
+	fnSave
+	fnBase
+	fnWindow
+	fnCommit
+	fnAbandon
+	fnDescribe
+	fnCompare
+	fnCheck
+	fnSumNew
+	fnSumAdd
+	fnSumFinish
+	functions
+)
+
+var functionNames = [functions]string{
+	fnBuffers: "pd_buffers", fnRoom: "pd_room", fnNew: "pd_new", fnLoad: "pd_load",
+	fnSave: "pd_save", fnBase: "pd_base", fnWindow: "pd_window", fnCommit: "pd_commit",
+	fnAbandon: "pd_abandon", fnDescribe: "pd_describe", fnCompare: "pd_compare",
+	fnCheck: "pd_check", fnSumNew: "pd_sum_new", fnSumAdd: "pd_sum_add",
+	fnSumFinish: "pd_sum_finish",
+}
+
+// wasmInstance is an instance of the module.
+type wasmInstance struct {
+	o         *poolOptions
+	module    api.Module
+	memory    api.Memory
+	functions [functions]api.Function
+	stack     [4]uint64 // arguments and results
+	buffers   uint32    // address of the module's four numbers
+	rooms     [2]room
+}
+
+// room is where an input is in the linear memory.
+type room struct{ at, size uint32 }
+
+func (e *wasmEngine) newInstance() (instance, error) {
+	ctx := context.Background()
+	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize")
+	module, err := e.runtime.InstantiateModule(ctx, e.code, config)
+	if err != nil {
+		return nil, failFor(ErrEngine, "engine", "no instance of the module was made", err)
+	}
+	i := &wasmInstance{o: e.o, module: module, memory: module.Memory()}
+	for fn, name := range functionNames {
+		if i.functions[fn] = module.ExportedFunction(name); i.functions[fn] == nil {
+			i.close()
+			return nil, fail(ErrEngine, "engine", "the module has no function "+name)
+		}
+	}
+	if i.buffers, err = i.call(fnBuffers); err != nil {
+		i.close()
+		return nil, err
+	}
+	return i, nil
+}
+
+func (i *wasmInstance) close() {
+	// The module has no imports and no exit code, so there is nothing that an error could mean.
+	_ = i.module.Close(context.Background())
+}
+
+func (i *wasmInstance) size() int64 { return int64(i.memory.Size()) }
+
+// call calls a function and returns its result. A trap is ErrEngine.
+func (i *wasmInstance) call(fn function, arguments ...uint64) (uint32, error) {
+	copy(i.stack[:], arguments)
+	if err := i.functions[fn].CallWithStack(context.Background(), i.stack[:]); err != nil {
+		return 0, failFor(ErrEngine, "engine", functionNames[fn]+" did not return", err)
+	}
+	return uint32(i.stack[0]), nil
+}
+
+// run calls a function that returns a status, and returns its output and its answer.
+func (i *wasmInstance) run(fn function, arguments ...uint64) ([]byte, *answer, error) {
+	status, err := i.call(fn, arguments...)
+	if err != nil {
+		return nil, nil, err
+	}
+	where, ok := i.memory.Read(i.buffers, 16)
+	if !ok {
+		return nil, nil, outside(fn)
+	}
+	word := binary.LittleEndian.Uint32
+	output, ok := i.memory.Read(word(where), word(where[4:]))
+	bytes, ok2 := i.memory.Read(word(where[8:]), word(where[12:]))
+	if !ok || !ok2 {
+		return nil, nil, outside(fn)
+	}
+	found := &answer{bytes: bytes}
+	if status == 0 {
+		return output, found, nil
+	}
+	if len(bytes) == 0 {
+		return nil, nil, fail(Status(status), "memory", Status(status).text())
+	}
+	failed := found.error(Status(status))
+	if found.short {
+		return nil, nil, outside(fn)
+	}
+	return nil, nil, failed
+}
+
+func outside(fn function) error {
+	return fail(ErrEngine, "engine", functionNames[fn]+" returned an invalid answer")
+}
+
+func (i *wasmInstance) room(slot, n, keep int) ([]byte, error) {
+	if n > math.MaxUint32-pageSize {
+		return nil, i.tooLarge(n)
+	}
+	at, err := i.call(fnRoom, uint64(slot), uint64(max(n, 1)), uint64(keep))
+	if err != nil {
+		return nil, err
+	}
+	if at == 0 {
+		return nil, i.tooLarge(n)
+	}
+	i.rooms[slot] = room{at, uint32(n)}
+	bytes, ok := i.memory.Read(at, uint32(n))
+	if !ok {
+		return nil, outside(fnRoom)
+	}
+	return bytes, nil
+}
+
+func (i *wasmInstance) tooLarge(n int) error {
+	return fail(ErrLimit, "memory", fmt.Sprintf("the instance has no room for %d bytes of input", n))
+}
+
+// stage puts an input into a room, unless it is there.
+func (i *wasmInstance) stage(slot int, input []byte) (uint64, error) {
+	if len(input) > 0 {
+		staged, ok := i.memory.Read(i.rooms[slot].at, i.rooms[slot].size)
+		if ok && len(staged) >= len(input) && &staged[0] == &input[0] {
+			return uint64(len(input)), nil
+		}
+	}
+	to, err := i.room(slot, len(input), 0)
+	copy(to, input)
+	return uint64(len(input)), err
+}
+
+// runWith calls a function with the length of an input in room 0.
+func (i *wasmInstance) runWith(fn function, input []byte, arguments ...uint64) ([]byte, *answer, error) {
+	n, err := i.stage(0, input)
+	if err != nil {
+		return nil, nil, err
+	}
+	return i.run(fn, append([]uint64{n}, arguments...)...)
+}
+
+// begin calls pd_new or pd_sum_new with options in room 0; glue.c describes their encoding.
+func (i *wasmInstance) begin(fn function, o *options) error {
+	first := uint32(0)
+	if o.firstZero {
+		first = 1
+	}
+	var b []byte
+	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
+		uint32(len(o.gauges))} {
+		b = binary.LittleEndian.AppendUint32(b, word)
+	}
+	b = binary.LittleEndian.AppendUint64(b, uint64(i.o.maxMemory))
+	for _, names := range [][]string{o.counters, o.gauges} {
+		for _, name := range names {
+			b = append(append(b, name...), 0)
+		}
+	}
+	if _, err := i.stage(0, b); err != nil {
+		return err
+	}
+	_, _, err := i.run(fn)
+	return err
+}
+
+func (i *wasmInstance) prepare(o *options) error { return i.begin(fnNew, o) }
+
+func (i *wasmInstance) load(state []byte) error {
+	_, _, err := i.runWith(fnLoad, state)
+	return err
+}
+
+func (i *wasmInstance) save() ([]byte, error) {
+	state, _, err := i.run(fnSave)
+	return state, err
+}
+
+func (i *wasmInstance) base(profile []byte) error {
+	_, _, err := i.runWith(fnBase, profile)
+	return err
+}
+
+func (i *wasmInstance) window(profile []byte, started int64) ([]byte, *Report, error) {
+	delta, found, err := i.runWith(fnWindow, profile, uint64(started))
+	if err != nil {
+		return nil, nil, err
+	}
+	report := found.report()
+	if found.short {
+		return nil, nil, outside(fnWindow)
+	}
+	return delta, report, nil
+}
+
+func (i *wasmInstance) commit() error {
+	_, _, err := i.run(fnCommit)
+	return err
+}
+
+func (i *wasmInstance) abandon() error {
+	_, _, err := i.run(fnAbandon)
+	return err
+}
+
+func (i *wasmInstance) describe() (*Memory, error) {
+	_, found, err := i.run(fnDescribe)
+	if err != nil {
+		return nil, err
+	}
+	memory := found.memory()
+	if found.short {
+		return nil, outside(fnDescribe)
+	}
+	return memory, nil
+}
+
+func (i *wasmInstance) compare(prev, cur []byte) ([]byte, *Report, error) {
+	// The second room may move the memory, but not the first room in it.
+	prevLen, err := i.stage(0, prev)
+	if err != nil {
+		return nil, nil, err
+	}
+	curLen, err := i.stage(1, cur)
+	if err != nil {
+		return nil, nil, err
+	}
+	delta, found, err := i.run(fnCompare, prevLen, curLen)
+	if err != nil {
+		return nil, nil, err
+	}
+	report := found.report()
+	if found.short {
+		return nil, nil, outside(fnCompare)
+	}
+	return delta, report, nil
+}
+
+func (i *wasmInstance) check(profile []byte) (*Census, error) {
+	_, found, err := i.runWith(fnCheck, profile)
+	if err != nil {
+		return nil, err
+	}
+	census := found.census()
+	if found.short {
+		return nil, outside(fnCheck)
+	}
+	return census, nil
+}
+
+func (i *wasmInstance) sumBegin(o *options) error { return i.begin(fnSumNew, o) }
+
+func (i *wasmInstance) sumAdd(profile []byte) (Joint, error) {
+	_, found, err := i.runWith(fnSumAdd, profile)
+	if err != nil {
+		return 0, err
+	}
+	return Joint(found.u32()), nil
+}
+
+func (i *wasmInstance) sumFinish() ([]byte, error) {
+	sum, _, err := i.run(fnSumFinish)
+	return sum, err
+}

@@ -1,0 +1,464 @@
+/* The parsed door of the library as a WebAssembly module without imports, for hosts that cannot link a
+ * C library. bindings/go is such a host.
+ *
+ * An instance of the module has one context, one sum, and these buffers:
+ *
+ *     room 0, room 1     input; the host writes it there
+ *     output             bytes: a delta, a state, a sum
+ *     answer             a report, a memory, a census, a joint, or an error
+ *
+ * Every function returns a pprofdelta_status. pd_buffers returns the address of four 32-bit numbers:
+ * address and length of the output and of the answer. They change with each call.
+ *
+ * An answer is the members of the C struct in their order, without padding: numbers in little-endian
+ * bytes (int, bool and enum: 4 bytes; others: 8), strings as a 4-byte length and the bytes, arrays as a
+ * 4-byte length and the elements. Errors have their own members likewise. */
+#include "pprofdelta.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+#define EXPORT(name) __attribute__((export_name(#name))) pprofdelta_status name
+
+/* ---- buffers ------------------------------------------------------------------------------------- */
+
+typedef struct bytes {
+    uint8_t *ptr;
+    size_t len, cap;
+    int has_failed; /* memory was short */
+} bytes;
+
+static bytes rooms[2], output, answer;
+
+static struct {
+    uint32_t output, output_len, answer, answer_len;
+} where;
+
+static uint8_t *space(bytes *to, size_t more)
+{
+    if (more > to->cap - to->len) {
+        size_t cap = to->len + more + to->len / 2 + 256;
+        uint8_t *ptr = cap < more ? NULL : realloc(to->ptr, cap);
+        if (!ptr) {
+            to->has_failed = 1;
+            return NULL;
+        }
+        to->ptr = ptr;
+        to->cap = cap;
+    }
+    to->len += more;
+    return to->ptr + to->len - more;
+}
+
+static void put(bytes *to, const void *data, size_t len)
+{
+    uint8_t *at = space(to, len);
+    if (at && len)
+        memcpy(at, data, len);
+}
+
+/* WebAssembly is little-endian. */
+static void put32(uint32_t value)
+{
+    put(&answer, &value, sizeof value);
+}
+
+static void put64(uint64_t value)
+{
+    put(&answer, &value, sizeof value);
+}
+
+static void put_bytes(const char *text, size_t len)
+{
+    put32((uint32_t)len);
+    put(&answer, text, len);
+}
+
+static void put_text(const char *text)
+{
+    put_bytes(text, text ? strlen(text) : 0);
+}
+
+static int to_output(void *cookie, const void *data, size_t len)
+{
+    (void)cookie;
+    put(&output, data, len);
+    return output.has_failed;
+}
+
+static const pprofdelta_sink sink = {to_output, NULL};
+
+static void begin(void)
+{
+    output.len = answer.len = 0;
+    output.has_failed = answer.has_failed = 0;
+}
+
+/* ---- answers ------------------------------------------------------------------------------------- */
+
+static pprofdelta_error error;
+
+static void put_error(void)
+{
+    put64(error.element);
+    put64(error.offset);
+    put32((uint32_t)error.is_prev);
+    put_text(error.stage);
+    put_text(error.field);
+    put_text(error.text);
+}
+
+static void put_sum(pprofdelta_sum sum)
+{
+    put64(sum.lo);
+    put64((uint64_t)sum.hi);
+}
+
+static void put_types(const pprofdelta_type_report *types, size_t len)
+{
+    put32((uint32_t)len);
+    for (size_t i = 0; i < len; i++) {
+        put_text(types[i].type);
+        put_text(types[i].unit);
+        put32(types[i].is_counter != 0);
+        put_sum(types[i].prev);
+        put_sum(types[i].cur);
+        put_sum(types[i].delta);
+        put_sum(types[i].clamped);
+        put_sum(types[i].vanished);
+    }
+}
+
+static void put_report(const pprofdelta_report *r)
+{
+    put64(r->samples_in);
+    put64(r->samples_out);
+    put64(r->matched);
+    put64(r->fresh);
+    put64(r->vanished);
+    put64(r->clamped);
+    put64(r->duplicates);
+    put64(r->by_address);
+    put64(r->by_lines);
+    put64(r->files_replaced);
+    put32(r->other_build != 0);
+    put64(r->unknown_fields);
+    put32(r->had_base != 0);
+    put32((uint32_t)r->restart);
+    put64((uint64_t)r->from_nanos);
+    put64((uint64_t)r->to_nanos);
+    put64(r->sequence);
+    put64(r->attempt);
+    put64(r->output_len);
+    put_types(r->types, r->types_len);
+    put32(r->is_same != 0);
+    put32(r->may_be_window != 0);
+}
+
+static void put_memory(const pprofdelta_memory *m)
+{
+    put32(m->has_base != 0);
+    put64(m->sequence);
+    put64(m->attempts);
+    put64(m->samples);
+    put64(m->unseen);
+    put64((uint64_t)m->from_nanos);
+    put64((uint64_t)m->to_nanos);
+    put32((uint32_t)m->restart);
+    put_text(m->build_id);
+    put_types(m->types, m->types_len);
+}
+
+static void put_stamp(const pprofdelta_stamp *s)
+{
+    put32(s->is_delta != 0);
+    put64((uint64_t)s->from_nanos);
+    put64((uint64_t)s->to_nanos);
+    put64(s->sequence);
+    put32((uint32_t)s->restart);
+    put32((uint32_t)s->live);
+    put64(s->id);
+    put64(s->epoch);
+    put64(s->first);
+    put64(s->attempt);
+}
+
+static void put_census(const pprofdelta_census *c)
+{
+    put_text(c->format);
+    put64(c->inflated_len);
+    put64(c->types);
+    put64(c->samples);
+    put64(c->mappings);
+    put64(c->locations);
+    put64(c->functions);
+    put64(c->strings);
+    put64(c->by_address);
+    put64(c->by_lines);
+    put64(c->unknown_fields);
+    put64((uint64_t)c->time_nanos);
+    put64((uint64_t)c->duration_nanos);
+    put32(c->is_stamped != 0);
+    put_stamp(&c->stamp);
+    put_bytes(c->binary, c->binary_len);
+    put_bytes(c->build_id, c->build_id_len);
+}
+
+/* What a function returns: status, or PPROFDELTA_E_MEMORY if there was no memory for the result. */
+static pprofdelta_status finish(pprofdelta_status status)
+{
+    if (output.has_failed || answer.has_failed) {
+        begin();
+        status = PPROFDELTA_E_MEMORY;
+    } else if (status) {
+        answer.len = 0;
+        put_error();
+    }
+    where.output = (uint32_t)(uintptr_t)output.ptr;
+    where.output_len = (uint32_t)output.len;
+    where.answer = (uint32_t)(uintptr_t)answer.ptr;
+    where.answer_len = (uint32_t)answer.len;
+    return status;
+}
+
+/* ---- the host's view of the buffers -------------------------------------------------------------- */
+
+__attribute__((export_name("pd_buffers"))) const void *pd_buffers(void)
+{
+    return &where;
+}
+
+/* Returns a room of `size` bytes, or NULL. The first `keep` bytes of the room stay. */
+__attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t slot, uint32_t size,
+                                                         uint32_t keep)
+{
+    bytes *room = &rooms[slot & 1];
+    if (size > room->cap) {
+        if (!keep) {
+            free(room->ptr);
+            *room = (bytes){0};
+        }
+        uint8_t *ptr = realloc(room->ptr, size);
+        if (!ptr)
+            return NULL;
+        room->ptr = ptr;
+        room->cap = size;
+    }
+    return room->ptr;
+}
+
+/* ---- options ------------------------------------------------------------------------------------- */
+
+/* The options in room 0:
+ *
+ *     flags, on_reset, first, counters_len, gauges_len     4 bytes each
+ *     max_memory                                           8 bytes
+ *     the names of the counters, then of the gauges        strings that end with a NUL
+ */
+typedef struct given_options {
+    uint32_t flags, on_reset, first, counters_len, gauges_len, max_memory[2];
+} given_options;
+
+static const char **names_at(const char *at, size_t len)
+{
+    const char **names = malloc((len + 1) * sizeof *names);
+    for (size_t i = 0; names && i < len; i++) {
+        names[i] = at;
+        at += strlen(at) + 1;
+    }
+    return names;
+}
+
+/* *names holds the names that *out points to; the caller frees it. */
+static pprofdelta_status read_options(pprofdelta_options *out, const char ***names)
+{
+    given_options given;
+    memcpy(&given, rooms[0].ptr, sizeof given);
+    size_t counters = given.counters_len, gauges = given.gauges_len;
+    *names = names_at((const char *)rooms[0].ptr + sizeof given, counters + gauges);
+    if (!*names) {
+        answer.has_failed = 1;
+        return PPROFDELTA_E_MEMORY;
+    }
+    *out = (pprofdelta_options){.size = sizeof *out,
+                                .flags = given.flags,
+                                .on_reset = (pprofdelta_on_reset)given.on_reset,
+                                .first = (pprofdelta_first)given.first,
+                                .compression = PPROFDELTA_PLAIN,
+                                .max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1]
+                                                                        << 32,
+                                .counters = *names,
+                                .counters_len = counters,
+                                .gauges = *names + counters,
+                                .gauges_len = gauges};
+    return PPROFDELTA_OK;
+}
+
+/* ---- the context --------------------------------------------------------------------------------- */
+
+static pprofdelta *context;
+
+/* Makes the context anew, with the options in room 0. */
+EXPORT(pd_new)(void)
+{
+    pprofdelta_options options;
+    const char **names;
+    begin();
+    pprofdelta_free(context);
+    context = NULL;
+    pprofdelta_status status = read_options(&options, &names);
+    if (status)
+        return finish(status);
+    status = pprofdelta_new(&options, NULL, &context, &error);
+    free(names);
+    return finish(status);
+}
+
+typedef struct reading {
+    const uint8_t *at;
+    size_t left;
+} reading;
+
+static int read_some(void *cookie, void *buf, size_t len, size_t *got)
+{
+    reading *from = cookie;
+    *got = len < from->left ? len : from->left;
+    if (*got)
+        memcpy(buf, from->at, *got);
+    from->at += *got;
+    from->left -= *got;
+    return 0;
+}
+
+/* Loads the state in room 0. */
+EXPORT(pd_load)(uint32_t len)
+{
+    reading from = {rooms[0].ptr, len};
+    const pprofdelta_source source = {read_some, &from};
+    begin();
+    return finish(pprofdelta_load(context, &source, &error));
+}
+
+/* The output is the state. */
+EXPORT(pd_save)(void)
+{
+    begin();
+    return finish(pprofdelta_save(context, &sink, &error));
+}
+
+EXPORT(pd_base)(uint32_t len)
+{
+    begin();
+    return finish(pprofdelta_base(context, rooms[0].ptr, len, &error));
+}
+
+/* The profile is in room 0. The output is the delta, the answer the report. The window is pending. */
+EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
+{
+    pprofdelta_report report;
+    begin();
+    pprofdelta_set_started(context, started_nanos);
+    pprofdelta_status status =
+        pprofdelta_window(context, rooms[0].ptr, len, &sink, &report, &error);
+    if (!status)
+        put_report(&report);
+    return finish(status);
+}
+
+EXPORT(pd_commit)(void)
+{
+    begin();
+    pprofdelta_commit(context);
+    return finish(PPROFDELTA_OK);
+}
+
+EXPORT(pd_abandon)(void)
+{
+    begin();
+    pprofdelta_abandon(context);
+    return finish(PPROFDELTA_OK);
+}
+
+/* The answer is the pprofdelta_memory. */
+EXPORT(pd_describe)(void)
+{
+    pprofdelta_memory memory;
+    begin();
+    pprofdelta_describe(context, &memory);
+    put_memory(&memory);
+    return finish(PPROFDELTA_OK);
+}
+
+/* Room 0 has prev, room 1 has cur. */
+EXPORT(pd_compare)(uint32_t prev_len, uint32_t cur_len)
+{
+    pprofdelta_report report;
+    begin();
+    pprofdelta_status status = pprofdelta_compare(context, rooms[0].ptr, prev_len, rooms[1].ptr,
+                                                  cur_len, &sink, &report, &error);
+    if (!status)
+        put_report(&report);
+    return finish(status);
+}
+
+EXPORT(pd_check)(uint32_t len)
+{
+    pprofdelta_census census;
+    begin();
+    pprofdelta_status status = pprofdelta_check(context, rooms[0].ptr, len, &census, &error);
+    if (!status)
+        put_census(&census);
+    return finish(status);
+}
+
+/* ---- the sum ------------------------------------------------------------------------------------- */
+
+static pprofdelta_adder *adder;
+
+/* Begins a sum, with the options in room 0. */
+EXPORT(pd_sum_new)(void)
+{
+    pprofdelta_options options;
+    const char **names;
+    begin();
+    pprofdelta_adder_free(adder);
+    adder = NULL;
+    pprofdelta_status status = read_options(&options, &names);
+    if (status)
+        return finish(status);
+    status = pprofdelta_adder_new(&options, NULL, &adder, &error);
+    free(names);
+    return finish(status);
+}
+
+/* The answer is the pprofdelta_joint. */
+EXPORT(pd_sum_add)(uint32_t len)
+{
+    pprofdelta_joint joint;
+    begin();
+    pprofdelta_status status = pprofdelta_adder_add(adder, rooms[0].ptr, len, &joint, &error);
+    if (!status)
+        put32((uint32_t)joint);
+    return finish(status);
+}
+
+/* The output is the sum, which is gone afterwards. */
+EXPORT(pd_sum_finish)(void)
+{
+    begin();
+    pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, &error);
+    pprofdelta_adder_free(adder);
+    adder = NULL;
+    return finish(status);
+}
+
+/* ---- the C library of the module ------------------------------------------------------------------ */
+
+/* wasi-libc asks the host for a random number at its start, for stack protection, which the module does
+ * not use. With this function the module asks for nothing. */
+int32_t __imported_wasi_snapshot_preview1_random_get(int32_t buf, int32_t len);
+int32_t __imported_wasi_snapshot_preview1_random_get(int32_t buf, int32_t len)
+{
+    memset((void *)(uintptr_t)(uint32_t)buf, 0, (size_t)len);
+    return 0;
+}
