@@ -1,0 +1,219 @@
+// Scrape gets a profile of each of many targets in every round, and computes the delta of each.
+//
+//	scrape -from ADDRESS [-targets N] [-rounds N] [-every DURATION] [-with NAME] [-cache DIR] [-verify]
+//
+// -with pprofdelta or fastdelta computes the deltas; none computes nothing, which shows what the rest
+// costs. Profiles and deltas are not compressed. After the last round it prints a report in JSON and
+// waits until its standard input ends, so that its memory can be looked at. With -verify, every delta
+// is compared with the one of google/pprof's Merge.
+package main
+
+import (
+	"bytes"
+	"encoding/json"
+	"errors"
+	"flag"
+	"fmt"
+	"io"
+	"log"
+	"net/http"
+	"os"
+	"runtime"
+	"sync"
+	"syscall"
+	"time"
+)
+
+// A computer computes the deltas of one target.
+type computer interface {
+	Delta(profile []byte, w io.Writer) error
+}
+
+// none takes the place of a computer.
+type none struct{}
+
+func (none) Delta([]byte, io.Writer) error { return nil }
+
+type report struct {
+	With         string  `json:"with"`
+	Targets      int     `json:"targets"`
+	Rounds       int     `json:"rounds"`
+	LateRounds   int     `json:"late_rounds"` // a round that began later than planned
+	BytesIn      int64   `json:"bytes_in"`
+	BytesOut     int64   `json:"bytes_out"`
+	Verified     int     `json:"verified"`
+	FirstDelta   float64 `json:"first_delta_ms"` // from the begin of main to the end of the first delta, without the fetch
+	CPU          float64 `json:"cpu_seconds"`    // of all rounds
+	FirstRoundIn float64 `json:"first_round_cpu_seconds"`
+}
+
+type target struct {
+	url      string
+	computer computer
+	prev     []byte // only to verify
+}
+
+// a scraper has what the workers share.
+type scraper struct {
+	client  http.Client
+	verify  bool
+	started time.Time
+	mutex   sync.Mutex
+	report  report
+}
+
+// A worker reuses its buffers.
+type worker struct {
+	*scraper
+	in, out bytes.Buffer
+}
+
+func (w *worker) scrape(t *target) error {
+	began := time.Now()
+	if err := w.fetch(t.url); err != nil {
+		return err
+	}
+	fetched := time.Since(began)
+	w.out.Reset()
+	if err := t.computer.Delta(w.in.Bytes(), &w.out); err != nil {
+		return err
+	}
+	took := time.Since(w.started) - fetched
+	if w.verify {
+		if err := verify(t.prev, w.in.Bytes(), w.out.Bytes()); err != nil {
+			return err
+		}
+		t.prev = bytes.Clone(w.in.Bytes())
+	}
+	w.count(took)
+	return nil
+}
+
+func (w *worker) count(took time.Duration) {
+	w.mutex.Lock()
+	defer w.mutex.Unlock()
+	if w.report.BytesIn == 0 {
+		w.report.FirstDelta = float64(took.Microseconds()) / 1000
+	}
+	w.report.BytesIn += int64(w.in.Len())
+	w.report.BytesOut += int64(w.out.Len())
+	if w.verify {
+		w.report.Verified++
+	}
+}
+
+func (w *worker) fetch(url string) error {
+	answer, err := w.client.Get(url)
+	if err != nil {
+		return err
+	}
+	defer answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		return errors.New(answer.Status)
+	}
+	w.in.Reset()
+	_, err = w.in.ReadFrom(answer.Body)
+	return err
+}
+
+// round scrapes every target once. It returns the first error.
+func round(workers []*worker, targets []*target) error {
+	todo := make(chan *target)
+	failed := make([]error, len(workers))
+	var running sync.WaitGroup
+	for i, w := range workers {
+		running.Go(func() {
+			for t := range todo {
+				if err := w.scrape(t); err != nil && failed[i] == nil {
+					failed[i] = fmt.Errorf("%s: %w", t.url, err)
+				}
+			}
+		})
+	}
+	for _, t := range targets {
+		todo <- t
+	}
+	close(todo)
+	running.Wait()
+	return errors.Join(failed...)
+}
+
+func (s *scraper) run(workers []*worker, targets []*target, rounds int, every time.Duration) error {
+	cpu := processorTime()
+	next := time.Now()
+	for i := range rounds {
+		if late := time.Since(next); late > every/10 && i > 0 {
+			s.report.LateRounds++
+			next = time.Now()
+		}
+		time.Sleep(time.Until(next))
+		next = next.Add(every)
+		if err := round(workers, targets); err != nil {
+			return err
+		}
+		if i == 0 {
+			s.report.FirstRoundIn = (processorTime() - cpu).Seconds()
+		}
+	}
+	s.report.CPU = (processorTime() - cpu).Seconds()
+	return nil
+}
+
+func processorTime() time.Duration {
+	var usage syscall.Rusage
+	if err := syscall.Getrusage(syscall.RUSAGE_SELF, &usage); err != nil {
+		log.Fatal(err)
+	}
+	return time.Duration(syscall.TimevalToNsec(usage.Utime) + syscall.TimevalToNsec(usage.Stime))
+}
+
+// computers returns a function that makes the computer of one target.
+func computers(name, cache string) (func() (computer, error), error) {
+	switch name {
+	case "none":
+		return func() (computer, error) { return none{}, nil }, nil
+	case "fastdelta":
+		return func() (computer, error) {
+			return newFastdelta(fastdeltaType{"alloc_objects", "count"}, fastdeltaType{"alloc_space", "bytes"}), nil
+		}, nil
+	case "pprofdelta":
+		return ours(cache)
+	}
+	return nil, fmt.Errorf("-with %s: not one of none, fastdelta and pprofdelta", name)
+}
+
+func main() {
+	s := &scraper{started: time.Now()}
+	from := flag.String("from", "", "the address of the targets")
+	flag.IntVar(&s.report.Targets, "targets", 200, "how many targets there are")
+	flag.IntVar(&s.report.Rounds, "rounds", 60, "how often each is scraped")
+	every := flag.Duration("every", time.Second, "the time from round to round")
+	flag.StringVar(&s.report.With, "with", "pprofdelta", "what computes the deltas: none, fastdelta or pprofdelta")
+	cache := flag.String("cache", "", "pprofdelta's directory for compiled code; it survives a restart")
+	flag.BoolVar(&s.verify, "verify", false, "compare every delta with google/pprof's")
+	flag.Parse()
+	log.SetFlags(0)
+
+	newComputer, err := computers(s.report.With, *cache)
+	if err != nil {
+		log.Fatal(err)
+	}
+	var targets []*target
+	for i := range s.report.Targets {
+		c, err := newComputer()
+		if err != nil {
+			log.Fatal(err)
+		}
+		targets = append(targets, &target{url: fmt.Sprintf("http://%s/%d", *from, i), computer: c})
+	}
+	var workers []*worker
+	for range runtime.GOMAXPROCS(0) {
+		workers = append(workers, &worker{scraper: s})
+	}
+	if err := s.run(workers, targets, s.report.Rounds, *every); err != nil {
+		log.Fatal(err)
+	}
+	json.NewEncoder(os.Stdout).Encode(s.report)
+	io.Copy(io.Discard, os.Stdin)
+	runtime.KeepAlive(targets)
+}
