@@ -10,7 +10,8 @@ scraper itself; that needs root, and is left out, with a note, without it.
 
 Each table has one run of the scraper for each computer, one after the other, and one that computes nothing.
 What that one costs is subtracted from the others. Profiles and deltas are not compressed. Memory is the
-resident set as the kernel counts it: the mean from the middle of the run to its end, and the peak.
+resident set as the kernel counts it: the mean from the middle of the run to its end, and the peak. "live" is
+what Go's garbage collector keeps for each target after the last round; the resident set has garbage, too.
 The short form ends with 77 (skipped) if there is no Go, or if the modules cannot be fetched.
 """
 
@@ -129,22 +130,24 @@ def compare(scraper, samples, targets, rounds, every):
     for name in COMPUTERS:
         with scraper.targets(versions=rounds, samples=samples) as address:
             ran[name] = scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
-    windows = targets * rounds
+    later = targets * (rounds - 1)
     base = ran["none"]
-    print(f"\n{targets} targets, {samples} samples each ({base['bytes_in'] / windows / 1e6:.2f} MB a profile), "
-          f"{rounds} rounds, one each {every}")
+    print(f"\n{targets} targets, {samples} samples each ({base['bytes_in'] / (targets * rounds) / 1e6:.2f} MB a "
+          f"profile), {rounds} rounds, one each {every}. CPU is that of the rounds after the first.")
     print(f"{'':12} {'CPU s':>8} {'for deltas':>10} {'ms/window':>9} {'RSS MiB':>8} {'peak':>8} "
-          f"{'MiB/target':>10} {'first delta':>11} {'late':>5}")
+          f"{'MiB/target':>10} {'live':>6} {'first delta':>11} {'late':>5}")
     costs = {}
     for name, r in ran.items():
-        cpu = r["cpu_seconds"] - base["cpu_seconds"]
+        total = r["cpu_seconds"] - r["first_round_cpu_seconds"]
+        cpu = total - (base["cpu_seconds"] - base["first_round_cpu_seconds"])
         memory = (r["resident"] - base["resident"]) / targets
-        costs[name] = cpu, memory, (r["peak"] - base["peak"]) / targets
-        print(f"{name:12} {r['cpu_seconds']:8.2f} {cpu:10.2f} {1000 * cpu / windows:9.3f} {r['resident']:8.1f} "
-              f"{r['peak']:8.1f} {memory:10.3f} {r['first_delta_ms']:8.1f} ms {r['late_rounds']:5}")
+        live = (r["heap_live"] - base["heap_live"]) / targets / (1 << 20)
+        costs[name] = cpu, memory, (r["peak"] - base["peak"]) / targets, live
+        print(f"{name:12} {total:8.2f} {cpu:10.2f} {1000 * cpu / later:9.3f} {r['resident']:8.1f} "
+              f"{r['peak']:8.1f} {memory:10.3f} {live:6.3f} {r['first_delta_ms']:8.1f} ms {r['late_rounds']:5}")
     ours, theirs = costs["pprofdelta"], costs["fastdelta"]
     print(f"fastdelta / pprofdelta: CPU for deltas {theirs[0] / ours[0]:.2f}, resident memory for each target "
-          f"{theirs[1] / ours[1]:.2f}, peak {theirs[2] / ours[2]:.2f}", flush=True)
+          f"{theirs[1] / ours[1]:.2f}, peak {theirs[2] / ours[2]:.2f}, live {theirs[3] / ours[3]:.2f}", flush=True)
 
 
 def first_deltas(scraper, times=5):

@@ -178,17 +178,15 @@ func (h *handler) serve(w http.ResponseWriter, r *http.Request, req request) *pr
 		return refuse(http.StatusInternalServerError, "%s: %v", kinds[req.kind].path, err)
 	}
 	c.pending = window
-	arrived := false
+	c.written = false
 	defer func() { // also if w panics, as it may to end the connection
-		if !arrived {
-			c.end(false)
-		} else if !req.hasAfter {
-			c.end(true)
+		if !req.hasAfter {
+			c.end(c.written)
 		}
 	}()
 	w.Header().Set(SequenceHeader, strconv.FormatUint(window.Report.Sequence, 10))
 	w.Header().Set(AttemptHeader, strconv.FormatUint(window.Report.Attempt, 10))
-	arrived = h.send(w, r, body)
+	c.written = h.send(w, r, body)
 	return nil
 }
 

@@ -426,6 +426,27 @@ func TestAfterBesideRequestsWithoutIt(t *testing.T) {
 	}
 }
 
+func TestTheReaderKnowsBetterThanTheWriter(t *testing.T) {
+	for _, c := range []struct {
+		next     string // the request after one whose write has failed
+		sequence string
+		objects  int64
+	}{
+		{"/delta_heap?after=2", "3", 1}, // it has arrived nevertheless
+		{"/delta_heap?after=1", "2", 4},
+		{"/delta_heap", "2", 4},
+	} {
+		h := newHandler(nil)
+		scripted(h, made(t, 100, 5), made(t, 200, 8), made(t, 300, 9))
+		get(t, h, "/delta_heap?after=0")
+		h.ServeHTTP(broken{httptest.NewRecorder(), "flush"}, httptest.NewRequest(http.MethodGet, "/delta_heap?after=1", nil))
+		w := ask(h, http.MethodGet, c.next)
+		if got := objects(t, w.Body.Bytes()); w.Header().Get(SequenceHeader) != c.sequence || got != c.objects {
+			t.Errorf("%s: sequence %s, %d objects; want %s, %d", c.next, w.Header().Get(SequenceHeader), got, c.sequence, c.objects)
+		}
+	}
+}
+
 func TestHeadDoesNotMoveTheCursor(t *testing.T) {
 	h := newHandler(nil)
 	scripted(h, made(t, 100, 5), made(t, 200, 8))

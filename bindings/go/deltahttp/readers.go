@@ -21,7 +21,8 @@ type reader struct {
 type cursor struct {
 	turn     chan struct{}        // holds a value while a request has the cursor
 	computer *pprofdelta.Computer // nil: the next window begins with the process
-	pending  *pprofdelta.Window   // was sent, and the next request tells whether it has arrived
+	pending  *pprofdelta.Window   // the next request tells whether it has arrived
+	written  bool                 // the pending window was
 	sequence uint64               // of the last window that has arrived
 	to       time.Time            // the end of the last window that was computed
 }
@@ -110,7 +111,11 @@ func (c *cursor) unlock() { <-c.turn }
 // is. The caller has the cursor.
 func (c *cursor) settle(req request) {
 	if c.pending != nil {
-		c.end(!req.hasAfter || req.after == c.pending.Report.Sequence)
+		arrived := c.written
+		if req.hasAfter {
+			arrived = req.after == c.pending.Report.Sequence
+		}
+		c.end(arrived)
 	}
 	if req.hasAfter && req.after != c.sequence {
 		c.computer, c.sequence = nil, 0

@@ -44,6 +44,7 @@ type report struct {
 	Verified     int     `json:"verified"`
 	FirstDelta   float64 `json:"first_delta_ms"` // from the begin of main to the end of the first delta, without the fetch
 	CPU          float64 `json:"cpu_seconds"`    // of all rounds
+	HeapLive     uint64  `json:"heap_live"`      // bytes after the last round that the garbage collector keeps
 	FirstRoundIn float64 `json:"first_round_cpu_seconds"`
 }
 
@@ -213,6 +214,10 @@ func main() {
 	if err := s.run(workers, targets, s.report.Rounds, *every); err != nil {
 		log.Fatal(err)
 	}
+	var memory runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&memory)
+	s.report.HeapLive = memory.HeapAlloc
 	json.NewEncoder(os.Stdout).Encode(s.report)
 	io.Copy(io.Discard, os.Stdin)
 	runtime.KeepAlive(targets)
