@@ -129,7 +129,7 @@ type wasmInstance struct {
 type room struct{ at, size uint32 }
 
 func (e *wasmEngine) newInstance() (instance, error) {
-	ctx := context.Background()
+	ctx := withMemory(context.Background())
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize")
 	module, err := e.runtime.InstantiateModule(ctx, e.code, config)
 	if err != nil {
@@ -200,7 +200,7 @@ func outside(fn function) error {
 }
 
 func (i *wasmInstance) room(slot, n, keep int) ([]byte, error) {
-	if n > math.MaxUint32-pageSize {
+	if int64(n) > math.MaxUint32-pageSize {
 		return nil, i.tooLarge(n)
 	}
 	at, err := i.call(fnRoom, uint64(slot), uint64(max(n, 1)), uint64(keep))
