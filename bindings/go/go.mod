@@ -1,9 +1,9 @@
 module github.com/pprofdelta/pprofdelta/bindings/go
 
-go 1.26.0
+go 1.25.0
 
 require (
-	github.com/google/pprof v0.0.0-20261016150608-1facf8f91b50
+	github.com/google/pprof v0.0.0-20250607225305-033d6d78b36a
 	github.com/klauspost/compress v1.18.7
 	github.com/tetratelabs/wazero v1.12.0
 )

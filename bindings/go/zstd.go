@@ -1,8 +1,10 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"encoding/binary"
 	"errors"
+	"io"
 	"sync"
 
 	"github.com/klauspost/compress/zstd"
@@ -15,7 +17,10 @@ import (
 // zstdMaxRatio is the most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB.
 const zstdMaxRatio = (128 << 10) / 4
 
-// The options are those that do not depend on the pool: the room is the limit.
+// zstdUsualWindow is what every decompressor should accept, by RFC 8878.
+const zstdUsualWindow = 8 << 20
+
+// The options do not depend on the pool: the room and the check of the window are the limit.
 var zstdReaders = sync.Pool{New: func() any {
 	reader, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<32),
@@ -32,7 +37,11 @@ func (o *inflated) fromZstd(in []byte) ([]byte, error) {
 	if !ok {
 		return nil, failFor(ErrInflate, "inflate", "there is no zstd decompressor", item.(error))
 	}
-	defer zstdReaders.Put(reader)
+	defer func() {
+		if reader.Reset(nil) == nil { // it forgets the input
+			zstdReaders.Put(reader)
+		}
+	}()
 	pos := 0
 	for {
 		frame, err := zstdFrame(in, pos)
@@ -58,8 +67,10 @@ func (o *inflated) fromZstd(in []byte) ([]byte, error) {
 type frameForm struct {
 	bytes   []byte
 	skipped bool
-	claim   int64 // the length that it announces; 0 if it does not
-	most    int64 // that it can inflate to
+	// hasClaim: it announces the length `most`. Else it needs the window.
+	hasClaim bool
+	most     int64
+	window   uint64
 }
 
 // zstdFrame measures the frame at in[pos].
@@ -92,16 +103,12 @@ func zstdFrame(in []byte, pos int) (frameForm, error) {
 			return frameForm{}, zstdCutOff(in)
 		}
 	}
-	form := frameForm{bytes: in[pos:end], most: int64(end-pos) * zstdMaxRatio}
-	if header.HasFCS {
-		if header.FrameContentSize > uint64(form.most) {
-			return frameForm{}, refuse(ErrInflate, "inflate", pos,
-				"the zstd frame is too short for the %d bytes it announces", header.FrameContentSize)
-		}
-		form.claim = int64(header.FrameContentSize)
-		form.most = form.claim
+	if header.HasFCS && header.FrameContentSize > uint64(end-pos)*zstdMaxRatio {
+		return frameForm{}, refuse(ErrInflate, "inflate", pos,
+			"the zstd frame is too short for the %d bytes it announces", header.FrameContentSize)
 	}
-	return form, nil
+	return frameForm{bytes: in[pos:end], hasClaim: header.HasFCS,
+		most: int64(header.FrameContentSize), window: header.WindowSize}, nil
 }
 
 func refuseHeader(in []byte, pos int, err error) error {
@@ -148,33 +155,67 @@ func zstdBlocks(in []byte, pos, at int) (int, error) {
 	}
 }
 
-// frame appends what a frame inflates to.
+// frame appends what a frame inflates to. With a claim, the room is made first. Without one, the
+// package needs a window of its own, which counts against the limit, too.
 func (o *inflated) frame(reader *zstd.Decoder, frame frameForm, pos int) error {
-	if frame.skipped {
+	switch {
+	case frame.skipped:
 		return nil
+	case frame.hasClaim:
+		return o.frameAtOnce(reader, frame, pos)
+	case frame.window > max(uint64(o.limit), zstdUsualWindow):
+		return o.tooLarge(true, pos)
 	}
-	claim := int64(0)
-	if frame.claim > 0 {
-		claim = int64(o.len) + frame.claim
+	return o.frameInPieces(reader, frame, pos)
+}
+
+func (o *inflated) frameAtOnce(reader *zstd.Decoder, frame frameForm, pos int) error {
+	claim := int64(o.len) + frame.most
+	if claim > o.limit {
+		return o.tooLarge(true, pos)
 	}
-	if len(o.bytes) == 0 {
+	if o.bytes == nil {
 		if err := o.begin(claim, len(frame.bytes)); err != nil {
 			return err
 		}
 	}
-	for {
-		out, err := reader.DecodeAll(frame.bytes, o.bytes[:o.len])
-		if err == nil && int64(len(out)) <= o.limit {
-			o.len = len(out)
-			return nil
-		}
-		room := int64(len(o.bytes) - o.len)
-		full := err == nil || errors.Is(err, zstd.ErrDecoderSizeExceeded)
-		if !full || room > frame.most {
-			return zstdDamaged(err, pos)
-		}
+	if claim > int64(len(o.bytes)) {
 		if err := o.more(claim, pos); err != nil {
 			return err
+		}
+	}
+	out, err := reader.DecodeAll(frame.bytes, o.bytes[:o.len:claim])
+	if err != nil {
+		return zstdDamaged(err, pos)
+	}
+	o.len = len(out)
+	return nil
+}
+
+func (o *inflated) frameInPieces(reader *zstd.Decoder, frame frameForm, pos int) error {
+	if o.bytes == nil {
+		if err := o.begin(0, len(frame.bytes)); err != nil {
+			return err
+		}
+	}
+	if err := reader.Reset(bytes.NewReader(frame.bytes)); err != nil {
+		return zstdDamaged(err, pos)
+	}
+	for {
+		if o.len == len(o.bytes) {
+			if err := o.more(0, pos); err != nil {
+				return err
+			}
+		}
+		n, err := reader.Read(o.bytes[o.len:])
+		o.len += n
+		switch {
+		case int64(o.len) > o.limit:
+			return o.tooLarge(false, pos)
+		case err == io.EOF:
+			return nil
+		case err != nil:
+			return zstdDamaged(err, pos)
 		}
 	}
 }
@@ -184,7 +225,8 @@ func zstdDamaged(err error, pos int) error {
 	switch {
 	case errors.Is(err, zstd.ErrCRCMismatch):
 		text = "the zstd frame's content does not have the checksum it says"
-	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrFrameSizeExceeded):
+	case errors.Is(err, zstd.ErrDecoderSizeExceeded), errors.Is(err, zstd.ErrFrameSizeExceeded),
+		errors.Is(err, zstd.ErrWindowSizeExceeded):
 		text = "the zstd frame inflates to more than it can hold"
 	default:
 		return refuse(ErrInflate, "inflate", pos, text, err)

@@ -1,0 +1,471 @@
+package pprofdelta
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"math"
+	"strings"
+	"testing"
+	"time"
+)
+
+// statusOf fails unless err is an *Error with this status, and returns it.
+func statusOf(t testing.TB, what string, err error, want Status) *Error {
+	t.Helper()
+	var e *Error
+	if !errors.As(err, &e) {
+		t.Fatalf("%s: %v is not an *Error", what, err)
+	}
+	if !errors.Is(err, want) || e.Status != want {
+		t.Fatalf("%s: %v, status %d, not %d", what, err, e.Status, want)
+	}
+	return e
+}
+
+// failing is a writer that fails, or that writes too little.
+type failing struct {
+	err error
+	n   int
+}
+
+func (f failing) Write(p []byte) (int, error) { return min(f.n, len(p)), f.err }
+
+func TestWriterThatFailsAbandonsTheWindow(t *testing.T) {
+	p := newProcess(3, 30)
+	c := newComputer(t)
+	first := p.bytes(t)
+	deltaOf(t, c, first)
+	p.run()
+	full := errors.New("the disk is full")
+	err := c.Delta(p.bytes(t), failing{err: full})
+	statusOf(t, "failing writer", err, ErrSink)
+	if !errors.Is(err, full) {
+		t.Errorf("%v does not wrap the writer's error", err)
+	}
+	err = c.Delta(p.bytes(t), failing{n: 3})
+	statusOf(t, "short write", err, ErrSink)
+	if !errors.Is(err, io.ErrShortWrite) {
+		t.Errorf("%v does not wrap io.ErrShortWrite", err)
+	}
+	p.run()
+	cur := p.bytes(t)
+	w, delta := windowOf(t, c, cur)
+	same(t, "after failures", parsed(t, delta), merged(t, first, cur))
+	if w.Report.Sequence != 2 || w.Report.Attempt != 3 {
+		t.Errorf("sequence %d, attempt %d", w.Report.Sequence, w.Report.Attempt)
+	}
+	w.Abandon()
+}
+
+type panicking struct{}
+
+func (panicking) Write([]byte) (int, error) { panic("a writer that panics") }
+
+func TestWriterThatPanicsAbandonsTheWindow(t *testing.T) {
+	p := newProcess(3, 30)
+	c := newComputer(t)
+	func() {
+		defer func() {
+			if recover() == nil {
+				t.Error("no panic arrived")
+			}
+		}()
+		_ = c.Delta(p.bytes(t), panicking{})
+	}()
+	w, _ := windowOf(t, c, p.bytes(t))
+	if w.Report.HadBase || w.Report.Attempt != 2 {
+		t.Errorf("%+v", w.Report)
+	}
+	w.Abandon()
+}
+
+func TestPendingWindowRefusesOtherCalls(t *testing.T) {
+	p := newProcess(3, 30)
+	c := newComputer(t)
+	ctx := context.Background()
+	w, _ := windowOf(t, c, p.bytes(t))
+	_, err := c.Window(ctx, p.bytes(t))
+	statusOf(t, "Window", err, ErrUsage)
+	statusOf(t, "Delta", c.Delta(p.bytes(t), io.Discard), ErrUsage)
+	statusOf(t, "Base", c.Base(ctx, p.bytes(t)), ErrUsage)
+	statusOf(t, "Load", c.Load(ctx, strings.NewReader("x")), ErrUsage)
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	w.Abandon() // does nothing
+	if err := w.Commit(); err != nil {
+		t.Errorf("a second Commit: %v", err)
+	}
+	p.run()
+	other, _ := windowOf(t, c, p.bytes(t))
+	w.Abandon() // does not touch the other window
+	statusOf(t, "Window", c.Delta(p.bytes(t), io.Discard), ErrUsage)
+	other.Abandon()
+	statusOf(t, "Commit after Abandon", other.Commit(), ErrUsage)
+	m, err := c.Describe(ctx)
+	if err != nil || m.Sequence != 1 || m.Attempts != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestStateMovesBetweenComputers(t *testing.T) {
+	ctx := context.Background()
+	for _, end := range []string{"commit", "abandon", "pending"} {
+		p := newProcess(5, 60)
+		c := newComputer(t)
+		first := p.bytes(t)
+		deltaOf(t, c, first)
+		p.run()
+		second := p.bytes(t)
+		w, _ := windowOf(t, c, second)
+		base, sequence, attempt := first, uint64(2), uint64(2)
+		if end == "commit" {
+			if err := w.Commit(); err != nil {
+				t.Fatal(err)
+			}
+			base, sequence, attempt = second, 3, 1
+		} else if end == "abandon" {
+			w.Abandon()
+		}
+		var state bytes.Buffer
+		if err := c.Save(ctx, &state); err != nil {
+			t.Fatal(err)
+		}
+		loaded := newComputer(t)
+		if err := loaded.Load(ctx, &state); err != nil {
+			t.Fatal(err)
+		}
+		p.run()
+		third := p.bytes(t)
+		got, delta := windowOf(t, loaded, third)
+		same(t, end, parsed(t, delta), merged(t, base, third))
+		if got.Report.Sequence != sequence || got.Report.Attempt != attempt {
+			t.Errorf("%s: sequence %d, attempt %d", end, got.Report.Sequence, got.Report.Attempt)
+		}
+		got.Abandon()
+		w.Abandon()
+		_, again := windowOf(t, c, third) // the first computer goes on as well
+		same(t, end, parsed(t, again), parsed(t, delta))
+	}
+}
+
+func TestStateOfAnEmptyComputer(t *testing.T) {
+	ctx := context.Background()
+	c := newComputer(t)
+	p := newProcess(5, 20)
+	w, _ := windowOf(t, c, p.bytes(t))
+	w.Abandon()
+	var state bytes.Buffer
+	if err := c.Save(ctx, &state); err != nil {
+		t.Fatal(err)
+	}
+	other := newComputer(t)
+	if err := other.Load(ctx, bytes.NewReader(state.Bytes())); err != nil {
+		t.Fatal(err)
+	}
+	m, err := other.Describe(ctx)
+	if err != nil || m.HasBase || m.Attempts != 1 {
+		t.Errorf("%+v, %v", m, err)
+	}
+	state.Reset()
+	if err := newComputer(t).Save(ctx, &state); err != nil {
+		t.Fatal(err)
+	}
+	if err := other.Load(ctx, &state); err != nil {
+		t.Fatal(err)
+	}
+	if m, err = other.Describe(ctx); err != nil || m.HasBase || m.Attempts != 0 {
+		t.Errorf("%+v, %v", m, err)
+	}
+}
+
+func TestDamagedStateChangesNothing(t *testing.T) {
+	ctx := context.Background()
+	p := newProcess(5, 20)
+	c := newComputer(t)
+	first := p.bytes(t)
+	deltaOf(t, c, first)
+	var saved bytes.Buffer
+	if err := c.Save(ctx, &saved); err != nil {
+		t.Fatal(err)
+	}
+	state := saved.Bytes()
+	for at := 0; at < len(state); at += 7 {
+		damaged := bytes.Clone(state)
+		damaged[at] ^= 0x10
+		statusOf(t, fmt.Sprint("byte ", at), c.Load(ctx, bytes.NewReader(damaged)), ErrState)
+		statusOf(t, fmt.Sprint("length ", at), c.Load(ctx, bytes.NewReader(state[:at])), ErrState)
+	}
+	broken := errors.New("the disk is broken")
+	err := c.Load(ctx, io.MultiReader(bytes.NewReader(state[:9]), failingReader{broken}))
+	statusOf(t, "a reader that fails", err, ErrSource)
+	if !errors.Is(err, broken) {
+		t.Errorf("%v does not wrap the reader's error", err)
+	}
+	statusOf(t, "a writer that fails", c.Save(ctx, failing{err: broken}), ErrSink)
+	p.run()
+	cur := p.bytes(t)
+	same(t, "after damaged states", parsed(t, deltaOf(t, c, cur)), merged(t, first, cur))
+}
+
+type failingReader struct{ err error }
+
+func (f failingReader) Read([]byte) (int, error) { return 0, f.err }
+
+func TestWindowFromReadsToTheEnd(t *testing.T) {
+	p := newProcess(6, 40)
+	c := newComputer(t)
+	first := p.bytes(t)
+	deltaOf(t, c, first)
+	p.run()
+	cur := p.bytes(t)
+	w, err := c.WindowFrom(context.Background(), iotestOneByte{bytes.NewReader(cur)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var out bytes.Buffer
+	n, err := w.WriteTo(&out)
+	if err != nil || n != int64(out.Len()) {
+		t.Errorf("%d of %d bytes: %v", n, out.Len(), err)
+	}
+	same(t, "WindowFrom", parsed(t, out.Bytes()), merged(t, first, cur))
+	w.Abandon()
+	_, err = c.WindowFrom(context.Background(), failingReader{io.ErrClosedPipe})
+	statusOf(t, "a reader that fails", err, ErrSource)
+}
+
+type iotestOneByte struct{ r io.Reader }
+
+func (o iotestOneByte) Read(p []byte) (int, error) { return o.r.Read(p[:min(1, len(p))]) }
+
+func TestRestart(t *testing.T) {
+	p := newProcess(9, 60)
+	c := newComputer(t)
+	deltaOf(t, c, p.bytes(t))
+	p.run()
+	again := newProcess(9, 6)
+	again.clock = p.clock
+	cur := again.bytes(t)
+	w, delta := windowOf(t, c, cur)
+	if w.Report.Restart != RestartMass {
+		t.Errorf("restart %d", w.Report.Restart)
+	}
+	want := parsed(t, cur)
+	want.DurationNanos = 10 * second
+	if len(rows(parsed(t, delta))) != len(rows(want)) {
+		t.Error("after a restart, the delta is not cur")
+	}
+	w.Abandon()
+
+	c = newComputer(t)
+	deltaOf(t, c, p.bytes(t))
+	p.run()
+	c.SetStarted(time.Unix(0, p.clock-second))
+	w, _ = windowOf(t, c, p.bytes(t))
+	if w.Report.Restart != RestartStarted {
+		t.Errorf("restart %d", w.Report.Restart)
+	}
+	w.Abandon()
+	c.SetStarted(time.Time{})
+	w, _ = windowOf(t, c, p.bytes(t))
+	if w.Report.Restart != RestartNone {
+		t.Errorf("restart %d", w.Report.Restart)
+	}
+	w.Abandon()
+
+	c = newComputer(t, WithOnReset(ResetFail))
+	deltaOf(t, c, p.bytes(t))
+	again.clock = p.clock + second
+	statusOf(t, "ResetFail", c.Delta(again.bytes(t), io.Discard), ErrReset)
+}
+
+func TestOptionsArriveAtTheLibrary(t *testing.T) {
+	p := newProcess(2, 40)
+	first := p.bytes(t)
+	c := newComputer(t, FirstZero())
+	if n := len(rows(parsed(t, deltaOf(t, c, first)))); n >= 40 {
+		t.Errorf("FirstZero: %d rows", n)
+	}
+	stamped := deltaOf(t, newComputer(t), first)
+	statusOf(t, "a stamped profile", newComputer(t).Delta(stamped, io.Discard), ErrStamped)
+	deltaOf(t, newComputer(t, Force()), stamped)
+	census, err := Check(context.Background(), deltaOf(t, newComputer(t, NoStamp()), first))
+	if err != nil || census.IsStamped {
+		t.Errorf("NoStamp: %+v, %v", census, err)
+	}
+	w, _ := windowOf(t, newComputer(t, NoSequence()), first)
+	if w.Report.Sequence != 0 || w.Report.Attempt != 0 {
+		t.Errorf("NoSequence: %+v", w.Report)
+	}
+	delta := parsed(t, deltaOf(t, newComputer(t, DefaultCounter()), first))
+	if delta.DefaultSampleType != "alloc_space" {
+		t.Errorf("DefaultCounter: %s", delta.DefaultSampleType)
+	}
+	w, _ = windowOf(t, newComputer(t, WithCounters("inuse_space/bytes"), WithGauges("alloc_space")), first)
+	if types := w.Report.Types; types[1].IsCounter || !types[3].IsCounter || types[2].IsCounter {
+		t.Errorf("WithCounters, WithGauges: %+v", types)
+	}
+	for what, opt := range map[string]Option{"level": WithLevel(10),
+		"compression": WithCompression(7), "on reset": WithOnReset(9)} {
+		_, err := New(opt)
+		e := statusOf(t, what, err, ErrUsage)
+		if e.Text == "" {
+			t.Errorf("%s: no text", what)
+		}
+	}
+}
+
+func TestCompressionOfTheDelta(t *testing.T) {
+	p := newProcess(2, 40)
+	profile := p.bytes(t)
+	plain := deltaOf(t, newComputer(t, WithCompression(None)), profile)
+	for _, compression := range []Compression{Gzip, Zstd} {
+		for level := range 10 {
+			delta := deltaOf(t, newComputer(t, WithCompression(compression), WithLevel(level)), profile)
+			if !bytes.Equal(plainOf(t, delta), plain) {
+				t.Errorf("compression %d, level %d: another delta", compression, level)
+			}
+			again := deltaOf(t, newComputer(t, WithCompression(compression), WithLevel(level)), profile)
+			if !bytes.Equal(delta, again) {
+				t.Errorf("compression %d, level %d: other bytes", compression, level)
+			}
+		}
+	}
+}
+
+func TestCompare(t *testing.T) {
+	p := newProcess(7, 40)
+	prev := p.bytes(t)
+	p.run()
+	cur := p.bytes(t)
+	ctx := context.Background()
+	var out bytes.Buffer
+	report, err := Compare(ctx, prev, cur, &out)
+	if err != nil || report.Sequence != 0 || report.SamplesOut == 0 {
+		t.Fatalf("%+v, %v", report, err)
+	}
+	same(t, "Compare", parsed(t, out.Bytes()), merged(t, prev, cur))
+	for at, pair := range [][2][]byte{{prev[:len(prev)-3], cur}, {prev, cur[:len(cur)-3]},
+		{plainOf(t, prev)[:50], cur}, {prev, plainOf(t, cur)[:50]}} {
+		_, err := Compare(ctx, pair[0], pair[1], &out)
+		var e *Error
+		if !errors.As(err, &e) || e.IsPrev != (at%2 == 0) {
+			t.Errorf("pair %d: %v", at, err)
+		}
+	}
+	_, err = Compare(ctx, cur, prev, &out)
+	statusOf(t, "swapped", err, ErrMismatch)
+	_, err = Compare(ctx, prev, cur, failing{err: io.ErrClosedPipe})
+	statusOf(t, "a writer that fails", err, ErrSink)
+}
+
+func TestSumOfAttemptsAndGaps(t *testing.T) {
+	ctx := context.Background()
+	p := newProcess(8, 40)
+	c := newComputer(t)
+	first := deltaOf(t, c, p.bytes(t))
+	p.run()
+	w, lost := windowOf(t, c, p.bytes(t))
+	w.Abandon()
+	p.run()
+	second := deltaOf(t, c, p.bytes(t))
+	p.run()
+	last := p.bytes(t)
+	third := deltaOf(t, c, last)
+	var out bytes.Buffer
+	joints, err := Sum(ctx, &out, [][]byte{first, lost, second, lost, third})
+	if err != nil || fmt.Sprint(joints) != fmt.Sprint([]Joint{JointFirst, JointNext, JointAgain,
+		JointStale, JointNext}) {
+		t.Fatalf("%v, %v", joints, err)
+	}
+	if got, want := rows(parsed(t, out.Bytes())), rows(parsed(t, last)); len(got) != len(want) {
+		t.Errorf("%d rows, not %d", len(got), len(want))
+	}
+	_, err = Sum(ctx, &out, [][]byte{first, third})
+	e := statusOf(t, "a gap", err, ErrMismatch)
+	var which *ProfileError
+	if !errors.As(err, &which) || which.Index != 1 || !strings.Contains(err.Error(), e.Text) {
+		t.Errorf("%v", err)
+	}
+	_, err = Sum(ctx, &out, nil)
+	if err == nil {
+		t.Error("the sum of nothing has no error")
+	}
+	_, err = Sum(ctx, &out, [][]byte{first, []byte("no profile")})
+	if !errors.As(err, &which) || which.Index != 1 {
+		t.Errorf("%v", err)
+	}
+	canceled, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err = Sum(canceled, &out, [][]byte{first}); !errors.Is(err, context.Canceled) {
+		t.Errorf("%v", err)
+	}
+}
+
+func TestCheck(t *testing.T) {
+	ctx := context.Background()
+	census, err := Check(ctx, read(t, "valid/heap.2.pb.gz"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := parsed(t, read(t, "valid/heap.2.pb.gz"))
+	if census.Format != "gzip" || census.Samples != uint64(len(p.Sample)) ||
+		census.Locations != uint64(len(p.Location)) || census.Functions != uint64(len(p.Function)) ||
+		census.Mappings != uint64(len(p.Mapping)) || census.Types != 4 ||
+		census.Binary != p.Mapping[0].File || census.BuildID != p.Mapping[0].BuildID ||
+		census.Time.UnixNano() != p.TimeNanos || census.IsStamped {
+		t.Errorf("%+v", census)
+	}
+	c := newComputer(t, WithCompression(Zstd))
+	w, delta := windowOf(t, c, read(t, "valid/heap.2.pb.gz"))
+	census, err = Check(ctx, delta)
+	if err != nil || census.Format != "zstd" || !census.IsStamped || !census.Stamp.IsDelta ||
+		census.Stamp.Sequence != 1 || census.Stamp.Attempt != 1 || !census.Stamp.To.Equal(w.Report.To) {
+		t.Errorf("%+v, %v", census, err)
+	}
+	census, err = Check(ctx, []byte("heap_v2/524288\n  t*: 1: 2 [3: 4]\n@ 0x1 0x2\n  t*: 1: 2 [3: 4]\n"))
+	if err == nil && census.Format != "text" {
+		t.Errorf("%+v", census)
+	}
+}
+
+func TestInt128(t *testing.T) {
+	for _, c := range []struct {
+		v    Int128
+		text string
+		fits bool
+	}{
+		{Int128{}, "0", true},
+		{Int128{Hi: -1, Lo: math.MaxUint64}, "-1", true},
+		{Int128{Lo: math.MaxInt64}, "9223372036854775807", true},
+		{Int128{Lo: 1 << 63}, "9223372036854775808", false},
+		{Int128{Hi: -1, Lo: 1 << 63}, "-9223372036854775808", true},
+		{Int128{Hi: -1}, "-18446744073709551616", false},
+		{Int128{Hi: 1, Lo: 5}, "18446744073709551621", false},
+		{Int128{Hi: math.MinInt64}, "-170141183460469231731687303715884105728", false},
+	} {
+		small, fits := c.v.Int64()
+		if c.v.String() != c.text || fits != c.fits || fits && fmt.Sprint(small) != c.text {
+			t.Errorf("%v is %s, %d, %v", c, c.v, small, fits)
+		}
+	}
+}
+
+func TestErrorHasAPosition(t *testing.T) {
+	_, err := Check(context.Background(), read(t, "hostile/sample-location-id-unknown.pb"))
+	e := statusOf(t, "unknown id", err, ErrProfile)
+	if e.Field != "sample.location_id" || e.Element != 2 || e.Offset != 58 || e.IsPrev || e.Stage == "" {
+		t.Errorf("%+v", e)
+	}
+	if err.Error() != "pprofdelta: sample[2].location_id: no location has the id 99 (profile, byte 58)" {
+		t.Errorf("%s", err)
+	}
+	for status := range statusTexts {
+		if !errors.Is(error(&Error{Status: status}), status) || errors.Is(err, status) != (status == ErrProfile) {
+			t.Errorf("status %d", status)
+		}
+	}
+}

@@ -1,0 +1,216 @@
+package pprofdelta
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"os"
+	"path/filepath"
+	"testing"
+)
+
+// newComputer makes a computer in the tests' pool.
+func newComputer(t testing.TB, opts ...Option) *Computer {
+	t.Helper()
+	c, err := New(opts...)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return c
+}
+
+// deltaOf computes a delta that must not fail, and commits it.
+func deltaOf(t testing.TB, c *Computer, profile []byte) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	if err := c.Delta(profile, &out); err != nil {
+		t.Fatal(err)
+	}
+	return out.Bytes()
+}
+
+// windowOf computes a window that must not fail.
+func windowOf(t testing.TB, c *Computer, profile []byte) (*Window, []byte) {
+	t.Helper()
+	w, err := c.Window(context.Background(), profile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	delta, err := w.Bytes()
+	if err != nil {
+		t.Fatal(err)
+	}
+	return w, delta
+}
+
+// read reads a file of testdata.
+func read(t testing.TB, name string) []byte {
+	t.Helper()
+	b, err := os.ReadFile(filepath.Join(testdata, name))
+	if err != nil {
+		t.Fatal(err)
+	}
+	return b
+}
+
+// pairs are the real profiles of testdata.
+var pairs = []string{"heap", "mutex", "block"}
+
+func TestDeltaIsWhatMergeGives(t *testing.T) {
+	for seed := range uint64(40) {
+		p := newProcess(seed, 1+int(seed*seed%150))
+		c := newComputer(t)
+		prev := p.bytes(t)
+		deltaOf(t, c, prev)
+		for window := range 5 {
+			p.run()
+			cur := p.bytes(t)
+			same(t, fmt.Sprintf("seed %d, window %d", seed, window), parsed(t, deltaOf(t, c, cur)),
+				merged(t, prev, cur))
+			prev = cur
+		}
+	}
+}
+
+func TestDeltaOfRealProfilesIsWhatMergeGives(t *testing.T) {
+	for _, kind := range pairs {
+		prev, cur := read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")
+		c := newComputer(t)
+		deltaOf(t, c, prev)
+		got, want := rows(parsed(t, deltaOf(t, c, cur))), rows(merged(t, prev, cur))
+		for key, values := range want {
+			// Merge writes a sample that has vanished as a negative one; a delta does not have it.
+			negative := false
+			for _, v := range values {
+				negative = negative || v < 0
+			}
+			if _, found := got[key]; found == negative {
+				t.Errorf("%s: found is %v, %v: %s", kind, found, values, key)
+			} else if found && fmt.Sprint(got[key]) != fmt.Sprint(values) {
+				t.Errorf("%s: %v, not %v: %s", kind, got[key], values, key)
+			}
+		}
+		if len(got) == 0 {
+			t.Errorf("%s: the delta is empty", kind)
+		}
+	}
+}
+
+func TestDeltaOfAProfileWithItselfHasNoCounters(t *testing.T) {
+	for _, kind := range pairs {
+		profile := read(t, "valid/"+kind+".2.pb.gz")
+		c := newComputer(t)
+		deltaOf(t, c, profile)
+		w, delta := windowOf(t, c, profile)
+		for _, s := range parsed(t, delta).Sample {
+			for i, t2 := range w.Report.Types {
+				if t2.IsCounter && s.Value[i] != 0 {
+					t.Fatalf("%s: %s is %d", kind, t2.Type, s.Value[i])
+				}
+			}
+		}
+		if !w.Report.IsSame {
+			t.Errorf("%s: IsSame is false", kind)
+		}
+		w.Abandon()
+	}
+}
+
+func TestSumIsTheInverse(t *testing.T) {
+	for seed := range uint64(12) {
+		p := newProcess(seed, 60)
+		first := p.bytes(t)
+		c := newComputer(t)
+		if err := c.Base(context.Background(), first); err != nil {
+			t.Fatal(err)
+		}
+		profiles := [][]byte{first}
+		var last []byte
+		for range 4 {
+			p.run()
+			last = p.bytes(t)
+			profiles = append(profiles, deltaOf(t, c, last))
+		}
+		var out bytes.Buffer
+		joints, err := Sum(context.Background(), &out, profiles)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if fmt.Sprint(joints) != "[0 1 1 1 1]" {
+			t.Errorf("joints: %v", joints)
+		}
+		same(t, fmt.Sprintf("seed %d", seed), parsed(t, out.Bytes()), parsed(t, last))
+	}
+}
+
+func TestAbandonedWindowIsCoveredByTheNext(t *testing.T) {
+	for seed := range uint64(8) {
+		p := newProcess(seed, 50)
+		c := newComputer(t)
+		first := p.bytes(t)
+		deltaOf(t, c, first)
+		for attempt := range uint64(4) {
+			p.run()
+			cur := p.bytes(t)
+			w, delta := windowOf(t, c, cur)
+			same(t, "abandoned", parsed(t, delta), merged(t, first, cur))
+			if w.Report.Sequence != 2 || w.Report.Attempt != attempt+1 {
+				t.Errorf("sequence %d, attempt %d", w.Report.Sequence, w.Report.Attempt)
+			}
+			w.Abandon()
+		}
+		p.run()
+		cur := p.bytes(t)
+		w, delta := windowOf(t, c, cur)
+		same(t, "committed", parsed(t, delta), merged(t, first, cur))
+		if err := w.Commit(); err != nil || w.Report.Attempt != 5 {
+			t.Errorf("attempt %d: %v", w.Report.Attempt, err)
+		}
+		w, delta = windowOf(t, c, cur)
+		if w.Report.Sequence != 3 || w.Report.Attempt != 1 {
+			t.Errorf("sequence %d, attempt %d", w.Report.Sequence, w.Report.Attempt)
+		}
+		same(t, "after the commit", parsed(t, delta), merged(t, cur, cur))
+		w.Abandon()
+	}
+}
+
+// TestReportIsWhatMergeGives holds the sums of a report against the oracle.
+func TestReportIsWhatMergeGives(t *testing.T) {
+	p := newProcess(1, 80)
+	c := newComputer(t, Verify())
+	prev := p.bytes(t)
+	deltaOf(t, c, prev)
+	p.run()
+	cur := p.bytes(t)
+	w, _ := windowOf(t, c, cur)
+	defer w.Abandon()
+	want := merged(t, prev, cur)
+	for i, kind := range w.Report.Types {
+		var sums [3]int64
+		for _, s := range parsed(t, prev).Sample {
+			sums[0] += s.Value[i]
+		}
+		for _, s := range parsed(t, cur).Sample {
+			sums[1] += s.Value[i]
+		}
+		for _, s := range want.Sample {
+			sums[2] += s.Value[i]
+		}
+		if !kind.IsCounter {
+			sums[0] = 0
+		}
+		for n, got := range []Int128{kind.Prev, kind.Cur, kind.Delta} {
+			if v, ok := got.Int64(); !ok || v != sums[n] {
+				t.Errorf("%s, sum %d: %v, not %d", kind.Type, n, got, sums[n])
+			}
+		}
+		if kind.IsCounter != counters[kind.Type] || kind.Unit == "" {
+			t.Errorf("%+v", kind)
+		}
+	}
+	if w.Report.SamplesIn != uint64(len(parsed(t, cur).Sample)) || !w.Report.HadBase ||
+		w.Report.SamplesOut == 0 || w.Report.To.Sub(w.Report.From).Seconds() != 10 {
+		t.Errorf("%+v", w.Report)
+	}
+}
