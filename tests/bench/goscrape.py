@@ -1,15 +1,15 @@
 #!/usr/bin/env python3
 """A Go program that scrapes many targets, with the Go module and with fastdelta.
 
-    tests/bench/goscrape.py            measure: takes about six minutes
+    tests/bench/goscrape.py            measure: takes about ten minutes
     tests/bench/goscrape.py --short    compare every delta with google/pprof's Merge; measures nothing
 
 goscrape/serve stands for the targets, goscrape/scrape gets their profiles and computes the deltas. Both are
 built without cgo, from pinned Go modules. The scraper runs in a root folder that has nothing in it but the
 scraper itself; that needs root, and is left out, with a note, without it.
 
-Each table has one run of the scraper for each computer, one after the other, and one that computes nothing.
-What that one costs is subtracted from the others. Profiles and deltas are not compressed. Memory is the
+Each table has a run of the scraper for each computer, one after the other, and one that computes nothing.
+What that one costs is subtracted from the others. Where a run is short, it is the better of two. Profiles and deltas are not compressed. Memory is the
 resident set as the kernel counts it: the mean from the middle of the run to its end, and the peak. "live" is
 what Go's garbage collector keeps for each target after the last round; the resident set has garbage, too.
 The short form ends with 77 (skipped) if there is no Go, or if the modules cannot be fetched.
@@ -124,12 +124,14 @@ def short(scraper):
     return 1 if failed else 0
 
 
-def compare(scraper, samples, targets, rounds, every):
-    """One run of each. Prints the table and the ratios."""
+def compare(scraper, samples, targets, rounds, every, times=1):
+    """Runs each so many times, in turn, and takes the run with the least CPU. Prints the table and the ratios."""
     ran = {}
-    for name in COMPUTERS:
+    for name in COMPUTERS * times:
         with scraper.targets(versions=rounds, samples=samples) as address:
-            ran[name] = scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
+            one = scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
+        if name not in ran or one["cpu_seconds"] < ran[name]["cpu_seconds"]:
+            ran[name] = one
     later = targets * (rounds - 1)
     base = ran["none"]
     print(f"\n{targets} targets, {samples} samples each ({base['bytes_in'] / (targets * rounds) / 1e6:.2f} MB a "
@@ -184,7 +186,7 @@ def main():
             print("An empty root needs root; the scraper runs in the ordinary one.")
         first_deltas(scraper)
         compare(scraper, samples=2000, targets=200, rounds=60, every="1s")
-        compare(scraper, samples=50000, targets=200, rounds=3, every="1ms")
+        compare(scraper, samples=50000, targets=200, rounds=3, every="1ms", times=2)
     return 0
 
 

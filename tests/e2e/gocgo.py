@@ -2,7 +2,8 @@
 """The Go module's tests with the C library in place of WebAssembly: gocgo.py SOURCE_ROOT BUILD_ROOT
 
 Installs the build into an empty folder, and runs the tests of bindings/go with the build tag pprofdelta_cgo,
-which finds the library by pkg-config. Skipped (77; in CI, failed) if there is no Go, no C compiler or no
+which finds the library by pkg-config, and with Go's race detector. (With WebAssembly, the detector watches
+wazero's compiler, too, which then takes a minute.) Skipped (77; in CI, failed) if there is no Go, no C compiler or no
 pkg-config, or if the module's dependencies cannot be fetched.
 """
 
@@ -41,7 +42,7 @@ def go(module, environment, *args):
 
 def test(module, environment):
     """The output and the result of each test, by package and name. A package is a test, too."""
-    _, told, errors = go(module, environment, "test", "-json", "-short", TAGS, "./...")
+    _, told, errors = go(module, environment, "test", "-json", "-short", "-race", TAGS, "./...")
     outputs, results = {}, {}
     for line in told.splitlines():
         event = json.loads(line)
