@@ -1,21 +1,23 @@
 #!/usr/bin/env python3
 """A Go program that scrapes many targets, with the Go module and with fastdelta.
 
-    tests/bench/goscrape.py            measure: takes about ten minutes
+    tests/bench/goscrape.py            measure: takes about eight minutes
     tests/bench/goscrape.py --short    compare every delta with google/pprof's Merge; measures nothing
 
 goscrape/serve stands for the targets, goscrape/scrape gets their profiles and computes the deltas. Both are
 built without cgo, from pinned Go modules. The scraper runs in a root folder that has nothing in it but the
 scraper itself; that needs root, and is left out, with a note, without it.
 
-Each table has a run of the scraper for each computer, one after the other, and one that computes nothing.
-What that one costs is subtracted from the others. Where a run is short, it is the better of two. Profiles and deltas are not compressed. Memory is the
+Each table has a run of the scraper for each computer, and one that computes nothing. What that one costs is
+subtracted from the others. In the first table, the three run at once, so that other load meets all of them. In
+the second, which needs all processors, they run in turn, and each row is the better of two runs. Profiles and deltas are not compressed. Memory is the
 resident set as the kernel counts it: the mean from the middle of the run to its end, and the peak. "live" is
 what Go's garbage collector keeps for each target after the last round; the resident set has garbage, too.
 The short form ends with 77 (skipped) if there is no Go, or if the modules cannot be fetched.
 """
 
 import argparse
+import concurrent.futures
 import contextlib
 import json
 import os
@@ -71,16 +73,11 @@ class Scraper:
             yield server.stdout.readline().decode().strip()
             server.stdin.close()
 
-    def enter(self):
-        os.chroot(self.root)
-        os.chdir("/")
-
     def run(self, address, name, *args):
         """Returns the report, with the memory in MiB."""
-        program = "/scrape" if self.is_rooted else os.path.join(self.root, "scrape")
-        command = [program, "-from", address, "-with", name, *map(str, args)]
-        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, env={},
-                              preexec_fn=self.enter if self.is_rooted else None) as scraper:
+        program = ["chroot", self.root, "/scrape"] if self.is_rooted else [os.path.join(self.root, "scrape")]
+        command = [*program, "-from", address, "-with", name, *map(str, args)]
+        with subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE) as scraper:
             os.set_blocking(scraper.stdout.fileno(), False)
             told, looks = b"", []
             while not told.endswith(b"\n") and scraper.poll() is None:
@@ -124,14 +121,22 @@ def short(scraper):
     return 1 if failed else 0
 
 
-def compare(scraper, samples, targets, rounds, every, times=1):
-    """Runs each so many times, in turn, and takes the run with the least CPU. Prints the table and the ratios."""
-    ran = {}
-    for name in COMPUTERS * times:
+def compare(scraper, samples, targets, rounds, every, times=0):
+    """Runs each so many times, in turn, and takes the run with the least CPU; or all at once if times is 0. Prints
+    the table and the ratios."""
+    def one(name):
         with scraper.targets(versions=rounds, samples=samples) as address:
-            one = scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
-        if name not in ran or one["cpu_seconds"] < ran[name]["cpu_seconds"]:
-            ran[name] = one
+            return scraper.run(address, name, "-targets", targets, "-rounds", rounds, "-every", every)
+
+    if times:
+        runs = [(name, one(name)) for name in COMPUTERS * times]
+    else:
+        with concurrent.futures.ThreadPoolExecutor(len(COMPUTERS)) as pool:
+            runs = list(zip(COMPUTERS, pool.map(one, COMPUTERS)))
+    ran = {}
+    for name, r in sorted(runs, key=lambda run: run[1]["cpu_seconds"], reverse=True):
+        ran[name] = r
+    ran = {name: ran[name] for name in COMPUTERS}
     later = targets * (rounds - 1)
     base = ran["none"]
     print(f"\n{targets} targets, {samples} samples each ({base['bytes_in'] / (targets * rounds) / 1e6:.2f} MB a "
