@@ -211,15 +211,15 @@ func (i *cgoInstance) result(status C.pprofdelta_status) error {
 		Status:  Status(status),
 		Stage:   C.GoString(e.stage),
 		Field:   C.GoString(&e.field[0]),
-		Element: position(uint64(e.element)),
-		Offset:  position(uint64(e.offset)),
+		Element: offsetOf(uint64(e.element)),
+		Offset:  offsetOf(uint64(e.offset)),
 		IsPrev:  e.is_prev != 0,
 		Text:    C.GoString(&e.text[0]),
 	}
 }
 
-// position converts PPROFDELTA_NOWHERE, too, whose bits are those of Nowhere.
-func position(n uint64) int64 { return int64(n) }
+// offsetOf converts PPROFDELTA_NOWHERE, too, whose bits are those of Nowhere.
+func offsetOf(n uint64) int64 { return int64(n) }
 
 // start returns a pointer to the bytes. It is valid for the call that it is an argument of.
 func start(bytes []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(bytes)) }

@@ -37,14 +37,22 @@ func inflate(in []byte, h instance, slot int, limit int64) ([]byte, error) {
 	out := inflated{instance: h, slot: slot, limit: limit}
 	switch formatOf(in) {
 	case formatGzip:
-		return out.fromGzip(in)
+		return once(out.fromGzip(in))
 	case formatZstd:
-		return out.fromZstd(in)
+		return once(out.fromZstd(in))
 	}
 	if int64(len(in)) > limit {
 		return nil, refuse(ErrLimit, "memory", Nowhere, "the input of %d bytes is longer than the %d bytes that the pool's max memory allows", len(in), limit)
 	}
 	return in, nil
+}
+
+// once refuses what is compressed twice, as the library does when it inflates by itself.
+func once(inflated []byte, err error) ([]byte, error) {
+	if f := formatOf(inflated); err == nil && f != formatPlain {
+		return nil, refuse(ErrWire, "wire", 0, "this is %s data once more: compressed twice", f)
+	}
+	return inflated, err
 }
 
 // inflated is output that grows in a room of an instance.
