@@ -1,0 +1,46 @@
+// Package pprofdelta computes deltas of cumulative pprof profiles: what a program did between two looks
+// at it. Heap, mutex and block profiles of Go, C and C++ programs count from the start of the process
+// and only grow. A [Computer] remembers the counters of the last profile of one target, and computes the
+// small profile of the time in between.
+//
+//	computer, err := pprofdelta.New()
+//	...
+//	for each scrape {
+//		err := computer.Delta(profile, w) // gzip, zstd or plain in; gzip out
+//	}
+//
+// The package replaces fastdelta: New(WithCompression(None)) makes what NewDeltaComputer makes, and Delta
+// is called in the same way. It needs no cgo and no toolchain: libpprofdelta, a C library, is embedded as
+// WebAssembly, and wazero compiles it to machine code when the process starts. With the build tag
+// pprofdelta_cgo, the installed C library is linked instead.
+//
+// # Windows
+//
+// A delta that was lost on its way must not leave a gap. [Computer.Delta] remembers the profile only if the
+// writer has taken the delta. Where that is not enough, [Computer.Window] computes the delta, and
+// [Window.Commit] or [Window.Abandon] says later what became of it. After an abandoned window, the next one
+// covers its time, too. Each delta has a stamp with its sequence and attempt, by which a receiver notices
+// what it has already.
+//
+// [Computer.Save] and [Computer.Load] keep what a computer remembers over the end of the process. A state
+// is the same for this package and for the command pprofdelta.
+//
+// # Memory and concurrency
+//
+// Between windows, a computer holds its state: 20 to 25 bytes for each sample. Windows are computed by the
+// instances of a [Pool], GOMAXPROCS by default, which all computers share. An instance is in use while a
+// window is computed, and not while the delta is compressed, written or uploaded. All types may be used by
+// several goroutines at once; calls on one computer run one after the other.
+//
+// # Errors
+//
+// An error is an [*Error] with a [Status], the field and the byte offset, or the error of a context. After an
+// error, a computer is as before. A trap in the WebAssembly code is an error with [ErrEngine]: it ends the
+// window, and no other.
+//
+// # Start
+//
+// The first use compiles the WebAssembly code, which takes about 150 ms of processor time. [WithCacheDir]
+// keeps the machine code for the next process. wazero compiles for amd64 and arm64 (Linux, macOS, Windows,
+// FreeBSD and others). Elsewhere it interprets the code, which is many times slower; the README has figures.
+package pprofdelta

@@ -1,0 +1,196 @@
+package pprofdelta_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"log"
+	"os"
+	"strings"
+
+	pprofdelta "github.com/pprofdelta/pprofdelta/bindings/go"
+)
+
+// look returns the nth profile of an example's target.
+func look(n int) []byte {
+	profile, err := os.ReadFile(fmt.Sprintf("../../testdata/valid/heap.%d.pb.gz", n))
+	if err != nil {
+		log.Fatal(err)
+	}
+	return profile
+}
+
+// The deltas of a target, as with fastdelta.
+func Example() {
+	computer, err := pprofdelta.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	for n := 1; n <= 2; n++ {
+		var delta bytes.Buffer
+		if err := computer.Delta(look(n), &delta); err != nil {
+			log.Fatal(err)
+		}
+		census, err := pprofdelta.Check(context.Background(), delta.Bytes())
+		if err != nil {
+			log.Fatal(err)
+		}
+		fmt.Println("delta", census.Stamp.Sequence, "has", census.Samples, "samples")
+	}
+	// Output:
+	// delta 1 has 156 samples
+	// delta 2 has 348 samples
+}
+
+// An upload that may fail: the window is committed when it has arrived.
+func ExampleComputer_Window() {
+	ctx := context.Background()
+	upload := func(delta []byte, fails bool) error {
+		if fails {
+			return errors.New("the server is away")
+		}
+		return nil
+	}
+	computer, err := pprofdelta.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	scrape := func(profile []byte, fails bool) error {
+		window, err := computer.Window(ctx, profile)
+		if err != nil {
+			return err
+		}
+		defer window.Abandon() // does nothing after Commit
+		fmt.Println("window", window.Report.Sequence, "attempt", window.Report.Attempt)
+		delta, err := window.Bytes()
+		if err != nil {
+			return err
+		}
+		if err := upload(delta, fails); err != nil {
+			return err
+		}
+		return window.Commit()
+	}
+	fmt.Println(scrape(look(1), true))
+	fmt.Println(scrape(look(1), false))
+	fmt.Println(scrape(look(2), false))
+	// Output:
+	// window 1 attempt 1
+	// the server is away
+	// window 1 attempt 2
+	// <nil>
+	// window 2 attempt 1
+	// <nil>
+}
+
+// The state goes from one process to the next.
+func ExampleComputer_Save() {
+	ctx := context.Background()
+	computer, err := pprofdelta.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := computer.Base(ctx, look(1)); err != nil {
+		log.Fatal(err)
+	}
+	var state bytes.Buffer // in a file: write it beside the old one, sync it and rename it
+	if err := computer.Save(ctx, &state); err != nil {
+		log.Fatal(err)
+	}
+
+	next, err := pprofdelta.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := next.Load(ctx, &state); err != nil {
+		log.Fatal(err)
+	}
+	window, err := next.Window(ctx, look(2))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer window.Abandon()
+	fmt.Println("window", window.Report.Sequence, "covers", window.Report.To.Sub(window.Report.From))
+	// Output:
+	// window 2 covers 5.023193959s
+}
+
+// A pool of two instances for any number of targets.
+func ExampleNewPool() {
+	pool, err := pprofdelta.NewPool(pprofdelta.WithInstances(2), pprofdelta.WithMaxMemory(256<<20))
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer pool.Close()
+	targets := map[string]*pprofdelta.Computer{}
+	for _, name := range []string{"orders", "billing", "search"} {
+		if targets[name], err = pprofdelta.New(pprofdelta.WithPool(pool)); err != nil {
+			log.Fatal(err)
+		}
+	}
+	fmt.Println(len(targets), "targets")
+	// Output:
+	// 3 targets
+}
+
+// What is wrong with a profile, and where.
+func ExampleError() {
+	profile, err := os.ReadFile("../../testdata/hostile/sample-location-id-unknown.pb")
+	if err != nil {
+		log.Fatal(err)
+	}
+	_, err = pprofdelta.Check(context.Background(), profile)
+	var e *pprofdelta.Error
+	if errors.As(err, &e) {
+		fmt.Println(e.Field, e.Element, e.Offset, e.Text)
+	}
+	fmt.Println(errors.Is(err, pprofdelta.ErrProfile))
+	// Output:
+	// sample.location_id 2 58 no location has the id 99
+	// true
+}
+
+// The delta of two profiles that belong to no series.
+func ExampleCompare() {
+	var delta bytes.Buffer
+	report, err := pprofdelta.Compare(context.Background(), look(1), look(2), &delta)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, t := range report.Types {
+		if t.IsCounter {
+			fmt.Println(t.Type, t.Delta, t.Unit)
+		}
+	}
+	// Output:
+	// alloc_objects 538039 count
+	// alloc_space 59048135 bytes
+}
+
+// A cumulative profile and its deltas add up to the last cumulative profile.
+func ExampleSum() {
+	ctx := context.Background()
+	computer, err := pprofdelta.New()
+	if err != nil {
+		log.Fatal(err)
+	}
+	if err := computer.Base(ctx, look(1)); err != nil {
+		log.Fatal(err)
+	}
+	var delta, sum bytes.Buffer
+	if err := computer.Delta(look(2), &delta); err != nil {
+		log.Fatal(err)
+	}
+	joints, err := pprofdelta.Sum(ctx, &sum, [][]byte{look(1), delta.Bytes()})
+	if err != nil {
+		log.Fatal(err)
+	}
+	fmt.Println(joints[1] == pprofdelta.JointNext)
+
+	_, err = computer.WindowFrom(ctx, strings.NewReader("no profile"))
+	fmt.Println(err != nil)
+	// Output:
+	// true
+	// true
+}

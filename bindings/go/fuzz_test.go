@@ -1,0 +1,148 @@
+package pprofdelta
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"testing"
+)
+
+// FuzzDelta runs a script on a simulated process, and holds each window against google/pprof's Merge. A
+// byte of the script lets a stack count, adds a stack, or takes a window that is committed, abandoned or
+// lost with its computer, which goes on from its state.
+func FuzzDelta(f *testing.F) {
+	f.Add(uint64(1), []byte("\x00\x01\x02\x05\x0a\x03\x04\x03"))
+	f.Add(uint64(3), []byte("\x03\x03\x09\x08\x07\x04\x04\x03\x02\x01\x00\x05\x03"))
+	f.Add(uint64(7), []byte("\x04\x03\x05\x06\x04\x05\x03"))
+	f.Fuzz(func(t *testing.T, seed uint64, script []byte) {
+		p := newProcess(seed, 1+int(seed%40))
+		c := newComputer(t, WithCompression(None), Verify())
+		prev := p.bytes(t)
+		deltaOf(t, c, prev)
+		for _, b := range script[:min(len(script), 40)] {
+			which := p.stacks[int(b)%len(p.stacks)]
+			switch b % 6 {
+			case 0, 1:
+				p.count(which)
+			case 2:
+				p.grow()
+			default:
+				p.clock += second
+				cur := p.bytes(t)
+				w, delta := windowOf(t, c, cur)
+				same(t, fmt.Sprintf("script %x", script), parsed(t, delta), merged(t, prev, cur))
+				if b%6 == 4 {
+					w.Abandon()
+					continue
+				}
+				if err := w.Commit(); err != nil {
+					t.Fatal(err)
+				}
+				prev = cur
+				if b%6 == 5 {
+					c = moved(t, c)
+				}
+			}
+		}
+	})
+}
+
+// moved returns a new computer with the state of another one.
+func moved(t *testing.T, c *Computer) *Computer {
+	t.Helper()
+	var state bytes.Buffer
+	if err := c.Save(context.Background(), &state); err != nil {
+		t.Fatal(err)
+	}
+	next := newComputer(t, WithCompression(None), Verify())
+	if err := next.Load(context.Background(), &state); err != nil {
+		t.Fatal(err)
+	}
+	return next
+}
+
+// FuzzBytes gives any bytes for two profiles of one target. Nothing traps, and a failure changes
+// nothing.
+func FuzzBytes(f *testing.F) {
+	for _, kind := range []string{"mutex", "block"} {
+		f.Add(plainOf(f, read(f, "valid/"+kind+".1.pb.gz")), plainOf(f, read(f, "valid/"+kind+".2.pb.gz")))
+	}
+	for _, name := range []string{"gzip-crc-wrong.pb.gz", "zstd-size-wrong.pb.zst", "good.pb",
+		"cut-in-sample.pb", "zstd-skippable-only.pb.zst", "gzip-of-zstd.pb.zst.gz"} {
+		f.Add(read(f, "hostile/"+name), read(f, "hostile/good-later.pb"))
+	}
+	pool, err := NewPool(WithMaxMemory(64<<20), WithInstances(1))
+	if err != nil {
+		f.Fatal(err)
+	}
+	f.Fuzz(func(t *testing.T, prev, cur []byte) {
+		c := newComputer(t, WithPool(pool), WithCompression(None), Verify())
+		for _, profile := range [][]byte{prev, cur, cur} {
+			var out bytes.Buffer
+			token := c.token
+			err := c.Delta(profile, &out)
+			var e *Error
+			switch {
+			case err == nil:
+			case !errors.As(err, &e):
+				t.Fatalf("%v is not an *Error", err)
+			case e.Status == ErrEngine || e.Status == ErrVerify || e.Status == ErrMemory:
+				t.Fatal(err)
+			case out.Len() != 0 || c.token != token:
+				t.Fatalf("%v has changed the computer", err)
+			}
+		}
+	})
+}
+
+// FuzzInflate: no input makes a decompressor fail otherwise than by an *Error, or hold more than the
+// limit.
+func FuzzInflate(f *testing.F) {
+	for _, name := range []string{"hostile/gzip-crc-wrong.pb.gz", "hostile/zstd-size-wrong.pb.zst",
+		"hostile/gzip-cut-in-second-member.pb.gz", "hostile/zstd-bomb.pb.zst", "valid/block.1.pb.gz"} {
+		f.Add(read(f, name))
+	}
+	f.Add(zstdStream(f, []byte("a profile")))
+	f.Fuzz(func(t *testing.T, in []byte) {
+		const limit = 1 << 20
+		rooms := &roomInGo{}
+		out, err := inflate(in, rooms, 0, limit)
+		var e *Error
+		if err != nil && (!errors.As(err, &e) || e.Status != ErrInflate && e.Status != ErrLimit ||
+			e.Offset < Nowhere || e.Offset > int64(len(in))) {
+			t.Errorf("%v", err)
+		}
+		if len(out) > limit || cap(rooms.rooms[0]) > limit+1 {
+			t.Errorf("%d bytes, of %d", len(out), cap(rooms.rooms[0]))
+		}
+	})
+}
+
+// FuzzLoad: no state traps or changes a computer that refuses it.
+func FuzzLoad(f *testing.F) {
+	p := newProcess(1, 4)
+	c := newComputer(f)
+	var state bytes.Buffer
+	for range 2 {
+		if err := c.Save(context.Background(), &state); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(bytes.Clone(state.Bytes()))
+		state.Reset()
+		deltaOf(f, c, p.bytes(f))
+	}
+	profile := p.bytes(f)
+	f.Fuzz(func(t *testing.T, state []byte) {
+		c := newComputer(t)
+		err := c.Load(context.Background(), bytes.NewReader(state))
+		var e *Error
+		if err != nil && (!errors.As(err, &e) || e.Status != ErrState && e.Status != ErrLimit) {
+			t.Fatal(err)
+		}
+		if err := c.Delta(profile, io.Discard); errors.Is(err, ErrEngine) {
+			t.Fatal(err)
+		}
+	})
+}

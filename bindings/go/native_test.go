@@ -1,0 +1,71 @@
+package pprofdelta
+
+import (
+	"bytes"
+	"context"
+	"os"
+	"os/exec"
+	"path/filepath"
+	"testing"
+)
+
+// TestSameBytesAsTheCommand runs the command that PPROFDELTA_COMMAND names. What the C library writes as
+// native code and what it writes here are the same bytes, before they are compressed; a state that one of
+// them has saved is read by the other.
+func TestSameBytesAsTheCommand(t *testing.T) {
+	command := os.Getenv("PPROFDELTA_COMMAND")
+	if command == "" {
+		t.Skip("PPROFDELTA_COMMAND does not name the command")
+	}
+	run := func(args ...string) []byte {
+		t.Helper()
+		cmd := exec.Command(command, append([]string{"--compress=none", "-q"}, args...)...)
+		cmd.Stderr = os.Stderr
+		out, err := cmd.Output()
+		if err != nil {
+			t.Fatalf("%v: %v", args, err)
+		}
+		return out
+	}
+	ctx := context.Background()
+	for _, kind := range pairs {
+		files := [2]string{filepath.Join(testdata, "valid", kind+".1.pb.gz"),
+			filepath.Join(testdata, "valid", kind+".2.pb.gz")}
+		profiles := [2][]byte{read(t, "valid/"+kind+".1.pb.gz"), read(t, "valid/"+kind+".2.pb.gz")}
+		var out bytes.Buffer
+		if _, err := Compare(ctx, profiles[0], profiles[1], &out, WithCompression(None)); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), run(files[0], files[1])) {
+			t.Errorf("%s: Compare: other bytes than the command", kind)
+		}
+		state := filepath.Join(t.TempDir(), "state")
+		c := newComputer(t, WithCompression(None))
+		if !bytes.Equal(deltaOf(t, c, profiles[0]), run("--state", state, files[0])) {
+			t.Errorf("%s: first window: other bytes than the command", kind)
+		}
+		saved, err := os.ReadFile(state)
+		if err != nil {
+			t.Fatal(err)
+		}
+		other := newComputer(t, WithCompression(None))
+		if err := other.Load(ctx, bytes.NewReader(saved)); err != nil {
+			t.Fatal(err)
+		}
+		out.Reset()
+		if err := c.Save(ctx, &out); err != nil {
+			t.Fatal(err)
+		}
+		mine := filepath.Join(t.TempDir(), "mine")
+		if err := os.WriteFile(mine, out.Bytes(), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		second := deltaOf(t, c, profiles[1])
+		for what, got := range map[string][]byte{"a state of the command": deltaOf(t, other, profiles[1]),
+			"the command": run("--state", state, files[1]), "a state of a computer": run("--state", mine, files[1])} {
+			if !bytes.Equal(got, second) {
+				t.Errorf("%s: second window, %s: other bytes", kind, what)
+			}
+		}
+	}
+}
