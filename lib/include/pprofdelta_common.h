@@ -59,9 +59,11 @@ PPROFDELTA_API const char *pprofdelta_version(void);
 
 typedef enum pprofdelta_status {
     PPROFDELTA_OK = 0,
-    PPROFDELTA_E_MEMORY,   /* the allocator returned NULL */
-    PPROFDELTA_E_LIMIT,    /* more than options.max_memory allows, or a count that overflows */
-    PPROFDELTA_E_INFLATE,  /* compressed input is damaged, truncated, or followed by other bytes */
+    PPROFDELTA_E_MEMORY, /* the allocator returned NULL */
+    PPROFDELTA_E_LIMIT,  /* more than options.max_memory allows, or a count that overflows */
+    /* Compressed input is damaged, truncated, or followed by other bytes; or the library was built
+     * without compression libraries. */
+    PPROFDELTA_E_INFLATE,
     PPROFDELTA_E_WIRE,     /* not well-formed protobuf */
     PPROFDELTA_E_PROFILE,  /* protobuf, but not a valid profile */
     PPROFDELTA_E_MISMATCH, /* valid profiles that have no delta: types, order, no counter */
@@ -128,7 +130,8 @@ typedef struct pprofdelta_source {
     void *cookie;
 } pprofdelta_source;
 
-/* Compression of the output. */
+/* Compression of the output. A library that was built without compression libraries has
+ * PPROFDELTA_PLAIN only, which must be chosen: others are PPROFDELTA_E_USAGE. */
 typedef enum pprofdelta_compression {
     PPROFDELTA_GZIP = 0,
     PPROFDELTA_ZSTD,
@@ -170,7 +173,7 @@ typedef struct pprofdelta_runner {
 #define PPROFDELTA_MAX_THREADS 64
 
 /* Makes a runner with POSIX threads: at most `threads` of them (1 to PPROFDELTA_MAX_THREADS; any
- * other number is E_USAGE). *out may be copied, and any number of contexts may use it at once.
+ * other number is E_USAGE, and so is each number if the library was built without threads). *out may be copied, and any number of contexts may use it at once.
  *
  * A thread is created when a task is started and all existing threads have work, so a runner that
  * is never used has no thread. Tasks begin in the order in which they were started. All signals are
