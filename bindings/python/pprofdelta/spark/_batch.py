@@ -1,0 +1,270 @@
+"""Batch: the deltas of all profiles of a DataFrame.
+
+    profiles -> cut long time lines into ranges -> shuffle by (target, range) -> sort -> windows
+
+A task has the rows of its ranges in order, and computes one range after the other, with one context. So
+the memory of a worker does not depend on the number of targets.
+
+The time line of a target is cut after every so many profiles, at a profile that is valid. That profile is
+in two ranges: the earlier one ends with its window, and the later one takes it as its base. The cuts come
+from the columns of targets and times alone; only the profiles at the cuts are read for them.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any, Unpack
+
+import pyarrow as pa
+from pyspark.sql import Column, DataFrame
+from pyspark.sql import functions as f
+from pyspark.sql import types as t
+from pyspark.sql.pandas.types import to_arrow_schema
+from pyspark.sql.window import Window as Over
+
+from .._context import Context
+from .._errors import Error, Status, UsageError
+from .._options import Options
+from ._rows import Rows, schema
+
+if TYPE_CHECKING:
+    from .._results import Window
+
+_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
+_DEFAULT_BATCH_BYTES = 64 << 20
+_DEFAULT_MAX_MEMORY = 1 << 30
+_TIMES = (t.TimestampType, t.TimestampNTZType, t.LongType, t.IntegerType)
+
+
+def deltas(
+    df: DataFrame,
+    target: str = "target",
+    time: str = "time",
+    profile: str = "profile",
+    *,
+    windows_per_range: int | None = 2000,
+    partitions: int | None = None,
+    **options: Unpack[Options],
+) -> DataFrame:
+    """Computes the deltas of all profiles of a DataFrame.
+
+    df         one row for each cumulative profile
+    target     the column with the name of the target: a series of profiles for each of its values
+    time       the column that orders the profiles of a target: a timestamp or an integer
+    profile    the column with the bytes of the profile
+    windows_per_range
+               a target with more profiles than this is cut into ranges, which different tasks compute;
+               None: no target is cut, and `df` is read once
+    partitions the number of partitions of the shuffle; None: as Spark is configured
+    options    as for `pprofdelta.Context`, without `sequence` and `started`; max_memory is 1 GiB unless
+               it is given
+
+    The result has one row for each row of `df`:
+
+    target     the name of the target
+    from, to   the window: the time of the profile before (null: there is none) and of this one
+    sequence   the place of the profile in the time line of its target, from 1
+    note       "duplicate": the row is there more than once, and this one has no delta;
+               "equal_time": another profile of the target has the same time, so the order is arbitrary
+    restart    why the window counts as a restart, or "none"; null: no delta
+    delta      the delta; null: no delta
+    report     the other members of `pprofdelta.Report`
+    error      null, or why there is no delta: status, stage, field, element, offset, text
+
+    A profile without a delta does not stop the job: the next window of its target covers its time.
+
+    If spark.sql.execution.arrow.maxBytesPerBatch of the session has no limit, it is set to 64 MiB, which is
+    the default of new versions of Spark. A worker needs the memory of one input batch (that limit and one
+    profile), of one context (at most max_memory) and of one output batch (8 MiB and one delta).
+    """
+    for name in ("sequence", "started"):
+        if name in options:
+            raise TypeError(f"deltas has no option {name!r}")
+    if windows_per_range is not None and windows_per_range < 1:
+        raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")
+    wanted = Options(max_memory=_DEFAULT_MAX_MEMORY)
+    wanted.update(options)
+    wanted["counters"] = tuple(options.get("counters", ()))
+    wanted["gauges"] = tuple(options.get("gauges", ()))
+    wanted["sequence"] = False
+    Context(**wanted).close()  # a wrong option fails here, and not in a task
+
+    rows = df.select(
+        f.col(target).alias("target"), f.col(time).alias("time"), f.col(profile).alias("profile")
+    )
+    kinds = {field.name: field.dataType for field in rows.schema}
+    if not isinstance(kinds["time"], _TIMES):
+        raise TypeError(f"the column {time!r} is a {kinds['time'].simpleString()}, not a timestamp or an integer")
+    if not isinstance(kinds["profile"], t.BinaryType):
+        raise TypeError(f"the column {profile!r} is a {kinds['profile'].simpleString()}, not binary")
+    spark = df.sparkSession
+    if (spark.conf.get(_BATCH_BYTES) or "").rstrip("b") == str(2**31 - 1):  # the default: no limit
+        spark.conf.set(_BATCH_BYTES, str(_DEFAULT_BATCH_BYTES))
+
+    placed = (
+        rows.withColumns({"range": f.lit(0), "offset": f.lit(0).cast("long"), "is_base": f.lit(False)})
+        if windows_per_range is None
+        else _placed(rows, _cuts(rows, windows_per_range, wanted))
+    )
+    placed = placed.withColumn("hash", f.xxhash64("profile"))
+    keys = ("target", "range")
+    shuffled = placed.repartition(partitions, *keys) if partitions else placed.repartition(*keys)
+    out = schema(kinds["target"], kinds["time"])
+    task = _Task(wanted, out, spark.conf.get("spark.sql.session.timeZone") or "UTC")
+    return shuffled.sortWithinPartitions(*keys, "time", "hash").mapInArrow(task, out)
+
+
+# ---- ranges -----------------------------------------------------------------------------------------
+
+
+def _cuts(rows: DataFrame, windows: int, options: Options) -> DataFrame:
+    """target, cuts: the times after which the time line of a target is cut, with the number of profiles
+    until then. Targets without a cut are not there."""
+    line = Over.partitionBy("target").orderBy("time")
+    until = (
+        rows.where(f.col("target").isNotNull() & f.col("time").isNotNull())
+        .groupBy("target", "time")
+        .agg(f.count(f.lit(1)).alias("here"))
+        .withColumn("until", f.sum("here").over(line))
+    )
+    number = f.floor(f.col("until") / windows)
+    candidates = until.where(number > f.floor((f.col("until") - f.col("here")) / windows))
+    candidates = candidates.select("target", "time", "until")
+    checked = t.StructType([*candidates.schema.fields, t.StructField("is_valid", t.BooleanType())])
+    valid = (
+        rows.join(f.broadcast(candidates), ["target", "time"])
+        .select("target", "time", "until", "profile")
+        .mapInArrow(_Valid(options), checked)
+        .groupBy("target", "time", "until")
+        .agg(f.bool_and("is_valid").alias("is_valid"))
+        .where("is_valid")
+    )
+    return valid.groupBy("target").agg(f.sort_array(f.collect_list(f.struct("time", "until"))).alias("cuts"))
+
+
+def _placed(rows: DataFrame, cuts: DataFrame) -> DataFrame:
+    """The rows with the range that they are in. A row at a cut is there twice: its window is the last of
+    one range, and it is the base of the next."""
+    time = f.col("time")
+
+    def is_before(cut: Column) -> Column:
+        return cut["time"] < time
+
+    def is_here(cut: Column) -> Column:
+        return cut["time"] == time
+
+    def place(number: Column, offset: Column, is_base: bool) -> Column:
+        return f.struct(number.alias("range"), offset.alias("offset"), f.lit(is_base).alias("is_base"))
+
+    joined = rows.join(f.broadcast(cuts), "target", "left").withColumn(
+        "cuts", f.coalesce("cuts", f.array().cast(cuts.schema["cuts"].dataType))
+    )
+    before, here = f.filter("cuts", is_before), f.filter("cuts", is_here)
+    zero = f.lit(0).cast("long")
+    own = place(f.size(before), f.coalesce(f.try_element_at(before, f.lit(-1))["until"], zero), False)
+    base = place(f.size(before) + 1, f.try_element_at(here, f.lit(1))["until"], True)
+    places = f.when(f.size(here) > 0, f.array(own, base)).otherwise(f.array(own))
+    return joined.select("target", "time", "profile", f.inline(places))
+
+
+class _Valid:
+    """Whether each profile can be the base of a range."""
+
+    def __init__(self, options: Options) -> None:
+        self.options = options
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        with Context(**self.options) as context:
+            for batch in batches:
+                found = [_is_base(context, value) for value in batch.column("profile")]
+                columns = [batch.column(name) for name in ("target", "time", "until")]
+                yield pa.RecordBatch.from_arrays(
+                    [*columns, pa.array(found, pa.bool_())], ["target", "time", "until", "is_valid"]
+                )
+
+
+def _is_base(context: Context, profile: pa.Scalar) -> bool:
+    if not profile.is_valid:
+        return False
+    try:
+        context.base(profile.as_buffer())
+    except Error:
+        return False
+    return True
+
+
+# ---- windows ----------------------------------------------------------------------------------------
+
+
+class _Task:
+    """Computes the windows of sorted rows. It has no state between calls, so a task that is started
+    again gives the same rows."""
+
+    def __init__(self, options: Options, out: t.StructType, zone: str) -> None:
+        self.options = options
+        self.out = out
+        self.zone = zone
+
+    def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
+        rows = Rows(to_arrow_schema(self.out, timezone=self.zone))
+        series: _Series | None = None
+        try:
+            for batch in batches:
+                names = ("target", "range", "offset", "is_base", "hash")
+                keys = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
+                times = batch.column("time").cast(pa.int64()).to_pylist()
+                for (target, *place, is_base, key), time, profile in zip(
+                    keys, times, batch.column("profile"), strict=True
+                ):
+                    if series is None or (target, place) != (series.target, series.place):
+                        if series:
+                            series.context.close()
+                        series = _Series(target, place, Context(**self.options))
+                    series.take(rows, time, key, profile, is_base)
+                    if rows.is_full:
+                        yield rows.batch()
+            if rows.rows:
+                yield rows.batch()
+        finally:
+            if series:
+                series.context.close()
+
+
+class _Series:
+    """The windows of a range of one target's time line."""
+
+    def __init__(self, target: Any, place: list[int], context: Context) -> None:
+        self.target, self.place, self.context = target, place, context
+        self.sequence = place[1]
+        self.begin: int | None = None  # the time of the profile that the context remembers
+        self.last: tuple[int, int, int] | None = None  # time, hash and length of the row before
+
+    def take(self, rows: Rows, time: int | None, key: int, profile: pa.Scalar, is_base: bool) -> None:
+        if is_base:
+            self.context.base(profile.as_buffer())
+            self.begin = time
+            return
+        self.sequence += 1
+        missing = [name for name, value in (("target", self.target), ("time", time)) if value is None]
+        if missing or not profile.is_valid or time is None:
+            name = missing[0] if missing else "profile"
+            error = UsageError(f"the column of the {name} is null", Status.USAGE, "row", name)
+            rows.add(self.target, self.begin, time, self.sequence, error=error)
+            return
+        data = profile.as_buffer()
+        row = (time, key, data.size)
+        last, self.last = self.last, row
+        if row == last:
+            rows.add(self.target, self.begin, time, self.sequence, "duplicate")
+            return
+        note = "equal_time" if last and last[0] == time else None
+        window: Window | None = None
+        error_here: Error | None = None
+        try:
+            window = self.context.window(data)
+        except Error as error:
+            error_here = error
+        rows.add(self.target, self.begin, time, self.sequence, note, window, error_here)
+        if window:
+            self.context.commit()
+            self.begin = time

@@ -1,0 +1,127 @@
+"""The rows that come out: one for each profile, with its delta or its error.
+
+`Rows` collects them in columns, and makes Arrow batches of bounded size.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pyarrow as pa
+from pyspark.sql import types as t
+
+from .._errors import Error
+from .._results import Report, TypeReport, Window
+
+# A batch is complete when its deltas have this many bytes, or when it has this many rows.
+BATCH_BYTES = 8 << 20
+BATCH_ROWS = 1000
+
+_COUNTS = (
+    "samples_in", "samples_out", "matched", "fresh", "vanished", "clamped", "duplicates", "by_address",
+    "by_lines", "files_replaced", "unknown_fields",
+)  # fmt: skip
+_FLAGS = ("had_base", "other_build", "is_same", "may_be_window")
+_SUMS = ("prev", "cur", "delta", "clamped", "vanished")
+
+_ERROR = t.StructType(
+    [t.StructField(name, t.StringType()) for name in ("status", "stage", "field")]
+    + [t.StructField(name, t.LongType()) for name in ("element", "offset")]
+    + [t.StructField("text", t.StringType())]
+)
+# 128 bits do not fit in a decimal, but 2**64 samples of 64 bits do not fit in a profile either.
+_TYPE = t.StructType(
+    [
+        t.StructField("type", t.StringType()),
+        t.StructField("unit", t.StringType()),
+        t.StructField("is_counter", t.BooleanType()),
+        *(t.StructField(name, t.DecimalType(38, 0)) for name in _SUMS),
+    ]
+)
+_REPORT = t.StructType(
+    [
+        t.StructField("from_nanos", t.LongType()),
+        t.StructField("to_nanos", t.LongType()),
+        *(t.StructField(name, t.LongType()) for name in _COUNTS),
+        *(t.StructField(name, t.BooleanType()) for name in _FLAGS),
+        t.StructField("types", t.ArrayType(_TYPE)),
+    ]
+)
+
+
+def schema(target: t.DataType, time: t.DataType) -> t.StructType:
+    """The schema of the rows, for a target and a time of these types."""
+    return t.StructType(
+        [
+            t.StructField("target", target),
+            t.StructField("from", time),
+            t.StructField("to", time),
+            t.StructField("sequence", t.LongType()),
+            t.StructField("note", t.StringType()),
+            t.StructField("restart", t.StringType()),
+            t.StructField("delta", t.BinaryType()),
+            t.StructField("report", _REPORT),
+            t.StructField("error", _ERROR),
+        ]
+    )
+
+
+class Rows:
+    """Rows on their way to a batch."""
+
+    def __init__(self, arrow: pa.Schema) -> None:
+        self.arrow = arrow
+        self._clear()
+
+    def _clear(self) -> None:
+        self.rows: list[tuple[Any, ...]] = []
+        self.bytes = 0
+
+    @property
+    def is_full(self) -> bool:
+        return self.bytes >= BATCH_BYTES or len(self.rows) >= BATCH_ROWS
+
+    def add(
+        self,
+        target: Any,
+        begin: int | None,
+        end: int | None,
+        sequence: int,
+        note: str | None = None,
+        window: Window | None = None,
+        error: Error | None = None,
+    ) -> None:
+        restart, delta, report = None, None, None
+        if window:
+            restart, delta = window.report.restart.value, window.delta
+            report = _report_of(window.report)
+            self.bytes += len(delta)
+        self.rows.append((target, begin, end, sequence, note, restart, delta, report, error and _error_of(error)))
+
+    def batch(self) -> pa.RecordBatch:
+        """The rows as a batch. There are none afterwards."""
+        columns = zip(*self.rows, strict=True) if self.rows else [()] * len(self.arrow)
+        arrays = [pa.array(column, field.type) for column, field in zip(columns, self.arrow, strict=True)]
+        self._clear()
+        return pa.RecordBatch.from_arrays(arrays, schema=self.arrow)
+
+
+def _report_of(report: Report) -> dict[str, Any]:
+    found = {name: getattr(report, name) for name in ("from_nanos", "to_nanos", *_COUNTS, *_FLAGS)}
+    found["types"] = [_type_of(one) for one in report.types]
+    return found
+
+
+def _type_of(one: TypeReport) -> dict[str, Any]:
+    return {name: getattr(one, name) for name in ("type", "unit", "is_counter", *_SUMS)}
+
+
+def _error_of(error: Error) -> dict[str, Any]:
+    return {
+        "status": error.status.value,
+        "stage": error.stage,
+        "field": error.field,
+        "element": error.element,
+        "offset": error.offset,
+        "text": error.text,
+    }

@@ -1,0 +1,264 @@
+"""`pprofdelta.spark.deltas` with a real Spark, against contexts in a plain loop and the oracle."""
+
+from __future__ import annotations
+
+import datetime
+import importlib.util
+import random
+import re
+import subprocess
+import sys
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pytest
+from pyspark.sql import DataFrame, SparkSession
+
+import pprofdelta
+from conftest import VALID
+from oracle import Reading, parse
+from pprofdelta.spark import deltas
+from profile_message import Profile
+
+SCHEMA = "target string, time long, profile binary"
+Line = list[tuple[int, bytes]]
+
+
+def load(name: str) -> bytes:
+    return (VALID / name).read_bytes()
+
+
+def profile(counts: dict[str, int], time: int) -> bytes:
+    """A profile with one counter, whose stacks are single functions."""
+    message = Profile(time_nanos=time, string_table=[b"", b"alloc_space", b"bytes"])
+    message.sample_type.add(type=1, unit=2)
+    for number, (name, count) in enumerate(counts.items(), start=1):
+        message.string_table.append(name.encode())
+        message.function.add(id=number, name=len(message.string_table) - 1)
+        message.location.add(id=number).line.add(function_id=number)
+        message.sample.add(location_id=[number], value=[count])
+    return bytes(message.SerializeToString())
+
+
+def growing(seed: int, windows: int) -> Line:
+    """A time line whose counters never go backwards."""
+    chance = random.Random(seed)
+    counts: dict[str, int] = {}
+    line = []
+    for number in range(1, windows + 1):
+        for _ in range(5):
+            name = f"f{chance.randrange(30)}"
+            counts[name] = counts.get(name, 0) + chance.randrange(1, 1000)
+        line.append((number, profile(counts, number * 1000)))
+    return line
+
+
+def rows_of(lines: dict[str, Line]) -> list[tuple[str, int, bytes]]:
+    """The rows of some time lines in random order."""
+    rows = [(target, time, data) for target, line in lines.items() for time, data in line]
+    random.Random(7).shuffle(rows)
+    return rows
+
+
+def frame(spark: SparkSession, lines: dict[str, Line]) -> DataFrame:
+    return spark.createDataFrame(rows_of(lines), SCHEMA).repartition(4)
+
+
+def collected(df: DataFrame) -> list[tuple[Any, ...]]:
+    """The result in order. Rows and structs become tuples."""
+    rows = [tuple(row.asDict(recursive=True).values()) for row in df.collect()]
+    return sorted(rows, key=lambda row: (row[0], row[3]))
+
+
+def expected(lines: dict[str, Line], **options: Any) -> list[tuple[Any, ...]]:
+    """target, from, to, sequence, note, restart, delta and status of each row, by a plain loop."""
+    rows: list[tuple[Any, ...]] = []
+    for target, line in sorted(lines.items()):
+        context = pprofdelta.Context(sequence=False, **options)
+        begin, last = None, None
+        for sequence, (time, data) in enumerate(line, start=1):
+            place = (target, begin, time, sequence)
+            if (time, data) == last:
+                rows.append((*place, "duplicate", None, None, None))
+                continue
+            last = (time, data)
+            try:
+                window = context.window(data)
+            except pprofdelta.Error as error:
+                rows.append((*place, None, None, None, error.status.value))
+                continue
+            context.commit()
+            rows.append((*place, None, window.report.restart.value, window.delta, None))
+            begin = time
+    return rows
+
+
+def shortened(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
+    return [(*row[:7], row[8] and row[8]["status"]) for row in rows]
+
+
+def lines_of(targets: int, windows: int) -> dict[str, Line]:
+    lines = {f"t{number:02}": growing(number, windows) for number in range(targets)}
+    lines["t00"][4] = (5, lines["t00"][4][1][:-5])  # damaged, and the place of a cut
+    lines["t01"].insert(3, lines["t01"][3])  # a duplicate
+    lines["t02"][6] = (7, profile({"f1": 1}, 7000))  # a restart
+    lines["real"] = [(1, load("heap.1.pb.gz")), (2, load("heap.2.pb.gz"))]
+    return lines
+
+
+@pytest.mark.parametrize("windows_per_range", [None, 5])
+def test_the_rows_are_those_of_a_plain_loop(spark: SparkSession, windows_per_range: int | None) -> None:
+    lines = lines_of(12, 16)
+    got = collected(deltas(frame(spark, lines), windows_per_range=windows_per_range, verify=True))
+    assert shortened(got) == expected(lines)
+    assert sum(row[4] == "duplicate" for row in got) == 1
+    assert [row[8]["status"] for row in got if row[8]] == ["wire"]
+    assert {row[5] for row in got} == {None, "none", "mass"}
+
+
+def test_a_worker_that_is_killed_changes_nothing(spark: SparkSession, folder: Path) -> None:
+    lines = lines_of(10, 16)
+    (folder / "kill").touch()
+    got = collected(deltas(frame(spark, lines), windows_per_range=5, partitions=2))
+    assert (folder / "killed").exists()
+    assert shortened(got) == expected(lines)
+
+
+def test_the_deltas_add_up_to_the_last_profile(spark: SparkSession) -> None:
+    lines = {f"t{number}": growing(number, 24) for number in range(6)}
+    got = collected(deltas(frame(spark, lines), windows_per_range=7))
+    for target, line in lines.items():
+        found = [row[6] for row in got if row[0] == target]
+        assert len(found) == len(line)
+        assert Reading(pprofdelta.sum(*found)).nonzero == Reading(line[-1][1]).nonzero
+
+
+def test_what_only_a_whole_time_line_knows(spark: SparkSession) -> None:
+    """A cut forgets what a counter had before it went backwards, and samples that were away."""
+
+    def line(*values: int | None) -> Line:
+        looks = []
+        for time, value in enumerate(values, start=1):
+            counts = {"steady": 1000 * time} | ({"f": value} if value else {})
+            looks.append((time, profile(counts, time * 1000)))
+        return looks
+
+    def windows(df: DataFrame, target: str) -> list[int]:
+        found = []
+        for row in collected(df):
+            if row[0] == target:
+                reading = parse(row[6])
+                names = {one.id: reading.string_table[one.name] for one in reading.function}
+                found.append(
+                    sum(s.value[0] for s in reading.sample if names.get(s.location_id[0]) == b"f")
+                )
+        return found
+
+    df = frame(spark, {"clamped": line(100, 90, 105), "away": line(100, None, 105)})
+    whole, cut = deltas(df, windows_per_range=None), deltas(df, windows_per_range=2)
+    assert windows(whole, "clamped") == [100, 0, 5] and windows(cut, "clamped") == [100, 0, 15]
+    assert windows(whole, "away") == [100, 0, 5] and windows(cut, "away") == [100, 0, 105]
+
+
+def test_equal_times_are_told(spark: SparkSession) -> None:
+    line = growing(1, 3)
+    rows = [("a", 1, line[0][1]), ("a", 2, line[1][1]), ("a", 2, line[2][1])]
+    for windows_per_range in (None, 1):
+        got = collected(deltas(spark.createDataFrame(rows, SCHEMA), windows_per_range=windows_per_range))
+        assert [row[4] for row in got] == [None, None, "equal_time"]
+
+
+def test_times_may_be_timestamps_and_columns_have_other_names(spark: SparkSession) -> None:
+    noon = datetime.datetime(2026, 11, 22, 12)
+    rows = [(7, noon + datetime.timedelta(minutes=time), data) for time, data in growing(1, 4)]
+    df = spark.createDataFrame(rows, "`the host` long, at timestamp, `a.b` binary")
+    result = deltas(df, "`the host`", "at", "`a.b`", windows_per_range=2, compression="none")
+    assert [field.name for field in result.schema][:4] == ["target", "from", "to", "sequence"]
+    got = collected(result)
+    assert [(row[0], row[1], row[2]) for row in got] == [
+        (7, rows[number - 1][1] if number else None, rows[number][1]) for number in range(4)
+    ]
+    assert all(pprofdelta.check(row[6]).format == "plain" for row in got)
+
+
+def test_nulls_and_positions_are_in_the_error(spark: SparkSession) -> None:
+    message = parse(load("heap.1.pb.gz"))
+    message.sample[12].location_id[1] = 99_999
+    damaged = bytes(message.SerializeToString())
+    rows = [("a", 1, damaged), ("b", None, damaged), ("c", 1, None), (None, 1, damaged)]
+    got = deltas(spark.createDataFrame(rows, SCHEMA)).collect()
+    found = {row.target: row.error for row in got}
+    with pytest.raises(pprofdelta.Error) as raised:
+        pprofdelta.check(damaged)
+    error = raised.value
+    assert tuple(found["a"]) == ("profile", "profile", "sample.location_id", 12, error.offset, error.text)
+    assert [found[name].text for name in ("b", "c", None)] == [
+        f"the column of the {name} is null" for name in ("time", "profile", "target")
+    ]
+    assert all(row.delta is None and row.restart is None and row.report is None for row in got)
+
+
+def test_the_report_is_that_of_a_context(spark: SparkSession) -> None:
+    one, two = load("heap.1.pb.gz"), load("heap.2.pb.gz")
+    [_, row] = deltas(spark.createDataFrame([("a", 1, one), ("a", 2, two)], SCHEMA)).orderBy("sequence").collect()
+    context = pprofdelta.Context(sequence=False)
+    context.base(one)
+    report = context.window(two).report
+    for name in row.report.asDict():
+        if name != "types":
+            assert row.report[name] == getattr(report, name), name
+    assert [tuple(kind) for kind in row.report.types] == [
+        (t.type, t.unit, t.is_counter, t.prev, t.cur, t.delta, t.clamped, t.vanished) for t in report.types
+    ]
+
+
+def test_the_size_of_batches_is_bounded(spark: SparkSession) -> None:
+    name = "spark.sql.execution.arrow.maxBytesPerBatch"
+    df = frame(spark, {"a": growing(1, 2)})
+    spark.conf.set(name, str(2**31 - 1))  # no limit, which is the default of older versions of Spark
+    deltas(df)
+    assert spark.conf.get(name) == str(64 << 20)
+    spark.conf.set(name, "1000000")
+    deltas(df)
+    assert spark.conf.get(name) == "1000000"
+    large = [("a", 1, bytes(3_000_000)), ("a", 2, bytes(3_000_000)), *rows_of({"b": growing(2, 40)})]
+    got = collected(deltas(spark.createDataFrame(large, SCHEMA), partitions=1))
+    assert len(got) == 42 and sum(row[8] is None for row in got) == 40
+    spark.conf.unset(name)
+
+
+def test_the_job_of_the_main_readme(spark: SparkSession, folder: Path) -> None:
+    lines = lines_of(3, 8)
+    frame(spark, lines).write.parquet(str(folder / "profiles"))
+    readme = (VALID.parents[1] / "README.md").read_text()
+    [job] = [block for block in re.findall(r"```python\n(.*?)```", readme, re.S) if "pprofdelta.spark" in block]
+    exec(compile(job, "README.md", "exec"), {})
+    assert shortened(collected(spark.read.parquet(str(folder / "deltas")))) == expected(lines)
+
+
+def test_a_wrong_argument_fails_before_any_task(spark: SparkSession) -> None:
+    df = frame(spark, {"a": growing(1, 2)})
+    for options, error in (
+        ({"compression": "brotli"}, ValueError),
+        ({"level": 11}, pprofdelta.UsageError),
+        ({"nosuch": 1}, TypeError),
+        ({"sequence": True}, TypeError),
+        ({"started": 1}, TypeError),
+        ({"windows_per_range": 0}, ValueError),
+        ({"profile": "target"}, TypeError),
+        ({"time": "target"}, TypeError),
+    ):
+        with pytest.raises(error):
+            deltas(df, **options)
+
+
+@pytest.mark.skipif(not importlib.util.find_spec("mypy"), reason="mypy is not installed")
+def test_the_types_are_right() -> None:
+    here = Path(__file__).resolve().parent
+    command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", "/dev/null"]
+    for what in (["-p", "pprofdelta"], [__file__]):
+        ran = subprocess.run(
+            [*command, *what], capture_output=True, text=True, check=False, cwd=here.parent / "tests"
+        )
+        assert ran.returncode == 0, ran.stdout + ran.stderr
