@@ -29,7 +29,9 @@ def install(build, folder):
     real.made("meson install", ["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder],
               folder)
     libraries = os.path.join(folder + options["prefix"], options["libdir"])
-    return {**os.environ, "PKG_CONFIG_PATH": os.path.join(libraries, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
+    # Go's cache does not know what pkg-config has said, so it may have a package with the folder of an earlier run.
+    return {**os.environ, "CGO_LDFLAGS": f"-O2 -g -L{libraries}",
+            "PKG_CONFIG_PATH": os.path.join(libraries, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
             "LD_LIBRARY_PATH": libraries, "CGO_ENABLED": "1", "GOTOOLCHAIN": "local",
             "GOFLAGS": "-mod=readonly -buildvcs=false"}
 
