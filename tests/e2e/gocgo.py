@@ -29,8 +29,9 @@ def install(build, folder):
     real.made("meson install", ["meson", "install", "-C", build, "--no-rebuild", "--quiet", "--destdir", folder],
               folder)
     libraries = os.path.join(folder + options["prefix"], options["libdir"])
-    # Go's cache does not know what pkg-config has said, so it may have a package with the folder of an earlier run.
-    return {**os.environ, "CGO_LDFLAGS": f"-O2 -g -L{libraries}",
+    # Go's linker gives a CC of two words ("ccache gcc") no -no-pie, which the race detector needs. Go's cache does
+    # not know what pkg-config has said, so without CGO_LDFLAGS it may have a package with an earlier run's folder.
+    return {**os.environ, "CC": os.environ.get("CC", "cc").split()[-1], "CGO_LDFLAGS": f"-O2 -g -L{libraries}",
             "PKG_CONFIG_PATH": os.path.join(libraries, "pkgconfig"), "PKG_CONFIG_SYSROOT_DIR": folder,
             "LD_LIBRARY_PATH": libraries, "CGO_ENABLED": "1", "GOTOOLCHAIN": "local",
             "GOFLAGS": "-mod=readonly -buildvcs=false"}
