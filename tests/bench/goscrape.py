@@ -10,9 +10,10 @@ scraper itself; that needs root, and is left out, with a note, without it.
 
 Each table has a run of the scraper for each computer, and one that computes nothing. What that one costs is
 subtracted from the others. In the first table, the three run at once, so that other load meets all of them. In
-the second, which needs all processors, they run in turn, and each row is the better of two runs. Profiles and deltas are not compressed. Memory is the
-resident set as the kernel counts it: the mean from the middle of the run to its end, and the peak. "live" is
-what Go's garbage collector keeps for each target after the last round; the resident set has garbage, too.
+the second, which needs all processors, they run in turn, and each row is the better of two runs. Profiles and
+deltas are not compressed. Memory is the resident set as the kernel counts it: the mean from the middle of the
+run to its end, and the peak. "live" is what Go's garbage collector keeps for each target after the last round;
+the resident set has garbage, too.
 The short form ends with 77 (skipped) if there is no Go, or if the modules cannot be fetched.
 """
 
