@@ -40,7 +40,17 @@ TEST(lines_are_taken_apart)
                                       "7f00-7f10",
                                       "7f00-7f10 r-xp",
                                       "7f00-7f10 r-xp 0 08:01",
-                                      "-7f10 r-xp 0 08:01 9 /x"};
+                                      "-7f10 r-xp 0 08:01 9 /x",
+                                      "7f10-7f00 r-xp 0 08:01 9 /x",
+                                      "7f00-7f10+r-xp 0 08:01 9 /x",
+                                      "7f00-7f10 r-xp+0 08:01 9 /x",
+                                      "7f00-7f10 r-xp + 08:01 9 /x",
+                                      "7f00-7f10 r-xp 0+08:01 9 /x",
+                                      "7f00-7f10 r-xp 0 +:01 9 /x",
+                                      "7f00-7f10 r-xp 0 08+01 9 /x",
+                                      "7f00-7f10 r-xp 0 08:+ 9 /x",
+                                      "7f00-7f10 r-xp 0 08:01+9 /x",
+                                      "7f00-7f10 r-xp 0 08:01 + /x"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++)
         CHECK_MSG(!parse(bad[i], &l), "\"%s\"", bad[i]);
 }

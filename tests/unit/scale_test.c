@@ -5,6 +5,7 @@
 #include "test.h"
 #include "wide.h"
 
+#include <inttypes.h>
 #include <math.h>
 
 TEST(a_scale_is_exact)
@@ -85,6 +86,22 @@ TEST(extreme_numbers)
     CHECK(pd_scale_apply(PD_SCALE_ONE, 123, &carry) == 123 && carry == 0);
 }
 
+TEST(powers_of_two)
+{
+    for (int power = -150; power < 63; power++)
+        for (int64_t value = 1; value <= 5; value += 2) {
+            pd_carry carry = 0;
+            double want = ldexp((double)value, power);
+            int64_t got = pd_scale_apply(pd_scale_of(ldexp(1, power)), value, &carry);
+            CHECK_MSG(got == (want >= 0x1p63 ? INT64_MAX : (int64_t)floor(want + 0.5)),
+                      "%" PRId64 " times 2 to the %d", value, power);
+            if (power < 20)
+                continue;
+            carry = 0;
+            CHECK(pd_scale_apply(pd_scale_of(ldexp(1, power)), value << 50, &carry) == INT64_MAX);
+        }
+}
+
 TEST(a_carry_is_stored_in_three_bytes)
 {
     uint8_t bytes[PD_CARRY_BYTES];
@@ -98,4 +115,4 @@ TEST(a_carry_is_stored_in_three_bytes)
 
 TEST_MAIN(CASE(a_scale_is_exact), CASE(the_scale_of_a_size_is_the_formula),
           CASE(windows_add_up_to_the_scaled_total), CASE(ten_times_two_point_one_is_twenty_one),
-          CASE(extreme_numbers), CASE(a_carry_is_stored_in_three_bytes))
+          CASE(extreme_numbers), CASE(powers_of_two), CASE(a_carry_is_stored_in_three_bytes))
