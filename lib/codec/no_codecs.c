@@ -8,6 +8,9 @@
 #include "codec/member.h"
 #include "codec/unpack.h"
 
+/* Pointers to what these would write are not const, as in the files that they stand for.
+ * NOLINTBEGIN(readability-non-const-parameter) */
+
 const bool pd_options_has_codecs = false;
 
 /* ---- input --------------------------------------------------------------------------------------- */
@@ -81,7 +84,7 @@ void pd_unpack_zstd_end(pd_unpacker *unpacker)
     (void)unpacker;
 }
 
-pprofdelta_status pd_zstd_peek(pd_bytes in, uint8_t *out, size_t room, size_t *made, bool *is_good,
+pprofdelta_status pd_zstd_peek(pd_bytes in, void *out, size_t room, size_t *made, bool *is_good,
                                pprofdelta_error *err)
 {
     (void)in, (void)out, (void)room, (void)made, (void)err;
@@ -181,3 +184,5 @@ pprofdelta_status pd_zstd_end(void *zstd, pd_mem *mem, uint64_t len, pd_buffer *
     (void)zstd, (void)mem, (void)len, (void)out;
     return unable(err);
 }
+
+/* NOLINTEND(readability-non-const-parameter) */

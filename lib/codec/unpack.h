@@ -58,7 +58,7 @@ pprofdelta_status pd_unpack_zstd(pd_unpacker *unpacker, uint8_t *out, size_t roo
 void pd_unpack_zstd_end(pd_unpacker *unpacker);
 
 /* pd_peek for zstd: the frames need not be whole. */
-pprofdelta_status pd_zstd_peek(pd_bytes in, uint8_t *out, size_t room, size_t *made, bool *is_good,
+pprofdelta_status pd_zstd_peek(pd_bytes in, void *out, size_t room, size_t *made, bool *is_good,
                                pprofdelta_error *err);
 
 #endif

@@ -138,7 +138,7 @@ void pd_unpack_zstd_end(pd_unpacker *u)
     u->zstd_held = 0;
 }
 
-pprofdelta_status pd_zstd_peek(pd_bytes in, uint8_t *out, size_t room, size_t *made, bool *is_good,
+pprofdelta_status pd_zstd_peek(pd_bytes in, void *out, size_t room, size_t *made, bool *is_good,
                                pprofdelta_error *err)
 {
     ZSTD_DCtx *zstd = ZSTD_createDCtx();
