@@ -39,24 +39,18 @@ static PyObject *adder_new(PyTypeObject *type, PyObject *args, PyObject *kwargs)
     core_options_fini(&parsed);
     if (status)
         return core_raise(type, &err);
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Adder *self = (Adder *)alloc(type, 0);
-    if (!self) {
+    Adder *self = core_alloc(type);
+    if (self)
+        self->adder = adder;
+    else
         pprofdelta_adder_free(adder);
-        return NULL;
-    }
-    self->adder = adder;
-    self->guard = (core_guard){false};
     return (PyObject *)self;
 }
 
 static void adder_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pprofdelta_adder_free(((Adder *)object)->adder);
-    release(object);
-    Py_DECREF(type);
+    core_dealloc(object);
 }
 
 static PyObject *adder_add(Adder *self, PyObject *profile)

@@ -40,24 +40,18 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
     core_options_fini(&parsed);
     if (status)
         return core_raise(type, &err);
-    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
-    Context *self = (Context *)alloc(type, 0);
-    if (!self) {
+    Context *self = core_alloc(type);
+    if (self)
+        self->pd = pd;
+    else
         pprofdelta_free(pd);
-        return NULL;
-    }
-    self->pd = pd;
-    self->guard = (core_guard){false};
     return (PyObject *)self;
 }
 
 static void context_dealloc(PyObject *object)
 {
-    PyTypeObject *type = Py_TYPE(object);
-    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
     pprofdelta_free(((Context *)object)->pd);
-    release(object);
-    Py_DECREF(type);
+    core_dealloc(object);
 }
 
 static PyObject *context_close(Context *self, PyObject *unused)
@@ -156,28 +150,27 @@ static PyObject *context_base(Context *self, PyObject *profile)
     return has_input ? Py_NewRef(Py_None) : NULL;
 }
 
-static PyObject *context_commit(Context *self, PyObject *unused)
+static PyObject *end_window(Context *self, void (*end)(pprofdelta *pd))
 {
-    (void)unused;
     if (!enter(self))
         return NULL;
     Py_BEGIN_ALLOW_THREADS
-    pprofdelta_commit(self->pd);
+    end(self->pd);
     Py_END_ALLOW_THREADS
     leave(self);
     Py_RETURN_NONE;
 }
 
+static PyObject *context_commit(Context *self, PyObject *unused)
+{
+    (void)unused;
+    return end_window(self, pprofdelta_commit);
+}
+
 static PyObject *context_abandon(Context *self, PyObject *unused)
 {
     (void)unused;
-    if (!enter(self))
-        return NULL;
-    Py_BEGIN_ALLOW_THREADS
-    pprofdelta_abandon(self->pd);
-    Py_END_ALLOW_THREADS
-    leave(self);
-    Py_RETURN_NONE;
+    return end_window(self, pprofdelta_abandon);
 }
 
 static PyObject *context_set_started(Context *self, PyObject *nanos)

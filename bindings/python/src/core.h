@@ -26,6 +26,12 @@ typedef struct core_state {
 /* Sets the exception for this error. Returns NULL. The type is a type of this module. */
 PyObject *core_raise(PyTypeObject *type, const pprofdelta_error *err);
 
+/* Makes an object of this type, whose own members are zero. */
+void *core_alloc(PyTypeObject *type);
+
+/* The end of a type's dealloc. */
+void core_dealloc(PyObject *object);
+
 /* ---- the guard: one thread at a time --------------------------------------------------------- */
 
 /* The library allows one call at a time on an object. The flag changes only while the GIL is held,

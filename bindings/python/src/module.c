@@ -34,6 +34,20 @@ static void refuse(PyTypeObject *type, const char *text)
     core_raise(type, &err);
 }
 
+void *core_alloc(PyTypeObject *type)
+{
+    allocfunc alloc = (allocfunc)PyType_GetSlot(type, Py_tp_alloc);
+    return alloc(type, 0);
+}
+
+void core_dealloc(PyObject *object)
+{
+    PyTypeObject *type = Py_TYPE(object);
+    freefunc release = (freefunc)PyType_GetSlot(type, Py_tp_free);
+    release(object);
+    Py_DECREF(type);
+}
+
 bool core_enter(core_guard *guard, PyTypeObject *type, const void *object)
 {
     if (guard->is_busy) {
