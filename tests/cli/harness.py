@@ -6,6 +6,7 @@ check ran has failed. What the command says is held to its manners on every run:
 
 import os
 import pty
+import re
 import shutil
 import signal
 import subprocess
@@ -149,30 +150,36 @@ def meet_signals_as_a_shell_does():
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 
-def run_tests(binary, modules, only=""):
+def tests_of(modules, which):
+    """The tests (name, function) that run: all, those with `which` in their names, or every Nth ("1/N")."""
+    tests = [(f"{module.__name__}.{name[5:]}", function) for module in modules
+             for name, function in vars(module).items() if name.startswith("test_")]
+    part = re.fullmatch(r"(\d+)/(\d+)", which)
+    if part:
+        return tests[int(part[1]) - 1::int(part[2])]
+    return [(name, function) for name, function in tests if which in name]
+
+
+def run_tests(binary, modules, which=""):
     meet_signals_as_a_shell_does()
     passed = failed = 0
-    for module in modules:
-        theme = module.__name__
-        for name, function in list(vars(module).items()):
-            if not name.startswith("test_") or only not in f"{theme}.{name[5:]}":
-                continue
-            t = Test(binary, name)
-            try:
-                function(t)
-                if not t.checks:
-                    t.failures.append("checked nothing")
-            except Skip as why:
-                print(f"skipped {theme}.{name[5:]}: {why}")
-                continue
-            except Exception:  # a test that breaks is a test that failed
-                t.failures.append("".join(traceback.format_exc(limit=-3)))
-            finally:
-                t.close()
-            print("FAILED" if t.failures else "ok", f"{theme}.{name[5:]}", flush=True)
-            for failure in t.failures[:10]:
-                print("  " + failure.replace("\n", "\n  "))
-            passed += not t.failures
-            failed += bool(t.failures)
+    for name, function in tests_of(modules, which):
+        t = Test(binary, function.__name__)
+        try:
+            function(t)
+            if not t.checks:
+                t.failures.append("checked nothing")
+        except Skip as why:
+            print(f"skipped {name}: {why}")
+            continue
+        except Exception:  # a test that breaks is a test that failed
+            t.failures.append("".join(traceback.format_exc(limit=-3)))
+        finally:
+            t.close()
+        print("FAILED" if t.failures else "ok", name, flush=True)
+        for failure in t.failures[:10]:
+            print("  " + failure.replace("\n", "\n  "))
+        passed += not t.failures
+        failed += bool(t.failures)
     print(f"{passed} passed, {failed} failed")
     return 1 if failed or not passed else 0

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tests of the command line: run.py BINARY [PART-OF-A-NAME]
+"""The tests of the command line: run.py BINARY [PART-OF-A-NAME | PART/PARTS]
 
 Each module is a theme; see harness.py for what a test is. Needs nothing but Python 3; a test that
 needs more (the zstd command, another user) is skipped where that is missing. The last line is

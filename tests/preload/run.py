@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The tests of the heap agent: run.py BINARY TARGETS [PART-OF-A-NAME]
+"""The tests of the heap agent: run.py BINARY TARGETS [PART-OF-A-NAME | PART/PARTS]
 
 TARGETS is the folder of the programs in targets/. Programs that are not here (redis, sqlite3, go)
 are skipped. The last line is "N passed, N failed".

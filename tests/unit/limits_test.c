@@ -332,7 +332,7 @@ static bool try(const scene *s, course c, uint64_t limit, bool did, buf want)
 
 static void try_shape(const shape *of)
 {
-    enum { FINE = 40, COARSE = 20 }; /* a step is a part of the limit */
+    enum { FINE = 20, COARSE = 10 }; /* a step is a part of the limit */
     scene s;
     bool did[COURSES] = {false};
     size_t refused = 0, did_all = 0;
