@@ -30,7 +30,7 @@ from pyspark.sql import Column, DataFrame
 from pyspark.sql import functions as f
 from pyspark.sql import types as t
 from pyspark.sql.pandas.types import to_arrow_schema
-from pyspark.sql.streaming import StatefulProcessor
+from pyspark.sql.streaming.stateful_processor import StatefulProcessor
 
 from .._context import Context
 from .._errors import Error
@@ -41,8 +41,13 @@ from ._series import Series, null_error
 
 if TYPE_CHECKING:
     import pandas as pd
-    from pyspark.sql.streaming import StatefulProcessorHandle
-    from pyspark.sql.streaming.stateful_processor import ExpiredTimerInfo, MapState, TimerValues, ValueState
+    from pyspark.sql.streaming.stateful_processor import (
+        ExpiredTimerInfo,
+        MapState,
+        StatefulProcessorHandle,
+        TimerValues,
+        ValueState,
+    )
 
 _PROVIDER = "spark.sql.streaming.stateStore.providerClass"
 _STATES = "org.apache.spark.sql.execution.streaming.state"
@@ -261,12 +266,12 @@ class _Processor(StatefulProcessor):
         self.memory = handle.getValueState("memory", _MEMORY)
         self.waiting = handle.getMapState("waiting", _PLACE, _PROFILE)
 
-    def handleInputRows(  # type: ignore[override]
+    def handleInputRows(
         self, key: Any, rows: Iterable[pd.DataFrame], timerValues: TimerValues
     ) -> Iterator[pd.DataFrame]:
         out = Rows(to_arrow_schema(_OUT))
         [target] = key
-        memory = _Memory(*self.memory.get()) if self.memory.exists() else None
+        memory = self._memory()
         waiting = _Waiting(self.waiting, memory.waiting if memory else 0)
         try:
             series = self._series(target, memory)
@@ -281,8 +286,8 @@ class _Processor(StatefulProcessor):
             news = None
             for _, time, is_untimed, hash_, batch, profile in _each(rows):
                 if target is None or is_untimed:
-                    error = null_error("target" if target is None else "time")
-                    out.add(target, series.begin, None if is_untimed else time, None, error=error)
+                    null = null_error("target" if target is None else "time")
+                    out.add(target, series.begin, None if is_untimed else time, None, error=null)
                 elif series.last is not None and time < series.last:
                     out.add(target, series.begin, time, None, "late")
                 else:
@@ -296,12 +301,12 @@ class _Processor(StatefulProcessor):
         if out.rows:
             yield _frame(out)
 
-    def handleExpiredTimer(  # type: ignore[override]
+    def handleExpiredTimer(
         self, key: Any, timerValues: TimerValues, expiredTimerInfo: ExpiredTimerInfo
     ) -> Iterator[pd.DataFrame]:
-        if not self.memory.exists():
+        memory = self._memory()
+        if memory is None:
             return
-        memory = _Memory(*self.memory.get())
         if memory.news > timerValues.getCurrentWatermarkInMs():
             self.handle.registerTimer(memory.news)
             return
@@ -319,6 +324,10 @@ class _Processor(StatefulProcessor):
         if out.rows:
             yield _frame(out)
         self.memory.clear()
+
+    def _memory(self) -> _Memory | None:
+        value = self.memory.get()
+        return None if value is None else _Memory(*value)
 
     def _series(self, target: Any, memory: _Memory | None) -> Series:
         if memory is None:
