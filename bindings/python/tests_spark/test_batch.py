@@ -4,13 +4,10 @@ from __future__ import annotations
 
 import datetime
 import importlib.util
-import random
 import re
 import subprocess
 import sys
-from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
 
 import pytest
 from pyspark.sql import DataFrame, SparkSession
@@ -19,92 +16,19 @@ import pprofdelta
 from conftest import VALID
 from oracle import Reading, parse
 from pprofdelta.spark import deltas
-from profile_message import Profile
-
-SCHEMA = "target string, time long, profile binary"
-Line = list[tuple[int, bytes]]
-
-
-def load(name: str) -> bytes:
-    return (VALID / name).read_bytes()
-
-
-def profile(counts: dict[str, int], time: int) -> bytes:
-    """A profile with one counter, whose stacks are single functions."""
-    message = Profile(time_nanos=time, string_table=[b"", b"alloc_space", b"bytes"])
-    message.sample_type.add(type=1, unit=2)
-    for number, (name, count) in enumerate(counts.items(), start=1):
-        message.string_table.append(name.encode())
-        message.function.add(id=number, name=len(message.string_table) - 1)
-        message.location.add(id=number).line.add(function_id=number)
-        message.sample.add(location_id=[number], value=[count])
-    return bytes(message.SerializeToString())
-
-
-def growing(seed: int, windows: int) -> Line:
-    """A time line whose counters never go backwards."""
-    chance = random.Random(seed)
-    counts: dict[str, int] = {}
-    line = []
-    for number in range(1, windows + 1):
-        for _ in range(5):
-            name = f"f{chance.randrange(30)}"
-            counts[name] = counts.get(name, 0) + chance.randrange(1, 1000)
-        line.append((number, profile(counts, number * 1000)))
-    return line
-
-
-def rows_of(lines: dict[str, Line]) -> list[tuple[str, int, bytes]]:
-    """The rows of some time lines in random order."""
-    rows = [(target, time, data) for target, line in lines.items() for time, data in line]
-    random.Random(7).shuffle(rows)
-    return rows
-
-
-def frame(spark: SparkSession, lines: dict[str, Line]) -> DataFrame:
-    return spark.createDataFrame(rows_of(lines), SCHEMA).repartition(4)
-
-
-def collected(df: DataFrame) -> list[tuple[Any, ...]]:
-    """The result in order. Rows and structs become tuples."""
-    rows = [tuple(row.asDict(recursive=True).values()) for row in df.collect()]
-    return sorted(rows, key=lambda row: (row[0], row[3]))
-
-
-def expected(lines: dict[str, Line], **options: Any) -> list[tuple[Any, ...]]:
-    """target, from, to, sequence, note, restart, delta and status of each row, by a plain loop."""
-    rows: list[tuple[Any, ...]] = []
-    for target, line in sorted(lines.items()):
-        context = pprofdelta.Context(sequence=False, **options)
-        begin, last = None, None
-        for sequence, (time, data) in enumerate(line, start=1):
-            place = (target, begin, time, sequence)
-            if (time, data) == last:
-                rows.append((*place, "duplicate", None, None, None))
-                continue
-            last = (time, data)
-            try:
-                window = context.window(data)
-            except pprofdelta.Error as error:
-                rows.append((*place, None, None, None, error.status.value))
-                continue
-            context.commit()
-            rows.append((*place, None, window.report.restart.value, window.delta, None))
-            begin = time
-    return rows
-
-
-def shortened(rows: Iterable[tuple[Any, ...]]) -> list[tuple[Any, ...]]:
-    return [(*row[:7], row[8] and row[8]["status"]) for row in rows]
-
-
-def lines_of(targets: int, windows: int) -> dict[str, Line]:
-    lines = {f"t{number:02}": growing(number, windows) for number in range(targets)}
-    lines["t00"][4] = (5, lines["t00"][4][1][:-5])  # damaged, and the place of a cut
-    lines["t01"].insert(3, lines["t01"][3])  # a duplicate
-    lines["t02"][6] = (7, profile({"f1": 1}, 7000))  # a restart
-    lines["real"] = [(1, load("heap.1.pb.gz")), (2, load("heap.2.pb.gz"))]
-    return lines
+from timelines import (
+    SCHEMA,
+    Line,
+    collected,
+    expected,
+    frame,
+    growing,
+    lines_of,
+    load,
+    profile,
+    rows_of,
+    shortened,
+)
 
 
 @pytest.mark.parametrize("windows_per_range", [None, 5])

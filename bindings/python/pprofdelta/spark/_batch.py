@@ -13,7 +13,7 @@ from the columns of targets and times alone; only the profiles at the cuts are r
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any, Unpack
+from typing import Any, Unpack
 
 import pyarrow as pa
 from pyspark.sql import Column, DataFrame
@@ -23,17 +23,11 @@ from pyspark.sql.pandas.types import to_arrow_schema
 from pyspark.sql.window import Window as Over
 
 from .._context import Context
-from .._errors import Error, Status, UsageError
+from .._errors import Error
 from .._options import Options
+from ._input import bound_batches, checked_options, columns
 from ._rows import Rows, schema
-
-if TYPE_CHECKING:
-    from .._results import Window
-
-_BATCH_BYTES = "spark.sql.execution.arrow.maxBytesPerBatch"
-_DEFAULT_BATCH_BYTES = 64 << 20
-_DEFAULT_MAX_MEMORY = 1 << 30
-_TIMES = (t.TimestampType, t.TimestampNTZType, t.LongType, t.IntegerType)
+from ._series import Series
 
 
 def deltas(
@@ -77,30 +71,13 @@ def deltas(
     the default of new versions of Spark. A worker needs the memory of one input batch (that limit and one
     profile), of one context (at most max_memory) and of one output batch (8 MiB and one delta).
     """
-    for name in ("sequence", "started"):
-        if name in options:
-            raise TypeError(f"deltas has no option {name!r}")
     if windows_per_range is not None and windows_per_range < 1:
         raise ValueError(f"windows_per_range={windows_per_range}: at least 1, or None")
-    wanted = Options(max_memory=_DEFAULT_MAX_MEMORY)
-    wanted.update(options)
-    wanted["counters"] = tuple(options.get("counters", ()))
-    wanted["gauges"] = tuple(options.get("gauges", ()))
-    wanted["sequence"] = False
-    Context(**wanted).close()  # a wrong option fails here, and not in a task
-
-    rows = df.select(
-        f.col(target).alias("target"), f.col(time).alias("time"), f.col(profile).alias("profile")
-    )
+    wanted = checked_options("deltas", options)
+    rows = columns(df, target, time, profile)
     kinds = {field.name: field.dataType for field in rows.schema}
-    if not isinstance(kinds["time"], _TIMES):
-        raise TypeError(f"the column {time!r} is a {kinds['time'].simpleString()}, not a timestamp or an integer")
-    if not isinstance(kinds["profile"], t.BinaryType):
-        raise TypeError(f"the column {profile!r} is a {kinds['profile'].simpleString()}, not binary")
     spark = df.sparkSession
-    if (spark.conf.get(_BATCH_BYTES) or "").rstrip("b") == str(2**31 - 1):  # the default: no limit
-        spark.conf.set(_BATCH_BYTES, str(_DEFAULT_BATCH_BYTES))
-
+    bound_batches(spark)
     placed = (
         rows.withColumns({"range": f.lit(0), "offset": f.lit(0).cast("long"), "is_base": f.lit(False)})
         if windows_per_range is None
@@ -207,20 +184,26 @@ class _Task:
 
     def __call__(self, batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
         rows = Rows(to_arrow_schema(self.out, timezone=self.zone))
-        series: _Series | None = None
+        series: Series | None = None
+        place: list[Any] = []
         try:
             for batch in batches:
                 names = ("target", "range", "offset", "is_base", "hash")
                 keys = zip(*(batch.column(name).to_pylist() for name in names), strict=True)
                 times = batch.column("time").cast(pa.int64()).to_pylist()
-                for (target, *place, is_base, key), time, profile in zip(
+                for (target, *here, is_base, key), time, profile in zip(
                     keys, times, batch.column("profile"), strict=True
                 ):
-                    if series is None or (target, place) != (series.target, series.place):
+                    if series is None or [target, *here] != place:
                         if series:
                             series.context.close()
-                        series = _Series(target, place, Context(**self.options))
-                    series.take(rows, time, key, profile, is_base)
+                        place = [target, *here]
+                        series = Series(target, Context(**self.options), here[1])
+                    data = profile.as_buffer() if profile.is_valid else None
+                    if is_base and data is not None:  # the profile at a cut is valid
+                        series.base(time, data)
+                    else:
+                        series.take(rows, time, key, data)
                     if rows.is_full:
                         yield rows.batch()
             if rows.rows:
@@ -228,43 +211,3 @@ class _Task:
         finally:
             if series:
                 series.context.close()
-
-
-class _Series:
-    """The windows of a range of one target's time line."""
-
-    def __init__(self, target: Any, place: list[int], context: Context) -> None:
-        self.target, self.place, self.context = target, place, context
-        self.sequence = place[1]
-        self.begin: int | None = None  # the time of the profile that the context remembers
-        self.last: tuple[int, int, int] | None = None  # time, hash and length of the row before
-
-    def take(self, rows: Rows, time: int | None, key: int, profile: pa.Scalar, is_base: bool) -> None:
-        if is_base:
-            self.context.base(profile.as_buffer())
-            self.begin = time
-            return
-        self.sequence += 1
-        missing = [name for name, value in (("target", self.target), ("time", time)) if value is None]
-        if missing or not profile.is_valid or time is None:
-            name = missing[0] if missing else "profile"
-            error = UsageError(f"the column of the {name} is null", Status.USAGE, "row", name)
-            rows.add(self.target, self.begin, time, self.sequence, error=error)
-            return
-        data = profile.as_buffer()
-        row = (time, key, data.size)
-        last, self.last = self.last, row
-        if row == last:
-            rows.add(self.target, self.begin, time, self.sequence, "duplicate")
-            return
-        note = "equal_time" if last and last[0] == time else None
-        window: Window | None = None
-        error_here: Error | None = None
-        try:
-            window = self.context.window(data)
-        except Error as error:
-            error_here = error
-        rows.add(self.target, self.begin, time, self.sequence, note, window, error_here)
-        if window:
-            self.context.commit()
-            self.begin = time

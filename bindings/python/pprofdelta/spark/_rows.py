@@ -86,7 +86,7 @@ class Rows:
         target: Any,
         begin: int | None,
         end: int | None,
-        sequence: int,
+        sequence: int | None,
         note: str | None = None,
         window: Window | None = None,
         error: Error | None = None,

@@ -1,0 +1,56 @@
+"""Streams of Parquet files: each file is a micro-batch of its own."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+import pyarrow as pa
+import pyarrow.parquet
+from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql.streaming.query import StreamingQuery
+
+from pprofdelta.spark import stream_deltas
+
+SCHEMA = "target string, time long, profile binary"
+ARROW = pa.schema([("target", pa.string()), ("time", pa.int64()), ("profile", pa.binary())])
+
+
+class Stream:
+    """A folder with the input, the output and the checkpoint of a query."""
+
+    def __init__(self, folder: Path) -> None:
+        self.input, self.output, self.checkpoint = folder / "in", folder / "out", folder / "checkpoint"
+        self.input.mkdir(parents=True)
+        self.files = 0
+
+    def feed(self, rows: Iterable[tuple[Any, ...]], schema: pa.Schema = ARROW) -> None:
+        """Adds a file. The order of the files is that of their times."""
+        columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
+        path = self.input / f"{self.files:04}.parquet"
+        hidden = path.with_name("_" + path.name)
+        pa.parquet.write_table(pa.table(columns, schema=schema), hidden, compression="gzip")
+        os.utime(hidden, (1_700_000_000 + self.files, 1_700_000_000 + self.files))
+        hidden.rename(path)
+        self.files += 1
+
+    def start(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> StreamingQuery:
+        return start(spark, self.input, self.output, self.checkpoint, schema, **arguments)
+
+    def run(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> None:
+        """Reads all that is there, with a new query from the checkpoint."""
+        self.start(spark, schema, **arguments).awaitTermination()
+
+    def result(self, spark: SparkSession) -> DataFrame:
+        return spark.read.parquet(str(self.output))
+
+
+def start(
+    spark: SparkSession, source: Path, sink: Path, checkpoint: Path, schema: str = SCHEMA, **arguments: Any
+) -> StreamingQuery:
+    stream = spark.readStream.schema(schema).option("maxFilesPerTrigger", 1).parquet(str(source))
+    writer = stream_deltas(stream, **arguments).writeStream.format("parquet").outputMode("append")
+    writer = writer.option("path", str(sink)).option("checkpointLocation", str(checkpoint))
+    return writer.trigger(availableNow=True).start()
