@@ -178,13 +178,8 @@ static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
 /* The rest of what the writer has, in the order that it is to have. */
 static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    const pd_compact *c = &pd->compact;
-    const pd_buffer *const buffers[PD_RUNS] = {
-        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
-        &c->string_bytes, &c->tail};
-    for (size_t i = 0; i < PD_RUNS; i++)
-        pd->runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
-    return pd_encoder_finish(&pd->encoder, pd->runs, PD_RUNS, err);
+    size_t len = pd_compact_runs(&pd->compact, pd->runs);
+    return pd_encoder_finish(&pd->encoder, pd->runs, len, err);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
@@ -218,6 +213,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
+    header.series = story->sequence ? &pd->next_identity : NULL;
+    header.sequence = story->sequence;
     status = pd_compact_end(&pd->compact, &header);
     return status ? status : finish_encoder(pd, err);
 }

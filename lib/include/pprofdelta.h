@@ -83,12 +83,17 @@ typedef struct pprofdelta_options {
     const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
     const pprofdelta_runner *runner; /* copied; NULL: all work is done on the calling thread */
+    pprofdelta_format format;        /* of the output */
+    /* PPROFDELTA_OTLP: the attributes of the resource. A later one replaces an earlier one with the
+     * same key. */
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL                                          \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL, PPROFDELTA_PPROF, NULL, 0               \
     }
 
 /* ---------------------------------------------------------------------------------------------
