@@ -99,7 +99,7 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
     if (status)
         return status;
     pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
-    if (is_good && pd_otlp_begins((pd_bytes){bytes, made}))
+    if (is_good && pd_request_begins((pd_bytes){bytes, made}))
         found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
     *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = is_good ? found.name : "compressed data that are damaged or cut off";
@@ -116,8 +116,8 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
     if (!status)
         status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
     pd->cur.otlp.is_read = false;
-    if (!status && pd_otlp_begins(raw))
-        status = pd_otlp_read(&pd->cur.otlp, &pd->mem, &raw, err);
+    if (!status && pd_request_begins(raw))
+        status = pd_request_read(&pd->cur.otlp, &pd->mem, &raw, err);
     if (status)
         return status;
     *out = raw.ptr;
@@ -127,7 +127,7 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
 
 int pprofdelta_request_of(const pprofdelta *pd, pprofdelta_request *out)
 {
-    const pd_otlp *otlp = &pd->cur.otlp;
+    const pd_request *otlp = &pd->cur.otlp;
     if (!otlp->is_read)
         return 0;
     pprofdelta_request request = {

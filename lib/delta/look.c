@@ -35,13 +35,13 @@ static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
 static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_bytes *raw,
                                       pprofdelta_error *err)
 {
-    if (!pd_otlp_begins(*raw))
+    if (!pd_request_begins(*raw))
         return PPROFDELTA_OK;
     if (!r->takes_otlp)
         return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
                        PPROFDELTA_NOWHERE,
                        "this is an OTLP request; a delta needs cumulative pprof profiles");
-    return pd_otlp_read(&look->otlp, look->mem, raw, err);
+    return pd_request_read(&look->otlp, look->mem, raw, err);
 }
 
 static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)
@@ -79,7 +79,7 @@ static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, ppro
                                                is_ahead ? r->runner : NULL, err);
     if (!status)
         status = pd_stream_reach(&look->stream, 0, PD_DUMP_HEAD, &head, err);
-    if (!status && (pd_dump_begins(head) || pd_otlp_begins(head)))
+    if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
         return parse_whole(look, r, err);
     return status ? status : parse(look, err);
 }
@@ -197,7 +197,7 @@ void pd_look_release(pd_look *look)
     pd_buffer_release(mem, &look->text);
     pd_stream_end(&look->stream);
     pd_dump_release(&look->dump, mem);
-    pd_otlp_release(&look->otlp, mem);
+    pd_request_release(&look->otlp, mem);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);

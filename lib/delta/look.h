@@ -21,7 +21,7 @@ typedef struct pd_look {
     pd_inflater inflater;
     pd_buffer inflated; /* if the source is whole */
     pd_dump dump;       /* if the profile was made of one in text form */
-    pd_otlp otlp;       /* if it was made of an OTLP request */
+    pd_request otlp;    /* if it was made of an OTLP request */
     pd_buffer text;     /* the strings, if the source is a stream */
     pd_stream stream;
     pd_tables tables;

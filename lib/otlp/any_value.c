@@ -5,11 +5,11 @@
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-static void check_value(pd_otlp_reading *r, const char *name, pd_reader value, unsigned depth);
+static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth);
 
 /* A list of key and value that a message has as its field `number`. The keys are held against one
  * another by the hash of their text. */
-static void check_key_value(pd_otlp_reading *r, const char *name, const pd_field *field,
+static void check_key_value(pd_request_reading *r, const char *name, const pd_field *field,
                             pd_keymap *keys, unsigned depth)
 {
     pd_reader body = pd_parse_body(&r->parse, name, field);
@@ -20,16 +20,16 @@ static void check_key_value(pd_otlp_reading *r, const char *name, const pd_field
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         switch (f.number) {
         case PD_OTLP_KEY_VALUE_KEY:
-            key = pd_otlp_text(r, name, &f);
+            key = pd_request_text(r, name, &f);
             key_at = f.start;
             break;
         case PD_OTLP_KEY_VALUE_VALUE:
             if (values++)
-                pd_otlp_fail(r, name, f.start, "an attribute with two values");
+                pd_request_fail(r, name, f.start, "an attribute with two values");
             check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
             break;
         case PD_OTLP_KEY_VALUE_KEY_STRINDEX:
-            index = pd_otlp_index_of(r, name, &f, PD_OTLP_DICTIONARY_STRING_TABLE);
+            index = pd_request_index_of(r, name, &f, PD_OTLP_DICTIONARY_STRING_TABLE);
             key_at = f.start;
             break;
         default:
@@ -38,7 +38,7 @@ static void check_key_value(pd_otlp_reading *r, const char *name, const pd_field
     }
     pd_parse_end(&r->parse, name, &body);
     if (index && key.len)
-        pd_otlp_fail(r, name, key_at, "an attribute with a key and the index of a key");
+        pd_request_fail(r, name, key_at, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
     if (index)
@@ -49,11 +49,11 @@ static void check_key_value(pd_otlp_reading *r, const char *name, const pd_field
         return;
     size_t before = keys->len;
     if (pd_keymap_add(keys, hash) < before)
-        pd_otlp_fail(r, name, field->start, "the key \"%.*s\" is there twice",
-                     (int)(key.len < 100 ? key.len : 100), (const char *)key.ptr);
+        pd_request_fail(r, name, field->start, "the key \"%.*s\" is there twice",
+                        (int)(key.len < 100 ? key.len : 100), (const char *)key.ptr);
 }
 
-static void check_list(pd_otlp_reading *r, const char *name, pd_reader message, uint32_t number,
+static void check_list(pd_request_reading *r, const char *name, pd_reader message, uint32_t number,
                        unsigned depth)
 {
     pd_keymap keys = {0};
@@ -65,7 +65,7 @@ static void check_list(pd_otlp_reading *r, const char *name, pd_reader message, 
     pd_keymap_release(&keys, r->parse.mem);
 }
 
-static void check_array(pd_otlp_reading *r, const char *name, pd_reader array, unsigned depth)
+static void check_array(pd_request_reading *r, const char *name, pd_reader array, unsigned depth)
 {
     pd_field f;
     while (!r->parse.status && pd_reader_next(&array, &f)) {
@@ -77,11 +77,11 @@ static void check_array(pd_otlp_reading *r, const char *name, pd_reader array, u
     pd_parse_end(&r->parse, name, &array);
 }
 
-static void check_kind(pd_otlp_reading *r, const char *name, const pd_field *f, unsigned depth)
+static void check_kind(pd_request_reading *r, const char *name, const pd_field *f, unsigned depth)
 {
     switch (f->number) {
     case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_otlp_text(r, name, f);
+        pd_request_text(r, name, f);
         break;
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
     case PD_OTLP_ANY_VALUE_INT_VALUE:
@@ -102,35 +102,37 @@ static void check_kind(pd_otlp_reading *r, const char *name, const pd_field *f, 
         pd_parse_body(&r->parse, name, f);
         break;
     default:
-        pd_otlp_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
+        pd_request_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
     }
 }
 
-static void check_value(pd_otlp_reading *r, const char *name, pd_reader value, unsigned depth)
+static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth)
 {
     pd_field f;
     bool has_value = false;
     if (depth > PD_OTLP_MAX_DEPTH)
-        pd_otlp_fail(r, name, value.at, "values in values, more than %d deep", PD_OTLP_MAX_DEPTH);
+        pd_request_fail(r, name, value.at, "values in values, more than %d deep",
+                        PD_OTLP_MAX_DEPTH);
     while (!r->parse.status && pd_reader_next(&value, &f)) {
         if (f.number > PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX) {
             r->parse.unknown_fields++;
             continue;
         }
         if (has_value)
-            pd_otlp_fail(r, name, f.start, "an attribute with two values");
+            pd_request_fail(r, name, f.start, "an attribute with two values");
         has_value = true;
         check_kind(r, name, &f, depth);
     }
     pd_parse_end(&r->parse, name, &value);
 }
 
-void pd_any_value_check(pd_otlp_reading *r, const char *name, pd_reader value)
+void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value)
 {
     check_value(r, name, value, 1);
 }
 
-void pd_key_values_check(pd_otlp_reading *r, const char *name, pd_reader message, uint32_t number)
+void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader message,
+                         uint32_t number)
 {
     check_list(r, name, message, number, 1);
 }
@@ -151,9 +153,9 @@ static pd_bytes body_of(const pd_field *f)
     return (pd_bytes){f->body.at, (size_t)(f->body.end - f->body.at)};
 }
 
-pd_key_value pd_key_value_of(pd_otlp_reading *r, pd_reader body)
+pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body)
 {
-    const pd_otlp_table *strings = &r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    const pd_request_table *strings = &r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_key_value out = {{NULL, 0}, {NULL, 0}};
     pd_field f;
     while (pd_reader_next(&body, &f)) {
@@ -191,8 +193,8 @@ size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
     return len;
 }
 
-void pd_any_value_strings(pd_otlp_reading *r, pd_bytes value,
-                          void (*take)(pd_otlp_reading *r, void *cookie, uint32_t string),
+void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
+                          void (*take)(pd_request_reading *r, void *cookie, uint32_t string),
                           void *cookie)
 {
     const pd_dictionary *d = r->dictionary;
@@ -200,7 +202,7 @@ void pd_any_value_strings(pd_otlp_reading *r, pd_bytes value,
     if (!find_value(value, &f))
         return;
     if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
-        take(r, cookie, pd_otlp_number(r, body_of(&f)));
+        take(r, cookie, pd_request_number(r, body_of(&f)));
     else if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
         take(r, cookie, f.value ? d->strings[f.value] : 0);
     if (f.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
@@ -212,14 +214,14 @@ void pd_any_value_strings(pd_otlp_reading *r, pd_bytes value,
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-void pd_otlp_label_text(pd_otlp_reading *r, uint32_t key, uint32_t text)
+void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text)
 {
     pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
     pd_write_varint(&r->writer, r->inner, PD_LABEL_STR, text);
     pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
 }
 
-void pd_otlp_label_number(pd_otlp_reading *r, uint32_t key, int64_t number, uint32_t unit)
+void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t number, uint32_t unit)
 {
     pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
     pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM, (uint64_t)number);
@@ -229,7 +231,7 @@ void pd_otlp_label_number(pd_otlp_reading *r, uint32_t key, int64_t number, uint
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the
  * locale. */
-static uint32_t number_of_double(pd_otlp_reading *r, uint64_t bits)
+static uint32_t number_of_double(pd_request_reading *r, uint64_t bits)
 {
     enum { FEWEST = 15, MOST = 17 };
     char text[40];
@@ -243,10 +245,10 @@ static uint32_t number_of_double(pd_otlp_reading *r, uint64_t bits)
     for (char *p = text; *p; p++)
         if (*p == ',')
             *p = '.';
-    return pd_otlp_number(r, pd_bytes_of(text));
+    return pd_request_number(r, pd_bytes_of(text));
 }
 
-uint32_t pd_otlp_hex(pd_otlp_reading *r, pd_bytes bytes)
+uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
     r->text->len = 0;
@@ -258,40 +260,41 @@ uint32_t pd_otlp_hex(pd_otlp_reading *r, pd_bytes bytes)
         *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
         pd_write_done(r->text, p);
     }
-    return pd_otlp_number(r, (pd_bytes){r->text->ptr, r->text->len});
+    return pd_request_number(r, (pd_bytes){r->text->ptr, r->text->len});
 }
 
-static void label_members(pd_otlp_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
+static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
 
-void pd_any_value_label(pd_otlp_reading *r, pd_bytes key, uint32_t unit, pd_bytes value)
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value)
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
-    uint32_t number = pd_otlp_number(r, key);
+    uint32_t number = pd_request_number(r, key);
     if (r->parse.status)
         return;
     if (!find_value(value, &f)) {
-        pd_otlp_label_text(r, number, 0);
+        pd_request_label_text(r, number, 0);
         return;
     }
     switch (f.number) {
     case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_otlp_label_text(r, number, pd_otlp_number(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_number(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
-        pd_otlp_label_text(r, number, f.value ? d->strings[f.value] : 0);
+        pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
         break;
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-        pd_otlp_label_text(r, number, pd_otlp_number(r, pd_bytes_of(f.value ? "true" : "false")));
+        pd_request_label_text(r, number,
+                              pd_request_number(r, pd_bytes_of(f.value ? "true" : "false")));
         break;
     case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_otlp_label_number(r, number, (int64_t)f.value, unit);
+        pd_request_label_number(r, number, (int64_t)f.value, unit);
         break;
     case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        pd_otlp_label_text(r, number, number_of_double(r, f.value));
+        pd_request_label_text(r, number, number_of_double(r, f.value));
         break;
     case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_otlp_label_text(r, number, pd_otlp_hex(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_hex(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
         while (!r->parse.status && pd_reader_next(&f.body, &element))
@@ -304,7 +307,7 @@ void pd_any_value_label(pd_otlp_reading *r, pd_bytes key, uint32_t unit, pd_byte
 }
 
 /* The labels of a kvlist: "KEY.MEMBER". */
-static void label_members(pd_otlp_reading *r, pd_bytes key, uint32_t unit, pd_reader list)
+static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list)
 {
     pd_mem *mem = r->parse.mem;
     pd_buffer name = {NULL, 0, 0};

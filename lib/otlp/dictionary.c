@@ -1,5 +1,6 @@
 #include "otlp/dictionary.h"
 
+#include "base/utf8.h"
 #include "otlp/any_value.h"
 
 #include <inttypes.h>
@@ -18,7 +19,8 @@ static const char *const table_names[] = {
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
-void pd_otlp_fail(pd_otlp_reading *r, const char *field, const uint8_t *at, const char *format, ...)
+void pd_request_fail(pd_request_reading *r, const char *field, const uint8_t *at,
+                     const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -31,18 +33,18 @@ void pd_otlp_fail(pd_otlp_reading *r, const char *field, const uint8_t *at, cons
                               r->parse.element, pd_parse_offset(&r->parse, at), "%s", text);
 }
 
-uint32_t pd_otlp_index(pd_otlp_reading *r, const char *field, const uint8_t *at, uint64_t index,
-                       unsigned table)
+uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
+                          uint64_t index, unsigned table)
 {
     size_t len = r->dictionary->tables[table].len;
     if (index == 0 || index < len)
         return (uint32_t)index;
-    pd_otlp_fail(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
-                 (int64_t)index, table_names[table], len, len == 1 ? "y" : "ies");
+    pd_request_fail(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
+                    (int64_t)index, table_names[table], len, len == 1 ? "y" : "ies");
     return 0;
 }
 
-uint32_t pd_otlp_number(pd_otlp_reading *r, pd_bytes text)
+uint32_t pd_request_number(pd_request_reading *r, pd_bytes text)
 {
     pd_keymap *numbers = &r->dictionary->numbers;
     pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
@@ -60,46 +62,23 @@ uint32_t pd_otlp_number(pd_otlp_reading *r, pd_bytes text)
     return number;
 }
 
-uint32_t pd_otlp_string_of(pd_otlp_reading *r, const char *name, const pd_field *f)
+uint32_t pd_request_string_of(pd_request_reading *r, const char *name, const pd_field *f)
 {
-    uint32_t index = pd_otlp_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
+    uint32_t index = pd_request_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
     return index ? r->dictionary->strings[index] : 0;
 }
 
-/* The length of the UTF-8 character at p; 0: there is none. */
-static size_t character(const uint8_t *p, size_t left)
-{
-    static const uint32_t smallest[] = {0, 0, 0x80, 0x800, 0x10000};
-    if (p[0] < 0x80)
-        return 1;
-    size_t len = p[0] >= 0xf0 ? 4 : p[0] >= 0xe0 ? 3 : 2;
-    if (p[0] < 0xc2 || p[0] > 0xf4 || len > left)
-        return 0;
-    uint32_t code = p[0] & (0xffu >> (len + 1));
-    for (size_t i = 1; i < len; i++) {
-        if ((p[i] & 0xc0) != 0x80)
-            return 0;
-        code = code << 6 | (p[i] & 0x3f);
-    }
-    bool is_surrogate = code >= 0xd800 && code < 0xe000;
-    return code < smallest[len] || code > 0x10ffff || is_surrogate ? 0 : len;
-}
-
-pd_bytes pd_otlp_text(pd_otlp_reading *r, const char *name, const pd_field *f)
+pd_bytes pd_request_text(pd_request_reading *r, const char *name, const pd_field *f)
 {
     pd_reader body = pd_parse_body(&r->parse, name, f);
-    const uint8_t *p = body.at;
-    while (p != body.end && !r->parse.status) {
-        size_t len = character(p, (size_t)(body.end - p));
-        if (!len)
-            pd_otlp_fail(r, name, p, "a string that is not UTF-8");
-        p += len;
-    }
-    return (pd_bytes){body.at, (size_t)(body.end - body.at)};
+    pd_bytes text = {body.at, (size_t)(body.end - body.at)};
+    if (!r->parse.status && !pd_utf8_is_valid(text))
+        pd_request_fail(r, name, f->start, "a string that is not UTF-8");
+    return text;
 }
 
-void pd_otlp_list(pd_otlp_reading *r, const char *name, const pd_field *f, pd_otlp_taker *take,
-                  void *cookie)
+void pd_request_list(pd_request_reading *r, const char *name, const pd_field *f,
+                     pd_request_taker *take, void *cookie)
 {
     if (f->wire == PD_WIRE_VARINT) {
         take(r, cookie, f->value, f->start);
@@ -113,62 +92,62 @@ void pd_otlp_list(pd_otlp_reading *r, const char *name, const pd_field *f, pd_ot
     pd_parse_end(&r->parse, name, &body);
 }
 
-void pd_otlp_attributes_begin(pd_otlp_reading *r)
+void pd_request_attributes_begin(pd_request_reading *r)
 {
     r->dictionary->mark++;
 }
 
 typedef struct attribute_taker {
     const char *name;
-    pd_otlp_taker *take;
+    pd_request_taker *take;
     void *cookie;
 } attribute_taker;
 
-static void take_attribute(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+static void take_attribute(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
 {
     const attribute_taker *t = cookie;
     pd_dictionary *d = r->dictionary;
-    uint32_t index = pd_otlp_index(r, t->name, at, value, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    uint32_t index = pd_request_index(r, t->name, at, value, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
     if (!index)
-        pd_otlp_fail(r, t->name, at, "attribute 0 is not allowed: it means none");
+        pd_request_fail(r, t->name, at, "attribute 0 is not allowed: it means none");
     if (r->parse.status)
         return;
     uint64_t *mark = &d->marks[d->attributes[index].key];
     if (*mark == d->mark)
-        pd_otlp_fail(r, t->name, at, "attribute %" PRIu32 " has a key that is there already",
-                     index);
+        pd_request_fail(r, t->name, at, "attribute %" PRIu32 " has a key that is there already",
+                        index);
     *mark = d->mark;
     if (!r->parse.status && t->take)
         t->take(r, t->cookie, index, at);
 }
 
-void pd_otlp_attributes(pd_otlp_reading *r, const char *name, const pd_field *f,
-                        pd_otlp_taker *take, void *cookie)
+void pd_request_attributes(pd_request_reading *r, const char *name, const pd_field *f,
+                           pd_request_taker *take, void *cookie)
 {
     attribute_taker taker = {name, take, cookie};
-    pd_otlp_list(r, name, f, take_attribute, &taker);
+    pd_request_list(r, name, f, take_attribute, &taker);
 }
 
 /* ---- the entries -------------------------------------------------------------------------- */
 
-void pd_dictionary_find(pd_otlp_reading *r, const pd_field *field)
+void pd_dictionary_find(pd_request_reading *r, const pd_field *field)
 {
     pd_dictionary *d = r->dictionary;
     pd_reader body = pd_parse_body(&r->parse, "dictionary", field);
     pd_field f;
     if (d->is_found)
-        pd_otlp_fail(r, "dictionary", field->start, "a second dictionary");
+        pd_request_fail(r, "dictionary", field->start, "a second dictionary");
     d->is_found = true;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number > PD_OTLP_DICTIONARY_STACK_TABLE) {
             r->parse.unknown_fields++;
             continue;
         }
-        pd_otlp_table *table = &d->tables[f.number];
+        pd_request_table *table = &d->tables[f.number];
         r->parse.element = table->len;
         pd_reader entry = pd_parse_body(&r->parse, table_names[f.number], &f);
         if (table->len == INT32_MAX)
-            pd_otlp_fail(r, table_names[f.number], f.start, "more than %d entries", INT32_MAX);
+            pd_request_fail(r, table_names[f.number], f.start, "more than %d entries", INT32_MAX);
         if (!r->parse.status)
             r->parse.status = pd_mem_grow(r->parse.mem, &table->entries, &table->cap,
                                           table->len + 1, sizeof *table->entries, r->parse.err);
@@ -180,18 +159,18 @@ void pd_dictionary_find(pd_otlp_reading *r, const pd_field *field)
 }
 
 /* A table that is there begins with the zero value. What is written of entry 0 is thrown away. */
-static void require_zero(pd_otlp_reading *r, unsigned table, bool is_zero)
+static void require_zero(pd_request_reading *r, unsigned table, bool is_zero)
 {
     if (!r->parse.element && !is_zero)
-        pd_otlp_fail(r, table_names[table], r->dictionary->tables[table].entries[0].ptr,
-                     "the first entry is not the zero value");
+        pd_request_fail(r, table_names[table], r->dictionary->tables[table].entries[0].ptr,
+                        "the first entry is not the zero value");
 }
 
-static void read_strings(pd_otlp_reading *r)
+static void read_strings(pd_request_reading *r)
 {
     pd_dictionary *d = r->dictionary;
-    const pd_otlp_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    pd_otlp_number(r, (pd_bytes){(const uint8_t *)"", 0});
+    const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
     if (!r->parse.status)
         r->parse.status = pd_mem_grow(r->parse.mem, &d->strings, &d->strings_cap, t->len + 1,
                                       sizeof *d->strings, r->parse.err);
@@ -201,7 +180,7 @@ static void read_strings(pd_otlp_reading *r)
                       .wire = PD_WIRE_BYTES,
                       .body = pd_reader_of(t->entries[i].ptr, t->entries[i].len)};
         require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, !t->entries[i].len);
-        d->strings[i] = pd_otlp_number(r, pd_otlp_text(r, "string_table", &f));
+        d->strings[i] = pd_request_number(r, pd_request_text(r, "string_table", &f));
     }
     size_t before = d->marks_cap;
     if (!r->parse.status)
@@ -211,27 +190,28 @@ static void read_strings(pd_otlp_reading *r)
         memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
 }
 
-static void read_attribute(pd_otlp_reading *r, pd_reader body, pd_otlp_attribute *out)
+static void read_attribute(pd_request_reading *r, pd_reader body, pd_request_attribute *out)
 {
     pd_field f;
-    *out = (pd_otlp_attribute){0};
+    *out = (pd_request_attribute){0};
     size_t values = 0;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         switch (f.number) {
         case PD_OTLP_ATTRIBUTE_KEY_STRINDEX:
-            out->key = pd_otlp_string_of(r, "attribute_table.key_strindex", &f);
+            out->key = pd_request_string_of(r, "attribute_table.key_strindex", &f);
             out->key_at = r->parse.status ? 0 : (uint32_t)f.value;
             break;
         case PD_OTLP_ATTRIBUTE_VALUE: {
             pd_reader value = pd_parse_body(&r->parse, "attribute_table.value", &f);
             if (values++)
-                pd_otlp_fail(r, "attribute_table.value", f.start, "an attribute with two values");
+                pd_request_fail(r, "attribute_table.value", f.start,
+                                "an attribute with two values");
             pd_any_value_check(r, "attribute_table.value", value);
             out->value = (pd_bytes){value.at, (size_t)(value.end - value.at)};
             break;
         }
         case PD_OTLP_ATTRIBUTE_UNIT_STRINDEX:
-            out->unit = pd_otlp_string_of(r, "attribute_table.unit_strindex", &f);
+            out->unit = pd_request_string_of(r, "attribute_table.unit_strindex", &f);
             break;
         default:
             r->parse.unknown_fields++;
@@ -241,10 +221,10 @@ static void read_attribute(pd_otlp_reading *r, pd_reader body, pd_otlp_attribute
     require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
 }
 
-static void read_attributes(pd_otlp_reading *r)
+static void read_attributes(pd_request_reading *r)
 {
     pd_dictionary *d = r->dictionary;
-    const pd_otlp_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
+    const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
     if (!r->parse.status)
         r->parse.status = pd_mem_grow(r->parse.mem, &d->attributes, &d->attributes_cap, t->len,
                                       sizeof *d->attributes, r->parse.err);
@@ -263,20 +243,20 @@ typedef struct mapping_facts {
     unsigned has;                 /* bit n: field PD_MAPPING_HAS_FUNCTIONS + n */
 } mapping_facts;
 
-static bool is_key(pd_otlp_reading *r, uint32_t number, const char *key)
+static bool is_key(pd_request_reading *r, uint32_t number, const char *key)
 {
     pd_bytes text = pd_bytes_of(key);
     return pd_key_equal(r->dictionary->numbers.keys[number],
                         pd_key_of_bytes(text.ptr, text.len, 0));
 }
 
-static void set_string(pd_otlp_reading *r, void *cookie, uint32_t string)
+static void set_string(pd_request_reading *r, void *cookie, uint32_t string)
 {
     (void)r;
     *(uint32_t *)cookie = string;
 }
 
-static void take_of_mapping(pd_otlp_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void take_of_mapping(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     static const char *const ids[] = {
         [GNU] = "process.executable.build_id.gnu",
@@ -286,7 +266,7 @@ static void take_of_mapping(pd_otlp_reading *r, void *cookie, uint64_t index, co
     static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
                                       "pprof.mapping.has_line_numbers",
                                       "pprof.mapping.has_inline_frames"};
-    const pd_otlp_attribute *attribute = &r->dictionary->attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
     mapping_facts *facts = cookie;
     (void)at;
     for (size_t i = 0; i < BUILD_IDS; i++)
@@ -303,7 +283,7 @@ static void take_of_mapping(pd_otlp_reading *r, void *cookie, uint64_t index, co
     r->dictionary->unshown++;
 }
 
-static void write_facts(pd_otlp_reading *r, const mapping_facts *facts)
+static void write_facts(pd_request_reading *r, const mapping_facts *facts)
 {
     uint32_t build_id = 0;
     for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
@@ -313,7 +293,7 @@ static void write_facts(pd_otlp_reading *r, const mapping_facts *facts)
         pd_write_varint(&r->writer, r->part, PD_MAPPING_HAS_FUNCTIONS + i, facts->has >> i & 1);
 }
 
-static void read_mapping(pd_otlp_reading *r, pd_reader body)
+static void read_mapping(pd_request_reading *r, pd_reader body)
 {
     static const char name[] = "mapping_table.attribute_indices";
     static const char *const numbers[] = {"", "mapping_table.memory_start",
@@ -324,14 +304,14 @@ static void read_mapping(pd_otlp_reading *r, pd_reader body)
     uint32_t file = 0;
     bool has_attributes = false;
     pd_field f;
-    pd_otlp_attributes_begin(r);
+    pd_request_attributes_begin(r);
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number <= PD_OTLP_MAPPING_FILE_OFFSET) {
             places[f.number] = pd_parse_number(&r->parse, numbers[f.number], &f);
         } else if (f.number == PD_OTLP_MAPPING_FILENAME_STRINDEX) {
-            file = pd_otlp_string_of(r, "mapping_table.filename_strindex", &f);
+            file = pd_request_string_of(r, "mapping_table.filename_strindex", &f);
         } else if (f.number == PD_OTLP_MAPPING_ATTRIBUTE_INDICES) {
-            pd_otlp_attributes(r, name, &f, take_of_mapping, &facts);
+            pd_request_attributes(r, name, &f, take_of_mapping, &facts);
             has_attributes = true;
         } else {
             r->parse.unknown_fields++;
@@ -349,7 +329,7 @@ static void read_mapping(pd_otlp_reading *r, pd_reader body)
 
 /* ---- functions ---------------------------------------------------------------------------- */
 
-static void read_function(pd_otlp_reading *r, pd_reader body)
+static void read_function(pd_request_reading *r, pd_reader body)
 {
     static const struct {
         const char *name;
@@ -367,7 +347,7 @@ static void read_function(pd_otlp_reading *r, pd_reader body)
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number < LAST)
-            values[f.number] = pd_otlp_string_of(r, fields[f.number].name, &f);
+            values[f.number] = pd_request_string_of(r, fields[f.number].name, &f);
         else if (f.number == LAST)
             values[f.number] = pd_parse_number(&r->parse, fields[f.number].name, &f);
         else
@@ -383,7 +363,7 @@ static void read_function(pd_otlp_reading *r, pd_reader body)
 
 /* ---- locations ---------------------------------------------------------------------------- */
 
-static void read_line(pd_otlp_reading *r, const pd_field *field)
+static void read_line(pd_request_reading *r, const pd_field *field)
 {
     pd_reader body = pd_parse_body(&r->parse, "location_table.lines", field);
     uint64_t function = 0, line = 0, column = 0;
@@ -391,8 +371,8 @@ static void read_line(pd_otlp_reading *r, const pd_field *field)
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         switch (f.number) {
         case PD_OTLP_LINE_FUNCTION_INDEX:
-            function = pd_otlp_index_of(r, "location_table.lines.function_index", &f,
-                                        PD_OTLP_DICTIONARY_FUNCTION_TABLE);
+            function = pd_request_index_of(r, "location_table.lines.function_index", &f,
+                                           PD_OTLP_DICTIONARY_FUNCTION_TABLE);
             break;
         case PD_OTLP_LINE_LINE:
             line = pd_parse_number(&r->parse, "location_table.lines.line", &f);
@@ -411,9 +391,9 @@ static void read_line(pd_otlp_reading *r, const pd_field *field)
     pd_write_part(&r->writer, r->part, PD_LOCATION_LINE, r->inner);
 }
 
-static void take_of_location(pd_otlp_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void take_of_location(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
-    const pd_otlp_attribute *attribute = &r->dictionary->attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
     (void)at;
     if (!is_key(r, attribute->key, "pprof.location.is_folded"))
         r->dictionary->unshown++;
@@ -421,18 +401,18 @@ static void take_of_location(pd_otlp_reading *r, void *cookie, uint64_t index, c
         *(bool *)cookie = true;
 }
 
-static void read_location(pd_otlp_reading *r, pd_reader body)
+static void read_location(pd_request_reading *r, pd_reader body)
 {
     static const char name[] = "location_table.attribute_indices";
     uint64_t mapping = 0, address = 0;
     bool is_folded = false, has_more = false;
     pd_field f;
-    pd_otlp_attributes_begin(r);
+    pd_request_attributes_begin(r);
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         switch (f.number) {
         case PD_OTLP_LOCATION_MAPPING_INDEX:
-            mapping = pd_otlp_index_of(r, "location_table.mapping_index", &f,
-                                       PD_OTLP_DICTIONARY_MAPPING_TABLE);
+            mapping = pd_request_index_of(r, "location_table.mapping_index", &f,
+                                          PD_OTLP_DICTIONARY_MAPPING_TABLE);
             break;
         case PD_OTLP_LOCATION_ADDRESS:
             address = pd_parse_number(&r->parse, "location_table.address", &f);
@@ -442,7 +422,7 @@ static void read_location(pd_otlp_reading *r, pd_reader body)
             has_more = true;
             break;
         case PD_OTLP_LOCATION_ATTRIBUTE_INDICES:
-            pd_otlp_attributes(r, name, &f, take_of_location, &is_folded);
+            pd_request_attributes(r, name, &f, take_of_location, &is_folded);
             has_more = true;
             break;
         default:
@@ -466,7 +446,7 @@ static bool is_zero(pd_reader bytes)
     return true;
 }
 
-static void read_link(pd_otlp_reading *r, pd_reader body)
+static void read_link(pd_request_reading *r, pd_reader body)
 {
     static const struct {
         const char *name;
@@ -483,30 +463,30 @@ static void read_link(pd_otlp_reading *r, pd_reader body)
         pd_reader id = pd_parse_body(&r->parse, ids[f.number].name, &f);
         size_t len = (size_t)(id.end - id.at);
         if (len && len != ids[f.number].len)
-            pd_otlp_fail(r, ids[f.number].name, f.start, "an id of %zu bytes; it has %zu", len,
-                         ids[f.number].len);
+            pd_request_fail(r, ids[f.number].name, f.start, "an id of %zu bytes; it has %zu", len,
+                            ids[f.number].len);
         is_none = is_none && is_zero(id);
     }
     pd_parse_end(&r->parse, "link_table", &body);
     require_zero(r, PD_OTLP_DICTIONARY_LINK_TABLE, is_none);
 }
 
-static void take_location(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+static void take_location(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
 {
     static const char name[] = "stack_table.location_indices";
     size_t *len = cookie;
-    if (!pd_otlp_index(r, name, at, value, PD_OTLP_DICTIONARY_LOCATION_TABLE))
-        pd_otlp_fail(r, name, at, "location 0 is not allowed: it means none");
+    if (!pd_request_index(r, name, at, value, PD_OTLP_DICTIONARY_LOCATION_TABLE))
+        pd_request_fail(r, name, at, "location 0 is not allowed: it means none");
     ++*len;
 }
 
-static void read_stack(pd_otlp_reading *r, pd_reader body)
+static void read_stack(pd_request_reading *r, pd_reader body)
 {
     size_t len = 0;
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_STACK_LOCATION_INDICES)
-            pd_otlp_list(r, "stack_table.location_indices", &f, take_location, &len);
+            pd_request_list(r, "stack_table.location_indices", &f, take_location, &len);
         else
             r->parse.unknown_fields++;
     }
@@ -517,10 +497,10 @@ static void read_stack(pd_otlp_reading *r, pd_reader body)
 /* ---- all of them -------------------------------------------------------------------------- */
 
 /* Reads each entry of a table. Its record, if it has one, gets the index as its id. */
-static void read_table(pd_otlp_reading *r, unsigned table, uint32_t field,
-                       void (*read)(pd_otlp_reading *r, pd_reader body))
+static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
+                       void (*read)(pd_request_reading *r, pd_reader body))
 {
-    const pd_otlp_table *t = &r->dictionary->tables[table];
+    const pd_request_table *t = &r->dictionary->tables[table];
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         r->part->len = 0;
@@ -536,7 +516,7 @@ static void read_table(pd_otlp_reading *r, unsigned table, uint32_t field,
     r->parse.element = PPROFDELTA_NOWHERE;
 }
 
-void pd_dictionary_read(pd_otlp_reading *r)
+void pd_dictionary_read(pd_request_reading *r)
 {
     read_strings(r);
     read_attributes(r);

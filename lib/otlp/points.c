@@ -14,7 +14,7 @@ typedef struct sample {
 
 /* ---- reading a sample ---------------------------------------------------------------------- */
 
-static void add_attribute(pd_otlp_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void add_attribute(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     uint64_t word = pd_le64(index);
     pd_key key = pd_key_of_bytes(&word, sizeof word, 0), *sum = cookie;
@@ -24,7 +24,7 @@ static void add_attribute(pd_otlp_reading *r, void *cookie, uint64_t index, cons
     sum->hi += key.hi;
 }
 
-static void count(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+static void count(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
 {
     (void)r;
     (void)value;
@@ -33,8 +33,8 @@ static void count(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8_
 }
 
 /* A repeated fixed64, packed or not. */
-static void list_fixed(pd_otlp_reading *r, const char *name, const pd_field *f, pd_otlp_taker *take,
-                       void *cookie)
+static void list_fixed(pd_request_reading *r, const char *name, const pd_field *f,
+                       pd_request_taker *take, void *cookie)
 {
     enum { SIZE = 8 };
     if (f->wire == PD_WIRE_FIXED64) {
@@ -43,43 +43,46 @@ static void list_fixed(pd_otlp_reading *r, const char *name, const pd_field *f, 
     }
     pd_reader body = pd_parse_body(&r->parse, name, f);
     if ((size_t)(body.end - body.at) % SIZE)
-        pd_otlp_fail(r, name, f->start, "a packed list that ends in the middle of a number");
+        pd_request_fail(r, name, f->start, "a packed list that ends in the middle of a number");
     for (; !r->parse.status && body.at != body.end; body.at += SIZE)
         take(r, cookie, pd_load64(body.at), body.at);
 }
 
-static void check_points(pd_otlp_reading *r, const sample *s)
+static void check_points(pd_request_reading *r, const sample *s)
 {
     if (!s->values && !s->timestamps)
-        pd_otlp_fail(r, "samples.values", s->body.ptr, "a sample without a value or a timestamp");
+        pd_request_fail(r, "samples.values", s->body.ptr,
+                        "a sample without a value or a timestamp");
     if (s->values && s->timestamps && s->values != s->timestamps)
-        pd_otlp_fail(r, "samples.values", s->body.ptr,
-                     "%zu value%s where the sample has %zu "
-                     "timestamp%s",
-                     s->values, s->values == 1 ? "" : "s", s->timestamps,
-                     s->timestamps == 1 ? "" : "s");
+        pd_request_fail(r, "samples.values", s->body.ptr,
+                        "%zu value%s where the sample has %zu "
+                        "timestamp%s",
+                        s->values, s->values == 1 ? "" : "s", s->timestamps,
+                        s->timestamps == 1 ? "" : "s");
 }
 
-static void read_sample(pd_otlp_reading *r, const pd_field *field, sample *s)
+static void read_sample(pd_request_reading *r, const pd_field *field, sample *s)
 {
     pd_reader body = pd_parse_body(&r->parse, "samples", field);
     pd_field f;
     *s = (sample){.body = {body.at, (size_t)(body.end - body.at)}};
-    pd_otlp_attributes_begin(r);
+    pd_request_attributes_begin(r);
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         switch (f.number) {
         case PD_OTLP_SAMPLE_STACK_INDEX:
             s->stack =
-                pd_otlp_index_of(r, "samples.stack_index", &f, PD_OTLP_DICTIONARY_STACK_TABLE);
+                pd_request_index_of(r, "samples.stack_index", &f, PD_OTLP_DICTIONARY_STACK_TABLE);
             break;
         case PD_OTLP_SAMPLE_ATTRIBUTE_INDICES:
-            pd_otlp_attributes(r, "samples.attribute_indices", &f, add_attribute, &s->attributes);
+            pd_request_attributes(r, "samples.attribute_indices", &f, add_attribute,
+                                  &s->attributes);
             break;
         case PD_OTLP_SAMPLE_LINK_INDEX:
-            s->link = pd_otlp_index_of(r, "samples.link_index", &f, PD_OTLP_DICTIONARY_LINK_TABLE);
+            s->link =
+                pd_request_index_of(r, "samples.link_index", &f, PD_OTLP_DICTIONARY_LINK_TABLE);
             break;
         case PD_OTLP_SAMPLE_VALUES:
-            pd_otlp_list(r, "samples.values", &f, count, &s->values);
+            pd_request_list(r, "samples.values", &f, count, &s->values);
             break;
         case PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO:
             list_fixed(r, "samples.timestamps_unix_nano", &f, count, &s->timestamps);
@@ -128,11 +131,11 @@ static uint64_t next_point(points *p)
     return value;
 }
 
-static void add_row(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_row *row)
+static void add_row(pd_request_reading *r, pd_request *o, const pd_request_row *row)
 {
     pd_mem *mem = r->parse.mem;
     if (o->rows_len >= PD_KEYMAP_MAX)
-        pd_otlp_fail(r, "samples", row->sample.ptr, "more samples than fit in 31 bits");
+        pd_request_fail(r, "samples", row->sample.ptr, "more samples than fit in 31 bits");
     if (!r->parse.status)
         r->parse.status = pd_mem_grow(mem, &o->rows, &o->rows_cap, o->rows_len + 1, sizeof *o->rows,
                                       r->parse.err);
@@ -147,7 +150,8 @@ static void add_row(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_row *row)
 }
 
 /* The chain of a key; a new one has a new row. */
-static pd_otlp_chain *find_chain(pd_otlp_reading *r, pd_otlp *o, pd_key key, const pd_otlp_row *row)
+static pd_request_chain *find_chain(pd_request_reading *r, pd_request *o, pd_key key,
+                                    const pd_request_row *row)
 {
     pd_mem *mem = r->parse.mem;
     if (!r->parse.status)
@@ -160,15 +164,15 @@ static pd_otlp_chain *find_chain(pd_otlp_reading *r, pd_otlp *o, pd_key key, con
     size_t before = o->keys.len;
     uint32_t number = pd_keymap_add(&o->keys, key);
     if (number == before) {
-        o->chains[number] = (pd_otlp_chain){(uint32_t)o->rows_len, (uint32_t)o->rows_len, 0};
+        o->chains[number] = (pd_request_chain){(uint32_t)o->rows_len, (uint32_t)o->rows_len, 0};
         add_row(r, o, row);
     }
     return &o->chains[number];
 }
 
 /* The row that a profile takes for a key: the first, or the one behind that which it took before. */
-static uint32_t take_row(pd_otlp_reading *r, pd_otlp *o, pd_otlp_chain *chain, size_t profile,
-                         const pd_otlp_row *row)
+static uint32_t take_row(pd_request_reading *r, pd_request *o, pd_request_chain *chain,
+                         size_t profile, const pd_request_row *row)
 {
     if (chain->profile != profile + 1) {
         chain->profile = profile + 1;
@@ -182,19 +186,19 @@ static uint32_t take_row(pd_otlp_reading *r, pd_otlp *o, pd_otlp_chain *chain, s
     return chain->last = o->rows[chain->last].next;
 }
 
-static void add_points(pd_otlp_reading *r, pd_otlp *o, size_t profile, const sample *s)
+static void add_points(pd_request_reading *r, pd_request *o, size_t profile, const sample *s)
 {
     points values = points_of(s, PD_OTLP_SAMPLE_VALUES);
     points times = points_of(s, PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO);
     size_t len = s->values ? s->values : s->timestamps;
     for (size_t i = 0; i < len && !r->parse.status; i++) {
-        pd_otlp_row row = {.sample = s->body, .next = PD_KEYMAP_NONE};
+        pd_request_row row = {.sample = s->body, .next = PD_KEYMAP_NONE};
         row.has_timestamp = s->timestamps > 0;
         row.timestamp = s->timestamps ? next_point(&times) : 0;
         uint64_t words[] = {s->stack,         s->link,       s->attributes.lo,
                             s->attributes.hi, row.timestamp, row.has_timestamp};
         pd_key key = pd_key_of_words(words, sizeof words / sizeof *words, 0);
-        pd_otlp_chain *chain = find_chain(r, o, key, &row);
+        pd_request_chain *chain = find_chain(r, o, key, &row);
         if (!chain || r->parse.status)
             return;
         uint32_t taken = take_row(r, o, chain, profile, &row);
@@ -205,7 +209,7 @@ static void add_points(pd_otlp_reading *r, pd_otlp *o, size_t profile, const sam
     }
 }
 
-static void read_profile(pd_otlp_reading *r, pd_otlp *o, size_t profile)
+static void read_profile(pd_request_reading *r, pd_request *o, size_t profile)
 {
     pd_reader body = pd_reader_of(o->profiles[profile].body.ptr, o->profiles[profile].body.len);
     pd_field f;
@@ -226,9 +230,9 @@ static void read_profile(pd_otlp_reading *r, pd_otlp *o, size_t profile)
 
 /* ---- labels of a set ----------------------------------------------------------------------- */
 
-static uint32_t number_of(pd_otlp_reading *r, const char *text)
+static uint32_t number_of(pd_request_reading *r, const char *text)
 {
-    return pd_otlp_number(r, pd_bytes_of(text));
+    return pd_request_number(r, pd_bytes_of(text));
 }
 
 static pd_bytes body_of(const pd_field *f)
@@ -237,7 +241,7 @@ static pd_bytes body_of(const pd_field *f)
 }
 
 /* The attributes of the resource, as "resource.KEY". */
-static void label_resource(pd_otlp_reading *r, pd_bytes resource)
+static void label_resource(pd_request_reading *r, pd_bytes resource)
 {
     static const char prefix[] = "resource.";
     pd_reader message = pd_reader_of(resource.ptr, resource.len);
@@ -257,15 +261,16 @@ static void label_resource(pd_otlp_reading *r, pd_bytes resource)
     pd_buffer_release(r->parse.mem, &name);
 }
 
-static void label_scope(pd_otlp_reading *r, pd_bytes scope)
+static void label_scope(pd_request_reading *r, pd_bytes scope)
 {
     pd_reader message = pd_reader_of(scope.ptr, scope.len);
     pd_field f;
     while (!r->parse.status && pd_reader_next(&message, &f)) {
         if (f.number == PD_OTLP_SCOPE_NAME)
-            pd_otlp_label_text(r, number_of(r, "scope.name"), pd_otlp_number(r, body_of(&f)));
+            pd_request_label_text(r, number_of(r, "scope.name"), pd_request_number(r, body_of(&f)));
         else if (f.number == PD_OTLP_SCOPE_VERSION)
-            pd_otlp_label_text(r, number_of(r, "scope.version"), pd_otlp_number(r, body_of(&f)));
+            pd_request_label_text(r, number_of(r, "scope.version"),
+                                  pd_request_number(r, body_of(&f)));
     }
 }
 
@@ -274,22 +279,22 @@ typedef struct differences {
     bool resources, scopes, times;
 } differences;
 
-static differences differences_of(const pd_otlp *o)
+static differences differences_of(const pd_request *o)
 {
     differences found = {o->resources > 1, o->scopes > o->resources, false};
     for (size_t i = 1; i < o->sets_len; i++) {
-        const pd_otlp_profile *one = &o->profiles[o->sets[0].first];
-        const pd_otlp_profile *other = &o->profiles[o->sets[i].first];
+        const pd_request_profile *one = &o->profiles[o->sets[0].first];
+        const pd_request_profile *other = &o->profiles[o->sets[i].first];
         found.times |= one->time != other->time || one->duration != other->duration;
     }
     return found;
 }
 
 /* Makes the labels that all samples of a set have. */
-static void make_common(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_set *set,
+static void make_common(pd_request_reading *r, pd_request *o, const pd_request_set *set,
                         const differences *differ)
 {
-    const pd_otlp_profile *profile = &o->profiles[set->first];
+    const pd_request_profile *profile = &o->profiles[set->first];
     uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
     r->part->len = 0;
     if (differ->resources)
@@ -297,10 +302,10 @@ static void make_common(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_set *set,
     if (differ->scopes)
         label_scope(r, o->sources[set->scope].scope);
     if (differ->times) {
-        pd_otlp_label_number(r, number_of(r, "profile.time_unix_nano"), (int64_t)profile->time,
-                             nanoseconds);
-        pd_otlp_label_number(r, number_of(r, "profile.duration_nano"), (int64_t)profile->duration,
-                             nanoseconds);
+        pd_request_label_number(r, number_of(r, "profile.time_unix_nano"), (int64_t)profile->time,
+                                nanoseconds);
+        pd_request_label_number(r, number_of(r, "profile.duration_nano"),
+                                (int64_t)profile->duration, nanoseconds);
     }
     o->common.len = 0;
     pd_write_raw(&r->writer, &o->common, r->part->ptr, r->part->len);
@@ -310,7 +315,7 @@ static void make_common(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_set *set,
 
 /* ---- writing ------------------------------------------------------------------------------- */
 
-static void put_id(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+static void put_id(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
 {
     (void)cookie;
     (void)at;
@@ -319,68 +324,68 @@ static void put_id(pd_otlp_reading *r, void *cookie, uint64_t value, const uint8
         pd_write_done(r->inner, pd_varint_encode(p, value));
 }
 
-static void write_stack(pd_otlp_reading *r, size_t index)
+static void write_stack(pd_request_reading *r, size_t index)
 {
-    const pd_otlp_table *stacks = &r->dictionary->tables[PD_OTLP_DICTIONARY_STACK_TABLE];
+    const pd_request_table *stacks = &r->dictionary->tables[PD_OTLP_DICTIONARY_STACK_TABLE];
     pd_field f;
     if (!index)
         return;
     pd_reader stack = pd_reader_of(stacks->entries[index].ptr, stacks->entries[index].len);
     while (pd_reader_next(&stack, &f))
         if (f.number == PD_OTLP_STACK_LOCATION_INDICES)
-            pd_otlp_list(r, "stack_table.location_indices", &f, put_id, NULL);
+            pd_request_list(r, "stack_table.location_indices", &f, put_id, NULL);
     if (r->inner->len)
         pd_write_part(&r->writer, r->part, PD_SAMPLE_LOCATION_ID, r->inner);
 }
 
-static void write_values(pd_otlp_reading *r, const int64_t *values, size_t len)
+static void write_values(pd_request_reading *r, const int64_t *values, size_t len)
 {
     for (size_t i = 0; i < len; i++)
         put_id(r, NULL, (uint64_t)values[i], NULL);
     pd_write_part(&r->writer, r->part, PD_SAMPLE_VALUE, r->inner);
 }
 
-static void put_attribute(pd_otlp_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void put_attribute(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     const pd_dictionary *d = r->dictionary;
-    const pd_otlp_table *strings = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    const pd_otlp_attribute *attribute = &d->attributes[index];
+    const pd_request_table *strings = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    const pd_request_attribute *attribute = &d->attributes[index];
     (void)cookie;
     (void)at;
     pd_any_value_label(r, attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0},
                        attribute->unit, attribute->value);
 }
 
-static void write_link(pd_otlp_reading *r, uint64_t index)
+static void write_link(pd_request_reading *r, uint64_t index)
 {
     static const char *const names[] = {
         [PD_OTLP_LINK_TRACE_ID] = "trace_id", [PD_OTLP_LINK_SPAN_ID] = "span_id"};
-    const pd_otlp_table *links = &r->dictionary->tables[PD_OTLP_DICTIONARY_LINK_TABLE];
+    const pd_request_table *links = &r->dictionary->tables[PD_OTLP_DICTIONARY_LINK_TABLE];
     pd_field f;
     if (!index)
         return;
     pd_reader link = pd_reader_of(links->entries[index].ptr, links->entries[index].len);
     while (pd_reader_next(&link, &f))
         if (f.number <= PD_OTLP_LINK_SPAN_ID)
-            pd_otlp_label_text(r, number_of(r, names[f.number]), pd_otlp_hex(r, body_of(&f)));
+            pd_request_label_text(r, number_of(r, names[f.number]), pd_request_hex(r, body_of(&f)));
 }
 
 /* What was checked is read again. */
-static void write_labels(pd_otlp_reading *r, const pd_otlp *o, const pd_otlp_row *row)
+static void write_labels(pd_request_reading *r, const pd_request *o, const pd_request_row *row)
 {
     pd_reader body = pd_reader_of(row->sample.ptr, row->sample.len);
     uint64_t link = 0;
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_SAMPLE_ATTRIBUTE_INDICES)
-            pd_otlp_list(r, "samples.attribute_indices", &f, put_attribute, NULL);
+            pd_request_list(r, "samples.attribute_indices", &f, put_attribute, NULL);
         else if (f.number == PD_OTLP_SAMPLE_LINK_INDEX)
             link = f.value;
     }
     write_link(r, link);
     if (row->has_timestamp)
-        pd_otlp_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
-                             number_of(r, "nanoseconds"));
+        pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
+                                number_of(r, "nanoseconds"));
     pd_write_raw(&r->writer, r->part, o->common.ptr, o->common.len);
 }
 
@@ -395,7 +400,7 @@ static uint64_t stack_of(pd_bytes message)
     return stack;
 }
 
-static void write_rows(pd_otlp_reading *r, const pd_otlp *o)
+static void write_rows(pd_request_reading *r, const pd_request *o)
 {
     for (size_t i = 0; i < o->rows_len && !r->parse.status; i++) {
         write_stack(r, (size_t)stack_of(o->rows[i].sample));
@@ -406,7 +411,7 @@ static void write_rows(pd_otlp_reading *r, const pd_otlp *o)
     }
 }
 
-void pd_otlp_points(pd_otlp_reading *r, pd_otlp *o)
+void pd_request_points(pd_request_reading *r, pd_request *o)
 {
     differences differ = differences_of(o);
     for (size_t i = 0; i < o->sets_len && !r->parse.status; i++) {

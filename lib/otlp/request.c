@@ -16,14 +16,14 @@ typedef struct facts {
 } facts;
 
 typedef struct walk {
-    pd_otlp_reading reading;
-    pd_otlp *otlp;
+    pd_request_reading reading;
+    pd_request *otlp;
     facts facts;
 } walk;
 
 /* ---- the attributes of a profile ----------------------------------------------------------- */
 
-static void set_string(pd_otlp_reading *r, void *cookie, uint32_t string)
+static void set_string(pd_request_reading *r, void *cookie, uint32_t string)
 {
     uint32_t *out = cookie;
     (void)r;
@@ -33,7 +33,7 @@ static void set_string(pd_otlp_reading *r, void *cookie, uint32_t string)
 
 /* The profiles of a request repeat their comments. Those of the first are kept, and what others
  * have beside them. */
-static void add_comment(pd_otlp_reading *r, void *cookie, uint32_t string)
+static void add_comment(pd_request_reading *r, void *cookie, uint32_t string)
 {
     walk *w = cookie;
     pd_keymap *comments = &w->otlp->comments;
@@ -50,17 +50,18 @@ static void add_comment(pd_otlp_reading *r, void *cookie, uint32_t string)
         pd_write_varint_always(&r->writer, r->profile, PD_PROFILE_COMMENT, string);
 }
 
-static bool is_key(const pd_otlp_reading *r, const pd_otlp_attribute *attribute, const char *key)
+static bool is_key(const pd_request_reading *r, const pd_request_attribute *attribute,
+                   const char *key)
 {
     pd_bytes text = pd_bytes_of(key);
     return pd_key_equal(r->dictionary->numbers.keys[attribute->key],
                         pd_key_of_bytes(text.ptr, text.len, 0));
 }
 
-static void take_of_profile(pd_otlp_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void take_of_profile(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     walk *w = cookie;
-    const pd_otlp_attribute *attribute = &r->dictionary->attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
     (void)at;
     if (is_key(r, attribute, "pprof.profile.comment"))
         pd_any_value_strings(r, attribute->value, add_comment, w);
@@ -76,30 +77,30 @@ static void take_of_profile(pd_otlp_reading *r, void *cookie, uint64_t index, co
 
 /* ---- a profile without its samples --------------------------------------------------------- */
 
-static void read_value_type(pd_otlp_reading *r, const char *name, const pd_field *field,
+static void read_value_type(pd_request_reading *r, const char *name, const pd_field *field,
                             uint32_t *type, uint32_t *unit)
 {
     pd_reader body = pd_parse_body(&r->parse, name, field);
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_VALUE_TYPE_TYPE_STRINDEX)
-            *type = pd_otlp_string_of(r, name, &f);
+            *type = pd_request_string_of(r, name, &f);
         else if (f.number == PD_OTLP_VALUE_TYPE_UNIT_STRINDEX)
-            *unit = pd_otlp_string_of(r, name, &f);
+            *unit = pd_request_string_of(r, name, &f);
         else
             r->parse.unknown_fields++;
     }
     pd_parse_end(&r->parse, name, &body);
 }
 
-static void check_id(pd_otlp_reading *r, const pd_field *f)
+static void check_id(pd_request_reading *r, const pd_field *f)
 {
     enum { SIZE = 16 };
     pd_reader id = pd_parse_body(&r->parse, "profiles.profile_id", f);
     size_t len = (size_t)(id.end - id.at);
     if (len && len != SIZE)
-        pd_otlp_fail(r, "profiles.profile_id", f->start, "an id of %zu bytes; it has %d", len,
-                     SIZE);
+        pd_request_fail(r, "profiles.profile_id", f->start, "an id of %zu bytes; it has %d", len,
+                        SIZE);
 }
 
 /* The period, as far as it was read. */
@@ -108,9 +109,10 @@ typedef struct profile_period {
     uint64_t length;
 } profile_period;
 
-static void read_field(walk *w, pd_otlp_profile *profile, profile_period *period, const pd_field *f)
+static void read_field(walk *w, pd_request_profile *profile, profile_period *period,
+                       const pd_field *f)
 {
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     switch (f->number) {
     case PD_OTLP_PROFILE_SAMPLE_TYPE:
         read_value_type(r, "profiles.sample_type", f, &profile->type, &profile->unit);
@@ -139,14 +141,14 @@ static void read_field(walk *w, pd_otlp_profile *profile, profile_period *period
         pd_parse_number(&r->parse, "profiles.dropped_attributes_count", f);
         break;
     case PD_OTLP_PROFILE_ORIGINAL_PAYLOAD_FORMAT:
-        pd_otlp_text(r, "profiles.original_payload_format", f);
+        pd_request_text(r, "profiles.original_payload_format", f);
         break;
     case PD_OTLP_PROFILE_ORIGINAL_PAYLOAD:
         pd_parse_body(&r->parse, "profiles.original_payload", f);
         w->otlp->payloads++;
         break;
     case PD_OTLP_PROFILE_ATTRIBUTE_INDICES:
-        pd_otlp_attributes(r, "profiles.attribute_indices", f, take_of_profile, w);
+        pd_request_attributes(r, "profiles.attribute_indices", f, take_of_profile, w);
         break;
     default:
         r->parse.unknown_fields++;
@@ -154,7 +156,7 @@ static void read_field(walk *w, pd_otlp_profile *profile, profile_period *period
 }
 
 /* The period of the first profile that has one counts. */
-static void take_facts(walk *w, const pd_otlp_profile *profile, const profile_period *period)
+static void take_facts(walk *w, const pd_request_profile *profile, const profile_period *period)
 {
     facts *all = &w->facts;
     uint64_t end = profile->time + profile->duration;
@@ -174,21 +176,21 @@ static void take_facts(walk *w, const pd_otlp_profile *profile, const profile_pe
 
 static void take_profile(walk *w, const pd_field *field)
 {
-    pd_otlp_reading *r = &w->reading;
-    pd_otlp *o = w->otlp;
+    pd_request_reading *r = &w->reading;
+    pd_request *o = w->otlp;
     pd_reader body = pd_parse_body(&r->parse, "profiles", field);
-    pd_otlp_profile profile = {.body = {body.at, (size_t)(body.end - body.at)}};
+    pd_request_profile profile = {.body = {body.at, (size_t)(body.end - body.at)}};
     profile_period period = {0};
     size_t comments = o->comments.len;
     pd_field f;
-    pd_otlp_attributes_begin(r);
+    pd_request_attributes_begin(r);
     while (!r->parse.status && pd_reader_next(&body, &f))
         read_field(w, &profile, &period, &f);
     pd_parse_end(&r->parse, "profiles", &body);
     w->facts.has_comments |= o->comments.len > comments;
     if (profile.time > INT64_MAX || profile.duration > INT64_MAX - profile.time)
-        pd_otlp_fail(r, "profiles.time_unix_nano", field->start,
-                     "a time after the year 2262, which a profile cannot have");
+        pd_request_fail(r, "profiles.time_unix_nano", field->start,
+                        "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
     take_facts(w, &profile, &period);
@@ -200,7 +202,7 @@ static void take_profile(walk *w, const pd_field *field)
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
 
-static uint32_t column_of(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_profile *profile)
+static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request_profile *profile)
 {
     for (size_t i = 0; i < o->types_len; i++)
         if (o->types[i].type == profile->type && o->types[i].unit == profile->unit)
@@ -217,23 +219,23 @@ static uint32_t column_of(pd_otlp_reading *r, pd_otlp *o, const pd_otlp_profile 
     return (uint32_t)o->types_len++;
 }
 
-static void begin_set(pd_otlp_reading *r, pd_otlp *o, size_t profile, uint32_t resource,
+static void begin_set(pd_request_reading *r, pd_request *o, size_t profile, uint32_t resource,
                       uint32_t scope)
 {
     if (!r->parse.status)
         r->parse.status = pd_mem_grow(r->parse.mem, &o->sets, &o->sets_cap, o->sets_len + 1,
                                       sizeof *o->sets, r->parse.err);
     if (!r->parse.status)
-        o->sets[o->sets_len++] = (pd_otlp_set){profile, resource, scope};
+        o->sets[o->sets_len++] = (pd_request_set){profile, resource, scope};
 }
 
 /* Puts the profiles of a scope into sets. */
-static void make_sets(pd_otlp_reading *r, pd_otlp *o, size_t first, uint32_t resource,
+static void make_sets(pd_request_reading *r, pd_request *o, size_t first, uint32_t resource,
                       uint32_t scope)
 {
     uint64_t seen = 0; /* columns of the set */
     for (size_t i = first; i < o->profiles_count && !r->parse.status; i++) {
-        pd_otlp_profile *profile = &o->profiles[i];
+        pd_request_profile *profile = &o->profiles[i];
         profile->column = column_of(r, o, profile);
         uint64_t bit = UINT64_C(1) << profile->column;
         bool is_other = i == first || seen & bit || profile->time != profile[-1].time ||
@@ -250,9 +252,9 @@ static void make_sets(pd_otlp_reading *r, pd_otlp *o, size_t first, uint32_t res
  * if it is a permutation. */
 static void reorder(walk *w)
 {
-    pd_otlp *o = w->otlp;
+    pd_request *o = w->otlp;
     int64_t order[PPROFDELTA_MAX_TYPES];
-    struct pd_otlp_type types[PPROFDELTA_MAX_TYPES];
+    struct pd_request_type types[PPROFDELTA_MAX_TYPES];
     uint64_t seen = 0;
     size_t len = pd_any_value_ints(w->facts.order, order, PPROFDELTA_MAX_TYPES);
     if (o->sets_len != 1 || len != o->types_len || len != o->profiles_count)
@@ -273,7 +275,7 @@ static void reorder(walk *w)
 
 static void take_scope_attributes(walk *w, pd_reader scope)
 {
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     pd_field f;
     while (!r->parse.status && pd_reader_next(&scope, &f)) {
         if (f.number != PD_OTLP_SCOPE_ATTRIBUTES)
@@ -292,16 +294,16 @@ static void take_scope_attributes(walk *w, pd_reader scope)
 static void read_scope(walk *w, const pd_field *field, pd_bytes *out)
 {
     static const char *const names[] = {"", "scope.name", "scope.version"};
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     pd_reader whole = pd_parse_body(&r->parse, "scope", field), body = whole;
     pd_field f;
     if (out->ptr)
-        pd_otlp_fail(r, "scope", field->start, "a second scope in one scope_profiles");
+        pd_request_fail(r, "scope", field->start, "a second scope in one scope_profiles");
     *out = (pd_bytes){whole.at, (size_t)(whole.end - whole.at)};
     pd_key_values_check(r, "scope.attributes", whole, PD_OTLP_SCOPE_ATTRIBUTES);
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number <= PD_OTLP_SCOPE_VERSION)
-            pd_otlp_text(r, names[f.number], &f);
+            pd_request_text(r, names[f.number], &f);
         else if (f.number == PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT)
             pd_parse_number(&r->parse, "scope.dropped_attributes_count", &f);
         else if (f.number != PD_OTLP_SCOPE_ATTRIBUTES)
@@ -311,13 +313,13 @@ static void read_scope(walk *w, const pd_field *field, pd_bytes *out)
         take_scope_attributes(w, whole);
 }
 
-static void read_entity(pd_otlp_reading *r, const pd_field *field)
+static void read_entity(pd_request_reading *r, const pd_field *field)
 {
     pd_reader body = pd_parse_body(&r->parse, "resource.entity_refs", field);
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number <= PD_OTLP_ENTITY_REF_DESCRIPTION_KEYS)
-            pd_otlp_text(r, "resource.entity_refs", &f);
+            pd_request_text(r, "resource.entity_refs", &f);
         else
             r->parse.unknown_fields++;
     }
@@ -326,11 +328,11 @@ static void read_entity(pd_otlp_reading *r, const pd_field *field)
 
 static void read_resource(walk *w, const pd_field *field, pd_bytes *out)
 {
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     pd_reader whole = pd_parse_body(&r->parse, "resource", field), body = whole;
     pd_field f;
     if (out->ptr)
-        pd_otlp_fail(r, "resource", field->start, "a second resource in one resource_profiles");
+        pd_request_fail(r, "resource", field->start, "a second resource in one resource_profiles");
     *out = (pd_bytes){whole.at, (size_t)(whole.end - whole.at)};
     pd_key_values_check(r, "resource.attributes", whole, PD_OTLP_RESOURCE_ATTRIBUTES);
     while (!r->parse.status && pd_reader_next(&body, &f)) {
@@ -345,19 +347,19 @@ static void read_resource(walk *w, const pd_field *field, pd_bytes *out)
 
 static void add_source(walk *w, pd_bytes resource, pd_bytes scope)
 {
-    pd_otlp *o = w->otlp;
-    pd_otlp_reading *r = &w->reading;
+    pd_request *o = w->otlp;
+    pd_request_reading *r = &w->reading;
     if (!r->parse.status)
         r->parse.status = pd_mem_grow(r->parse.mem, &o->sources, &o->sources_cap, o->scopes + 1,
                                       sizeof *o->sources, r->parse.err);
     if (!r->parse.status)
-        o->sources[o->scopes++] = (struct pd_otlp_source){resource, scope};
+        o->sources[o->scopes++] = (struct pd_request_source){resource, scope};
 }
 
 static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resource)
 {
-    pd_otlp_reading *r = &w->reading;
-    pd_otlp *o = w->otlp;
+    pd_request_reading *r = &w->reading;
+    pd_request *o = w->otlp;
     pd_reader body = pd_parse_body(&r->parse, "scope_profiles", field);
     pd_bytes scope = {NULL, 0};
     size_t first = o->profiles_count;
@@ -369,7 +371,7 @@ static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resourc
             take_profile(w, &f);
             r->parse.element++;
         } else if (f.number == PD_OTLP_SCOPE_PROFILES_SCHEMA_URL) {
-            pd_otlp_text(r, "scope_profiles.schema_url", &f);
+            pd_request_text(r, "scope_profiles.schema_url", &f);
         } else {
             r->parse.unknown_fields++;
         }
@@ -383,7 +385,7 @@ static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resourc
 /* The resource may stand behind the profiles: it is read first. */
 static void read_resource_profiles(walk *w, const pd_field *field)
 {
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     pd_reader whole = pd_parse_body(&r->parse, "resource_profiles", field), body = whole;
     pd_bytes resource = {NULL, 0};
     pd_field f;
@@ -391,7 +393,7 @@ static void read_resource_profiles(walk *w, const pd_field *field)
         if (f.number == PD_OTLP_RESOURCE_PROFILES_RESOURCE)
             read_resource(w, &f, &resource);
         else if (f.number == PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
-            pd_otlp_text(r, "resource_profiles.schema_url", &f);
+            pd_request_text(r, "resource_profiles.schema_url", &f);
         else if (f.number != PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES)
             r->parse.unknown_fields++;
     }
@@ -424,7 +426,7 @@ static void find_dictionary(walk *w, const pd_field *field)
     pd_dictionary_find(&w->reading, field);
 }
 
-static void write_type(pd_otlp_reading *r, uint32_t field, uint32_t type, uint32_t unit)
+static void write_type(pd_request_reading *r, uint32_t field, uint32_t type, uint32_t unit)
 {
     pd_write_varint(&r->writer, r->part, PD_VALUE_TYPE_TYPE, type);
     pd_write_varint(&r->writer, r->part, PD_VALUE_TYPE_UNIT, unit);
@@ -433,9 +435,9 @@ static void write_type(pd_otlp_reading *r, uint32_t field, uint32_t type, uint32
 
 static void write_header(walk *w)
 {
-    pd_otlp_reading *r = &w->reading;
+    pd_request_reading *r = &w->reading;
     const facts *all = &w->facts;
-    const pd_otlp *o = w->otlp;
+    const pd_request *o = w->otlp;
     for (size_t i = 0; i < o->types_len; i++)
         write_type(r, PD_PROFILE_SAMPLE_TYPE, o->types[i].type, o->types[i].unit);
     if (all->period_type || all->period_unit)
@@ -456,7 +458,7 @@ static void write_header(walk *w)
         pd_write_varint(&r->writer, r->profile, numbers[i].field, numbers[i].value);
 }
 
-static void clear(pd_otlp *o)
+static void clear(pd_request *o)
 {
     pd_dictionary_clear(&o->dictionary);
     pd_keymap_clear(&o->keys);
@@ -468,7 +470,8 @@ static void clear(pd_otlp *o)
     o->sets_len = o->types_len = o->rows_len = 0;
 }
 
-pprofdelta_status pd_otlp_read(pd_otlp *o, pd_mem *mem, pd_bytes *bytes, pprofdelta_error *err)
+pprofdelta_status pd_request_read(pd_request *o, pd_mem *mem, pd_bytes *bytes,
+                                  pprofdelta_error *err)
 {
     walk w = {.reading = {.parse = {.mem = mem,
                                     .err = err,
@@ -481,7 +484,7 @@ pprofdelta_status pd_otlp_read(pd_otlp *o, pd_mem *mem, pd_bytes *bytes, pprofde
                           .text = &o->text,
                           .dictionary = &o->dictionary},
               .otlp = o};
-    pd_otlp_reading *r = &w.reading;
+    pd_request_reading *r = &w.reading;
     clear(o);
     for_each(&w, *bytes, PD_OTLP_REQUEST_DICTIONARY, find_dictionary);
     pd_dictionary_read(r);
@@ -493,7 +496,7 @@ pprofdelta_status pd_otlp_read(pd_otlp *o, pd_mem *mem, pd_bytes *bytes, pprofde
         return r->parse.status;
     reorder(&w);
     write_header(&w);
-    pd_otlp_points(r, o);
+    pd_request_points(r, o);
     if (r->parse.status || r->writer.status)
         return r->parse.status ? r->parse.status : r->writer.status;
     o->unknown_fields = r->parse.unknown_fields;
@@ -503,7 +506,7 @@ pprofdelta_status pd_otlp_read(pd_otlp *o, pd_mem *mem, pd_bytes *bytes, pprofde
     return PPROFDELTA_OK;
 }
 
-void pd_otlp_release(pd_otlp *o, pd_mem *mem)
+void pd_request_release(pd_request *o, pd_mem *mem)
 {
     pd_dictionary_release(&o->dictionary, mem);
     pd_keymap_release(&o->keys, mem);
@@ -517,5 +520,5 @@ void pd_otlp_release(pd_otlp *o, pd_mem *mem)
     pd_mem_release(mem, &o->chains, &o->chains_cap, sizeof *o->chains);
     pd_mem_release(mem, &o->rows, &o->rows_cap, sizeof *o->rows);
     pd_mem_release(mem, &o->values, &o->values_cap, sizeof *o->values);
-    *o = (pd_otlp){0};
+    *o = (pd_request){0};
 }

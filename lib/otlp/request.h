@@ -23,34 +23,34 @@
 #include "otlp/dictionary.h"
 
 /* One Profile. */
-typedef struct pd_otlp_profile {
+typedef struct pd_request_profile {
     pd_bytes body;
     uint64_t time, duration;
     uint32_t type, unit; /* numbers of strings */
     uint32_t column;
-} pd_otlp_profile;
+} pd_request_profile;
 
 /* Profiles that become samples together. Resources and scopes are numbered over the request. */
-typedef struct pd_otlp_set {
+typedef struct pd_request_set {
     size_t first; /* of its profiles; the next set has the first after its last */
     uint32_t resource, scope;
-} pd_otlp_set;
+} pd_request_set;
 
-/* A sample of the pprof profile, before it is written. Its values are in pd_otlp.values. */
-typedef struct pd_otlp_row {
+/* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
+typedef struct pd_request_row {
     pd_bytes sample; /* the first that it was made of */
     uint64_t timestamp;
     uint32_t next; /* the next row with the same key; PD_KEYMAP_NONE: there is none */
     bool has_timestamp;
-} pd_otlp_row;
+} pd_request_row;
 
 /* The rows of one key. A profile that has the key again takes the next row. */
-typedef struct pd_otlp_chain {
+typedef struct pd_request_chain {
     uint32_t first, last; /* rows; last: the one that `profile` took */
     size_t profile;       /* the last profile that took a row, + 1 */
-} pd_otlp_chain;
+} pd_request_chain;
 
-typedef struct pd_otlp {
+typedef struct pd_request {
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
     size_t resources, scopes, profiles_count, samples;
@@ -61,34 +61,35 @@ typedef struct pd_otlp {
     pd_buffer profile; /* the pprof profile */
     pd_buffer part, inner, text;
     pd_buffer common; /* the labels that all samples of a set have */
-    struct pd_otlp_source {
+    struct pd_request_source {
         pd_bytes resource, scope; /* the messages */
     } * sources;                  /* of each scope */
     size_t sources_cap;
-    pd_otlp_profile *profiles;
+    pd_request_profile *profiles;
     size_t profiles_cap;
-    pd_otlp_set *sets;
+    pd_request_set *sets;
     size_t sets_len, sets_cap;
-    struct pd_otlp_type {
+    struct pd_request_type {
         uint32_t type, unit;
     } types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows */
-    pd_otlp_chain *chains;
+    pd_request_chain *chains;
     size_t chains_cap;
-    pd_otlp_row *rows;
+    pd_request_row *rows;
     size_t rows_len, rows_cap;
     int64_t *values;
     size_t values_cap;
     pd_keymap comments;
-} pd_otlp; /* zero it to begin */
+} pd_request; /* zero it to begin */
 
 /* Converts the request and sets *bytes to the profile, which is valid until the next call. */
-pprofdelta_status pd_otlp_read(pd_otlp *otlp, pd_mem *mem, pd_bytes *bytes, pprofdelta_error *err);
+pprofdelta_status pd_request_read(pd_request *otlp, pd_mem *mem, pd_bytes *bytes,
+                                  pprofdelta_error *err);
 
-void pd_otlp_release(pd_otlp *otlp, pd_mem *mem);
+void pd_request_release(pd_request *otlp, pd_mem *mem);
 
 /* Reads the samples of all sets and writes them (points.c). */
-void pd_otlp_points(pd_otlp_reading *r, pd_otlp *otlp);
+void pd_request_points(pd_request_reading *r, pd_request *otlp);
 
 #endif

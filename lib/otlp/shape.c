@@ -71,7 +71,7 @@ static bool cut_field(pd_reader *r, pd_field *f)
 
 /* A profile that is damaged in its first sample type must not pass for a request: the fields
  * behind decide with it. */
-bool pd_otlp_begins(pd_bytes bytes)
+bool pd_request_begins(pd_bytes bytes)
 {
     pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
     pd_field f;

@@ -16,6 +16,6 @@
 
 /* Returns whether the bytes are an OTLP request, or the beginning of one. They may be damaged
  * behind the beginning. What could be both is not one. */
-bool pd_otlp_begins(pd_bytes bytes);
+bool pd_request_begins(pd_bytes bytes);
 
 #endif
