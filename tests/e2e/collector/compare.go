@@ -4,6 +4,7 @@ import (
 	"encoding/hex"
 	"fmt"
 	"os"
+	"slices"
 	"sort"
 	"strings"
 
@@ -81,10 +82,8 @@ func merged(prevPath, curPath string, counters []string) (*profile.Profile, erro
 	}
 	ratios := make([]float64, len(prev.SampleType))
 	for i, kind := range prev.SampleType {
-		for _, counter := range counters {
-			if kind.Type == counter {
-				ratios[i] = -1
-			}
+		if slices.Contains(counters, kind.Type) {
+			ratios[i] = -1
 		}
 	}
 	if err := prev.ScaleN(ratios); err != nil {
@@ -114,7 +113,8 @@ func labels(sample *profile.Sample) string {
 	return strings.Join(all, ", ")
 }
 
-func ofPprof(p *profile.Profile) samples {
+// ofPprof reads what google/pprof made. A counter below zero is written as zero (--on-reset=clamp).
+func ofPprof(p *profile.Profile, counters []string) samples {
 	all := samples{}
 	for _, sample := range p.Sample {
 		var stack []string
@@ -134,6 +134,14 @@ func ofPprof(p *profile.Profile) samples {
 		key := strings.Join(stack, " < ") + " | " + labels(sample)
 		for i, value := range sample.Value {
 			all.add(key, i, len(sample.Value), value)
+		}
+	}
+	for i, kind := range p.SampleType {
+		if !slices.Contains(counters, kind.Type) {
+			continue
+		}
+		for _, values := range all {
+			values[i] = max(values[i], 0)
 		}
 	}
 	return all.withoutZeros()
@@ -269,7 +277,7 @@ func compare(request pprofile.Profiles, prev, cur string, counters []string) (*c
 			return nil, fmt.Errorf("the types are %v", found.Types)
 		}
 	}
-	found.differences(got.withoutZeros(), ofPprof(want))
+	found.differences(got.withoutZeros(), ofPprof(want, counters))
 	return found, nil
 }
 
