@@ -1,5 +1,6 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "delta/context.h"
+#include "profile/otlp_sums.h"
 #include "profile/stamp.h"
 
 void pd_output_types(pprofdelta *pd)
@@ -227,6 +228,19 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
 }
 
+static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta_sum *sums,
+                                        pprofdelta_error *err)
+{
+    pd_bytes request;
+    pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
+                                          &pd->proof.inflated, &request, err);
+    if (!status && !pd_otlp_sums(request, sums, pd->cur.columns.len))
+        status = pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE,
+                         PPROFDELTA_NOWHERE, "the request that was written cannot be read; this is "
+                                             "a bug");
+    return status;
+}
+
 /* Parses what is to go out, and adds it up. */
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
@@ -239,6 +253,8 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
         pd_compact_release(&pd->compact, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
     }
+    if (pd->compact.format == PPROFDELTA_OTLP)
+        return read_back_otlp(pd, out, sums, err);
     pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
     status = pd_look_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
