@@ -45,6 +45,8 @@ static const char help[] =
     "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n"
     "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
     "      --compress=HOW         gzip, zstd or none\n"
+    "      --format=FORMAT        pprof (the default) or otlp\n"
+    "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"
     "  -1 ... -9                  compress fast ... compress well\n"
     "      --report[=FORM]        print counts and sums to stderr, as text or json\n"
     "      --verify               check that the sums add up before writing\n"
@@ -72,7 +74,8 @@ int cli_help(void)
 
 int cli_version(void)
 {
-    printf("pprofdelta %s\n", pprofdelta_version());
+    printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
+           pprofdelta_version(), PPROFDELTA_OTLP_PROTO);
     return cli_output_end_text();
 }
 

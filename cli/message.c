@@ -195,6 +195,8 @@ static const struct advice {
     {PPROFDELTA_E_LIMIT, ANY, NULL, "max_memory", raise_limit},
     {PPROFDELTA_E_LIMIT, ANY, NULL, "32-bit", "use a 64-bit pprofdelta"},
     {PPROFDELTA_E_PROFILE, ANY, NULL, "this is a state", "--state=FILE takes a state"},
+    {PPROFDELTA_E_PROFILE, ANY, NULL, "is an OTLP request;",
+     "fetch the profiles as pprof; pprofdelta show prints what is in a request"},
     {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them"},
     {PPROFDELTA_E_MISMATCH, A_STATE, "time_nanos", NULL,
      "the state has a later profile already: another run came first, and nothing is lost; or the "

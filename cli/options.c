@@ -20,6 +20,8 @@ enum {
     OPT_STARTED,
     OPT_DEFAULT_TYPE,
     OPT_COMPRESS,
+    OPT_FORMAT,
+    OPT_RESOURCE,
     OPT_REPORT,
     OPT_VERIFY,
     OPT_NO_STAMP,
@@ -46,6 +48,8 @@ static const struct option table[] = {
     {"started", required_argument, NULL, OPT_STARTED},
     {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
     {"compress", required_argument, NULL, OPT_COMPRESS},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"resource", required_argument, NULL, OPT_RESOURCE},
     {"report", optional_argument, NULL, OPT_REPORT},
     {"verify", no_argument, NULL, OPT_VERIFY},
     {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
@@ -69,6 +73,8 @@ static const struct option sum_table[] = {
     {"help", no_argument, NULL, 'h'},
     {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
     {"compress", required_argument, NULL, OPT_COMPRESS},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"resource", required_argument, NULL, OPT_RESOURCE},
     {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
     {"force", no_argument, NULL, OPT_FORCE},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
@@ -114,6 +120,35 @@ static int set_compression(cli_options *options, const char *value)
         return CLI_USAGE;
     options->library.compression = values[chosen];
     return CLI_DONE;
+}
+
+static int set_format(cli_options *options, const char *value)
+{
+    static const char *const names[] = {"pprof", "otlp", NULL};
+    int chosen;
+    if (cli_choose("--format", value, names, &chosen))
+        return CLI_USAGE;
+    options->library.format = chosen ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    return CLI_DONE;
+}
+
+static int add_resource(cli_options *options, const char *value)
+{
+    options->resources[options->resources_len++] = value;
+    return cli_resource_check(value);
+}
+
+/* Only OTLP has a resource. */
+static int make_resource(cli_options *options)
+{
+    if (options->library.format != PPROFDELTA_OTLP)
+        return options->resources_len
+                   ? cli_usage("--resource needs --format=otlp, which is missing")
+                   : CLI_DONE;
+    int code = cli_resource_make(&options->resource, options->resources, options->resources_len);
+    options->library.resource = options->resource.list;
+    options->library.resource_len = options->resource.len;
+    return code;
 }
 
 static int set_form(const char *option, cli_report_form *form, const char *value)
@@ -256,6 +291,10 @@ static int apply(cli_options *options, int option, char **argv, int token)
         return set_default_type(options, optarg);
     case OPT_COMPRESS:
         return set_compression(options, optarg);
+    case OPT_FORMAT:
+        return set_format(options, optarg);
+    case OPT_RESOURCE:
+        return add_resource(options, optarg);
     case OPT_REPORT:
         return set_form("--report", &options->report, optarg);
     case OPT_VERIFY:
@@ -375,7 +414,9 @@ static int begin(cli_options *options, int argc)
 {
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
     int code = begin_list(&options->counters, argc);
-    return code ? code : begin_list(&options->gauges, argc);
+    if (!code)
+        code = begin_list(&options->gauges, argc);
+    return code ? code : begin_list(&options->resources, argc);
 }
 
 /* Reads all options, or those up to --help or --version. */
@@ -402,7 +443,7 @@ static int parse(cli_options *options, cli_arguments *arguments)
     options->library.gauges = options->gauges;
     if (!options->library.max_memory)
         options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    return CLI_DONE;
+    return make_resource(options);
 }
 
 int cli_options_parse(cli_options *options, int argc, char **argv)
@@ -437,6 +478,8 @@ void cli_options_free(cli_options *options)
 {
     free(options->counters);
     free(options->gauges);
+    free(options->resources);
+    cli_resource_free(&options->resource);
     free(options->files);
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
 }

@@ -3,6 +3,7 @@
 #define CLI_OPTIONS_H
 
 #include "pprofdelta.h"
+#include "resource.h"
 
 #include <stdbool.h>
 
@@ -21,7 +22,10 @@ typedef struct cli_options {
     cli_report_form status; /* print what is in the state, and do nothing else */
     pprofdelta_options library;
     const char **counters, **gauges; /* the arrays that library points to */
-    int64_t started_nanos;           /* 0: not known */
+    const char **resources;          /* the values of --resource */
+    size_t resources_len;
+    cli_resource resource; /* of OTLP: what library points to */
+    int64_t started_nanos; /* 0: not known */
     cli_report_form report;
     bool quiet;
     const char **files; /* of a sum, in order; NULL: a delta */

@@ -65,7 +65,9 @@ int cli_overwrite_check(const char *path, const char *name, pprofdelta_file_kind
         return cli_system_error(name, "read it to check that it may be replaced", error);
     if (identify(head, len, &kind, &what, &err))
         return cli_library_error(name, &err);
-    if (kind == written || kind == PPROFDELTA_FILE_EMPTY)
+    bool is_profile = kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
+    if (kind == written || kind == PPROFDELTA_FILE_EMPTY ||
+        (written == PPROFDELTA_FILE_PROFILE && is_profile))
         return CLI_DONE;
     cli_error("%s: is not replaced: it is %s, and %s", name, what,
               written == PPROFDELTA_FILE_HTML ? "a page replaces only a page"

@@ -20,8 +20,8 @@
 
 static const char help[] =
     "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
-    "Checks that each FILE (- is stdin) is a valid profile; if not, prints where it\n"
-    "is wrong.\n"
+    "Checks that each FILE (- is stdin) is a valid profile, or a valid OTLP request; if\n"
+    "not, prints where it is wrong.\n"
     "\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
     "  -q, --quiet            print nothing about valid profiles\n"
@@ -86,11 +86,32 @@ static void put_named(const char *noun, const char *text, size_t len)
     cli_string_put(stdout, (cli_string){text, len}, CLI_TEXT_SHOWN);
 }
 
-static void put_census(const char *name, const pprofdelta_census *census)
+/* What an OTLP request has beside what the profile has that is made of it. */
+static void put_request(const pprofdelta *context)
+{
+    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
+    if (!pprofdelta_request_of(context, &request))
+        return;
+    fputs(", an OTLP request", stdout);
+    put_count(request.resources, "resource");
+    put_count(request.scopes, "scope");
+    put_count(request.profiles, "profile");
+    if (request.timestamps)
+        put_count(request.timestamps, "timestamp");
+    if (request.links)
+        put_count(request.links, "link");
+    if (request.payloads)
+        put_count(request.payloads, "original payload");
+    if (request.other_attributes)
+        put_count(request.other_attributes, "other attribute");
+}
+
+static void put_census(const pprofdelta *context, const char *name, const pprofdelta_census *census)
 {
     cli_progress_clear();
     cli_text_put(stdout, name, CLI_TEXT_SHOWN);
     printf(": ok: %s, %" PRIu64 " bytes inflated", census->format, census->inflated_len);
+    put_request(context);
     put_count(census->types, "type");
     put_count(census->samples, "sample");
     put_count(census->mappings, "mapping");
@@ -115,7 +136,7 @@ static int check_file(pprofdelta *context, const check_options *options, const c
         if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
             code = cli_library_error(input.name, &err);
         else if (!options->quiet)
-            put_census(input.name, &census);
+            put_census(context, input.name, &census);
     }
     cli_input_free(&input);
     return code;

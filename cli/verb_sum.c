@@ -26,6 +26,8 @@ static const char help[] =
     "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n"
     "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
     "      --compress=HOW         gzip, zstd or none\n"
+    "      --format=FORMAT        pprof (the default) or otlp\n"
+    "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"
     "  -1 ... -9                  compress fast ... compress well\n"
     "      --no-stamp             leave out the comment that marks a delta\n"
     "      --force                add also files that do not join or are not deltas\n"

@@ -4,6 +4,8 @@
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
 #include "show/forms.h"
 
+#include "show/otlp_forms.h"
+
 #include "cli.h"
 #include "output_file.h"
 #include "text.h"
@@ -177,6 +179,7 @@ int cli_show_json(const cli_profile *profile)
     put_header(profile);
     put_mappings(profile);
     put_types(profile);
+    cli_otlp_put_json(profile);
     put_samples(profile);
     return CLI_DONE;
 }

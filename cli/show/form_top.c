@@ -20,6 +20,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "show/heading.h"
+#include "show/otlp_forms.h"
 #include "show/screen.h"
 #include "show/units.h"
 #include "text.h"
@@ -147,6 +148,7 @@ static int put_head(const top *t)
     const Pd__View__Profile *view = profile->view;
     char text[48], comment[CLI_COMMENT_MAX];
     cli_heading_put_file(profile, "file");
+    cli_otlp_put_heading(profile);
     cli_heading_put_binary(profile, "binary");
     int code = cli_heading_put_libraries(profile);
     if (code)

@@ -37,7 +37,9 @@ void cli_heading_put_file(const cli_profile *profile, const char *title)
 {
     printf("%-10s", title);
     cli_text_put(stdout, profile->input.name, CLI_TEXT_SHOWN);
-    printf(" (%s, %zu samples%s)\n", profile->census.format, profile->view->n_sample,
+    bool is_named = !strcmp(profile->census.format, "otlp");
+    printf(" (%s%s, %zu samples%s)\n", is_named ? "OTLP" : profile->census.format,
+           profile->request && !is_named ? ", OTLP" : "", profile->view->n_sample,
            profile->census.is_stamped ? ", a delta" : "");
 }
 

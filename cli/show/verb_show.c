@@ -1,5 +1,6 @@
 /* pprofdelta show FILE, or PREV CUR: prints profiles for people and for other tools. */
 #include "show/forms.h"
+#include "show/otlp_forms.h"
 
 #include "arguments.h"
 #include "cli.h"
@@ -160,7 +161,7 @@ static int print(const show_options *options, const cli_profile *profiles)
     size_t chosen, sides = options->files_len;
     size_t rows = options->top ? options->top : DEFAULT_TOP;
     if (options->form == OPT_RAW)
-        return cli_show_raw(profiles);
+        return profiles->request ? cli_show_raw_request(profiles) : cli_show_raw(profiles);
     if (options->form == OPT_JSON)
         return cli_show_json(profiles);
     int code = cli_types_match(&types, profiles, sides);

@@ -99,8 +99,16 @@ static int refuse(const cli_profile *profile)
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
     ProtobufCAllocator allocator = {take, give, profile};
+    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
     profile->view = pd__view__profile__unpack(&allocator, len, bytes);
-    return profile->view ? index_ids(profile) : refuse(profile);
+    if (!profile->view)
+        return refuse(profile);
+    if (pprofdelta_request_of(profile->context, &request)) {
+        profile->request = pd__otlp__request__unpack(&allocator, request.len, request.bytes);
+        if (!profile->request)
+            return refuse(profile);
+    }
+    return index_ids(profile);
 }
 
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
@@ -128,6 +136,8 @@ void cli_profile_free(cli_profile *profile)
     ProtobufCAllocator allocator = {take, give, profile};
     if (profile->view)
         pd__view__profile__free_unpacked(profile->view, &allocator);
+    if (profile->request)
+        pd__otlp__request__free_unpacked(profile->request, &allocator);
     free(profile->locations.ids);
     free(profile->functions.ids);
     free(profile->mappings.ids);

@@ -6,6 +6,7 @@
 #define CLI_SHOW_VIEW_H
 
 #include "input.h"
+#include "otlp.pb-c.h"
 #include "pprofdelta.h"
 #include "profile.pb-c.h"
 #include "text.h"
@@ -26,9 +27,10 @@ typedef struct cli_profile {
     pprofdelta *context; /* owns the inflated bytes */
     pprofdelta_census census;
     Pd__View__Profile *view;
-    uint64_t memory_left;  /* bytes that the view may still take */
-    bool is_over_limit;    /* unpacking failed: memory_left was too small */
-    bool is_out_of_memory; /* unpacking failed: malloc returned NULL */
+    Pd__Otlp__Request *request; /* what the profile was made of; NULL: a profile from the start */
+    uint64_t memory_left;       /* bytes that the view may still take */
+    bool is_over_limit;         /* unpacking failed: memory_left was too small */
+    bool is_out_of_memory;      /* unpacking failed: malloc returned NULL */
     cli_ids locations, functions, mappings;
 } cli_profile;
 

@@ -13,6 +13,20 @@ pprofdelta_status pd_options_check_output(pprofdelta_compression compression, in
     return PPROFDELTA_OK;
 }
 
+pprofdelta_status pd_options_check_format(pprofdelta_format format,
+                                          const pprofdelta_attribute *resource, size_t len,
+                                          pprofdelta_error *err)
+{
+    if ((unsigned)format > PPROFDELTA_OTLP)
+        return pd_refuse(err, "options.format is not one of pprofdelta_format");
+    if (len && !resource)
+        return pd_refuse(err, "options.resource is NULL and its length is not 0");
+    for (size_t i = 0; i < len; i++)
+        if (!resource[i].key || !*resource[i].key)
+            return pd_refuse(err, "options.resource has a key that is empty");
+    return PPROFDELTA_OK;
+}
+
 pprofdelta_status pd_options_check_types(const void *types, size_t len, pprofdelta_error *err)
 {
     if (!types || !len)

@@ -14,6 +14,11 @@ extern const bool pd_options_has_codecs;
 pprofdelta_status pd_options_check_output(pprofdelta_compression compression, int level,
                                           pprofdelta_error *err);
 
+/* options.format and options.resource. */
+pprofdelta_status pd_options_check_format(pprofdelta_format format,
+                                          const pprofdelta_attribute *resource, size_t len,
+                                          pprofdelta_error *err);
+
 /* options.types and options.types_len. */
 pprofdelta_status pd_options_check_types(const void *types, size_t len, pprofdelta_error *err);
 

@@ -3,6 +3,7 @@
 
 #include "base/option_checks.h"
 #include "base/time.h"
+#include "profile/otlp_resource.h"
 
 #include <unistd.h>
 
@@ -18,6 +19,8 @@ static pprofdelta_status check_options(const pprofdelta_builder_options *o, ppro
     if (o->flags & ~(unsigned)PPROFDELTA_NO_STAMP)
         return pd_refuse(err, "options.flags has a bit that a builder does not know");
     pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
+    if (!status)
+        status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
     return status ? status : pd_options_check_types(o->types, o->types_len, err);
 }
 
@@ -74,6 +77,11 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     for (size_t i = 0; i < PD_SHARDS; i++)
         begin_collected(b, &b->shards[i].collected);
     status = keep_texts(b, options, err);
+    if (!status && options->format == PPROFDELTA_OTLP)
+        status = pd_otlp_resource(options->resource, options->resource_len, &b->mem, &b->resource,
+                                  err);
+    b->compact.format = options->format;
+    b->compact.resource = (pd_bytes){b->resource.ptr, b->resource.len};
     if (status) {
         pprofdelta_builder_free(b);
         return status;
@@ -107,6 +115,7 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
     pd_compact_release(&b->compact, &b->export_mem);
     pd_compressor_fini(&b->compressor, &b->export_mem);
     pd_buffer_release(&b->mem, &b->text);
+    pd_buffer_release(&b->mem, &b->resource);
     pd_mem_end(&b->mem, b, sizeof *b);
 }
 

@@ -79,6 +79,8 @@ struct pprofdelta_builder {
     uint64_t attempts; /* at the next one: handed out and abandoned */
     pd_mem export_mem;
     pd_compact compact;
+    pd_buffer resource; /* OTLP: encoded */
+    pd_key identity;    /* of the series of windows; {0, 0}: no window was written */
     pd_compressor compressor;
     /* builder_fork.c's list of builders. */
     pprofdelta_builder *next_at_fork;

@@ -36,6 +36,7 @@ void pprofdelta_builder_fork_child(pprofdelta_builder *b)
     b->pid = getpid();
     b->sequence = 0;
     b->attempts = 0;
+    b->identity = (pd_key){0, 0};
     b->from_nanos = pd_time_now();
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_reset(&b->pool[i].gate);

@@ -2,6 +2,7 @@
 #include "delta/context.h"
 
 #include "base/option_checks.h"
+#include "profile/otlp_resource.h"
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
                                       pprofdelta_error *err)
@@ -24,6 +25,10 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
     if (out->runner && (!out->runner->start || !out->runner->wait))
         return pd_refuse(err, "options.runner has no start or no wait");
+    pprofdelta_status status =
+        pd_options_check_format(out->format, out->resource, out->resource_len, err);
+    if (status)
+        return status;
     return pd_options_check_output(out->compression, out->level, err);
 }
 
@@ -64,6 +69,10 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
     if (!status)
         status = add_rules(pd, &pd->rules.gauges, o.gauges, o.gauges_len, err);
+    if (!status && o.format == PPROFDELTA_OTLP)
+        status = pd_otlp_resource(o.resource, o.resource_len, &pd->mem, &pd->resource, err);
+    pd->compact.format = o.format;
+    pd->compact.resource = (pd_bytes){pd->resource.ptr, pd->resource.len};
     if (status) {
         pprofdelta_free(pd);
         return status;
@@ -80,6 +89,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_beside_end(&pd->beside, mem);
     pd_buffer_release(mem, &pd->rules.counters);
     pd_buffer_release(mem, &pd->rules.gauges);
+    pd_buffer_release(mem, &pd->resource);
     pd_ledger_release(&pd->ledger, mem);
     pd_ledger_release(&pd->spare, mem);
     pd_schema_release(&pd->schema, mem);

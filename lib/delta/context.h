@@ -19,9 +19,6 @@
 #include "delta/look.h"
 #include "profile/mapped.h"
 
-/* The writer has its output in so many buffers. */
-enum { PD_RUNS = 6 };
-
 struct pprofdelta {
     pd_mem mem;
     /* What the caller chose. */
@@ -29,6 +26,7 @@ struct pprofdelta {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     pd_type_rules rules;
+    pd_buffer resource; /* OTLP: encoded */
     int64_t started_nanos;
     pprofdelta_runner runner_copy;
     const pprofdelta_runner *runner; /* the copy; or NULL */
@@ -38,7 +36,8 @@ struct pprofdelta {
     pd_remembered last;
     uint64_t sequence; /* of the last committed window */
     uint64_t attempts; /* at the next one: how often its delta was handed out */
-    bool has_base;     /* the ledger holds a profile, perhaps one without samples */
+    pd_key identity; /* of the series of windows: the hash of its first profile; {0, 0}: none yet */
+    bool has_base;   /* the ledger holds a profile, perhaps one without samples */
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
     /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
      * pending until it is committed or abandoned. */
@@ -54,6 +53,7 @@ struct pprofdelta {
     bool may_be_window;     /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
+    pd_key next_identity;
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */
@@ -61,7 +61,7 @@ struct pprofdelta {
     pd_schema spare_schema;
     pd_compact compact;
     pd_encoder encoder;
-    pd_bytes runs[PD_RUNS];                         /* what the encoder got last: the writer's */
+    pd_bytes runs[PD_COMPACT_RUNS];                 /* what the encoder got last: the writer's */
     pd_look proof;                                  /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];

@@ -1,6 +1,7 @@
 /* The calls that look at a profile and remember nothing. */
 #include "codec/peek.h"
 #include "delta/context.h"
+#include "otlp/shape.h"
 #include "profile/lookalike.h"
 #include "profile/stamp.h"
 
@@ -20,6 +21,13 @@ static void describe_binary(const pd_tables *t, pprofdelta_census *census)
     }
 }
 
+static const char *format_name(const pd_look *look, const void *bytes, size_t len)
+{
+    if (pd_format_of(bytes, len) != PD_FORMAT_PLAIN)
+        return pd_format_name(pd_format_of(bytes, len));
+    return look->dump.rate ? "text" : look->otlp.is_read ? "otlp" : pd_format_name(PD_FORMAT_PLAIN);
+}
+
 typedef struct check_call {
     const void *bytes;
     size_t len;
@@ -35,6 +43,7 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     pd_look *look = &pd->cur;
     pd_tables *t = &look->tables;
     pd_reading reading = pd_context_reading(pd, look, (pd_bytes){bytes, len}, (pd_plan_facts){0});
+    reading.takes_otlp = true;
     pprofdelta_status status = pd_look_parse(look, &reading, err);
     look->columns = (pd_columns){.len = t->types_len};
     if (!status)
@@ -43,10 +52,8 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     if (status || !census)
         return status;
     *census = (pprofdelta_census){
-        .format = look->dump.rate && pd_format_of(bytes, len) == PD_FORMAT_PLAIN
-                      ? "text"
-                      : pd_format_name(pd_format_of(bytes, len)),
-        .inflated_len = t->len,
+        .format = format_name(look, bytes, len),
+        .inflated_len = look->otlp.is_read ? look->otlp.bytes.len : t->len,
         .types = t->types_len,
         .samples = t->samples,
         .mappings = t->mappings_len,
@@ -55,7 +62,8 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
         .strings = t->strings_len,
         .by_address = t->by_address,
         .by_lines = t->by_lines,
-        .unknown_fields = t->unknown_fields + t->sample_unknown_fields,
+        .unknown_fields = look->otlp.is_read ? look->otlp.unknown_fields
+                                             : t->unknown_fields + t->sample_unknown_fields,
         .time_nanos = t->header.time_nanos,
         .duration_nanos = t->header.duration_nanos,
         .is_stamped = t->is_stamped,
@@ -91,6 +99,8 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
     if (status)
         return status;
     pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
+    if (is_good && pd_request_begins((pd_bytes){bytes, made}))
+        found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
     *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;
@@ -105,9 +115,34 @@ pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t l
         status = pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
     if (!status)
         status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
+    pd->cur.otlp.is_read = false;
+    if (!status && pd_request_begins(raw))
+        status = pd_request_read(&pd->cur.otlp, &pd->mem, &raw, err);
     if (status)
         return status;
     *out = raw.ptr;
     *out_len = raw.len;
     return PPROFDELTA_OK;
+}
+
+int pprofdelta_request_of(const pprofdelta *pd, pprofdelta_request *out)
+{
+    const pd_request *otlp = &pd->cur.otlp;
+    if (!otlp->is_read)
+        return 0;
+    pprofdelta_request request = {
+        .size = out->size,
+        .bytes = otlp->bytes.ptr,
+        .len = otlp->bytes.len,
+        .resources = otlp->resources,
+        .scopes = otlp->scopes,
+        .profiles = otlp->profiles_count,
+        .samples = otlp->samples,
+        .timestamps = otlp->timestamps,
+        .links = otlp->links,
+        .payloads = otlp->payloads,
+        .other_attributes = otlp->dictionary.unshown,
+    };
+    memcpy(out, &request, out->size < sizeof request ? out->size : sizeof request);
+    return 1;
 }

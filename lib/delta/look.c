@@ -1,5 +1,6 @@
 #include "delta/look.h"
 
+#include "otlp/shape.h"
 #include "profile/stamp.h"
 
 static void name_columns(pd_look *look)
@@ -30,6 +31,19 @@ static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
     return pd_pass_tables(&look->tables, text, &look->stream, look->mem, err);
 }
 
+/* A request has the windows of a receiver, and no counters since the start of a process. */
+static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_bytes *raw,
+                                      pprofdelta_error *err)
+{
+    if (!pd_request_begins(*raw))
+        return PPROFDELTA_OK;
+    if (!r->takes_otlp)
+        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE,
+                       "this is an OTLP request; a delta needs cumulative pprof profiles");
+    return pd_request_read(&look->otlp, look->mem, raw, err);
+}
+
 static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
     pd_bytes raw;
@@ -41,6 +55,9 @@ static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofde
         status = pd_dump_read(&look->dump, look->mem, !look->unsamples, &raw, err);
     if (look->unsamples)
         look->dump.rate = 0;
+    look->otlp.is_read = false;
+    if (!status)
+        status = read_request(look, r, &raw, err);
     if (!status && r->keeps_bytes && raw.len && raw.ptr == r->bytes.ptr)
         status = keep(look, &raw, err);
     if (status)
@@ -49,7 +66,7 @@ static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofde
     return parse(look, err);
 }
 
-/* A dump in text form becomes a profile whole or not at all. */
+/* A dump in text form, or an OTLP request, becomes a profile whole or not at all. */
 static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
     pd_bytes head;
@@ -57,11 +74,12 @@ static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, ppro
     pd_buffer_release(look->mem, &look->inflated);
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
+    look->otlp.is_read = false;
     pprofdelta_status status = pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece,
                                                is_ahead ? r->runner : NULL, err);
     if (!status)
         status = pd_stream_reach(&look->stream, 0, PD_DUMP_HEAD, &head, err);
-    if (!status && pd_dump_begins(head))
+    if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
         return parse_whole(look, r, err);
     return status ? status : parse(look, err);
 }
@@ -147,10 +165,10 @@ static void trim_bytes(pd_look *look, pd_buffer *buffer, size_t len)
 void pd_look_trim(pd_look *look)
 {
     pd_tables *t = &look->tables;
-    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile};
+    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile, &look->otlp.profile};
     if (!look->stream.is_whole)
         trim_bytes(look, &look->text, look->text.len);
-    for (size_t i = 0; i < 2 && t->bytes.len; i++)
+    for (size_t i = 0; i < sizeof buffers / sizeof *buffers && t->bytes.len; i++)
         if (t->bytes.ptr == buffers[i]->ptr) {
             trim_bytes(look, buffers[i], t->bytes.len);
             t->bytes.ptr = look->stream.whole.ptr = buffers[i]->ptr;
@@ -179,6 +197,7 @@ void pd_look_release(pd_look *look)
     pd_buffer_release(mem, &look->text);
     pd_stream_end(&look->stream);
     pd_dump_release(&look->dump, mem);
+    pd_request_release(&look->otlp, mem);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);

@@ -1,6 +1,6 @@
 /* A look: one profile on its way through the two passes.
  *
- *     bytes -> [inflate] -> [text dump] -> tables -> samples -> window
+ *     bytes -> [inflate] -> [text dump, OTLP request] -> tables -> samples -> window
  *
  * A look has all that a profile needs while it is read, and keeps the capacity for the next one. It
  * knows nothing of what the context remembers, so a task may read one (see context.h). */
@@ -9,6 +9,7 @@
 
 #include "ledger/types.h"
 #include "delta/plan.h"
+#include "otlp/request.h"
 #include "profile/passes.h"
 #include "profile/transfer.h"
 #include "text/dump.h"
@@ -20,6 +21,7 @@ typedef struct pd_look {
     pd_inflater inflater;
     pd_buffer inflated; /* if the source is whole */
     pd_dump dump;       /* if the profile was made of one in text form */
+    pd_request otlp;    /* if it was made of an OTLP request */
     pd_buffer text;     /* the strings, if the source is a stream */
     pd_stream stream;
     pd_tables tables;
@@ -34,6 +36,7 @@ typedef struct pd_reading {
     pd_bytes bytes; /* the file, borrowed until pd_look_rest */
     pd_plan plan;
     bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
+    bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
     const pprofdelta_runner *runner;
 } pd_reading;
 

@@ -1,5 +1,6 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "delta/context.h"
+#include "profile/otlp_sums.h"
 #include "profile/stamp.h"
 
 void pd_output_types(pprofdelta *pd)
@@ -178,13 +179,8 @@ static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
 /* The rest of what the writer has, in the order that it is to have. */
 static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    const pd_compact *c = &pd->compact;
-    const pd_buffer *const buffers[PD_RUNS] = {
-        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
-        &c->string_bytes, &c->tail};
-    for (size_t i = 0; i < PD_RUNS; i++)
-        pd->runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
-    return pd_encoder_finish(&pd->encoder, pd->runs, PD_RUNS, err);
+    size_t len = pd_compact_runs(&pd->compact, pd->runs);
+    return pd_encoder_finish(&pd->encoder, pd->runs, len, err);
 }
 
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
@@ -218,6 +214,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
+    header.series = story->sequence ? &pd->next_identity : NULL;
+    header.sequence = story->sequence;
     status = pd_compact_end(&pd->compact, &header);
     return status ? status : finish_encoder(pd, err);
 }
@@ -228,6 +226,19 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
     return pd_fail(err, PPROFDELTA_E_VERIFY, "delta", "sample.value", PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE, "the sums of %s do not add up: %s; this is a bug",
                    (const char *)pd->schema.text.ptr + pd->schema.names[slot].type, what);
+}
+
+static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta_sum *sums,
+                                        pprofdelta_error *err)
+{
+    pd_bytes request;
+    pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
+                                          &pd->proof.inflated, &request, err);
+    if (!status && !pd_otlp_sums(request, sums, pd->cur.columns.len))
+        status = pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE,
+                         PPROFDELTA_NOWHERE, "the request that was written cannot be read; this is "
+                                             "a bug");
+    return status;
 }
 
 /* Parses what is to go out, and adds it up. */
@@ -242,6 +253,8 @@ static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofde
         pd_compact_release(&pd->compact, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
     }
+    if (pd->compact.format == PPROFDELTA_OTLP)
+        return read_back_otlp(pd, out, sums, err);
     pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
     status = pd_look_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;

@@ -38,6 +38,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .last = &pd->last,
                       .sequence = pd->sequence,
                       .attempts = pd->attempts,
+                      .identity = pd->identity,
                       .has_base = pd->has_base};
     return pd_state_write(&state, sink, err);
 }
@@ -61,6 +62,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     }
     pd->sequence = state.sequence;
     pd->attempts = state.attempts;
+    pd->identity = state.identity;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
     return PPROFDELTA_OK;

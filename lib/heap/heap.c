@@ -30,6 +30,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
     if (o->pages && (!o->pages->map || !o->pages->unmap))
         return pd_refuse(err, "options.pages has no map or no unmap");
     pprofdelta_status status = pd_options_check_output(o->compression, o->level, err);
+    if (!status)
+        status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
     if (status)
         return status;
     if (o->period > INT64_MAX)
@@ -86,6 +88,14 @@ void pd_heap_close(pprofdelta_heap *heap)
     pd_pool_fini(&heap->entries);
 }
 
+/* Unmaps the tracker and its filter. */
+static void unmap(pprofdelta_heap *heap, pd_pages *pages)
+{
+    if (heap->owns_filter)
+        pd_pages_unmap(pages, heap->filter, sizeof *heap->filter);
+    pd_pages_unmap(pages, heap, sizeof *heap);
+}
+
 pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pprofdelta_heap **out,
                                       pprofdelta_error *err)
 {
@@ -103,16 +113,19 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->owns_filter = !o.filter;
     pd_pages_init(&heap->pages, o.pages, o.max_memory);
     if (!heap->filter || !pd_heap_open(heap)) {
-        if (heap->owns_filter)
-            pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
-        pd_pages_unmap(&pages, heap, sizeof *heap);
+        unmap(heap, &pages);
         return no_pages(err);
     }
     want_small_pages(heap->filter);
     heap->deferral.max = o.max_deferred;
     heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
-    pd_press_init(heap);
+    status = pd_press_init(heap, err);
+    if (status) {
+        pd_heap_close(heap);
+        unmap(heap, &pages);
+        return status;
+    }
     *out = heap;
     return PPROFDELTA_OK;
 }
@@ -141,9 +154,7 @@ void pprofdelta_heap_free(pprofdelta_heap *heap)
     pd_heap_clear(heap);
     pd_pages pages;
     pd_pages_init(&pages, heap->options.pages ? &heap->pages.source : NULL, UINT64_MAX);
-    if (heap->owns_filter)
-        pd_pages_unmap(&pages, heap->filter, sizeof *heap->filter);
-    pd_pages_unmap(&pages, heap, sizeof *heap);
+    unmap(heap, &pages);
 }
 
 const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *heap)

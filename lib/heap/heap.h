@@ -65,6 +65,7 @@ typedef struct pd_heap_press {
     pd_pages pages;
     pd_mem mem;
     pd_compact compact;
+    pd_buffer resource; /* OTLP: encoded */
     pd_compressor compressor;
     pd_places places;
     struct pd_known_place *known; /* addresses in this profile: write.c */
@@ -148,8 +149,8 @@ void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 /* export.c: the state before the first batch. id 0: a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
 
-/* press.c. */
-void pd_press_init(pprofdelta_heap *heap);
+/* press.c. If init fails, nothing is held. */
+pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err);
 void pd_press_fini(pprofdelta_heap *heap);
 
 /* write.c: the batch as a profile that is not compressed; it belongs to the press. With exporting

@@ -5,9 +5,11 @@
  * next profile, unless a large profile made them large. */
 #include "heap/heap.h"
 
+#include "profile/otlp_resource.h"
+
 enum { KEEP = 4 << 20 };
 
-void pd_press_init(pprofdelta_heap *heap)
+pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
     const pprofdelta_heap_options *o = &heap->options;
@@ -18,6 +20,15 @@ void pd_press_init(pprofdelta_heap *heap)
     /* Most batches are small. To begin gzip's level 2, the default for whole profiles, takes twice
      * as long as to make such a batch. */
     press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
+    press->compact.format = o->format;
+    if (o->format != PPROFDELTA_OTLP)
+        return PPROFDELTA_OK;
+    pprofdelta_status status =
+        pd_otlp_resource(o->resource, o->resource_len, &press->mem, &press->resource, err);
+    press->compact.resource = (pd_bytes){press->resource.ptr, press->resource.len};
+    if (status)
+        pd_buffer_release(&press->mem, &press->resource);
+    return status;
 }
 
 static void release_buffers(pd_heap_press *press)
@@ -30,6 +41,7 @@ void pd_press_fini(pprofdelta_heap *heap)
 {
     pd_heap_press *press = &heap->press;
     release_buffers(press);
+    pd_buffer_release(&press->mem, &press->resource);
     pd_compressor_fini(&press->compressor, &press->mem);
     pd_places_release(&press->places, &press->mem);
     pd_press_release_known(press);

@@ -329,5 +329,8 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
     pd_compact_header header = make_header(&w);
+    pd_key series = {heap->export.batch.id, 1};
+    header.series = &series;
+    header.sequence = heap->export.batch.sequence;
     return pd_compact_finish(&press->compact, &header, out);
 }

@@ -83,12 +83,17 @@ typedef struct pprofdelta_options {
     const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
     const pprofdelta_runner *runner; /* copied; NULL: all work is done on the calling thread */
+    pprofdelta_format format;        /* of the output */
+    /* PPROFDELTA_OTLP: the attributes of the resource. A later one replaces an earlier one with the
+     * same key. */
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL                                          \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL, PPROFDELTA_PPROF, NULL, 0               \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -215,7 +220,8 @@ typedef struct pprofdelta_stamp {
 
 /* What pprofdelta_check found in a valid profile. */
 typedef struct pprofdelta_census {
-    /* Static: "gzip", "zstd", "plain", or "text" for a text heap profile that is not compressed. */
+    /* Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text"
+     * (a text heap profile) or "otlp" (an OTLP request). */
     const char *format;
     uint64_t inflated_len;
     uint64_t types, samples, mappings, locations, functions, strings;
@@ -231,6 +237,27 @@ typedef struct pprofdelta_census {
     size_t binary_len, build_id_len;
 } pprofdelta_census;
 
+/* An OTLP request: one ExportProfilesServiceRequest of
+ * opentelemetry.proto.collector.profiles.v1development. Begin with PPROFDELTA_REQUEST_INIT. Later
+ * versions add members at the end; `size` shows which ones the caller knows. */
+typedef struct pprofdelta_request {
+    size_t size; /* sizeof(pprofdelta_request) */
+    /* The inflated request. Valid until the next call on the context, and as long as the caller's
+     * bytes. */
+    const uint8_t *bytes;
+    size_t len;
+    uint64_t resources, scopes, profiles, samples;
+    uint64_t timestamps, links; /* that the samples have; they are labels of the pprof profile */
+    /* Not in the pprof profile: original payloads, and attributes of mappings, locations and
+     * profiles that a pprof profile has no field for. */
+    uint64_t payloads, other_attributes;
+} pprofdelta_request;
+
+#define PPROFDELTA_REQUEST_INIT                                                                    \
+    {                                                                                              \
+        sizeof(pprofdelta_request), NULL, 0, 0, 0, 0, 0, 0, 0, 0, 0                                \
+    }
+
 /* The kind of a file. */
 typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_UNKNOWN = 0, /* none of these */
@@ -238,7 +265,8 @@ typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_PROFILE,     /* a pprof profile, perhaps damaged */
     PPROFDELTA_FILE_STATE,       /* written by pprofdelta_save */
     PPROFDELTA_FILE_HTML,        /* an HTML page */
-    PPROFDELTA_FILE_OTHER        /* another kind that has a name */
+    PPROFDELTA_FILE_OTHER,       /* another kind that has a name */
+    PPROFDELTA_FILE_OTLP         /* an OTLP request with profiles, perhaps damaged */
 } pprofdelta_file_kind;
 
 /* ---------------------------------------------------------------------------------------------
@@ -395,8 +423,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder
  * Looking at profiles
  * ------------------------------------------------------------------------------------------ */
 
-/* Checks whether this is a valid profile, as pprofdelta_window does. census may be NULL. What the
- * context remembers stays as it is. */
+/* Checks whether this is a valid profile, as pprofdelta_window does, or a valid OTLP request; the
+ * census is then of the pprof profile that pprofdelta_inflate makes of it. census may be NULL. What
+ * the context remembers stays as it is. */
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
 
@@ -408,11 +437,15 @@ PPROFDELTA_API pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void 
                                                      pprofdelta_error *err);
 
 /* Inflates a file: gzip (any number of members), zstd or plain. A text heap profile is converted to
- * an unsampled profile. *out belongs to the context, or is `bytes` if they are plain. It is valid
+ * an unsampled profile, and an OTLP request to one profile with all its samples. *out belongs to the context, or is `bytes` if they are plain. It is valid
  * until the next call on the context. */
 PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                                     const uint8_t **out, size_t *out_len,
                                                     pprofdelta_error *err);
+
+/* Returns 1 and fills *out if the last call of pprofdelta_check or pprofdelta_inflate on this
+ * context succeeded and read an OTLP request. Otherwise returns 0 and leaves *out as it is. */
+PPROFDELTA_API int pprofdelta_request_of(const pprofdelta *pd, pprofdelta_request *out);
 
 /* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
  * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or

@@ -138,6 +138,19 @@ typedef enum pprofdelta_compression {
     PPROFDELTA_PLAIN
 } pprofdelta_compression;
 
+/* The format of the output. A profile in PPROFDELTA_OTLP is one ExportProfilesServiceRequest of
+ * OpenTelemetry's profiles (opentelemetry-proto PPROFDELTA_OTLP_PROTO, package v1development), with
+ * one Profile for each value type. libpprofdelta(3) has what becomes what. */
+typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
+
+#define PPROFDELTA_OTLP_PROTO "1.10"
+
+/* An attribute of the resource in PPROFDELTA_OTLP, such as {"service.name", "checkout"}. key is
+ * not empty. value NULL is the empty string. */
+typedef struct pprofdelta_attribute {
+    const char *key, *value;
+} pprofdelta_attribute;
+
 /* The default of max_memory in pprofdelta_options, pprofdelta_recorder_options and
  * pprofdelta_builder_options: bytes. In a 32-bit process the limit is never more than 1 GiB. */
 #define PPROFDELTA_DEFAULT_MAX_MEMORY (UINT64_C(8) << 30)

@@ -240,12 +240,17 @@ typedef struct pprofdelta_heap_options {
      * only. */
     pprofdelta_symbolizer *symbolize;
     void *symbolize_cookie;
+    pprofdelta_format format; /* of the profiles */
+    /* PPROFDELTA_OTLP: the attributes of the resource; copied. A later one replaces an earlier one
+     * with the same key. */
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pprofdelta_heap_options;
 
 #define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
     {                                                                                              \
         sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL                                                         \
+            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0                              \
     }
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the

@@ -114,12 +114,16 @@ typedef struct pprofdelta_recorder_options {
     const char *default_type;              /* the profile's default_sample_type; NULL: none */
     int64_t started_nanos; /* when counting began, for the duration of the first window; 0: not
                               known */
+    pprofdelta_format format;
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pprofdelta_recorder_options;
 
 #define PPROFDELTA_RECORDER_OPTIONS_INIT                                                           \
     {                                                                                              \
         sizeof(pprofdelta_recorder_options), 0, PPROFDELTA_KIND_HEAP, PPROFDELTA_ON_RESET_AUTO,    \
-            PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL, 0 \
+            PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL,   \
+            0, PPROFDELTA_PPROF, NULL, 0                                                           \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -247,11 +251,16 @@ typedef struct pprofdelta_builder_options {
     const char *period_type, *period_unit; /* NULL: no period */
     int64_t period;
     const char *default_type; /* the profile's default_sample_type; NULL: none */
+    /* As in pprofdelta_options. */
+    pprofdelta_format format;
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pprofdelta_builder_options;
 
 #define PPROFDELTA_BUILDER_OPTIONS_INIT                                                            \
     {                                                                                              \
-        sizeof(pprofdelta_builder_options), 0, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, NULL, 0, NULL \
+        sizeof(pprofdelta_builder_options), 0, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, NULL, 0,      \
+            NULL, PPROFDELTA_PPROF, NULL, 0                                                        \
     }
 
 typedef struct pprofdelta_builder pprofdelta_builder;

@@ -13,10 +13,10 @@
 
 enum {
     PD_STATE_MAGIC_LEN = 8,
-    PD_STATE_FORMAT = 3,
+    PD_STATE_FORMAT = 4,
     PD_STATE_OLDEST = 1,         /* oldest format that was ever written */
     PD_STATE_INTRO = 16,         /* magic, format, length of the head */
-    PD_STATE_FIXED = 120,        /* the intro and the numbers after it */
+    PD_STATE_FIXED = 136,        /* the intro and the numbers after it */
     PD_STATE_HEAD_SUM = 8,       /* at the end of the head */
     PD_STATE_HEAD_MAX = 1 << 20, /* largest head: it has room for 64 names */
     PD_STATE_MAPPING = 56,
@@ -28,24 +28,26 @@ enum {
 
 /* Offsets in the head, with the size of each number. */
 enum {
-    PD_STATE_AT_FORMAT = 8,    /* 4 */
-    PD_STATE_AT_HEAD = 12,     /* 4 */
-    PD_STATE_AT_SEQUENCE = 16, /* 8 */
-    PD_STATE_AT_FROM = 24,     /* 8 */
-    PD_STATE_AT_TIME = 32,     /* 8 */
-    PD_STATE_AT_ENTRIES = 40,  /* 8 */
-    PD_STATE_AT_UNSEEN = 48,   /* 8 */
-    PD_STATE_AT_HAS_BASE = 56, /* 4 */
-    PD_STATE_AT_RESTART = 60,  /* 4 */
-    PD_STATE_AT_TYPES = 64,    /* 4 */
-    PD_STATE_AT_COUNTERS = 68, /* 4 */
-    PD_STATE_AT_BUILD_ID = 72, /* 4: its length. Its bytes follow the widths */
-    PD_STATE_AT_RATE = 76,     /* 4: of a text dump: see pd_dump; else 0 */
-    PD_STATE_AT_DURATION = 80, /* 8: of the last profile */
-    PD_STATE_AT_LIVE_ID = 88,  /* 8: of the last profile's stamp, if it is a live heap's */
-    PD_STATE_AT_LIVE_TO = 96,  /* 8: the end of that stamp */
-    PD_STATE_AT_MAPPED = 104,  /* 8: number of mappings */
-    PD_STATE_AT_ATTEMPTS = 112 /* 8: at the next window; the only number of an empty state */
+    PD_STATE_AT_FORMAT = 8,     /* 4 */
+    PD_STATE_AT_HEAD = 12,      /* 4 */
+    PD_STATE_AT_SEQUENCE = 16,  /* 8 */
+    PD_STATE_AT_FROM = 24,      /* 8 */
+    PD_STATE_AT_TIME = 32,      /* 8 */
+    PD_STATE_AT_ENTRIES = 40,   /* 8 */
+    PD_STATE_AT_UNSEEN = 48,    /* 8 */
+    PD_STATE_AT_HAS_BASE = 56,  /* 4 */
+    PD_STATE_AT_RESTART = 60,   /* 4 */
+    PD_STATE_AT_TYPES = 64,     /* 4 */
+    PD_STATE_AT_COUNTERS = 68,  /* 4 */
+    PD_STATE_AT_BUILD_ID = 72,  /* 4: its length. Its bytes follow the widths */
+    PD_STATE_AT_RATE = 76,      /* 4: of a text dump: see pd_dump; else 0 */
+    PD_STATE_AT_DURATION = 80,  /* 8: of the last profile */
+    PD_STATE_AT_LIVE_ID = 88,   /* 8: of the last profile's stamp, if it is a live heap's */
+    PD_STATE_AT_LIVE_TO = 96,   /* 8: the end of that stamp */
+    PD_STATE_AT_MAPPED = 104,   /* 8: number of mappings */
+    PD_STATE_AT_ATTEMPTS = 112, /* 8: at the next window */
+    PD_STATE_AT_IDENTITY =
+        120 /* 16: of the series. An empty state has attempts and identity only */
     /* Then for each type the lengths of its name and its unit, 4 each; for each counter the bytes
      * of a value, 1 each; the bytes of the build id and of all names, in this order; zeros up to a
      * multiple of 8; the head's checksum. */

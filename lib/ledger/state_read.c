@@ -123,6 +123,11 @@ static bool take_head(inlet *in)
     return false;
 }
 
+static pd_key get_key(const uint8_t *at)
+{
+    return (pd_key){pd_get64(at), pd_get64(at + 8)};
+}
+
 /* The numbers of a head. */
 typedef struct promise {
     uint64_t entries, unseen, mapped, attempts;
@@ -139,7 +144,7 @@ static bool check_promise(inlet *in, const promise *p)
         return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "the number of attempts is too large");
     if (!p->has_base) {
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
-            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_ATTEMPTS + 8))
+            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_IDENTITY + 16))
                 return refuse(in, "head", i, "the state is marked as empty, but is not");
         return in->head.len == PD_STATE_FIXED ||
                refuse(in, "head", PD_STATE_AT_HEAD,
@@ -237,11 +242,6 @@ static bool set_window(inlet *in, const promise *p, pd_state *state)
 }
 
 /* ---- the mappings ------------------------------------------------------------------------ */
-
-static pd_key get_key(const uint8_t *at)
-{
-    return (pd_key){pd_get64(at), pd_get64(at + 8)};
-}
 
 static bool take_mappings(inlet *in, const promise *p, pd_mapped_list *mapped)
 {
@@ -415,6 +415,7 @@ static bool read_parts(inlet *in, pd_state *state)
         return false;
     state->has_base = p.has_base;
     state->attempts = p.attempts;
+    state->identity = get_key(in->head.ptr + PD_STATE_AT_IDENTITY);
     pd_ledger_clear(state->ledger, p.counters);
     if (!p.has_base)
         return take_check(in) && take_attempts(in, state);

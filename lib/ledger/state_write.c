@@ -78,6 +78,12 @@ static void find_widths(const pd_ledger *ledger, uint8_t *widths)
     }
 }
 
+static void put_key(uint8_t *at, pd_key key)
+{
+    pd_put64(at, key.lo);
+    pd_put64(at + 8, key.hi);
+}
+
 static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, size_t head_len,
                      size_t names)
 {
@@ -91,6 +97,7 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
     pd_put32(head + PD_STATE_AT_HEAD, (uint32_t)head_len);
     pd_put32(head + PD_STATE_AT_HAS_BASE, state->has_base);
     pd_put64(head + PD_STATE_AT_ATTEMPTS, state->attempts);
+    put_key(head + PD_STATE_AT_IDENTITY, state->identity);
     if (state->has_base) {
         pd_put64(head + PD_STATE_AT_SEQUENCE, state->sequence);
         pd_put64(head + PD_STATE_AT_FROM, (uint64_t)state->last->from_nanos);
@@ -126,12 +133,6 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
     put_bytes(o, &summed, zeros, head_len - PD_STATE_HEAD_SUM - used);
     pd_put64(sum, XXH3_64bits_digest(&summed));
     put_bytes(o, &summed, sum, sizeof sum);
-}
-
-static void put_key(uint8_t *at, pd_key key)
-{
-    pd_put64(at, key.lo);
-    pd_put64(at + 8, key.hi);
 }
 
 static void put_mappings(outlet *o, const pd_mapped_list *mapped)

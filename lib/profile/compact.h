@@ -1,4 +1,4 @@
-/* The compact writer: samples in, a dense profile out.
+/* The compact writer: samples in, a dense profile out, as pprof or as OTLP.
  *
  * The caller (with one parsed profile, several, records, or a live heap) adds strings, functions,
  * mappings and locations as the samples that are written need them, and gets the output ids. All of
@@ -6,9 +6,13 @@
  * nothing that no sample uses. Ids count from 1 in order of first use, strings from 0, the empty
  * string. So equal input gives equal bytes.
  *
- *     out                                types, then the samples as they are added
- *     mappings, locations, functions,    a buffer each, appended to out at the end;
- *     strings, tail                      tail has the scalars
+ *     compact.c          numbers what is added: strings, mappings, functions, locations
+ *     compact_pprof.c    encodes it as pprof: samples go to `out` as they are added, with what they
+ *                        refer to in a buffer for each table, and the scalars in `tail`
+ *     compact_otlp.c     encodes it as OTLP: a buffer of samples for each value type (compact_otlp.h)
+ *
+ * The encoded profile is a list of runs (pd_compact_runs): the buffers in the order of the format.
+ * The caller sets `format` and `resource` once. It does not know the format otherwise.
  *
  * Errors are sticky: the functions then return 0 or do nothing, and pd_compact_finish returns the
  * status. */
@@ -16,9 +20,12 @@
 #define PD_PROFILE_COMPACT_H
 
 #include "base/keymap.h"
+#include "profile/compact_otlp.h"
 #include "wire/writer.h"
 
 typedef struct pd_compact {
+    pprofdelta_format format;
+    pd_bytes resource; /* OTLP: the encoded resource (otlp_resource.h); borrowed */
     pd_writer writer;
     /* buffers[] is all of them, for begin and release. */
     union {
@@ -38,16 +45,17 @@ typedef struct pd_compact {
     uint64_t *expected_starts; /* and their memory_start */
     size_t mapping_starts_cap, expected_starts_cap;
     uint64_t samples;
-} pd_compact; /* zero it to begin */
+    pd_compact_otlp otlp;
+} pd_compact; /* zero it, set format and resource, to begin */
 
 /* Begins a profile; keeps capacity. err is borrowed until pd_compact_finish. */
 void pd_compact_begin(pd_compact *compact, pd_mem *mem, pprofdelta_error *err);
 
-/* Returns the output index of the string. */
+/* Returns the number of the string: in pprof its output index. */
 uint32_t pd_compact_string(pd_compact *compact, pd_bytes string);
 
-/* Adds a sample type, before the first sample. type and unit are output indices, as are all strings
- * below. */
+/* Adds a sample type, before the first sample. type and unit are numbers of strings, as are all
+ * strings below. */
 void pd_compact_type(pd_compact *compact, uint32_t type, uint32_t unit);
 
 typedef struct pd_compact_mapping {
@@ -147,16 +155,25 @@ typedef struct pd_compact_header {
     uint32_t period_type, period_unit;
     int64_t period, time_nanos, duration_nanos;
     uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
+    /* OTLP: what profile_id is made of. *series is the identity of the series of windows; if it is
+     * {0, 0}, it is set to the hash of the content. NULL: the window belongs to no series. */
+    pd_key *series;
+    uint64_t sequence;
 } pd_compact_header;
 
 /* Adds a comment. */
 void pd_compact_comment(pd_compact *compact, uint32_t string);
 
-/* Writes the scalars into tail. The profile is then out, the buffers of the tables in their order,
- * and tail. */
+/* Writes what comes after the samples. */
 pprofdelta_status pd_compact_end(pd_compact *compact, const pd_compact_header *header);
 
-/* The same, and joins all buffers. *out belongs to the writer and is valid until the next begin. */
+/* After pd_compact_end: sets runs to the encoded profile, a list of byte runs in order, and returns
+ * their number. The bytes belong to the writer and are valid until the next begin. */
+enum { PD_COMPACT_RUNS = 2 * PPROFDELTA_MAX_TYPES + 9 };
+size_t pd_compact_runs(const pd_compact *compact, pd_bytes runs[PD_COMPACT_RUNS]);
+
+/* Ends the profile and joins all runs. *out belongs to the writer and is valid until the next
+ * begin. */
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
 

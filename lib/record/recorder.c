@@ -1,6 +1,7 @@
 /* A recorder: its options, and the beginning and the end of its windows. */
 #include "base/option_checks.h"
 #include "base/time.h"
+#include "profile/otlp_resource.h"
 #include "record/recorder.h"
 
 #include <math.h>
@@ -33,6 +34,8 @@ static pprofdelta_status read_options(const pprofdelta_recorder_options *given,
         return pd_refuse(err,
                          "options.types and options.period_type are for PPROFDELTA_KIND_TYPES");
     pprofdelta_status status = pd_options_check_output(out->compression, out->level, err);
+    if (!status)
+        status = pd_options_check_format(out->format, out->resource, out->resource_len, err);
     if (!status && out->kind == PPROFDELTA_KIND_TYPES)
         status = pd_options_check_types(out->types, out->types_len, err);
     return status;
@@ -96,6 +99,10 @@ static pprofdelta_status set_up(pprofdelta_recorder *r, const pprofdelta_recorde
         status = keep_text(r, o->period_unit, &r->period_unit_off, err);
     if (!status)
         status = keep_text(r, o->default_type, &r->default_type_off, err);
+    if (!status && o->format == PPROFDELTA_OTLP)
+        status = pd_otlp_resource(o->resource, o->resource_len, &r->mem, &r->resource, err);
+    r->compact.format = o->format;
+    r->compact.resource = (pd_bytes){r->resource.ptr, r->resource.len};
     return status;
 }
 
@@ -142,6 +149,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem *mem = &r->mem;
     pd_schema_release(&r->schema, mem);
     pd_buffer_release(mem, &r->text);
+    pd_buffer_release(mem, &r->resource);
     pd_ledger_release(&r->ledger, mem);
     pd_window_release(&r->window, mem);
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);

@@ -106,6 +106,8 @@ struct pprofdelta_recorder {
     size_t by_lines; /* places that are identified by their lines */
     pd_maps maps;
     pd_compact compact;
+    pd_buffer resource; /* OTLP: encoded */
+    pd_key identity;    /* OTLP: of the series of windows: see pd_compact_header */
     pd_compressor compressor;
     pd_keymap shown; /* keys of the samples that are written, as a reader sees them */
     pd_emitted *emitted;

@@ -164,6 +164,8 @@ static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_na
         .time_nanos = r->time_nanos,
         .duration_nanos = duration_nanos,
         .default_sample_type = write_text(r, type, strlen(type)),
+        .series = &r->identity,
+        .sequence = r->sequence + 1,
     };
 }
 

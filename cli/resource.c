@@ -1,0 +1,146 @@
+#include "resource.h"
+
+#include "arguments.h"
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define VARIABLE "OTEL_RESOURCE_ATTRIBUTES"
+
+int cli_resource_check(const char *value)
+{
+    const char *equals = strchr(value, '=');
+    if (!equals || equals == value)
+        return cli_bad_value("--resource", value, "KEY=VALUE, like service.name=checkout");
+    return CLI_DONE;
+}
+
+/* Appends the text and a NUL, and returns where it begins. There is room. */
+static char *keep(char **at, const char *text, size_t len)
+{
+    char *kept = *at;
+    memcpy(kept, text, len);
+    kept[len] = '\0';
+    *at += len + 1;
+    return kept;
+}
+
+static void add(cli_resource *r, const char *key, const char *value)
+{
+    r->list[r->len++] = (pprofdelta_attribute){key, value};
+}
+
+/* ---- OTEL_RESOURCE_ATTRIBUTES: KEY=VALUE,KEY=VALUE, with %XX --------------------------------------- */
+
+static int hex_digit(char digit)
+{
+    const char *digits = "0123456789abcdefABCDEF";
+    const char *found = digit ? strchr(digits, digit) : NULL;
+    int place = found ? (int)(found - digits) : -1;
+    return place > 15 ? place - 6 : place;
+}
+
+/* Decodes %XX in place. Returns false if a % has no two digits behind it, or is a NUL. */
+static bool decode(char *text)
+{
+    char *out = text;
+    for (; *text; text++) {
+        if (*text != '%') {
+            *out++ = *text;
+            continue;
+        }
+        int high = hex_digit(text[1]), low = high < 0 ? -1 : hex_digit(text[2]);
+        if (low < 0 || !(high | low))
+            return false;
+        *out++ = (char)(high << 4 | low);
+        text += 2;
+    }
+    *out = '\0';
+    return true;
+}
+
+static const char *trim(const char *text, size_t *len)
+{
+    for (; *len && (*text == ' ' || *text == '\t'); (*len)--)
+        text++;
+    while (*len && (text[*len - 1] == ' ' || text[*len - 1] == '\t'))
+        --*len;
+    return text;
+}
+
+/* Adds one member. Returns NULL, or what is wrong. */
+static const char *add_member(cli_resource *r, char **at, const char *text, size_t len)
+{
+    text = trim(text, &len);
+    const char *equals = memchr(text, '=', len);
+    if (!equals)
+        return "an attribute has no =";
+    size_t key_len = (size_t)(equals - text), value_len = len - key_len - 1;
+    const char *key_text = trim(text, &key_len), *value_text = trim(equals + 1, &value_len);
+    char *key = keep(at, key_text, key_len), *value = keep(at, value_text, value_len);
+    if (!decode(key) || !decode(value))
+        return "a % is not followed by two hexadecimal digits";
+    if (!*key)
+        return "an attribute has no key";
+    add(r, key, value);
+    return NULL;
+}
+
+/* Adds all members, or none of them. An empty member, as after a comma at the end, is skipped. */
+static void add_environment(cli_resource *r, char **at, const char *text)
+{
+    size_t before = r->len;
+    const char *wrong = NULL;
+    while (!wrong && *text) {
+        size_t len = strcspn(text, ","), trimmed = len;
+        trim(text, &trimmed);
+        if (trimmed)
+            wrong = add_member(r, at, text, len);
+        text += len + (text[len] == ',');
+    }
+    if (!wrong)
+        return;
+    r->len = before;
+    cli_note("the environment variable %s is ignored: %s", VARIABLE, wrong);
+}
+
+/* ---- the whole ----------------------------------------------------------------------------------- */
+
+int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
+{
+    const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
+    size_t size = 1, members = len + 3; /* the name twice, and a member without a comma behind it */
+    for (size_t i = 0; i < len; i++)
+        size += strlen(given[i]) + 1;
+    for (const char *at = attributes ? attributes : ""; *at; at++)
+        members += *at == ',';
+    size += attributes ? strlen(attributes) + 2 * members : 0;
+    r->list = calloc(members, sizeof *r->list);
+    r->texts = malloc(size);
+    if (!r->list || !r->texts) {
+        cli_error("%s", strerror(ENOMEM));
+        return CLI_FAILED;
+    }
+    char *at = r->texts;
+    add(r, "service.name", "unknown_service");
+    if (attributes)
+        add_environment(r, &at, attributes);
+    if (service && *service)
+        add(r, "service.name", service);
+    for (size_t i = 0; i < len; i++) {
+        size_t key = strcspn(given[i], "=");
+        add(r, keep(&at, given[i], key), given[i] + key + 1);
+    }
+    return CLI_DONE;
+}
+
+void cli_resource_free(cli_resource *r)
+{
+    free(r->list);
+    free(r->texts);
+    *r = (cli_resource){0};
+}

@@ -1,0 +1,72 @@
+#include "base/utf8.h"
+
+#include "base/key.h"
+
+/* The range of the second byte, which excludes overlong forms, surrogates, and what is above
+ * U+10FFFF. */
+static bool is_second(uint8_t first, uint8_t second)
+{
+    uint8_t low = first == 0xe0 ? 0xa0 : first == 0xf0 ? 0x90 : 0x80;
+    uint8_t high = first == 0xed ? 0x9f : first == 0xf4 ? 0x8f : 0xbf;
+    return second >= low && second <= high;
+}
+
+/* The length of the well-formed sequence at text[at], or 0. */
+static size_t sequence_at(pd_bytes text, size_t at)
+{
+    uint8_t first = text.ptr[at];
+    size_t len = first < 0x80                    ? 1
+                 : first >= 0xc2 && first < 0xe0 ? 2
+                 : first >= 0xe0 && first < 0xf0 ? 3
+                 : first >= 0xf0 && first < 0xf5 ? 4
+                                                 : 0;
+    if (!len || len > text.len - at)
+        return 0;
+    if (len > 1 && !is_second(first, text.ptr[at + 1]))
+        return 0;
+    for (size_t i = 2; i < len; i++)
+        if ((text.ptr[at + i] & 0xc0) != 0x80)
+            return 0;
+    return len;
+}
+
+bool pd_utf8_is_valid(pd_bytes text)
+{
+    const uint64_t high = UINT64_C(0x8080808080808080);
+    size_t at = 0;
+    while (at < text.len) {
+        uint64_t word = 0;
+        if (text.len - at >= sizeof word) {
+            memcpy(&word, text.ptr + at, sizeof word);
+            if (!(word & high)) {
+                at += sizeof word;
+                continue;
+            }
+        }
+        size_t len = sequence_at(text, at);
+        if (!len)
+            return false;
+        at += len;
+    }
+    return true;
+}
+
+pprofdelta_status pd_utf8_repair(pd_bytes text, pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
+{
+    static const uint8_t replacement[] = {0xef, 0xbf, 0xbd};
+    size_t most =
+        text.len > SIZE_MAX / sizeof replacement ? SIZE_MAX : text.len * sizeof replacement;
+    out->len = 0;
+    pprofdelta_status status = pd_buffer_room(mem, out, most, err);
+    if (status)
+        return status;
+    for (size_t at = 0; at < text.len;) {
+        size_t len = sequence_at(text, at);
+        const uint8_t *from = len ? text.ptr + at : replacement;
+        size_t copied = len ? len : sizeof replacement;
+        memcpy(out->ptr + out->len, from, copied);
+        out->len += copied;
+        at += len ? len : 1;
+    }
+    return PPROFDELTA_OK;
+}

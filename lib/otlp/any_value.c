@@ -1,0 +1,327 @@
+#include "otlp/any_value.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- checks ------------------------------------------------------------------------------- */
+
+static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth);
+
+/* A list of key and value that a message has as its field `number`. The keys are held against one
+ * another by the hash of their text. */
+static void check_key_value(pd_request_reading *r, const char *name, const pd_field *field,
+                            pd_keymap *keys, unsigned depth)
+{
+    pd_reader body = pd_parse_body(&r->parse, name, field);
+    pd_field f;
+    const uint8_t *key_at = NULL;
+    uint32_t index = 0, values = 0;
+    pd_bytes key = {NULL, 0};
+    while (!r->parse.status && pd_reader_next(&body, &f)) {
+        switch (f.number) {
+        case PD_OTLP_KEY_VALUE_KEY:
+            key = pd_request_text(r, name, &f);
+            key_at = f.start;
+            break;
+        case PD_OTLP_KEY_VALUE_VALUE:
+            if (values++)
+                pd_request_fail(r, name, f.start, "an attribute with two values");
+            check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
+            break;
+        case PD_OTLP_KEY_VALUE_KEY_STRINDEX:
+            index = pd_request_index_of(r, name, &f, PD_OTLP_DICTIONARY_STRING_TABLE);
+            key_at = f.start;
+            break;
+        default:
+            r->parse.unknown_fields++;
+        }
+    }
+    pd_parse_end(&r->parse, name, &body);
+    if (index && key.len)
+        pd_request_fail(r, name, key_at, "an attribute with a key and the index of a key");
+    if (r->parse.status)
+        return;
+    if (index)
+        key = r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index];
+    pd_key hash = pd_key_of_bytes(key.ptr, key.len, 0);
+    r->parse.status = pd_keymap_room(keys, r->parse.mem, hash, r->parse.err);
+    if (r->parse.status)
+        return;
+    size_t before = keys->len;
+    if (pd_keymap_add(keys, hash) < before)
+        pd_request_fail(r, name, field->start, "the key \"%.*s\" is there twice",
+                        (int)(key.len < 100 ? key.len : 100), (const char *)key.ptr);
+}
+
+static void check_list(pd_request_reading *r, const char *name, pd_reader message, uint32_t number,
+                       unsigned depth)
+{
+    pd_keymap keys = {0};
+    pd_field f;
+    while (!r->parse.status && pd_reader_next(&message, &f))
+        if (f.number == number)
+            check_key_value(r, name, &f, &keys, depth);
+    pd_parse_end(&r->parse, name, &message);
+    pd_keymap_release(&keys, r->parse.mem);
+}
+
+static void check_array(pd_request_reading *r, const char *name, pd_reader array, unsigned depth)
+{
+    pd_field f;
+    while (!r->parse.status && pd_reader_next(&array, &f)) {
+        if (f.number == PD_OTLP_ARRAY_VALUE_VALUES)
+            check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
+        else
+            r->parse.unknown_fields++;
+    }
+    pd_parse_end(&r->parse, name, &array);
+}
+
+static void check_kind(pd_request_reading *r, const char *name, const pd_field *f, unsigned depth)
+{
+    switch (f->number) {
+    case PD_OTLP_ANY_VALUE_STRING_VALUE:
+        pd_request_text(r, name, f);
+        break;
+    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
+    case PD_OTLP_ANY_VALUE_INT_VALUE:
+        pd_parse_number(&r->parse, name, f);
+        break;
+    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
+        if (f->wire != PD_WIRE_FIXED64)
+            pd_parse_wrong_wire(&r->parse, name, f);
+        break;
+    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
+        check_array(r, name, pd_parse_body(&r->parse, name, f), depth + 1);
+        break;
+    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
+        check_list(r, name, pd_parse_body(&r->parse, name, f), PD_OTLP_KEY_VALUE_LIST_VALUES,
+                   depth + 1);
+        break;
+    case PD_OTLP_ANY_VALUE_BYTES_VALUE:
+        pd_parse_body(&r->parse, name, f);
+        break;
+    default:
+        pd_request_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
+    }
+}
+
+static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth)
+{
+    pd_field f;
+    bool has_value = false;
+    if (depth > PD_OTLP_MAX_DEPTH)
+        pd_request_fail(r, name, value.at, "values in values, more than %d deep",
+                        PD_OTLP_MAX_DEPTH);
+    while (!r->parse.status && pd_reader_next(&value, &f)) {
+        if (f.number > PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX) {
+            r->parse.unknown_fields++;
+            continue;
+        }
+        if (has_value)
+            pd_request_fail(r, name, f.start, "an attribute with two values");
+        has_value = true;
+        check_kind(r, name, &f, depth);
+    }
+    pd_parse_end(&r->parse, name, &value);
+}
+
+void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value)
+{
+    check_value(r, name, value, 1);
+}
+
+void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader message,
+                         uint32_t number)
+{
+    check_list(r, name, message, number, 1);
+}
+
+/* ---- reading what was checked --------------------------------------------------------------- */
+
+static bool find_value(pd_bytes value, pd_field *f)
+{
+    pd_reader reader = pd_reader_of(value.ptr, value.len);
+    while (pd_reader_next(&reader, f))
+        if (f->number <= PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+            return true;
+    return false;
+}
+
+static pd_bytes body_of(const pd_field *f)
+{
+    return (pd_bytes){f->body.at, (size_t)(f->body.end - f->body.at)};
+}
+
+pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body)
+{
+    const pd_request_table *strings = &r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    pd_key_value out = {{NULL, 0}, {NULL, 0}};
+    pd_field f;
+    while (pd_reader_next(&body, &f)) {
+        if (f.number == PD_OTLP_KEY_VALUE_KEY)
+            out.key = body_of(&f);
+        else if (f.number == PD_OTLP_KEY_VALUE_KEY_STRINDEX && f.value)
+            out.key = strings->entries[f.value];
+        else if (f.number == PD_OTLP_KEY_VALUE_VALUE)
+            out.value = body_of(&f);
+    }
+    return out;
+}
+
+bool pd_any_value_is_true(pd_bytes value)
+{
+    pd_field f;
+    return find_value(value, &f) && f.number == PD_OTLP_ANY_VALUE_BOOL_VALUE && f.value;
+}
+
+size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
+{
+    pd_field array, f, element;
+    size_t len = 0;
+    if (!find_value(value, &array) || array.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
+        return 0;
+    while (pd_reader_next(&array.body, &f)) {
+        if (f.number != PD_OTLP_ARRAY_VALUE_VALUES)
+            continue;
+        bool is_int =
+            find_value(body_of(&f), &element) && element.number == PD_OTLP_ANY_VALUE_INT_VALUE;
+        if (len < room)
+            out[len] = is_int ? (int64_t)element.value : -1;
+        len++;
+    }
+    return len;
+}
+
+void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
+                          void (*take)(pd_request_reading *r, void *cookie, uint32_t string),
+                          void *cookie)
+{
+    const pd_dictionary *d = r->dictionary;
+    pd_field f, element;
+    if (!find_value(value, &f))
+        return;
+    if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
+        take(r, cookie, pd_request_number(r, body_of(&f)));
+    else if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
+        take(r, cookie, f.value ? d->strings[f.value] : 0);
+    if (f.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
+        return;
+    while (!r->parse.status && pd_reader_next(&f.body, &element))
+        if (element.number == PD_OTLP_ARRAY_VALUE_VALUES)
+            pd_any_value_strings(r, body_of(&element), take, cookie);
+}
+
+/* ---- labels ------------------------------------------------------------------------------- */
+
+void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text)
+{
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_STR, text);
+    pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
+}
+
+void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t number, uint32_t unit)
+{
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM, (uint64_t)number);
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM_UNIT, unit);
+    pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
+}
+
+/* The shortest decimal that is read back as the same double. The point does not depend on the
+ * locale. */
+static uint32_t number_of_double(pd_request_reading *r, uint64_t bits)
+{
+    enum { FEWEST = 15, MOST = 17 };
+    char text[40];
+    double value;
+    memcpy(&value, &bits, sizeof value);
+    for (int digits = FEWEST; digits <= MOST; digits++) {
+        snprintf(text, sizeof text, "%.*g", digits, value);
+        if (strtod(text, NULL) == value)
+            break;
+    }
+    for (char *p = text; *p; p++)
+        if (*p == ',')
+            *p = '.';
+    return pd_request_number(r, pd_bytes_of(text));
+}
+
+uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
+{
+    static const char digits[] = "0123456789abcdef";
+    r->text->len = 0;
+    for (size_t i = 0; i < bytes.len; i++) {
+        uint8_t *p = pd_write_room(&r->writer, r->text, 2);
+        if (!p)
+            return 0;
+        *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
+        *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
+        pd_write_done(r->text, p);
+    }
+    return pd_request_number(r, (pd_bytes){r->text->ptr, r->text->len});
+}
+
+static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
+
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value)
+{
+    const pd_dictionary *d = r->dictionary;
+    pd_field f, element;
+    uint32_t number = pd_request_number(r, key);
+    if (r->parse.status)
+        return;
+    if (!find_value(value, &f)) {
+        pd_request_label_text(r, number, 0);
+        return;
+    }
+    switch (f.number) {
+    case PD_OTLP_ANY_VALUE_STRING_VALUE:
+        pd_request_label_text(r, number, pd_request_number(r, body_of(&f)));
+        break;
+    case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
+        pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
+        break;
+    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
+        pd_request_label_text(r, number,
+                              pd_request_number(r, pd_bytes_of(f.value ? "true" : "false")));
+        break;
+    case PD_OTLP_ANY_VALUE_INT_VALUE:
+        pd_request_label_number(r, number, (int64_t)f.value, unit);
+        break;
+    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
+        pd_request_label_text(r, number, number_of_double(r, f.value));
+        break;
+    case PD_OTLP_ANY_VALUE_BYTES_VALUE:
+        pd_request_label_text(r, number, pd_request_hex(r, body_of(&f)));
+        break;
+    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
+        while (!r->parse.status && pd_reader_next(&f.body, &element))
+            if (element.number == PD_OTLP_ARRAY_VALUE_VALUES)
+                pd_any_value_label(r, key, unit, body_of(&element));
+        break;
+    default:
+        label_members(r, key, unit, f.body);
+    }
+}
+
+/* The labels of a kvlist: "KEY.MEMBER". */
+static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list)
+{
+    pd_mem *mem = r->parse.mem;
+    pd_buffer name = {NULL, 0, 0};
+    pd_field f;
+    pd_write_raw(&r->writer, &name, key.ptr, key.len);
+    pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
+    while (!r->parse.status && !r->writer.status && pd_reader_next(&list, &f)) {
+        if (f.number != PD_OTLP_KEY_VALUE_LIST_VALUES)
+            continue;
+        pd_key_value member = pd_key_value_of(r, f.body);
+        name.len = key.len + 1;
+        pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);
+        if (!r->writer.status)
+            pd_any_value_label(r, (pd_bytes){name.ptr, name.len}, unit, member.value);
+    }
+    pd_buffer_release(mem, &name);
+}

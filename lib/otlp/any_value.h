@@ -1,0 +1,50 @@
+/* The values of attributes, and what they are as labels of a pprof profile.
+ *
+ *     string, int            a label
+ *     bool, double, bytes    a label with "true" or "false", the shortest decimal, or hexadecimal
+ *     array                  a label of the same key for each element
+ *     kvlist                 a label for each member, with the key "KEY.MEMBER"
+ *     unset                  a label without a value */
+#ifndef PD_OTLP_ANY_VALUE_H
+#define PD_OTLP_ANY_VALUE_H
+
+#include "otlp/dictionary.h"
+
+enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
+
+/* Checks a value and everything in it. */
+void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value);
+
+/* Appends the labels of a value to the record in r->part. */
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value);
+
+/* The number of a string with the bytes in hexadecimal. */
+uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes);
+
+/* Appends a label with a string, or with a number and its unit. */
+void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text);
+void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t number, uint32_t unit);
+
+/* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
+ * KeyValue has to be, and that no key is there twice. */
+void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader message,
+                         uint32_t number);
+
+/* One attribute of such a list, which was checked. */
+typedef struct pd_key_value {
+    pd_bytes key, value;
+} pd_key_value;
+pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body);
+
+/* Calls take for the number of each string in a value: itself, or the elements of an array. */
+void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
+                          void (*take)(pd_request_reading *r, void *cookie, uint32_t string),
+                          void *cookie);
+
+/* Whether the value is the boolean true. */
+bool pd_any_value_is_true(pd_bytes value);
+
+/* Sets *out to the elements of an array of ints, up to room, and returns how many there are. */
+size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room);
+
+#endif

@@ -1,0 +1,107 @@
+/* The dictionary of an OTLP request: where its entries are, its strings and its attributes.
+ *
+ *     bytes --pd_dictionary_find--> entries --pd_dictionary_read--> strings, attributes, links
+ *                                                             \--> mappings, functions, locations
+ *                                                                  of the pprof profile
+ *
+ * Entries refer to entries of tables behind them, so all are found before one is read. The index of
+ * an entry becomes its id in the pprof profile: entry 0 means none in both. */
+#ifndef PD_OTLP_DICTIONARY_H
+#define PD_OTLP_DICTIONARY_H
+
+#include "base/keymap.h"
+#include "otlp/otlp_fields.h"
+#include "profile/parse.h"
+#include "wire/writer.h"
+
+/* The entries of one table. */
+typedef struct pd_request_table {
+    pd_bytes *entries;
+    size_t len, cap;
+} pd_request_table;
+
+typedef struct pd_request_attribute {
+    uint32_t key, unit; /* numbers of strings */
+    uint32_t key_at;    /* the index of the key in string_table */
+    pd_bytes value;     /* an AnyValue, which was checked; len 0: unset */
+} pd_request_attribute;
+
+typedef struct pd_dictionary {
+    pd_request_table tables[PD_OTLP_DICTIONARY_STACK_TABLE + 1]; /* by field number */
+    bool is_found;
+    pd_keymap numbers; /* of all strings of the profile, which are written when they are added */
+    uint32_t *strings; /* the number of each entry of string_table */
+    size_t strings_cap;
+    pd_request_attribute *attributes;
+    size_t attributes_cap;
+    uint64_t *marks; /* for each string: the last list of attributes that had it as a key */
+    size_t marks_cap;
+    uint64_t mark;
+    uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
+} pd_dictionary;      /* zero it to begin */
+
+/* What all readers of a request use. Errors are sticky in `parse`. */
+typedef struct pd_request_reading {
+    pd_parse parse;
+    pd_writer writer;
+    pd_buffer *profile; /* the pprof profile */
+    pd_buffer *part;    /* a record that is being made; empty between records */
+    pd_buffer *inner;   /* a record in that */
+    pd_buffer *text;    /* a string that is being made */
+    pd_dictionary *dictionary;
+} pd_request_reading;
+
+/* ---- for all readers ---------------------------------------------------------------------- */
+
+/* Fails with E_PROFILE, unless there is an error already. */
+__attribute__((cold, format(printf, 4, 5))) void pd_request_fail(pd_request_reading *r,
+                                                                 const char *field,
+                                                                 const uint8_t *at,
+                                                                 const char *format, ...);
+
+/* Checks an index into a table of the dictionary (a field number of Dictionary) and returns it; 0
+ * after an error. Entry 0 always exists. */
+uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
+                          uint64_t index, unsigned table);
+
+/* The same, for a field that has to be a varint. */
+static inline uint32_t pd_request_index_of(pd_request_reading *r, const char *name,
+                                           const pd_field *f, unsigned table)
+{
+    return pd_request_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
+}
+
+/* The number of a string in the string table of the profile, from its index in the dictionary. */
+uint32_t pd_request_string_of(pd_request_reading *r, const char *name, const pd_field *f);
+
+/* The number of a string; it is added to the profile if it is new. */
+uint32_t pd_request_number(pd_request_reading *r, pd_bytes text);
+
+/* Checks that the body of a string field is UTF-8, and returns it. */
+pd_bytes pd_request_text(pd_request_reading *r, const char *name, const pd_field *f);
+
+/* Calls take for each element of a repeated varint, packed or not. */
+typedef void pd_request_taker(pd_request_reading *r, void *cookie, uint64_t value,
+                              const uint8_t *at);
+void pd_request_list(pd_request_reading *r, const char *name, const pd_field *f,
+                     pd_request_taker *take, void *cookie);
+
+/* A list of attribute indices: `take` is called with each, after it was checked. begin a list with
+ * pd_request_attributes_begin; a key that is there twice is an error. */
+void pd_request_attributes_begin(pd_request_reading *r);
+void pd_request_attributes(pd_request_reading *r, const char *name, const pd_field *f,
+                           pd_request_taker *take, void *cookie);
+
+/* ---- the dictionary ----------------------------------------------------------------------- */
+
+/* Finds the entries. */
+void pd_dictionary_find(pd_request_reading *r, const pd_field *field);
+
+/* Checks all entries. Writes the mappings, functions and locations to the profile. */
+void pd_dictionary_read(pd_request_reading *r);
+
+/* Ends the work on one request; keeps the capacity. */
+void pd_dictionary_clear(pd_dictionary *dictionary);
+void pd_dictionary_release(pd_dictionary *dictionary, pd_mem *mem);
+
+#endif

@@ -1,0 +1,95 @@
+/* Converts one OTLP request (ExportProfilesServiceRequest) into one pprof profile.
+ *
+ *     request --dictionary.c--> tables --request.c--> profiles, sets --points.c--> samples
+ *
+ * The profiles of a request are of one value type each. Those that describe the same time become
+ * the columns of one set: their samples with the same stack, attributes, link and timestamp become
+ * one sample of the pprof profile. A set ends where another resource or scope begins, where the time
+ * or the duration is another, and where a type comes again.
+ *
+ *     set 0     alloc_space  inuse_space     resource A, 12:00:00 to 12:00:30
+ *     set 1     alloc_space  inuse_space     resource A, 12:00:30 to 12:01:00
+ *     set 2     cpu                          resource B, ...
+ *
+ * With one set nothing is added. With several, each sample has labels for what differs: the
+ * attributes of the resource ("resource.KEY"), the scope ("scope.name", "scope.version"), and the
+ * beginning and the duration of its profile ("profile.time_unix_nano", "profile.duration_nano").
+ *
+ * A sample of several points (values, or timestamps) becomes one sample for each. A timestamp is a
+ * label "timestamp_unix_nano", and a link is the labels "trace_id" and "span_id". */
+#ifndef PD_OTLP_REQUEST_H
+#define PD_OTLP_REQUEST_H
+
+#include "otlp/dictionary.h"
+
+/* One Profile. */
+typedef struct pd_request_profile {
+    pd_bytes body;
+    uint64_t time, duration;
+    uint32_t type, unit; /* numbers of strings */
+    uint32_t column;
+} pd_request_profile;
+
+/* Profiles that become samples together. Resources and scopes are numbered over the request. */
+typedef struct pd_request_set {
+    size_t first; /* of its profiles; the next set has the first after its last */
+    uint32_t resource, scope;
+} pd_request_set;
+
+/* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
+typedef struct pd_request_row {
+    pd_bytes sample; /* the first that it was made of */
+    uint64_t timestamp;
+    uint32_t next; /* the next row with the same key; PD_KEYMAP_NONE: there is none */
+    bool has_timestamp;
+} pd_request_row;
+
+/* The rows of one key. A profile that has the key again takes the next row. */
+typedef struct pd_request_chain {
+    uint32_t first, last; /* rows; last: the one that `profile` took */
+    size_t profile;       /* the last profile that took a row, + 1 */
+} pd_request_chain;
+
+typedef struct pd_request {
+    bool is_read;   /* the last input was a request */
+    pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
+    size_t resources, scopes, profiles_count, samples;
+    size_t timestamps, links; /* that samples have */
+    size_t payloads;          /* profiles with an original payload */
+    uint64_t unknown_fields;
+    pd_dictionary dictionary;
+    pd_buffer profile; /* the pprof profile */
+    pd_buffer part, inner, text;
+    pd_buffer common; /* the labels that all samples of a set have */
+    struct pd_request_source {
+        pd_bytes resource, scope; /* the messages */
+    } * sources;                  /* of each scope */
+    size_t sources_cap;
+    pd_request_profile *profiles;
+    size_t profiles_cap;
+    pd_request_set *sets;
+    size_t sets_len, sets_cap;
+    struct pd_request_type {
+        uint32_t type, unit;
+    } types[PPROFDELTA_MAX_TYPES];
+    size_t types_len;
+    pd_keymap keys; /* of rows */
+    pd_request_chain *chains;
+    size_t chains_cap;
+    pd_request_row *rows;
+    size_t rows_len, rows_cap;
+    int64_t *values;
+    size_t values_cap;
+    pd_keymap comments;
+} pd_request; /* zero it to begin */
+
+/* Converts the request and sets *bytes to the profile, which is valid until the next call. */
+pprofdelta_status pd_request_read(pd_request *otlp, pd_mem *mem, pd_bytes *bytes,
+                                  pprofdelta_error *err);
+
+void pd_request_release(pd_request *otlp, pd_mem *mem);
+
+/* Reads the samples of all sets and writes them (points.c). */
+void pd_request_points(pd_request_reading *r, pd_request *otlp);
+
+#endif

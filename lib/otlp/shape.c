@@ -1,0 +1,89 @@
+#include "otlp/shape.h"
+
+#include "otlp/otlp_fields.h"
+#include "profile/fields.h"
+#include "profile/lookalike.h"
+#include "wire/reader.h"
+
+typedef enum guess { OPEN, PROFILE, REQUEST } guess;
+
+/* The first field of a sample type is a varint, and the first of resource_profiles is not. */
+static guess guess_first(pd_reader r)
+{
+    pd_field f = {.number = 0};
+    bool is_whole = pd_reader_next(&r, &f);
+    if (!is_whole && (r.at == r.end || pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at)))
+        return OPEN;
+    uint8_t tag = *r.at;
+    if (is_whole)
+        tag = *f.start;
+    uint32_t number = tag >> 3, wire = tag & 7;
+    if (tag >= 0x80 || number > PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
+        return OPEN;
+    return wire == PD_WIRE_BYTES ? REQUEST : PROFILE;
+}
+
+/* A dictionary has tables beyond the three fields of a sample, or a table with several entries.
+ * Encoders write the lists of a sample as one field. */
+static guess guess_second(pd_reader r, bool is_whole)
+{
+    pd_field f;
+    size_t lists[PD_SAMPLE_LABEL] = {0};
+    while (pd_reader_next(&r, &f)) {
+        bool is_part = f.wire == PD_WIRE_BYTES;
+        if (f.number <= PD_SAMPLE_LABEL && !is_part)
+            return PROFILE;
+        if (f.number > PD_SAMPLE_LABEL && f.number <= PD_OTLP_DICTIONARY_STACK_TABLE)
+            return is_part ? REQUEST : OPEN;
+        if (f.number < PD_SAMPLE_LABEL)
+            lists[f.number]++;
+    }
+    bool has_several = lists[PD_SAMPLE_LOCATION_ID] > 1 || lists[PD_SAMPLE_VALUE] > 1;
+    return has_several && !is_whole ? REQUEST : OPEN;
+}
+
+static guess guess_field(const pd_field *f, bool is_whole)
+{
+    if (f->number > PD_PROFILE_DOC_URL)
+        return OPEN;
+    if (f->number > PD_OTLP_REQUEST_DICTIONARY || f->wire != PD_WIRE_BYTES)
+        return PROFILE;
+    return f->number == PD_OTLP_REQUEST_DICTIONARY ? guess_second(f->body, is_whole)
+                                                   : guess_first(f->body);
+}
+
+/* A field whose end is missing, as if it ended where the bytes end. */
+static bool cut_field(pd_reader *r, pd_field *f)
+{
+    uint64_t tag, len;
+    if (r->at == r->end || pd_reader_lacks(r) <= (uint64_t)(r->end - r->at))
+        return false;
+    const uint8_t *p = pd_varint_decode(r->at, r->end, &tag);
+    if (!p || (tag & 7) != PD_WIRE_BYTES || tag >> 3 > PD_PROFILE_DOC_URL ||
+        !(p = pd_varint_decode(p, r->end, &len)))
+        return false;
+    *f = (pd_field){.start = r->at,
+                    .number = (uint32_t)tag >> 3,
+                    .wire = PD_WIRE_BYTES,
+                    .body = pd_reader_of(p, (size_t)(r->end - p))};
+    return true;
+}
+
+/* A profile that is damaged in its first sample type must not pass for a request: the fields
+ * behind decide with it. */
+bool pd_request_begins(pd_bytes bytes)
+{
+    pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
+    pd_field f;
+    bool is_request = false, is_whole = true;
+    while (is_whole) {
+        is_whole = pd_reader_next(&r, &f);
+        if (!is_whole && !cut_field(&r, &f))
+            break;
+        guess found = guess_field(&f, is_whole);
+        if (found == PROFILE)
+            return false;
+        is_request |= found == REQUEST;
+    }
+    return is_request && !pd_lookalike_of(bytes).rest; /* newlines are field 1, too */
+}

@@ -1,0 +1,514 @@
+/* The compact writer's output as OTLP: see compact_otlp.h. */
+#include "profile/compact_format.h"
+
+#include "base/utf8.h"
+#include "otlp/otlp_fields.h"
+#include "profile/otlp_attributes.h"
+
+/* ---- the life of the parts ---------------------------------------------------------------------- */
+
+/* An entry that is the zero value. */
+static void put_none(pd_compact *c, pd_buffer *table, uint32_t number)
+{
+    pd_write_bytes(&c->writer, table, number, NULL, 0);
+}
+
+void pd_compact_otlp_begin(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
+        o->buffers[i].len = 0;
+    for (size_t i = 0; i < PPROFDELTA_MAX_TYPES; i++)
+        o->samples[i].len = 0;
+    for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
+        pd_keymap_clear(&o->maps[i]);
+    o->table_len = 0;
+    o->types = 0;
+    put_none(c, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE);
+    put_none(c, &c->location_bytes, PD_OTLP_DICTIONARY_LOCATION_TABLE);
+    put_none(c, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE);
+    put_none(c, &c->string_bytes, PD_OTLP_DICTIONARY_STRING_TABLE);
+    put_none(c, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    put_none(c, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE);
+}
+
+void pd_compact_otlp_release(pd_compact_otlp *o, pd_mem *mem)
+{
+    for (size_t i = 0; i < sizeof o->buffers / sizeof *o->buffers; i++)
+        pd_buffer_release(mem, &o->buffers[i]);
+    for (size_t i = 0; i < PPROFDELTA_MAX_TYPES; i++)
+        pd_buffer_release(mem, &o->samples[i]);
+    for (size_t i = 0; i < sizeof o->maps / sizeof *o->maps; i++)
+        pd_keymap_release(&o->maps[i], mem);
+    pd_mem_release(mem, &o->strings, &o->strings_cap, sizeof *o->strings);
+    pd_mem_release(mem, &o->label_list, &o->labels_cap, sizeof *o->label_list);
+    pd_mem_release(mem, &o->set_list, &o->sets_cap, sizeof *o->set_list);
+    pd_mem_release(mem, &o->picks, &o->picks_cap, sizeof *o->picks);
+    pd_mem_release(mem, &o->mapping_ids, &o->mapping_ids_cap, sizeof *o->mapping_ids);
+    pd_mem_release(mem, &o->location_ids, &o->location_ids_cap, sizeof *o->location_ids);
+}
+
+pd_bytes pd_compact_otlp_text(pd_compact *c, pd_bytes string)
+{
+    pd_writer *w = &c->writer;
+    pd_buffer *repaired = &c->otlp.repaired;
+    if (pd_utf8_is_valid(string) || w->status)
+        return string;
+    w->status = pd_utf8_repair(string, w->mem, repaired, w->err);
+    return w->status ? string : (pd_bytes){repaired->ptr, repaired->len};
+}
+
+/* ---- the tables --------------------------------------------------------------------------------- */
+
+/* The string has the number that was given last. */
+static void put_string(pd_compact *c, pd_bytes string)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    size_t number = c->strings.len - 1;
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, &o->strings, &o->strings_cap, number + 1,
+                                sizeof *o->strings, w->err);
+    if (w->status)
+        return;
+    o->strings[number] = (pd_otlp_string){.off = o->texts.len, .len = string.len};
+    pd_write_raw(w, &o->texts, string.ptr, string.len);
+}
+
+/* A ValueType, as a field with this number. */
+static void put_value_type(pd_compact *c, pd_buffer *buffer, uint32_t number, uint32_t type,
+                           uint32_t unit)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_OTLP_VALUE_TYPE_TYPE_STRINDEX, pd_otlp_strindex(c, type));
+    pd_write_varint(w, &c->scratch, PD_OTLP_VALUE_TYPE_UNIT_STRINDEX, pd_otlp_strindex(c, unit));
+    pd_write_part(w, buffer, number, &c->scratch);
+}
+
+static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
+{
+    pd_compact_otlp *o = &c->otlp;
+    o->type_names[o->types][0] = type;
+    o->type_names[o->types++][1] = unit;
+}
+
+/* Writes the entry in scratch, unless an equal one is there. The output id is that of the entry;
+ * (*ids)[number - 1] is set to it. */
+static uint32_t put_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t field,
+                          uint32_t **ids, size_t *ids_cap, uint32_t number)
+{
+    pd_writer *w = &c->writer;
+    bool is_new;
+    pd_key content = pd_key_of_bytes(c->scratch.ptr, c->scratch.len, 0);
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
+    uint32_t id = pd_compact_intern(c, contents, content, &is_new) + 1;
+    if (is_new)
+        pd_write_part(w, table, field, &c->scratch);
+    c->scratch.len = 0;
+    if (!w->status)
+        (*ids)[number - 1] = id;
+    return id;
+}
+
+/* Appends an index to a list that is being packed. */
+static void add_index(pd_compact *c, pd_buffer *list, uint32_t index)
+{
+    uint8_t *p = pd_write_room(&c->writer, list, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(list, pd_varint_encode(p, index));
+}
+
+static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
+{
+    static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
+                                      "pprof.mapping.has_line_numbers",
+                                      "pprof.mapping.has_inline_frames"};
+    pd_compact_otlp *o = &c->otlp;
+    if (m->build_id)
+        add_index(c, &o->list,
+                  pd_otlp_text_attribute(c, pd_otlp_build_id_key(pd_otlp_text_of(c, m->build_id)),
+                                         m->build_id));
+    for (uint32_t bit = 0; bit < sizeof has / sizeof *has; bit++)
+        if (m->has >> bit & 1)
+            add_index(c, &o->list, pd_otlp_true(c, has[bit]));
+}
+
+static uint32_t put_mapping(pd_compact *c, uint32_t number, const pd_compact_mapping *m,
+                            uint64_t start)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    o->list.len = 0;
+    put_mapping_attributes(c, m);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, start);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_LIMIT, m->limit - m->start + start);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILE_OFFSET, m->file_offset);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILENAME_STRINDEX,
+                    pd_otlp_strindex(c, m->filename));
+    if (o->list.len)
+        pd_write_part(w, &c->scratch, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
+    return put_entry(c, &o->mapping_contents, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE,
+                     &o->mapping_ids, &o->mapping_ids_cap, number);
+}
+
+static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
+{
+    pd_writer *w = &c->writer;
+    (void)id;
+    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_NAME_STRINDEX, pd_otlp_strindex(c, f->name));
+    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_SYSTEM_NAME_STRINDEX,
+                    pd_otlp_strindex(c, f->system_name));
+    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_FILENAME_STRINDEX,
+                    pd_otlp_strindex(c, f->filename));
+    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_START_LINE, (uint64_t)f->start_line);
+    pd_write_part(w, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &c->scratch);
+}
+
+static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_FUNCTION_INDEX, function);
+    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_LINE, (uint64_t)line);
+    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_COLUMN, (uint64_t)column);
+    pd_write_part(w, &c->lines, PD_OTLP_LOCATION_LINES, &c->scratch);
+}
+
+static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, uint64_t address,
+                             bool is_folded)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    o->list.len = 0;
+    if (is_folded)
+        add_index(c, &o->list, pd_otlp_true(c, "pprof.location.is_folded"));
+    pd_write_varint(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping);
+    pd_write_varint(w, &c->scratch, PD_OTLP_LOCATION_ADDRESS, address);
+    pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
+    c->lines.len = 0;
+    if (o->list.len)
+        pd_write_part(w, &c->scratch, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
+    return put_entry(c, &o->location_contents, &c->location_bytes,
+                     PD_OTLP_DICTIONARY_LOCATION_TABLE, &o->location_ids, &o->location_ids_cap,
+                     number);
+}
+
+/* ---- samples ------------------------------------------------------------------------------------ */
+
+/* The index of the stack in c->stack; 0 for a stack without locations. */
+static uint32_t stack_index(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    bool is_new;
+    if (!c->stack.len)
+        return 0;
+    pd_key content = pd_key_of_bytes(c->stack.ptr, c->stack.len, 0);
+    uint32_t index = pd_compact_intern(c, &o->stacks, content, &is_new) + 1;
+    if (is_new) {
+        pd_write_part(&c->writer, &c->scratch, PD_OTLP_STACK_LOCATION_INDICES, &c->stack);
+        pd_write_part(&c->writer, &o->stack_bytes, PD_OTLP_DICTIONARY_STACK_TABLE, &c->scratch);
+    }
+    return index;
+}
+
+enum {
+    TAG_SAMPLE = PD_OTLP_PROFILE_SAMPLES << 3 | PD_WIRE_BYTES,
+    TAG_STACK = PD_OTLP_SAMPLE_STACK_INDEX << 3 | PD_WIRE_VARINT,
+    TAG_VALUES = PD_OTLP_SAMPLE_VALUES << 3 | PD_WIRE_BYTES
+};
+
+/* A Sample: `stack` is its field with the index of the stack, `labels` that with the attributes. */
+static void put_value(pd_compact *c, pd_buffer *samples, pd_bytes stack, pd_bytes labels,
+                      int64_t value)
+{
+    size_t value_len = pd_varint_size((uint64_t)value);
+    size_t body = stack.len + labels.len + 2 + value_len;
+    uint8_t *p = pd_write_room(&c->writer, samples, body + 2 * PD_VARINT_MAX + PD_PIECE);
+    if (!p)
+        return;
+    *p++ = TAG_SAMPLE;
+    p = pd_varint_encode(p, body);
+    p = pd_put_bytes(p, stack.ptr, stack.len);
+    p = pd_put_bytes(p, labels.ptr, labels.len);
+    *p++ = TAG_VALUES;
+    *p++ = (uint8_t)value_len;
+    pd_write_done(samples, pd_varint_encode(p, (uint64_t)value));
+}
+
+static void put_sample(pd_compact *c, const int64_t *values, size_t len)
+{
+    pd_compact_otlp *o = &c->otlp;
+    uint8_t stack[PD_VARINT_MAX + PD_PIECE], *end = stack;
+    if (pd_compact_has_value(values, len)) {
+        uint32_t index = stack_index(c);
+        pd_bytes labels = pd_otlp_labels(c);
+        if (index) {
+            *end++ = TAG_STACK;
+            end = pd_varint_encode(end, index);
+        }
+        for (size_t i = 0; i < len; i++)
+            if (values[i])
+                put_value(c, &o->samples[i], (pd_bytes){stack, (size_t)(end - stack)}, labels,
+                          values[i]);
+    }
+    c->stack.len = c->labels.len = 0;
+    c->samples++;
+}
+
+/* ---- the end ------------------------------------------------------------------------------------ */
+
+/* The time of an OTLP profile is the beginning of its window, that of a pprof profile is the end.
+ * 0: not known. A window that begins before 1970 is cut there. */
+static void put_times(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
+{
+    uint64_t time = h->time_nanos > 0 ? (uint64_t)h->time_nanos : 0;
+    uint64_t duration = h->duration_nanos > 0 ? (uint64_t)h->duration_nanos : 0;
+    if (time && duration > time)
+        duration = time;
+    uint64_t start = time ? time - duration : 0;
+    uint8_t *p = start ? pd_write_room(&c->writer, out, 1 + sizeof start) : NULL;
+    if (p) {
+        *p++ = PD_OTLP_PROFILE_TIME_UNIX_NANO << 3 | PD_WIRE_FIXED64;
+        start = pd_le64(start);
+        memcpy(p, &start, sizeof start);
+        pd_write_done(out, p + sizeof start);
+    }
+    pd_write_varint(&c->writer, out, PD_OTLP_PROFILE_DURATION_NANO, duration);
+}
+
+/* The attribute of all comments: an array, in their order. */
+static uint32_t comment_attribute(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_reader r = pd_reader_of(c->comments.ptr, c->comments.len);
+    uint64_t string;
+    while (!w->status && pd_reader_varint(&r, &string)) {
+        pd_otlp_put_text(w, &o->value, pd_otlp_text_of(c, (uint32_t)string));
+        pd_write_part(w, &c->scratch, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    }
+    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &c->scratch);
+    return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of("pprof.profile.comment")), 0);
+}
+
+static void put_profile_attributes(pd_compact *c, const pd_compact_header *h)
+{
+    const struct {
+        const char *key;
+        uint32_t string;
+    } texts[] = {{"pprof.profile.drop_frames", h->drop_frames},
+                 {"pprof.profile.keep_frames", h->keep_frames},
+                 {"pprof.profile.doc_url", h->doc_url}};
+    pd_buffer *list = &c->otlp.list;
+    list->len = 0;
+    if (c->comments.len)
+        add_index(c, list, comment_attribute(c));
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (texts[i].string)
+            add_index(c, list, pd_otlp_text_attribute(c, texts[i].key, texts[i].string));
+    if (list->len)
+        pd_write_part(&c->writer, &c->otlp.common, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
+}
+
+static void put_common(pd_compact *c, const pd_compact_header *h)
+{
+    pd_buffer *common = &c->otlp.common;
+    put_times(c, common, h);
+    if (h->has_period_type)
+        put_value_type(c, common, PD_OTLP_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
+    pd_write_varint(&c->writer, common, PD_OTLP_PROFILE_PERIOD, (uint64_t)h->period);
+    put_profile_attributes(c, h);
+}
+
+/* The scope, with what pprof has for all value types together. */
+static void put_scope(pd_compact *c, pd_buffer *out, const pd_compact_header *h)
+{
+    static const char order[] = "pprof.scope.sample_type_order";
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_bytes name = pd_bytes_of("pprofdelta"), version = pd_bytes_of(PPROFDELTA_VERSION);
+    o->list.len = 0;
+    for (size_t i = 0; i < o->types; i++) {
+        pd_otlp_put_number(w, &o->value, (int64_t)i);
+        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    }
+    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+    pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_NAME, name.ptr, name.len);
+    pd_write_bytes(w, &c->scratch, PD_OTLP_SCOPE_VERSION, version.ptr, version.len);
+    pd_otlp_put_pair(w, &c->scratch, PD_OTLP_SCOPE_ATTRIBUTES, pd_bytes_of(order), &o->value,
+                     &o->message);
+    if (h->default_sample_type) {
+        pd_otlp_put_text(w, &o->value, pd_otlp_text_of(c, h->default_sample_type));
+        pd_otlp_put_pair(w, &c->scratch, PD_OTLP_SCOPE_ATTRIBUTES,
+                         pd_bytes_of("pprof.scope.default_sample_type"), &o->value, &o->message);
+    }
+    pd_write_part(w, out, PD_OTLP_SCOPE_PROFILES_SCOPE, &c->scratch);
+}
+
+/* The tables, in the order of the dictionary's fields. */
+enum { TABLES = 7 };
+static void list_tables(const pd_compact *c, pd_bytes tables[TABLES])
+{
+    static const uint8_t links[] = {PD_OTLP_DICTIONARY_LINK_TABLE << 3 | PD_WIRE_BYTES, 0};
+    const pd_buffer *const buffers[TABLES] = {
+        &c->mapping_bytes, &c->location_bytes,       &c->function_bytes,  NULL,
+        &c->string_bytes,  &c->otlp.attribute_bytes, &c->otlp.stack_bytes};
+    for (size_t i = 0; i < TABLES; i++)
+        tables[i] = buffers[i] ? (pd_bytes){buffers[i]->ptr, buffers[i]->len}
+                               : (pd_bytes){links, sizeof links};
+}
+
+/* The hash of everything but the resource, the scope and what is made of the hash. */
+static pd_key content_key(const pd_compact *c)
+{
+    const pd_compact_otlp *o = &c->otlp;
+    pd_bytes tables[TABLES];
+    uint64_t words[2 * (TABLES + PPROFDELTA_MAX_TYPES)];
+    size_t len = 0;
+    list_tables(c, tables);
+    for (size_t i = 0; i < TABLES + o->types; i++) {
+        pd_bytes part = i < TABLES
+                            ? tables[i]
+                            : (pd_bytes){o->samples[i - TABLES].ptr, o->samples[i - TABLES].len};
+        pd_key key = pd_key_of_bytes(part.ptr, part.len, 0);
+        words[len++] = key.lo;
+        words[len++] = key.hi;
+    }
+    pd_key common = pd_key_of_bytes(o->common.ptr, o->common.len, 0);
+    pd_key all = pd_key_of_words(words, len, common.lo);
+    return (pd_key){all.lo, all.hi ^ common.hi};
+}
+
+/* How many types before this one have its name and unit. */
+static size_t namesakes(const pd_compact_otlp *o, size_t type)
+{
+    size_t found = 0;
+    for (size_t i = 0; i < type; i++)
+        found += memcmp(o->type_names[i], o->type_names[type], sizeof *o->type_names) == 0;
+    return found;
+}
+
+static pd_key key_of_string(const pd_compact *c, uint32_t string)
+{
+    pd_bytes text = pd_otlp_text_of(c, string);
+    return pd_key_of_bytes(text.ptr, text.len, 0);
+}
+
+static void put_profile_id(pd_compact *c, pd_buffer *out, size_t type, pd_key series,
+                           uint64_t sequence)
+{
+    const pd_compact_otlp *o = &c->otlp;
+    pd_key resource = pd_key_of_bytes(c->resource.ptr, c->resource.len, 0);
+    pd_key name = key_of_string(c, o->type_names[type][0]);
+    pd_key unit = key_of_string(c, o->type_names[type][1]);
+    uint64_t words[] = {series.lo, series.hi, resource.lo, resource.hi, name.lo,
+                        name.hi,   unit.lo,   unit.hi,     sequence,    namesakes(o, type)};
+    pd_key key = pd_key_of_words(words, sizeof words / sizeof *words, 0);
+    if (!(key.lo | key.hi)) /* which is invalid */
+        key.lo = 1;
+    uint64_t id[] = {pd_le64(key.lo), pd_le64(key.hi)};
+    pd_write_bytes(&c->writer, out, PD_OTLP_PROFILE_PROFILE_ID, (const uint8_t *)id, sizeof id);
+}
+
+/* The tag and the length of a field, whose content comes behind it. */
+static void put_intro(pd_compact *c, pd_buffer *out, uint32_t number, size_t len)
+{
+    uint8_t *p = pd_write_room(&c->writer, out, 2 * PD_VARINT_MAX);
+    if (!p)
+        return;
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
+    pd_write_done(out, pd_varint_encode(p, len));
+}
+
+static size_t intro_size(size_t len)
+{
+    return 1 + pd_varint_size(len);
+}
+
+static void put_heads(pd_compact *c, pd_key series, uint64_t sequence)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    for (size_t i = 0; i < o->types; i++) {
+        pd_buffer *head = &c->tail;
+        head->len = 0;
+        put_value_type(c, head, PD_OTLP_PROFILE_SAMPLE_TYPE, o->type_names[i][0],
+                       o->type_names[i][1]);
+        pd_write_raw(w, head, o->common.ptr, o->common.len);
+        put_profile_id(c, head, i, series, sequence);
+        put_intro(c, &o->heads, PD_OTLP_SCOPE_PROFILES_PROFILES, head->len + o->samples[i].len);
+        pd_write_raw(w, &o->heads, head->ptr, head->len);
+        o->head_ends[i] = o->heads.len;
+    }
+}
+
+static void put_outer(pd_compact *c, const pd_compact_header *h)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_bytes tables[TABLES];
+    pd_buffer *scope = &c->tail;
+    size_t dictionary = 0;
+    scope->len = 0;
+    put_scope(c, scope, h);
+    size_t profiles = scope->len + o->heads.len;
+    for (size_t i = 0; i < o->types; i++)
+        profiles += o->samples[i].len;
+    size_t resource = c->resource.len ? intro_size(c->resource.len) + c->resource.len : 0;
+    put_intro(c, &o->outer, PD_OTLP_REQUEST_RESOURCE_PROFILES,
+              resource + intro_size(profiles) + profiles);
+    if (resource)
+        pd_write_bytes(w, &o->outer, PD_OTLP_RESOURCE_PROFILES_RESOURCE, c->resource.ptr,
+                       c->resource.len);
+    put_intro(c, &o->outer, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, profiles);
+    pd_write_raw(w, &o->outer, scope->ptr, scope->len);
+    list_tables(c, tables);
+    for (size_t i = 0; i < TABLES; i++)
+        dictionary += tables[i].len;
+    put_intro(c, &o->dictionary, PD_OTLP_REQUEST_DICTIONARY, dictionary);
+}
+
+static void put_end(pd_compact *c, const pd_compact_header *h)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_key none = {0, 0}, *series = h->series ? h->series : &none;
+    put_common(c, h);
+    for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
+        pd_otlp_strindex(c, o->type_names[i][0]);
+        pd_otlp_strindex(c, o->type_names[i][1]);
+    }
+    if (c->writer.status)
+        return;
+    if (!(series->lo | series->hi))
+        *series = content_key(c);
+    put_heads(c, *series, h->sequence);
+    put_outer(c, h);
+}
+
+static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
+{
+    const pd_compact_otlp *o = &c->otlp;
+    size_t len = 0, at = 0;
+    runs[len++] = (pd_bytes){o->outer.ptr, o->outer.len};
+    for (size_t i = 0; i < o->types; i++) {
+        runs[len++] = (pd_bytes){o->heads.ptr + at, o->head_ends[i] - at};
+        runs[len++] = (pd_bytes){o->samples[i].ptr, o->samples[i].len};
+        at = o->head_ends[i];
+    }
+    runs[len++] = (pd_bytes){o->dictionary.ptr, o->dictionary.len};
+    list_tables(c, runs + len);
+    return len + TABLES;
+}
+
+const pd_compact_format pd_compact_as_otlp = {
+    .string = put_string,
+    .type = put_type,
+    .mapping = put_mapping,
+    .function = put_function,
+    .line = put_line,
+    .location = put_location,
+    .label = pd_otlp_label_add,
+    .sample = put_sample,
+    .end = put_end,
+    .runs = list_runs,
+};

@@ -1,0 +1,79 @@
+/* What the compact writer holds for OTLP: one Profile for each value type, and one dictionary.
+ *
+ *     outer                           resource, scope, and the lengths of what is behind them
+ *     heads[type], samples[type]      a Profile: everything but its samples, then its samples
+ *     dictionary                      its length; then the tables: mappings, locations, functions,
+ *                                     links, strings, attributes, stacks
+ *
+ * Entry 0 of each table is the zero value. So an index into a table is what an output id is in pprof.
+ * What differs:
+ *   - The string table has the strings only that something refers to by index. Values of attributes
+ *     have their strings in them. So a string gets its index when it is first referred to.
+ *   - Strings are UTF-8. Bytes that are not become U+FFFD before anything is interned. Mappings and
+ *     locations are therefore interned by what is written, too: they may be equal although their
+ *     keys are not.
+ *   - A stack, as packed location indices, is interned. Samples have its index.
+ *   - Labels are interned. `labels` of the compact writer has their numbers. All labels of a sample
+ *     together are a set. A set is turned into attributes when it first occurs, since the labels with
+ *     one key become one attribute. */
+#ifndef PD_PROFILE_COMPACT_OTLP_H
+#define PD_PROFILE_COMPACT_OTLP_H
+
+#include "base/keymap.h"
+
+/* A string: where it is in `texts`, and its index in the string table, or 0 if it is not there. */
+typedef struct pd_otlp_string {
+    size_t off, len;
+    uint32_t index;
+} pd_otlp_string;
+
+typedef struct pd_otlp_label {
+    uint32_t key, str, num_unit; /* numbers of strings */
+    int64_t num;
+} pd_otlp_label;
+
+/* A set of labels: a field with attribute indices, in set_bytes. */
+typedef struct pd_otlp_set {
+    size_t off, len;
+} pd_otlp_set;
+
+/* Labels of a set, chained by key. */
+typedef struct pd_otlp_pick {
+    uint32_t label, next; /* of pick n: its label, and the next pick with its key, or UINT32_MAX */
+    uint32_t first, last; /* of key n: its picks */
+} pd_otlp_pick;
+
+typedef struct pd_compact_otlp {
+    union {
+        struct {
+            pd_buffer texts, repaired;
+            pd_buffer value, list, message, pairs,
+                member; /* parts of the attribute that is being built */
+            pd_buffer attribute_bytes, stack_bytes, set_bytes;
+            pd_buffer common; /* what all Profiles have */
+            pd_buffer outer, heads, dictionary;
+        };
+        pd_buffer buffers[14];
+    };
+    pd_buffer samples[PPROFDELTA_MAX_TYPES];
+    union {
+        struct {
+            pd_keymap attributes, stacks, labels, sets;
+            pd_keymap mapping_contents, location_contents;
+            pd_keymap keys; /* of the set that is being turned into attributes */
+        };
+        pd_keymap maps[7];
+    };
+    pd_otlp_string *strings;
+    pd_otlp_label *label_list;
+    pd_otlp_set *set_list;
+    pd_otlp_pick *picks;
+    uint32_t *mapping_ids, *location_ids; /* output ids by the number of the key */
+    size_t strings_cap, labels_cap, sets_cap, picks_cap, mapping_ids_cap, location_ids_cap;
+    uint32_t table_len; /* the last index in the string table */
+    size_t types;
+    uint32_t type_names[PPROFDELTA_MAX_TYPES][2]; /* numbers of strings: type and unit */
+    size_t head_ends[PPROFDELTA_MAX_TYPES];
+} pd_compact_otlp; /* zero it to begin */
+
+#endif

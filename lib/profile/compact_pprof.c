@@ -1,0 +1,146 @@
+/* The compact writer's output as pprof: see compact.h. */
+#include "profile/compact_format.h"
+#include "profile/fields.h"
+
+static void put_string(pd_compact *c, pd_bytes string)
+{
+    pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr, string.len);
+}
+
+static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
+{
+    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_TYPE, type);
+    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_UNIT, unit);
+    pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
+}
+
+static uint32_t put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m, uint64_t start)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit - m->start + start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
+    for (uint32_t bit = 0; bit < 4; bit++)
+        pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
+    pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
+    return id;
+}
+
+static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_FUNCTION_ID, id);
+    pd_write_varint(w, &c->scratch, PD_FUNCTION_NAME, f->name);
+    pd_write_varint(w, &c->scratch, PD_FUNCTION_SYSTEM_NAME, f->system_name);
+    pd_write_varint(w, &c->scratch, PD_FUNCTION_FILENAME, f->filename);
+    pd_write_varint(w, &c->scratch, PD_FUNCTION_START_LINE, (uint64_t)f->start_line);
+    pd_write_part(w, &c->function_bytes, PD_PROFILE_FUNCTION, &c->scratch);
+}
+
+static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
+{
+    pd_buffer *part = &c->scratch;
+    pd_write_varint(&c->writer, part, PD_LINE_FUNCTION_ID, function);
+    pd_write_varint(&c->writer, part, PD_LINE_LINE, (uint64_t)line);
+    pd_write_varint(&c->writer, part, PD_LINE_COLUMN, (uint64_t)column);
+    pd_write_part(&c->writer, &c->lines, PD_LOCATION_LINE, part);
+}
+
+static uint32_t put_location(pd_compact *c, uint32_t id, uint32_t mapping, uint64_t address,
+                             bool is_folded)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_LOCATION_ID, id);
+    pd_write_varint(w, &c->scratch, PD_LOCATION_MAPPING_ID, mapping);
+    pd_write_varint(w, &c->scratch, PD_LOCATION_ADDRESS, address);
+    pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
+    c->lines.len = 0;
+    pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
+    pd_write_part(w, &c->location_bytes, PD_PROFILE_LOCATION, &c->scratch);
+    return id;
+}
+
+static void put_label(pd_compact *c, const pd_compact_label *l)
+{
+    pd_writer *w = &c->writer;
+    pd_write_varint(w, &c->scratch, PD_LABEL_KEY, l->key);
+    pd_write_varint(w, &c->scratch, PD_LABEL_STR, l->str);
+    pd_write_varint(w, &c->scratch, PD_LABEL_NUM, (uint64_t)l->num);
+    pd_write_varint(w, &c->scratch, PD_LABEL_NUM_UNIT, l->num_unit);
+    pd_write_part(w, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
+}
+
+static uint8_t *put_run(uint8_t *p, uint32_t number, const uint8_t *ptr, size_t len)
+{
+    p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);
+    return pd_put_bytes(pd_varint_encode(p, len), ptr, len);
+}
+
+static void put_sample(pd_compact *c, const int64_t *values, size_t len)
+{
+    uint8_t packed[PPROFDELTA_MAX_TYPES * PD_VARINT_MAX + PD_PIECE], *end = packed;
+    for (size_t i = 0; i < len; i++)
+        end = pd_varint_encode(end, (uint64_t)values[i]);
+    size_t values_len = (size_t)(end - packed), stack_len = c->stack.len;
+    size_t body = 1 + pd_varint_size(values_len) + values_len + c->labels.len;
+    if (stack_len)
+        body += 1 + pd_varint_size(stack_len) + stack_len;
+    uint8_t *p = pd_write_room(&c->writer, &c->out, body + 1 + PD_VARINT_MAX + PD_PIECE);
+    if (!p || !pd_write_room(&c->writer, &c->labels, PD_PIECE)) /* pd_put_bytes reads so far */
+        return;
+    p = pd_varint_encode(p, PD_TAG_SAMPLE);
+    p = pd_varint_encode(p, body);
+    if (stack_len)
+        p = put_run(p, PD_SAMPLE_LOCATION_ID, c->stack.ptr, stack_len);
+    p = put_run(p, PD_SAMPLE_VALUE, packed, values_len);
+    pd_write_done(&c->out, pd_put_bytes(p, c->labels.ptr, c->labels.len));
+    c->stack.len = c->labels.len = 0;
+    c->samples++;
+}
+
+static void put_end(pd_compact *c, const pd_compact_header *h)
+{
+    pd_writer *w = &c->writer;
+    pd_buffer *tail = &c->tail;
+    pd_write_varint(w, tail, PD_PROFILE_DROP_FRAMES, h->drop_frames);
+    pd_write_varint(w, tail, PD_PROFILE_KEEP_FRAMES, h->keep_frames);
+    pd_write_varint(w, tail, PD_PROFILE_TIME_NANOS, (uint64_t)h->time_nanos);
+    pd_write_varint(w, tail, PD_PROFILE_DURATION_NANOS, (uint64_t)h->duration_nanos);
+    if (h->has_period_type) {
+        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_TYPE, h->period_type);
+        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_UNIT, h->period_unit);
+        pd_write_part(w, tail, PD_PROFILE_PERIOD_TYPE, &c->scratch);
+    }
+    pd_write_varint(w, tail, PD_PROFILE_PERIOD, (uint64_t)h->period);
+    if (c->comments.len)
+        pd_write_part(w, tail, PD_PROFILE_COMMENT, &c->comments);
+    pd_write_varint(w, tail, PD_PROFILE_DEFAULT_SAMPLE_TYPE, h->default_sample_type);
+    pd_write_varint(w, tail, PD_PROFILE_DOC_URL, h->doc_url);
+}
+
+static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
+{
+    const pd_buffer *const buffers[] = {
+        &c->out,          &c->mapping_bytes, &c->location_bytes, &c->function_bytes,
+        &c->string_bytes, &c->tail};
+    const size_t len = sizeof buffers / sizeof *buffers;
+    for (size_t i = 0; i < len; i++)
+        runs[i] = (pd_bytes){buffers[i]->ptr, buffers[i]->len};
+    return len;
+}
+
+const pd_compact_format pd_compact_as_pprof = {
+    .string = put_string,
+    .type = put_type,
+    .mapping = put_mapping,
+    .function = put_function,
+    .line = put_line,
+    .location = put_location,
+    .label = put_label,
+    .sample = put_sample,
+    .end = put_end,
+    .runs = list_runs,
+};

@@ -1,0 +1,243 @@
+/* Attributes: see otlp_attributes.h. */
+#include "profile/otlp_attributes.h"
+
+#include "otlp/otlp_fields.h"
+
+#define NONE UINT32_MAX
+
+/* ---- values ------------------------------------------------------------------------------------- */
+
+void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text)
+{
+    pd_write_bytes(w, buffer, PD_OTLP_ANY_VALUE_STRING_VALUE, text.ptr, text.len);
+}
+
+void pd_otlp_put_number(pd_writer *w, pd_buffer *buffer, int64_t number)
+{
+    pd_write_varint_always(w, buffer, PD_OTLP_ANY_VALUE_INT_VALUE, (uint64_t)number);
+}
+
+void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes key,
+                      pd_buffer *value, pd_buffer *message)
+{
+    message->len = 0;
+    pd_write_bytes(w, message, PD_OTLP_KEY_VALUE_KEY, key.ptr, key.len);
+    pd_write_part(w, message, PD_OTLP_KEY_VALUE_VALUE, value);
+    pd_write_part(w, buffer, number, message);
+}
+
+/* ---- strings and attributes --------------------------------------------------------------------- */
+
+pd_bytes pd_otlp_text_of(const pd_compact *c, uint32_t string)
+{
+    if (c->writer.status || !string)
+        return (pd_bytes){0};
+    const pd_otlp_string *s = &c->otlp.strings[string];
+    return (pd_bytes){c->otlp.texts.ptr + s->off, s->len};
+}
+
+uint32_t pd_otlp_strindex(pd_compact *c, uint32_t string)
+{
+    pd_compact_otlp *o = &c->otlp;
+    if (!string || c->writer.status)
+        return 0;
+    if (!o->strings[string].index) {
+        pd_bytes text = pd_otlp_text_of(c, string);
+        o->strings[string].index = ++o->table_len;
+        pd_write_bytes(&c->writer, &c->string_bytes, PD_OTLP_DICTIONARY_STRING_TABLE, text.ptr,
+                       text.len);
+    }
+    return o->strings[string].index;
+}
+
+uint32_t pd_otlp_attribute(pd_compact *c, uint32_t key, uint32_t unit)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_buffer *whole = &o->message;
+    bool is_new;
+    whole->len = 0;
+    pd_write_varint(w, whole, PD_OTLP_ATTRIBUTE_KEY_STRINDEX, pd_otlp_strindex(c, key));
+    pd_write_part(w, whole, PD_OTLP_ATTRIBUTE_VALUE, &o->value);
+    pd_write_varint(w, whole, PD_OTLP_ATTRIBUTE_UNIT_STRINDEX, pd_otlp_strindex(c, unit));
+    pd_key content = pd_key_of_bytes(whole->ptr, whole->len, 0);
+    uint32_t number = pd_compact_intern(c, &o->attributes, content, &is_new);
+    if (is_new)
+        pd_write_part(w, &o->attribute_bytes, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, whole);
+    return number + 1;
+}
+
+uint32_t pd_otlp_true(pd_compact *c, const char *key)
+{
+    pd_write_varint_always(&c->writer, &c->otlp.value, PD_OTLP_ANY_VALUE_BOOL_VALUE, 1);
+    return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of(key)), 0);
+}
+
+uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
+{
+    pd_otlp_put_text(&c->writer, &c->otlp.value, pd_otlp_text_of(c, string));
+    return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of(key)), 0);
+}
+
+/* ---- labels ------------------------------------------------------------------------------------- */
+
+void pd_otlp_label_add(pd_compact *c, const pd_compact_label *l)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    uint64_t words[] = {l->key, l->str, l->num_unit, (uint64_t)l->num};
+    bool is_new;
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, &o->label_list, &o->labels_cap, o->labels.len + 1,
+                                sizeof *o->label_list, w->err);
+    uint32_t number = pd_compact_intern(c, &o->labels, pd_key_of_words(words, 4, 0), &is_new);
+    if (is_new)
+        o->label_list[number] = (pd_otlp_label){l->key, l->str, l->num_unit, l->num};
+    uint8_t *p = pd_write_room(w, &c->labels, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(&c->labels, pd_varint_encode(p, number));
+}
+
+/* The value of a number whose unit is not that of its attribute. */
+static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    o->pairs.len = o->member.len = 0;
+    pd_otlp_put_number(w, &o->member, l->num);
+    pd_otlp_put_pair(w, &o->pairs, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("value"), &o->member,
+                     &o->message);
+    pd_otlp_put_text(w, &o->member, pd_otlp_text_of(c, l->num_unit));
+    pd_otlp_put_pair(w, &o->pairs, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"), &o->member,
+                     &o->message);
+    pd_write_part(w, buffer, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &o->pairs);
+}
+
+static void put_label(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l, uint32_t unit)
+{
+    if (l->str)
+        pd_otlp_put_text(&c->writer, buffer, pd_otlp_text_of(c, l->str));
+    else if (l->num_unit == unit)
+        pd_otlp_put_number(&c->writer, buffer, l->num);
+    else
+        put_measure(c, buffer, l);
+}
+
+/* The unit of the first number among the labels from this pick on. */
+static uint32_t unit_from(const pd_compact_otlp *o, uint32_t pick)
+{
+    for (; pick != NONE; pick = o->picks[pick].next)
+        if (!o->label_list[o->picks[pick].label].str)
+            return o->label_list[o->picks[pick].label].num_unit;
+    return 0;
+}
+
+/* The attribute of all labels with one key: a value, or an array in the order of the labels. */
+static uint32_t attribute_of(pd_compact *c, uint32_t first)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    const pd_otlp_label *label = &o->label_list[o->picks[first].label];
+    uint32_t unit = unit_from(o, first);
+    if (o->picks[first].next == NONE) {
+        put_label(c, &o->value, label, unit);
+        return pd_otlp_attribute(c, label->key, unit);
+    }
+    uint32_t key = label->key;
+    o->list.len = 0;
+    for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
+        put_label(c, &o->value, &o->label_list[o->picks[at].label], unit);
+        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+    }
+    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+    return pd_otlp_attribute(c, key, unit);
+}
+
+/* Chains the labels of the set by their keys. */
+static void pick_labels(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_reader r = pd_reader_of(c->labels.ptr, c->labels.len);
+    uint64_t label;
+    pd_keymap_clear(&o->keys);
+    for (uint32_t n = 0; !w->status && pd_reader_varint(&r, &label); n++) {
+        bool is_new;
+        uint64_t words[] = {o->label_list[label].key};
+        w->status =
+            pd_mem_grow(w->mem, &o->picks, &o->picks_cap, (size_t)n + 1, sizeof *o->picks, w->err);
+        uint32_t key = pd_compact_intern(c, &o->keys, pd_key_of_words(words, 1, 0), &is_new);
+        if (w->status)
+            return;
+        o->picks[n].label = (uint32_t)label;
+        o->picks[n].next = NONE;
+        if (is_new)
+            o->picks[key].first = n;
+        else
+            o->picks[o->picks[key].last].next = n;
+        o->picks[key].last = n;
+    }
+}
+
+/* Appends the field of the set in c->labels to set_bytes. */
+static pd_otlp_set make_set(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    pd_otlp_set set = {.off = o->set_bytes.len};
+    pick_labels(c);
+    c->scratch.len = 0;
+    for (uint32_t key = 0; key < o->keys.len && !w->status; key++) {
+        uint32_t index = attribute_of(c, o->picks[key].first);
+        uint8_t *p = pd_write_room(w, &c->scratch, PD_VARINT_MAX);
+        if (p)
+            pd_write_done(&c->scratch, pd_varint_encode(p, index));
+    }
+    pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
+    set.len = o->set_bytes.len - set.off;
+    return set;
+}
+
+pd_bytes pd_otlp_labels(pd_compact *c)
+{
+    pd_compact_otlp *o = &c->otlp;
+    pd_writer *w = &c->writer;
+    bool is_new;
+    if (!c->labels.len)
+        return (pd_bytes){0};
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, &o->set_list, &o->sets_cap, o->sets.len + 1,
+                                sizeof *o->set_list, w->err);
+    pd_key content = pd_key_of_bytes(c->labels.ptr, c->labels.len, 0);
+    uint32_t number = pd_compact_intern(c, &o->sets, content, &is_new);
+    if (is_new)
+        o->set_list[number] = make_set(c);
+    if (!pd_write_room(w, &o->set_bytes, PD_PIECE))
+        return (pd_bytes){0};
+    return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
+}
+
+/* ---- build ids ---------------------------------------------------------------------------------- */
+
+static bool is_base64url(uint8_t byte)
+{
+    return (byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') ||
+           (byte >= '0' && byte <= '9') || byte == '-' || byte == '_';
+}
+
+/* A build id of Go has parts of base64url with slashes between them. Every other build id has the name
+ * of GNU's: what pprof has in this place is nearly always one. */
+const char *pd_otlp_build_id_key(pd_bytes build_id)
+{
+    bool was_slash = true;
+    size_t slashes = 0;
+    for (size_t i = 0; i < build_id.len; i++) {
+        bool is_slash = build_id.ptr[i] == '/';
+        if (is_slash ? was_slash : !is_base64url(build_id.ptr[i]))
+            return "process.executable.build_id.gnu";
+        slashes += is_slash;
+        was_slash = is_slash;
+    }
+    return slashes && !was_slash ? "process.executable.build_id.go"
+                                 : "process.executable.build_id.gnu";
+}

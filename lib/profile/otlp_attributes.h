@@ -1,0 +1,41 @@
+/* Attributes of the OTLP that the compact writer makes. An attribute is a key, a value and a unit; it
+ * is interned by these. Failures are sticky in c->writer. */
+#ifndef PD_PROFILE_OTLP_ATTRIBUTES_H
+#define PD_PROFILE_OTLP_ATTRIBUTES_H
+
+#include "profile/compact_format.h"
+
+/* Values, appended to a buffer: the content of an AnyValue. */
+void pd_otlp_put_text(pd_writer *writer, pd_buffer *buffer, pd_bytes text);
+void pd_otlp_put_number(pd_writer *writer, pd_buffer *buffer, int64_t number);
+
+/* A KeyValue, as a field with this number: the content of *value, which is emptied. `message` is used
+ * to build it. */
+void pd_otlp_put_pair(pd_writer *writer, pd_buffer *buffer, uint32_t number, pd_bytes key,
+                      pd_buffer *value, pd_buffer *message);
+
+/* The string with this number. */
+pd_bytes pd_otlp_text_of(const pd_compact *c, uint32_t string);
+
+/* The index of a string in the string table, where it is put if it is not there yet. */
+uint32_t pd_otlp_strindex(pd_compact *c, uint32_t string);
+
+/* The index of the attribute with the content of o->value, which is emptied. key and unit are numbers
+ * of strings. */
+uint32_t pd_otlp_attribute(pd_compact *c, uint32_t key, uint32_t unit);
+
+/* The same for `true`, and for the string with this number. */
+uint32_t pd_otlp_true(pd_compact *c, const char *key);
+uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string);
+
+/* Interns the label and appends its number to c->labels. */
+void pd_otlp_label_add(pd_compact *c, const pd_compact_label *label);
+
+/* The field of a Sample with the attributes that the labels in c->labels are; empty if there are
+ * none. PD_PIECE bytes after it may be read. Valid until the next call. */
+pd_bytes pd_otlp_labels(pd_compact *c);
+
+/* The name of the attribute that a build id of a mapping is. */
+const char *pd_otlp_build_id_key(pd_bytes build_id);
+
+#endif

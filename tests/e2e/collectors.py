@@ -1,0 +1,237 @@
+#!/usr/bin/env python3
+"""An OpenTelemetry collector: collectors.py PPROFDELTA SOURCE_ROOT
+
+The Collector's own OTLP receiver (collector/main.go) gets windows by HTTP, as the manual's recipe sends them,
+and answers some of them with 503 or 429. What it holds is compared with google/pprof's Merge, sample by
+sample. Python's opentelemetry-proto is a second decoder. A request that pdata encoded is read back by check
+and show. Skipped (77; in CI, failed) where there is no Go or curl, or the modules cannot be had.
+"""
+
+import glob
+import json
+import os
+import subprocess
+import sys
+
+here = os.path.dirname(os.path.abspath(__file__))
+sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.dont_write_bytecode = True
+
+import harness  # noqa: E402
+import pb  # noqa: E402
+import real  # noqa: E402
+
+KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
+UPLOADER_FAILED = 4
+
+collector = address = valid = decoder = None
+producers = {}
+
+
+def load(path):
+    with open(path, "rb") as file:
+        return file.read()
+
+
+def produce(folder):
+    """Profiles of Node.js and of Python, where these are here: symbols only, and labels."""
+    try:
+        modules = real.node_modules()
+        real.made("produce.js", ["node", os.path.join(modules, "produce.js"), folder], folder)
+        producers["node"] = [load(os.path.join(folder, f"heap.{number}")) for number in (1, 2)]
+    except real.Missing as why:
+        producers["node"] = why
+    try:
+        python = real.python_with(os.path.join("python", "requirements.txt"))
+        real.made("produce.py", [python, os.path.join(here, "python", "produce.py"), folder], folder)
+        [first], [second] = (glob.glob(os.path.join(folder, f"profile.*.{number}.pprof")) for number in (1, 2))
+        producers["python"] = [pb.inflate(load(path)) for path in (first, second)]  # Go's reader knows no zstd
+    except real.Missing as why:
+        producers["python"] = why
+
+
+def prepare(folder):
+    global collector, address, valid, decoder
+    real.need("curl")
+    valid = os.path.join(os.path.abspath(sys.argv[2]), "testdata", "valid")
+    program = os.path.join(folder, "collector")
+    real.go_program(os.path.join(here, "collector"), ".", program)
+    produce(folder)
+    try:
+        decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
+    except real.Missing as why:
+        decoder = why
+    collector = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    address = collector.stdout.readline().decode().strip()
+    if not address:
+        raise real.Missing("the collector does not begin")
+
+
+def end():
+    if collector:
+        collector.communicate(timeout=harness.TIMEOUT)
+
+
+def ask(*words):
+    collector.stdin.write((" ".join(words) + "\n").encode())
+    collector.stdin.flush()
+    answer = json.loads(collector.stdout.readline())
+    if "error" in answer:
+        raise AssertionError(f"{words}: {answer['error']}")
+    return answer["said"]
+
+
+def have(t, what):
+    if isinstance(producers[what], real.Missing):
+        t.skip(str(producers[what]))
+    return producers[what]
+
+
+def uploader(encoding="gzip"):
+    """As the manual has it."""
+    encoded = ["-H", f"Content-Encoding: {encoding}"] if encoding else []
+    return ["--", "curl", "-sSf", "-m", "20", "-H", "Content-Type: application/x-protobuf", *encoded,
+            "--data-binary", "@-", f"http://{address}/v1development/profiles"]
+
+
+def send(t, name, *options, code=0, encoding="gzip"):
+    ran = t.run("--state", "S", name, "--format=otlp", "-q", *options, *uploader(encoding), manners=False)
+    t.equal(ran.code, code, ran.err)
+    return ask("received")
+
+
+def times(t, name):
+    said = json.loads(t.succeeds("show", "--json", name).text)
+    return said["time_nanos"]
+
+
+def holds(t, prev, cur, counters, what):
+    found = ask("compare", prev if prev == "-" else t.path(prev), t.path(cur), counters)
+    t.equal(found["differ"], 0, f"{what}: " + "; ".join(found["first"]))
+    t.check(found["samples"] > 0, f"{what}: there is something in it")
+    return found
+
+
+def windows(t, what, files, counters, *options):
+    """A first window, a second that is refused twice, and what arrived of it at last."""
+    ask("received")
+    for name, data in zip(("one", "two"), files):
+        t.write(name, data)
+    options = [*options, "--resource", f"service.name={what}", "--resource", "deployment.environment.name=test"]
+    [first] = send(t, "one", *options)
+    t.equal((first["status"], first["resource"]),
+            (200, {"service.name": what, "deployment.environment.name": "test"}))
+    t.contains(first["scope"], "pprofdelta ")
+    refused = []
+    for status in (503, 429):
+        ask("fail", str(status), "1")
+        [attempt] = send(t, "two", *options, code=UPLOADER_FAILED)
+        t.equal(attempt["status"], status)
+        refused.append(attempt)
+    [second] = send(t, "two", *options)
+    t.equal(second["status"], 200)
+    for attempt in refused:
+        t.equal(attempt["ids"], second["ids"], "a window that is sent again has the ids that it had")
+    every = [*first["ids"].values(), *second["ids"].values()]
+    t.equal(len(set(every)), len(every), "each type and each window has an id of its own")
+    t.equal((second["time"], second["time"] + second["duration"]), (times(t, "one"), times(t, "two")))
+    found = holds(t, "one", "two", counters, what)
+    t.contains(" ".join(found["comments"]), "pprofdelta: delta", "attempt=3")
+
+
+def bundled(kind):
+    return [load(os.path.join(valid, f"{kind}.{number}.pb.gz")) for number in (1, 2)]
+
+
+def test_windows_of_heap(t):
+    windows(t, "heap", bundled("heap"), KINDS["heap"])
+
+
+def test_windows_of_mutex(t):
+    windows(t, "mutex", bundled("mutex"), KINDS["mutex"])
+
+
+def test_windows_of_block(t):
+    windows(t, "block", bundled("block"), KINDS["block"])
+
+
+def test_windows_of_node(t):
+    windows(t, "node", have(t, "node"), "inuse_objects,inuse_space", "-c", "inuse_objects",
+            "-c", "inuse_space", "--on-reset=clamp")
+
+
+def test_windows_of_python(t):
+    windows(t, "python", have(t, "python"), "alloc-samples,alloc-space", "-c", "alloc-samples", "-c", "alloc-space",
+            "--force", "--on-reset=clamp")
+
+
+def test_the_first_window_is_the_profile(t):
+    for kind in KINDS:
+        t.write("one", bundled(kind)[0])
+        t.succeeds("--state", kind, "one", "--format=otlp", "-q", *uploader(), manners=False)
+        holds(t, "-", "one", KINDS[kind], kind)
+
+
+def test_other_compressions(t):
+    ask("received")
+    t.write("one", bundled("heap")[0])
+    t.write("two", bundled("heap")[1])
+    send(t, "one", "--compress=zstd", encoding="zstd")
+    [got] = send(t, "two", "--compress=none", encoding=None)
+    t.equal(got["status"], 200)
+    holds(t, "one", "two", KINDS["heap"], "without compression")
+
+
+def test_other_targets_and_profiles_have_other_ids(t):
+    ask("received")
+    seen = []
+    for kind, name in (("heap", "a"), ("heap", "b"), ("mutex", "a"), ("block", "a")):
+        t.write("one", bundled(kind)[0])
+        t.succeeds("--state", kind + name, "one", "--format=otlp", "-q", "--resource", f"service.name={name}", *uploader(),
+                   manners=False)
+        [got] = ask("received")
+        seen += got["ids"].values()
+    t.equal(len(set(seen)), len(seen))
+
+
+def test_a_second_decoder(t):
+    if isinstance(decoder, real.Missing):
+        t.skip(str(decoder))
+    for kind in KINDS:
+        for name, data in zip(("one", "two"), bundled(kind)):
+            t.write(name, data)
+        t.succeeds("one", "two", "-q", "-o", "pprof")
+        t.succeeds("one", "two", "-q", "--format=otlp", "--compress=none", "--resource", "service.name=b", "-o", "otlp")
+        said = json.loads(real.made("read_otlp.py", [decoder, os.path.join(here, "python", "read_otlp.py"),
+                                                     t.path("otlp")], t.dir))
+        want = pb.read(t.load("pprof"))
+        t.equal((said["resource"], said["scope"], said["wrong"]), ({"service.name": "b"}, "pprofdelta", []))
+        t.equal(said["types"], [name.split("/")[0] for name in want.types])
+        t.equal(sorted((stack, values) for stack, _, values in said["samples"]),
+                sorted((list(stack), values) for stack, _, values in want.samples), kind)
+
+
+def test_what_pdata_encoded_is_read(t):
+    """The encoder is another one: check takes the request, and show prints what it prints of the profile."""
+    files = {kind: bundled(kind)[1] for kind in KINDS}
+    files.update({name: made[1] for name, made in producers.items() if not isinstance(made, real.Missing)})
+    for name, data in files.items():
+        t.write("profile", data)
+        ask("make", t.path("profile"), t.path("request"))
+        t.contains(t.succeeds("check", "request").text, ": ok: otlp, ", "an OTLP request", "1 resource", "1 scope")
+        want = json.loads(t.succeeds("show", "--json", "profile").text)
+        got = json.loads(t.succeeds("show", "--json", "request").text)
+        for key in ("time_nanos", "duration_nanos", "period", "types"):
+            t.equal(got[key], want[key], f"{name}: {key}")
+        for one in want["types"]:
+            kind = f"{one['type']}/{one['unit']}"
+            t.equal(t.succeeds("show", "--folded", "--type", kind, "request").text,
+                    t.succeeds("show", "--folded", "--type", kind, "profile").text, f"{name}: {kind}")
+        refused = t.fails(1, "request", "request", "-o", "delta")
+        t.contains(refused.err, "this is an OTLP request; a delta needs cumulative pprof profiles")
+
+
+if __name__ == "__main__":
+    import collectors
+    status = real.run(collectors, sys.argv[:2] + sys.argv[3:])
+    sys.exit(1 if status == 77 and os.environ.get("CI") == "true" else status)

@@ -1,0 +1,97 @@
+/* Any bytes as an OTLP request: the reader refuses them with a reason, or it makes a valid profile
+ * that means what protobuf-c reads in the request. A smaller memory limit and a second call give the
+ * same result or a refusal.
+ *
+ * Bytes that do not have the shape of a request are given to the reader all the same. */
+#include "fuzz.h"
+
+#include "otlp/request.h"
+#include "otlp/shape.h"
+#include "otlp_points.h"
+
+enum { MOST = 32 << 10 }; /* larger inputs take long and find nothing more */
+
+/* The reader's own checks are the only ones before protobuf-c's. */
+static void hold(const uint8_t *data, size_t size, pd_bytes made)
+{
+    arena a = {NULL};
+    Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);
+    Pd__View__Profile *profile = pd__view__profile__unpack(NULL, made.len, made.ptr);
+    require(request && profile);
+    otlp_points want = otlp_points_of_request(&a, request);
+    otlp_points got = otlp_points_of_profile(&a, profile);
+    const char *wrong = otlp_points_differ(&a, &got, &want);
+    if (wrong)
+        fprintf(stderr, "%s\n", wrong);
+    require(!wrong);
+    pd__otlp__request__free_unpacked(request, NULL);
+    pd__view__profile__free_unpacked(profile, NULL);
+    arena_free(&a);
+}
+
+static void require_valid(pd_bytes made)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_error err = fuzz_unfilled();
+    pprofdelta *context = NULL;
+    options.max_memory = FUZZ_MAX_MEMORY;
+    require(!pprofdelta_new(&options, NULL, &context, NULL));
+    pprofdelta_status status = pprofdelta_check(context, made.ptr, made.len, NULL, &err);
+    if (status)
+        fprintf(stderr, "%s: %s\n", err.field, err.text);
+    require(!status || status == PPROFDELTA_E_LIMIT);
+    pprofdelta_free(context);
+}
+
+/* protobuf-c takes tags and lengths of at most 5 bytes, and merges repeated messages; the bytes of
+ * inputs that are as encoders write them have neither. */
+static int is_readable(const uint8_t *data, size_t size)
+{
+    Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);
+    if (request)
+        pd__otlp__request__free_unpacked(request, NULL);
+    return request != NULL;
+}
+
+static void with_less(const uint8_t *data, size_t size, uint64_t limit, pd_bytes whole)
+{
+    pd_mem mem;
+    pd_request less = {0};
+    pd_bytes bytes = {data, size};
+    pprofdelta_error err = fuzz_unfilled();
+    pd_mem_init(&mem, NULL, limit);
+    pprofdelta_status status = pd_request_read(&less, &mem, &bytes, &err);
+    require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
+    if (!status)
+        require(bytes.len == whole.len && !memcmp(bytes.ptr, whole.ptr, whole.len));
+    pd_request_release(&less, &mem);
+    require(mem.used == 0);
+}
+
+int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
+{
+    pd_mem mem;
+    pd_request otlp = {0};
+    pd_bytes bytes = {data, size};
+    pprofdelta_error err = fuzz_unfilled();
+    if (size > MOST)
+        return 0;
+    pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
+    pd_request_begins(bytes);
+    pprofdelta_status status = pd_request_read(&otlp, &mem, &bytes, &err);
+    if (status) {
+        require(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE ||
+                status == PPROFDELTA_E_LIMIT);
+        fuzz_require_filled(&err, status, size, size);
+    } else {
+        fuzz_require_untouched(&err);
+        require_valid(bytes);
+        if (is_readable(data, size))
+            hold(data, size, bytes);
+        with_less(data, size, mem.peak / 2 + 1, bytes);
+        with_less(data, size, mem.peak, bytes);
+    }
+    pd_request_release(&otlp, &mem);
+    require(mem.used == 0);
+    return 0;
+}
