@@ -277,6 +277,9 @@ typedef struct pprofdelta_heap_event {
     /* Two stacks are the same only if this number is the same. For programs that unload code: the
      * number of times that code was unloaded at these addresses, for example. */
     uint64_t code;
+    /* The bytes that the program asked for; for the probes only. 0: about weight's bytes for each of
+     * its objects. */
+    size_t size;
 } pprofdelta_heap_event;
 
 /* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
