@@ -505,6 +505,7 @@ typedef struct pprofdelta_heap_stats {
     uint64_t batches, committed, abandoned, lost;
     uint64_t resyncs;         /* epochs after the first */
     uint64_t epoch, sequence; /* of the last batch that was begun */
+    uint64_t changed;         /* now: sites that changed since the last batch was begun */
 } pprofdelta_heap_stats;
 
 PPROFDELTA_API void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out);

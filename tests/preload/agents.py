@@ -32,10 +32,11 @@ def plainly(t, *command, **kwargs):
                               stdin=subprocess.DEVNULL, check=False, **kwargs))
 
 
-def record(t, *command, options=(), **kwargs):
-    """Runs the command under `pprofdelta record -o out`."""
+def record(t, *command, options=(), end="-q", **kwargs):
+    """Runs the command under `pprofdelta record -o out`, without the messages at its end."""
     where = () if any(o.startswith(("-o", "--to")) for o in options) else ("-o", t.path("out"))
-    return plainly(t, t.binary, "record", *where, *options, "--", *command, **kwargs)
+    return plainly(t, t.binary, "record", *where, *([end] if end else []), *options, "--", *command,
+                   **kwargs)
 
 
 def same(t, *command, options=(), code=None, **kwargs):
@@ -131,7 +132,7 @@ def until(condition, seconds=30):
 
 
 def start(t, *command, options=(), **kwargs):
-    return subprocess.Popen([t.binary, "record", "-o", t.path("out"), *options, "--", *command],
+    return subprocess.Popen([t.binary, "record", "-q", "-o", t.path("out"), *options, "--", *command],
                             cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, **kwargs)
 
