@@ -79,7 +79,7 @@ class Profile:
         self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
         self.attempt = int(match.group(3))
         self.kind, self.id = match.group(4), match.group(7)
-        self.end = int(match.group(6))
+        self.begin, self.end = int(match.group(5)), int(match.group(6))
 
     def _name(self, mapping, address):
         if mapping not in self.mappings:
