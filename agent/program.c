@@ -16,12 +16,14 @@ static bool is_plain(char c)
 }
 
 /* A name that begins with a period or a hyphen would be a hidden file or look like an option. */
-static void take(const char *from)
+void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from)
 {
     size_t len = strlen(from) < PD_PROGRAM_MAX ? strlen(from) : PD_PROGRAM_MAX;
     for (size_t i = 0; i < len; i++)
-        name[i] = is_plain(from[i]) && (i || (from[i] != '.' && from[i] != '-')) ? from[i] : '_';
-    name[len] = '\0';
+        out[i] = is_plain(from[i]) && (i || (from[i] != '.' && from[i] != '-')) ? from[i] : '_';
+    out[len] = '\0';
+    if (!len)
+        memcpy(out, "_", 2);
 }
 
 void pd_program_begin(void)
@@ -40,7 +42,7 @@ void pd_program_begin(void)
         from = slash ? slash + 1 : path;
     }
     if (from && *from)
-        take(from);
+        pd_program_copy(name, from);
     errno = kept;
 }
 

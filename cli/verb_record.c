@@ -9,6 +9,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "target.h"
+#include "tree.h"
 
 #include "agent/launch.h"
 
@@ -377,6 +378,16 @@ static int set_environment(const record_options *options, const char *agent)
     return code ? code : set_preload(agent);
 }
 
+/* Runs COMMAND and does not return, or returns an exit status. */
+static int run_tree(const record_options *options)
+{
+    char folder[PATH_MAX];
+    int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
+    if (!code)
+        code = set(PD_VARIABLE_DIR, folder);
+    return code ? code : cli_tree_run(options->command, folder, options->quiet);
+}
+
 /* Becomes COMMAND, or returns an exit status. */
 static int run(const record_options *options)
 {
@@ -386,8 +397,8 @@ static int run(const record_options *options)
         code = cli_target_check(options->command[0], agent);
     if (!code)
         code = set_environment(options, agent);
-    if (code)
-        return code;
+    if (code || options->tree)
+        return code ? code : run_tree(options);
     cli_signals_restore();
     execvp(options->command[0], options->command);
     int error = errno;

@@ -44,7 +44,7 @@ def name_of(path, offset):
 class Profile:
     """samples: (stack, values), where a stack is names, leaf first."""
 
-    def __init__(self, path):
+    def __init__(self, path, is_stamped=True):
         self.path = path
         with open(path, "rb") as file:
             data = pb.inflate(file.read())
@@ -75,6 +75,8 @@ class Profile:
                 elif field == 2:
                     values += [pb.signed(v) for v in pb.numbers(value)]
             self.samples.append((tuple(stack), values))
+        if not is_stamped:
+            return
         match = STAMP.match(self.comments[0])
         self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
         self.attempt = int(match.group(3))
