@@ -39,9 +39,10 @@ def record(t, *command, options=(), end="-q", **kwargs):
                    **kwargs)
 
 
-def same(t, *command, options=(), code=None, **kwargs):
+def same(t, *command, options=(), code=None, end="-q", **kwargs):
     """With the agent and without: the same output and exit status. Returns the run with it."""
-    without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, **kwargs)
+    without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, end=end,
+                                                               **kwargs)
     t.equal(under.out, without.out, f"stdout of {command[0]}")
     t.equal(under.rest, without.rest, f"stderr of {command[0]}")
     t.equal(under.code, without.code, f"exit status of {command[0]}")
