@@ -9,11 +9,13 @@
 #include "agent/notice.h"
 #include "agent/reserve.h"
 #include "agent/spool.h"
+#include "agent/summary.h"
 
 #include <errno.h>
 #include <unistd.h>
 
-static _Atomic int is_busy; /* a thread delivers */
+static _Atomic int is_busy;    /* a thread delivers */
+static atomic_bool has_failed; /* what the last delivery had is still to be delivered */
 
 static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
 {
@@ -58,8 +60,10 @@ static int write_file(const void *data, size_t len, pd_fixed_text *where)
     }
     uint64_t number = atomic_load(&pd_the_agent.next_number);
     error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, where);
-    if (!error)
+    if (!error) {
         atomic_store(&pd_the_agent.next_number, number + 1);
+        pd_summary_wrote(number);
+    }
     return error;
 }
 
@@ -142,13 +146,26 @@ static pprofdelta_status write_with_fallback(pprofdelta_heap *heap, delivery *d,
     return status;
 }
 
+/* Would the profile have no sample? Nothing is lost if it is not written: the next window begins
+ * where the last one that was written ends. */
+static bool is_empty(pprofdelta_heap *heap)
+{
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_get_stats(heap, &stats);
+    return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
+           !atomic_load(&has_failed);
+}
+
 static void send_window(pprofdelta_heap *heap, bool is_last)
 {
+    if (is_empty(heap))
+        return;
     pprofdelta_error err;
     delivery d = {.is_last = is_last};
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
     pprofdelta_status status = write_with_fallback(heap, &d, &err);
+    atomic_store(&has_failed, status != PPROFDELTA_OK);
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_commit(heap);
         pd_largest_sites_allow();
@@ -196,4 +213,5 @@ void pd_delivery_release(void)
 void pd_delivery_forget(void)
 {
     pd_delivery_release();
+    atomic_store(&has_failed, false);
 }

@@ -37,7 +37,7 @@ static void *keep(void *ptr, size_t size, const drawn *d, const pd_caller *calle
     if (!ptr && errno == ENOMEM)
         pd_slow_out_of_memory(size);
     if (d->is_sample)
-        pd_slow_keep(ptr, &d->weight, caller);
+        pd_slow_keep(ptr, size, &d->weight, caller);
     return ptr;
 }
 
@@ -109,7 +109,7 @@ SLOW static int posix_memalign_slow(void **out, size_t alignment, size_t size)
     if (error == ENOMEM)
         pd_slow_out_of_memory(size);
     if (d.is_sample)
-        pd_slow_keep(error ? NULL : *out, &d.weight, &caller);
+        pd_slow_keep(error ? NULL : *out, size, &d.weight, &caller);
     return error;
 }
 

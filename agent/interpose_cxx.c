@@ -180,7 +180,7 @@ static bool draw(size_t size, pprofdelta_weight *weight)
         memcpy(&function, &found, sizeof function);                                                \
         void *ptr = function arguments;                                                            \
         if (is_sample)                                                                             \
-            pd_slow_keep(ptr, &weight, &caller);                                                   \
+            pd_slow_keep(ptr, size, &weight, &caller);                                             \
         return ptr;                                                                                \
     }
 
@@ -211,7 +211,7 @@ __attribute__((noinline, cold)) static void *plain_slow(void *_Atomic *slot, con
         ptr = function(size);
     }
     if (is_sample)
-        pd_slow_keep(ptr, &weight, &caller);
+        pd_slow_keep(ptr, size, &weight, &caller);
     return ptr;
 }
 

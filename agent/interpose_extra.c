@@ -43,7 +43,7 @@ static size_t product(size_t count, size_t size)
         if (!ptr && (is_full))                                                                     \
             pd_slow_out_of_memory(bytes);                                                          \
         if (is_sample)                                                                             \
-            pd_slow_keep(ptr, &weight, &caller);                                                   \
+            pd_slow_keep(ptr, bytes, &weight, &caller);                                            \
         return ptr;                                                                                \
     }                                                                                              \
     static void *our_##name parameters                                                             \
@@ -76,7 +76,7 @@ static size_t product(size_t count, size_t size)
         if (was_tracked)                                                                           \
             pd_slow_moved(&move, is_gone);                                                         \
         if (is_sample)                                                                             \
-            pd_slow_keep(kept, &weight, &caller);                                                  \
+            pd_slow_keep(kept, size, &weight, &caller);                                            \
         return result;                                                                             \
     }                                                                                              \
     static result_type our_##name parameters                                                       \
@@ -122,7 +122,7 @@ SLOW static int slow_tc_posix_memalign(void **out, size_t alignment, size_t size
     if (error == ENOMEM)
         pd_slow_out_of_memory(size);
     if (is_sample)
-        pd_slow_keep(error ? NULL : *out, &weight, &caller);
+        pd_slow_keep(error ? NULL : *out, size, &weight, &caller);
     return error;
 }
 

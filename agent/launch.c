@@ -1,7 +1,7 @@
 /* How the agent gets into a program: see launch.h. */
 #include "agent/launch.h"
 
-#include "process/elf.h"
+#include "agent/image.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -109,34 +109,6 @@ int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]
     return error;
 }
 
-/* ---- reading a program ----------------------------------------------------------------------- */
-
-typedef struct image {
-    pd_elf elf;
-    pd_elf_dynamic dynamic;
-} image;
-
-/* Returns the one of the prefixes (NULL at the end) with which a string of a dynamic row with
- * this tag begins, or NULL. */
-static const char *find_name(const image *i, int64_t tag, const char *const *prefixes)
-{
-    enum { NAME_LEN = 32 };
-    ElfW(Dyn) row;
-    for (size_t r = 0; pd_elf_row_at(&i->elf, &i->dynamic, r, &row); r++) {
-        char name[NAME_LEN];
-        if (row.d_tag != tag || row.d_un.d_val >= i->dynamic.strings_len)
-            continue;
-        size_t len =
-            pd_elf_read(&i->elf, i->dynamic.strings_off + row.d_un.d_val, name, sizeof name);
-        for (const char *const *prefix = prefixes; *prefix; prefix++) {
-            size_t prefix_len = strlen(*prefix);
-            if (prefix_len <= len && memcmp(name, *prefix, prefix_len) == 0)
-                return *prefix;
-        }
-    }
-    return NULL;
-}
-
 /* ---- obstacles ------------------------------------------------------------------------------- */
 
 static pd_launch_obstacle check_rights(int fd)
@@ -153,14 +125,15 @@ static pd_launch_obstacle check_rights(int fd)
 
 /* The loader can be run as a program. It then runs the program that its arguments name, and
  * preloads. */
-static bool is_loader(const image *i)
+static bool is_loader(const pd_image *i)
 {
     static const char *const loaders[] = {"ld-linux", "ld64.so", "ld.so", NULL};
-    return find_name(i, DT_SONAME, loaders) != NULL;
+    return pd_image_find_prefix(i, DT_SONAME, loaders) != NULL;
 }
 
 /* Is the loader that this segment names one of another C library than the agent's? */
-static bool has_other_libc(const image *i, const ElfW(Phdr) * loader, const pd_launch_agent *agent)
+static bool has_other_libc(const pd_image *i, const ElfW(Phdr) * loader,
+                           const pd_launch_agent *agent)
 {
     static const char *const others[] = {"/ld-musl-", "/ld-uClibc", "/system/bin/linker", NULL};
     char path[FIRST_LINE_LEN];
@@ -176,39 +149,21 @@ static bool has_other_libc(const image *i, const ElfW(Phdr) * loader, const pd_l
     return false;
 }
 
-/* Finds a sanitizer's runtime that was linked in, as clang does, by a name that it exports. */
-static const char *find_runtime_within(const image *i)
-{
-    static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
-                                          "__tsan_init", NULL};
-    enum { PART_LEN = 2048, LONGEST = 16 };
-    const pd_elf_dynamic *d = &i->dynamic;
-    char part[PART_LEN];
-    for (uint64_t off = 0; off < d->strings_len; off += PART_LEN - LONGEST) {
-        uint64_t left = d->strings_len - off;
-        size_t len = pd_elf_read(&i->elf, d->strings_off + off, part,
-                                 left < PART_LEN ? (size_t)left : PART_LEN);
-        for (const char *const *entry = entries; *entry; entry++)
-            if (memmem(part, len, *entry, strlen(*entry) + 1))
-                return *entry;
-        if (len < PART_LEN)
-            break;
-    }
-    return NULL;
-}
-
-static const char *find_sanitizer(const image *i)
+static const char *find_sanitizer(const pd_image *i)
 {
     static const char *const runtimes[] = {
         "libasan.so",   "libtsan.so",       "libmsan.so",       "liblsan.so",
         "libhwasan.so", "libclang_rt.asan", "libclang_rt.tsan", NULL};
-    const char *library = find_name(i, DT_NEEDED, runtimes);
-    return library ? library : find_runtime_within(i);
+    /* Names that a runtime exports which was linked in, as clang does. */
+    static const char *const entries[] = {"__asan_init", "__hwasan_init", "__msan_init",
+                                          "__tsan_init", NULL};
+    const char *library = pd_image_find_prefix(i, DT_NEEDED, runtimes);
+    return library ? library : pd_image_find_string(i, entries);
 }
 
 static pd_launch_obstacle check_elf(int fd, const pd_launch_agent *agent, const char **sanitizer)
 {
-    image i;
+    pd_image i;
     ElfW(Phdr) loader;
     if (!pd_elf_open(&i.elf, fd, 0))
         return PD_LAUNCH_CUT_OFF;
@@ -299,7 +254,7 @@ void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launc
 int pd_launch_agent_read(const char *path, pd_launch_agent *out)
 {
     static const char *const glibc[] = {"libc.so.6", NULL};
-    image i;
+    pd_image i;
     int fd, kept = errno, error = open_file(path, &fd);
     if (!error) {
         error = pd_elf_open(&i.elf, fd, 0) ? 0 : ENOEXEC;
@@ -308,7 +263,8 @@ int pd_launch_agent_read(const char *path, pd_launch_agent *out)
             *out = (pd_launch_agent){.elf_class = i.elf.header.e_ident[EI_CLASS],
                                      .byte_order = i.elf.header.e_ident[EI_DATA],
                                      .machine = i.elf.header.e_machine,
-                                     .is_for_glibc = find_name(&i, DT_NEEDED, glibc) != NULL};
+                                     .is_for_glibc =
+                                         pd_image_find_prefix(&i, DT_NEEDED, glibc) != NULL};
         }
         close(fd);
     }

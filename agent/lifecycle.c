@@ -11,11 +11,13 @@
 #include "agent/largest_sites.h"
 #include "agent/loader.h"
 #include "agent/notice.h"
+#include "agent/program.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
 #include "agent/reserve.h"
 #include "agent/self.h"
 #include "agent/signals.h"
+#include "agent/summary.h"
 #include "agent/unloaded.h"
 #include "agent/worker.h"
 
@@ -139,13 +141,15 @@ static void end_once(void)
         pd_delivery_release();
     else
         notify_lost();
+    pd_summary_end();
     atomic_store(&stage, ENDED);
 }
 
 void pd_agent_end(void)
 {
     /* The child of a vfork, or of a fork that the C library does not know about, writes nothing.
-     * Any other process writes only if it took a sample, or if `pprofdelta record` became it. */
+     * Any other process ends here only if it took a sample, or if `pprofdelta record` became it, which
+     * then says that there is no profile. */
     pid_t pid = getpid();
     if (!atomic_load(&pd_the_agent.heap) || pid != atomic_load(&pd_the_agent.pid) ||
         (!atomic_load(&pd_the_agent.samples) && pid != pd_the_agent.settings.command_pid) ||
@@ -323,6 +327,7 @@ __attribute__((constructor)) static void begin(void)
     int kept = errno;
     pd_real_find();
     pd_notice_begin();
+    pd_program_begin();
     const char *wrong = pd_settings_read(&pd_the_agent.settings);
     if (getauxval(AT_SECURE))
         give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
@@ -332,6 +337,8 @@ __attribute__((constructor)) static void begin(void)
         give_up("the program has its own malloc, which the agent cannot replace", "");
     else
         begin_tracking();
+    if (atomic_load(&pd_the_agent.heap))
+        pd_summary_begin();
     atomic_store_explicit(&has_come, true, memory_order_release);
     errno = kept;
 }

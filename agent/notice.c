@@ -84,6 +84,9 @@ void pd_fixed_text_add_error(pd_fixed_text *text, int error)
 static dev_t stderr_dev;
 static ino_t stderr_ino;
 static bool stderr_is_known;
+static char stderr_path[128]; /* empty: not known, or longer */
+static bool
+    is_shared_safely; /* it may be opened again: the place of a write is not in the descriptor */
 static atomic_uint written; /* the kinds of messages that were written, as bits */
 
 void pd_notice_begin(void)
@@ -93,7 +96,11 @@ void pd_notice_begin(void)
     if (stderr_is_known) {
         stderr_dev = status.st_dev;
         stderr_ino = status.st_ino;
+        is_shared_safely =
+            !S_ISREG(status.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
     }
+    ssize_t len = readlink("/proc/self/fd/2", stderr_path, sizeof stderr_path);
+    stderr_path[len > 0 && (size_t)len < sizeof stderr_path ? len : 0] = '\0';
 }
 
 static __thread bool has_own_descriptors __attribute__((tls_model("initial-exec")));
@@ -103,35 +110,69 @@ void pd_notice_use_own_descriptors(void)
     has_own_descriptors = true;
 }
 
-/* Returns the program's descriptor 2 for a thread with its own descriptors. pidfd_getfd comes
- * first, since /proc cannot open a socket. */
-static int borrow_stderr(void)
+/* Returns a duplicate of the descriptor 2 of a process, or -1. */
+static int copy_stderr_of(pid_t pid)
 {
-    int fd = -1, process = (int)syscall(SYS_pidfd_open, getpid(), 0);
+    int fd = -1, process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process >= 0) {
         fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
         close(process);
     }
+    return fd;
+}
+
+/* Returns the program's descriptor 2 for a thread with its own descriptors. pidfd_getfd comes
+ * first, since /proc cannot open a socket. */
+static int borrow_stderr(void)
+{
+    int fd = copy_stderr_of(getpid());
     return fd >= 0 ? fd : open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+}
+
+static bool is_stderr(int fd)
+{
+    struct stat status;
+    return fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
+           status.st_ino == stderr_ino;
 }
 
 /* Returns a descriptor of stderr if that is still the same file, or -1. */
 static int open_stderr(void)
 {
-    struct stat status;
-    int fd = STDERR_FILENO;
-    if (has_own_descriptors)
-        fd = borrow_stderr();
-    if (fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
-        status.st_ino == stderr_ino)
+    int fd = has_own_descriptors ? borrow_stderr() : STDERR_FILENO;
+    if (is_stderr(fd))
         return fd;
     pd_notice_close(fd);
     return -1;
 }
 
+static int if_stderr(int fd)
+{
+    if (is_stderr(fd))
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return -1;
+}
+
+/* Opens the file that stderr was once more. Many programs, all those of coreutils among them, close
+ * stderr in an exit handler. The parent process may still have it, or it has a name. */
+static int reopen_stderr(void)
+{
+    enum { HOW = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+    pd_fixed_text parent = {.len = 0};
+    int fd = if_stderr(copy_stderr_of(getppid()));
+    if (fd < 0 && is_shared_safely && *stderr_path == '/')
+        fd = if_stderr(open(stderr_path, HOW));
+    pd_fixed_text_add(&parent, "/proc/");
+    pd_fixed_text_add_number(&parent, (uint64_t)getppid());
+    pd_fixed_text_add(&parent, "/fd/2");
+    return fd < 0 && is_shared_safely ? if_stderr(open(parent.bytes, HOW)) : fd;
+}
+
 void pd_notice_close(int fd)
 {
-    if (fd >= 0 && has_own_descriptors)
+    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
         close(fd);
 }
 
@@ -140,6 +181,8 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic)
         return -1;
     int fd = open_stderr();
+    if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT)))
+        fd = reopen_stderr();
     if (fd < 0)
         return -1;
     pd_quiet quiet;

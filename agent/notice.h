@@ -4,7 +4,8 @@
  * program. So a message is put together in a buffer on the stack and written by one write. Each
  * kind of message is written once in a process, and only while descriptor 2 is still the file
  * that it was at the start: if a program closes stderr and opens a database, no message goes into
- * the database. */
+ * the database. The messages at the end are also written if the program has closed stderr: to the
+ * same file, opened once more. */
 #ifndef PD_AGENT_NOTICE_H
 #define PD_AGENT_NOTICE_H
 
@@ -39,7 +40,10 @@ typedef enum pd_notice {
     PD_NOTICE_LIMIT = 1u << 4,   /* the threshold was passed */
     PD_NOTICE_LAST = 1u << 5,    /* the last profile could not be delivered */
     PD_NOTICE_WAITING = 1u << 6, /* the end of the program waits for the command */
-    PD_NOTICE_EXTRA = 1u << 7    /* functions of an allocator could not be replaced */
+    PD_NOTICE_EXTRA = 1u << 7,   /* functions of an allocator could not be replaced */
+    PD_NOTICE_RUNTIME = 1u << 8, /* what is seen of a program in another language */
+    PD_NOTICE_END = 1u << 9,     /* where the profiles are */
+    PD_NOTICE_NEXT = 1u << 10    /* what to do with them */
 } pd_notice;
 
 /* Call in a thread that has its own table of descriptors, without the program's stderr. Its

@@ -67,7 +67,7 @@ static bool read_dir(pd_settings *settings)
         settings->dir[at++] = '/';
     }
     size_t len = strlen(dir);
-    enum { NAME_ROOM = 64 }; /* for the names of files in it */
+    enum { NAME_ROOM = 128 }; /* for the names of files in it */
     if (len >= sizeof settings->dir - NAME_ROOM - at)
         return false;
     memcpy(settings->dir + at, dir, len + 1);
@@ -88,7 +88,7 @@ static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
 
 const char *pd_settings_read(pd_settings *settings)
 {
-    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0, timeout = 0;
+    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0, timeout = 0, quiet = 0, tree = 0;
     *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
     if (!number(PD_VARIABLE_INTERVAL, nanos_per_second, nanos_per_second / 1000, INT64_MAX / 2,
                 &settings->interval_nanos))
@@ -104,6 +104,10 @@ const char *pd_settings_read(pd_settings *settings)
         return PD_VARIABLE_SNAPSHOT;
     if (!number(PD_VARIABLE_PID, 1, 0, INT_MAX, &pid))
         return PD_VARIABLE_PID;
+    if (!number(PD_VARIABLE_QUIET, 1, 0, 1, &quiet))
+        return PD_VARIABLE_QUIET;
+    if (!number(PD_VARIABLE_TREE, 1, 0, 1, &tree))
+        return PD_VARIABLE_TREE;
     if (!number(PD_VARIABLE_TIMEOUT, nanos_per_second, 0, PD_TIMEOUT_SECONDS_MAX * nanos_per_second,
                 &timeout))
         return PD_VARIABLE_TIMEOUT;
@@ -111,6 +115,8 @@ const char *pd_settings_read(pd_settings *settings)
     settings->signal = (int)signal_number;
     settings->command_pid = (pid_t)pid;
     settings->snapshot = snapshot != 0;
+    settings->is_quiet = quiet != 0;
+    settings->is_tree = tree != 0;
     const char *command = getenv(PD_VARIABLE_COMMAND);
     if (command && *command) {
         settings->command = keep(command);

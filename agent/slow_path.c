@@ -50,14 +50,15 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     return is_sample;
 }
 
-void pd_slow_keep(const void *ptr, const pprofdelta_weight *weight, const pd_caller *caller)
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
+                  const pd_caller *caller)
 {
     pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
     if (!ptr || !heap || !pd_self_enter())
         return;
     int kept = errno;
     uint64_t stack[PD_STACK_MAX];
-    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .stack = stack};
+    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .stack = stack, .size = size};
     event.depth = pd_unwind(caller, stack);
     event.code = pd_unloaded_number(stack, event.depth);
     pprofdelta_heap_track(heap, &event);

@@ -13,7 +13,8 @@
  * pprofdelta_sampler_tick returned 1. If it returns true, call pd_slow_keep after the allocation,
  * with NULL if that failed. */
 bool pd_slow_draw(size_t size, pprofdelta_weight *weight);
-void pd_slow_keep(const void *ptr, const pprofdelta_weight *weight, const pd_caller *caller);
+void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
+                  const pd_caller *caller);
 
 /* Removes a pointer from the tracker. Call before the allocator frees a pointer that may be
  * tracked. */

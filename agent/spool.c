@@ -1,6 +1,8 @@
 /* Writes finished profiles to a directory: see spool.h. */
 #include "agent/spool.h"
 
+#include "agent/program.h"
+
 #include <errno.h>
 #include <fcntl.h>
 #include <linux/fs.h>
@@ -19,8 +21,8 @@ int pd_spool_high(int fd)
     return high;
 }
 
-/* path has PD_PATH_MAX + 64 bytes. dir is shorter than PD_PATH_MAX, and names here are shorter than
- * 64. */
+/* path has PD_PATH_MAX + PD_SPOOL_NAME_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
+ * are shorter than PD_SPOOL_NAME_MAX. */
 static void join(char *path, const char *dir, const pd_fixed_text *name)
 {
     size_t len = strlen(dir);
@@ -144,11 +146,13 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
                      uint64_t *sequence, pd_fixed_text *name)
 {
     enum { DIGITS = 6 };
-    char path[PD_PATH_MAX + 64];
+    char path[PD_PATH_MAX + PD_SPOOL_NAME_MAX];
     int error = close_duplicate(file->fd);
     for (uint64_t number = *sequence; !error; number++) {
         pd_fixed_text rest = {.len = 0};
         pd_fixed_text_add(&rest, "/heap.");
+        pd_fixed_text_add(&rest, pd_program_name());
+        pd_fixed_text_add(&rest, ".");
         pd_fixed_text_add_number(&rest, (uint64_t)pid);
         pd_fixed_text_add(&rest, ".");
         pd_fixed_text_add_padded(&rest, number, DIGITS);

@@ -1,11 +1,11 @@
 /* Writes finished profiles to a directory, one file each.
  *
- *     heap.PID.SEQUENCE.pb.gz    a window
- *     heap.PID.SEQUENCE.top.txt  the largest sites, when memory ran out or passed the threshold
+ *     heap.PROGRAM.PID.SEQUENCE.pb.gz    a window
+ *     heap.PROGRAM.PID.SEQUENCE.top.txt  the largest sites, when memory ran out or passed the threshold
  *
  * A file appears complete under its name or not at all, and never replaces another one. The
- * sequence numbers continue those of an earlier program with this pid (before an exec, or long
- * ago). */
+ * sequence numbers continue those of an earlier process with this program and pid (before an exec,
+ * or long ago). */
 #ifndef PD_AGENT_SPOOL_H
 #define PD_AGENT_SPOOL_H
 
@@ -15,9 +15,11 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it */
+
 typedef struct pd_spool_file {
     int fd;
-    char temporary[PD_PATH_MAX + 64]; /* empty: the file has no name yet */
+    char temporary[PD_PATH_MAX + PD_SPOOL_NAME_MAX]; /* empty: the file has no name yet */
 } pd_spool_file;
 
 /* Creates a file in dir, without a name if the file system supports that, otherwise with a

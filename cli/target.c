@@ -2,6 +2,7 @@
 #include "target.h"
 
 #include "agent/launch.h"
+#include "agent/runtime.h"
 #include "cli.h"
 #include "message.h"
 
@@ -56,6 +57,9 @@ static int refuse(const pd_launch_result *found)
         return CLI_NOT_RUN;
     }
     cli_error("%s: %s", found->path, why);
+    const char *advice = pd_runtime_advice(pd_runtime_of(found->path));
+    if (*advice)
+        cli_hint("%s", advice);
     return CLI_NOT_RUN;
 }
 

@@ -9,6 +9,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "target.h"
+#include "tree.h"
 
 #include "agent/launch.h"
 
@@ -28,7 +29,8 @@
 static const char help[] =
     "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
     "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
-    "signal and at the end: DIR/heap.PID.SEQUENCE.pb.gz. Children are recorded too.\n"
+    "signal and at the end: DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. What COMMAND\n"
+    "starts is recorded too. The end says where the profiles are.\n"
     "\n"
     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"
     "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
@@ -42,6 +44,10 @@ static const char help[] =
     "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"
     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"
+    "      --pid-tree             add up the profiles of COMMAND and of all processes\n"
+    "                             that it started, when the last one has ended:\n"
+    "                             DIR/tree.PROGRAM.PID.pb.gz\n"
+    "  -q, --quiet                do not print where the profiles are\n"
     "  -h, --help\n"
     "\n"
     "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
@@ -54,7 +60,8 @@ enum {
     OPT_RATE,
     OPT_SNAPSHOT,
     OPT_SIGNAL,
-    OPT_THRESHOLD
+    OPT_THRESHOLD,
+    OPT_TREE
 };
 
 static const struct option table[] = {
@@ -66,6 +73,8 @@ static const struct option table[] = {
     {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
     {"signal", required_argument, NULL, OPT_SIGNAL},
     {"threshold", required_argument, NULL, OPT_THRESHOLD},
+    {"pid-tree", no_argument, NULL, OPT_TREE},
+    {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -77,7 +86,7 @@ typedef struct record_options {
     uint64_t timeout_millis;
     unsigned long long rate, threshold;
     int signal; /* -1: not given; 0: none */
-    bool snapshot, help;
+    bool snapshot, tree, quiet, help;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
@@ -206,6 +215,12 @@ static int apply(record_options *options, int option, const char *value)
     case OPT_SNAPSHOT:
         options->snapshot = true;
         return CLI_DONE;
+    case OPT_TREE:
+        options->tree = true;
+        return CLI_DONE;
+    case 'q':
+        options->quiet = true;
+        return CLI_DONE;
     case 'h':
         options->help = true;
         return CLI_DONE;
@@ -217,7 +232,7 @@ static int apply(record_options *options, int option, const char *value)
 /* Options end where COMMAND begins. What follows belongs to COMMAND. */
 static int parse(record_options *options, int argc, char **argv)
 {
-    cli_arguments arguments = {argc, argv, "o:h", table, false};
+    cli_arguments arguments = {argc, argv, "o:qh", table, false};
     for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
         if (option == CLI_OPERAND) {
             options->command = argv + optind - 1;
@@ -231,6 +246,8 @@ static int parse(record_options *options, int argc, char **argv)
         return CLI_DONE;
     if (options->timeout_millis && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
+    if (options->tree && options->to)
+        return cli_usage("--pid-tree adds up files, and --to writes none");
     return options->command
                ? CLI_DONE
                : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
@@ -353,8 +370,22 @@ static int set_environment(const record_options *options, const char *agent)
     if (!code)
         code = set(PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL);
     if (!code)
+        code = set(PD_VARIABLE_QUIET, options->quiet ? "1" : NULL);
+    if (!code)
+        code = set(PD_VARIABLE_TREE, options->tree ? "1" : NULL);
+    if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
     return code ? code : set_preload(agent);
+}
+
+/* Runs COMMAND and does not return, or returns an exit status. */
+static int run_tree(const record_options *options)
+{
+    char folder[PATH_MAX];
+    int code = cli_tree_make_folder(getenv(PD_VARIABLE_DIR), options->command[0], folder);
+    if (!code)
+        code = set(PD_VARIABLE_DIR, folder);
+    return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
 /* Becomes COMMAND, or returns an exit status. */
@@ -366,8 +397,8 @@ static int run(const record_options *options)
         code = cli_target_check(options->command[0], agent);
     if (!code)
         code = set_environment(options, agent);
-    if (code)
-        return code;
+    if (code || options->tree)
+        return code ? code : run_tree(options);
     cli_signals_restore();
     execvp(options->command[0], options->command);
     int error = errno;

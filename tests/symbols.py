@@ -5,7 +5,8 @@
 
 The shared library exports every function that the headers declare, and nothing else, all under the
 symbol version of the first header's API, which its soname ends in too. The archive
-that is linked into programs may show more, but only under our prefixes: nothing that could collide.
+that is linked into programs may show more, but only under our prefixes: nothing that could collide. The
+address that the notes of all static probes of a program share is weak, and named by their format.
 """
 
 import re
@@ -49,7 +50,7 @@ def declared(header):
 def main(shared, archive, *headers):
     api = set().union(*map(declared, headers))
     exported = symbols(shared, "--dynamic")
-    loose = {name for name in symbols(archive, "--extern-only")
+    loose = {name for name in symbols(archive, "--extern-only") - {"_.stapsdt.base"}
              if not name.startswith(("pprofdelta_", "pd_"))}
     version = api_version(headers[0])
     found, name = versions(shared), soname(shared)

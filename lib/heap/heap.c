@@ -169,5 +169,6 @@ void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out
     out->deferred = heap->deferral.len;
     out->sites = heap->sites.chains.len;
     out->memory = heap->pages.used;
+    out->changed = heap->sites.changed_len[heap->sites.gathering];
     pd_heap_leave(heap);
 }

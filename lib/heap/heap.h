@@ -143,6 +143,10 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number);
  * as cancelled. */
 void pd_entry_end(pprofdelta_heap *heap, uint32_t number);
 
+/* ... without the lock: reports to the probes that an entry was made, and that it took the place of
+ * another one with the same pointer. */
+void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool is_made);
+
 /* defer.c, with the lock held: removes the entry from the queue. */
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 

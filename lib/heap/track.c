@@ -1,6 +1,7 @@
 /* Entries: an allocation from track to untrack, with realloc. */
 #include "heap/filter.h"
 #include "heap/heap.h"
+#include "heap/usdt.h"
 
 static uint32_t hash_of(const void *ptr)
 {
@@ -107,16 +108,27 @@ void pd_entry_end(pprofdelta_heap *heap, uint32_t number)
     pd_pool_give(&heap->entries, number);
 }
 
+void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool is_made)
+{
+    if (has_replaced)
+        pd_usdt_ended(event->ptr);
+    if (is_made)
+        pd_usdt_began(event->ptr, event->size, &event->weight);
+}
+
 int pprofdelta_heap_track(pprofdelta_heap *heap, const pprofdelta_heap_event *event)
 {
     if (!event->ptr)
         return 0;
     pd_key key = pd_site_key(&heap->sites, event);
     pd_heap_enter(heap);
+    uint64_t replaced = heap->stats.replaced;
     uint32_t number = pd_entry_make(heap, event, key, PD_ENTRY_LIVE);
     if (number)
         pd_entry_count(heap, number);
+    bool has_replaced = heap->stats.replaced != replaced;
     pd_heap_leave(heap);
+    pd_entry_probe(event, has_replaced, number != 0);
     return number != 0;
 }
 
@@ -131,6 +143,8 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     else
         heap->stats.not_tracked++;
     pd_heap_leave(heap);
+    if (number)
+        pd_usdt_ended(ptr);
     return number != 0;
 }
 
@@ -172,6 +186,8 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
         heap->stats.not_tracked++;
     }
     pd_heap_leave(heap);
+    if (number) /* from now on the allocator may give the pointer to another thread */
+        pd_usdt_ended(ptr);
     return was;
 }
 
@@ -187,13 +203,17 @@ void pprofdelta_heap_realloc_commit(pprofdelta_heap *heap, pprofdelta_heap_reall
 
 void pprofdelta_heap_realloc_abort(pprofdelta_heap *heap, pprofdelta_heap_realloc *r)
 {
+    pprofdelta_heap_event again = {.ptr = NULL};
     pd_heap_enter(heap);
     uint32_t number = held(heap, r);
     if (number) {
         pd_entry *entry = pd_entry_at(heap, number);
         entry->state = PD_ENTRY_LIVE;
         index_add(heap, number, entry->ptr);
+        again.ptr = entry->ptr;
+        again.weight = entry->weight;
     }
     r->held = 0;
     pd_heap_leave(heap);
+    pd_entry_probe(&again, false, number != 0);
 }

@@ -282,6 +282,9 @@ typedef struct pprofdelta_heap_event {
     /* Two stacks are the same only if this number is the same. For programs that unload code: the
      * number of times that code was unloaded at these addresses, for example. */
     uint64_t code;
+    /* The bytes that the program asked for; for the probes only. 0: about weight's bytes for each of
+     * its objects. */
+    size_t size;
 } pprofdelta_heap_event;
 
 /* Tracks an allocation that is alive. Returns 1 if it is tracked. Returns 0 if there was no room:
@@ -507,6 +510,7 @@ typedef struct pprofdelta_heap_stats {
     uint64_t batches, committed, abandoned, lost;
     uint64_t resyncs;         /* epochs after the first */
     uint64_t epoch, sequence; /* of the last batch that was begun */
+    uint64_t changed;         /* now: sites that changed since the last batch was begun */
 } pprofdelta_heap_stats;
 
 PPROFDELTA_API void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out);

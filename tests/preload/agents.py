@@ -32,15 +32,17 @@ def plainly(t, *command, **kwargs):
                               stdin=subprocess.DEVNULL, check=False, **kwargs))
 
 
-def record(t, *command, options=(), **kwargs):
-    """Runs the command under `pprofdelta record -o out`."""
+def record(t, *command, options=(), end="-q", **kwargs):
+    """Runs the command under `pprofdelta record -o out`, without the messages at its end."""
     where = () if any(o.startswith(("-o", "--to")) for o in options) else ("-o", t.path("out"))
-    return plainly(t, t.binary, "record", *where, *options, "--", *command, **kwargs)
+    return plainly(t, t.binary, "record", *where, *([end] if end else []), *options, "--", *command,
+                   **kwargs)
 
 
-def same(t, *command, options=(), code=None, **kwargs):
+def same(t, *command, options=(), code=None, end="-q", **kwargs):
     """With the agent and without: the same output and exit status. Returns the run with it."""
-    without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, **kwargs)
+    without, under = plainly(t, *command, **kwargs), record(t, *command, options=options, end=end,
+                                                               **kwargs)
     t.equal(under.out, without.out, f"stdout of {command[0]}")
     t.equal(under.rest, without.rest, f"stderr of {command[0]}")
     t.equal(under.code, without.code, f"exit status of {command[0]}")
@@ -131,7 +133,7 @@ def until(condition, seconds=30):
 
 
 def start(t, *command, options=(), **kwargs):
-    return subprocess.Popen([t.binary, "record", "-o", t.path("out"), *options, "--", *command],
+    return subprocess.Popen([t.binary, "record", "-q", "-o", t.path("out"), *options, "--", *command],
                             cwd=t.dir, stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
                             stderr=subprocess.PIPE, **kwargs)
 

@@ -197,7 +197,7 @@ while True:
 
 def start_loop(t, command, **more):
     """Under `record --to`, and waits until it has allocated."""
-    process = subprocess.Popen([t.binary, "record", "--rate=4k", f"--to={command}", "--",
+    process = subprocess.Popen([t.binary, "record", "-q", "--rate=4k", f"--to={command}", "--",
                                 "/usr/bin/python3", "-c", LOOP], cwd=t.dir, stdin=subprocess.DEVNULL,
                                stdout=subprocess.PIPE, stderr=subprocess.PIPE, **more)
     t.equal(process.stdout.readline(), b"ready\n")

@@ -37,16 +37,42 @@ def test_at_exit_alone(t):
 
 
 def test_a_process_without_a_sample_leaves_nothing(t):
-    """But for COMMAND itself, whichever program it has become: it shows that recording worked."""
+    """Neither a file nor anything for a command. COMMAND itself, whichever program it has become, says
+    that it was recorded."""
     several = "true; (true); cat /dev/null; sh -c 'true; true' | cat; "
-    for script, programs in (("true", 1), (several + "exec true", 1), (several + "(true) & wait", 1)):
-        shutil.rmtree(t.path("out"), ignore_errors=True)
-        quiet(t, record(t, "bash", "-c", script, options=["--rate=1T"]))
-        profiles = only(t, checked(t, t.path("out")))
-        t.equal([p.samples for p in profiles], [[]] * programs, script)
-    shutil.rmtree(t.path("out"), ignore_errors=True)
+    for script, program in (("true", "bash"), (several + "exec true", "true"),
+                            (several + "(true) & wait", "bash")):
+        ran = record(t, "bash", "-c", script, options=["--rate=1T"], end=None)
+        t.equal(os.listdir(t.path("out")), [], script)
+        t.equal(len(ran.noise), 1, script)
+        t.contains(ran.err, f"pprofdelta: no profile of {program}: none of its allocations was sampled",
+                   "--rate", t.path("out"))
     quiet(t, record(t, "bash", "-c", several + "exec true", options=["--rate=1T", "--to=cat >>got"]))
-    t.check(os.path.getsize(t.path("got")) > 0, "the command got nothing")
+    t.check(not os.path.exists(t.path("got")), "the command got an empty profile")
+
+
+def test_a_window_without_a_change_is_not_written(t):
+    """The next one begins where the last one ends. With --snapshot, it has what is in use."""
+    def windows(files, *options):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = quiet(t, record(t, "/usr/bin/python3", "-c", STAGES, t.path("out"), str(files),
+                              options=["--interval=20ms", "--rate=50k", *options]))
+        t.equal(ran.code, 0, f"{options}")
+        return only(t, checked(t, t.path("out")))
+    some = windows(0)
+    t.check(all(p.samples for p in some), "an empty profile was written")
+    t.check(all(a.end == b.begin for a, b in zip(some, some[1:]) if b.kind == "delta"), "a gap")
+    t.check(len(windows(10, "--snapshot")) >= 10, "snapshots are missing")
+
+
+STAGES = """
+import os, sys, time
+kept = [bytes(100000) for _ in range(50)]
+time.sleep(0.3)
+while len(os.listdir(sys.argv[1])) < int(sys.argv[2]):
+    time.sleep(0.01)
+kept += [bytes(100000) for _ in range(50)]
+"""
 
 
 def test_a_process_with_a_sample_leaves_it(t):
@@ -146,7 +172,7 @@ def test_the_environment_of_the_command(t):
 def test_a_command_that_fails_gets_it_again(t):
     """The first windows are refused; the one that is taken has their events, under their number."""
     flaky = t.write("flaky", b"#!/bin/sh\nn=$(cat n 2>/dev/null || echo 0)\necho $((n + 1)) >n\n"
-                             b"[ $n -ge 3 ] || exit 9\ncat >heap.$$.$(printf %06d $n).pb.gz\n")
+                             b"[ $n -ge 3 ] || exit 9\ncat >heap.x.$$.$(printf %06d $n).pb.gz\n")
     os.chmod(flaky, 0o755)
     ran = record(t, target(t, "leaks"), "4", "1500",
                  options=["--rate=1", "--interval=20ms", "--to=./flaky"])
@@ -180,8 +206,8 @@ def test_the_end_waits_for_the_command(t):
     last window, too."""
     os.mkdir(t.path("got"))
     slow = ("[ -e begun ] || { touch begun; while ! [ -e go ]; do sleep 0.1; done; }; "
-            "cat >got/heap.$$.$(printf %06d $(ls got | wc -l)).pb.gz")
-    process = subprocess.Popen([t.binary, "record", "--interval=50ms", "--rate=1", "--timeout=1h",
+            "cat >got/heap.x.$$.$(printf %06d $(ls got | wc -l)).pb.gz")
+    process = subprocess.Popen([t.binary, "record", "-q", "--interval=50ms", "--rate=1", "--timeout=1h",
                                 f"--to={slow}",
                                 "--", "/usr/bin/python3", "-c", HOLD], cwd=t.dir,
                                stdin=subprocess.DEVNULL, stdout=subprocess.PIPE,
@@ -269,12 +295,12 @@ def test_files_may_not_grow(t):
 def test_nothing_is_overwritten(t):
     """Another process of that pid was here before."""
     os.mkdir(t.path("out"))
-    record(t, "bash", "-c", "echo old >out/heap.$$.000001.pb.gz; exec \"$0\"",
+    record(t, "bash", "-c", "echo old >out/heap.family.$$.000001.pb.gz; exec \"$0\"",
            target(t, "family"), options=["--rate=1"])
     olds = [name for name in os.listdir(t.path("out")) if t.load("out/" + name) == b"old\n"]
     t.equal(len(olds), 1, "the older file")
-    pid = olds[0].split(".")[1]
-    t.check(os.path.exists(t.path(f"out/heap.{pid}.000002.pb.gz")), "the next number is not used")
+    pid = olds[0].split(".")[2]
+    t.check(os.path.exists(t.path(f"out/heap.family.{pid}.000002.pb.gz")), "the next number is not used")
 
 
 def test_closed_streams(t):

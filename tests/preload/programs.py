@@ -147,5 +147,5 @@ def test_no_samples_no_thread(t):
     """A program that allocates little stays single-threaded."""
     ran = record(t, "cat", "/proc/self/status", options=["--rate=1T"])
     t.contains(ran.out.decode(), "Threads:\t1\n")
-    t.equal(sum(len(ps) for ps in checked(t, t.path("out")).values()), 1)
+    t.equal(os.listdir(t.path("out")), [])
     subprocess.run(["true"], check=True)

@@ -12,7 +12,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 import pb  # noqa: E402
 
 ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES = range(4)
-NAME = re.compile(r"heap\.(\d+)\.(\d{6})\.pb\.gz$")
+NAME = re.compile(r"heap\.([\w+.-]+)\.(\d+)\.(\d{6})\.pb\.gz$")
 STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) attempt=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
 _tables = {}
 
@@ -44,7 +44,7 @@ def name_of(path, offset):
 class Profile:
     """samples: (stack, values), where a stack is names, leaf first."""
 
-    def __init__(self, path):
+    def __init__(self, path, is_stamped=True):
         self.path = path
         with open(path, "rb") as file:
             data = pb.inflate(file.read())
@@ -75,10 +75,13 @@ class Profile:
                 elif field == 2:
                     values += [pb.signed(v) for v in pb.numbers(value)]
             self.samples.append((tuple(stack), values))
+        if not is_stamped:
+            return
         match = STAMP.match(self.comments[0])
         self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
         self.attempt = int(match.group(3))
         self.kind, self.id = match.group(4), match.group(7)
+        self.begin, self.end = int(match.group(5)), int(match.group(6))
 
     def _name(self, mapping, address):
         if mapping not in self.mappings:
@@ -112,15 +115,16 @@ def add_up(profiles):
 
 
 def files(folder):
-    """{pid: paths in order}."""
+    """{pid: paths}, those of a program in order."""
     found = {}
     for name in sorted(os.listdir(folder)):
         match = NAME.match(name)
         if match:
-            found.setdefault(int(match.group(1)), []).append(os.path.join(folder, name))
+            found.setdefault(int(match.group(2)), []).append(os.path.join(folder, name))
     return found
 
 
 def profiles(folder):
-    """{pid: profiles in order}."""
-    return {pid: [Profile(path) for path in paths] for pid, paths in files(folder).items()}
+    """{pid: profiles in order}, also of several programs that the process has been."""
+    return {pid: sorted((Profile(path) for path in paths), key=lambda p: p.end)
+            for pid, paths in files(folder).items()}

@@ -17,8 +17,11 @@ import endings  # noqa: E402
 import harness  # noqa: E402
 import outputs_of  # noqa: E402
 import own_targets  # noqa: E402
+import probes  # noqa: E402
+import saying  # noqa: E402
 import programs  # noqa: E402
 import starting  # noqa: E402
+import trees  # noqa: E402
 
 if __name__ == "__main__":
     if len(sys.argv) not in (3, 4):
@@ -27,5 +30,5 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    modules = [own_targets, endings, allocators, starting, outputs_of, programs]
+    modules = [own_targets, endings, allocators, starting, outputs_of, saying, probes, trees, programs]
     sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules, *sys.argv[3:]))

@@ -3,6 +3,8 @@
 #include "../support/test.h"
 
 #include "agent/launch.h"
+#include "agent/program.h"
+#include "agent/runtime.h"
 
 #include <elf.h>
 #include <errno.h>
@@ -256,7 +258,99 @@ TEST(which_signals_can_ask)
         CHECK(!pd_launch_signal_refusal(number));
 }
 
-TEST_MAIN(CASE(what_stands_in_the_way), CASE(the_loader_is_a_program_that_can),
-          CASE(a_runtime_among_many_names), CASE(every_beginning_of_a_program),
-          CASE(nonsense_in_every_byte), CASE(scripts_lead_on), CASE(the_search_by_path),
-          CASE(what_the_agent_was_built_for), CASE(which_signals_can_ask))
+/* ---- language runtimes ----------------------------------------------------------------------- */
+
+static pd_runtime runtime_of(const program *p, size_t len)
+{
+    const char *path = write_file("program", p, len, 0755);
+    errno = 42;
+    pd_runtime runtime = pd_runtime_of(path);
+    CHECK(errno == 42);
+    return runtime;
+}
+
+/* A program with the note of Go's linker, behind another note. */
+static program make_go(void)
+{
+    const ElfW(Nhdr) other = {4, 0, 1}, build_id = {4, 0, 4};
+    program p = make("", "libc.so.6");
+    p.segments[0].p_type = PT_NOTE;
+    p.segments[0].p_filesz = sizeof p.loader;
+    memcpy(p.loader, &other, sizeof other);
+    memcpy(p.loader + sizeof other, "GNU", 4);
+    memcpy(p.loader + sizeof other + 4, &build_id, sizeof build_id);
+    memcpy(p.loader + 2 * sizeof other + 4, "Go\0", 4);
+    return p;
+}
+
+TEST(which_runtime_a_program_is)
+{
+    static const struct {
+        const char *library, *name;
+        pd_runtime runtime;
+    } rows[] = {
+        {"libc.so.6", "main", PD_RUNTIME_NONE},
+        {"libjli.so", "main", PD_RUNTIME_JAVA},
+        {"libjvm.so", "main", PD_RUNTIME_JAVA},
+        {"libc.so.6", "JLI_Launch", PD_RUNTIME_JAVA},
+        {"libnode.so.108", "main", PD_RUNTIME_NODE},
+        {"libc.so.6", "_ZN4node5StartEiPPc", PD_RUNTIME_NODE},
+        {"libpython3.11.so.1.0", "Py_BytesMain", PD_RUNTIME_PYTHON},
+        {"libc.so.6", "Py_BytesMain", PD_RUNTIME_PYTHON},
+        {"libpython3.11.so.1.0", "Py_Initialize", PD_RUNTIME_NONE}, /* Python is embedded */
+        {"libpypy3.10-c.so", "main", PD_RUNTIME_PYTHON},
+        {"libc.so.6", "Py_BytesMains", PD_RUNTIME_NONE},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        program p = make(LOADER, rows[i].library);
+        snprintf(p.names + 40, sizeof p.names - 40, "%s", rows[i].name);
+        CHECK_MSG(runtime_of(&p, sizeof p) == rows[i].runtime, "%s, %s", rows[i].library,
+                  rows[i].name);
+        CHECK(!*pd_runtime_advice(rows[i].runtime) == !rows[i].runtime);
+    }
+    program go = make_go();
+    CHECK(runtime_of(&go, sizeof go) == PD_RUNTIME_GO && *pd_runtime_advice(PD_RUNTIME_GO));
+    go.loader[2 * sizeof(ElfW(Nhdr)) + 4] = 'X';
+    CHECK(runtime_of(&go, sizeof go) == PD_RUNTIME_NONE);
+    CHECK(pd_runtime_of(folder) == PD_RUNTIME_NONE && pd_runtime_of("") == PD_RUNTIME_NONE);
+}
+
+TEST(a_runtime_in_a_damaged_file)
+{
+    const program go = make_go();
+    for (size_t len = 0; len < sizeof go; len++) {
+        pd_runtime runtime = runtime_of(&go, len);
+        CHECK(runtime == PD_RUNTIME_NONE || runtime == PD_RUNTIME_GO);
+    }
+    for (size_t at = 0; at < sizeof go; at++) {
+        program p = go;
+        ((unsigned char *)&p)[at] ^= 0xff;
+        runtime_of(&p, sizeof p);
+    }
+}
+
+TEST(names_for_files)
+{
+    static const char *const rows[][2] = {
+        {"make", "make"},       {"python3.11", "python3.11"},
+        {"a b/c", "a_b_c"},     {".hidden", "_hidden"},
+        {"-option", "_option"}, {"x'$(y)", "x___y_"},
+        {"\xc3\xa4", "__"},     {"", "_"},
+        {"c++", "c++"},
+    };
+    char out[PD_PROGRAM_MAX + 1], name[PD_PROGRAM_MAX * 2];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        pd_program_copy(out, rows[i][0]);
+        CHECK_STR(out, rows[i][1]);
+    }
+    memset(name, 'x', sizeof name - 1);
+    name[sizeof name - 1] = '\0';
+    pd_program_copy(out, name);
+    CHECK(strlen(out) == PD_PROGRAM_MAX);
+}
+
+TEST_MAIN(CASE(which_runtime_a_program_is), CASE(a_runtime_in_a_damaged_file),
+          CASE(names_for_files), CASE(what_stands_in_the_way),
+          CASE(the_loader_is_a_program_that_can), CASE(a_runtime_among_many_names),
+          CASE(every_beginning_of_a_program), CASE(nonsense_in_every_byte), CASE(scripts_lead_on),
+          CASE(the_search_by_path), CASE(what_the_agent_was_built_for), CASE(which_signals_can_ask))

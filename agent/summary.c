@@ -1,0 +1,127 @@
+/* Messages at the start and at the end: see summary.h. */
+#include "agent/summary.h"
+
+#include "agent/agent.h"
+#include "agent/notice.h"
+#include "agent/program.h"
+#include "agent/runtime.h"
+
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
+
+void pd_summary_wrote(uint64_t number)
+{
+    atomic_fetch_add(&files, 1);
+    atomic_store(&last_file, number);
+}
+
+/* Only one process prints these messages, however many are recorded. */
+static bool is_ours(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    return settings->command_pid == getpid() && !settings->is_quiet;
+}
+
+void pd_summary_begin(void)
+{
+    pd_fixed_text text = {.len = 0};
+    if (!is_ours())
+        return;
+    pd_fixed_text_add(&text, pd_runtime_advice(pd_runtime_of("/proc/self/exe")));
+    if (text.len)
+        pd_notice_send(PD_NOTICE_RUNTIME, &text);
+}
+
+/* Returns whether a shell takes the directory as it is. */
+static bool is_plain(const char *dir)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-+.,:=@%";
+    return dir[strspn(dir, plain)] == '\0';
+}
+
+/* Adds the directory so that a shell reads it as one word. */
+static void add_dir(pd_fixed_text *text, const char *dir)
+{
+    if (is_plain(dir)) {
+        pd_fixed_text_add(text, dir);
+        return;
+    }
+    pd_fixed_text_add(text, "'");
+    for (const char *at = dir; *at; at++) {
+        const char one[] = {*at, '\0'};
+        pd_fixed_text_add(text, *at == '\'' ? "'\\''" : one);
+    }
+    pd_fixed_text_add(text, "'");
+}
+
+/* DIR/heap.PROGRAM.PID. and either all numbers or the last one. */
+static void add_files(pd_fixed_text *text, bool is_all)
+{
+    enum { DIGITS = 6 };
+    add_dir(text, pd_the_agent.settings.dir);
+    pd_fixed_text_add(text, "/heap.");
+    pd_fixed_text_add(text, pd_program_name());
+    pd_fixed_text_add(text, ".");
+    pd_fixed_text_add_number(text, (uint64_t)getpid());
+    pd_fixed_text_add(text, ".");
+    if (is_all)
+        pd_fixed_text_add(text, "*");
+    else
+        pd_fixed_text_add_padded(text, atomic_load(&last_file), DIGITS);
+    pd_fixed_text_add(text, ".pb.gz");
+}
+
+static void send_none(void)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(&text, "no profile of ");
+    pd_fixed_text_add(&text, pd_program_name());
+    pd_fixed_text_add(&text, ": none of its allocations was sampled (one in ");
+    pd_fixed_text_add_number(&text, pd_the_agent.settings.rate);
+    pd_fixed_text_add(&text,
+                      " bytes is); use a lower --rate, such as 1k; profiles of programs that "
+                      "it started, if any, are in ");
+    add_dir(&text, pd_the_agent.settings.dir);
+    pd_notice_send(PD_NOTICE_END, &text);
+}
+
+static void send_next(bool is_one)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(&text, "next: pprofdelta ");
+    pd_fixed_text_add(&text, is_one ? "show " : "leaks ");
+    add_files(&text, !is_one);
+    if (!is_one) {
+        pd_fixed_text_add(&text, ", or: pprofdelta sum ");
+        add_files(&text, true);
+        pd_fixed_text_add(&text, " | pprofdelta show -");
+    }
+    if (text.len < sizeof text.bytes - 1) /* a command that was cut off is none */
+        pd_notice_send(PD_NOTICE_NEXT, &text);
+}
+
+/* With a command that takes the profiles, the files are only those that it did not take, which
+ * another message names. */
+void pd_summary_end(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    uint64_t count = atomic_load(&files);
+    if (!is_ours() || settings->command || settings->is_tree)
+        return;
+    if (!count) {
+        if (!atomic_load(&pd_the_agent.samples)) /* or else a message says why it was not written */
+            send_none();
+        return;
+    }
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add_number(&text, count);
+    pd_fixed_text_add(&text, count == 1 ? " profile: " : " profiles: ");
+    add_files(&text, count > 1);
+    pd_notice_send(PD_NOTICE_END, &text);
+    send_next(count == 1);
+}

@@ -1,0 +1,14 @@
+/* The messages of the process that `pprofdelta record` became: what is seen of a program in another
+ * language, at the start, and at the end where the profiles are and what to do with them. */
+#ifndef PD_AGENT_SUMMARY_H
+#define PD_AGENT_SUMMARY_H
+
+#include <stdint.h>
+
+/* Notes the sequence number of a file that was written. */
+void pd_summary_wrote(uint64_t number);
+
+void pd_summary_begin(void);
+void pd_summary_end(void);
+
+#endif

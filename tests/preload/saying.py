@@ -1,0 +1,173 @@
+"""What record says to its user: where the profiles are, what to type next, and what is not seen."""
+
+import os
+import re
+import shutil
+import subprocess
+
+import recorded
+from agents import TIMEOUT, checked, need, only, plainly, record, same, target
+
+ODD = "a 'b\" $HOME"  # a folder's name that a shell would change
+
+
+def commands(ran):
+    """The commands after "next:"."""
+    line = next(line for line in ran.noise if line.startswith("pprofdelta: next: "))
+    return line.removeprefix("pprofdelta: next: ").split(", or: ")
+
+
+def typed(t, command):
+    """What a shell does with a command of ours."""
+    bin_dir = t.path("bin")
+    os.makedirs(bin_dir, exist_ok=True)
+    if not os.path.exists(os.path.join(bin_dir, "pprofdelta")):
+        os.symlink(t.binary, os.path.join(bin_dir, "pprofdelta"))
+    done = subprocess.run(["sh", "-c", command], cwd=t.dir, capture_output=True, check=False,
+                          timeout=TIMEOUT,
+                          env={**os.environ, "PATH": bin_dir + ":" + os.environ["PATH"]})
+    t.equal((done.returncode, done.stderr), (0, b""), command)
+    return done.stdout.decode()
+
+
+def test_one_profile(t):
+    """The program and its build id are in the profile, and what is to be typed works."""
+    for folder in ("out", ODD):
+        ran = record(t, target(t, "counted"), options=["--rate=1", "-o", folder], end=None)
+        paths = [os.path.join(t.path(folder), name) for name in os.listdir(t.path(folder))]
+        t.equal(len(paths), 1)
+        t.check(re.fullmatch(r"heap\.counted\.\d+\.000001\.pb\.gz", os.path.basename(paths[0])), paths[0])
+        t.equal(len(ran.noise), 2, ran.err)
+        t.contains(ran.noise[0], "1 profile: ", os.path.basename(paths[0]))
+        t.equal((ran.code, ran.out, ran.rest), (0, b"", []))
+        show, = commands(ran)
+        t.check(show.startswith("pprofdelta show "), show)
+        t.contains(typed(t, show), "inuse_space", "counted")
+        main = recorded.Profile(paths[0]).mappings[1]
+        notes = subprocess.run(["readelf", "-n", target(t, "counted")], capture_output=True, text=True,
+                               check=True).stdout
+        t.equal(main[3], os.path.realpath(target(t, "counted")))
+        t.contains(notes, main[4] or "no build id")
+
+
+def test_several_profiles(t):
+    """leaks comes first, and the sum of all windows can be shown."""
+    ran = record(t, target(t, "leaks"), "4", "300", options=["--rate=4k", "--interval=20ms", "-o", ODD],
+                 end=None)
+    count = len([name for name in os.listdir(t.path(ODD)) if name.endswith(".pb.gz")])
+    t.check(count > 1, "only one window was written")
+    t.contains(ran.err, f"pprofdelta: {count} profiles: ")
+    leaks, show = commands(ran)
+    t.check(leaks.startswith("pprofdelta leaks "), leaks)
+    files = typed(t, leaks.replace("pprofdelta leaks", "printf '%s\\n'")).splitlines()
+    t.equal(files, sorted(os.path.join(t.path(ODD), name) for name in os.listdir(t.path(ODD))
+                          if name.endswith(".pb.gz")))
+    t.contains(typed(t, show), "leak_by_new")
+
+
+def test_quietly(t):
+    """Neither with -q, nor with a command that takes the profiles, nor by hand."""
+    for options in (["-q"], ["--quiet"], ["--to=cat >/dev/null"]):
+        ran = record(t, target(t, "counted"), options=["--rate=1", *options], end=None)
+        t.equal((ran.code, ran.err), (0, ""), f"{options}")
+    variables = dict(line.split("=", 1) for line in record(t, "env", end=None).out.decode().splitlines()
+                     if line.startswith(("LD_PRELOAD=", "PPROFDELTA_RECORD_DIR=")))
+    ran = plainly(t, target(t, "counted"), env={**os.environ, **variables, "PPROFDELTA_RECORD_RATE": "1"})
+    t.equal((ran.code, ran.err), (0, ""))
+
+
+def test_one_process_says_it(t):
+    """Of all that are recorded, the one that record became."""
+    script = '"$0"; ("$0" & wait); exec "$0"'
+    ran = record(t, "sh", "-c", script, target(t, "counted"), options=["--rate=1"], end=None)
+    t.equal(len(ran.noise), 2, ran.err)
+    checked(t, t.path("out"))
+
+
+def test_every_end_says_it(t):
+    """Whichever way the program ends, once it is over, on stderr."""
+    for name in ("TERM", "INT"):
+        ran = record(t, target(t, "signalled"), "plain", str({"TERM": 15, "INT": 2}[name]),
+                     options=["--rate=1"], end=None)
+        t.equal(len(ran.noise), 2, f"{name}: {ran.err}")
+    for how in ("return", "exit", "_exit", "_Exit", "quick_exit", "syscall", "abort", "thread",
+                "pthread_exit", "sigkill"):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = same(t, target(t, "exits"), how, options=["--rate=1"], end=None)
+        if how == "sigkill":
+            t.equal(ran.noise, [], how)
+            t.equal(os.listdir(t.path("out")), [], how)
+            continue
+        t.equal(len(ran.noise), 2, f"{how}: {ran.err}")
+        last = only(t, checked(t, t.path("out")))[-1]
+        t.equal(last.by_function(recorded.ALLOC_BYTES).get("leak_at_last"), 100 * 1000, how)
+
+
+def test_a_program_that_closes_stderr(t):
+    """As those of coreutils do at their end. A log file that is appended to gets the message."""
+    with open(t.path("log"), "ab") as log:
+        done = subprocess.run([t.binary, "record", "--rate=1", "-o", t.path("out"), "--", "ls", "/"],
+                              stdin=subprocess.DEVNULL, stdout=subprocess.PIPE, stderr=log, check=False,
+                              timeout=TIMEOUT)
+    t.equal(done.returncode, 0)
+    t.lacks(done.stdout.decode(), "pprofdelta")
+    t.contains(t.load("log").decode(), "pprofdelta: 1 profile: ", "pprofdelta: next: pprofdelta show ")
+
+
+# ---- other languages ------------------------------------------------------------------------
+
+ADVICE = {"Python": ("tracemalloc", "PYTHONMALLOC=malloc"), "Node.js": ("--heap-prof",),
+          "Java": ("GC.class_histogram",), "Go": ("net/http/pprof",)}
+
+
+def advised(t, language, ran):
+    """One line says what is seen, what is not, and what shows the rest."""
+    lines = [line for line in ran.noise if line.startswith(f"pprofdelta: {language}: ")]
+    t.equal(len(lines), 1, f"{language}: {ran.err}")
+    t.contains(ran.err, " seen", " not ", *ADVICE[language])
+
+
+def test_python(t):
+    """Also under another name, behind a script, or started by another program."""
+    python = os.path.realpath("/usr/bin/python3")
+    if not os.path.exists(python):
+        t.skip("there is no /usr/bin/python3")
+    shutil.copy(python, t.path("other"))
+    script = t.write("script", f"#!{python}\n".encode())
+    os.chmod(script, 0o755)
+    for command in ((python, "-c", ""), (t.path("other"), "-S", "-c", ""), (script,),
+                    ("env", python, "-c", ""), ("sh", "-c", f"exec {python} -c ''")):
+        advised(t, "Python", record(t, *command, end=None))
+    t.equal(record(t, python, "-c", "").err, "", "-q")
+    ran = record(t, "sh", "-c", f"{python} -c ''; :", end=None)
+    t.lacks(ran.err, "Python")
+
+
+def test_node(t):
+    need(t, "node")
+    advised(t, "Node.js", record(t, shutil.which("node"), "-e", "", end=None))
+
+
+def test_java(t):
+    need(t, "java")
+    advised(t, "Java", record(t, shutil.which("java"), "-version", end=None))
+
+
+def test_go(t):
+    """A static program cannot be recorded; one with cgo can."""
+    need(t, "go")
+    go = subprocess.run(["go", "env", "GOROOT"], capture_output=True, text=True, check=True)
+    binary = os.path.join(go.stdout.strip(), "bin", "go")
+    ran = record(t, binary, "version", end=None)
+    if ran.code == 126:
+        t.contains(ran.err, "statically")
+        t.contains(ran.err, "Go: ", *ADVICE["Go"])
+    else:
+        advised(t, "Go", ran)
+
+
+def test_no_advice_for_others(t):
+    for program in ("true", "bash", "perl", "sqlite3", "gdb"):
+        if shutil.which(program):
+            ran = record(t, program, "--version", end=None)
+            t.lacks(ran.err, "seen")

@@ -1,0 +1,64 @@
+/* Allocates 100 blocks of 1,000 bytes and ends at once, in the way that the argument names. */
+#include <pthread.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static void *volatile sink;
+
+__attribute__((noinline)) static void leak_at_last(void)
+{
+    for (int i = 0; i < 100; i++)
+        sink = malloc(1000);
+}
+
+static void *end_process(void *unused)
+{
+    leak_at_last();
+    exit(3);
+    return unused;
+}
+
+static void *end_last(void *unused)
+{
+    leak_at_last();
+    return unused;
+}
+
+static int by_thread(void *(*run)(void *), int is_main_gone)
+{
+    pthread_t thread;
+    if (pthread_create(&thread, NULL, run, NULL))
+        return 1;
+    if (is_main_gone)
+        pthread_exit(NULL);
+    pthread_join(thread, NULL);
+    return 1;
+}
+
+int main(int argc, char **argv)
+{
+    const char *how = argc > 1 ? argv[1] : "";
+    if (strcmp(how, "thread") == 0)
+        return by_thread(end_process, 0);
+    if (strcmp(how, "pthread_exit") == 0)
+        return by_thread(end_last, 1);
+    leak_at_last();
+    if (strcmp(how, "exit") == 0)
+        exit(3);
+    if (strcmp(how, "_exit") == 0)
+        _exit(3);
+    if (strcmp(how, "_Exit") == 0)
+        _Exit(3);
+    if (strcmp(how, "quick_exit") == 0)
+        quick_exit(3);
+    if (strcmp(how, "syscall") == 0)
+        syscall(SYS_exit_group, 3);
+    if (strcmp(how, "abort") == 0)
+        abort();
+    if (strcmp(how, "sigkill") == 0)
+        raise(SIGKILL);
+    return 3;
+}
