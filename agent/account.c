@@ -92,7 +92,8 @@ typedef struct named {
 } named;
 
 static struct account {
-    int64_t heap, agent, no_stack; /* resident bytes */
+    int64_t resident; /* bytes: of the process, and of these parts of it */
+    int64_t heap, agent;
     int64_t by_slot[PD_SLOTS_MAX];
     named names[NAMES_MAX];
     size_t names_len, text_len;
@@ -274,7 +275,7 @@ static uintptr_t find_owner(const dividing *d, uintptr_t at, owner *out)
 static void give_to_area(const dividing *d, uint64_t bytes)
 {
     const pd_smaps_area *area = d->area;
-    uint64_t dirty = area->private_dirty < bytes ? area->private_dirty : bytes;
+    uint64_t dirty = area->copied < bytes ? area->copied : bytes;
     if (d->is_anonymous) {
         add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes);
     } else if (area->inode || area->name.ptr[0] == '/') {
@@ -328,6 +329,12 @@ static void divide(const dividing *d)
     }
 }
 
+static uint64_t whole_pages(double bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (uint64_t)(bytes / (double)page + 0.5) * page;
+}
+
 /* Divides the resident bytes as the resident pages are. The numbers of pages may be of a slightly
  * later time, and include zero pages, which do not count as resident. */
 static void share(const dividing *d)
@@ -342,7 +349,7 @@ static void share(const dividing *d)
     for (size_t i = 0; i < spans.len && rest; i++) {
         bool is_last = spans.pages[i] == pages;
         double part_of_rest = pages ? (double)spans.pages[i] / (double)pages : 0;
-        uint64_t bytes = is_last ? rest : (uint64_t)((double)rest * part_of_rest);
+        uint64_t bytes = is_last ? rest : whole_pages((double)rest * part_of_rest);
         pages -= spans.pages[i];
         give(d, spans.owner[i], bytes);
         rest -= bytes;
@@ -371,6 +378,7 @@ static void take_area(void *cookie, const pd_smaps_area *area)
     }
     if (!area->resident)
         return;
+    a.resident += (int64_t)area->resident;
     divide(d);
     if (spans.len == 1)
         give(d, spans.owner[0], area->resident);
@@ -430,7 +438,8 @@ static void comment_bytes(const char *name, int64_t bytes)
 
 static void make_comment(int64_t live)
 {
-    comment_bytes("pprofdelta: account live_estimate=", live);
+    comment_bytes("pprofdelta: account rss=", a.resident);
+    comment_bytes(" live_estimate=", live);
     comment_bytes(" heap_resident=", a.heap);
     if (!a.has_stacks)
         comment("; the stacks of threads are not known");
@@ -451,12 +460,20 @@ static uint64_t nanos_of(clockid_t clock)
     return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
 }
 
-static uint64_t last_end, last_cost; /* 0: none yet */
+static const int64_t most_credit = 100000000;
+static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
+static uint64_t last_look; /* when the credit was computed; 0: never */
 
-/* Is an account due? It may take a hundredth of the time. */
+/* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
+ * a second. */
 static bool is_due(bool is_last)
 {
-    return is_last || nanos_of(CLOCK_MONOTONIC) - last_end >= 100 * last_cost;
+    uint64_t now = nanos_of(CLOCK_MONOTONIC), gained = (now - last_look) / 100;
+    bool is_full = !last_look || gained > 1000 * (uint64_t)most_credit;
+    credit = is_full ? most_credit : credit + (int64_t)gained;
+    credit = credit < most_credit ? credit : most_credit;
+    last_look = now;
+    return is_last || credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -464,7 +481,7 @@ static bool is_due(bool is_last)
 static void clear(void)
 {
     memset(a.by_slot, 0, sizeof a.by_slot);
-    a.heap = a.agent = 0;
+    a.resident = a.heap = a.agent = 0;
     a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
     a.comment.bytes[0] = '\0';
 }
@@ -497,8 +514,7 @@ static void make(const pprofdelta_heap_stats *stats)
     look_around();
     int error = pd_smaps_read(take_area, &d);
     stop_looking();
-    last_cost = nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun;
-    last_end = nanos_of(CLOCK_MONOTONIC);
+    credit -= (int64_t)(nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
     if (error) {
         comment("pprofdelta: no account: /proc/self/smaps cannot be read: ");
         pd_fixed_text_add_error(&a.comment, error);
@@ -519,7 +535,7 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     if (is_due(is_last))
         make(&stats);
     else
-        comment("pprofdelta: no account: the last one was too short a time ago for its cost");
+        comment("pprofdelta: no account: the last ones took more than 1% of the time");
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 

@@ -20,8 +20,8 @@
  * resident of the heap, [live heap] is what is resident, and there is no slack. The comment in the
  * profile has both numbers.
  *
- * Reading smaps takes the kernel time in proportion to the resident memory. So it is not done if
- * that took more than 1% of the time since it was done last, and a comment says so. The last
+ * Reading smaps takes the kernel time in proportion to the resident memory. Accounts take at most
+ * 1% of one processor in the long run. A window without one has a comment that says so. The last
  * window of a program always has an account. */
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H

@@ -2,7 +2,7 @@
  *
  *     7f0000000000-7f0000021000 rw-p 00000000 00:00 0        [heap]       a line of maps
  *     Rss:                 132 kB                                         then lines of fields
- *     Private_Dirty:       132 kB
+ *     Anonymous:           132 kB
  */
 #include "agent/smaps.h"
 
@@ -48,7 +48,7 @@ void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
     pd_maps_line map;
     if (!is_start(line)) {
         if (text->has_area && !read_field(line, "Rss:", &area->resident))
-            read_field(line, "Private_Dirty:", &area->private_dirty);
+            read_field(line, "Anonymous:", &area->copied);
         return;
     }
     pd_smaps_end(text);

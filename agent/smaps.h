@@ -12,7 +12,8 @@
 
 typedef struct pd_smaps_area {
     uint64_t begin, end;
-    uint64_t resident, private_dirty; /* bytes */
+    uint64_t resident; /* bytes */
+    uint64_t copied;   /* of a file: bytes that this process has changed in a private mapping */
     uint64_t inode;
     pd_bytes name; /* without the mark of a deleted file; empty: anonymous */
 } pd_smaps_area;

@@ -19,6 +19,7 @@
 #include "instant.h"
 #include "message.h"
 #include "output_file.h"
+#include "show/account.h"
 #include "show/heading.h"
 #include "show/screen.h"
 #include "show/units.h"
@@ -163,6 +164,8 @@ static int put_head(const top *t)
         putchar('\n');
     }
     put_totals(t);
+    if (t->columns_len > 1)
+        cli_account_put(profile);
     return CLI_DONE;
 }
 
