@@ -321,8 +321,8 @@ static void divide(const dividing *d)
     for (uintptr_t at = (uintptr_t)d->area->begin; at < d->area->end;) {
         owner o;
         at = find_owner(d, at, &o);
-        bool is_more = spans.len && (same_owner(spans.owner[spans.len - 1], o) ||
-                                     spans.len == SPANS_MAX);
+        bool is_more =
+            spans.len && (same_owner(spans.owner[spans.len - 1], o) || spans.len == SPANS_MAX);
         if (!is_more)
             spans.owner[spans.len++] = o;
         spans.end[spans.len - 1] = at;

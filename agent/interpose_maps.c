@@ -184,8 +184,8 @@ PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 }
 
 /* The memory counts as that of the new call, as with realloc. */
-static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr,
-                         size_t len, const pd_caller *caller)
+static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr, size_t len,
+                         const pd_caller *caller)
 {
     if (ptr == MAP_FAILED && slot) {
         pd_mappings_give_back(old, old_len, slot);

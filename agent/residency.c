@@ -30,10 +30,9 @@ uint64_t pd_residency_count(uintptr_t begin, uintptr_t end)
     uint64_t count = 0;
     for (uintptr_t at = begin; at < end;) {
         size_t want = (end - at) / page < AT_ONCE ? (end - at) / page : AT_ONCE;
-        ssize_t got = pagemap < 0 || !want
-                          ? -1
-                          : pread(pagemap, entries, want * sizeof *entries,
-                                  (off_t)(at / page * sizeof *entries));
+        ssize_t got = pagemap < 0 || !want ? -1
+                                           : pread(pagemap, entries, want * sizeof *entries,
+                                                   (off_t)(at / page * sizeof *entries));
         if (got < (ssize_t)sizeof *entries)
             return count + (end - at) / page;
         size_t len = (size_t)got / sizeof *entries;

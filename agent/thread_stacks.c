@@ -32,7 +32,8 @@ static bool has_filter(void)
         close(fd);
     text[len > 0 ? len : 0] = '\0';
     const char *line = strstr(text, "\nSeccomp:");
-    return !line || line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
+    return !line ||
+           line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
 }
 
 static void note(const char *name)

@@ -75,9 +75,9 @@ typedef struct pd_heap_press {
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */
-    uint64_t run;    /* which profile that is */
-    bool is_reread;  /* the mappings were read again for this profile */
-    bool is_in_sink; /* the caller has the bytes */
+    uint64_t run;        /* which profile that is */
+    bool is_reread;      /* the mappings were read again for this profile */
+    bool is_in_sink;     /* the caller has the bytes */
 } pd_heap_press;
 
 struct pprofdelta_heap {

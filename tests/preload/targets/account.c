@@ -111,8 +111,9 @@ static void *fragment(void *unused)
 static void slack(void)
 {
     pthread_t thread;
+    char other = 0;
     fragment(NULL);
-    pthread_create(&thread, NULL, fragment, &thread);
+    pthread_create(&thread, NULL, fragment, &other);
     pthread_join(thread, NULL);
     printf("slack %d\n", 2 * BLOCKS / 2 * BLOCK);
 }
