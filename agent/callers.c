@@ -37,7 +37,7 @@ void pd_unwind_begin(void)
     dl_iterate_phdr(find_own, (void *)(uintptr_t)pd_unwind_begin); // NOLINT
 }
 
-static bool is_own(uintptr_t pc)
+bool pd_unwind_is_own(uintptr_t pc)
 {
     return pc - own_begin < own_len;
 }
@@ -192,7 +192,7 @@ static walk_result walk(const pd_caller *caller, uintptr_t end, uint64_t *stack,
     at.pc = plain_address(at.pc);
     *depth = 0;
     while (*depth < PD_STACK_MAX && at.pc > 1) {
-        if (!is_own(at.pc))
+        if (!pd_unwind_is_own(at.pc))
             stack[(*depth)++] = at.pc - 1;
         pd_frame_rule rule = rule_at(at.pc - 1);
         if (rule.kind == PD_FRAME_COMPLEX)
@@ -228,7 +228,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     t->has_begun = true;
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
-    if (!is_own(pc))
+    if (!pd_unwind_is_own(pc))
         t->stack[t->depth++] = is_before ? pc : pc - 1;
     return _URC_NO_REASON;
 }

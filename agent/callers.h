@@ -10,6 +10,7 @@
 #ifndef PD_AGENT_CALLERS_H
 #define PD_AGENT_CALLERS_H
 
+#include <stdbool.h>
 #include <stddef.h>
 #include <stdint.h>
 
@@ -34,6 +35,9 @@ size_t pd_unwind(const pd_caller *caller, uint64_t *stack);
 
 /* Finds the address range of the agent. Call once, before pd_unwind. */
 void pd_unwind_begin(void);
+
+/* Is this code of the agent? Always false before pd_unwind_begin. */
+bool pd_unwind_is_own(uintptr_t pc);
 
 /* Empties the cache of rules. Call after code was unloaded. */
 void pd_unwind_forget(void);

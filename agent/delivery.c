@@ -1,6 +1,7 @@
 /* Delivers a profile of one window: see delivery.h. */
 #include "agent/delivery.h"
 
+#include "agent/account.h"
 #include "agent/agent.h"
 #include "agent/await.h"
 #include "agent/function_names.h"
@@ -164,6 +165,7 @@ static void send_window(pprofdelta_heap *heap, bool is_last)
     delivery d = {.is_last = is_last};
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
+    pd_account_add(heap, is_last);
     pprofdelta_status status = write_with_fallback(heap, &d, &err);
     atomic_store(&has_failed, status != PPROFDELTA_OK);
     if (status == PPROFDELTA_OK) {
@@ -179,6 +181,7 @@ static void send_window(pprofdelta_heap *heap, bool is_last)
             pd_fixed_text_add(&d.why, err.text);
         }
     }
+    pd_account_done();
     if (d.why.len)
         pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
 }

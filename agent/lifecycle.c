@@ -1,6 +1,7 @@
 /* How the agent starts, follows the process and ends: see lifecycle.h. */
 #include "agent/lifecycle.h"
 
+#include "agent/account.h"
 #include "agent/agent.h"
 #include "agent/await.h"
 #include "agent/callers.h"
@@ -8,8 +9,10 @@
 #include "agent/function_names.h"
 #include "agent/handover.h"
 #include "agent/interpose_extra.h"
+#include "agent/interpose_maps.h"
 #include "agent/largest_sites.h"
 #include "agent/loader.h"
+#include "agent/mappings.h"
 #include "agent/notice.h"
 #include "agent/program.h"
 #include "agent/quiet.h"
@@ -61,14 +64,17 @@ static void before_fork(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     pd_this_thread.is_forking = heap && pd_self_enter();
-    if (pd_this_thread.is_forking)
-        pprofdelta_heap_fork_prepare(heap);
+    if (!pd_this_thread.is_forking)
+        return;
+    pprofdelta_heap_fork_prepare(heap);
+    pd_mappings_fork_prepare();
 }
 
 static void after_fork_in_parent(void)
 {
     if (!pd_this_thread.is_forking)
         return;
+    pd_mappings_fork_done();
     pprofdelta_heap_fork_parent(atomic_load(&pd_the_agent.heap));
     pd_this_thread.is_forking = false;
     pd_self_leave();
@@ -79,8 +85,11 @@ static void after_fork_in_child(void)
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!pd_this_thread.is_forking) {
         atomic_store(&pd_the_agent.heap, NULL);
+        pd_interpose_maps_follow(false);
+        pd_mappings_forget();
         return;
     }
+    pd_mappings_fork_done();
     pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);
@@ -305,11 +314,16 @@ static void begin_tracking(void)
     options.pages = &pages;
     options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
     options.symbolize = pd_function_names_find;
+    if (pd_the_agent.settings.account) {
+        options.gauge = PD_ACCOUNT_TYPE;
+        options.gauge_unit = PD_ACCOUNT_UNIT;
+    }
     if (pprofdelta_heap_new(&options, &heap, &err) != PPROFDELTA_OK) {
         give_up(err.text, "");
         return;
     }
     pd_unwind_begin();
+    pd_account_begin();
     if (pd_the_agent.settings.command)
         pd_handover_begin();
     atomic_store(&pd_the_agent.pid, getpid());
@@ -337,8 +351,10 @@ __attribute__((constructor)) static void begin(void)
         give_up("the program has its own malloc, which the agent cannot replace", "");
     else
         begin_tracking();
-    if (atomic_load(&pd_the_agent.heap))
+    bool is_recorded = atomic_load(&pd_the_agent.heap) != NULL;
+    if (is_recorded)
         pd_summary_begin();
+    pd_interpose_maps_follow(is_recorded && pd_the_agent.settings.account);
     atomic_store_explicit(&has_come, true, memory_order_release);
     errno = kept;
 }

@@ -1,6 +1,7 @@
 /* The real allocator: see real.h. */
 #include "agent/real.h"
 
+#include "agent/interpose_maps.h"
 #include "agent/next.h"
 
 #include <errno.h>
@@ -132,6 +133,7 @@ void pd_real_find(void)
     if (!atomic_compare_exchange_strong(&state, &expected, LOOKING))
         return;
     int kept = errno;
+    pd_interpose_maps_find();
     pd_find_next(&found.malloc, "malloc");
     pd_find_next(&found.calloc, "calloc");
     pd_find_next(&found.realloc, "realloc");

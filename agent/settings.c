@@ -88,7 +88,8 @@ static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
 
 const char *pd_settings_read(pd_settings *settings)
 {
-    uint64_t signal_number = SIGUSR2, snapshot = 0, pid = 0, timeout = 0, quiet = 0, tree = 0;
+    uint64_t signal_number = SIGUSR2, snapshot = 0, account = 1, pid = 0;
+    uint64_t timeout = 0, quiet = 0, tree = 0;
     *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
     if (!number(PD_VARIABLE_INTERVAL, nanos_per_second, nanos_per_second / 1000, INT64_MAX / 2,
                 &settings->interval_nanos))
@@ -102,6 +103,8 @@ const char *pd_settings_read(pd_settings *settings)
         return PD_VARIABLE_SIGNAL;
     if (!number(PD_VARIABLE_SNAPSHOT, 1, 0, 1, &snapshot))
         return PD_VARIABLE_SNAPSHOT;
+    if (!number(PD_VARIABLE_ACCOUNT, 1, 0, 1, &account))
+        return PD_VARIABLE_ACCOUNT;
     if (!number(PD_VARIABLE_PID, 1, 0, INT_MAX, &pid))
         return PD_VARIABLE_PID;
     if (!number(PD_VARIABLE_QUIET, 1, 0, 1, &quiet))
@@ -117,6 +120,7 @@ const char *pd_settings_read(pd_settings *settings)
     settings->snapshot = snapshot != 0;
     settings->is_quiet = quiet != 0;
     settings->is_tree = tree != 0;
+    settings->account = account != 0;
     const char *command = getenv(PD_VARIABLE_COMMAND);
     if (command && *command) {
         settings->command = keep(command);

@@ -13,6 +13,7 @@
  *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
+ *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
  *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
@@ -35,7 +36,7 @@ typedef struct pd_settings {
     uint64_t threshold;      /* 0: none */
     int signal;              /* 0: none */
     pid_t command_pid;       /* the process that `pprofdelta record` became; 0: not known */
-    bool snapshot, is_quiet, is_tree;
+    bool snapshot, account, is_quiet, is_tree;
 } pd_settings;
 
 /* Reads the environment. Returns NULL, or the variable whose value is invalid. */

@@ -41,6 +41,7 @@ static const char help[] =
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples: 512k (the default)\n"
     "      --snapshot         write in-use values, not their changes\n"
+    "      --no-account       do not say what the process is made of (rss_space)\n"
     "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"
     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"
@@ -59,6 +60,7 @@ enum {
     OPT_INTERVAL,
     OPT_RATE,
     OPT_SNAPSHOT,
+    OPT_NO_ACCOUNT,
     OPT_SIGNAL,
     OPT_THRESHOLD,
     OPT_TREE
@@ -71,6 +73,7 @@ static const struct option table[] = {
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"rate", required_argument, NULL, OPT_RATE},
     {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
+    {"no-account", no_argument, NULL, OPT_NO_ACCOUNT},
     {"signal", required_argument, NULL, OPT_SIGNAL},
     {"threshold", required_argument, NULL, OPT_THRESHOLD},
     {"pid-tree", no_argument, NULL, OPT_TREE},
@@ -86,7 +89,7 @@ typedef struct record_options {
     uint64_t timeout_millis;
     unsigned long long rate, threshold;
     int signal; /* -1: not given; 0: none */
-    bool snapshot, tree, quiet, help;
+    bool snapshot, no_account, tree, quiet, help;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
@@ -214,6 +217,9 @@ static int apply(record_options *options, int option, const char *value)
         return set_signal(&options->signal, value);
     case OPT_SNAPSHOT:
         options->snapshot = true;
+        return CLI_DONE;
+    case OPT_NO_ACCOUNT:
+        options->no_account = true;
         return CLI_DONE;
     case OPT_TREE:
         options->tree = true;
@@ -373,6 +379,8 @@ static int set_environment(const record_options *options, const char *agent)
         code = set(PD_VARIABLE_QUIET, options->quiet ? "1" : NULL);
     if (!code)
         code = set(PD_VARIABLE_TREE, options->tree ? "1" : NULL);
+    if (!code)
+        code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
     if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
     return code ? code : set_preload(agent);

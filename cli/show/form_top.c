@@ -19,6 +19,7 @@
 #include "instant.h"
 #include "message.h"
 #include "output_file.h"
+#include "show/account.h"
 #include "show/heading.h"
 #include "show/otlp_forms.h"
 #include "show/screen.h"
@@ -165,6 +166,8 @@ static int put_head(const top *t)
         putchar('\n');
     }
     put_totals(t);
+    if (t->columns_len > 1)
+        cli_account_put(profile);
     return CLI_DONE;
 }
 

@@ -11,9 +11,10 @@
  * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
  * at the end, because a sample may sum to zero.
  *
- * Batches of a live heap have changes in their gauges too, so all their types are counters in the
+ * Batches of a live heap have changes in their in-use values too, so these are counters in the
  * ledger. A full batch clears the ledger first. A window, and a delta of two full profiles, have
- * absolute gauges, so the gauges of the ledger are cleared before they are added. */
+ * absolute in-use values, so those of the ledger are cleared before they are added. Every other
+ * gauge of a live heap is absolute, as in other profiles. */
 #include "delta/context.h"
 #include "delta/join.h"
 #include "profile/stamp.h"
@@ -32,7 +33,7 @@ struct pprofdelta_adder {
     bool is_forced;   /* a profile was added by force */
     bool has_gap;     /* batches are missing, and no full one has followed */
     bool is_beside;   /* the last is a restart; another attempt at its window is settled */
-    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger, if is_live */
+    bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
     bool has_window;                     /* a batch with absolute gauges is settled */
     pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
     pprofdelta_error gap;                /* the message about the missing batches */
@@ -90,15 +91,25 @@ static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
     return a->stacks.writer.status;
 }
 
-/* Marks the counters. For a live heap all types are counters, and is_gauge has the gauges. */
+static bool is_in_use(const pd_type_name *name)
+{
+    static const char prefix[] = "inuse_";
+    return name->type.len >= sizeof prefix - 1 &&
+           memcmp(name->type.ptr, prefix, sizeof prefix - 1) == 0;
+}
+
+/* Marks the counters. For a live heap these are the in-use types too, and is_gauge shows which of
+ * the counters, in their order, these are. */
 static pprofdelta_status classify(pprofdelta_adder *a, bool *is_gauge, pprofdelta_error *err)
 {
     pd_look *cur = &a->pd->cur;
     size_t len = cur->tables.types_len;
     pprofdelta_status status = pd_types_classify(cur->names, len, &a->pd->rules, err);
-    for (size_t i = 0; i < len && !status && a->is_live; i++) {
-        is_gauge[i] = !cur->names[i].is_counter;
-        cur->names[i].is_counter = true;
+    for (size_t i = 0, counters = 0; i < len && !status && a->is_live; i++) {
+        bool is_gauge_here = !cur->names[i].is_counter && is_in_use(&cur->names[i]);
+        cur->names[i].is_counter |= is_gauge_here;
+        if (cur->names[i].is_counter)
+            is_gauge[counters++] = is_gauge_here;
     }
     return status;
 }
@@ -112,7 +123,6 @@ static pprofdelta_status begin(pprofdelta_adder *a, const bool *is_gauge, pprofd
         pd_schema_set(&pd->schema, &pd->mem, cur->names, cur->tables.types_len, err);
     if (status)
         return status;
-    /* All types are counters: slots are columns. */
     memcpy(a->is_gauge, is_gauge, sizeof a->is_gauge);
     return clear(a, err);
 }

@@ -96,6 +96,8 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
     e->has_batch = true;
     e->is_written = false;
+    heap->press.rows_len = 0; /* those of an earlier batch are not valid any more */
+    heap->press.comment = NULL;
     e->sites_made = heap->sites.pool.made;
     heap->sites.gathering ^= 1;
     heap->stats.batches++;

@@ -15,6 +15,12 @@ static uint32_t or_default(uint32_t given, uint32_t usual)
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
 #define MOST_DEPTH    (UINT32_C(1) << 17)
 
+/* "alloc_" and "inuse_" are the names of values that receivers add up. */
+static bool is_gauge_name(const char *name)
+{
+    return *name && strncmp(name, "alloc_", 6) != 0 && strncmp(name, "inuse_", 6) != 0;
+}
+
 static pprofdelta_status read_options(const pprofdelta_heap_options *given,
                                       pprofdelta_heap_options *o, pprofdelta_error *err)
 {
@@ -34,6 +40,8 @@ static pprofdelta_status read_options(const pprofdelta_heap_options *given,
         status = pd_options_check_format(o->format, o->resource, o->resource_len, err);
     if (status)
         return status;
+    if (o->gauge && (!is_gauge_name(o->gauge) || !o->gauge_unit))
+        return pd_refuse(err, "options.gauge is not the name of a gauge, or has no unit");
     if (o->period > INT64_MAX)
         return pd_refuse(err, "options.period is more than a profile can tell");
     o->max_live = or_default(o->max_live, UINT32_C(1) << 22);

@@ -73,9 +73,12 @@ typedef struct pd_heap_press {
     pd_keymap numbers;        /* numbers without a mapping */
     pd_encoded *number_place; /* ... and what each became */
     size_t number_place_cap;
-    uint64_t run;    /* which profile that is */
-    bool is_reread;  /* the mappings were read again for this profile */
-    bool is_in_sink; /* the caller has the bytes */
+    const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
+    size_t rows_len;
+    const char *comment; /* NULL: none */
+    uint64_t run;        /* which profile that is */
+    bool is_reread;      /* the mappings were read again for this profile */
+    bool is_in_sink;     /* the caller has the bytes */
 } pd_heap_press;
 
 struct pprofdelta_heap {

@@ -109,6 +109,28 @@ pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_i
                               PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
 }
 
+pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofdelta_heap_row *rows,
+                                            size_t rows_len, const char *comment,
+                                            pprofdelta_error *err)
+{
+    pd_heap_press *press = &heap->press;
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_lock_take(&heap->exporting);
+    if (!heap->options.gauge)
+        status = pd_refuse(err, "options.gauge is not set");
+    else if (!heap->export.has_batch)
+        status = pd_refuse(err, "there is no batch to add rows to: begin one first");
+    else if (press->is_in_sink)
+        status = pd_refuse(err, "a write of this tracker is still in its sink");
+    if (!status) {
+        press->rows = rows;
+        press->rows_len = rows_len;
+        press->comment = comment;
+    }
+    pd_lock_give(&heap->exporting);
+    return status;
+}
+
 /* Assigns the current era to all sites that were not written yet: a later reading may show other
  * mappings at their addresses. All these sites are in the lists of changed sites. Only export steps
  * remove from these lists, and `exporting` is held. */

@@ -48,6 +48,11 @@ static void write_types(writing *w)
         uint32_t type = string(w, types[i][0]);
         pd_compact_type(w->out, type, string(w, types[i][1]));
     }
+    const pprofdelta_heap_options *o = &w->heap->options;
+    if (o->gauge) {
+        uint32_t type = string(w, o->gauge);
+        pd_compact_type(w->out, type, string(w, o->gauge_unit));
+    }
 }
 
 static uint32_t add_mapping(writing *w, uint32_t map)
@@ -198,22 +203,36 @@ static __attribute__((noinline)) pd_encoded meet(writing *w, uint64_t address, u
     return location;
 }
 
-static void write_stack(writing *w, const pd_site *site)
+/* Puts the locations of addresses in the mappings of an era (0: of now). */
+static uint8_t *put_addresses(writing *w, uint8_t *at, const uint64_t *stack, size_t depth,
+                              uint32_t given_era)
 {
-    const pd_trace *trace = site->trace;
-    uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
-    if (!at)
-        return;
-    uint32_t era = site->era ? site->era : w->press->places.era;
-    for (uint32_t i = 0; i < trace->depth; i++) {
-        uint64_t address = trace->stack[i];
+    uint32_t era = given_era ? given_era : w->press->places.era;
+    for (size_t i = 0; i < depth; i++) {
+        uint64_t address = stack[i];
         pd_known_place *known = &w->press->known[mix(address) & (KNOWN - 1)];
         bool is_known =
             known->address == address && known->run == w->press->run && known->born <= era;
         at = pd_compact_stack_put(at,
-                                  is_known ? known->location : meet(w, address, site->era, known));
+                                  is_known ? known->location : meet(w, address, given_era, known));
     }
-    pd_compact_stack_end(w->out, at);
+    return at;
+}
+
+static void write_stack(writing *w, const pd_site *site)
+{
+    const pd_trace *trace = site->trace;
+    uint8_t *at = trace->depth ? pd_compact_stack(w->out, trace->depth) : NULL;
+    if (at)
+        pd_compact_stack_end(w->out, put_addresses(w, at, trace->stack, trace->depth, site->era));
+}
+
+static void end_sample(writing *w, const int64_t sums[PD_HEAP_TYPES], int64_t gauge)
+{
+    int64_t values[PD_HEAP_TYPES + 1];
+    memcpy(values, sums, PD_HEAP_TYPES * sizeof *values);
+    values[PD_HEAP_TYPES] = gauge;
+    pd_compact_sample_end(w->out, values, PD_HEAP_TYPES + (w->heap->options.gauge != NULL));
 }
 
 static void write_labels(writing *w, const pd_trace *trace)
@@ -237,7 +256,7 @@ static void write_site(writing *w, uint32_t number)
         return;
     write_stack(w, site);
     write_labels(w, site->trace);
-    pd_compact_sample_end(w->out, sums.at, PD_HEAP_TYPES);
+    end_sample(w, sums.at, 0);
     if (!site->era)
         site->era = w->press->places.era;
 }
@@ -254,6 +273,29 @@ static void write_sites(writing *w)
     for (uint32_t number = sites->changed[sending]; number != PD_SITE_LAST;
          number = pd_site_at(sites, number)->next_changed[sending])
         write_site(w, number);
+}
+
+static void write_row(writing *w, const pprofdelta_heap_row *row)
+{
+    static const int64_t zeros[PD_HEAP_TYPES];
+    size_t len = row->frames_len + row->depth;
+    uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
+    if (at) {
+        for (size_t i = 0; i < row->frames_len; i++) {
+            const pprofdelta_symbol symbol = {.frames = &row->frames[i], .frames_len = 1};
+            at = pd_compact_stack_put(at, place(w, key_of_lines(&symbol), 0, 0, &symbol));
+        }
+        pd_compact_stack_end(w->out, put_addresses(w, at, row->stack, row->depth, 0));
+    }
+    end_sample(w, zeros, row->value);
+}
+
+static void write_rows(writing *w)
+{
+    const pd_heap_press *press = w->press;
+    for (size_t i = 0; i < press->rows_len; i++)
+        if (press->rows[i].value)
+            write_row(w, &press->rows[i]);
 }
 
 static void write_stamp(writing *w)
@@ -326,8 +368,11 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (w.has_mappings && press->places.maps.main != PD_MAP_NONE)
         write_mapping(&w, press->places.maps.main); /* pprof takes the first as the main binary */
     write_sites(&w);
+    write_rows(&w);
     if (!(heap->options.flags & PPROFDELTA_NO_STAMP))
         write_stamp(&w);
+    if (press->comment)
+        pd_compact_comment(w.out, string(&w, press->comment));
     pd_compact_header header = make_header(&w);
     pd_key series = {heap->export.batch.id, 1};
     header.series = &series;

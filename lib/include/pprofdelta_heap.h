@@ -47,6 +47,8 @@
  *     sample by sample, equals what a full profile would contain. An allocation that is freed in
  *     the window in which it was made changes no in-use value. One that is freed later subtracts
  *     exactly what it added.
+ *     The caller may add one more type, a gauge with rows of its own (pprofdelta_heap_set_gauge). It
+ *     is absolute in every kind of profile: a receiver takes it from the last batch.
  *
  * The stamp (a comment in the profile)
  *     pprofdelta: live epoch=N seq=N attempt=N kind=full|delta|window from=NANOS to=NANOS id=HEX
@@ -245,12 +247,15 @@ typedef struct pprofdelta_heap_options {
      * with the same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
+    /* A fifth type for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
+     * "alloc_" or "inuse_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
+    const char *gauge, *gauge_unit;
 } pprofdelta_heap_options;
 
 #define PPROFDELTA_HEAP_OPTIONS_INIT                                                               \
     {                                                                                              \
         sizeof(pprofdelta_heap_options), 0, 0, 0, 0, NULL, NULL, 0, 0, 0, 0, 0, 0, 0, 0,           \
-            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0                              \
+            PPROFDELTA_GZIP, 0, NULL, NULL, PPROFDELTA_PPROF, NULL, 0, NULL, NULL                  \
     }
 
 /* Makes an empty tracker. All its memory comes from options.pages. options may be NULL for the
@@ -416,6 +421,24 @@ PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
                                                        pprofdelta_heap_inuse inuse,
                                                        const pprofdelta_sink *sink,
                                                        pprofdelta_error *err);
+
+/* A sample of the caller's own, whose value is of the type options.gauge. Its other values are 0. */
+typedef struct pprofdelta_heap_row {
+    const pprofdelta_frame *frames; /* the leaf first: frames with names and without addresses */
+    size_t frames_len;
+    const uint64_t *stack; /* the callers of these frames, as in pprofdelta_heap_event */
+    size_t depth;
+    int64_t value;
+} pprofdelta_heap_row;
+
+/* Sets the rows that pprofdelta_heap_write adds to the batch under way, and a comment for the
+ * profile (NULL: none). The mappings of the addresses are those at the time of the write. Rows with
+ * the value 0 are not written. Everything is borrowed until the batch is committed or abandoned,
+ * and is forgotten then. E_USAGE without a batch or without options.gauge. */
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap,
+                                                           const pprofdelta_heap_row *rows,
+                                                           size_t rows_len, const char *comment,
+                                                           pprofdelta_error *err);
 
 /* The batch has arrived: the next batch begins where it ended. A batch whose last write did not
  * succeed is abandoned. Cannot fail; without a batch, does nothing. */

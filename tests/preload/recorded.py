@@ -11,7 +11,7 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import pb  # noqa: E402
 
-ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES = range(4)
+ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, RSS = range(5)
 NAME = re.compile(r"heap\.([\w+.-]+)\.(\d+)\.(\d{6})\.pb\.gz$")
 STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) attempt=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
 _tables = {}
@@ -62,10 +62,14 @@ class Profile:
             f = dict(pb.fields(entry))
             self.mappings[f[1]] = (f.get(2, 0), f.get(3, 0), f.get(4, 0), strings[f.get(5, 0)],
                                    strings[f.get(6, 0)])
+        functions = {f[1]: strings[f.get(2, 0)] for f in map(dict, map(pb.fields, top.get(5, [])))}
         places = {}
         for entry in top.get(4, []):
             f = dict(pb.fields(entry))
-            places[f[1]] = self._name(f.get(2, 0), f.get(3, 0))
+            if f.get(3, 0) or 4 not in f:
+                places[f[1]] = self._name(f.get(2, 0), f.get(3, 0))
+            else:  # a frame without an address
+                places[f[1]] = functions[dict(pb.fields(f[4])).get(1, 0)]
         self.samples = []
         for entry in top.get(2, []):
             stack, values = [], []
@@ -77,7 +81,7 @@ class Profile:
             self.samples.append((tuple(stack), values))
         if not is_stamped:
             return
-        match = STAMP.match(self.comments[0])
+        match = next(filter(None, map(STAMP.match, self.comments)))
         self.epoch, self.sequence = int(match.group(1)), int(match.group(2))
         self.attempt = int(match.group(3))
         self.kind, self.id = match.group(4), match.group(7)

@@ -12,6 +12,7 @@ HERE = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli")]
 sys.dont_write_bytecode = True
 
+import accounts  # noqa: E402
 import allocators  # noqa: E402
 import endings  # noqa: E402
 import harness  # noqa: E402
@@ -30,5 +31,5 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    modules = [own_targets, endings, allocators, starting, outputs_of, saying, probes, trees, programs]
+    modules = [own_targets, accounts, endings, allocators, starting, outputs_of, saying, probes, trees, programs]
     sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), modules, *sys.argv[3:]))

@@ -1,0 +1,261 @@
+/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to mappings.h.
+ *
+ * The stack of each call that maps anonymous memory is taken. These calls are rare, and a stack
+ * costs less than the call. Calls from the C library itself do not come here, except those of
+ * allocators in other libraries (jemalloc, tcmalloc, mimalloc). They hold locks of the allocator,
+ * so nothing may be allocated here, and no stack is taken: the caller's address shows whose call it
+ * is. Before the agent's constructor only that address is kept.
+ *
+ * What a call removes is removed from the table before the call, since another thread may be given
+ * the same addresses before it has returned. */
+#include "agent/interpose_maps.h"
+
+#include "agent/account.h"
+#include "agent/agent.h"
+#include "agent/callers.h"
+#include "agent/mappings.h"
+#include "agent/next.h"
+#include "agent/self.h"
+#include "agent/unloaded.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <stdatomic.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+#define PUBLIC __attribute__((visibility("default")))
+
+static struct {
+    void *(*mmap)(void *, size_t, int, int, int, long);
+    void *(*mmap64)(void *, size_t, int, int, int, int64_t);
+    int (*munmap)(void *, size_t);
+    void *(*mremap)(void *, size_t, size_t, int, ...);
+    int (*brk)(void *);
+    void *(*sbrk)(intptr_t);
+} next;
+
+static atomic_bool is_ignored;
+
+void pd_interpose_maps_find(void)
+{
+    if (next.munmap)
+        return;
+    pd_find_next(&next.mmap, "mmap");
+    pd_find_next(&next.mmap64, "mmap64");
+    pd_find_next(&next.mremap, "mremap");
+    pd_find_next(&next.brk, "brk");
+    pd_find_next(&next.sbrk, "sbrk");
+    pd_find_next(&next.munmap, "munmap"); /* last: it marks that all are found */
+}
+
+void pd_interpose_maps_follow(bool is_followed)
+{
+    atomic_store(&is_ignored, !is_followed);
+}
+
+/* For calls from the constructor of another library, which may run before the agent's. */
+static void find_if_early(void)
+{
+    int kept = errno;
+    if (!next.munmap)
+        pd_interpose_maps_find();
+    errno = kept;
+}
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
+ * thread runs the agent's code. It does not hold the lock of the table then. */
+static bool enter(const pd_caller *caller, bool *is_nested)
+{
+    if (atomic_load_explicit(&is_ignored, memory_order_relaxed))
+        return false;
+    *is_nested = !pd_self_enter();
+    return !*is_nested || pd_unwind_is_own(caller->pc);
+}
+
+static void leave(bool is_nested)
+{
+    if (!is_nested)
+        pd_self_leave();
+}
+
+static size_t whole_pages(size_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (len + page - 1) & ~(page - 1);
+}
+
+static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
+{
+    uint64_t stack[PD_STACK_MAX];
+    size_t depth = 1;
+    if (pd_unwind_is_own(caller->pc)) {
+        pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
+        return;
+    }
+    if (pd_account_is_allocator(caller->pc)) {
+        pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
+        return;
+    }
+    stack[0] = caller->pc - 1;
+    if (atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire))
+        depth = pd_unwind(caller, stack);
+    pd_mappings_add(begin, len, stack, depth, pd_unloaded_number(stack, depth));
+}
+
+/* Reports what mmap returned. A mapping of a file covers what was there. */
+static void report_map(const void *ptr, size_t len, int flags, const pd_caller *caller)
+{
+    bool is_nested;
+    int kept = errno;
+    if (ptr == MAP_FAILED || !((flags & MAP_ANONYMOUS) || (flags & MAP_FIXED)) ||
+        !enter(caller, &is_nested))
+        return;
+    if (flags & MAP_ANONYMOUS)
+        report_range((uintptr_t)ptr, whole_pages(len), caller);
+    else
+        pd_mappings_remove((uintptr_t)ptr, whole_pages(len));
+    leave(is_nested);
+    errno = kept;
+}
+
+/* ---- mmap ------------------------------------------------------------------------------------ */
+
+#ifdef SYS_mmap2
+enum { OFFSET_UNIT = 4096 };
+#define NUMBER SYS_mmap2
+#else
+enum { OFFSET_UNIT = 1 };
+#define NUMBER SYS_mmap
+#endif
+
+static void *map_by_kernel(void *addr, size_t len, int prot, int flags, int fd, int64_t off)
+{
+    if (off % OFFSET_UNIT) {
+        errno = EINVAL;
+        return MAP_FAILED;
+    }
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    return (void *)syscall(NUMBER, addr, len, prot, flags, fd, (long)(off / OFFSET_UNIT));
+}
+
+/* The headers may define mmap as another name of mmap64. Both symbols are needed here. */
+PUBLIC void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                     long offset) __asm__("mmap");
+PUBLIC void *pd_mmap64(void *addr, size_t len, int prot, int flags, int fd,
+                       int64_t offset) __asm__("mmap64");
+
+PUBLIC __attribute__((noinline)) void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                                               long offset)
+{
+    const pd_caller caller = PD_HERE();
+    void *ptr = next.mmap ? next.mmap(addr, len, prot, flags, fd, offset)
+                          : map_by_kernel(addr, len, prot, flags, fd, offset);
+    report_map(ptr, len, flags, &caller);
+    return ptr;
+}
+
+PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int prot, int flags,
+                                                 int fd, int64_t offset)
+{
+    const pd_caller caller = PD_HERE();
+    void *ptr = next.mmap64 ? next.mmap64(addr, len, prot, flags, fd, offset)
+                            : map_by_kernel(addr, len, prot, flags, fd, offset);
+    report_map(ptr, len, flags, &caller);
+    return ptr;
+}
+
+/* ---- munmap and mremap ----------------------------------------------------------------------- */
+
+PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
+{
+    const pd_caller caller = PD_HERE();
+    bool is_nested;
+    int kept = errno;
+    if (enter(&caller, &is_nested)) {
+        pd_mappings_remove((uintptr_t)addr, whole_pages(len));
+        leave(is_nested);
+    }
+    errno = kept;
+    return next.munmap ? next.munmap(addr, len) : (int)syscall(SYS_munmap, addr, len);
+}
+
+/* The memory counts as that of the new call, as with realloc. */
+static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr, size_t len,
+                         const pd_caller *caller)
+{
+    if (ptr == MAP_FAILED && slot) {
+        pd_mappings_give_back(old, old_len, slot);
+        return;
+    }
+    if (ptr != MAP_FAILED && slot)
+        report_range((uintptr_t)ptr, len, caller);
+    else if (ptr != MAP_FAILED)
+        pd_mappings_remove((uintptr_t)ptr, len);
+    pd_mappings_drop(slot);
+}
+
+PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t new_len, int flags,
+                                              ...)
+{
+    const pd_caller caller = PD_HERE();
+    bool is_nested;
+    va_list arguments;
+    va_start(arguments, flags);
+    void *target = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    if (!enter(&caller, &is_nested))
+        return (void *)syscall(SYS_mremap, addr, old_len, new_len, flags, target); // NOLINT
+    size_t taken = whole_pages(old_len);
+    uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
+    // NOLINTNEXTLINE(performance-no-int-to-ptr)
+    void *ptr = next.mremap ? next.mremap(addr, old_len, new_len, flags, target)
+                            : (void *)syscall(SYS_mremap, addr, old_len, new_len, flags, target);
+    int kept = errno;
+    report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
+    leave(is_nested);
+    errno = kept;
+    return ptr;
+}
+
+/* ---- brk ------------------------------------------------------------------------------------- */
+
+/* The break moved. The page that both ends share stays as it is. */
+static void report_break(uintptr_t before, uintptr_t now, const pd_caller *caller)
+{
+    bool is_nested;
+    int kept = errno;
+    uintptr_t from = whole_pages(before), to = whole_pages(now);
+    if (from == to || !enter(caller, &is_nested))
+        return;
+    if (to > from)
+        report_range(from, to - from, caller);
+    else
+        pd_mappings_remove(to, from - to);
+    leave(is_nested);
+    errno = kept;
+}
+
+PUBLIC __attribute__((noinline)) void *sbrk(intptr_t increment)
+{
+    const pd_caller caller = PD_HERE();
+    find_if_early();
+    void *before = next.sbrk(increment);
+    if (increment && before != (void *)-1) // NOLINT(performance-no-int-to-ptr)
+        report_break((uintptr_t)before, (uintptr_t)before + (uintptr_t)increment, &caller);
+    return before;
+}
+
+PUBLIC __attribute__((noinline)) int brk(void *addr)
+{
+    const pd_caller caller = PD_HERE();
+    find_if_early();
+    uintptr_t before = (uintptr_t)next.sbrk(0);
+    int result = next.brk(addr);
+    if (!result)
+        report_break(before, (uintptr_t)addr, &caller);
+    return result;
+}

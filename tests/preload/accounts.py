@@ -1,0 +1,224 @@
+"""What a process is made of: the parts of a window, against what the program knows of itself and what
+the kernel shows while it stands still."""
+
+import os
+import re
+import signal
+import subprocess
+
+import recorded
+from agents import checked, counted, only, plainly, start, target, until
+
+ANONYMOUS, LIVE, SLACK = "[anonymous mappings]", "[live heap]", "[allocator slack]"
+DIRTY, CLEAN = "[file mappings, private dirty]", "[file mappings, clean or shared]"
+STACKS, AGENT, LEFT = "[thread stacks]", "[heap agent]", "[left over]"
+PARTS = {ANONYMOUS, LIVE, SLACK, DIRTY, CLEAN, STACKS, AGENT, LEFT}
+MIB = 1 << 20
+
+
+def resident(pid):
+    with open(f"/proc/{pid}/smaps_rollup", encoding="ascii") as file:
+        return int(re.search(r"^Rss:\s+(\d+) kB", file.read(), re.M).group(1)) << 10
+
+
+class Account:
+    """The rows of one profile."""
+
+    def __init__(self, t, profile):
+        self.rows = [(stack, values[recorded.RSS]) for stack, values in profile.samples
+                     if len(values) > recorded.RSS and values[recorded.RSS]]
+        self.comment = next((c for c in profile.comments if " account" in c), "")
+        for stack, values in profile.samples:
+            if len(values) > recorded.RSS and values[recorded.RSS]:
+                t.check(values[recorded.RSS] > 0, f"{stack} is negative")
+                t.check(stack[0] in PARTS, f"{stack} is no part")
+                t.equal(values[:recorded.RSS], [0] * recorded.RSS, f"{stack} has other values")
+        facts = dict(re.findall(r"(\w+)=(\d+)", self.comment))
+        if facts:
+            t.equal(self.total, int(facts["rss"]), "the parts add up to RSS")
+            t.equal(self.part(LIVE) + self.part(SLACK), int(facts["heap_resident"]), "the heap")
+            t.equal(self.part(LIVE), min(int(facts["live_estimate"]), int(facts["heap_resident"])))
+
+    @property
+    def total(self):
+        return sum(value for _, value in self.rows)
+
+    def part(self, name):
+        return sum(value for stack, value in self.rows if stack[0] == name)
+
+    def of(self, part, name):
+        return sum(value for stack, value in self.rows if stack[0] == part and name in stack)
+
+
+def standing(t, *arguments, options=("--rate=1",), env=None):
+    """Runs the program until it stands still, asks for two profiles, and ends it. Returns what it said,
+    its account, and RSS between the profiles."""
+    process = subprocess.Popen(
+        [t.binary, "record", "-o", t.path("out"), *options, "--", target(t, "account"), *arguments],
+        cwd=t.dir, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, env=env)
+    said = {}
+    for line in process.stdout:
+        words = line.decode().split()
+        if words == ["ready"]:
+            break
+        said[words[0]] = int(words[1])
+    pid = said.get("pid", process.pid)
+    rss = 0
+    for i in (1, 2):
+        os.kill(pid, signal.SIGUSR2)
+        t.check(until(lambda i=i: counted(t) >= i), "no profile came")
+        rss = rss or resident(pid)
+    _, err = process.communicate(timeout=60)
+    t.equal((process.returncode, err.decode()), (0, ""), "the program")
+    return said, pid, rss
+
+
+def second_of(t, pid):
+    """The account of the second profile: what the agent itself needs is resident by then."""
+    return Account(t, checked(t, t.path("out"))[pid][1])
+
+
+def close(t, got, want, least, most, what):
+    t.check(want + least <= got <= want + most, f"{what}: {got} is not {want}{least:+}..{most:+}")
+
+
+def test_mappings_by_stack(t):
+    said, pid, rss = standing(t, "maps")
+    account = second_of(t, pid)
+    for name, size in said.items():
+        t.equal(account.of(ANONYMOUS, name), size, name)
+    t.equal(account.of(ANONYMOUS, "map_gone"), 0)
+    t.equal(account.part(ANONYMOUS), sum(said.values()), "all mappings")
+    t.check(all("main" in stack for stack, _ in account.rows if stack[0] == ANONYMOUS), "whole stacks")
+    close(t, account.total, rss, -MIB, MIB, "RSS")
+    t.check(account.part(LEFT) < MIB // 4, f"left over: {account.part(LEFT)}")
+
+
+def test_the_heap_and_its_slack(t):
+    said, pid, _ = standing(t, "slack")
+    account = second_of(t, pid)
+    close(t, account.part(LIVE), said["slack"], 0, MIB, "what is live between the holes")
+    close(t, account.part(SLACK), said["slack"], 0, said["slack"] // 20 + MIB, "the holes")
+
+
+def test_leaks_are_live(t):
+    said, pid, _ = standing(t, "leak")
+    account = second_of(t, pid)
+    close(t, account.part(LIVE), said["leak"], 0, MIB, "what leaked")
+    close(t, account.part(SLACK), 0, 0, MIB, "slack")
+
+
+def test_stacks_of_threads(t):
+    said, pid, _ = standing(t, "threads")
+    account = second_of(t, pid)
+    close(t, account.of(STACKS, "other threads"), said["threads"], 0, MIB // 2, "stacks of threads")
+    close(t, account.of(STACKS, "main thread"), 0, 4096, MIB // 4, "the main thread's stack")
+
+
+def test_mapped_files(t):
+    said, pid, _ = standing(t, "file")
+    account = second_of(t, pid)
+    name = os.path.realpath(t.path("mapped.bin"))
+    t.equal(account.of(DIRTY, name), said["file_dirty"])
+    t.equal(account.of(CLEAN, name), said["file_clean"])
+
+
+def test_everything_adds_up(t):
+    said, pid, rss = standing(t, "all")
+    account = second_of(t, pid)
+    close(t, account.total, rss, -MIB, MIB, "RSS")
+    t.equal(account.part(ANONYMOUS), sum(said[n] for n in said if n.startswith(("map_", "move_"))))
+    close(t, account.part(LIVE), said["leak"] + said["slack"], 0, MIB, "live")
+    # small blocks that leaked lie in the holes
+    close(t, account.part(SLACK), said["slack"], -2 * MIB, said["slack"] // 20 + MIB, "slack")
+    t.check(account.part(LEFT) < MIB // 4, f"left over: {account.part(LEFT)}")
+
+
+def test_a_child_has_its_own(t):
+    said, pid, _ = standing(t, "fork")
+    account = second_of(t, pid)
+    said.pop("pid")
+    said["map_shared"] = 0  # a child has it, and has not touched it
+    for name, size in said.items():
+        t.equal(account.of(ANONYMOUS, name), size, name)
+
+
+def test_other_allocators(t):
+    """Mappings of an allocator in a library of its own are the heap, not the program's."""
+    for library in ("libjemalloc.so.2", "libtcmalloc_minimal.so.4", "libmimalloc.so.2"):
+        path = next((os.path.join(d, library) for d in ("/usr/lib/x86_64-linux-gnu", "/usr/lib")
+                     if os.path.exists(os.path.join(d, library))), None)
+        if not path:
+            continue
+        said, pid, _ = standing(t, "all", env={**os.environ, "LD_PRELOAD": path})
+        account = second_of(t, pid)
+        mapped = sum(said[n] for n in said if n.startswith(("map_", "move_")))
+        t.equal(account.part(ANONYMOUS), mapped, library)
+        live = said["leak"] + said["slack"]
+        close(t, account.part(LIVE), live, 0, MIB, f"{library}: live")
+        close(t, account.part(SLACK), 0, 0, 2 * said["slack"] + 8 * MIB, f"{library}: slack")
+        t.check(account.part(LEFT) < MIB, f"{library}: left over: {account.part(LEFT)}")
+        for name in os.listdir(t.path("out")):
+            os.remove(t.path("out/" + name))
+
+
+def test_the_sum_has_the_last_account(t):
+    _, pid, _ = standing(t, "all")
+    profiles = checked(t, t.path("out"))[pid]
+    out = t.path("sum.pb.gz")
+    done = plainly(t, t.binary, "sum", *[p.path for p in profiles], "-o", out)
+    t.equal((done.code, done.err), (0, ""))
+    got, last = recorded.Profile(out), profiles[-1]
+    t.equal(sorted(Account(t, got).rows), sorted(Account(t, last).rows))
+    t.check(len(profiles) >= 3, f"{len(profiles)} profiles")
+
+
+def test_the_account_is_shown(t):
+    _, pid, _ = standing(t, "maps")
+    path = checked(t, t.path("out"))[pid][1].path
+    done = plainly(t, t.binary, "show", path)
+    head = done.out.decode().split("\n\n")[0]
+    t.check(re.search(r"^resident +[\d.]+MiB\n +21\.5MiB +\d\d\.\d%  \[anonymous mappings\]$", head,
+                      re.M), head)
+    for part in PARTS - {LEFT}:
+        t.contains(head, part)
+    done = plainly(t, t.binary, "show", "--type", "rss_space", path)
+    t.lacks(done.out.decode().split("\n\n")[0], "resident  ")
+    t.contains(done.out.decode(), "[anonymous mappings]")
+
+
+def test_no_account(t):
+    _, pid, _ = standing(t, "maps", options=("--rate=1", "--no-account"))
+    for profile in checked(t, t.path("out"))[pid]:
+        t.equal(len(profile.types), 4)
+        t.check(not any(" account" in c for c in profile.comments), f"{profile.comments}")
+
+
+def test_without_proc(t):
+    """Without /proc there is no account. The comment says so, and the rest is as always."""
+    unshare = ["unshare", "-rm", "sh", "-c", 'mount -t tmpfs none /proc && exec "$@"', "sh"]
+    if plainly(t, *unshare, "true").code:
+        t.skip("no namespaces here")
+    # record itself finds the agent by /proc: so it runs first
+    process = start(t, *unshare, target(t, "account"), "leak", options=["--rate=1"])
+    out, err = process.communicate(timeout=60)
+    t.equal((process.returncode, err.decode()), (0, ""), f"the program said {out}")
+    profiles = [p for ps in recorded.profiles(t.path("out")).values() for p in ps]
+    leaked = [p for p in profiles if p.by_function(recorded.INUSE_BYTES).get("?", 0) > MIB]
+    t.check(leaked, "no profile has the leak")
+    for profile in leaked:
+        t.equal(Account(t, profile).total, 0)
+        t.check(any("no account: /proc/self/smaps cannot be read" in c for c in profile.comments),
+                f"{profile.comments}")
+
+
+def test_short_windows(t):
+    """Accounts may take a hundredth of the time: windows of a millisecond may have none, and say so. The
+    last one of a program has one in any case."""
+    process = start(t, target(t, "account"), "slack", options=["--rate=1", "--interval=1ms"])
+    process.communicate(timeout=60)
+    profiles = only(t, checked(t, t.path("out")))
+    for profile in profiles:
+        account = Account(t, profile)
+        t.check(account.total or "no account" in account.comment, account.comment)
+    t.check(Account(t, profiles[-1]).total, "the last window")

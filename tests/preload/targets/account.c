@@ -1,0 +1,213 @@
+/* A program that knows what it is made of. Does what its argument says, prints "ready" and what the
+ * parts are, and stands still until its standard input ends.
+ *
+ *     maps       anonymous mappings of several functions, some gone, moved, cut, or not resident
+ *     slack      freed blocks between blocks that stay, in two arenas
+ *     leak       live blocks, small ones and large ones
+ *     threads    stacks of which a known part is used
+ *     file       a file that is mapped and partly written
+ *     all        all of these
+ *     fork       maps, then the same in a child, which alone stands still */
+#include <errno.h>
+#include <fcntl.h>
+#include <pthread.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+#define MIB ((size_t)1 << 20)
+
+static void *pages(size_t len)
+{
+    return mmap(NULL, len, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+}
+
+static void *used(void *ptr, size_t len)
+{
+    if (ptr == MAP_FAILED || !ptr)
+        abort();
+    return memset(ptr, 1, len);
+}
+
+/* ---- maps ------------------------------------------------------------------------------------ */
+
+__attribute__((noinline)) static void map_whole(void)
+{
+    for (int i = 0; i < 3; i++)
+        used(pages(2 * MIB), 2 * MIB);
+}
+
+__attribute__((noinline)) static void map_cut(void)
+{
+    char *ptr = used(pages(8 * MIB), 8 * MIB);
+    munmap(ptr + MIB, 2 * MIB);           /* in the middle */
+    madvise(ptr, MIB / 2, MADV_DONTNEED); /* mapped, and not resident */
+}
+
+__attribute__((noinline)) static void map_gone(void)
+{
+    munmap(used(pages(4 * MIB), 4 * MIB), 4 * MIB);
+}
+
+__attribute__((noinline)) static void *map_small(void)
+{
+    return used(pages(MIB), MIB);
+}
+
+__attribute__((noinline)) static void map_grown(void *small)
+{
+    used(mremap(small, MIB, 5 * MIB, MREMAP_MAYMOVE), 5 * MIB);
+}
+
+__attribute__((noinline)) static void map_shared(void)
+{
+    used(mmap(NULL, MIB, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0), MIB);
+}
+
+__attribute__((noinline)) static void map_over(void)
+{
+    void *old = pages(3 * MIB);
+    used(mmap(old, MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_FIXED, -1, 0),
+         MIB);
+}
+
+__attribute__((noinline)) static void move_break(void)
+{
+    used(sbrk(3 * (intptr_t)MIB), 3 * MIB);
+}
+
+static void maps(void)
+{
+    map_whole();
+    map_cut();
+    map_gone();
+    map_grown(map_small());
+    map_shared();
+    map_over();
+    move_break();
+    printf("map_whole %zu\nmap_cut %zu\nmap_grown %zu\nmap_shared %zu\nmap_over %zu\n"
+           "move_break %zu\n",
+           6 * MIB, 8 * MIB - 2 * MIB - MIB / 2, 5 * MIB, MIB, MIB, 3 * MIB);
+}
+
+/* ---- the heap -------------------------------------------------------------------------------- */
+
+enum { BLOCKS = 4000, BLOCK = 4000, LARGE = 24 << 20 };
+
+static void *fragment(void *unused)
+{
+    static void *blocks[2][BLOCKS];
+    void **mine = blocks[unused != NULL];
+    for (int i = 0; i < BLOCKS; i++)
+        mine[i] = used(malloc(BLOCK), BLOCK);
+    for (int i = 0; i < BLOCKS; i += 2)
+        free(mine[i]);
+    return unused;
+}
+
+static void slack(void)
+{
+    pthread_t thread;
+    char other = 0;
+    fragment(NULL);
+    pthread_create(&thread, NULL, fragment, &other);
+    pthread_join(thread, NULL);
+    printf("slack %d\n", 2 * BLOCKS / 2 * BLOCK);
+}
+
+static void leak(void)
+{
+    void **kept = malloc(1000 * sizeof *kept);
+    for (int i = 0; i < 1000; i++)
+        kept[i] = used(malloc(1000), 1000);
+    kept[0] = used(malloc(LARGE), LARGE);
+    printf("leak %d\n", 999 * 1000 + LARGE + 1000 * (int)sizeof *kept);
+}
+
+/* ---- threads and files ----------------------------------------------------------------------- */
+
+static int ready[2];
+
+static void *stand(void *unused)
+{
+    char used_part[MIB];
+    for (size_t i = 0; i < sizeof used_part; i += 1024)
+        ((volatile char *)used_part)[i] = 1;
+    if (write(ready[1], used_part, 1) != 1)
+        abort();
+    for (;;)
+        pause();
+    return unused;
+}
+
+static void threads(void)
+{
+    enum { THREADS = 4 };
+    pthread_t thread;
+    char byte;
+    if (pipe(ready))
+        abort();
+    for (int i = 0; i < THREADS; i++)
+        if (pthread_create(&thread, NULL, stand, NULL))
+            abort();
+    for (int i = 0; i < THREADS; i++)
+        if (read(ready[0], &byte, 1) != 1)
+            abort();
+    printf("threads %zu\n", THREADS * MIB);
+}
+
+static void file(void)
+{
+    char zeros[4096] = {0};
+    int fd = open("mapped.bin", O_RDWR | O_CREAT | O_TRUNC, 0600);
+    for (int i = 0; i < 1024; i++)
+        if (write(fd, zeros, sizeof zeros) != sizeof zeros)
+            abort();
+    char *ptr = mmap(NULL, 4 * MIB, PROT_READ | PROT_WRITE, MAP_PRIVATE, fd, 0);
+    volatile char sum = 0;
+    for (size_t i = 0; i < 4 * MIB; i += 4096)
+        sum = (char)(sum + ptr[i]);
+    memset(ptr, 1, MIB); /* private dirty */
+    close(fd);
+    printf("file_dirty %zu\nfile_clean %zu\n", MIB, 3 * MIB);
+}
+
+static void stand_still(void)
+{
+    char byte;
+    puts("ready");
+    fflush(stdout);
+    while (read(0, &byte, 1) < 0 && errno == EINTR)
+        continue;
+}
+
+int main(int argc, char **argv)
+{
+    const char *what = argc > 1 ? argv[1] : "";
+    int all = strcmp(what, "all") == 0;
+    setvbuf(stdout, NULL, _IOFBF, 4096);
+    if (all || !strcmp(what, "maps") || !strcmp(what, "fork"))
+        maps();
+    if (all || !strcmp(what, "slack"))
+        slack();
+    if (all || !strcmp(what, "leak"))
+        leak();
+    if (all || !strcmp(what, "file"))
+        file();
+    if (all || !strcmp(what, "threads"))
+        threads();
+    if (!strcmp(what, "fork")) {
+        fflush(stdout);
+        pid_t child = fork();
+        if (child > 0)
+            return waitpid(child, NULL, 0) != child;
+        map_whole();
+        free(used(malloc(MIB), MIB));
+        printf("map_whole %zu\npid %d\n", 12 * MIB, (int)getpid());
+    }
+    stand_still();
+    return 0;
+}

@@ -1,0 +1,145 @@
+/* The gauge of a live heap: rows of the caller, in every kind of batch, and in the sum of batches. */
+#include "heap_scene.h"
+#include "reading.h"
+
+#define GAUGE                                                                                      \
+    {                                                                                              \
+        .gauge = "rss_space", .gauge_unit = "bytes"                                                \
+    }
+
+/* Frames that have no address, above a stack. */
+static const pprofdelta_frame frames[] = {{.name = "[part]"}, {.name = "of a file"}};
+static const uint64_t stack[] = {0x100, 0x200};
+
+static void rows_set(scene *s, pprofdelta_heap_row *rows, int64_t first, int64_t second)
+{
+    rows[0] = (pprofdelta_heap_row){frames, 2, NULL, 0, first};
+    rows[1] = (pprofdelta_heap_row){frames, 1, stack, 2, second};
+    CHECK(pprofdelta_heap_set_gauge(s->heap, rows, 2, "a comment", NULL) == PPROFDELTA_OK);
+}
+
+static reading read_mail(scene *s, const void *bytes, size_t len)
+{
+    reading r = {0};
+    CHECK(reading_make(&s->arena, bytes, len, &r) == PPROFDELTA_OK);
+    CHECK(r.view->n_sample_type == 5);
+    CHECK_STR(reading_string(&r, r.view->sample_type[4]->type), "rss_space");
+    CHECK_STR(reading_string(&r, r.view->sample_type[4]->unit), "bytes");
+    return r;
+}
+
+/* The value of the gauge of the sample with this many frames and this leaf; 0: no such sample. */
+static int64_t gauge_of(const reading *r, size_t depth, bool is_named)
+{
+    int64_t found = 0;
+    for (size_t i = 0; i < r->samples_len; i++) {
+        const reading_sample *sample = &r->samples[i];
+        const Pd__View__Location *leaf = r->locations[sample->stack[0]].view;
+        if (sample->depth == depth && (leaf->n_line == 1) == is_named)
+            found += sample->values[4];
+        for (int type = 0; type < 4; type++)
+            CHECK(!is_named || leaf->n_line != 1 || !sample->values[type]);
+        CHECK(leaf->n_line == 1 || !sample->values[4]);
+    }
+    return found;
+}
+
+static live_mail send_batch(scene *s, int64_t now, pprofdelta_heap_inuse inuse, int64_t first,
+                            int64_t second)
+{
+    pprofdelta_heap_row rows[2];
+    begun(s, now);
+    rows_set(s, rows, first, second);
+    CHECK(pprofdelta_heap_write(s->heap, inuse, &s->sink, NULL) == PPROFDELTA_OK);
+    reading r = read_mail(s, s->mail.bytes, s->mail.len);
+    CHECK(gauge_of(&r, 2, true) == first && gauge_of(&r, 3, true) == second);
+    CHECK(r.view->n_comment == 2);
+    CHECK_STR(reading_string(&r, r.view->comment[1]), "a comment");
+    pprofdelta_heap_commit(s->heap);
+    return s->mail;
+}
+
+TEST(a_gauge_is_absolute_in_every_kind_of_batch)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options)GAUGE);
+    track(&s, 1);
+    send_batch(&s, 1, PPROFDELTA_HEAP_CHANGES, 100, 7);
+    track(&s, 2);
+    send_batch(&s, 2, PPROFDELTA_HEAP_CHANGES, 90, 7);
+    send_batch(&s, 3, PPROFDELTA_HEAP_SNAPSHOT, 80, 0);
+    end(&s);
+}
+
+/* In use is added up, and the gauge is that of the last batch. */
+TEST(a_sum_has_the_last_gauge)
+{
+    scene s;
+    pprofdelta_adder *adder;
+    const int64_t values[][2] = {{100, 7}, {90, 0}, {0, 5}};
+    for (size_t batches = 1; batches <= 3; batches++) {
+        begin(&s, (pprofdelta_heap_options)GAUGE);
+        REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
+        for (size_t i = 0; i < batches; i++) {
+            track(&s, 1 + i);
+            live_mail mail =
+                send_batch(&s, (int64_t)i + 1, PPROFDELTA_HEAP_CHANGES, values[i][0], values[i][1]);
+            CHECK(pprofdelta_adder_add(adder, mail.bytes, mail.len, NULL, NULL) == PPROFDELTA_OK);
+        }
+        live_mail sum = {.arena = &s.arena};
+        pprofdelta_sink sink = live_sink(&sum);
+        CHECK(pprofdelta_adder_finish(adder, &sink, NULL) == PPROFDELTA_OK);
+        reading r = read_mail(&s, sum.bytes, sum.len);
+        CHECK(gauge_of(&r, 2, true) == values[batches - 1][0]);
+        CHECK(gauge_of(&r, 3, true) == values[batches - 1][1]);
+        int64_t in_use = 0;
+        for (size_t i = 0; i < r.samples_len; i++)
+            in_use += r.samples[i].values[3];
+        CHECK(in_use == 100 * (int64_t)batches);
+        pprofdelta_adder_free(adder);
+        end(&s);
+    }
+}
+
+/* The rows are those of one batch: they are not in the next one, nor in another attempt. */
+TEST(rows_end_with_their_batch)
+{
+    scene s;
+    pprofdelta_heap_row rows[2];
+    begin(&s, (pprofdelta_heap_options)GAUGE);
+    track(&s, 1);
+    begun(&s, 1);
+    rows_set(&s, rows, 100, 7);
+    pprofdelta_heap_abandon(s.heap);
+    memset(rows, 0xff, sizeof rows);
+    begun(&s, 2);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) == PPROFDELTA_OK);
+    reading r = read_mail(&s, s.mail.bytes, s.mail.len);
+    CHECK(r.samples_len == 1 && r.view->n_comment == 1);
+    end(&s);
+}
+
+TEST(misuse_is_refused)
+{
+    scene s;
+    pprofdelta_heap *heap = NULL;
+    pprofdelta_heap_row rows[1] = {{frames, 1, NULL, 0, 1}};
+    static const char *const bad[][2] = {
+        {"", "bytes"}, {"alloc_rss", "bytes"}, {"inuse_rss", "bytes"}, {"rss_space", NULL}};
+    for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
+        pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
+        o.gauge = bad[i][0];
+        o.gauge_unit = bad[i][1];
+        CHECK(pprofdelta_heap_new(&o, &heap, NULL) == PPROFDELTA_E_USAGE && !heap);
+    }
+    begin(&s, (pprofdelta_heap_options){0});
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    end(&s);
+    begin(&s, (pprofdelta_heap_options)GAUGE);
+    CHECK(pprofdelta_heap_set_gauge(s.heap, rows, 1, NULL, NULL) == PPROFDELTA_E_USAGE);
+    end(&s);
+}
+
+TEST_MAIN(CASE(a_gauge_is_absolute_in_every_kind_of_batch), CASE(a_sum_has_the_last_gauge),
+          CASE(rows_end_with_their_batch), CASE(misuse_is_refused))
