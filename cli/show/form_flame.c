@@ -33,11 +33,13 @@ enum { ROOM = 64 * 1024 };
 typedef struct page {
     cli_output output;
     pprofdelta_sink sink;
-    const cli_profile *profiles;
+    const cli_shown *shown;
+    const cli_profile *profiles; /* those of shown */
     size_t sides;
     const cli_types *types;
     cli_stacks stacks;
-    uint32_t *nodes; /* the node at which stacks.stacks[i] ends; 0 is the root */
+    uint32_t *nodes;   /* the node at which stacks.stacks[i] ends; 0 is the root */
+    const char *comma; /* in front of the next element of a list */
     size_t len;
     char bytes[ROOM];
 } page;
@@ -227,7 +229,20 @@ static void put_profile(page *p, const cli_profile *profile)
     put_text(p, "}");
 }
 
-static void put_page(page *p, size_t chosen)
+/* What the filters kept, and what is hidden. */
+static void put_note(void *cookie, const char *title, const char *text)
+{
+    page *p = cookie;
+    put_text(p, p->comma);
+    put_text(p, "[");
+    put_string(p, cli_string_of(title));
+    put_text(p, ",");
+    put_string(p, cli_string_of(text));
+    put_text(p, "]");
+    p->comma = ",";
+}
+
+static void put_page(page *p)
 {
     put(p, flame_page_head, sizeof flame_page_head);
     put_text(p, "{\"version\":");
@@ -237,8 +252,11 @@ static void put_page(page *p, size_t chosen)
         put_text(p, side ? ",\n" : "");
         put_profile(p, &p->profiles[side]);
     }
+    put_text(p, "],\n\"notes\":[");
+    p->comma = "";
+    cli_selection_describe(p->shown, put_note, p);
     put_text(p, "],\n\"chosen\":");
-    put_number(p, chosen);
+    put_number(p, p->shown->chosen);
     put_tree(p);
     put_types(p);
     put_text(p, "}");
@@ -246,20 +264,19 @@ static void put_page(page *p, size_t chosen)
     flush(p);
 }
 
-static int make_page(page *p, size_t chosen)
+static int make_page(page *p)
 {
-    int code = cli_stacks_make(&p->stacks, p->profiles, p->sides);
+    int code = cli_stacks_make(&p->stacks, p->shown->selections, p->sides);
     if (code)
         return code;
     p->nodes = calloc(p->stacks.len + 1, sizeof *p->nodes);
     if (!p->nodes)
         return cli_system_error(p->profiles[p->sides - 1].input.name, "show", ENOMEM);
-    put_page(p, chosen);
+    put_page(p);
     return cli_output_finish(&p->output);
 }
 
-int cli_show_flame(const cli_profile *profiles, size_t sides, const cli_types *types, size_t chosen,
-                   const char *path)
+int cli_show_flame(const cli_shown *shown, const char *path)
 {
     if (!strcmp(path, "-") && isatty(STDOUT_FILENO))
         return cli_usage(
@@ -267,13 +284,14 @@ int cli_show_flame(const cli_profile *profiles, size_t sides, const cli_types *t
     page *p = calloc(1, sizeof *p);
     if (!p)
         return cli_system_error(path, "write", ENOMEM);
-    p->profiles = profiles;
-    p->sides = sides;
-    p->types = types;
+    p->shown = shown;
+    p->profiles = shown->profiles;
+    p->sides = shown->sides;
+    p->types = shown->types;
     int code = cli_output_prepare_page(&p->output, path);
     if (!code) {
         p->sink = cli_output_sink(&p->output);
-        code = make_page(p, chosen);
+        code = make_page(p);
     }
     cli_output_close(&p->output);
     cli_stacks_free(&p->stacks);
