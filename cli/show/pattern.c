@@ -91,12 +91,17 @@ static size_t after_bracket(const char *text, size_t at)
 /* What regcomp would take for something else. Returns the reason and sets *at, or NULL. */
 static const char *foreign(const char *text, size_t *at)
 {
+    size_t depth = 0;
     for (*at = 0; text[*at];) {
         char c = text[*at], next = text[*at + 1];
         if (c == '[') {
             *at = after_bracket(text, *at);
             continue;
         }
+        if (c == ')' && !depth)
+            return "a parenthesis has no partner";
+        depth += c == '(';
+        depth -= c == ')';
         if (c == '(' && next == '?')
             return "(? is not in POSIX expressions";
         if (c == '\\' && next >= '1' && next <= '9')

@@ -1,7 +1,7 @@
 /* Regular expressions on the command line: POSIX extended ones, as grep -E takes them.
  *
  * Expressions that other tools take and POSIX does not are refused, because regcomp would give them
- * another meaning: \d, \p, (?i), and references to groups. */
+ * another meaning: \d, \p, (?i), a lone ")", and references to groups. */
 #ifndef CLI_SHOW_PATTERN_H
 #define CLI_SHOW_PATTERN_H
 
