@@ -90,7 +90,7 @@ static uint32_t *add_stack(joining *j, uint32_t *to, size_t side, size_t at)
     size_t len = selection->first[at + 1] - selection->first[at];
     for (size_t i = 0; i < len; i++)
         to[i] = j->common[side][selection->symbols.frames[places[len - 1 - i]]];
-    j->stacks->stacks[j->stacks->len++] = (cli_stack){to, len, places, sample->value, side};
+    j->stacks->stacks[j->stacks->len++] = (cli_stack){to, len, places, sample, sample->value, side};
     return to + len;
 }
 

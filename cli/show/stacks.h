@@ -19,8 +19,9 @@ typedef struct cli_stack {
     const uint32_t *frames; /* indexes into names, root first */
     size_t len;
     const uint32_t *places; /* the same frames as in the selection: leaf first */
-    const int64_t *values;  /* those of the sample, one for each column of its profile */
-    size_t side;            /* which profile it is from: 0, or 1 for the second */
+    const Pd__View__Sample *sample;
+    const int64_t *values; /* those of the sample, one for each column of its profile */
+    size_t side;           /* which profile it is from: 0, or 1 for the second */
 } cli_stack;
 
 typedef struct cli_stacks {
