@@ -11,7 +11,6 @@
 #include "show/forms.h"
 
 #include "cli.h"
-#include "instant.h"
 #include "message.h"
 #include "output_file.h"
 #include "show/heading.h"
@@ -20,12 +19,11 @@
 #include "text.h"
 
 #include <errno.h>
-#include <inttypes.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-enum { CELLS = 4, CELL = 50, GAP = 2, LEAST_NAME = 24 };
+enum { CELLS = 4, CELL = CLI_CHANGE_ROOM, GAP = 2, LEAST_NAME = 24 };
 
 typedef struct row {
     size_t name;
@@ -33,42 +31,53 @@ typedef struct row {
 } row;
 
 typedef struct change {
-    const cli_profile *profiles;
-    const cli_types *types;
-    size_t chosen;
+    const cli_shown *shown;
     cli_stacks stacks;
     row *rows; /* sorted, without functions that did not change */
     size_t rows_len;
 } change;
 
-static pprofdelta_sum minus(pprofdelta_sum a, pprofdelta_sum b)
-{
-    pprofdelta_sum difference = {a.lo - b.lo, (int64_t)((uint64_t)a.hi - (uint64_t)b.hi)};
-    difference.hi -= a.lo < b.lo;
-    return difference;
-}
-
 static pprofdelta_sum grown(const pprofdelta_sum sides[CLI_SIDES])
 {
-    return minus(sides[1], sides[0]);
+    return cli_sum_minus(sides[1], sides[0]);
 }
 
 /* ---- adding up ---------------------------------------------------------------------------- */
 
-static int by_change(const void *a, const void *b)
+static int by_flat(const row *x, const row *y)
 {
-    const row *x = a, *y = b;
-    int order = cli_sum_compare(cli_sum_size(grown(y->flat)), cli_sum_size(grown(x->flat)));
-    if (!order)
-        order = cli_sum_compare(cli_sum_size(grown(y->cum)), cli_sum_size(grown(x->cum)));
-    return order ? order : (x->name > y->name) - (x->name < y->name);
+    return cli_sum_compare(cli_sum_size(grown(y->flat)), cli_sum_size(grown(x->flat)));
+}
+
+static int by_cum(const row *x, const row *y)
+{
+    return cli_sum_compare(cli_sum_size(grown(y->cum)), cli_sum_size(grown(x->cum)));
+}
+
+static int by_name(const row *x, const row *y)
+{
+    return (x->name > y->name) - (x->name < y->name);
+}
+
+static int by_flat_change(const void *a, const void *b)
+{
+    int order = by_flat(a, b);
+    order = order ? order : by_cum(a, b);
+    return order ? order : by_name(a, b);
+}
+
+static int by_cum_change(const void *a, const void *b)
+{
+    int order = by_cum(a, b);
+    order = order ? order : by_flat(a, b);
+    return order ? order : by_name(a, b);
 }
 
 /* Adds the stack to each of its names once, also if the name recurs. last_seen[name] is the number
  * of the last stack that has the name. */
 static void add_stack(change *c, const cli_stack *stack, size_t *last_seen, size_t number)
 {
-    int64_t value = stack->values[c->types->column[stack->side][c->chosen]];
+    int64_t value = stack->values[c->shown->types->column[stack->side][c->shown->chosen]];
     for (size_t i = 0; i < stack->len; i++) {
         size_t name = stack->frames[i];
         if (last_seen[name] != number)
@@ -81,14 +90,14 @@ static void add_stack(change *c, const cli_stack *stack, size_t *last_seen, size
 
 static int add_up(change *c)
 {
-    int code = cli_stacks_make(&c->stacks, c->profiles, CLI_SIDES);
+    int code = cli_stacks_make(&c->stacks, c->shown->selections, CLI_SIDES);
     if (code)
         return code;
     size_t *last_seen = calloc(c->stacks.names_len + 1, sizeof *last_seen);
     c->rows = calloc(c->stacks.names_len + 1, sizeof *c->rows);
     if (!last_seen || !c->rows) {
         free(last_seen);
-        return cli_system_error(c->profiles[1].input.name, "show", ENOMEM);
+        return cli_system_error(c->shown->profiles[1].input.name, "show", ENOMEM);
     }
     for (size_t i = 0; i < c->stacks.len; i++)
         add_stack(c, &c->stacks.stacks[i], last_seen, i + 1);
@@ -99,7 +108,8 @@ static int add_up(change *c)
         if (!cli_sum_is_zero(grown(r.flat)) || !cli_sum_is_zero(grown(r.cum)))
             c->rows[c->rows_len++] = r;
     }
-    qsort(c->rows, c->rows_len, sizeof *c->rows, by_change);
+    qsort(c->rows, c->rows_len, sizeof *c->rows,
+          c->shown->is_by_cum ? by_cum_change : by_flat_change);
     return CLI_DONE;
 }
 
@@ -107,64 +117,14 @@ static int add_up(change *c)
 
 static cli_string unit_of(const change *c)
 {
-    return cli_profile_unit(&c->profiles[1], c->types->column[1][c->chosen]);
-}
-
-static char *format_change(pprofdelta_sum sum, cli_string unit, char text[CELL])
-{
-    bool is_more = sum.hi >= 0 && !cli_sum_is_zero(sum);
-    text[0] = '+';
-    cli_units_format(sum, unit, text + is_more);
-    return text;
-}
-
-static const char *ink_of(const cli_ink *ink, pprofdelta_sum sum)
-{
-    return cli_sum_is_zero(sum) ? ink->dim : sum.hi < 0 ? ink->shrinkage : ink->growth;
-}
-
-static void put_profile(const char *title, const cli_profile *profile)
-{
-    char text[48];
-    int64_t time = profile->view->time_nanos;
-    cli_heading_put_file(profile, title);
-    cli_heading_put_binary(profile, "");
-    printf("          %s\n", time ? pprofdelta_time_format(time, text) : "at an unknown time");
-}
-
-static void put_span(const change *c)
-{
-    char text[48];
-    int64_t prev = c->profiles[0].view->time_nanos, cur = c->profiles[1].view->time_nanos, span;
-    bool is_known = prev && cur && !__builtin_sub_overflow(cur, prev, &span);
-    printf("between   %s\n", is_known ? cli_span_format(span, text) : "unknown");
-}
-
-static void put_totals(const change *c, const cli_ink *ink)
-{
-    const cli_profile *cur = &c->profiles[1];
-    size_t width = cli_heading_types_width(cur, c->types->column[1], c->types->len);
-    for (size_t i = 0; i < c->types->len; i++) {
-        char text[CELL];
-        size_t column = c->types->column[1][i];
-        cli_string unit = cli_profile_unit(cur, column);
-        pprofdelta_sum totals[CLI_SIDES];
-        for (size_t side = 0; side < CLI_SIDES; side++)
-            totals[side] = cli_profile_total(&c->profiles[side], c->types->column[side][i]);
-        fputs(i ? "          " : "total     ", stdout);
-        cli_heading_put_type(cur, column, width);
-        printf("  %s", cli_units_format(totals[0], unit, text));
-        printf(" -> %s", cli_units_format(totals[1], unit, text));
-        printf("  %s%s%s\n", ink_of(ink, grown(totals)), format_change(grown(totals), unit, text),
-               ink->end);
-    }
+    return cli_profile_unit(&c->shown->profiles[1], c->shown->types->column[1][c->shown->chosen]);
 }
 
 static char *format_cell(const change *c, const row *r, size_t cell, char text[CELL])
 {
     if (cell < CLI_SIDES)
         return cli_units_format(r->flat[cell], unit_of(c), text);
-    return format_change(grown(cell == CLI_SIDES ? r->flat : r->cum), unit_of(c), text);
+    return cli_units_format_change(grown(cell == CLI_SIDES ? r->flat : r->cum), unit_of(c), text);
 }
 
 static void put_rows(const change *c, size_t rows, const cli_ink *ink)
@@ -193,7 +153,9 @@ static void put_rows(const change *c, size_t rows, const cli_ink *ink)
         const row *r = &c->rows[i];
         for (size_t cell = 0; cell < CELLS; cell++) {
             bool is_change = cell >= CLI_SIDES;
-            fputs(is_change ? ink_of(ink, grown(cell == CLI_SIDES ? r->flat : r->cum)) : "",
+            fputs(is_change
+                      ? cli_screen_change_ink(ink, grown(cell == CLI_SIDES ? r->flat : r->cum))
+                      : "",
                   stdout);
             printf("%*s%s%*s", (int)width[cell], format_cell(c, r, cell, text),
                    is_change ? ink->end : "", GAP, "");
@@ -205,27 +167,26 @@ static void put_rows(const change *c, size_t rows, const cli_ink *ink)
 
 static void put_caption(const change *c, size_t rows)
 {
-    cli_string type = cli_profile_type(&c->profiles[1], c->types->column[1][c->chosen]);
+    const cli_shown *shown = c->shown;
+    cli_string type = cli_profile_type(&shown->profiles[1], shown->types->column[1][shown->chosen]);
+    const char *cum = shown->is_by_cum ? "cumulative " : "";
     if (rows < c->rows_len)
-        printf("\nthe first %zu of %zu functions that changed, by ", rows, c->rows_len);
+        printf("\nthe first %zu of %zu functions that changed, by %s", rows, c->rows_len, cum);
     else
-        printf("\n%zu function%s changed, by ", c->rows_len, c->rows_len == 1 ? "" : "s");
+        printf("\n%zu function%s changed, by %s", c->rows_len, c->rows_len == 1 ? "" : "s", cum);
     cli_string_put(stdout, type, CLI_TEXT_SHOWN);
     putchar('\n');
 }
 
-int cli_show_change(const cli_profile *profiles, const cli_types *types, size_t chosen,
-                    size_t most_rows)
+int cli_show_change(const cli_shown *shown)
 {
-    change c = {.profiles = profiles, .types = types, .chosen = chosen};
+    change c = {.shown = shown};
     int code = add_up(&c);
+    if (!code)
+        code = cli_heading_put(shown);
     if (!code) {
         cli_ink ink = cli_screen_ink();
-        size_t rows = c.rows_len < most_rows ? c.rows_len : most_rows;
-        put_profile("prev", &profiles[0]);
-        put_profile("cur", &profiles[1]);
-        put_span(&c);
-        put_totals(&c, &ink);
+        size_t rows = c.rows_len < shown->most ? c.rows_len : shown->most;
         put_caption(&c, rows);
         if (rows)
             put_rows(&c, rows, &ink);

@@ -36,28 +36,30 @@ static void put_stack(const cli_stacks *stacks, const cli_stack *stack)
         fputs("(no stack)", stdout);
 }
 
-int cli_show_folded(const cli_profile *profiles, size_t sides, const cli_types *types,
-                    size_t chosen)
+int cli_show_folded(const cli_shown *shown)
 {
     cli_stacks stacks;
-    int code = cli_stacks_make(&stacks, profiles, sides);
+    int code = cli_stacks_make(&stacks, shown->selections, shown->sides);
     for (size_t at = 0, end; !code && at < stacks.len && !cli_output_is_over(); at = end) {
         pprofdelta_sum sums[CLI_SIDES] = {{0}};
         bool is_zero = true;
         end = cli_stacks_group_end(&stacks, at);
-        for (size_t side = 0; side < sides; side++) {
-            sums[side] = cli_stacks_group_sum(&stacks, at, end, side, types->column[side][chosen]);
+        for (size_t side = 0; side < shown->sides; side++) {
+            size_t column = shown->types->column[side][shown->chosen];
+            sums[side] = cli_stacks_group_sum(&stacks, at, end, side, column);
             is_zero &= cli_sum_is_zero(sums[side]);
         }
         if (is_zero)
             continue;
         put_stack(&stacks, &stacks.stacks[at]);
-        for (size_t side = 0; side < sides; side++) {
+        for (size_t side = 0; side < shown->sides; side++) {
             char text[48];
             printf(" %s", pprofdelta_sum_format(sums[side], text));
         }
         putchar('\n');
     }
     cli_stacks_free(&stacks);
+    if (!code)
+        cli_selection_note(shown);
     return code;
 }

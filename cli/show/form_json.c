@@ -1,4 +1,5 @@
-/* pprofdelta show --json: the whole profile as one JSON object, with names in place of ids.
+/* pprofdelta show --json: the whole profile as one JSON object, with names in place of ids; or PREV
+ * and CUR as one, in which samples that read the same are added up.
  *
  * Each sample is one line, so that line tools work on it. Numbers are exact decimal integers of up
  * to 64 bits (sums: up to 128). Addresses are hexadecimal strings. */
@@ -80,19 +81,66 @@ static void put_mappings(const cli_profile *profile)
                "\", \"offset\": \"0x%" PRIx64 "\"}",
                mapping->memory_start, mapping->memory_limit, mapping->file_offset);
     }
-    fputs("],\n", stdout);
+    fputs("]", stdout);
 }
 
-static void put_types(const cli_profile *profile)
+static void put_sum(pprofdelta_sum sum)
 {
-    char total[48];
+    char text[48];
+    fputs(pprofdelta_sum_format(sum, text), stdout);
+}
+
+static void put_types(const cli_selection *selection)
+{
+    const cli_profile *profile = selection->profile;
     fputs("\"types\": [", stdout);
     for (size_t i = 0; i < profile->view->n_sample_type; i++) {
         fputs(i ? ", {" : "{", stdout);
         put_string(profile, "type", profile->view->sample_type[i]->type);
         fputs(", ", stdout);
         put_string(profile, "unit", profile->view->sample_type[i]->unit);
-        printf(", \"total\": %s}", pprofdelta_sum_format(cli_profile_total(profile, i), total));
+        fputs(", \"total\": ", stdout);
+        put_sum(cli_profile_total(profile, i));
+        fputs(", \"kept\": ", stdout);
+        put_sum(selection->kept_by_all[i]);
+        putchar('}');
+    }
+    fputs("],\n", stdout);
+}
+
+/* The sums that a filter keeps on one side, one for each type. */
+static void put_filter_sums(const cli_shown *shown, size_t side, size_t filter)
+{
+    const cli_selection *selection = &shown->selections[side];
+    size_t types = selection->profile->view->n_sample_type;
+    const pprofdelta_sum *kept = selection->kept + filter * types;
+    size_t len = shown->sides > 1 ? shown->types->len : types;
+    putchar('[');
+    for (size_t i = 0; i < len; i++) {
+        fputs(i ? ", " : "", stdout);
+        put_sum(kept[shown->sides > 1 ? shown->types->column[side][i] : i]);
+    }
+    putchar(']');
+}
+
+/* --hide keeps everything. */
+static void put_filters(const cli_shown *shown)
+{
+    fputs("\"filters\": [", stdout);
+    for (size_t i = 0; i < shown->filters->len; i++) {
+        const cli_filter *filter = &shown->filters->list[i];
+        printf("%s{\"option\": \"%s\", \"value\": ", i ? ", " : "", cli_filter_name(filter->kind));
+        put_text(filter->text);
+        if (filter->kind != CLI_FILTER_HIDE && shown->sides > 1) {
+            fputs(", \"before\": ", stdout);
+            put_filter_sums(shown, 0, i);
+            fputs(", \"now\": ", stdout);
+            put_filter_sums(shown, 1, i);
+        } else if (filter->kind != CLI_FILTER_HIDE) {
+            fputs(", \"kept\": ", stdout);
+            put_filter_sums(shown, 0, i);
+        }
+        putchar('}');
     }
     fputs("],\n", stdout);
 }
@@ -122,21 +170,26 @@ static void put_line(const cli_profile *profile, const Pd__View__Location *locat
 }
 
 /* Leaf first, as in the profile. */
-static void put_stack(const cli_profile *profile, const Pd__View__Sample *sample)
+static void put_stack(const cli_selection *selection, size_t at)
 {
-    const char *comma = "";
-    for (size_t i = 0; i < sample->n_location_id; i++) {
-        const Pd__View__Location *location = cli_profile_location(profile, sample->location_id[i]);
-        for (size_t j = 0; location && j < location->n_line; j++, comma = ", ") {
-            fputs(comma, stdout);
-            put_line(profile, location, location->line[j]);
+    const cli_profile *profile = selection->profile;
+    for (size_t i = selection->first[at]; i < selection->first[at + 1]; i++) {
+        size_t line = 0;
+        const Pd__View__Location *location =
+            cli_frame_location(profile, &selection->symbols, selection->frames[i], &line);
+        fputs(i > selection->first[at] ? ", " : "", stdout);
+        if (location && location->n_line) {
+            put_line(profile, location, location->line[line]);
+            continue;
         }
-        if (location && !location->n_line) {
-            printf("%s{\"function\": \"\"", comma);
+        fputs("{\"function\": ", stdout);
+        cli_string_put(stdout,
+                       location ? cli_string_of("")
+                                : cli_selection_name(selection, selection->frames[i]),
+                       CLI_TEXT_JSON);
+        if (location)
             put_mapping(profile, location);
-            putchar('}');
-            comma = ", ";
-        }
+        putchar('}');
     }
 }
 
@@ -157,29 +210,121 @@ static void put_labels(const cli_profile *profile, const Pd__View__Sample *sampl
     }
 }
 
-static void put_samples(const cli_profile *profile)
+static void put_samples(const cli_selection *selection)
 {
+    const cli_profile *profile = selection->profile;
     fputs("\"samples\": [", stdout);
-    for (size_t i = 0; i < profile->view->n_sample && !cli_output_is_over(); i++) {
-        const Pd__View__Sample *sample = profile->view->sample[i];
+    for (size_t i = 0; i < selection->len && !cli_output_is_over(); i++) {
+        const Pd__View__Sample *sample = profile->view->sample[selection->samples[i]];
         fputs(i ? ",\n{\"values\": [" : "\n{\"values\": [", stdout);
         for (size_t j = 0; j < sample->n_value; j++)
             printf("%s%" PRId64, j ? ", " : "", sample->value[j]);
         fputs("], \"stack\": [", stdout);
-        put_stack(profile, sample);
+        put_stack(selection, i);
         fputs("], \"labels\": [", stdout);
         put_labels(profile, sample);
         fputs("]}", stdout);
     }
-    fputs("\n]\n}\n", stdout);
+    fputs("\n]", stdout);
 }
 
-int cli_show_json(const cli_profile *profile)
+/* ---- PREV and CUR ------------------------------------------------------------------------- */
+
+static void put_two_types(const cli_shown *shown)
 {
-    put_header(profile);
-    put_mappings(profile);
-    put_types(profile);
-    cli_otlp_put_json(profile);
-    put_samples(profile);
+    const cli_profile *cur = &shown->profiles[1];
+    fputs("\"types\": [", stdout);
+    for (size_t i = 0; i < shown->types->len; i++) {
+        size_t before = shown->types->column[0][i], now = shown->types->column[1][i];
+        fputs(i ? ", {" : "{", stdout);
+        put_string(cur, "type", cur->view->sample_type[now]->type);
+        fputs(", ", stdout);
+        put_string(cur, "unit", cur->view->sample_type[now]->unit);
+        fputs(", \"before\": ", stdout);
+        put_sum(cli_profile_total(shown->profiles, before));
+        fputs(", \"now\": ", stdout);
+        put_sum(cli_profile_total(cur, now));
+        fputs(", \"kept_before\": ", stdout);
+        put_sum(shown->selections[0].kept_by_all[before]);
+        fputs(", \"kept_now\": ", stdout);
+        put_sum(shown->selections[1].kept_by_all[now]);
+        putchar('}');
+    }
+    fputs("],\n", stdout);
+}
+
+/* A group of stacks with the same names. */
+static void put_group(const cli_shown *shown, const cli_stacks *stacks, size_t at, size_t end)
+{
+    static const char *const titles[CLI_SIDES] = {"{\"before\": [", "], \"now\": ["};
+    const cli_stack *stack = &stacks->stacks[at];
+    for (size_t side = 0; side < CLI_SIDES; side++) {
+        fputs(titles[side], stdout);
+        for (size_t i = 0; i < shown->types->len; i++) {
+            fputs(i ? ", " : "", stdout);
+            put_sum(cli_stacks_group_sum(stacks, at, end, side, shown->types->column[side][i]));
+        }
+    }
+    fputs("], \"stack\": [", stdout);
+    for (size_t i = 0; i < stack->len; i++) {
+        cli_place place = cli_stacks_group_place(stacks, at, end, i);
+        fputs(i ? ", {\"function\": " : "{\"function\": ", stdout);
+        cli_string_put(stdout, stacks->names[stack->frames[stack->len - 1 - i]], CLI_TEXT_JSON);
+        fputs(", \"file\": ", stdout);
+        cli_string_put(stdout, place.file, CLI_TEXT_JSON);
+        printf(", \"line\": %" PRId64 ", \"mapping\": ", place.line);
+        cli_string_put(stdout, place.module, CLI_TEXT_JSON);
+        putchar('}');
+    }
+    fputs("]}", stdout);
+}
+
+static int put_stacks(const cli_shown *shown)
+{
+    cli_stacks stacks;
+    int code = cli_stacks_make(&stacks, shown->selections, shown->sides);
+    const char *comma = "\n";
+    if (!code)
+        fputs("\"stacks\": [", stdout);
+    for (size_t at = 0, end; !code && at < stacks.len && !cli_output_is_over(); at = end) {
+        end = cli_stacks_group_end(&stacks, at);
+        fputs(comma, stdout);
+        put_group(shown, &stacks, at, end);
+        comma = ",\n";
+    }
+    cli_stacks_free(&stacks);
+    return code;
+}
+
+static int put_two(const cli_shown *shown)
+{
+    fputs("{\n\"profiles\": [\n", stdout);
+    for (size_t side = 0; side < shown->sides; side++) {
+        fputs(side ? ",\n" : "", stdout);
+        put_header(&shown->profiles[side]);
+        cli_otlp_put_json(&shown->profiles[side]);
+        put_mappings(&shown->profiles[side]);
+        putchar('}');
+    }
+    fputs("],\n", stdout);
+    put_two_types(shown);
+    put_filters(shown);
+    int code = put_stacks(shown);
+    fputs("\n]\n}\n", stdout);
+    return code;
+}
+
+int cli_show_json(const cli_shown *shown)
+{
+    if (shown->sides > 1)
+        return put_two(shown);
+    put_header(shown->profiles);
+    cli_otlp_put_json(shown->profiles);
+    put_mappings(shown->profiles);
+    fputs(",\n", stdout);
+    put_types(shown->selections);
+    put_filters(shown);
+    put_samples(shown->selections);
+    fputs("\n}\n", stdout);
     return CLI_DONE;
 }

@@ -1,7 +1,7 @@
 /* pprofdelta show --raw: the whole profile, one line for each record.
  *
  * The form is stable, so that diff compares two profiles: records are in the order of the file, ids
- * are unchanged, and quoted strings lose nothing. */
+ * are unchanged, and quoted strings lose nothing. A filter takes samples away, and nothing else. */
 #include "show/forms.h"
 
 #include "cli.h"
@@ -66,11 +66,12 @@ static void put_label(const cli_profile *profile, const Pd__View__Label *label)
     putchar('\n');
 }
 
-static void put_samples(const cli_profile *profile)
+static void put_samples(const cli_selection *selection)
 {
+    const cli_profile *profile = selection->profile;
     puts("samples:");
-    for (size_t i = 0; i < profile->view->n_sample && !cli_output_is_over(); i++) {
-        const Pd__View__Sample *sample = profile->view->sample[i];
+    for (size_t i = 0; i < selection->len && !cli_output_is_over(); i++) {
+        const Pd__View__Sample *sample = profile->view->sample[selection->samples[i]];
         fputs(" ", stdout);
         for (size_t j = 0; j < sample->n_value; j++)
             printf(" %" PRId64, sample->value[j]);
@@ -133,12 +134,14 @@ static void put_functions(const cli_profile *profile)
     }
 }
 
-int cli_show_raw(const cli_profile *profile)
+int cli_show_raw(const cli_shown *shown)
 {
+    const cli_profile *profile = shown->profiles;
     put_header(profile);
-    put_samples(profile);
+    put_samples(shown->selections);
     put_locations(profile);
     put_mappings(profile);
     put_functions(profile);
+    cli_selection_note(shown);
     return CLI_DONE;
 }

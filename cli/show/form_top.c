@@ -16,12 +16,9 @@
 #include "show/forms.h"
 
 #include "cli.h"
-#include "instant.h"
 #include "message.h"
 #include "output_file.h"
-#include "show/account.h"
 #include "show/heading.h"
-#include "show/otlp_forms.h"
 #include "show/screen.h"
 #include "show/units.h"
 #include "text.h"
@@ -40,9 +37,9 @@ typedef struct row {
 } row;
 
 typedef struct top {
+    const cli_shown *shown;
     const cli_profile *profile;
-    const cli_types *types;
-    cli_symbols symbols;
+    const cli_selection *selection;
     size_t sort; /* the column that the rows are sorted by */
     pprofdelta_sum total;
     size_t columns[PPROFDELTA_MAX_TYPES]; /* those that are shown */
@@ -54,13 +51,27 @@ typedef struct top {
 
 /* ---- sums --------------------------------------------------------------------------------- */
 
-/* Adds the sample to the symbol that spent the time or memory: the innermost call of its leaf. */
-static void add_flat(top *t, const Pd__View__Sample *sample)
+/* The frames of the sample number `at` of the selection. */
+typedef struct span {
+    const uint32_t *frames; /* leaf first */
+    size_t len;
+    const Pd__View__Sample *sample;
+} span;
+
+static span span_of(const top *t, size_t at)
 {
-    if (!sample->n_location_id)
+    const cli_selection *s = t->selection;
+    return (span){s->frames + s->first[at], s->first[at + 1] - s->first[at],
+                  t->profile->view->sample[s->samples[at]]};
+}
+
+/* Adds the sample to the symbol that spent the time or memory: the leaf. */
+static void add_flat(top *t, span stack)
+{
+    const Pd__View__Sample *sample = stack.sample;
+    if (!stack.len)
         return;
-    size_t leaf = cli_profile_location_index(t->profile, sample->location_id[0]);
-    size_t symbol = t->symbols.frames[t->symbols.first[leaf]];
+    size_t symbol = t->selection->symbols.frames[stack.frames[0]];
     pprofdelta_sum *flat = t->flat + symbol * sample->n_value;
     for (size_t c = 0; c < sample->n_value; c++)
         cli_sum_add(&flat[c], sample->value[c]);
@@ -68,26 +79,36 @@ static void add_flat(top *t, const Pd__View__Sample *sample)
 
 /* Adds the sample to each symbol of its stack once, also if the symbol recurs. last_seen[symbol] is
  * the number of the last sample that has the symbol. */
-static void add_cum(top *t, const Pd__View__Sample *sample, size_t *last_seen, size_t number)
+static void add_cum(top *t, span stack, size_t *last_seen, size_t number)
 {
-    for (size_t j = 0; j < sample->n_location_id; j++) {
-        size_t at = cli_profile_location_index(t->profile, sample->location_id[j]);
-        for (size_t k = t->symbols.first[at]; k < t->symbols.first[at + 1]; k++) {
-            size_t symbol = t->symbols.frames[k];
-            if (last_seen[symbol] != number)
-                cli_sum_add(&t->rows[symbol].cum, sample->value[t->sort]);
-            last_seen[symbol] = number;
-        }
+    for (size_t i = 0; i < stack.len; i++) {
+        size_t symbol = t->selection->symbols.frames[stack.frames[i]];
+        if (last_seen[symbol] != number)
+            cli_sum_add(&t->rows[symbol].cum, stack.sample->value[t->sort]);
+        last_seen[symbol] = number;
     }
 }
 
+static int by_size(pprofdelta_sum x, pprofdelta_sum y)
+{
+    return cli_sum_compare(cli_sum_size(y), cli_sum_size(x));
+}
+
 /* By the size of the flat value, then of the cumulative one, then by name. */
-static int by_size(const void *a, const void *b)
+static int by_flat(const void *a, const void *b)
 {
     const row *x = a, *y = b;
-    int order = cli_sum_compare(cli_sum_size(y->flat), cli_sum_size(x->flat));
-    if (!order)
-        order = cli_sum_compare(cli_sum_size(y->cum), cli_sum_size(x->cum));
+    int order = by_size(x->flat, y->flat);
+    order = order ? order : by_size(x->cum, y->cum);
+    return order ? order : (x->symbol > y->symbol) - (x->symbol < y->symbol);
+}
+
+/* By the size of the cumulative value, then of the flat one, then by name. */
+static int by_cum(const void *a, const void *b)
+{
+    const row *x = a, *y = b;
+    int order = by_size(x->cum, y->cum);
+    order = order ? order : by_size(x->flat, y->flat);
     return order ? order : (x->symbol > y->symbol) - (x->symbol < y->symbol);
 }
 
@@ -103,71 +124,25 @@ static bool is_zero(const top *t, const row *r)
 static int add_up(top *t)
 {
     const Pd__View__Profile *view = t->profile->view;
-    int code = cli_symbols_make(&t->symbols, t->profile);
-    if (code)
-        return code;
-    size_t *last_seen = calloc(t->symbols.len + 1, sizeof *last_seen);
-    t->flat = calloc(t->symbols.len * view->n_sample_type + 1, sizeof *t->flat);
-    t->rows = calloc(t->symbols.len + 1, sizeof *t->rows);
+    size_t symbols = t->selection->symbols.len;
+    size_t *last_seen = calloc(symbols + 1, sizeof *last_seen);
+    t->flat = calloc(symbols * view->n_sample_type + 1, sizeof *t->flat);
+    t->rows = calloc(symbols + 1, sizeof *t->rows);
     if (!last_seen || !t->flat || !t->rows) {
         free(last_seen);
         return cli_system_error(t->profile->input.name, "show", ENOMEM);
     }
-    for (size_t i = 0; i < view->n_sample; i++) {
-        add_flat(t, view->sample[i]);
-        add_cum(t, view->sample[i], last_seen, i + 1);
+    for (size_t i = 0; i < t->selection->len; i++) {
+        add_flat(t, span_of(t, i));
+        add_cum(t, span_of(t, i), last_seen, i + 1);
     }
     free(last_seen);
-    for (size_t i = 0; i < t->symbols.len; i++) {
+    for (size_t i = 0; i < symbols; i++) {
         row r = {i, t->flat[i * view->n_sample_type + t->sort], t->rows[i].cum};
         if (!is_zero(t, &r))
             t->rows[t->rows_len++] = r;
     }
-    qsort(t->rows, t->rows_len, sizeof *t->rows, by_size);
-    return CLI_DONE;
-}
-
-/* ---- heading ------------------------------------------------------------------------------ */
-
-static void put_totals(const top *t)
-{
-    const cli_profile *profile = t->profile;
-    size_t width = cli_heading_types_width(profile, t->types->column[0], t->types->len);
-    for (size_t i = 0; i < t->types->len; i++) {
-        char text[CELL];
-        size_t column = t->types->column[0][i];
-        fputs(i ? "          " : "total     ", stdout);
-        cli_heading_put_type(profile, column, width);
-        printf("  %s\n", cli_units_format(cli_profile_total(profile, column),
-                                          cli_profile_unit(profile, column), text));
-    }
-}
-
-static int put_head(const top *t)
-{
-    const cli_profile *profile = t->profile;
-    const Pd__View__Profile *view = profile->view;
-    char text[48], comment[CLI_COMMENT_MAX];
-    cli_heading_put_file(profile, "file");
-    cli_otlp_put_heading(profile);
-    cli_heading_put_binary(profile, "binary");
-    int code = cli_heading_put_libraries(profile);
-    if (code)
-        return code;
-    printf("time      %s\n",
-           view->time_nanos ? pprofdelta_time_format(view->time_nanos, text) : "unknown");
-    printf("duration  %s\n",
-           view->duration_nanos ? cli_span_format(view->duration_nanos, text) : "unknown");
-    for (size_t i = 0; i < view->n_comment; i++) {
-        fputs("comment   ", stdout);
-        cli_string_put(stdout,
-                       cli_heading_comment(cli_profile_string(profile, view->comment[i]), comment),
-                       CLI_TEXT_SHOWN);
-        putchar('\n');
-    }
-    put_totals(t);
-    if (t->columns_len > 1)
-        cli_account_put(profile);
+    qsort(t->rows, t->rows_len, sizeof *t->rows, t->shown->is_by_cum ? by_cum : by_flat);
     return CLI_DONE;
 }
 
@@ -273,7 +248,8 @@ static void put_caption(const top *t, size_t rows)
     fputs(rows < t->rows_len ? "\nthe first " : "\n", stdout);
     if (rows < t->rows_len)
         printf("%zu of ", rows);
-    printf("%zu function%s, by ", t->rows_len, t->rows_len == 1 ? "" : "s");
+    printf("%zu function%s, by %s", t->rows_len, t->rows_len == 1 ? "" : "s",
+           t->shown->is_by_cum ? "cumulative " : "");
     cli_string_put(stdout, cli_profile_type(t->profile, t->sort), CLI_TEXT_SHOWN);
     putchar('\n');
 }
@@ -339,7 +315,7 @@ static void put_table(const top *t, const layout *l, size_t rows)
             fputs(dim || bold ? ink.end : "", stdout);
             printf("%*s", GAP, "");
         }
-        cli_string_put_cut(stdout, t->symbols.names[t->rows[i].symbol], l->name_width);
+        cli_string_put_cut(stdout, t->selection->symbols.names[t->rows[i].symbol], l->name_width);
         putchar('\n');
     }
 }
@@ -355,20 +331,22 @@ static void put_functions(top *t, bool has_shares, size_t rows)
         put_dropped(t);
 }
 
-int cli_show_top(const cli_profile *profile, const cli_types *types, size_t chosen,
-                 bool only_chosen, size_t most_rows)
+int cli_show_top(const cli_shown *shown)
 {
-    top t = {.profile = profile, .types = types, .sort = types->column[0][chosen]};
+    const cli_types *types = shown->types;
+    top t = {.shown = shown,
+             .profile = shown->profiles,
+             .selection = shown->selections,
+             .sort = types->column[0][shown->chosen]};
     for (size_t i = 0; i < types->len; i++)
-        if (!only_chosen || i == chosen)
+        if (!shown->only_chosen || i == shown->chosen)
             t.columns[t.columns_len++] = types->column[0][i];
-    t.total = cli_profile_total(profile, t.sort);
+    t.total = cli_profile_total(t.profile, t.sort);
     int code = add_up(&t);
     if (!code)
-        code = put_head(&t);
+        code = cli_heading_put(shown);
     if (!code)
-        put_functions(&t, t.columns_len == 1, t.rows_len < most_rows ? t.rows_len : most_rows);
-    cli_symbols_free(&t.symbols);
+        put_functions(&t, t.columns_len == 1, t.rows_len < shown->most ? t.rows_len : shown->most);
     free(t.flat);
     free(t.rows);
     return code;

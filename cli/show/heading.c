@@ -4,11 +4,17 @@
  *     binary    /opt/app, build id 5d4c0f
  *     library   /usr/lib/libx.so.1, build id 81a2    (if it has frames without a function)
  *     comment   pprofdelta: delta from=2026-11-21T08:00:00Z to=2026-11-21T08:01:00Z
+ *     total     alloc_space/bytes  8.42MiB
+ *     kept      40 of 812 samples, 12.3% of alloc_space
  */
 #include "show/heading.h"
 
 #include "cli.h"
+#include "instant.h"
 #include "message.h"
+#include "show/account.h"
+#include "show/otlp_forms.h"
+#include "show/screen.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -152,4 +158,96 @@ cli_string cli_heading_comment(cli_string comment, char buf[CLI_COMMENT_MAX])
             return comment;
     }
     return (cli_string){buf, len};
+}
+
+/* ---- the whole heading -------------------------------------------------------------------- */
+
+static void put_line(void *cookie, const char *title, const char *text)
+{
+    (void)cookie;
+    printf("%-10s%s\n", title, text);
+}
+
+/* One line for each type: the total, or that before, that now and the change. Totals are those of
+ * all samples, whatever the filters keep. */
+static void put_totals(const cli_shown *shown)
+{
+    const cli_types *types = shown->types;
+    size_t last = shown->sides - 1;
+    const cli_profile *cur = &shown->profiles[last];
+    cli_ink ink = cli_screen_ink();
+    size_t width = cli_heading_types_width(cur, types->column[last], types->len);
+    for (size_t i = 0; i < types->len; i++) {
+        char text[CLI_CHANGE_ROOM];
+        size_t column = types->column[last][i];
+        cli_string unit = cli_profile_unit(cur, column);
+        pprofdelta_sum now = cli_profile_total(cur, column);
+        fputs(i ? "          " : "total     ", stdout);
+        cli_heading_put_type(cur, column, width);
+        if (last) {
+            pprofdelta_sum before = cli_profile_total(shown->profiles, types->column[0][i]);
+            pprofdelta_sum change = cli_sum_minus(now, before);
+            printf("  %s", cli_units_format(before, unit, text));
+            printf(" -> %s", cli_units_format(now, unit, text));
+            printf("  %s%s%s\n", cli_screen_change_ink(&ink, change),
+                   cli_units_format_change(change, unit, text), ink.end);
+        } else {
+            printf("  %s\n", cli_units_format(now, unit, text));
+        }
+    }
+}
+
+static int put_one(const cli_profile *profile)
+{
+    const Pd__View__Profile *view = profile->view;
+    char text[48], comment[CLI_COMMENT_MAX];
+    cli_heading_put_file(profile, "file");
+    cli_otlp_put_heading(profile);
+    cli_heading_put_binary(profile, "binary");
+    int code = cli_heading_put_libraries(profile);
+    if (code)
+        return code;
+    printf("time      %s\n",
+           view->time_nanos ? pprofdelta_time_format(view->time_nanos, text) : "unknown");
+    printf("duration  %s\n",
+           view->duration_nanos ? cli_span_format(view->duration_nanos, text) : "unknown");
+    for (size_t i = 0; i < view->n_comment; i++) {
+        fputs("comment   ", stdout);
+        cli_string_put(stdout,
+                       cli_heading_comment(cli_profile_string(profile, view->comment[i]), comment),
+                       CLI_TEXT_SHOWN);
+        putchar('\n');
+    }
+    return CLI_DONE;
+}
+
+static void put_two(const cli_profile *profiles)
+{
+    static const char *const titles[CLI_SIDES] = {"prev", "cur"};
+    char text[48];
+    for (size_t side = 0; side < CLI_SIDES; side++) {
+        int64_t time = profiles[side].view->time_nanos;
+        cli_heading_put_file(&profiles[side], titles[side]);
+        cli_heading_put_binary(&profiles[side], "");
+        printf("          %s\n", time ? pprofdelta_time_format(time, text) : "at an unknown time");
+    }
+    int64_t prev = profiles[0].view->time_nanos, cur = profiles[1].view->time_nanos, span;
+    bool is_known = prev && cur && !__builtin_sub_overflow(cur, prev, &span);
+    printf("between   %s\n", is_known ? cli_span_format(span, text) : "unknown");
+}
+
+int cli_heading_put(const cli_shown *shown)
+{
+    int code = CLI_DONE;
+    if (shown->sides > 1)
+        put_two(shown->profiles);
+    else
+        code = put_one(shown->profiles);
+    if (code)
+        return code;
+    put_totals(shown);
+    if (shown->sides == 1 && !shown->only_chosen)
+        cli_account_put(shown->profiles);
+    cli_selection_describe(shown, put_line, NULL);
+    return CLI_DONE;
 }

@@ -2,7 +2,10 @@
 #ifndef CLI_SHOW_HEADING_H
 #define CLI_SHOW_HEADING_H
 
-#include "show/view.h"
+#include "show/shown.h"
+
+/* Prints all that stands above a table: of one profile, or of two. Returns an exit code. */
+int cli_heading_put(const cli_shown *shown);
 
 /* Prints "NAME (FORMAT, N samples)" and ends the line. */
 void cli_heading_put_file(const cli_profile *profile, const char *title);

@@ -32,3 +32,8 @@ void cli_screen_put_right(cli_string text, size_t width)
     printf("%*s", columns < width ? (int)(width - columns) : 0, "");
     cli_string_put(stdout, text, CLI_TEXT_SHOWN);
 }
+
+const char *cli_screen_change_ink(const cli_ink *ink, pprofdelta_sum change)
+{
+    return cli_sum_is_zero(change) ? ink->dim : change.hi < 0 ? ink->shrinkage : ink->growth;
+}

@@ -5,6 +5,7 @@
 #ifndef CLI_SHOW_SCREEN_H
 #define CLI_SHOW_SCREEN_H
 
+#include "show/units.h"
 #include "text.h"
 
 #include <stddef.h>
@@ -21,5 +22,8 @@ size_t cli_screen_width(void);
 
 /* Prints text in the SHOWN form, with spaces before it up to `width` columns. */
 void cli_screen_put_right(cli_string text, size_t width);
+
+/* The ink of a change: growth, shrinkage, or dim if it is 0. */
+const char *cli_screen_change_ink(const cli_ink *ink, pprofdelta_sum change);
 
 #endif

@@ -32,6 +32,13 @@ int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b)
     return (a.lo > b.lo) - (a.lo < b.lo);
 }
 
+pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b)
+{
+    pprofdelta_sum difference = {a.lo - b.lo, (int64_t)((uint64_t)a.hi - (uint64_t)b.hi)};
+    difference.hi -= a.lo < b.lo;
+    return difference;
+}
+
 double cli_sum_double(pprofdelta_sum sum)
 {
     pprofdelta_sum size = cli_sum_size(sum);
@@ -56,5 +63,13 @@ char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48])
         snprintf(buf, 48, "%s%.*f%s", sign, digits, scaled, steps->name);
     else
         snprintf(buf, 48, "%s%.3g%s", sign, scaled, steps->name);
+    return buf;
+}
+
+char *cli_units_format_change(pprofdelta_sum sum, cli_string unit, char buf[CLI_CHANGE_ROOM])
+{
+    bool is_more = sum.hi >= 0 && !cli_sum_is_zero(sum);
+    buf[0] = '+';
+    cli_units_format(sum, unit, buf + is_more);
     return buf;
 }

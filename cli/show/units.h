@@ -30,8 +30,14 @@ int cli_sum_compare(pprofdelta_sum a, pprofdelta_sum b);
 
 double cli_sum_double(pprofdelta_sum sum);
 
+pprofdelta_sum cli_sum_minus(pprofdelta_sum a, pprofdelta_sum b);
+
 /* Writes a sum with its unit into buf and returns buf. Bytes and nanoseconds are scaled to about
  * three digits; every other unit is written exactly. */
 char *cli_units_format(pprofdelta_sum sum, cli_string unit, char buf[48]);
+
+/* The same with a "+" in front of a sum above 0. */
+enum { CLI_CHANGE_ROOM = 50 };
+char *cli_units_format_change(pprofdelta_sum sum, cli_string unit, char buf[CLI_CHANGE_ROOM]);
 
 #endif

@@ -35,7 +35,8 @@ def stacks_of(data, which="self", number=0):
     pairs = data["types"][number][which]
     for step, value in zip(pairs[::2], pairs[1::2]):
         node += step
-        got[";".join(paths[node])] = value
+        path = ";".join(paths[node])
+        got[path] = got.get(path, 0) + value
     return got
 
 

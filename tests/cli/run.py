@@ -16,6 +16,7 @@ import checking  # noqa: E402
 import cumulative  # noqa: E402
 import deltas  # noqa: E402
 import ends  # noqa: E402
+import filters  # noqa: E402
 import flames  # noqa: E402
 import harness  # noqa: E402
 import inputs  # noqa: E402
@@ -34,7 +35,7 @@ import usage  # noqa: E402
 import windows  # noqa: E402
 import worlds  # noqa: E402
 
-MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing,
+MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing, filters,
            windows, uploading, summing, live, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":

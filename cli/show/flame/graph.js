@@ -2,19 +2,19 @@
  *
  * Frames narrower than a pixel are drawn as one column for each pixel. A frame outside the canvas is
  * skipped with its whole subtree. So the cost of a picture depends on what is visible, not on the
- * size of the profile. */
+ * size of the profile. canvas.dataset has the work of the last picture: frames drawn and nodes visited. */
 
 const ROW = 20, FONT = "12px ui-monospace, SFMono-Regular, Menlo, Consolas, monospace";
 
-function makeGraph(canvas, extent, view, tree) {
+function makeGraph(canvas, extent, view, names) {
   const context = canvas.getContext("2d");
   const calm = matchMedia("(prefers-reduced-motion: reduce)");
   const state = {
     layout: null, hits: null, zoom: 0, selected: 0, hover: -1,
     left: 0, span: 1, /* the visible part of the layout's axis */
-    width: 0, height: 0, animation: 0, drawn: 0,
+    width: 0, height: 0, animation: 0,
   };
-  let ink = null, glyph = 7;
+  let ink = null, glyph = 7, tree = null;
 
   function readInk() {
     const style = getComputedStyle(document.documentElement);
@@ -36,7 +36,7 @@ function makeGraph(canvas, extent, view, tree) {
   }
 
   /* Functions of one package have one hue. */
-  const hue = Uint8Array.from(tree.names, (name) => {
+  const hue = Uint8Array.from(names, (name) => {
     const slash = name.lastIndexOf("/") + 1;
     const dot = name.slice(slash).search(/\.|::/);
     const home = dot < 0 ? name : name.slice(0, slash + dot);
@@ -46,29 +46,26 @@ function makeGraph(canvas, extent, view, tree) {
   });
 
   function fillOf(i) {
-    if (i === 0) return ink.other;
+    if (tree.name[i] < 0) return ink.other;
     if (state.hits && !state.hits[tree.name[i]]) return ink.other;
     if (state.layout.isSigned) return ink.ramp[Math.round(20 + 20 * changeOf(state.layout, i))];
     return ink.hues[hue[tree.name[i]]];
   }
 
   function labelOf(i) {
-    return i === 0 ? "all" : tree.names[tree.name[i]];
+    return tree.name[i] < 0 ? "all" : tree.names[tree.name[i]];
   }
 
-  /* The end of a name, as much as there is room for. */
   function putLabel(i, x, y, width) {
-    const room = Math.floor((width - 6) / glyph);
-    if (room < 3) return;
-    const name = labelOf(i);
-    context.fillText(name.length <= room ? name : "\u2026" + name.slice(name.length - room + 1), x + 3, y + ROW / 2);
+    const room = Math.floor((width - 5) / glyph);
+    if (room >= 3) context.fillText(shorten(labelOf(i), room), x + 3, y + ROW / 2);
   }
 
   function putFrame(i, x, width, y) {
     const left = Math.max(x, 0), right = Math.min(x + width, state.width);
     context.fillStyle = fillOf(i);
-    context.fillRect(left, y, Math.max(right - left - 1, 1), ROW - 1);
-    if (state.hits && i && state.hits[tree.name[i]]) {
+    context.fillRect(left, y, right - left > 3 ? right - left - 1 : right - left, ROW - 1);
+    if (state.hits && tree.name[i] >= 0 && state.hits[tree.name[i]]) {
       context.fillStyle = ink.match;
       context.fillRect(left, y + ROW - 4, Math.max(right - left - 1, 1), 3);
     }
@@ -83,43 +80,54 @@ function makeGraph(canvas, extent, view, tree) {
     if (right <= left) return;
     context.strokeStyle = colour;
     context.lineWidth = 2;
-    context.strokeRect(left + 1, tree.depth[i] * ROW - top + 1, Math.max(right - left - 3, 1), ROW - 3);
+    context.strokeRect(left + 1, tree.row[i] * ROW - top + 1, Math.max(right - left - 3, 1), ROW - 3);
+  }
+
+  /* Whether the subtree of a node has nothing in the rows from first to last. Callers go up. */
+  function isAside(i, first, last) {
+    const { zoom } = state;
+    if (zoom && tree.below[zoom] !== tree.below[i] && i) return true;
+    return tree.below[i] && i ? tree.row[i] > last : i > 0 && tree.row[i] < first;
   }
 
   function draw() {
+    if (!tree) return;
     const { start, weight } = state.layout, top = view.scrollTop, scale = state.width / state.span;
     const first = Math.floor(top / ROW), last = Math.ceil((top + state.height) / ROW);
-    const column = new Int32Array(Math.max(last - first + 1, 1)).fill(-1); /* the last one filled in each row */
-    let drawn = 0;
+    const columns = Math.max(Math.ceil(state.width), 1);
+    const filled = new Uint8Array(columns * Math.max(last - first + 1, 1)); /* columns of frames below a pixel */
+    let drawn = 0, visited = 0;
     context.setTransform(devicePixelRatio, 0, 0, devicePixelRatio, 0, 0);
     context.fillStyle = ink.ground;
     context.fillRect(0, 0, state.width, state.height);
     context.font = FONT;
     context.textBaseline = "middle";
     for (let i = 0; i < tree.len;) {
-      const x = (start[i] - state.left) * scale, width = weight[i] * scale, row = tree.depth[i];
-      if (!(width > 0) || x + width <= 0 || x >= state.width || row > last) {
+      const x = (start[i] - state.left) * scale, width = weight[i] * scale, row = tree.row[i];
+      visited++;
+      if (!(width > 0) || x + width <= 0 || x >= state.width || isAside(i, first, last)) {
         i += tree.size[i];
       } else if (width < 1) {
-        if (row >= first && column[row - first] !== Math.floor(x)) {
-          column[row - first] = Math.floor(x);
+        const column = Math.max(Math.floor(x), 0), place = (row - first) * columns + column;
+        if (row >= first && row <= last && !filled[place]) {
+          filled[place] = 1;
           context.fillStyle = fillOf(i);
-          context.fillRect(Math.floor(x), row * ROW - top, 1, ROW - 1);
+          context.fillRect(column, row * ROW - top, 1, ROW - 1);
           drawn++;
         }
         i += tree.size[i];
       } else {
-        if (row >= first) {
+        if (row >= first && row <= last) {
           putFrame(i, x, width, row * ROW - top);
           drawn++;
         }
         i++;
       }
     }
-    if (state.hover > 0) outline(state.hover, ink.text, top);
+    if (state.hover >= 0) outline(state.hover, ink.text, top);
     outline(state.selected, ink.focus, top);
-    state.drawn = drawn;
     canvas.dataset.drawn = drawn;
+    canvas.dataset.visited = visited;
   }
 
   let asked = 0;
@@ -130,11 +138,14 @@ function makeGraph(canvas, extent, view, tree) {
   /* The canvas is as large as the visible part. The extent behind it sets the scroll bar: it goes
    * down to the row below the last one that has a frame of a pixel. */
   function measure() {
+    if (!tree) return;
     const { weight } = state.layout, end = state.zoom + tree.size[state.zoom];
     const pixel = weight[state.zoom] / Math.max(view.clientWidth, 1);
-    let deepest = tree.depth[state.zoom];
-    for (let i = state.zoom; i < end; i++)
-      if (tree.depth[i] > deepest && weight[i] > 0 && weight[tree.parent[i]] >= pixel) deepest = tree.depth[i];
+    let deepest = Math.max(tree.row[state.zoom], tree.row[0]);
+    for (let i = state.zoom; i < end; i++) {
+      if (!(weight[i] >= pixel) && i > state.zoom) { i += tree.size[i] - 1; continue; }
+      if (tree.row[i] >= deepest) deepest = tree.row[i] + 1;
+    }
     extent.style.height = `${Math.max((deepest + 1) * ROW, view.clientHeight)}px`;
     state.width = view.clientWidth;
     state.height = view.clientHeight;
@@ -160,7 +171,7 @@ function makeGraph(canvas, extent, view, tree) {
   }
 
   function reveal(i) {
-    const y = tree.depth[i] * ROW;
+    const y = tree.row[i] * ROW;
     if (y < view.scrollTop) view.scrollTop = y;
     else if (y + 2 * ROW > view.scrollTop + state.height) view.scrollTop = y + 2 * ROW - state.height;
   }
@@ -170,12 +181,17 @@ function makeGraph(canvas, extent, view, tree) {
     recolour() { readInk(); ask(); },
     redraw: ask,
     measure,
-    show(layout) {
+    /* Shows a layout, zoomed to a node. */
+    show(layout, zoom) {
       state.layout = layout;
-      if (!(layout.weight[state.zoom] > 0)) state.zoom = 0;
-      if (!(layout.weight[state.selected] > 0)) state.selected = state.zoom;
+      tree = layout.tree;
+      state.zoom = state.selected = zoom < tree.len && layout.weight[zoom] > 0 ? zoom : 0;
+      state.hover = -1;
       measure();
       moveTo(layout.start[state.zoom], layout.weight[state.zoom] || 1, false);
+      view.scrollTop = 0;
+      if (tree.name[0] >= 0 && !state.zoom) view.scrollTop = (tree.row[0] + 0.5) * ROW - state.height / 2;
+      else reveal(state.zoom);
     },
     find(hits) { state.hits = hits; ask(); },
     zoom(i) {
@@ -195,31 +211,37 @@ function makeGraph(canvas, extent, view, tree) {
     at(x, y) {
       const { start, weight } = state.layout;
       const row = Math.floor((y + view.scrollTop) / ROW), where = state.left + x / state.width * state.span;
-      let i = 0;
-      if (where < 0 || where >= weight[0]) return -1;
-      while (tree.depth[i] < row) {
-        let child = i + 1;
-        const end = i + tree.size[i];
-        while (child < end && !(start[child] <= where && where < start[child] + weight[child])) child += tree.size[child];
-        if (child >= end) return -1;
-        i = child;
+      for (let i = 0; i < tree.len;) {
+        if (!(start[i] <= where && where < start[i] + weight[i]) || isAside(i, row, row)) i += tree.size[i];
+        else if (tree.row[i] === row) return i;
+        else i++;
       }
-      return i;
+      return -1;
     },
-    /* The widest child, or -1. */
-    child(i) {
+    /* The widest child, or -1; among the callers if isUp. */
+    child(i, isUp) {
       let best = -1;
       for (let c = i + 1; c < i + tree.size[i]; c += tree.size[c])
-        if (state.layout.weight[c] > (best < 0 ? 0 : state.layout.weight[best])) best = c;
+        if (tree.below[c] !== (isUp ? 1 : 0) && state.layout.weight[c] > (best < 0 ? 0 : state.layout.weight[best])) best = c;
       return best;
     },
     /* The next frame in the row, within the zoomed frame, or -1. */
     beside(i, step) {
       const { start, weight } = state.layout, zoom = state.zoom;
-      for (let c = i + step; c > zoom && c < zoom + tree.size[zoom]; c += step)
-        if (tree.depth[c] === tree.depth[i] && weight[c] > 0 &&
-            (step > 0 ? start[c] >= start[i] + weight[i] : start[c] < start[i])) return c;
-      return -1;
+      let best = -1;
+      for (let c = zoom + 1; c < zoom + tree.size[zoom]; c++) {
+        if (tree.row[c] !== tree.row[i] || !(weight[c] > 0) || c === i) continue;
+        if (step > 0 ? start[c] < start[i] + weight[i] : start[c] >= start[i]) continue;
+        if (best < 0 || (step > 0 ? start[c] < start[best] : start[c] > start[best])) best = c;
+      }
+      return best;
+    },
+    /* Where the middle of a frame is on the canvas. */
+    middle(i) {
+      const { start, weight } = state.layout, scale = state.width / state.span;
+      const left = Math.max((start[i] - state.left) * scale, 0);
+      const right = Math.min((start[i] + weight[i] - state.left) * scale, state.width);
+      return [(left + right) / 2, (tree.row[i] + 1) * ROW - view.scrollTop];
     },
   };
   readInk();

@@ -1,16 +1,19 @@
-/* The page around the graph: types, search, table, keys. */
+/* The page around the graph: what is shown, the text of a frame, search, keys.
+ *
+ * `shown` has the whole state. go() changes it, shows it, and puts it into the address. */
 
 (function page() {
   const element = (id) => document.getElementById(id);
   const data = JSON.parse(element("data").textContent);
-  const tree = readTree(data);
-  const canvas = element("graph"), view = element("view");
-  const graph = makeGraph(canvas, element("extent"), view, tree);
+  const base = readTree(data);
+  const canvas = element("graph"), view = element("view"), tip = element("tip");
+  const graph = makeGraph(canvas, element("extent"), view, data.names);
   const state = graph.state;
   const isPair = data.profiles.length > 1;
-  const PAGE = 200;
-  let layout, rows = [], shown = PAGE, order = { key: isPair ? "selfChange" : "self", sign: -1 };
-
+  const WIDTHS = ["larger", "now", "before", "change"], MOST_LABELS = 1000;
+  const first = { view: "flame", of: "", type: data.chosen, width: "larger", label: "", search: "", zoom: 0 };
+  let shown = { ...first }, layout = null, values = null;
+  const numberOf = new Map(data.names.map((name, id) => [name, id]));
   const unit = () => layout.type.unit;
 
   /* ---- the profiles ---- */
@@ -19,8 +22,8 @@
     const parts = [`${profile.samples.toLocaleString("en-US")} samples`];
     if (profile.binary) parts.push(profile.binary);
     if (profile.buildId) parts.push(`build id ${profile.buildId}`);
-    if (profile.time) parts.push(profile.time);
-    if (profile.duration) parts.push(`${profile.isDelta ? "a delta of " : ""}${profile.duration}`);
+    if (profile.time) parts.push(formatTimes(profile.time));
+    if (profile.duration) parts.push(`${profile.isDelta ? "a delta of " : ""}${formatTimes(profile.duration)}`);
     return parts.join(", ");
   }
 
@@ -30,17 +33,39 @@
     document.title = `${title} \u2013 pprofdelta`;
     element("title").textContent = title;
     element("facts").textContent = data.profiles.map(describe).join(" \u2192 ") +
-      data.profiles.at(-1).comments.map((comment) => `; ${comment}`).join("");
+      data.profiles.at(-1).comments.map((comment) => `; ${formatTimes(comment)}`).join("");
+    element("notes").hidden = data.notes.length === 0;
+    element("notes").append(...data.notes.map(([name, text]) => {
+      const line = document.createElement("li");
+      line.textContent = `${name}: ${text}`;
+      return line;
+    }));
     data.types.forEach((type, i) => element("type").append(new Option(`${type.type}/${type.unit}`, i)));
-    element("type").value = data.chosen;
     element("width-label").hidden = !isPair;
+    element("label-label").hidden = data.labels.length === 0;
+    element("labels").append(...data.labels.slice(0, MOST_LABELS).map((label) => new Option("", label)));
+  }
+
+  function putTotals() {
+    const sum = (values) => (values ? values.reduce((a, b) => a + b, 0) : 0);
+    const now = sum(values.self), before = sum(values.before);
+    const parts = [`${layout.type.type}: ${isPair ? `${formatValue(before, unit())} \u2192 ` : ""}${formatValue(now, unit())}`];
+    if (isPair) parts.push(`${formatChange(now - before, unit())} (${formatShare(now - before, before)})`);
+    if (values.isKept) parts.push(`with the label ${shown.label}`);
+    element("totals").textContent = parts.join(", ");
   }
 
   /* ---- the text of one frame ---- */
 
-  function tell(i) {
+  function placeOf(i) {
+    const { file, line } = layout.tree;
+    if (file[i] < 0) return "";
+    return data.files[file[i]] + (line[i] ? `:${line[i]}` : "");
+  }
+
+  function valueParts(i) {
     const total = layout.now[i], self = layout.self[i];
-    const parts = [graph.labelOf(i)];
+    const parts = [];
     if (isPair) {
       parts.push(`${formatValue(layout.before[i], unit())} \u2192 ${formatValue(total, unit())}`,
         `change ${formatChange(total - layout.before[i], unit())} (${formatShare(total - layout.before[i], layout.before[i])})`,
@@ -50,13 +75,196 @@
         `self ${formatValue(self, unit())} (${formatShare(Math.abs(self), layout.weight[0])})`);
     }
     if (state.zoom && i !== state.zoom) parts.push(`${formatShare(layout.weight[i], layout.weight[state.zoom])} of ${graph.labelOf(state.zoom)}`);
-    element("detail").textContent = parts.join(", ");
+    return parts;
+  }
+
+  function tell(i) {
+    element("detail").textContent = [graph.labelOf(i), ...valueParts(i), placeOf(i)].filter(Boolean).join(", ");
+  }
+
+  /* The tooltip at a point of the window. */
+  function putTip(i, x, y) {
+    const lines = [graph.labelOf(i), placeOf(i), ...valueParts(i)].filter(Boolean).map((text) => {
+      const line = document.createElement("div");
+      line.textContent = text;
+      return line;
+    });
+    tip.replaceChildren(...lines);
+    tip.hidden = false;
+    const box = tip.getBoundingClientRect(), room = document.documentElement;
+    const left = Math.min(x + 14, room.clientWidth - box.width - 8);
+    const top = y + 18 + box.height > room.clientHeight ? y - box.height - 10 : y + 18;
+    tip.style.transform = `translate(${Math.max(left, 4)}px, ${Math.max(top, 4)}px)`;
+  }
+
+  function hideTip() {
+    tip.hidden = true;
+    graph.hover(-1);
+  }
+
+  /* ---- copying ---- */
+
+  /* Leaf first, with files and lines, as --stacks prints it. */
+  function stackOf(i) {
+    const { tree } = layout, path = [];
+    for (let at = i; at >= 0; at = tree.parent[at]) if (tree.name[at] >= 0) path.push(at);
+    if (shown.view === "inverted" || !tree.below[i]) path.reverse();
+    return path.map((at) => [graph.labelOf(at), placeOf(at)].filter(Boolean).join("  ")).join("\n");
+  }
+
+  async function copy(text, what) {
+    try {
+      await navigator.clipboard.writeText(text);
+    } catch {
+      const area = document.createElement("textarea");
+      area.value = text;
+      document.body.append(area);
+      area.select();
+      document.execCommand("copy");
+      area.remove();
+      canvas.focus({ preventScroll: true });
+    }
+    element("copied").textContent = `copied the ${what}`;
+  }
+
+  const copyName = () => copy(graph.labelOf(state.selected), "name");
+  const copyStack = () => copy(stackOf(state.selected), "stack");
+
+  /* ---- what is shown ---- */
+
+  /* The values of the base tree, for the type and the labels that are chosen. */
+  function chooseValues() {
+    const type = data.types[shown.type], { hits, error } = matchTexts(data.labels, shown.label);
+    const isKept = hits ? data.sets.map((set) => set.some((label) => hits[label])) : null;
+    element("label").setAttribute("aria-invalid", error !== "");
+    element("label").title = error;
+    values = {
+      isKept, type,
+      self: spread(base, type.self, type.set, isKept),
+      before: isPair ? spread(base, type.before, type.setBefore, isKept) : null,
+    };
+    return error;
+  }
+
+  function chooseTree() {
+    if (shown.view === "inverted") return invert(base, values.self, values.before);
+    if (shown.view === "around") return joinAround(base, values.self, values.before, numberOf.get(shown.of));
+    return { tree: base, self: values.self, before: values.before };
+  }
+
+  const table = makeTable(
+    { heads: element("heads"), rows: element("rows"), more: element("more"), title: element("table-title") },
+    isPair
+      ? [["selfBefore", "Self before"], ["self", "Self now"], ["selfChange", "Self change"], ["totalChange", "Total change"], ["name", "Function"]]
+      : [["self", "Self"], ["selfShare", "%"], ["total", "Total"], ["totalShare", "%"], ["name", "Function"]],
+    { key: isPair ? "selfChange" : "self", sign: -1 },
+    {
+      find: (row) => { element("search").value = row.name; setSearch(); step(1); },
+      around: (row) => { showAround(row.name); view.scrollIntoView({ block: "nearest" }); },
+      place: (row) => fileOfName[row.id] ?? "",
+    },
+  );
+
+  /* The file of each function, if it has one. */
+  const fileOfName = [];
+  for (let i = 1; i < base.len; i++) {
+    const text = base.file[i] < 0 ? "" : data.files[base.file[i]], name = base.name[i];
+    fileOfName[name] = fileOfName[name] === undefined || fileOfName[name] === text ? text : "";
+  }
+
+  function choose() {
+    const error = chooseValues(), { tree, self, before } = chooseTree();
+    const isSame = layout && layout.tree === tree, selected = state.selected;
+    layout = layOut(tree, values.type, self, isPair ? before : null, shown.width);
+    graph.show(layout, shown.zoom);
+    if (isSame && layout.weight[selected] > 0) graph.select(selected);
+    element("legend").hidden = !layout.isSigned;
+    canvas.ariaLabel = `${element("view-kind").selectedOptions[0].textContent} of ${layout.type.type}`;
+    const rows = sumByName(base, values.self, values.before);
+    table.show(rows, unit(), values.self.reduce((a, b) => a + b, 0));
+    search();
+    putTotals();
+    if (error) element("totals").textContent = `Label: ${error}`;
+    tell(state.selected);
+  }
+
+  function putControls() {
+    element("view-kind").value = shown.view;
+    element("view-kind").options[2].disabled = shown.view !== "around";
+    element("view-kind").options[2].textContent = shown.view === "around" ? `callers and callees of ${shorten(shown.of, 40)}` : "callers and callees";
+    element("type").value = shown.type;
+    element("width").value = shown.width;
+    for (const id of ["label", "search"]) if (element(id).value.trim() !== shown[id]) element(id).value = shown[id];
+    element("reset").disabled = shown.zoom === 0 && shown.view === "flame";
+  }
+
+  const CHOICES = ["view", "of", "type", "width", "label"];
+
+  /* Shows the state `next`. */
+  function show(next) {
+    const before = shown;
+    shown = next;
+    putControls();
+    if (!layout || CHOICES.some((key) => before[key] !== shown[key])) {
+      choose();
+    } else {
+      if (before.search !== shown.search) search();
+      if (before.zoom !== shown.zoom) graph.zoom(shown.zoom < layout.tree.len ? shown.zoom : 0);
+      tell(state.selected);
+    }
+    hideTip();
+    element("copied").textContent = "";
+  }
+
+  function go(changes, isStep = true) {
+    const next = { ...shown, ...changes }, link = writeLink(next, first);
+    show(next);
+    if (link === location.hash) return;
+    const address = link || location.pathname + location.search;
+    if (isStep) history.pushState(null, "", address);
+    else history.replaceState(null, "", address);
+  }
+
+  function readAddress() {
+    return readLink(location.hash, first, {
+      view: (text) => (["flame", "inverted", "around"].includes(text) ? text : undefined),
+      of: (text) => (numberOf.has(text) ? text : undefined),
+      type: (text) => (Object.hasOwn(data.types, text) ? Number(text) : undefined),
+      width: (text) => (isPair && WIDTHS.includes(text) ? text : undefined),
+      label: (text) => text,
+      search: (text) => text,
+      zoom: (text) => (/^\d{1,9}$/.test(text) ? Number(text) : undefined),
+    });
+  }
+
+  function showAddress() {
+    const next = readAddress();
+    if (next.view === "around" && !next.of) next.view = "flame";
+    show(next);
+  }
+
+  function showView(kind) {
+    if (kind !== shown.view) go({ view: kind, of: "", zoom: 0 });
+  }
+
+  function showAround(name) {
+    if (numberOf.has(name)) go({ view: "around", of: name, zoom: 0 });
+  }
+
+  /* A zoom stays where the tree stays. */
+  function change(changes) {
+    go(shown.view === "flame" ? changes : { ...changes, zoom: 0 });
   }
 
   function zoom(i) {
-    graph.zoom(i);
-    element("reset").disabled = i === 0;
+    if (i === shown.zoom) graph.select(i);
+    go({ zoom: i });
     tell(i);
+  }
+
+  function goOut() {
+    if (shown.zoom || shown.view !== "around") zoom(0);
+    else showView("flame");
   }
 
   function select(i) {
@@ -68,126 +276,37 @@
   /* ---- search ---- */
 
   function search() {
-    const text = element("search").value.trim();
-    const hits = matchNames(tree.names, text);
+    const { hits, error } = matchTexts(data.names, shown.search);
     graph.find(hits);
-    if (!hits) {
-      element("found").textContent = text ? "no such pattern" : "";
-    } else {
-      const found = weighMatches(tree, layout, hits);
+    element("search").setAttribute("aria-invalid", error !== "");
+    element("found").textContent = error;
+    if (hits) {
+      const found = weighMatches(layout, hits);
       element("found").textContent = `${found.functions.toLocaleString("en-US")} function${found.functions === 1 ? "" : "s"}, ` +
         formatShare(found.weight, layout.weight[0]);
     }
-    shown = PAGE;
-    putRows();
+    table.find(hits);
+  }
+
+  function setSearch() {
+    go({ search: element("search").value.trim() }, false);
   }
 
   /* Goes to the next frame that was found, and zooms out until it is visible. */
   function step(direction) {
+    const { tree, weight } = layout;
     if (!state.hits) return;
     for (let tried = 0, i = state.selected; tried < tree.len; tried++) {
       i = (i + direction + tree.len) % tree.len;
-      if (i === 0 || !state.hits[tree.name[i]] || !(layout.weight[i] > 0)) continue;
+      if (i === 0 || !state.hits[tree.name[i]] || !(weight[i] > 0)) continue;
       if (!graph.isSeen(i)) {
         let home = i;
-        while (home && layout.weight[i] >= 0.02 * layout.weight[tree.parent[home]]) home = tree.parent[home];
+        while (home && weight[i] >= 0.02 * weight[tree.parent[home]]) home = tree.parent[home];
         zoom(home);
       }
       select(i);
       return;
     }
-  }
-
-  /* ---- the table ---- */
-
-  const COLUMNS = isPair
-    ? [["selfBefore", "Self before"], ["self", "Self now"], ["selfChange", "Self change"], ["totalChange", "Total change"], ["name", "Function"]]
-    : [["self", "Self"], ["selfShare", "%"], ["total", "Total"], ["totalShare", "%"], ["name", "Function"]];
-
-  function valueOf(row, key) {
-    if (key === "selfChange") return row.self - row.selfBefore;
-    if (key === "totalChange") return row.total - row.totalBefore;
-    return row[key.replace("Share", "")];
-  }
-
-  function cellText(row, key) {
-    if (key.endsWith("Share")) return formatShare(valueOf(row, key), layout.now[0]);
-    if (key.endsWith("Change")) return formatChange(valueOf(row, key), unit());
-    return formatValue(valueOf(row, key), unit());
-  }
-
-  function putHeads() {
-    const heads = COLUMNS.map(([key, title]) => {
-      const head = document.createElement("th");
-      head.scope = "col";
-      if (key === order.key) head.ariaSort = order.sign < 0 ? "descending" : "ascending";
-      if (key.endsWith("Share")) {
-        head.textContent = title;
-      } else {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.textContent = title;
-        button.onclick = () => {
-          order = { key, sign: order.key === key ? -order.sign : key === "name" ? 1 : -1 };
-          putHeads();
-          sortRows();
-          putRows();
-          element("heads").querySelectorAll("button")[COLUMNS.filter(([k]) => !k.endsWith("Share")).findIndex(([k]) => k === key)].focus();
-        };
-        head.append(button);
-      }
-      return head;
-    });
-    element("heads").replaceChildren(...heads);
-  }
-
-  function sortRows() {
-    const { key, sign } = order, isChange = key.endsWith("Change");
-    const size = (row) => (isChange ? Math.abs(valueOf(row, key)) : valueOf(row, key));
-    const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-    rows.sort((a, b) => (key === "name" ? sign * byName(a, b) : sign * (size(a) - size(b)) || byName(a, b)));
-  }
-
-  function putRow(row) {
-    const line = document.createElement("tr");
-    for (const [key] of COLUMNS) {
-      const cell = document.createElement("td");
-      if (key === "name") {
-        const button = document.createElement("button");
-        button.type = "button";
-        button.textContent = row.name;
-        button.title = "Search for it";
-        button.onclick = () => { element("search").value = row.name; search(); step(1); };
-        cell.append(button);
-      } else {
-        cell.textContent = cellText(row, key);
-        if (key.endsWith("Change") && valueOf(row, key)) cell.className = valueOf(row, key) > 0 ? "growth" : "shrinkage";
-      }
-      line.append(cell);
-    }
-    return line;
-  }
-
-  function putRows() {
-    const seen = state.hits ? rows.filter((row) => state.hits[row.id]) : rows;
-    element("rows").replaceChildren(...seen.slice(0, shown).map(putRow));
-    element("more").hidden = seen.length <= shown;
-    element("more").textContent = `More (${(seen.length - shown).toLocaleString("en-US")})`;
-    element("table-title").textContent = `Functions (${seen.length.toLocaleString("en-US")})`;
-  }
-
-  /* ---- types ---- */
-
-  function choose() {
-    layout = layOut(tree, data.types[Number(element("type").value)], element("width").value);
-    graph.show(layout);
-    element("legend").hidden = !layout.isSigned;
-    element("reset").disabled = state.zoom === 0;
-    canvas.ariaLabel = `Flame graph of ${layout.type.type}`;
-    rows = sumByName(tree, layout);
-    sortRows();
-    search();
-    tell(state.selected);
   }
 
   /* ---- theme ---- */
@@ -202,18 +321,28 @@
 
   /* ---- keys and pointer ---- */
 
+  function up() {
+    const { tree } = layout, i = state.selected, parent = tree.parent[i];
+    if (tree.name[0] >= 0 && (i === 0 || !tree.below[i])) select(graph.child(i, true));
+    else if (i === state.zoom && parent >= 0) zoom(parent);
+    else select(parent);
+  }
+
+  function down() {
+    const { tree } = layout, i = state.selected;
+    if (tree.below[i]) select(graph.child(i, false));
+    else if (i === state.zoom) zoom(tree.parent[i]);
+    else select(tree.parent[i]);
+  }
+
   const keys = {
     Enter: () => zoom(state.selected),
     " ": () => zoom(state.selected),
-    Escape: () => zoom(0),
-    Home: () => zoom(0),
-    Backspace: () => zoom(Math.max(tree.parent[state.zoom], 0)),
-    ArrowDown: () => select(graph.child(state.selected)),
-    ArrowUp: () => {
-      const parent = tree.parent[state.selected];
-      if (state.selected === state.zoom && parent >= 0) zoom(parent);
-      else select(parent);
-    },
+    Escape: goOut,
+    Home: goOut,
+    Backspace: () => zoom(Math.max(layout.tree.parent[state.zoom], 0)),
+    ArrowDown: down,
+    ArrowUp: up,
     ArrowLeft: () => select(graph.beside(state.selected, -1)),
     ArrowRight: () => select(graph.beside(state.selected, 1)),
   };
@@ -221,10 +350,14 @@
     "/": () => { element("search").focus(); element("search").select(); },
     n: () => step(1),
     p: () => step(-1),
-    t: () => {
-      element("type").value = (Number(element("type").value) + 1) % data.types.length;
-      choose();
-    },
+    g: () => showView("flame"),
+    i: () => showView("inverted"),
+    b: () => showAround(graph.labelOf(state.selected)),
+    t: () => change({ type: (shown.type + 1) % data.types.length }),
+    w: () => { if (isPair) change({ width: WIDTHS[(WIDTHS.indexOf(shown.width) + 1) % WIDTHS.length] }); },
+    c: copyName,
+    C: copyStack,
+    "?": () => element("help").showModal(),
   };
 
   function place(event) {
@@ -232,46 +365,58 @@
     return graph.at(event.clientX - box.left, event.clientY - box.top);
   }
 
-  function listen() {
-    canvas.addEventListener("mousemove", (event) => {
-      const i = place(event);
-      graph.hover(i);
-      if (i >= 0) tell(i);
-    });
-    canvas.addEventListener("mouseleave", () => { graph.hover(-1); tell(state.selected); });
-    canvas.addEventListener("click", (event) => {
-      const i = place(event);
-      if (i >= 0) zoom(i);
-    });
+  function point(event) {
+    const i = place(event);
+    graph.hover(i);
+    if (i < 0) { hideTip(); tell(state.selected); return; }
+    tell(i);
+    putTip(i, event.clientX, event.clientY);
+  }
+
+  function listenToKeys() {
     canvas.addEventListener("keydown", (event) => {
       if (event.ctrlKey || event.metaKey || event.altKey || !Object.hasOwn(keys, event.key)) return;
       event.preventDefault();
       keys[event.key]();
     });
     document.addEventListener("keydown", (event) => {
-      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select")) return;
+      if (event.ctrlKey || event.metaKey || event.altKey || event.target.matches("input, select") || element("help").open) return;
       if (!Object.hasOwn(everywhere, event.key)) return;
       event.preventDefault();
       everywhere[event.key]();
     });
-    element("search").addEventListener("input", search);
     element("search").addEventListener("keydown", (event) => {
       if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
-      if (event.key === "Escape") { element("search").value = ""; search(); canvas.focus(); event.preventDefault(); }
+      if (event.key === "Escape") { element("search").value = ""; setSearch(); canvas.focus(); event.preventDefault(); }
     });
-    element("type").addEventListener("change", choose);
-    element("width").addEventListener("change", choose);
-    element("reset").addEventListener("click", () => { zoom(0); canvas.focus(); });
+  }
+
+  function listen() {
+    canvas.addEventListener("mousemove", point);
+    canvas.addEventListener("mouseleave", () => { hideTip(); tell(state.selected); });
+    canvas.addEventListener("click", (event) => {
+      const i = place(event);
+      if (i >= 0) zoom(i);
+    });
+    element("search").addEventListener("input", setSearch);
+    element("label").addEventListener("input", () => change({ label: element("label").value.trim() }));
+    element("view-kind").addEventListener("change", () => showView(element("view-kind").value));
+    element("type").addEventListener("change", () => change({ type: Number(element("type").value) }));
+    element("width").addEventListener("change", () => change({ width: element("width").value }));
+    element("reset").addEventListener("click", () => { go({ view: "flame", of: "", zoom: 0 }); canvas.focus(); });
     element("theme").addEventListener("click", turnTheme);
-    element("more").addEventListener("click", () => { shown += PAGE; putRows(); });
-    view.addEventListener("scroll", graph.redraw, { passive: true });
+    element("help-button").addEventListener("click", everywhere["?"]);
+    element("copy-name").addEventListener("click", copyName);
+    element("copy-stack").addEventListener("click", copyStack);
+    view.addEventListener("scroll", () => { hideTip(); graph.redraw(); }, { passive: true });
+    window.addEventListener("popstate", showAddress);
     matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => graph.recolour());
     new ResizeObserver(() => graph.measure()).observe(view);
   }
 
   putHead();
-  putHeads();
-  choose();
+  showAddress();
   listen();
+  listenToKeys();
   canvas.focus({ preventScroll: true });
 }());

@@ -1,0 +1,140 @@
+/* What the user asks `show` to keep, to drop and to hide: see filters.h. */
+#include "show/filters.h"
+
+#include "arguments.h"
+#include "cli.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+const char *cli_filter_name(cli_filter_kind kind)
+{
+    static const char *const names[] = {"focus", "ignore", "tag", "hide"};
+    return names[kind];
+}
+
+/* ---- ranges of numbers -------------------------------------------------------------------- */
+
+/* Reads a bound of a range: "4096", "-7", "64k", or nothing. Returns false if it is none. */
+static bool read_bound(const char *text, size_t len, int64_t *bound)
+{
+    char copy[32];
+    unsigned long long size = 0;
+    if (!len)
+        return true;
+    if (len >= sizeof copy)
+        return false;
+    memcpy(copy, text, len);
+    copy[len] = 0;
+    bool is_negative = copy[0] == '-';
+    const char *digits = copy + is_negative;
+    bool is_zero = *digits && !digits[strspn(digits, "0")];
+    if (!is_zero && (!cli_size_parse(digits, &size) || size > INT64_MAX))
+        return false;
+    *bound = is_negative ? -(int64_t)size : (int64_t)size;
+    return true;
+}
+
+static bool read_range(cli_filter *filter)
+{
+    const char *colon = strchr(filter->value, ':');
+    filter->least = INT64_MIN;
+    filter->most = INT64_MAX;
+    return colon && (colon > filter->value || colon[1]) &&
+           read_bound(filter->value, (size_t)(colon - filter->value), &filter->least) &&
+           read_bound(colon + 1, strlen(colon + 1), &filter->most);
+}
+
+/* ---- options ------------------------------------------------------------------------------ */
+
+static int make_tag(cli_filter *filter)
+{
+    const char *equals = strchr(filter->text, '=');
+    filter->key = (cli_string){filter->text, strcspn(filter->text, "=")};
+    filter->value = equals ? equals + 1 : NULL;
+    if (!filter->key.len)
+        return cli_bad_value("--tag", filter->text, "KEY, KEY=VALUE, KEY=REGEX or KEY=MIN:MAX");
+    if (!filter->value)
+        return CLI_DONE;
+    filter->is_range = read_range(filter);
+    return filter->is_range ? CLI_DONE
+                            : cli_pattern_make(&filter->pattern, "--tag", filter->value, true);
+}
+
+int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text)
+{
+    char option[16];
+    snprintf(option, sizeof option, "--%s", cli_filter_name(kind));
+    if (filters->len == CLI_FILTERS_MAX)
+        return cli_usage("%s %.60s: is one filter too many; %d are taken", option, text,
+                         CLI_FILTERS_MAX);
+    if (!*text)
+        return cli_bad_value(option, text,
+                             kind == CLI_FILTER_TAG ? "KEY or KEY=VALUE" : "a regular expression");
+    cli_filter *filter = &filters->list[filters->len++];
+    *filter = (cli_filter){.kind = kind, .text = text};
+    if (kind == CLI_FILTER_TAG)
+        return make_tag(filter);
+    return cli_pattern_make(&filter->pattern, option, text, false);
+}
+
+void cli_filters_free(cli_filters *filters)
+{
+    for (size_t i = 0; i < filters->len; i++)
+        cli_pattern_free(&filters->list[i].pattern);
+    filters->len = 0;
+}
+
+bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind)
+{
+    for (size_t i = 0; i < filters->len; i++)
+        if (filters->list[i].kind == kind)
+            return true;
+    return false;
+}
+
+/* ---- labels ------------------------------------------------------------------------------- */
+
+static bool is_value(const cli_filter *filter, cli_string value)
+{
+    return cli_string_is(value, filter->value) ||
+           (filter->pattern.is_compiled && cli_pattern_matches(&filter->pattern, value));
+}
+
+/* A number is compared as "4096" and, if it has a unit, as "4096bytes". */
+static bool is_number_value(const cli_filter *filter, int64_t number, cli_string unit)
+{
+    char text[24 + 256];
+    int len = snprintf(text, sizeof text, "%" PRId64, number);
+    if (filter->is_range)
+        return number >= filter->least && number <= filter->most;
+    if (is_value(filter, cli_string_of(text)))
+        return true;
+    size_t unit_len = unit.len < 256 ? unit.len : 0;
+    memcpy(text + len, unit.ptr, unit_len);
+    return unit_len && is_value(filter, (cli_string){text, (size_t)len + unit_len});
+}
+
+/* A range written for text, as in "time=12:30", is compared as text, too. */
+static bool keeps_label(const cli_filter *filter, const cli_profile *profile,
+                        const Pd__View__Label *label)
+{
+    if (cli_string_compare(cli_profile_string(profile, label->key), filter->key) != 0)
+        return false;
+    if (!filter->value)
+        return true;
+    if (label->str)
+        return is_value(filter, cli_profile_string(profile, label->str));
+    return is_number_value(filter, label->num, cli_profile_string(profile, label->num_unit));
+}
+
+bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
+                             const Pd__View__Sample *sample)
+{
+    for (size_t i = 0; i < sample->n_label; i++)
+        if (keeps_label(filter, profile, sample->label[i]))
+            return true;
+    return false;
+}

@@ -1,0 +1,54 @@
+/* What the user asks `show` to keep, to drop and to hide:
+ *
+ *     --focus RE    keep the samples of which a frame matches
+ *     --ignore RE   drop the samples of which a frame matches
+ *     --tag T       keep the samples that have a label: KEY, KEY=VALUE, KEY=RE, KEY=MIN:MAX
+ *     --hide RE     take the frames that match out of their stacks; the values stay
+ *
+ * A frame matches if its name as it is shown matches, its source file or the file of its mapping.
+ * Of several options, each must keep a sample. */
+#ifndef CLI_SHOW_FILTERS_H
+#define CLI_SHOW_FILTERS_H
+
+#include "show/pattern.h"
+#include "show/view.h"
+
+typedef enum cli_filter_kind {
+    CLI_FILTER_FOCUS,
+    CLI_FILTER_IGNORE,
+    CLI_FILTER_TAG,
+    CLI_FILTER_HIDE
+} cli_filter_kind;
+
+typedef struct cli_filter {
+    cli_filter_kind kind;
+    const char *text;    /* as it was given */
+    cli_pattern pattern; /* of FOCUS, IGNORE and HIDE, and of a TAG's value if it is one */
+    cli_string key;      /* of TAG */
+    const char *value;   /* of TAG; NULL: any */
+    bool is_range;       /* of TAG: the value is MIN:MAX */
+    int64_t least, most;
+} cli_filter;
+
+enum { CLI_FILTERS_MAX = 64 };
+
+typedef struct cli_filters {
+    cli_filter list[CLI_FILTERS_MAX];
+    size_t len;
+    bool shows_wrappers; /* --all-frames */
+} cli_filters;
+
+/* Adds an option. text is borrowed. If it is wrong, prints why; returns an exit code. */
+int cli_filters_add(cli_filters *filters, cli_filter_kind kind, const char *text);
+void cli_filters_free(cli_filters *filters);
+
+/* "focus", "ignore", "tag" or "hide". */
+const char *cli_filter_name(cli_filter_kind kind);
+
+bool cli_filters_have(const cli_filters *filters, cli_filter_kind kind);
+
+/* Whether a TAG keeps the sample. */
+bool cli_filter_keeps_labels(const cli_filter *filter, const cli_profile *profile,
+                             const Pd__View__Sample *sample);
+
+#endif

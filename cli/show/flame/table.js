@@ -1,0 +1,108 @@
+/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More. */
+
+const PAGE_ROWS = 200;
+
+function makeTable(parts, columns, order, actions) {
+  const { heads, rows: body, more, title } = parts;
+  let rows = [], hits = null, shown = 0, unit = "", total = 0;
+
+  function valueOf(row, key) {
+    if (key === "selfChange") return row.self - row.selfBefore;
+    if (key === "totalChange") return row.total - row.totalBefore;
+    return row[key.replace("Share", "")];
+  }
+
+  function cellText(row, key) {
+    if (key.endsWith("Share")) return formatShare(valueOf(row, key), total);
+    if (key.endsWith("Change")) return formatChange(valueOf(row, key), unit);
+    return formatValue(valueOf(row, key), unit);
+  }
+
+  function sort() {
+    const { key, sign } = order, isChange = key.endsWith("Change");
+    const size = (row) => (isChange ? Math.abs(valueOf(row, key)) : valueOf(row, key));
+    const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
+    rows.sort((a, b) => (key === "name" ? sign * byName(a, b) : sign * (size(a) - size(b)) || byName(a, b)));
+  }
+
+  function makeButton(text, title, action) {
+    const button = document.createElement("button");
+    button.type = "button";
+    button.textContent = text;
+    if (title) button.title = title;
+    button.onclick = action;
+    return button;
+  }
+
+  function putHeads() {
+    heads.replaceChildren(...columns.map(([key, text]) => {
+      const head = document.createElement("th");
+      head.scope = "col";
+      if (key === order.key) head.ariaSort = order.sign < 0 ? "descending" : "ascending";
+      if (key.endsWith("Share")) {
+        head.textContent = text;
+        return head;
+      }
+      const button = makeButton(text, "", () => {
+        order = { key, sign: order.key === key ? -order.sign : key === "name" ? 1 : -1 };
+        putHeads();
+        sort();
+        put();
+        heads.querySelector(`[data-key="${key}"]`).focus();
+      });
+      button.dataset.key = key;
+      head.append(button);
+      return head;
+    }));
+  }
+
+  function makeRow(row) {
+    const line = document.createElement("tr");
+    for (const [key] of columns) {
+      const cell = document.createElement("td");
+      if (key === "name") {
+        const around = makeButton("", "Callers and callees", () => actions.around(row));
+        around.className = "around";
+        around.ariaLabel = `Callers and callees of ${row.name}`;
+        cell.append(makeButton(row.name, "Search for it", () => actions.find(row)), around);
+        cell.dataset.place = actions.place(row);
+      } else {
+        cell.textContent = cellText(row, key);
+        if (key.endsWith("Change") && valueOf(row, key)) cell.className = valueOf(row, key) > 0 ? "growth" : "shrinkage";
+      }
+      line.append(cell);
+    }
+    return line;
+  }
+
+  function seen() {
+    return hits ? rows.filter((row) => hits[row.id]) : rows;
+  }
+
+  function putMore() {
+    const all = seen(), next = all.slice(shown, shown + PAGE_ROWS);
+    body.append(...next.map(makeRow));
+    shown += next.length;
+    more.hidden = all.length <= shown;
+    more.textContent = `More (${(all.length - shown).toLocaleString("en-US")})`;
+    title.textContent = `Functions (${all.length.toLocaleString("en-US")})`;
+  }
+
+  function put() {
+    shown = 0;
+    body.replaceChildren();
+    putMore();
+  }
+
+  putHeads();
+  more.addEventListener("click", putMore);
+  return {
+    show(all, unitOfAll, totalOfAll) {
+      rows = all;
+      unit = unitOfAll;
+      total = totalOfAll;
+      sort();
+    },
+    find(found) { hits = found; put(); },
+  };
+}

@@ -1,0 +1,298 @@
+/* The tree of all stacks as the page of --flame reads it: see flame_tree.h. */
+#include "show/flame_tree.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+/* ---- nodes -------------------------------------------------------------------------------- */
+
+static size_t shared(const cli_stack *a, const cli_stack *b)
+{
+    size_t len = 0;
+    while (len < a->len && len < b->len && a->frames[len] == b->frames[len])
+        len++;
+    return len;
+}
+
+/* Takes the place of one more stack that has the node. */
+static void add_place(cli_flame_node *node, cli_place place, size_t side, bool is_first)
+{
+    cli_place none = {cli_string_of(""), 0, cli_string_of(""), false};
+    if (is_first || side > node->side) {
+        node->place = place;
+        node->side = side;
+    } else if (side == node->side) {
+        if (cli_string_compare(place.file, node->place.file) != 0 ||
+            cli_string_compare(place.module, node->place.module) != 0)
+            node->place = none;
+        else if (place.line != node->place.line)
+            node->place.line = 0;
+    }
+}
+
+/* path[d] is the number of the node at depth d of the stack before, from 1. */
+static void add_nodes(cli_flame_tree *tree, size_t at, uint32_t *path)
+{
+    static const cli_stack root = {.len = 0};
+    const cli_stack *stack = &tree->stacks.stacks[at];
+    const cli_stack *before = at ? stack - 1 : &root;
+    const cli_selection *s = &tree->shown->selections[stack->side];
+    size_t depth = shared(before, stack), old = depth, back = before->len - depth;
+    for (; depth < stack->len; depth++) {
+        tree->nodes[tree->len++] =
+            (cli_flame_node){.name = stack->frames[depth], .back = (uint32_t)back, .file = -1};
+        path[depth] = (uint32_t)tree->len;
+        back = 0;
+    }
+    for (depth = 0; depth < stack->len; depth++) {
+        size_t frame = stack->places[stack->len - 1 - depth];
+        add_place(&tree->nodes[path[depth] - 1], cli_place_of(s->profile, &s->symbols, frame),
+                  stack->side, depth >= old);
+    }
+    tree->ends[at] = (cli_flame_end){at, stack->len ? path[stack->len - 1] : 0, tree->sets.of[at]};
+}
+
+static int by_node(const void *a, const void *b)
+{
+    const cli_flame_end *x = a, *y = b;
+    int order = (x->node > y->node) - (x->node < y->node);
+    return order ? order : (x->set > y->set) - (x->set < y->set);
+}
+
+/* ---- files -------------------------------------------------------------------------------- */
+
+static bool has_file(const cli_flame_node *node)
+{
+    return node->place.file.len || node->place.module.len;
+}
+
+static int compare_files(const cli_flame_node *x, const cli_flame_node *y)
+{
+    bool is_source = x->place.file.len, is_other_source = y->place.file.len;
+    if (is_source != is_other_source)
+        return is_source ? -1 : 1;
+    return is_source ? cli_string_compare(x->place.file, y->place.file)
+                     : cli_string_compare(x->place.module, y->place.module);
+}
+
+static int by_file(const void *a, const void *b)
+{
+    cli_flame_node *const *x = a, *const *y = b;
+    return compare_files(*x, *y);
+}
+
+static void number_files(cli_flame_tree *tree)
+{
+    size_t len = 0, kept = 0;
+    for (size_t i = 0; i < tree->len; i++)
+        if (has_file(&tree->nodes[i]))
+            tree->files[len++] = &tree->nodes[i];
+    qsort(tree->files, len, sizeof *tree->files, by_file);
+    for (size_t i = 0; i < len; i++) {
+        cli_flame_node *node = tree->files[i];
+        if (!kept || compare_files(tree->files[kept - 1], node) != 0)
+            tree->files[kept++] = node;
+        node->file = (int64_t)kept - 1;
+    }
+    tree->files_len = kept;
+}
+
+/* ---- making ------------------------------------------------------------------------------- */
+
+static bool build(cli_flame_tree *tree)
+{
+    size_t frames = 0, deepest = 0;
+    if (!cli_label_sets_make(&tree->sets, &tree->stacks))
+        return false;
+    for (size_t i = 0; i < tree->stacks.len; i++) {
+        size_t len = tree->stacks.stacks[i].len;
+        frames += len;
+        deepest = len > deepest ? len : deepest;
+    }
+    uint32_t *path = calloc(deepest + 1, sizeof *path);
+    tree->nodes = calloc(frames + 1, sizeof *tree->nodes);
+    tree->ends = calloc(tree->stacks.len + 1, sizeof *tree->ends);
+    bool is_ready = path && tree->nodes && tree->ends;
+    for (size_t i = 0; is_ready && i < tree->stacks.len; i++)
+        add_nodes(tree, i, path);
+    free(path);
+    tree->files = calloc(tree->len + 1, sizeof *tree->files);
+    if (!is_ready || !tree->files)
+        return false;
+    qsort(tree->ends, tree->stacks.len, sizeof *tree->ends, by_node);
+    number_files(tree);
+    return true;
+}
+
+int cli_flame_tree_make(cli_flame_tree *tree, const cli_shown *shown)
+{
+    *tree = (cli_flame_tree){.shown = shown};
+    int code = cli_stacks_make(&tree->stacks, shown->selections, shown->sides);
+    if (!code && !build(tree))
+        code = cli_system_error(shown->profiles[shown->sides - 1].input.name, "show", ENOMEM);
+    return code;
+}
+
+void cli_flame_tree_free(cli_flame_tree *tree)
+{
+    cli_label_sets_free(&tree->sets);
+    cli_stacks_free(&tree->stacks);
+    free(tree->nodes);
+    free(tree->ends);
+    free(tree->files);
+    *tree = (cli_flame_tree){0};
+}
+
+/* ---- writing ------------------------------------------------------------------------------ */
+
+static void put_label(cli_page_writer *to, const cli_label_ref *ref)
+{
+    const Pd__View__Label *label = ref->label;
+    char number[24];
+    snprintf(number, sizeof number, "%" PRId64, label->num);
+    cli_string parts[] = {
+        cli_profile_string(ref->profile, label->key), cli_string_of("="),
+        label->str ? cli_profile_string(ref->profile, label->str) : cli_string_of(number),
+        label->str ? cli_string_of("") : cli_profile_string(ref->profile, label->num_unit)};
+    cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+}
+
+static void put_labels(cli_page_writer *to, const cli_label_sets *sets)
+{
+    cli_page_text(to, ",\n\"labels\":[");
+    for (size_t i = 0; i < sets->labels_len; i++) {
+        cli_page_text(to, i ? "," : "");
+        put_label(to, sets->labels[i]);
+    }
+    cli_page_text(to, "],\n\"sets\":[");
+    for (size_t i = 0; i < sets->sets_len; i++) {
+        cli_page_text(to, i ? ",[" : "[");
+        for (size_t k = 0; k < sets->sets[i].len; k++) {
+            cli_page_text(to, k ? "," : "");
+            cli_page_number(to, sets->sets[i].refs[k].number);
+        }
+        cli_page_text(to, "]");
+    }
+    cli_page_text(to, "]");
+}
+
+static void put_files(cli_page_writer *to, const cli_flame_tree *tree)
+{
+    cli_page_text(to, ",\n\"files\":[");
+    for (size_t i = 0; i < tree->files_len; i++) {
+        const cli_place *place = &tree->files[i]->place;
+        cli_string parts[] = {cli_string_of("["), place->module, cli_string_of("]")};
+        cli_page_text(to, i ? "," : "");
+        if (place->file.len)
+            cli_page_string(to, place->file);
+        else
+            cli_page_strings(to, parts, sizeof parts / sizeof *parts);
+    }
+    cli_page_text(to, "]");
+}
+
+typedef enum member { NAME, BACK, FILE_NUMBER, LINE } member;
+
+static int64_t value_of(const cli_flame_node *node, member which)
+{
+    switch (which) {
+    case NAME:
+        return node->name;
+    case BACK:
+        return node->back;
+    case FILE_NUMBER:
+        return node->file;
+    default:
+        return node->place.file.len ? node->place.line : 0;
+    }
+}
+
+/* The 0 at the end of each list is no node: it follows the last comma. */
+static void put_members(cli_page_writer *to, const cli_flame_tree *tree, const char *title,
+                        member which)
+{
+    cli_page_text(to, title);
+    for (size_t i = 0; i < tree->len; i++) {
+        cli_page_number(to, value_of(&tree->nodes[i], which));
+        cli_page_text(to, ",");
+    }
+    cli_page_text(to, "0]");
+}
+
+void cli_flame_tree_put(cli_page_writer *to, const cli_flame_tree *tree)
+{
+    cli_page_text(to, ",\n\"names\":[");
+    for (size_t i = 0; i < tree->stacks.names_len; i++) {
+        cli_page_text(to, i ? "," : "");
+        cli_page_string(to, tree->stacks.names[i]);
+    }
+    cli_page_text(to, "]");
+    put_members(to, tree, ",\n\"name\":[", NAME);
+    put_members(to, tree, ",\n\"back\":[", BACK);
+    put_files(to, tree);
+    put_members(to, tree, ",\n\"file\":[", FILE_NUMBER);
+    put_members(to, tree, ",\n\"line\":[", LINE);
+    put_labels(to, &tree->sets);
+}
+
+/* Calls put for each value above 0 or below of a node and a set. */
+typedef void put_value(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
+                       pprofdelta_sum sum);
+
+static void each_value(cli_page_writer *to, const cli_flame_tree *tree, size_t side, size_t column,
+                       put_value *put)
+{
+    const char *comma = "";
+    uint32_t last = 0;
+    for (size_t at = 0, end; at < tree->stacks.len; at = end) {
+        pprofdelta_sum sum = {0};
+        for (end = at; end < tree->stacks.len && !by_node(&tree->ends[at], &tree->ends[end]);
+             end++) {
+            const cli_stack *stack = &tree->stacks.stacks[tree->ends[end].stack];
+            if (stack->side == side)
+                cli_sum_add(&sum, stack->values[column]);
+        }
+        if (cli_sum_is_zero(sum))
+            continue;
+        cli_page_text(to, comma);
+        put(to, &tree->ends[at], last, sum);
+        last = tree->ends[at].node;
+        comma = ",";
+    }
+}
+
+static void put_self(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
+                     pprofdelta_sum sum)
+{
+    char text[48];
+    cli_page_number(to, end->node - last);
+    cli_page_text(to, ",");
+    cli_page_text(to, pprofdelta_sum_format(sum, text));
+}
+
+static void put_set(cli_page_writer *to, const cli_flame_end *end, uint32_t last,
+                    pprofdelta_sum sum)
+{
+    (void)last;
+    (void)sum;
+    cli_page_number(to, end->set);
+}
+
+void cli_flame_tree_put_values(cli_page_writer *to, const cli_flame_tree *tree, size_t side,
+                               size_t column)
+{
+    bool is_now = side + 1 == tree->shown->sides;
+    cli_page_text(to, is_now ? ",\"self\":[" : ",\"before\":[");
+    each_value(to, tree, side, column, put_self);
+    cli_page_text(to, "]");
+    if (tree->sets.sets_len < 2)
+        return;
+    cli_page_text(to, is_now ? ",\"set\":[" : ",\"setBefore\":[");
+    each_value(to, tree, side, column, put_set);
+    cli_page_text(to, "]");
+}

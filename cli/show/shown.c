@@ -1,0 +1,138 @@
+/* What the filters kept, and what is hidden: see shown.h. */
+#include "show/shown.h"
+
+#include "message.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { ROOM = 512 };
+
+typedef struct line {
+    char text[ROOM];
+    size_t len;
+} line;
+
+__attribute__((format(printf, 2, 3))) static void add(line *l, const char *format, ...)
+{
+    va_list values;
+    va_start(values, format);
+    int len = vsnprintf(l->text + l->len, sizeof l->text - l->len, format, values);
+    va_end(values);
+    if (len > 0)
+        l->len += (size_t)len < sizeof l->text - l->len ? (size_t)len : sizeof l->text - l->len - 1;
+}
+
+static void add_string(line *l, cli_string string)
+{
+    l->len += cli_string_write(l->text + l->len, sizeof l->text - l->len, string);
+}
+
+static void add_share(line *l, pprofdelta_sum part, pprofdelta_sum whole)
+{
+    if (cli_sum_is_zero(whole))
+        add(l, "-");
+    else
+        add(l, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
+}
+
+/* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space". kept[side] is indexed by column. */
+static void add_shares(line *l, const cli_shown *shown, const pprofdelta_sum *kept[CLI_SIDES])
+{
+    const cli_types *types = shown->types;
+    size_t last = shown->sides - 1;
+    for (size_t side = 0; side < shown->sides; side++) {
+        size_t column = types->column[side][shown->chosen];
+        add(l, "%s", side ? " -> " : "");
+        add_share(l, kept[side][column], cli_profile_total(&shown->profiles[side], column));
+    }
+    add(l, " of ");
+    add_string(l, cli_profile_type(&shown->profiles[last], types->column[last][shown->chosen]));
+}
+
+static void describe_filter(const cli_shown *shown, size_t at, cli_selection_put put, void *cookie)
+{
+    const cli_filter *filter = &shown->filters->list[at];
+    const pprofdelta_sum *kept[CLI_SIDES] = {NULL};
+    line l = {.len = 0};
+    for (size_t side = 0; side < shown->sides; side++)
+        kept[side] = shown->selections[side].kept + at * shown->profiles[side].view->n_sample_type;
+    if (filter->kind != CLI_FILTER_HIDE && shown->types->len) {
+        add_shares(&l, shown, kept);
+        add(&l, ": ");
+    }
+    add_string(&l, cli_string_of(filter->text));
+    put(cookie, cli_filter_name(filter->kind), l.text);
+}
+
+static void describe_kept(const cli_shown *shown, cli_selection_put put, void *cookie)
+{
+    const pprofdelta_sum *kept[CLI_SIDES] = {NULL};
+    size_t samples = 0, all = 0;
+    line l = {.len = 0};
+    for (size_t side = 0; side < shown->sides; side++) {
+        kept[side] = shown->selections[side].kept_by_all;
+        samples += shown->selections[side].len;
+        all += shown->profiles[side].view->n_sample;
+    }
+    add(&l, "%zu of %zu samples", samples, all);
+    if (shown->types->len) {
+        add(&l, ", ");
+        add_shares(&l, shown, kept);
+    }
+    if (!samples)
+        add(&l, "; no sample is left to show");
+    put(cookie, "kept", l.text);
+}
+
+/* The distinct names that are folded away on any side. Both lists of names are sorted. */
+static size_t count_folded(const cli_shown *shown)
+{
+    size_t at[CLI_SIDES] = {0}, count = 0;
+    for (;;) {
+        const cli_string *least = NULL;
+        for (size_t side = 0; side < shown->sides; side++) {
+            const cli_selection *s = &shown->selections[side];
+            while (at[side] < s->symbols.len && !s->is_folded[at[side]])
+                at[side]++;
+            const cli_string *name = &s->symbols.names[at[side]];
+            if (at[side] < s->symbols.len && (!least || cli_string_compare(*name, *least) < 0))
+                least = name;
+        }
+        if (!least)
+            return count;
+        count++;
+        for (size_t side = 0; side < shown->sides; side++) {
+            const cli_selection *s = &shown->selections[side];
+            if (at[side] < s->symbols.len &&
+                !cli_string_compare(s->symbols.names[at[side]], *least))
+                at[side]++;
+        }
+    }
+}
+
+void cli_selection_describe(const cli_shown *shown, cli_selection_put put, void *cookie)
+{
+    line l = {.len = 0};
+    for (size_t i = 0; i < shown->filters->len; i++)
+        describe_filter(shown, i, put, cookie);
+    if (shown->selections[0].has_filters)
+        describe_kept(shown, put, cookie);
+    size_t folded = count_folded(shown);
+    add(&l, "%zu wrapper and start-up function%s; --all-frames shows them", folded,
+        folded == 1 ? "" : "s");
+    if (folded)
+        put(cookie, "hidden", l.text);
+}
+
+static void note(void *cookie, const char *title, const char *text)
+{
+    (void)cookie;
+    cli_note("%s: %s", title, text);
+}
+
+void cli_selection_note(const cli_shown *shown)
+{
+    cli_selection_describe(shown, note, NULL);
+}

@@ -1,0 +1,280 @@
+/* Which frames of a stack say nothing about the program: see wrappers.h.
+ *
+ * A frame is judged by its name. Without one, it is judged by the file that it lies in: an
+ * allocator's library, or the C library below main. */
+#include "show/wrappers.h"
+
+#include <string.h>
+
+typedef enum rule_kind { WHOLE, PREFIX } rule_kind;
+typedef struct rule {
+    rule_kind kind;
+    const char *text;
+} rule;
+
+/* ---- the tables --------------------------------------------------------------------------- */
+
+static const rule allocators[] = {
+    /* the C library */
+    {WHOLE, "malloc"},
+    {WHOLE, "calloc"},
+    {WHOLE, "realloc"},
+    {WHOLE, "reallocarray"},
+    {WHOLE, "posix_memalign"},
+    {WHOLE, "aligned_alloc"},
+    {WHOLE, "memalign"},
+    {WHOLE, "valloc"},
+    {WHOLE, "pvalloc"},
+    {WHOLE, "__posix_memalign"},
+    {WHOLE, "__libc_malloc"},
+    {WHOLE, "__libc_calloc"},
+    {WHOLE, "__libc_realloc"},
+    {WHOLE, "__libc_reallocarray"},
+    {WHOLE, "__libc_memalign"},
+    {WHOLE, "__libc_valloc"},
+    {WHOLE, "__libc_pvalloc"},
+    {WHOLE, "__libc_malloc_impl"},
+    {WHOLE, "_int_malloc"},
+    {WHOLE, "_int_realloc"},
+    {WHOLE, "_int_memalign"},
+    /* C++ */
+    {PREFIX, "operator new"},
+    {PREFIX, "_Znw"},
+    {PREFIX, "_Zna"},
+    /* jemalloc, gperftools and tcmalloc, mimalloc */
+    {PREFIX, "je_"},
+    {PREFIX, "_rjem_"},
+    {PREFIX, "tc_"},
+    {PREFIX, "tcmalloc::"},
+    {PREFIX, "TCMalloc"},
+    {PREFIX, "mi_"},
+    {PREFIX, "_mi_"},
+    /* Rust */
+    {PREFIX, "__rust_alloc"},
+    {WHOLE, "__rust_realloc"},
+    {PREFIX, "__rustc::__rust_alloc"},
+    {PREFIX, "__rustc::__rust_realloc"},
+    {PREFIX, "__rg_"},
+    {PREFIX, "__rdl_"},
+    {PREFIX, "__rustc::__rdl_"},
+    {PREFIX, "alloc::alloc::"},
+    {PREFIX, "alloc::raw_vec::"},
+    {PREFIX, "<alloc::alloc::Global as "},
+    {PREFIX, "<alloc::raw_vec::"},
+    {PREFIX, "std::alloc::"},
+    {PREFIX, "<std::alloc::System as "},
+    {PREFIX, "_ZN5alloc5alloc"},
+    {PREFIX, "_ZN5alloc7raw_vec"},
+    /* Go */
+    {PREFIX, "runtime.mallocgc"},
+    {WHOLE, "runtime.newobject"},
+    {WHOLE, "runtime.newarray"},
+    {WHOLE, "runtime.makeslice"},
+    {WHOLE, "runtime.makeslice64"},
+    {WHOLE, "runtime.makeslicecopy"},
+    {WHOLE, "runtime.growslice"},
+    {PREFIX, "runtime.rawstring"},
+    {PREFIX, "runtime.rawbyteslice"},
+    {PREFIX, "runtime.rawruneslice"},
+};
+
+static const rule starts[] = {
+    {WHOLE, "_start"},
+    {WHOLE, "_start_c"},
+    {PREFIX, "__libc_start_main"},
+    {WHOLE, "__libc_start_call_main"},
+    {WHOLE, "libc_start_main_stage2"},
+    {WHOLE, "generic_start_main"},
+    {PREFIX, "generic_start_main."},
+    {WHOLE, "start_thread"},
+    {WHOLE, "clone"},
+    {WHOLE, "__clone"},
+    {WHOLE, "clone3"},
+    {WHOLE, "__clone3"},
+    {WHOLE, "__clone_internal"},
+    /* C++ and Rust */
+    {WHOLE, "execute_native_thread_routine"},
+    {PREFIX, "std::thread::"},
+    {PREFIX, "std::rt::"},
+    {PREFIX, "std::sys::"},
+    {PREFIX, "std::sys_common::"},
+    {PREFIX, "std::panic::"},
+    {PREFIX, "std::panicking::"},
+    {PREFIX, "core::ops::function::"},
+    {PREFIX, "<core::panic::unwind_safe::"},
+    {PREFIX, "<alloc::boxed::Box<F,A> as core::ops::function::"},
+    {PREFIX, "<alloc::boxed::Box<F, A> as core::ops::function::"},
+    {WHOLE, "__rust_try"},
+    /* Go */
+    {WHOLE, "runtime.main"},
+    {WHOLE, "runtime.goexit"},
+    {WHOLE, "runtime.goexit.abi0"},
+    {PREFIX, "runtime.rt0_go"},
+    {PREFIX, "_rt0_"},
+    {PREFIX, "runtime.mstart"},
+    {WHOLE, "runtime.systemstack"},
+    {WHOLE, "runtime.systemstack.abi0"},
+    {WHOLE, "runtime.mcall"},
+};
+
+/* Functions of the C++ library that are called std::...::NAME. */
+static const char *const cxx_allocators[] = {
+    "allocate",          "allocate_at_least",     "_M_allocate",         "_M_allocate_node",
+    "_M_get_node",       "_M_allocate_buckets",   "_M_allocate_map",     "__allocate_guarded",
+    "__libcpp_allocate", "__libcpp_operator_new", "__allocate_at_least",
+};
+static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_proxy",
+                                         "__thread_execute"};
+
+/* The beginnings of the names of files, without their folders. */
+static const char *const allocator_files[] = {"libpprofdelta-agent.", "libjemalloc.", "libtcmalloc",
+                                              "libmimalloc"};
+static const char *const libc_files[] = {
+    "libc.so.", "libc-2.", "libpthread.so.", "libpthread-2.", "ld-musl-", "libc.musl-", "ld-linux"};
+
+/* ---- matching ----------------------------------------------------------------------------- */
+
+static bool begins(cli_string text, const char *with)
+{
+    size_t len = strlen(with);
+    return text.len >= len && !memcmp(text.ptr, with, len);
+}
+
+static bool matches(const rule *rules, size_t len, cli_string name)
+{
+    for (size_t i = 0; i < len; i++)
+        if (rules[i].kind == WHOLE ? cli_string_is(name, rules[i].text)
+                                   : begins(name, rules[i].text))
+            return true;
+    return false;
+}
+
+static bool is_one_of(const char *const *texts, size_t len, cli_string name)
+{
+    for (size_t i = 0; i < len; i++)
+        if (cli_string_is(name, texts[i]))
+            return true;
+    return false;
+}
+
+static bool begins_with_one_of(const char *const *texts, size_t len, cli_string name)
+{
+    for (size_t i = 0; i < len; i++)
+        if (begins(name, texts[i]))
+            return true;
+    return false;
+}
+
+static bool contains(cli_string text, const char *part)
+{
+    size_t len = strlen(part);
+    for (size_t at = 0; at + len <= text.len; at++)
+        if (!memcmp(text.ptr + at, part, len))
+            return true;
+    return false;
+}
+
+/* "allocate" of "std::allocator<A::b>::allocate(unsigned long)". *owner becomes the place of the
+ * qualified name, which stands behind the type that a template function returns. */
+static cli_string last_component(cli_string name, size_t *owner)
+{
+    size_t depth = 0, from = 0, at = 0;
+    *owner = 0;
+    for (; at < name.len; at++) {
+        char c = name.ptr[at];
+        if (!depth && (c == '(' || (c == '<' && at > from && name.ptr[at - 1] != ':' &&
+                                    !memchr(name.ptr + at, ':', name.len - at))))
+            break;
+        depth += c == '<' || c == '(';
+        depth -= depth && (c == '>' || c == ')');
+        if (depth)
+            continue;
+        if (c == ' ')
+            *owner = from = at + 1;
+        if (c == ':' && at + 1 < name.len && name.ptr[at + 1] == ':')
+            from = at + 2;
+    }
+    cli_string last = {name.ptr + from, at - from};
+    const char *angle = memchr(last.ptr, '<', last.len);
+    if (angle)
+        last.len = (size_t)(angle - last.ptr);
+    return last;
+}
+
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static unsigned cxx_kind(cli_string name)
+{
+    size_t owner;
+    cli_string last = last_component(name, &owner);
+    cli_string qualified = {name.ptr + owner, name.len - owner};
+    if (!begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
+        return contains(name, "::operator new") ? CLI_FRAME_ALLOCATES : 0;
+    if (is_one_of(cxx_allocators, COUNT(cxx_allocators), last))
+        return CLI_FRAME_ALLOCATES;
+    return is_one_of(cxx_starts, COUNT(cxx_starts), last) ? CLI_FRAME_STARTS : 0;
+}
+
+static cli_string without_folders(cli_string file)
+{
+    size_t from = file.len;
+    while (from && file.ptr[from - 1] != '/')
+        from--;
+    return (cli_string){file.ptr + from, file.len - from};
+}
+
+static unsigned named_kind(cli_string name)
+{
+    if (cli_string_is(name, "main"))
+        return CLI_FRAME_IS_MAIN;
+    unsigned kind = cxx_kind(name);
+    if (matches(allocators, COUNT(allocators), name) || contains(name, "GlobalAlloc"))
+        kind |= CLI_FRAME_ALLOCATES;
+    if (matches(starts, COUNT(starts), name))
+        kind |= CLI_FRAME_STARTS;
+    if (begins(name, "std::rt::lang_start"))
+        kind |= CLI_FRAME_STARTS_RUST;
+    return kind;
+}
+
+unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless)
+{
+    cli_string base = without_folders(file);
+    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name);
+    if (begins_with_one_of(allocator_files, COUNT(allocator_files), base))
+        kind |= CLI_FRAME_ALLOCATES;
+    if ((is_nameless || kind & CLI_FRAME_STARTS) &&
+        begins_with_one_of(libc_files, COUNT(libc_files), base))
+        kind |= CLI_FRAME_STARTS | CLI_FRAME_IN_LIBC;
+    return kind;
+}
+
+/* ---- cutting ------------------------------------------------------------------------------ */
+
+/* The frame kinds[at] is the outermost that is left. */
+static bool starts_program(const unsigned char *kinds, size_t at, bool is_root)
+{
+    unsigned callee = at ? kinds[at - 1] : 0;
+    if (kinds[at] & CLI_FRAME_STARTS)
+        return true;
+    if (kinds[at] & CLI_FRAME_IS_MAIN)
+        return callee & CLI_FRAME_STARTS_RUST;
+    /* _start of a program without symbols: only the C library is called by it. */
+    return is_root && kinds[at] & CLI_FRAME_IS_NAMELESS && callee & CLI_FRAME_IN_LIBC;
+}
+
+void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
+                      size_t *to)
+{
+    size_t leaf = 0, root = len;
+    while (is_heap && leaf < len && kinds[leaf] & CLI_FRAME_ALLOCATES)
+        leaf++;
+    while (root > leaf && starts_program(kinds, root - 1, root == len))
+        root--;
+    if (leaf == root && leaf) /* the allocator's outermost function stands for all of them */
+        leaf--;
+    else if (leaf == root)
+        root += len > 0;
+    *from = leaf;
+    *to = root;
+}

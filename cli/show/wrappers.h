@@ -1,0 +1,31 @@
+/* Which frames of a stack say nothing about the program: the functions of the allocator at its leaf
+ * end, and those that start a program or a thread at its root end. `show` folds them away.
+ *
+ *     _start  __libc_start_main  main  serve  parse  operator new  malloc     root first
+ *     `-- start-up, hidden ---'                      `-- allocator, hidden -'
+ *
+ * A frame of either kind in the middle of a stack is shown. */
+#ifndef CLI_SHOW_WRAPPERS_H
+#define CLI_SHOW_WRAPPERS_H
+
+#include "text.h"
+
+enum {
+    CLI_FRAME_ALLOCATES = 1,   /* a function of an allocator, or of what wraps it */
+    CLI_FRAME_STARTS = 2,      /* starts the program, a thread or a goroutine */
+    CLI_FRAME_IN_LIBC = 4,     /* a start of the C library's */
+    CLI_FRAME_IS_NAMELESS = 8, /* the frame has no function */
+    CLI_FRAME_IS_MAIN = 16,    /* main: a start if it calls CLI_FRAME_STARTS_RUST */
+    CLI_FRAME_STARTS_RUST = 32
+};
+
+/* What a frame is: the bits above. name is the function as it is shown, demangled or not; file is
+ * that of the mapping. is_nameless: name was made from an address. */
+unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless);
+
+/* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
+ * a stack that has one. The leaf end is only cut if is_heap. */
+void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
+                      size_t *to);
+
+#endif

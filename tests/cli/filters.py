@@ -1,0 +1,442 @@
+"""pprofdelta show: --focus, --ignore, --tag, --hide, --all-frames, --stacks and --cum.
+
+The oracle is a second implementation in Python: it reads generated profiles as the model that they
+were written from, and says what each form must show.
+"""
+
+import json
+import random
+import re
+
+from flames import data_of, stacks_of
+from pb import HEAP, Stack, Strings, chunk, number, packed, profile
+from samples import pair
+
+# ---- a model with inlined calls, mappings and files --------------------------------------------------
+
+# Names of the pool: what an oracle of our own says about them.
+ALLOCATORS = {"malloc", "operator new(unsigned long)", "je_malloc", "runtime.mallocgc", "__rust_alloc"}
+STARTS = {"_start", "__libc_start_main", "runtime.goexit", "std::rt::lang_start"}
+PLAIN = {"main", "serve", "parse", "parse_line", "read;all", "cache::Cache<int>::put(int)", "a.b", "x(y)", "é"}
+FILES = ["src/parse.c", "src/serve.c", "lib/cache.h", ""]
+MODULES = ["/bin/app", "/usr/lib/libcache.so.1", "[anon]"]
+
+
+class Model:
+    """locations: (module, [(function, file, line)]); samples: (locations, values, labels)."""
+
+    def __init__(self, seed, types):
+        chance = random.Random(seed)
+        names = sorted(ALLOCATORS | STARTS | PLAIN)
+        functions = [(name, chance.choice(FILES)) for name in names]
+        self.types = types
+        self.locations = [(chance.randrange(len(MODULES)),
+                           [(*chance.choice(functions), chance.randint(0, 3))
+                            for _ in range(chance.choice([1, 1, 1, 2, 3]))]) for _ in range(40)]
+        self.samples = [([chance.randrange(40) for _ in range(chance.choice([0, 1, 2, 4, 7]))],
+                         [chance.randint(0, 1000) for _ in types],
+                         [(key, chance.choice(["a", "ab", "b(", 7, 4096])) for key in ("user", "size")
+                          if chance.random() < 0.5]) for _ in range(60)]
+
+    def bytes(self):
+        s, out, functions = Strings(), b"", {}
+        for kind, unit in (name.split("/") for name in self.types):
+            out += chunk(1, number(1, s(kind)) + number(2, s(unit)))
+        for places, values, labels in self.samples:
+            body = packed(1, [place + 1 for place in places]) + packed(2, values)
+            for key, value in labels:
+                body += chunk(3, number(1, s(key)) + (number(2, s(value)) if isinstance(value, str) else
+                                                      number(3, value) + number(4, s("bytes"))))
+            out += chunk(2, body)
+        for at, module in enumerate(MODULES, 1):
+            out += chunk(3, number(1, at) + number(2, at << 32) + number(3, (at << 32) + 4096) +
+                         number(5, s(module)))
+        for at, (module, lines) in enumerate(self.locations, 1):
+            body = number(1, at) + number(2, module + 1) + number(3, (module + 1 << 32) + at)
+            for name, file, line in lines:
+                function = functions.setdefault((name, file), len(functions) + 1)
+                body += chunk(4, number(1, function) + number(2, line))
+            out += chunk(4, body)
+        for (name, file), at in functions.items():
+            out += chunk(5, number(1, at) + number(2, s(name)) + number(4, s(file)))
+        return out + s.bytes()
+
+    def frames(self, sample):
+        """(name, file, line, module) of each, leaf first."""
+        return [(*line, MODULES[self.locations[place][0]]) for place in sample[0]
+                for line in self.locations[place][1]]
+
+
+def matches(pattern, frame):
+    return any(re.search(pattern, text) for text in (frame[0], frame[1], frame[3]))
+
+
+def has_tag(tag, labels):
+    key, equals, want = tag.partition("=")
+    for name, value in labels:
+        texts = [value] if isinstance(value, str) else [str(value), f"{value}bytes"]
+        if name != key:
+            continue
+        if not equals:
+            return True
+        least, colon, most = want.partition(":")
+        if colon and isinstance(value, int):
+            if int(least or -1 << 63) <= value <= int(most or (1 << 63) - 1):
+                return True
+        elif any(text == want or re.fullmatch(want, text) for text in texts):
+            return True
+    return False
+
+
+def keeps(model, option, value, sample):
+    if option == "tag":
+        return has_tag(value, sample[2])
+    found = any(matches(value, frame) for frame in model.frames(sample))
+    return found == (option == "focus") or option == "hide"
+
+
+def shown(model, filters, sample, folds):
+    """The frames that are left, leaf first."""
+    frames = model.frames(sample)
+    if not frames:
+        return []
+    if folds:
+        is_heap = any(kind.endswith("/bytes") for kind in model.types)
+        low, high = 0, len(frames)
+        while is_heap and low < high and frames[low][0] in ALLOCATORS:
+            low += 1
+        while high > low and (frames[high - 1][0] in STARTS or frames[high - 1][0] == "main" and high > 1 and
+                              frames[high - 2][0] == "std::rt::lang_start"):
+            high -= 1
+        frames = frames[low:high] or ([frames[low - 1]] if low else [frames[0]])
+    left = [frame for frame in frames
+            if not any(option == "hide" and matches(value, frame) for option, value in filters)]
+    return left or [("(hidden)", "", 0, "")]
+
+
+def expect_folded(model, filters, column, folds=True):
+    sums = {}
+    for sample in model.samples:
+        if all(keeps(model, *one, sample) for one in filters):
+            names = [frame[0].replace(";", ":") for frame in reversed(shown(model, filters, sample, folds))]
+            line = ";".join(names) or "(no stack)"
+            sums[line] = sums.get(line, 0) + sample[1][column]
+    return {line: value for line, value in sums.items() if value}
+
+
+def folded(text):
+    return {line.rsplit(" ", 1)[0]: int(line.rsplit(" ", 1)[1]) for line in text.splitlines()}
+
+
+def arguments(filters):
+    return [f"--{option}={value}" for option, value in filters]
+
+
+CASES = [
+    [], [("focus", "parse")], [("focus", "^parse$")], [("ignore", "parse|serve")], [("hide", "parse")],
+    [("hide", ".")], [("focus", r"src/serve\.c")], [("focus", "libcache")], [("hide", r"\[anon\]")],
+    [("tag", "user")], [("tag", "user=a")], [("tag", "user=a.*")], [("tag", "size=7")], [("tag", "size=7bytes")],
+    [("tag", "size=100:5000")], [("tag", "size=:100")], [("tag", "size=8:")], [("tag", "none")],
+    [("focus", "malloc"), ("ignore", "serve")], [("focus", "main"), ("focus", "serve")],
+    [("ignore", "cache"), ("tag", "user"), ("hide", "main|_start")], [("focus", r"x\(y\)")],
+    [("hide", "operator new"), ("hide", r"^a[.]b$")], [("focus", "é")], [("focus", "nowhere")],
+]
+
+
+def test_every_form_shows_what_the_oracle_says(t):
+    for seed in range(8):
+        types = HEAP if seed % 3 else ["samples/count", "cpu/nanoseconds"]
+        model = Model(seed, types)
+        t.write("p", model.bytes())
+        for filters in CASES:
+            args = arguments(filters)
+            for folds, more in ((True, []), (False, ["--all-frames"])):
+                got = t.run("show", "--folded", "p", *args, *more)
+                t.equal(folded(got.text), expect_folded(model, filters, len(types) - 1, folds), f"{seed} {args}")
+        filters = CASES[seed * 3 % len(CASES)]
+        page = t.run("show", "--flame=-", "p", *arguments(filters))
+        want = expect_folded(model, filters, len(types) - 1)
+        t.equal({line.replace("read;all", "read:all") or "(no stack)": value for line, value in
+                 stacks_of(data_of(page.text), "self", len(types) - 1).items()}, want, f"{seed} {filters}")
+
+
+def test_json_has_what_is_kept(t):
+    for seed in range(4):
+        model = Model(seed, HEAP)
+        t.write("p", model.bytes())
+        for filters in CASES:
+            got = json.loads(t.run("show", "--json", "p", *arguments(filters)).text)
+            kept = [sample for sample in model.samples if all(keeps(model, *one, sample) for one in filters)]
+            t.equal([(one["values"], [frame["function"] for frame in one["stack"]]) for one in got["samples"]],
+                    [(sample[1], [frame[0] for frame in shown(model, filters, sample, False)]) for sample in kept],
+                    f"{seed} {filters}")
+            for column, one in enumerate(got["types"]):
+                t.equal((one["total"], one["kept"]), (sum(sample[1][column] for sample in model.samples),
+                                                      sum(sample[1][column] for sample in kept)), str(filters))
+            t.equal(got["filters"], [
+                {"option": option, "value": value, **({} if option == "hide" else {"kept": [
+                    sum(sample[1][column] for sample in model.samples if keeps(model, option, value, sample))
+                    for column in range(len(HEAP))]})} for option, value in filters])
+
+
+def test_raw_has_what_is_kept(t):
+    model = Model(1, HEAP)
+    t.write("p", model.bytes())
+    whole = t.succeeds("show", "--raw", "p").text
+    for filters in ([("focus", "parse")], [("tag", "user=a")]):
+        result = t.run("show", "--raw", "p", *arguments(filters))
+        kept = sum(all(keeps(model, *one, sample) for one in filters) for sample in model.samples)
+        t.check(0 < kept < len(model.samples), "the case keeps all or nothing")
+        part = result.text.split("samples:\n")[1].split("locations:\n")
+        t.equal(len([line for line in part[0].splitlines() if not line.startswith("    ")]), kept)
+        t.equal(part[1], whole.split("locations:\n")[1])
+        t.contains(result.err, f"note: kept: {kept} of {len(model.samples)} samples, ")
+
+
+def table(text):
+    """{function: (flat, cum)} of a table with one type."""
+    rows = text.split("function\n")[1].splitlines()
+    cells = [re.split(r"\s{2,}", row.strip(), maxsplit=4) for row in rows]
+    return {row[4]: (int(row[0]), int(row[2])) for row in cells}
+
+
+def test_tables_add_up_what_is_left(t):
+    for seed in range(4):
+        model = Model(seed, HEAP)
+        t.write("p", model.bytes())
+        for filters in CASES:
+            args = arguments(filters)
+            flat, cum = {}, {}
+            for sample in model.samples:
+                names = [frame[0] for frame in shown(model, filters, sample, True)]
+                if names and all(keeps(model, *one, sample) for one in filters):
+                    flat[names[0]] = flat.get(names[0], 0) + sample[1][0]
+                    for name in set(names):
+                        cum[name] = cum.get(name, 0) + sample[1][0]
+            want = {name: (flat.get(name, 0), cum[name]) for name in cum if cum[name]}
+            text = t.run("show", "p", "--type=alloc_objects", "--top=99", *args).text
+            t.equal(table(text) if want else {}, want, f"{seed} {filters}")
+            total = sum(sample[1][0] for sample in model.samples)
+            t.contains(text, f"total     alloc_objects/count  {total}\n")
+            rows = t.run("show", "p", "--type=alloc_objects", "--top=99", "--cum", *args).text
+            t.contains(rows, "by cumulative alloc_objects\n")
+            order = [values[1] for values in table(rows).values()] if want else []
+            t.equal(order, sorted(order, reverse=True), f"{seed} {filters}")
+
+
+# ---- whole stacks ----------------------------------------------------------------------------------
+
+def stacks_in(text):
+    """[(value, [(name, place)])] of --stacks."""
+    found = []
+    for line in text.split("leaf first\n")[1].splitlines():
+        if line[:1].isdigit():
+            found.append((line.split(".  ", 1)[1], []))
+        elif line:
+            parts = re.split(r"\s{2,}", line.strip(), maxsplit=1)
+            found[-1][1].append((parts[0], parts[1] if len(parts) > 1 else ""))
+    return found
+
+
+def place(frame):
+    if frame[1]:
+        return f"{frame[1]}:{frame[2]}" if frame[2] else frame[1]
+    return f"[{frame[3]}]" if frame[3] else ""
+
+
+def test_stacks_are_whole_and_the_heaviest_come_first(t):
+    for seed in range(6):
+        model = Model(seed, HEAP)
+        t.write("p", model.bytes())
+        for filters in CASES:
+            sums = {}
+            for sample in model.samples:
+                if all(keeps(model, *one, sample) for one in filters):
+                    key = tuple((frame[0], frame[1], frame[2]) for frame in shown(model, filters, sample, True))
+                    sums[key] = sums.get(key, 0) + sample[1][0]
+            text = t.run("show", "p", "--stacks=999", "--type=alloc_objects", *arguments(filters)).text
+            got = stacks_in(text)
+            values = [int(value.split()[0]) for value, _ in got]
+            t.equal(values, sorted((value for value in sums.values() if value), reverse=True), f"{seed} {filters}")
+            if values:
+                t.equal(stacks_in(t.run("show", "p", "--stacks", "2", "--type=alloc_objects",
+                                        *arguments(filters)).text), got[:2])
+
+
+def test_stacks_have_files_and_lines(t):
+    model = Model(0, HEAP)
+    model.locations = [(0, [("malloc", "", 0)]), (0, [("grow", "src/vec.h", 12), ("put", "src/vec.c", 7)]),
+                       (1, [("serve", "", 0)]), (0, [("_start", "", 0)])]
+    model.samples = [([0, 1, 2, 3], [4, 4096, 2, 2048], []), ([2, 3], [1, 1, 1, 1], []), ([], [1, 1, 1, 7], [])]
+    t.write("p", model.bytes())
+    t.contains(t.succeeds("show", "--stacks", "p").text, """\
+hidden    2 wrapper and start-up functions; --all-frames shows them
+
+3 stacks, by inuse_space, leaf first
+1.  2.00KiB  99.6%  alloc_objects 4, alloc_space 4.00KiB, inuse_objects 2
+    grow   src/vec.h:12
+    put    src/vec.c:7
+    serve  [/usr/lib/libcache.so.1]
+
+2.  7B  0.3%  alloc_objects 1, alloc_space 1B, inuse_objects 1
+    (no stack)
+
+3.  1B  0.0%  alloc_objects 1, alloc_space 1B, inuse_objects 1
+    serve  [/usr/lib/libcache.so.1]
+""")
+    t.contains(t.succeeds("show", "--stacks=1", "--all-frames", "p", "--type=alloc_space").text, """
+the first 1 of 3 stacks, by alloc_space, leaf first
+1.  4.00KiB  100.0%
+    malloc  [/bin/app]
+    grow    src/vec.h:12
+    put     src/vec.c:7
+    serve   [/usr/lib/libcache.so.1]
+    _start  [/bin/app]
+""")
+
+
+def test_stacks_of_two_profiles(t):
+    """By the change, matched by names; lines that moved from build to build do not matter."""
+    before, after = Model(0, HEAP), Model(0, HEAP)
+    before.locations = [(0, [("put", "vec.c", 7)]), (0, [("get", "vec.c", 30)]), (0, [("old", "vec.c", 1)])]
+    after.locations = [(0, [("put", "vec.c", 9)]), (0, [("get", "vec.c", 33)]), (0, [("get", "vec.c", 34)])]
+    before.samples = [([0], [1, 1, 1, 1000], []), ([1], [1, 1, 1, 10], []), ([2], [1, 1, 1, 5], [])]
+    after.samples = [([0], [1, 1, 1, 900], []), ([1], [1, 1, 1, 100], []), ([2], [1, 1, 1, 110], [])]
+    t.write("a", before.bytes())
+    t.write("b", after.bytes())
+    t.contains(t.succeeds("show", "a", "b", "--stacks").text, """\
+          inuse_space/bytes    1015B -> 1.08KiB  +95B
+
+3 stacks that changed, by inuse_space, leaf first
+1.  10B -> 210B  +200B
+    get  vec.c
+
+2.  1000B -> 900B  -100B
+    put  vec.c:9
+
+3.  5B -> 0B  -5B
+    old  vec.c:1
+""")
+
+
+# ---- PREV and CUR ----------------------------------------------------------------------------------
+
+def test_filters_of_two_profiles(t):
+    models = [Model(seed, HEAP) for seed in (11, 12)]
+    for name, model in zip("ab", models):
+        t.write(name, model.bytes())
+    for filters in CASES:
+        args = arguments(filters)
+        sides = [expect_folded(model, filters, 3) for model in models]
+        want = {line: (sides[0].get(line, 0), sides[1].get(line, 0)) for line in {**sides[0], **sides[1]}}
+        got = {}
+        for line in t.run("show", "--folded", "a", "b", *args).text.splitlines():
+            stack, before, now = line.rsplit(" ", 2)
+            got[stack] = (int(before), int(now))
+        t.equal(got, want, str(filters))
+        data = json.loads(t.run("show", "--json", "a", "b", *args).text)
+        for column in range(4):
+            sides = [expect_folded(model, filters, column, False) for model in models]
+            sums = {}
+            for one in data["stacks"]:
+                line = ";".join(frame["function"].replace(";", ":") for frame in reversed(one["stack"]))
+                if one["before"][column] or one["now"][column]:
+                    sums[line or "(no stack)"] = (one["before"][column], one["now"][column])
+            t.equal(sums, {line: (sides[0].get(line, 0), sides[1].get(line, 0))
+                           for line in {**sides[0], **sides[1]}}, str(filters))
+            kept = [sum(sample[1][column] for sample in model.samples
+                        if all(keeps(model, *one, sample) for one in filters)) for model in models]
+            one = data["types"][column]
+            t.equal((one["before"], one["now"], one["kept_before"], one["kept_now"]),
+                    (*(sum(sample[1][column] for sample in model.samples) for model in models), *kept))
+        t.equal([one["file"] for one in data["profiles"]], ["a", "b"])
+        t.contains(t.run("show", "a", "b", *args).text, "total     alloc_objects/count  ", " -> ")
+
+
+# ---- what is said ----------------------------------------------------------------------------------
+
+def test_filters_say_what_they_kept(t):
+    samples = [(Stack("parse", "main", labels={"user": "x"}), [1, 100, 0, 0]),
+               (Stack("serve", "main", labels={"user": "y"}), [3, 300, 0, 0])]
+    t.write("a", profile(samples, default="alloc_space"))
+    t.write("b", profile(samples[:1], default="alloc_space"))
+    t.contains(t.succeeds("show", "a", "--focus=parse", "--tag=user").text, """\
+          inuse_space/bytes    0B
+focus     25.0% of alloc_space: parse
+tag       100.0% of alloc_space: user
+kept      1 of 2 samples, 25.0% of alloc_space
+
+2 functions, by alloc_space
+""")
+    t.contains(t.succeeds("show", "a", "b", "--ignore=parse", "--hide=main").text, """
+ignore    75.0% -> 0.0% of alloc_space: parse
+hide      main
+kept      1 of 3 samples, 75.0% -> 0.0% of alloc_space
+""")
+    result = t.run("show", "a", "--focus=nowhere", "--folded")
+    t.equal((result.code, result.text), (0, ""))
+    t.equal(result.err, "pprofdelta: note: focus: 0.0% of alloc_space: nowhere\npprofdelta: note: kept: 0 of 2 "
+            "samples, 0.0% of alloc_space; no sample is left to show\n")
+    t.contains(t.succeeds("show", "a", "--focus=nowhere").text, "no sample is left to show\n", "0 functions, by")
+    t.contains(t.succeeds("show", "a", "--focus=nowhere", "--stacks").text, "0 stacks, by")
+    page = t.run("show", "a", "--focus=nowhere", "--flame=-")
+    t.equal(data_of(page.text)["notes"][0], ["focus", "0.0% of alloc_space: nowhere"])
+
+
+def test_what_is_hidden_is_said(t):
+    t.write("a", profile([(("malloc", "parse", "main", "_start"), [1, 1, 1, 1]),
+                          (("malloc", "_start"), [2, 2, 2, 2])]))
+    text = t.succeeds("show", "a").text
+    t.contains(text, "hidden    2 wrapper and start-up functions; --all-frames shows them\n\n3 functions")
+    t.lacks(t.succeeds("show", "a", "--all-frames").text, "hidden")
+    result = t.run("show", "a", "--folded")
+    t.equal(result.text, "main;parse 1\nmalloc 2\n")
+    t.equal(result.err, "pprofdelta: note: hidden: 2 wrapper and start-up functions; --all-frames shows them\n")
+    t.equal(t.succeeds("show", "a", "--folded", "--all-frames").text, "_start;main;parse;malloc 1\n_start;malloc 2\n")
+    t.contains(t.run("show", "a", "a", "--folded").err, "hidden: 2 wrapper")
+    t.equal(data_of(t.run("show", "a", "--flame=-").text)["notes"],
+            [["hidden", "2 wrapper and start-up functions; --all-frames shows them"]])
+    # The time in an allocator is what a profile of time is made for.
+    t.write("cpu", profile([(("malloc", "parse", "main", "_start"), [1, 1])], types=["samples/count", "cpu/nanoseconds"]))
+    t.equal(t.run("show", "cpu", "--folded").text, "main;parse;malloc 1\n")
+
+
+def test_a_stack_of_hidden_frames_is_shown(t):
+    before, after = pair(t)
+    t.equal(t.succeeds("show", after, "--folded", "--hide=.").text, "(hidden) 758\n")
+    t.contains(t.succeeds("show", after, "--hide=.").text, "  758B  (hidden)\n")
+    t.equal(t.succeeds("show", before, after, "--folded", "--hide=.").text, "(hidden) 600 758\n")
+    t.contains(t.succeeds("show", after, "--stacks", "--hide=.").text, "\n    (hidden)\n")
+    got = json.loads(t.succeeds("show", after, "--json", "--hide=.").text)
+    t.equal([one["stack"] for one in got["samples"]], [[{"function": "(hidden)"}]] * 3)
+    t.write("named", profile([(("(hidden)", "main"), [1, 1, 1, 1]), (("main",), [2, 2, 2, 2])]))
+    t.equal(t.succeeds("show", "named", "--folded", "--hide=main").text, "(hidden) 3\n")
+
+
+def test_expressions_meet_what_is_shown(t):
+    """Control characters are escaped before an expression meets them, and long names are cut."""
+    long = "x" * 70000 + "end"
+    t.write("a", profile([(("a\nb\0c", "main"), [1, 1, 1, 1]), ((long, "main"), [2, 2, 2, 2])]))
+    t.contains(t.run("show", "a", "--focus", r"a\\x0ab\\x00c", "--folded").err, "kept: 1 of 2 samples")
+    t.contains(t.run("show", "a", "--focus", "^x*$", "--folded").err, "kept: 1 of 2 samples")
+    t.write("b", profile([(("f",), [1, 1, 1, 1])], filename="/opt/my app"))
+    t.contains(t.run("show", "b", "--ignore", "my app$", "--folded").err, "kept: 0 of 1 samples")
+
+
+def test_wrong_expressions_say_where(t):
+    before, _ = pair(t)
+    for text, at, why in (("a(b", 2, "a parenthesis has no partner"), ("a)", 2, "a parenthesis"),
+                          ("(a)(b", 4, "a parenthesis"), ("ab[c", 3, "a bracket has no partner"),
+                          ("x[[:foo:]]", 2, "there is no such class of characters"),
+                          ("ab[z-a]", 3, "the end of a range"), ("ab\\", 3, "nothing follows the backslash"),
+                          (r"a\pL", 2, "no such backslash"), (r"(a)\1", 4, "references to groups"),
+                          ("a{2,1}", 2, "")):
+        for option in ("--focus", "--ignore", "--hide"):
+            result = t.fails(2, "show", before, option, text)
+            t.contains(result.err, f"{option} {text}: is not a regular expression from character {at} on", why)
+    for text in (r"a\.b", "[(]", "[]a]", "[^]\\]", "a|b", "", r"\w+\b"):
+        if text:
+            t.equal(t.run("show", before, "--focus", text).code, 0, text)
+    t.fails(2, "show", before, "--focus", "x" * 5000)
+    t.fails(2, "show", before, *["--focus=x"] * 65)
+    t.equal(t.run("show", before, *["--focus=x"] * 64).code, 0)
