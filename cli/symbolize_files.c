@@ -119,7 +119,7 @@ static void consider(const search *s, const char *path, bool has_proof)
         return;
     const char *wanted = s->request->build_id;
     write_id(file.elf, id, sizeof id);
-    if (*wanted ? !strcmp(id, wanted) : has_proof) {
+    if (*wanted ? !strcmp(id, wanted) : has_proof && !s->request->places->needs_build_id) {
         keep(s, &file);
         return;
     }

@@ -41,10 +41,23 @@ typedef struct cli_symbolize_report {
  * before the profile. */
 int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
                        cli_symbolize_report *report);
-/* Prints what a module lacks, and what to do about it. Prints nothing if it lacks nothing. */
+/* symbolize_notes.c: prints what a module lacks, and what to do about it, if it lacks something. */
 void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
 
 void cli_symbolize_report_free(cli_symbolize_report *report);
+
+/* For show: names what it can without a question. Uses only files with the build id of their mapping,
+ * asks no server, and prints only that a file is another build or is damaged. */
+typedef struct cli_show_names {
+    bool is_not_symbolized, is_not_demangled;
+    const char *dirs[64]; /* --debug-dir */
+    size_t dirs_len;
+} cli_show_names;
+
+int cli_show_find_names(cli_profile *profile, const cli_show_names *names);
+
+/* Adds a --debug-dir. Prints what is wrong; returns an exit code. */
+int cli_show_add_dir(cli_show_names *names, const char *dir);
 
 /* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
  * is wrong; returns an exit code. */

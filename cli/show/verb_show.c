@@ -6,6 +6,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "progress.h"
+#include "symbolize_view.h"
 
 #include <string.h>
 
@@ -24,9 +25,23 @@ static const char help[] =
     "      --top[=N]          the table, with N rows (10)\n"
     "      --type=TYPE[/UNIT] the sample type of the table, the page or --folded\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
+    "      --no-symbolize     leave addresses as they are\n"
+    "      --no-demangle      leave the names of C++ and Rust mangled\n"
+    "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"
     "  -h, --help\n";
 
-enum { OPT_TOP = CLI_LONG, OPT_TYPE, OPT_RAW, OPT_FOLDED, OPT_JSON, OPT_FLAME, OPT_MAX_MEMORY };
+enum {
+    OPT_TOP = CLI_LONG,
+    OPT_TYPE,
+    OPT_RAW,
+    OPT_FOLDED,
+    OPT_JSON,
+    OPT_FLAME,
+    OPT_MAX_MEMORY,
+    OPT_NO_SYMBOLIZE,
+    OPT_NO_DEMANGLE,
+    OPT_DEBUG_DIR
+};
 enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
 
 static const struct option table[] = {
@@ -37,6 +52,9 @@ static const struct option table[] = {
     {"json", no_argument, NULL, OPT_JSON},
     {"flame", required_argument, NULL, OPT_FLAME},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"no-symbolize", no_argument, NULL, OPT_NO_SYMBOLIZE},
+    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
+    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -49,6 +67,7 @@ typedef struct show_options {
     int form;         /* OPT_RAW, OPT_FOLDED, OPT_JSON or OPT_FLAME; 0: the table */
     size_t top;       /* 0: not given */
     unsigned long long max_memory;
+    cli_show_names names;
     bool help;
 } show_options;
 
@@ -121,6 +140,14 @@ static int apply(show_options *options, int option, const cli_arguments *argumen
         return set_form(options, option);
     case OPT_MAX_MEMORY:
         return cli_take_size("--max-memory", optarg, &options->max_memory);
+    case OPT_NO_SYMBOLIZE:
+        options->names.is_not_symbolized = true;
+        return CLI_DONE;
+    case OPT_NO_DEMANGLE:
+        options->names.is_not_demangled = true;
+        return CLI_DONE;
+    case OPT_DEBUG_DIR:
+        return cli_show_add_dir(&options->names, optarg);
     case 'h':
         options->help = true;
         return CLI_DONE;
@@ -184,6 +211,8 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
     cli_progress_start(true);
     for (size_t i = 0; i < options->files_len; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], memory);
+        if (!code && options->form != OPT_RAW) /* which shows what is in the file */
+            code = cli_show_find_names(&profiles[i], &options->names);
         if (code)
             return code;
         memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
