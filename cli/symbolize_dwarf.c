@@ -176,12 +176,18 @@ static const char *linkage_name(Dwarf_Die *die)
     return name;
 }
 
-static void write_function(const walk *w, const cli_link *link, FILE *out, const char *file)
+/* The name of the outermost function's symbol is used if the entry has no linkage name, as that of a
+ * lambda in some compilers' output. */
+static void write_function(const walk *w, const cli_link *link, const char *symbol,
+                           const char *file, FILE *out)
 {
     Dwarf_Die die = link->die;
     char room[4096];
     int start = 0;
     const char *name = dwarf_diename(&die), *linkage = linkage_name(&die);
+    bool is_mangled = symbol && symbol[0] == '_' && (symbol[1] == 'Z' || symbol[1] == 'R');
+    if (!linkage && !link->outer && is_mangled)
+        linkage = symbol;
     if (!name)
         name = linkage;
     if (dwarf_decl_line(&die, &start))
@@ -237,7 +243,7 @@ static void write_address(const walk *w, Dwarf_Die *lines, const cli_wanted *wan
     }
     for (const cli_link *link = wanted->chain; link; link = link->outer) {
         Dwarf_Die die = link->die;
-        write_function(w, link, out, file);
+        write_function(w, link, wanted->name, file, out);
         cli_answer_put_number(out, row);
         cli_answer_put_number(out, at);
         if (!link->outer)
