@@ -18,8 +18,9 @@ import broken  # noqa: E402
 import found  # noqa: E402
 import harness  # noqa: E402
 import mangled  # noqa: E402
+import witness  # noqa: E402
 
-MODULES = [against, found, mangled, broken]
+MODULES = [against, found, mangled, broken, witness]
 
 
 def is_built_in(binary):
