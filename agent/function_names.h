@@ -1,10 +1,12 @@
 /* The names of functions, from the symbol tables of the files that are mapped.
  *
- * A reader with the files of the program needs no names in the profile: by build ids and
- * addresses it finds names, lines and inlined calls. The names in the profile are for readers
- * without the files or without a tool for them. They are mangled, as in the symbol table. pprof
- * demangles them, and still looks for lines, since the mappings of the profile do not claim to
- * have all symbols.
+ * `pprofdelta symbolize` and `show` find better names, lines and inlined calls by build ids and
+ * addresses, where the files are. The names in the profile are for all other readers. They are
+ * mangled, as in the symbol table; pprof demangles them.
+ *
+ * A mapping with names claims to have functions, and nothing more. `go tool pprof` would otherwise
+ * look for lines itself. It knows the functions of Go programs only, so it replaces each name of a
+ * C or C++ program by an empty one, which it shows as the file in brackets.
  *
  * Each address is looked up once. The table of its file is read, sorted and kept until the
  * profile is done. The name is cached. Only the thread that delivers a profile may call these

@@ -34,6 +34,7 @@ int cli_show(int argc, char **argv);
 int cli_check(int argc, char **argv);
 int cli_sum(int argc, char **argv);
 int cli_record(int argc, char **argv);
+int cli_symbolize(int argc, char **argv);
 
 /* Restores the signal handling that the process began with. Call it before exec. */
 void cli_signals_restore(void);

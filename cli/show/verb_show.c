@@ -7,6 +7,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "progress.h"
+#include "symbolize_view.h"
 
 #include <string.h>
 
@@ -32,6 +33,9 @@ static const char help[] =
     "      --hide=REGEX       no frames that match; their values stay\n"
     "      --all-frames       wrappers of malloc and start-up functions, too\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
+    "      --no-symbolize     leave addresses as they are\n"
+    "      --no-demangle      leave the names of C++ and Rust mangled\n"
+    "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"
     "  -h, --help\n";
 
 enum {
@@ -48,7 +52,10 @@ enum {
     OPT_TAG,
     OPT_HIDE,
     OPT_ALL_FRAMES,
-    OPT_MAX_MEMORY
+    OPT_MAX_MEMORY,
+    OPT_NO_SYMBOLIZE,
+    OPT_NO_DEMANGLE,
+    OPT_DEBUG_DIR
 };
 enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
 
@@ -67,6 +74,9 @@ static const struct option table[] = {
     {"hide", required_argument, NULL, OPT_HIDE},
     {"all-frames", no_argument, NULL, OPT_ALL_FRAMES},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"no-symbolize", no_argument, NULL, OPT_NO_SYMBOLIZE},
+    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
+    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -82,6 +92,7 @@ typedef struct show_options {
     bool is_by_cum;
     cli_filters filters;
     unsigned long long max_memory;
+    cli_show_names names;
     bool help;
 } show_options;
 
@@ -177,6 +188,14 @@ static int apply(show_options *options, int option, const cli_arguments *argumen
         return CLI_DONE;
     case OPT_MAX_MEMORY:
         return cli_take_size("--max-memory", optarg, &options->max_memory);
+    case OPT_NO_SYMBOLIZE:
+        options->names.is_not_symbolized = true;
+        return CLI_DONE;
+    case OPT_NO_DEMANGLE:
+        options->names.is_not_demangled = true;
+        return CLI_DONE;
+    case OPT_DEBUG_DIR:
+        return cli_show_add_dir(&options->names, optarg);
     case 'h':
         options->help = true;
         return CLI_DONE;
@@ -278,6 +297,8 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
     cli_progress_start(true);
     for (size_t i = 0; i < options->files_len; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], memory);
+        if (!code && options->form != OPT_RAW) /* which shows what is in the file */
+            code = cli_show_find_names(&profiles[i], &options->names);
         if (code)
             return code;
         memory = profiles[i].memory_left ? profiles[i].memory_left : 1;

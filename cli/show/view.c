@@ -35,6 +35,11 @@ static void give(void *cookie, void *ptr)
     free(ptr);
 }
 
+ProtobufCAllocator cli_profile_allocator(cli_profile *profile)
+{
+    return (ProtobufCAllocator){take, give, profile};
+}
+
 static int by_id(const void *a, const void *b)
 {
     const struct cli_id *x = a, *y = b;
@@ -43,6 +48,7 @@ static int by_id(const void *a, const void *b)
 
 static bool ids_reserve(cli_ids *ids, size_t len)
 {
+    free(ids->ids);
     ids->ids = calloc(len + 1, sizeof *ids->ids);
     ids->len = len;
     return ids->ids != NULL;
@@ -59,7 +65,7 @@ static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
     return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
-static int index_ids(cli_profile *profile)
+int cli_profile_index(cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
     if (!ids_reserve(&profile->locations, view->n_location) ||
@@ -98,32 +104,37 @@ static int refuse(const cli_profile *profile)
 
 static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
 {
-    ProtobufCAllocator allocator = {take, give, profile};
-    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
+    ProtobufCAllocator allocator = cli_profile_allocator(profile);
     profile->view = pd__view__profile__unpack(&allocator, len, bytes);
     if (!profile->view)
         return refuse(profile);
+    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
     if (pprofdelta_request_of(profile->context, &request)) {
         profile->request = pd__otlp__request__unpack(&allocator, request.len, request.bytes);
         if (!profile->request)
             return refuse(profile);
     }
-    return index_ids(profile);
+    return cli_profile_index(profile);
 }
 
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
 {
-    *profile = (cli_profile){.memory_left = max_memory};
-    int code = cli_input_read(&profile->input, path, max_memory);
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = max_memory;
+    return cli_profile_load_with(profile, path, &options);
+}
+
+int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdelta_options *options)
+{
+    *profile = (cli_profile){.memory_left = options->max_memory};
+    int code = cli_input_read(&profile->input, path, options->max_memory);
     if (code)
         return code;
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_error err;
     const uint8_t *bytes;
     size_t len;
     const cli_input *in = &profile->input;
-    options.max_memory = max_memory;
-    if ((code = cli_context_new(&options, path, &profile->context)))
+    if ((code = cli_context_new(options, path, &profile->context)))
         return code;
     if (pprofdelta_check(profile->context, in->bytes, in->len, &profile->census, &err) ||
         pprofdelta_inflate(profile->context, in->bytes, in->len, &bytes, &len, &err))
@@ -133,7 +144,7 @@ int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory
 
 void cli_profile_free(cli_profile *profile)
 {
-    ProtobufCAllocator allocator = {take, give, profile};
+    ProtobufCAllocator allocator = cli_profile_allocator(profile);
     if (profile->view)
         pd__view__profile__free_unpacked(profile->view, &allocator);
     if (profile->request)

@@ -37,7 +37,17 @@ typedef struct cli_profile {
 /* Reads and checks the file at path. Prints what is wrong; returns an exit code. Free *profile
  * whatever is returned. */
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
+
+/* The same with a context that writes as these options say. */
+int cli_profile_load_with(cli_profile *profile, const char *path,
+                          const pprofdelta_options *options);
 void cli_profile_free(cli_profile *profile);
+
+/* For code that changes the view (view_edit.h). The allocator of its messages counts against
+ * memory_left. cli_profile_index makes the ids below valid again after functions were added; it
+ * prints what is wrong and returns an exit code. */
+ProtobufCAllocator cli_profile_allocator(cli_profile *profile);
+int cli_profile_index(cli_profile *profile);
 
 /* The string at an index of the string table; empty if the index is not in the table. */
 cli_string cli_profile_string(const cli_profile *profile, int64_t index);

@@ -447,6 +447,14 @@ PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *
  * context succeeded and read an OTLP request. Otherwise returns 0 and leaves *out as it is. */
 PPROFDELTA_API int pprofdelta_request_of(const pprofdelta *pd, pprofdelta_request *out);
 
+/* Writes a profile again in the compact form, compressed as the options of the context say: all
+ * samples with their values, in their order, and only what they use. The stamp stays. For profiles
+ * whose tables the caller has changed. Refuses a call while a window is under way. The call does not
+ * change what the context remembers. */
+PPROFDELTA_API pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *bytes, size_t len,
+                                                    const pprofdelta_sink *sink,
+                                                    pprofdelta_error *err);
+
 /* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
  * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
  * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", lists these names. A mapping with length 0 and

@@ -209,9 +209,10 @@ typedef struct pprofdelta_heap_pages {
 /* A flag of pprofdelta_heap_options, besides PPROFDELTA_NO_STAMP and PPROFDELTA_NO_MAPPINGS.
  * (Batches without a stamp cannot be added up safely.) */
 enum {
-    /* The symbolizer knows the names of functions only. Readers of the profile may look for lines
-     * and inlined calls. Without this flag the mappings of a profile with a symbolizer are marked
-     * as having all symbols. */
+    /* The symbolizer knows the names of functions only. A mapping is marked as having functions if
+     * the symbolizer knew one of its addresses, and as having nothing else, so readers of the profile
+     * may look for lines and inlined calls. Without this flag the mappings of a profile with a
+     * symbolizer are marked as having all symbols. */
     PPROFDELTA_HEAP_NAMES_ONLY = 1u << 11
 };
 

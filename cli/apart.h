@@ -1,0 +1,60 @@
+/* Runs code that reads untrusted data in a child process.
+ *
+ * The libraries that read ELF files, debug information and mangled names are not part of this
+ * project, and a damaged file may make them crash, loop or take all memory. So they run in a child,
+ * with a limit for its memory and its processor time. The child writes its results into a pipe. What
+ * it has written before it died is valid.
+ *
+ * The child is a copy of this process, so the function reads its input from memory. Processor time
+ * is limited, not time: a busy machine changes no result. */
+#ifndef CLI_APART_H
+#define CLI_APART_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+#include <stdio.h>
+
+typedef struct cli_apart_limits {
+    unsigned seconds;    /* of processor time */
+    uint64_t memory;     /* bytes beside what this process has */
+    uint64_t answer_len; /* bytes that the child may write */
+} cli_apart_limits;
+
+typedef enum cli_apart_end {
+    CLI_APART_DONE,     /* the function returned true */
+    CLI_APART_FAILED,   /* it returned false, or memory was short */
+    CLI_APART_CRASHED,  /* a signal ended the child */
+    CLI_APART_TOO_SLOW, /* the processor time was over */
+    CLI_APART_TOO_LONG, /* the answer is too long */
+    CLI_APART_NOT_RUN   /* the child could not be started; errno says why */
+} cli_apart_end;
+
+typedef struct cli_answer {
+    uint8_t *bytes;
+    size_t len, at; /* at: for reading */
+    bool is_over;   /* a read went past the end: sticky */
+} cli_answer;
+
+/* The function writes to `out`. It must not use stdout, stderr or memory that is shared with other
+ * processes. It returns false if it failed. */
+typedef bool cli_apart_work(void *cookie, FILE *out);
+
+/* Runs the function in a child and waits for it. Free *answer whatever is returned. */
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
+                            cli_answer *answer);
+void cli_answer_free(cli_answer *answer);
+
+/* The reason, as the end of a sentence that begins with what was read. */
+const char *cli_apart_reason(cli_apart_end end);
+
+/* ---- answers ---- */
+
+void cli_answer_put_number(FILE *out, uint64_t number);
+void cli_answer_put_string(FILE *out, const char *text); /* NULL: empty */
+
+/* Read what was put. Behind the end they return 0 and the empty string. */
+uint64_t cli_answer_number(cli_answer *answer);
+const char *cli_answer_string(cli_answer *answer, size_t *len);
+
+#endif

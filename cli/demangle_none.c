@@ -1,0 +1,13 @@
+/* In the place of demangle_libiberty.c in builds without libiberty. */
+#include "demangle.h"
+
+bool cli_demangle_is_supported(void)
+{
+    return false;
+}
+
+size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX])
+{
+    (void)mangled, (void)to;
+    return 0;
+}

@@ -1,0 +1,39 @@
+/* Adds strings, functions and lines to an unpacked profile.
+ *
+ * New records count against the memory limit of the profile. Equal strings and equal functions are
+ * added once. Records that are not used any more stay; pprofdelta_rewrite leaves them out. */
+#ifndef CLI_VIEW_EDIT_H
+#define CLI_VIEW_EDIT_H
+
+#include "show/view.h"
+
+typedef struct cli_edit {
+    cli_profile *profile;
+    struct cli_edit_slot *strings, *functions; /* hash tables: index + 1, or 0 */
+    size_t strings_cap, functions_cap;
+    size_t string_room, function_room; /* of the arrays of the view */
+    uint64_t next_function;            /* no smaller id is free */
+    bool is_failed;                    /* memory was short: sticky, nothing is added any more */
+} cli_edit;
+
+/* Frame of a location: a function, and where in it the address is. */
+typedef struct cli_edit_frame {
+    cli_string name, system_name, filename;
+    int64_t start_line, line, column;
+} cli_edit_frame;
+
+/* Begins. Free *edit whatever is returned. */
+void cli_edit_begin(cli_edit *edit, cli_profile *profile);
+
+/* Returns the index of the string, or 0 for the empty one. */
+int64_t cli_edit_string(cli_edit *edit, cli_string text);
+
+/* Replaces the lines of a location, innermost call first. */
+void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit_frame *frames,
+                    size_t len);
+
+/* Ends: the indexes of the profile are valid again. Prints what is wrong if memory was short;
+ * returns an exit code. */
+int cli_edit_end(cli_edit *edit);
+
+#endif

@@ -1,0 +1,109 @@
+"""Every instruction of some functions, compared with what addr2line and llvm-symbolizer say."""
+
+import os
+import re
+
+from compiled import Elf, Symbolized, by_addr2line, by_llvm, compile_shapes, located, run, tool
+
+FUNCTIONS = ("shapes", "main", "plain_c", "vector")
+
+
+def plain(name):
+    """A symbol's name without what tools write differently: the clone, and which of the constructors
+    or destructors of a class it is."""
+    return re.sub(r"([CD])[0-9](E|I)", r"\1_\2", re.sub(r"\.[a-z].*$", "", name))
+
+
+def place(file, line):
+    return (os.path.normpath(file) if file and file != "??" else "", line)
+
+
+def compare(t, path, oracle):
+    elf = Elf(path)
+    addresses = elf.addresses(*FUNCTIONS)
+    t.check(len(addresses) > 100, f"{len(addresses)} addresses")
+    t.write("in.pb", located(elf, addresses))
+    t.succeeds("symbolize", "in.pb", "-o", "out.pb", "--no-demangle")
+    got = Symbolized(t.load("out.pb")).frames
+    want = oracle(path, addresses)
+    t.equal((len(got), len(want)), (len(addresses), len(addresses)))
+    inlined = 0
+    for address, mine, theirs in zip(addresses, got, want):
+        inlined += len(mine) > 1
+        # An inlined lambda has no linkage name: addr2line takes that of the function around it.
+        t.equal([("" if f[1] == "operator()" else plain(f[1]), *place(f[2], f[4])) for f in mine],
+                [("" if f[1] == "operator()" else plain(name), *place(file, line))
+                 for f, (name, file, line) in zip(mine, theirs)], hex(address))
+        t.equal(len(mine), len(theirs), hex(address))
+    return inlined
+
+
+def test_gcc_without_optimisation(t):
+    compare(t, compile_shapes(t, "-g"), by_addr2line)
+
+
+def test_gcc_with_inlined_calls(t):
+    t.check(compare(t, compile_shapes(t, "-g", "-O2"), by_addr2line) > 50, "few inlined calls")
+
+
+def test_at_a_fixed_address(t):
+    path = compile_shapes(t, "-g", "-O2", "-no-pie")
+    t.check(Elf(path).is_fixed, "the program has no fixed address")
+    compare(t, path, by_addr2line)
+
+
+def test_dwarf_4_in_compressed_sections(t):
+    compare(t, compile_shapes(t, "-gdwarf-4", "-O2", "-gz"), by_addr2line)
+
+
+def test_clang_whose_units_have_no_table_of_addresses(t):
+    path = compile_shapes(t, "-g", "-O2", compiler="clang++")
+    t.check(".debug_aranges" not in run("readelf", "-SW", path), "there is a table of addresses")
+    t.check(compare(t, path, by_llvm) > 50, "few inlined calls")
+
+
+def test_clang_with_dwarf_4(t):
+    compare(t, compile_shapes(t, "-gdwarf-4", "-O1", compiler="clang++"), by_llvm)
+
+
+def test_split_debug_information(t):
+    compare(t, compile_shapes(t, "-g", "-O2", "-gsplit-dwarf", compiler="clang++"), by_llvm)
+
+
+def test_a_shared_library(t):
+    compare(t, compile_shapes(t, "-g", "-O2", "-shared", "-fPIC"), by_addr2line)
+
+
+def test_rust(t):
+    source = os.path.join(os.path.dirname(__file__), "shapes.rs")
+    for scheme in ("legacy", "v0"):
+        path = t.path(f"rust-{scheme}")
+        run(tool("rustc"), "-g", "-O", "-C", f"symbol-mangling-version={scheme}",
+            "-Z", "unstable-options", "-C", "link-arg=-Wl,--build-id", "-o", path, source, env={**os.environ, "RUSTC_BOOTSTRAP": "1"})
+        elf = Elf(path)
+        addresses = elf.addresses("shapes", "Shelf", "fill")
+        t.check(len(addresses) > 20, f"{len(addresses)} addresses")
+        t.write("in.pb", located(elf, addresses))
+        t.succeeds("symbolize", "in.pb", "-o", "raw.pb", "--no-demangle")
+        for address, mine, theirs in zip(addresses, Symbolized(t.load("raw.pb")).frames,
+                                         by_llvm(path, addresses)):
+            if mine:
+                t.equal([(f[1], *place(f[2], f[4])) for f in mine],
+                        [(name, *place(file, line)) for name, file, line in theirs], hex(address))
+        t.succeeds("symbolize", "in.pb", "-o", "out.pb")
+        names = {f[0] for frames in Symbolized(t.load("out.pb")).frames for f in frames}
+        t.check(any(re.search(r"shapes::.*Shelf.*keep$", name) for name in names), f"{names}")
+        t.equal([name for name in names if re.match(r"_[ZR]|.*::h[0-9a-f]{16}$", name)], [])
+
+
+def test_pprof_uses_the_names_and_lines(t):
+    path = compile_shapes(t, "-g", "-O2")
+    elf = Elf(path)
+    t.write("in.pb", located(elf, elf.addresses("shapes", "plain_c")))
+    t.succeeds("symbolize", "in.pb", "-o", "out.pb.gz")
+    go = tool("go")
+    top = run(go, "tool", "pprof", "-top", "-nodecount=100", t.path("out.pb.gz"))
+    t.contains(top, "shapes::Store::fill", "shapes::Store::keep (inline)", "plain_c")
+    t.lacks(top, "[shapes]")
+    listed = run(go, "tool", "pprof", "-list", "Store::keep", t.path("out.pb.gz"))
+    t.contains(listed, "kept.push_back(", "shapes.cc")

@@ -1,0 +1,122 @@
+"""ELF files and debug information that are damaged: symbolize ends well and says what it could not do."""
+
+import os
+import random
+import re
+import struct
+
+import pb
+from compiled import Elf, Symbolized, compile_shapes, located, run
+
+WANTED = ("Store4fill", "plain_c")
+
+
+def made(t, *options):
+    path = compile_shapes(t, *(options or ("-g", "-O2")))
+    elf = Elf(path)
+    t.write("in.pb", located(elf, elf.addresses(*WANTED)[::7]))
+    with open(path, "rb") as file:
+        return path, bytearray(file.read())
+
+
+def sections(path):
+    """{name: (offset, size)}"""
+    out = {}
+    for line in run("readelf", "-SW", path).splitlines():
+        found = re.match(r" +\[ *\d+\] (\S+) +\S+ +[0-9a-f]+ ([0-9a-f]+) ([0-9a-f]+)", line)
+        if found:
+            out[found.group(1)] = (int(found.group(2), 16), int(found.group(3), 16))
+    return out
+
+
+def attempt(t, path, data):
+    with open(path, "wb") as file:
+        file.write(data)
+    result = t.succeeds("symbolize", "in.pb", "-o", "out.pb")
+    t.succeeds("check", "out.pb")
+    t.equal(t.litter(), [])
+    return result
+
+
+def test_files_that_are_cut_off(t):
+    path, data = made(t)
+    for part in (0, 3, 16, 63, 64, 200, len(data) // 8, len(data) // 2, len(data) - 64, len(data) - 1):
+        attempt(t, path, data[:part])
+
+
+def test_files_that_are_no_elf_files(t):
+    path, data = made(t)
+    result = attempt(t, path, b"#!/bin/sh\n")
+    t.contains(result.err, "is not an ELF file that can be read")
+    os.remove(path)
+    os.mkdir(path)
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    os.rmdir(path)
+    os.mkfifo(path)
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    os.remove(path)
+    os.symlink(path, path)
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+
+
+def test_damaged_headers_and_tables(t):
+    path, data = made(t)
+    rng = random.Random(1)
+    places = sections(path)
+    t.check({".debug_info", ".debug_line", ".debug_abbrev", ".symtab"} <= set(places), f"{places}")
+    (headers,) = struct.unpack_from("<Q", data, 40)
+    for round_number in range(12):
+        copy = bytearray(data)
+        for _ in range(4):
+            copy[headers + rng.randrange(len(data) - headers)] = rng.randrange(256)
+            copy[16 + rng.randrange(48)] = rng.randrange(256)
+        attempt(t, path, copy)
+    for name in (".debug_info", ".debug_abbrev", ".debug_line", ".debug_str", ".debug_rnglists", ".symtab",
+                 ".strtab", ".debug_line_str"):
+        if name not in places:
+            continue
+        offset, size = places[name]
+        for fill in (0x00, 0xff, None):
+            copy = bytearray(data)
+            for at in range(offset, offset + size):
+                if fill is None and rng.randrange(40):
+                    continue
+                copy[at] = rng.randrange(256) if fill is None else fill
+            attempt(t, path, copy)
+
+
+def test_entries_that_refer_to_each_other(t):
+    """Each reference of an entry is changed to one place, so that chains of origins loop."""
+    path, data = made(t)
+    offset, size = sections(path)[".debug_info"]
+    dump = run("readelf", "--debug-dump=info", path)
+    places = [int(found, 16) for found in
+              re.findall(r"<([0-9a-f]+)> +DW_AT_(?:abstract_origin|specification|sibling)", dump)]
+    t.check(len(places) > 50, f"{len(places)} references")
+    for target in ("self", "one"):
+        copy = bytearray(data)
+        for at in places:
+            if at + 4 <= size:
+                # A reference to the attribute's own entry is near; to one entry is at its place.
+                struct.pack_into("<I", copy, offset + at, at - 1 if target == "self" else places[0] - 1)
+        attempt(t, path, copy)
+
+
+def test_the_rest_is_found_beside_a_damaged_file(t):
+    good = compile_shapes(t, "-g", "-O2", name="good")
+    elf = Elf(good)
+    path = compile_shapes(t, "-g", "-O1", name="bad")
+    bad = Elf(path)
+    samples, mappings = [], []
+    for number, one in enumerate((bad, elf), 1):
+        offset, address, size, _ = one.code()
+        start = number << 40
+        mappings.append((start, start + (size | 0xfff) + 1, offset, one.path, one.build_id))
+        samples += [("", number, at - address + start, [1, 1]) for at in one.addresses("Store4fill")]
+    t.write("in.pb", pb.mapped(samples, mappings))
+    with open(path, "r+b") as file:
+        file.truncate(100)
+    t.succeeds("symbolize", "in.pb", "-o", "out.pb")
+    named = [frames[-1][0] for frames in Symbolized(t.load("out.pb")).frames if frames]
+    t.equal(set(named), {"shapes::Store::fill"})
+    t.equal(len(named), len(elf.addresses("Store4fill")))

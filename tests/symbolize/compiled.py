@@ -1,0 +1,151 @@
+"""Programs that the tests compile, and what other tools say of their addresses."""
+
+import os
+import re
+import shutil
+import subprocess
+import sys
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+sys.path.insert(0, os.path.join(os.path.dirname(HERE), "cli"))
+
+import pb  # noqa: E402
+from harness import Skip  # noqa: E402
+
+IN_CI = os.environ.get("CI") == "true"
+
+
+def tool(*names):
+    """The first of these programs that is there. In CI, all that the tests use is there."""
+    for name in names:
+        if shutil.which(name):
+            return name
+    if IN_CI:
+        raise AssertionError(f"{names[0]} is missing, and CI is to have it")
+    raise Skip(f"{names[0]} is missing")
+
+
+def run(*command, **how):
+    return subprocess.run(command, check=True, stdout=subprocess.PIPE, stderr=subprocess.PIPE,
+                          timeout=120, **how).stdout.decode()
+
+
+def compile_shapes(t, *options, compiler="g++", name="shapes"):
+    path = t.path(name)
+    run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", path, "-Wl,--build-id", *options)
+    return path
+
+
+class Elf:
+    """What readelf says of a file."""
+
+    def __init__(self, path):
+        self.path = path
+        notes = run("readelf", "-n", path)
+        found = re.search(r"Build ID: ([0-9a-f]+)", notes)
+        self.build_id = found.group(1) if found else ""
+        self.segments = []  # offset, address, size in the file, flags
+        for line in run("readelf", "-lW", path).splitlines():
+            words = line.split()
+            if words and words[0] == "LOAD":
+                offset, address, _, size = (int(word, 16) for word in words[1:5])
+                self.segments.append((offset, address, size, "".join(words[6:-1])))
+        self.is_fixed = "EXEC" in run("readelf", "-h", path)
+
+    def code(self):
+        return next(s for s in self.segments if "E" in s[3])
+
+    def addresses(self, *parts):
+        """Every instruction's address in the functions whose names have one of the parts, without the
+        linker's stubs, and without padding, which some tools count to the function before."""
+        out, is_wanted = [], False
+        for line in run("objdump", "-d", "--no-show-raw-insn", self.path).splitlines():
+            head = re.match(r"^[0-9a-f]+ <(.*)>:$", line)
+            if head:
+                is_wanted = any(part in head.group(1) for part in parts) and "@plt" not in head.group(1)
+            found = re.match(r"^ +([0-9a-f]+):\t", line)
+            if found and is_wanted and not re.search(r"\t(nop|data16|cs nop|xchg +%ax,%ax|int3|udf)", line):
+                out.append(int(found.group(1), 16))
+        return out
+
+
+def located(elf, addresses, slide=0x550000000000, build_id=None, path=None):
+    """A profile with these addresses of the file, as a process has them. The mapping is a page into the
+    file, where the code is."""
+    offset, address, size, _ = elf.code()
+    page = 0xfff
+    slide = 0 if elf.is_fixed else slide
+    start = (address & ~page) + slide
+    limit = (address + size + slide + page) & ~page
+    samples = [("", 1, at + slide, [1, at]) for at in addresses]
+    mapping = (start, limit, offset & ~page, path or elf.path,
+               elf.build_id if build_id is None else build_id)
+    return pb.mapped(samples, [mapping])
+
+
+class Symbolized:
+    """A profile's locations, in the order of its samples: frames, innermost call first, each a tuple
+    of name, system name, file, start line, line, column."""
+
+    def __init__(self, data):
+        top = {}
+        for field, value in pb.fields(pb.inflate(data)):
+            top.setdefault(field, []).append(value)
+        self.strings = [s.decode() for s in top.get(6, [])]
+        functions = {}
+        for body in top.get(5, []):
+            f = dict(pb.fields(body))
+            functions[f[1]] = (self.strings[f.get(2, 0)], self.strings[f.get(3, 0)],
+                               self.strings[f.get(4, 0)], f.get(5, 0))
+        self.used = set()
+        locations = {}
+        self.addresses = {}
+        for body in top.get(4, []):
+            one = list(pb.fields(body))
+            frames = []
+            for line in (dict(pb.fields(v)) for n, v in one if n == 4):
+                self.used.add(line[1])
+                frames.append((*functions[line[1]], line.get(2, 0), line.get(3, 0)))
+            number = dict(one)[1]
+            locations[number] = frames
+            self.addresses[number] = dict(one).get(3, 0)
+        self.functions = functions
+        self.frames = []
+        for body in top.get(2, []):
+            ids = [i for n, v in pb.fields(body) if n == 1 for i in pb.numbers(v)]
+            self.frames.append([frame for i in ids for frame in locations[i]])
+        self.flags = [tuple(dict(pb.fields(m)).get(n, 0) for n in (7, 8, 9, 10))
+                      for m in top.get(3, [])]
+
+
+def by_addr2line(path, addresses):
+    """For each address a list of (function, file, line), innermost call first."""
+    out = run(tool("addr2line"), "-a", "-i", "-f", "-e", path,
+              *[hex(a) for a in addresses])
+    groups = []
+    lines = out.splitlines()
+    at = 0
+    while at < len(lines):
+        if re.fullmatch(r"0x[0-9a-f]+", lines[at]):
+            groups.append([])
+            at += 1
+            continue
+        place = re.sub(r" \(discriminator \d+\)$", "", lines[at + 1])
+        file, _, line = place.rpartition(":")
+        groups[-1].append((lines[at], file, int(line) if line.isdigit() else 0))
+        at += 2
+    return groups
+
+
+def by_llvm(path, addresses):
+    out = run(tool("llvm-symbolizer"), "--inlines", "--functions=linkage", "--no-demangle", "-e", path,
+              *[hex(a) for a in addresses])
+    groups = []
+    for block in out.strip().split("\n\n"):
+        lines = block.splitlines()
+        group = []
+        for function, place in zip(lines[::2], lines[1::2]):
+            file, line, _ = place.rsplit(":", 2)
+            group.append((function, file, int(line)))
+        groups.append(group)
+    return groups
