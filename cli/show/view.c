@@ -105,17 +105,25 @@ static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
 
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
 {
-    *profile = (cli_profile){.memory_left = max_memory};
-    int code = cli_input_read(&profile->input, path, max_memory);
-    if (code)
-        return code;
+    cli_input input;
+    int code = cli_input_read(&input, path, max_memory);
+    if (!code)
+        return cli_profile_take(profile, input, max_memory);
+    *profile = (cli_profile){.input = input};
+    return code;
+}
+
+int cli_profile_take(cli_profile *profile, cli_input input, uint64_t max_memory)
+{
+    *profile = (cli_profile){.input = input, .memory_left = max_memory};
+    int code;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_error err;
     const uint8_t *bytes;
     size_t len;
     const cli_input *in = &profile->input;
     options.max_memory = max_memory;
-    if ((code = cli_context_new(&options, path, &profile->context)))
+    if ((code = cli_context_new(&options, in->name, &profile->context)))
         return code;
     if (pprofdelta_check(profile->context, in->bytes, in->len, &profile->census, &err) ||
         pprofdelta_inflate(profile->context, in->bytes, in->len, &bytes, &len, &err))

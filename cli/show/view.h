@@ -35,6 +35,9 @@ typedef struct cli_profile {
 /* Reads and checks the file at path. Prints what is wrong; returns an exit code. Free *profile
  * whatever is returned. */
 int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory);
+
+/* The same for bytes that are already in memory. The profile takes them, and frees them. */
+int cli_profile_take(cli_profile *profile, cli_input input, uint64_t max_memory);
 void cli_profile_free(cli_profile *profile);
 
 /* The string at an index of the string table; empty if the index is not in the table. */
