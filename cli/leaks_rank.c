@@ -64,11 +64,11 @@ static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double
 
 /* ---- groups ------------------------------------------------------------------------------- */
 
+/* Stacks whose growth is certain have a verdict of their own. */
 static bool may_be_grouped(const cli_leaks_row *row)
 {
-    cli_leaks_reason reason = row->verdict.reason;
-    return !row->group && (reason == CLI_LEAKS_FLAT || reason == CLI_LEAKS_UNSURE ||
-                           reason == CLI_LEAKS_SHRINKING);
+    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit &&
+           row->verdict.reason != CLI_LEAKS_SAWTOOTH;
 }
 
 static void add_to_total(total *to, const cli_leaks_run *run, const cli_leaks_row *row)

@@ -67,17 +67,20 @@ static double traffic(double allocated, double change)
     return fabs(arrived) + departed;
 }
 
-/* The spread of the changes from point to point over that of a random walk, at least 1. */
+/* The spread of the changes from point to point over that of a random walk, at least 1. Neighbouring
+ * changes are compared, so that a slow change of the speed is no spread. */
 static double burstiness(const cli_leaks_series *s, size_t from)
 {
-    double predicted = 0, spread = 0, count = (double)(s->len - from - 1);
-    double drift = (s->levels[s->len - 1] - s->levels[from]) / count;
+    double predicted = 0, spread = 0, before = 0;
+    double count = (double)(s->len - from - 1);
     for (size_t i = from; i + 1 < s->len; i++) {
         double change = s->levels[i + 1] - s->levels[i];
         double moved = s->allocated ? traffic(s->allocated[i + 1] - s->allocated[i], change)
                                     : fabs(change) + 2 * fmin(s->levels[i], s->levels[i + 1]);
         predicted += s->weight * moved;
-        spread += (change - drift) * (change - drift);
+        if (i > from)
+            spread += (change - before) * (change - before) / 2;
+        before = change;
     }
     spread *= count / (count - 1);
     return predicted > 0 && spread > predicted ? spread / predicted : 1;
@@ -96,6 +99,7 @@ static double left_by_averaging(const cli_leaks_series *s, const parts *p, doubl
     return fmin(1, fmax(left, 0.25));
 }
 
+/* Of random arrivals that do not come in bursts. */
 static double variance_of_growth(const cli_leaks_series *s, const parts *p)
 {
     double level = fmax(mean_of(s->levels, p->from[0], s->len), s->weight);
@@ -107,7 +111,7 @@ static double variance_of_growth(const cli_leaks_series *s, const parts *p)
         double moved = traffic(made, p->level[2] - p->level[0]);
         variance = fmin(population, s->weight * fmax(moved, s->weight));
     }
-    return variance * burstiness(s, p->from[0]);
+    return variance;
 }
 
 /* The chance that a normal value is so many standard deviations above its mean. */
@@ -154,7 +158,7 @@ static double largest_step(const cli_leaks_series *s, size_t from)
 static double largest_fall(const cli_leaks_series *s, size_t from)
 {
     double peak = s->levels[from], largest = 0;
-    for (size_t i = from; i < s->len; i++) {
+    for (size_t i = from + 1; i < s->len; i++) {
         peak = fmax(peak, s->levels[i]);
         largest = fmax(largest, peak - s->levels[i]);
     }
@@ -169,7 +173,8 @@ static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_lea
     double span = mean_of(s->seconds, half, s->len) - mean_of(s->seconds, from, half);
     double whole = p->centre[2] - p->centre[0];
     double rise = mean_of(s->levels, half, s->len) - mean_of(s->levels, from, half);
-    double expected = v->growth * span / whole, chance = v->noise * sqrt(span / whole);
+    double expected = v->growth * span / whole;
+    double chance = sqrt(variance_of_growth(s, p) * span / whole);
     return rise < stopped_ratio * expected - chance;
 }
 
@@ -179,7 +184,8 @@ static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
 {
     double earlier = (p->level[1] - p->level[0]) / (p->centre[1] - p->centre[0]);
     double rise = s->levels[s->len - 1] - s->levels[p->from[0]];
-    if (largest_fall(s, p->from[0]) > sawtooth_share * v->growth)
+    /* A fall in the second half of the start-up shows that what grows may be given back. */
+    if (largest_fall(s, p->from[0] / 2) > sawtooth_share * v->growth)
         return CLI_LEAKS_SAWTOOTH;
     if (largest_step(s, p->from[0]) > step_share * rise)
         return CLI_LEAKS_STEP;
@@ -192,6 +198,15 @@ static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
     return CLI_LEAKS_STEADY_GROWTH;
 }
 
+/* Does the level fall by more than half, and by more than chance? */
+static bool falls_back(const cli_leaks_series *s)
+{
+    double fall = largest_fall(s, 0), peak = 0;
+    for (size_t i = 0; i < s->len; i++)
+        peak = fmax(peak, s->levels[i]);
+    return fall > sawtooth_share * peak && fall > 2 * least_sigmas * sqrt(s->weight * peak);
+}
+
 /* Growth that may be chance: what does the series look like from its first point? */
 static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const parts *p,
                                               const cli_leaks_verdict *v)
@@ -201,9 +216,13 @@ static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const p
         return CLI_LEAKS_SHRINKING;
     if (v->growth > least_sigmas * v->noise)
         return CLI_LEAKS_UNSURE;
-    if (since_start > least_sigmas * v->noise && since_start > p->level[2] / 4)
-        return CLI_LEAKS_FILLED;
-    return CLI_LEAKS_FLAT;
+    if (falls_back(s))
+        return CLI_LEAKS_SAWTOOTH;
+    if (since_start <= p->level[2] / 4)
+        return CLI_LEAKS_FLAT;
+    if (largest_step(s, 0) > step_share * since_start)
+        return CLI_LEAKS_STEP;
+    return v->growth < since_start / 4 ? CLI_LEAKS_FILLED : CLI_LEAKS_FLAT;
 }
 
 static cli_leaks_kind kind_of(cli_leaks_reason reason)
@@ -233,7 +252,7 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
         return judge_few(s);
     parts p = split(s);
     cli_leaks_verdict v = {.growth = p.level[2] - p.level[0]};
-    v.noise = sqrt(variance_of_growth(s, &p));
+    v.noise = sqrt(variance_of_growth(s, &p) * burstiness(s, p.from[0]));
     v.slope = median_slope(s, p.from[0]);
     v.doubt = fmin(1, tail(v.growth / v.noise) * s->tests);
     double earlier = (p.level[1] - p.level[0]) / (p.centre[1] - p.centre[0]);
@@ -255,7 +274,7 @@ static const struct {
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
     [CLI_LEAKS_LATE] = {"late", "grows only since the last third"},
     [CLI_LEAKS_SLOWING] = {"slowing", "grows, but more slowly than before"},
-    [CLI_LEAKS_FLAT] = {"flat", "does not grow"},
+    [CLI_LEAKS_FLAT] = {"flat", "does not grow more than by chance"},
     [CLI_LEAKS_FILLED] = {"filled", "grew at first, and stays"},
     [CLI_LEAKS_STEP] = {"step", "grew at one moment"},
     [CLI_LEAKS_SAWTOOTH] = {"sawtooth", "grows and falls back"},

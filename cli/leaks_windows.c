@@ -143,6 +143,14 @@ static int find_columns(const cli_profile *profile, const char *type, cli_leaks_
     return CLI_DONE;
 }
 
+/* May the files be compared with each other, to notice a restart? Not if a type is judged that has
+ * no counter, like that of a profile of goroutines. */
+static bool has_counter(const char *type)
+{
+    static const char in_use[] = "inuse_";
+    return !type || strncmp(type, in_use, sizeof in_use - 1) == 0;
+}
+
 /* ---- one window ---------------------------------------------------------------------------- */
 
 /* What one run needs while its windows are read. */
@@ -313,7 +321,7 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
     pprofdelta *context = NULL;
     *out = (cli_leaks_runs){.len = 0};
     options.max_memory = max_memory;
-    int code = cli_context_new(&options, files[0].path, &context);
+    int code = has_counter(type) ? cli_context_new(&options, files[0].path, &context) : CLI_DONE;
     if (!code)
         code = find_runs(out, files, len, context, max_memory);
     pprofdelta_free(context);
