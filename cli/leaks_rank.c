@@ -7,6 +7,7 @@
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A series that is added up from stacks. */
 typedef struct total {
@@ -22,8 +23,21 @@ typedef struct total {
 
 /* ---- series ------------------------------------------------------------------------------- */
 
+/* The smallest change between two points; 1 if there is none. */
+static double smallest_change(const cli_leaks_run *run, const cli_leaks_row *row)
+{
+    double smallest = 0;
+    for (size_t i = 0; i + 1 < run->rows.points; i++) {
+        double change = fabs(row->levels[i + 1] - row->levels[i]);
+        if (change > 0 && (smallest == 0 || change < smallest))
+            smallest = change;
+    }
+    return smallest > 0 ? smallest : 1;
+}
+
 /* What one sample of the stack stands for: the mean size of its objects, over the chance that such
- * an object is sampled. Without objects, the mean change between two points. */
+ * an object is sampled. Values without a number of objects are not sampled: what they count is one,
+ * or the smallest change. */
 static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
 {
     if (row->sum_objects > 0 && row->sum_bytes > 0 && row->sum_level > 0) {
@@ -31,13 +45,7 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
         double share = run->period > 1 ? -expm1(-size / run->period) : 1;
         return row->sum_level / row->sum_objects / share;
     }
-    double moved = 0, changes = 0;
-    for (size_t i = 0; i + 1 < run->rows.points; i++) {
-        double change = fabs(row->levels[i + 1] - row->levels[i]);
-        moved += change;
-        changes += change > 0;
-    }
-    return changes > 0 ? moved / changes : 1;
+    return strcmp(run->unit, "count") ? smallest_change(run, row) : 1;
 }
 
 static cli_leaks_series series_of(const cli_leaks_run *run, const double *levels,

@@ -321,6 +321,7 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
     pprofdelta *context = NULL;
     *out = (cli_leaks_runs){.len = 0};
     options.max_memory = max_memory;
+    options.compression = PPROFDELTA_PLAIN;
     int code = has_counter(type) ? cli_context_new(&options, files[0].path, &context) : CLI_DONE;
     if (!code)
         code = find_runs(out, files, len, context, max_memory);

@@ -48,9 +48,14 @@ static bool ids_reserve(cli_ids *ids, size_t len)
     return ids->ids != NULL;
 }
 
+/* Most profiles have their ids in order. */
 static void ids_sort(cli_ids *ids)
 {
-    qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
+    size_t sorted = 1;
+    while (sorted < ids->len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
+        sorted++;
+    if (sorted < ids->len)
+        qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
