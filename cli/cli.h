@@ -23,6 +23,9 @@ enum {
     CLI_USAGE = 2,  /* the command line */
     CLI_RESET = 3,  /* a reset with --on-reset=fail */
     CLI_UPLOAD = 4, /* the uploader failed: the next run covers the window too */
+    /* leaks --fail */
+    CLI_LEAKS_FOUND = 5,
+    CLI_LEAKS_NO_VERDICT = 6, /* too few profiles */
     /* record, as env: otherwise the exit status is that of the command */
     CLI_RECORD_FAILED = 125, /* record itself failed */
     CLI_NOT_RUN = 126,       /* the command exists but cannot be run, or cannot be recorded */
@@ -35,6 +38,7 @@ int cli_check(int argc, char **argv);
 int cli_sum(int argc, char **argv);
 int cli_record(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
+int cli_leaks(int argc, char **argv);
 
 /* Restores the signal handling that the process began with. Call it before exec. */
 void cli_signals_restore(void);

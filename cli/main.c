@@ -22,7 +22,8 @@ static const struct verb {
     int (*run)(int argc, char **argv);
 } verbs[] = {
     {"show", cli_show},     {"check", cli_check},         {"sum", cli_sum},
-    {"record", cli_record}, {"symbolize", cli_symbolize}, {"help", help_about},
+    {"record", cli_record}, {"symbolize", cli_symbolize}, {"leaks", cli_leaks},
+    {"help", help_about},
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
@@ -36,6 +37,7 @@ static const char help[] =
     "       pprofdelta check FILE...      check that profiles are valid\n"
     "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
     "       pprofdelta symbolize FILE [-o OUT]  add functions and lines to addresses\n"
+    "       pprofdelta leaks FILE...      stacks that keep growing\n"
     "       pprofdelta help [VERB]        print this help, or that of a verb\n"
     "An input is a pprof profile (gzip, zstd or plain); - or a missing CUR is stdin.\n"
     "\n"
@@ -123,8 +125,8 @@ static int help_about(int argc, char **argv)
     if (!verb && meant)
         return cli_usage("there is no verb %.60s; did you mean %s?", argv[1], meant);
     if (!verb)
-        return cli_usage("there is no verb %.60s; there are show, check, sum, record and "
-                         "symbolize",
+        return cli_usage("there is no verb %.60s; there are show, check, sum, record, "
+                         "symbolize and leaks",
                          argv[1]);
     char *line[] = {argv[1], option, NULL};
     return run_verb(verb, 2, line);

@@ -14,7 +14,7 @@
 #include <string.h>
 
 enum {
-    MADE_ROOM = 96,
+    MADE_ROOM = CLI_SYMBOL_MADE,
     FILE_ROOM = 64
 }; /* bytes for a name made from an address, and for its file */
 
@@ -61,6 +61,14 @@ static cli_string make_name(char to[MADE_ROOM], const cli_profile *profile,
         address += mapping->file_offset - mapping->memory_start;
     len += (size_t)snprintf(to + len, MADE_ROOM - len, "0x%" PRIx64, address);
     return (cli_string){to, len};
+}
+
+cli_string cli_symbols_name(const cli_profile *profile, const Pd__View__Location *location,
+                            const Pd__View__Line *line, char made[CLI_SYMBOL_MADE])
+{
+    const Pd__View__Function *function =
+        line ? cli_profile_function(profile, line->function_id) : NULL;
+    return function ? function_name(profile, function) : make_name(made, profile, location);
 }
 
 static size_t frames_at(const Pd__View__Location *location)

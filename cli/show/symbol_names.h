@@ -18,6 +18,12 @@ typedef struct cli_symbols {
     char *made;    /* the bytes of the names that were made from addresses */
 } cli_symbols;
 
+/* The name of one frame, for callers that do not number the names: of a line of the location, or of
+ * the location if line is NULL. It is in the profile or in made. */
+enum { CLI_SYMBOL_MADE = 96 };
+cli_string cli_symbols_name(const cli_profile *profile, const Pd__View__Location *location,
+                            const Pd__View__Line *line, char made[CLI_SYMBOL_MADE]);
+
 /* Prints what is wrong; returns an exit code. Free *symbols whatever is returned. */
 int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile);
 void cli_symbols_free(cli_symbols *symbols);

@@ -54,9 +54,14 @@ static bool ids_reserve(cli_ids *ids, size_t len)
     return ids->ids != NULL;
 }
 
+/* Most profiles have their ids in order. */
 static void ids_sort(cli_ids *ids)
 {
-    qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
+    size_t sorted = 1;
+    while (sorted < ids->len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
+        sorted++;
+    if (sorted < ids->len)
+        qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
 }
 
 static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
@@ -126,15 +131,23 @@ int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory
 
 int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdelta_options *options)
 {
-    *profile = (cli_profile){.memory_left = options->max_memory};
-    int code = cli_input_read(&profile->input, path, options->max_memory);
-    if (code)
-        return code;
+    cli_input input;
+    int code = cli_input_read(&input, path, options->max_memory);
+    if (!code)
+        return cli_profile_take(profile, input, options);
+    *profile = (cli_profile){.input = input};
+    return code;
+}
+
+int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
+{
+    *profile = (cli_profile){.input = input, .memory_left = options->max_memory};
     pprofdelta_error err;
     const uint8_t *bytes;
     size_t len;
     const cli_input *in = &profile->input;
-    if ((code = cli_context_new(options, path, &profile->context)))
+    int code = cli_context_new(options, in->name, &profile->context);
+    if (code)
         return code;
     if (pprofdelta_check(profile->context, in->bytes, in->len, &profile->census, &err) ||
         pprofdelta_inflate(profile->context, in->bytes, in->len, &bytes, &len, &err))

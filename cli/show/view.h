@@ -41,6 +41,9 @@ int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory
 /* The same with a context that writes as these options say. */
 int cli_profile_load_with(cli_profile *profile, const char *path,
                           const pprofdelta_options *options);
+
+/* The same for bytes that are already in memory. The profile takes them, and frees them. */
+int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options);
 void cli_profile_free(cli_profile *profile);
 
 /* For code that changes the view (view_edit.h). The allocator of its messages counts against

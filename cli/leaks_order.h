@@ -1,0 +1,40 @@
+/* Which files are windows of which run, and in which order: the plan of `pprofdelta leaks`.
+ *
+ * A run is one process. The profiles of one live heap (see pprofdelta_heap.h) have its id; all
+ * other profiles are taken for those of one process. The times and stamps in the profiles decide,
+ * not the order of the command line. */
+#ifndef CLI_LEAKS_ORDER_H
+#define CLI_LEAKS_ORDER_H
+
+#include "pprofdelta.h"
+
+typedef enum cli_leaks_role {
+    CLI_LEAKS_WINDOW, /* a window of its run */
+    CLI_LEAKS_AGAIN,  /* the same window as a file that counts */
+    CLI_LEAKS_GAP     /* changes of in-use values, and what they change is missing */
+} cli_leaks_role;
+
+typedef struct cli_leaks_file {
+    char *path;
+    size_t operand;     /* the place on the command line, and among the files of a directory */
+    int64_t time_nanos; /* when the values were taken; 0: not known */
+    pprofdelta_stamp stamp;
+    /* Set by cli_leaks_order: */
+    size_t run;
+    cli_leaks_role role;
+} cli_leaks_file;
+
+/* What the plan changed. */
+typedef struct cli_leaks_order_report {
+    size_t runs;
+    size_t moved; /* files that are older than one before them on the command line */
+    size_t again;
+    size_t gaps;
+} cli_leaks_order_report;
+
+/* Sorts the files by run and time, and sets run and role of each. The runs are numbered in the order
+ * of their first files. The result depends on the files only, but for files with equal times, which
+ * keep their order. */
+cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len);
+
+#endif

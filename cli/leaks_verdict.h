@@ -1,0 +1,79 @@
+/* Is a series of in-use values a leak? The decision of `pprofdelta leaks`, as one pure function.
+ *
+ *     level |                            thirds of the part that is judged
+ *           |                                        +----L3----+
+ *           |                            +----L2----+
+ *           |                +----L1----+
+ *           |   (start-up)
+ *           +---------------------------------------------------> time
+ *
+ * The first third of the points is start-up and is not judged. The mean levels of the other thirds
+ * give the growth, L3 - L1. Growth is a leak if chance does not explain it, and if it has the shape
+ * of a leak: it is no single step, it does not fall back, it does not slow down, and it has not
+ * stopped.
+ *
+ * Chance: a sampled heap is an estimate. Each sample stands for about `weight` bytes, so that the
+ * changes of a level behave like `weight` times a count of random arrivals and departures. A
+ * process without a leak has as many arrivals as departures. leaks_verdict.c has the variances. */
+#ifndef CLI_LEAKS_VERDICT_H
+#define CLI_LEAKS_VERDICT_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+enum {
+    CLI_LEAKS_POINTS = 24,     /* of a series, at most */
+    CLI_LEAKS_LEAST_POINTS = 6 /* for a verdict */
+};
+
+typedef enum cli_leaks_kind {
+    CLI_LEAKS_NONE, /* not a suspect */
+    CLI_LEAKS_UNKNOWN,
+    CLI_LEAKS_SUSPECT
+} cli_leaks_kind;
+
+typedef enum cli_leaks_reason {
+    CLI_LEAKS_STEADY_GROWTH, /* SUSPECT */
+    CLI_LEAKS_FEW_POINTS,    /* UNKNOWN, as are those down to SLOWING */
+    CLI_LEAKS_UNSURE,        /* the growth may be chance */
+    CLI_LEAKS_LATE,          /* it began in the last third */
+    CLI_LEAKS_SLOWING,       /* it is slower than before */
+    CLI_LEAKS_FLAT,          /* NONE, as are those below */
+    CLI_LEAKS_FILLED,        /* grew at first and stays */
+    CLI_LEAKS_STEP,          /* grew at one moment */
+    CLI_LEAKS_SAWTOOTH,      /* grows and falls back */
+    CLI_LEAKS_SHRINKING
+} cli_leaks_reason;
+
+/* A series: one point for each block of windows, with the lowest value in the block. */
+typedef struct cli_leaks_series {
+    size_t len;
+    const double *seconds;   /* rising */
+    const double *levels;    /* bytes in use */
+    const double *allocated; /* bytes allocated until then; NULL: not known */
+    double weight;           /* bytes that a sample stands for, above 0 */
+    double tests;            /* series that are judged together, at least 1 */
+} cli_leaks_series;
+
+typedef struct cli_leaks_verdict {
+    cli_leaks_kind kind;
+    cli_leaks_reason reason;
+    double growth; /* L3 - L1 in bytes */
+    double noise;  /* the standard deviation of the growth if there is no leak */
+    double slope;  /* bytes per second: the median of the slopes between two judged points */
+    double
+        doubt; /* the chance that any of `tests` series without a leak grows so much; at most 1 */
+    double recent; /* the slope of the last two thirds over that of the first two */
+} cli_leaks_verdict;
+
+/* A growth with more doubt than this is no suspect. */
+extern const double cli_leaks_doubt_limit;
+
+cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
+
+/* "steady", "few-windows", ...: the word for JSON, and the sentence for people. */
+const char *cli_leaks_reason_word(cli_leaks_reason reason);
+const char *cli_leaks_reason_text(cli_leaks_reason reason);
+const char *cli_leaks_kind_word(cli_leaks_kind kind);
+
+#endif

@@ -1,0 +1,40 @@
+/* Reads the windows of a run into the series of its stacks.
+ *
+ *     profile with in-use values     --------------------------------+
+ *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
+ *
+ * A cumulative profile without a stamp is also compared with the one before it by the library, which
+ * decides if the process restarted. Then the run ends, and a new run begins. */
+#ifndef CLI_LEAKS_WINDOWS_H
+#define CLI_LEAKS_WINDOWS_H
+
+#include "leaks_order.h"
+#include "leaks_rows.h"
+
+/* A part of the files that is one process. */
+typedef struct cli_leaks_run {
+    size_t first, end; /* in the files */
+    size_t windows;
+    int64_t from_nanos, to_nanos; /* of the first and the last window's values */
+    double span;                  /* seconds between them */
+    cli_leaks_rows rows;
+    char type[64], unit[64]; /* what is judged */
+    double period;           /* bytes between two samples; 0: not known */
+    bool has_allocated;
+    bool has_restarted; /* it begins with a restart of the process of the run before */
+    char binary[512];   /* empty: not known */
+} cli_leaks_run;
+
+typedef struct cli_leaks_runs {
+    cli_leaks_run *runs;
+    size_t len;
+} cli_leaks_runs;
+
+/* Reads all files with the role of a window. type is NULL, or names what is judged. every_nanos
+ * above 0 is the time between two windows, whatever their times are. Prints what is wrong; returns an
+ * exit code. Free *out whatever is returned. */
+int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
+                   int64_t every_nanos, uint64_t max_memory);
+void cli_leaks_runs_free(cli_leaks_runs *runs);
+
+#endif

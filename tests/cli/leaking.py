@@ -1,0 +1,321 @@
+"""leaks: which stacks are suspects, over made profiles of every kind that has in-use values."""
+
+import json
+import os
+import random
+
+from pb import HEAP, gz, profile, read
+from samples import SECOND, T0
+from live import TRACKER, stamp
+
+MINUTE = 60 * SECOND
+KIND = "space/bytes"
+
+
+def heap(t, name, at, stacks, restart=0, **more):
+    """A cumulative heap profile at minute `at`. stacks: {leaf: (allocated, in use)} in objects of
+    1 KiB."""
+    samples = [((leaf, "serve", "main") if isinstance(leaf, str) else leaf,
+                [made, made * 1024, live, live * 1024]) for leaf, (made, live) in stacks.items()]
+    more.setdefault("period_type", KIND)
+    more.setdefault("period", 1)
+    t.write(name, gz(profile(samples, time=T0 + at * MINUTE, **more)))
+    return name
+
+
+def scene(i):
+    """Minute i of a server: one leak, and everything else that grows."""
+    return {
+        "leak": (100 * (i + 1), 100 * (i + 1)),
+        "cache": (5000, min(1000, 300 * (i + 1))),
+        "sawtooth": (1000 * i, 100 * (i % 4)),
+        "buffers": (9000 * i, 40 + (i * 7) % 5),
+        "startup": (800, 800),
+        "step": (500, 500 if i >= 8 else 0),
+    }
+
+
+def film(t, windows=16, **more):
+    return [heap(t, f"heap.{i:02}.pb.gz", i, scene(i), **more) for i in range(windows)]
+
+
+def leaks(t, *args, **more):
+    return json.loads(t.succeeds("leaks", "--json", *args, **more).text)
+
+
+def leaf(finding):
+    return finding["stack"][0]["function"]
+
+
+def suspects(report, run=0):
+    return [leaf(f) for f in report["runs"][run]["findings"] if f["kind"] == "suspect"]
+
+
+def test_the_leak_is_found(t):
+    files = film(t)
+    report = leaks(t, *files)
+    run = report["runs"][0]
+    t.equal(suspects(report), ["leak"])
+    t.equal((run["windows"], run["stacks"], run["suspects"], run["unknown"]), (16, 6, 1, 0))
+    t.equal((run["type"], run["unit"], run["is_enough"]), ("inuse_space", "bytes", True))
+    found = run["findings"][0]
+    t.equal((found["now"], found["objects"], found["per_hour"]), (1600 * 1024, 1600, 100 * 1024 * 60))
+    t.equal(round(found["age_seconds"]), 16 * 60)
+    t.equal([f["function"] for f in found["stack"]], ["leak", "serve", "main"])
+    text = t.succeeds("leaks", *files).text
+    t.contains(text, "verdict   1 suspect, 0 unknown, 5 stacks without steady growth",
+               "suspect 1: +5.86MiB/h, 1.56MiB in 1600 objects now, >99.99% sure", "age 16.0min",
+               "            leak  app.go:11\n")
+
+
+def test_all_has_the_reasons(t):
+    report = leaks(t, "--all", *film(t))
+    reasons = {leaf(f): f["reason"] for f in report["runs"][0]["findings"]}
+    t.equal(reasons, {"leak": "steady-growth", "cache": "filled", "sawtooth": "sawtooth",
+                      "buffers": "flat", "startup": "flat", "step": "step"})
+    text = t.succeeds("leaks", "--all", *film(t)).text
+    t.contains(text, "grew at first, and stays", "grew at one moment", "no leak 2: ")
+
+
+def test_top(t):
+    files = [heap(t, f"{i}.pb.gz", i, {f"f{k:02}": (50 * k * (i + 1),) * 2 for k in range(1, 15)})
+             for i in range(12)]
+    t.equal(suspects(leaks(t, *files)), [f"f{k:02}" for k in range(14, 4, -1)])
+    t.equal(suspects(leaks(t, "--top=2", *files)), ["f14", "f13"])
+    t.equal(leaks(t, "--top=2", *files)["runs"][0]["suspects"], 14)
+    t.contains(t.succeeds("leaks", "--top", "2", *files).text, "and 12 more: --top=N")
+
+
+def test_exit_status(t):
+    files = film(t)
+    t.equal(t.run("leaks", *files).code, 0)
+    t.equal(t.run("leaks", "--fail", *files).code, 5)
+    t.equal(t.run("leaks", "--fail", *files[:5]).code, 6)
+    calm = [heap(t, f"calm{i}.pb.gz", i, {"f": (10 * i + 10, 10)}) for i in range(8)]
+    t.equal(t.run("leaks", "--fail", *calm).code, 0)
+    t.fails(1, "leaks", "--fail", "nothing.pb.gz")
+
+
+def test_too_few_windows_are_unknown(t):
+    for n in range(1, 6):
+        report = leaks(t, *film(t, n))
+        run = report["runs"][0]
+        t.equal((run["is_enough"], run["suspects"]), (False, 0))
+        text = t.succeeds("leaks", *film(t, n)).text
+        t.contains(text, f"{n} windows are too few, at least 6 are needed", "next      record longer")
+    t.equal(leaf(leaks(t, *film(t, 5))["runs"][0]["findings"][0]), "cache")
+
+
+def test_the_order_of_the_files_does_not_matter(t):
+    files = film(t)
+    want = t.succeeds("leaks", *files).text
+    for seed in range(4):
+        mixed = files[:]
+        random.Random(seed).shuffle(mixed)
+        result = t.succeeds("leaks", *mixed)
+        t.equal(result.text, want)
+        t.contains(result.err, "older than a file before: the files are taken in the order of")
+        t.equal(t.succeeds("leaks", "-q", *mixed).err, "")
+
+
+def test_a_file_that_is_given_twice_counts_once(t):
+    files = film(t)
+    want = t.succeeds("leaks", *files).text
+    result = t.succeeds("leaks", *files, files[3], files[9])
+    t.equal(result.text, want)
+    t.contains(result.err, "is the same window as another file; 2 files do not count")
+
+
+def test_a_directory(t):
+    os.mkdir(t.path("run"))
+    for name in film(t):
+        os.rename(t.path(name), t.path(os.path.join("run", name)))
+    t.write("run/notes.txt", b"no profile")
+    t.equal(suspects(leaks(t, "run")), ["leak"])
+    t.equal(suspects(leaks(t, "run/")), ["leak"])
+    os.mkdir(t.path("empty"))
+    t.contains(t.fails(1, "leaks", "empty").err, "empty: has no profiles", "*.pb.gz")
+
+
+def test_a_restart_splits_the_run(t):
+    files = film(t)
+    for i in range(16, 32):
+        files.append(heap(t, f"heap.{i}.pb.gz", i, scene(i - 16)))
+    result = t.succeeds("leaks", *files)
+    t.contains(result.err, "note: heap.16.pb.gz: the program restarted before this profile")
+    t.contains(result.text, "after a restart")
+    report = leaks(t, *files)
+    t.equal([r["windows"] for r in report["runs"]], [16, 16])
+    t.equal([r["after_restart"] for r in report["runs"]], [False, True])
+    t.equal((suspects(report), suspects(report, 1)), (["leak"], ["leak"]))
+
+
+def test_times_come_from_the_profiles(t):
+    files = film(t)
+    per_hour = leaks(t, *files)["runs"][0]["findings"][0]["per_hour"]
+    report = leaks(t, "--every=1s", *files)
+    t.equal(report["runs"][0]["findings"][0]["per_hour"], per_hour * 60)
+    t.equal(report["runs"][0]["span_seconds"], 15)
+    untimed = []
+    for i in range(8):
+        t.write(f"u{i}.pb.gz", gz(profile([(("f", "main"), [i, i * 99999, 9 * i, 900 * i])])))
+        untimed.append(f"u{i}.pb.gz")
+    result = t.fails(1, "leaks", *untimed)
+    t.contains(result.err, "u0.pb.gz: has no time", "--every=TIME")
+    t.equal(leaks(t, "--every=1m", *untimed)["runs"][0]["windows"], 8)
+
+
+def live_film(t, kind="delta", windows=16):
+    """The same scene as the batches of a tracker."""
+    files, before = [], {}
+    for i in range(windows):
+        now, is_full = scene(i), i == 0
+        samples = []
+        for name, (made, live) in now.items():
+            was_made, was_live = before.get(name, (0, 0))
+            if kind == "window" or is_full:
+                was_live = 0
+            values = [made - was_made, live - was_live]
+            samples.append(((name, "serve", "main"),
+                            [values[0], values[0] * 1024, values[1], values[1] * 1024]))
+        word = "full" if is_full else kind
+        comment = stamp(i + 1, word, since=60 * i, until=60 * (i + 1))
+        files.append(f"heap.7.{i + 1}.pb.gz")
+        t.write(files[-1], gz(profile(samples, time=T0 + (i + 1) * MINUTE, comments=[comment],
+                                      period_type=KIND, period=1)))
+        before = now
+    return files
+
+
+def test_changes_are_added_up(t):
+    want = leaks(t, "--all", *film(t))["runs"][0]
+    for kind in ("delta", "window"):
+        got = leaks(t, "--all", *live_film(t, kind))["runs"][0]
+        for run in (want, got):
+            for key in ("from", "to", "from_nanos", "to_nanos"):
+                run.pop(key, None)
+            run["findings"].sort(key=leaf)
+        t.equal(got, want, kind)
+
+
+def test_a_missing_batch_is_told(t):
+    files = live_film(t)
+    result = t.succeeds("leaks", *files[:10], *files[11:])
+    t.contains(result.err, "heap.7.12.pb.gz: has changes only, and a profile before it is missing; "
+               "5 files do not count")
+    t.contains(result.text, "10 windows")
+    result = t.fails(1, "leaks", *files[1:])
+    t.contains(result.err, "has changes of in-use values only", "record --snapshot")
+    windows = live_film(t, "window")
+    t.equal(leaks(t, *windows[1:5], *windows[6:])["runs"][0]["windows"], 14)
+
+
+def test_two_processes_are_two_runs(t):
+    files = live_film(t)
+    for name in live_film(t):
+        data = read(t.load(name))
+        samples = [(stack, values) for stack, _, values in data.samples]
+        comment = data.comments[0].replace(TRACKER, "00000000000000cd")
+        t.write("other." + name, gz(profile(samples, time=data.time, comments=[comment],
+                                            period_type=KIND, period=1)))
+        files.append("other." + name)
+    report = leaks(t, *files)
+    t.equal([r["windows"] for r in report["runs"]], [16, 16])
+    t.equal((suspects(report), suspects(report, 1)), (["leak"], ["leak"]))
+
+
+def test_deltas_of_heaps_have_in_use_values(t):
+    files = film(t)
+    deltas = []
+    for i in range(1, len(files)):
+        deltas.append(f"delta{i}.pb.gz")
+        t.succeeds(files[i - 1], files[i], "-o", deltas[-1])
+    t.equal(suspects(leaks(t, *deltas)), ["leak"])
+
+
+def test_profiles_without_in_use_values(t):
+    for i in range(8):
+        t.write(f"{i}.pb.gz", gz(profile([(("f",), [i + 1, i + 1])], types=HEAP[:2],
+                                         time=T0 + i * MINUTE)))
+    result = t.fails(1, "leaks", *[f"{i}.pb.gz" for i in range(8)])
+    t.contains(result.err, "has no in-use values; there are: alloc_objects, alloc_space",
+               "hint: leaks needs what is in use")
+
+
+def test_another_type(t):
+    files = film(t)
+    report = leaks(t, "--type=inuse_objects", *files)
+    t.equal(suspects(report), ["leak"])
+    t.equal(report["runs"][0]["findings"][0]["per_hour"], 6000)
+    t.contains(t.succeeds("leaks", "--type=inuse_objects/count", *files).text, "+6000/h, 1600 now")
+    t.contains(t.fails(1, "leaks", "--type=other", *files).err, "has no sample type other; there are")
+    goroutines = []
+    for i in range(12):
+        goroutines.append(f"go{i}.pb.gz")
+        t.write(goroutines[-1], gz(profile([(("stuck", "main"), [50 * i + 1]), (("idle",), [9])],
+                                           types=["goroutine/count"], time=T0 + i * MINUTE)))
+    t.equal(suspects(leaks(t, "--type=goroutine", *goroutines)), ["stuck"])
+
+
+def test_a_leak_that_is_split_over_many_stacks(t):
+    """Each of 40 stacks has a few samples; what they have in common is a function."""
+    draw = random.Random(5)
+    level = [0] * 40
+    files = []
+    for i in range(24):
+        for _ in range(10):
+            level[draw.randrange(40)] += 1
+        stacks = {(f"make{k}", "new_session", f"path{k % 3}", "main"): (level[k], level[k])
+                  for k in range(40)}
+        stacks["buffers"] = (1000 * i, 30 + i % 2)
+        stacks["startup"] = (500, 500)
+        files.append(heap(t, f"{i}.pb.gz", i, stacks, period=1))
+    report = leaks(t, *files)
+    found = report["runs"][0]["findings"][0]
+    t.equal((found["kind"], found["shared"]), ("suspect", "new_session"))
+    t.check(found["stacks"] >= 36, "a stack that falls back by chance is not in the group")
+    t.equal(report["runs"][0]["suspects"], 1)
+    t.contains(t.succeeds("leaks", *files).text, " stacks with new_session in common; the largest:")
+
+
+def test_sampling_noise_is_no_leak(t):
+    """A population that comes and goes, sampled at 512 KiB: each object counts as 512 of 1 KiB."""
+    draw = random.Random(11)
+    for case in range(3):
+        files, ends, made = [], [[] for _ in range(60)], [0] * 60
+        for i in range(20):
+            stacks = {}
+            for k in range(60):
+                ends[k] = [e for e in ends[k] if e > i]
+                for _ in range(draw.randrange(4)):
+                    made[k] += 1
+                    ends[k].append(i + draw.expovariate(0.5))
+                stacks[f"f{k}"] = (512 * made[k], 512 * len(ends[k]))
+            files.append(heap(t, f"{case}.{i}.pb.gz", i, stacks, period=512 << 10))
+        t.equal(suspects(leaks(t, *files)), [])
+
+
+def test_addresses_move_and_ids_change(t):
+    """The same program at another address, with its stacks in another order, is the same stacks."""
+    files = []
+    for i in range(12):
+        stacks = list(scene(i).items())
+        random.Random(i).shuffle(stacks)
+        files.append(heap(t, f"{i}.pb.gz", i, dict(stacks), start=0x400000 + i * 0x1000000,
+                          build_id="abcd"))
+    run = leaks(t, *files)["runs"][0]
+    t.equal((run["stacks"], run["suspects"]), (6, 1))
+
+
+def test_names_are_made_safe(t):
+    files = [heap(t, f"{i}.pb.gz", i, {"evil\x1b[31m\n\"": (100 * i + 100,) * 2}) for i in range(8)]
+    t.lacks(t.succeeds("leaks", *files).text, "\x1b")
+    t.equal(suspects(leaks(t, *files)), ["evil\x1b[31m\n\""])
+
+
+def test_damage_is_refused(t):
+    files = film(t)
+    t.write("cut.pb.gz", t.load(files[5])[:100])
+    t.contains(t.fails(1, "leaks", *files, "cut.pb.gz").err, "cut.pb.gz: ")
+    t.contains(t.fails(1, "leaks", "--max-memory=20k", *files).err, "memory")
+    t.contains(t.fails(1, "leaks", "missing.pb.gz").err, "missing.pb.gz: cannot")

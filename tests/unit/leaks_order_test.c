@@ -1,0 +1,152 @@
+/* Which files are windows of which run: every film is a list of files and the plan for them. */
+#include "leaks_order.h"
+
+#include "test.h"
+
+#include <stdbool.h>
+
+#include <string.h>
+
+enum { MOST = 8 };
+
+static cli_leaks_file files[MOST];
+static size_t files_len;
+
+static cli_leaks_file *add(const char *name, int64_t time)
+{
+    cli_leaks_file *file = &files[files_len];
+    *file = (cli_leaks_file){.path = (char *)name, .operand = files_len++, .time_nanos = time};
+    file->stamp.to_nanos = time;
+    return file;
+}
+
+/* A batch of a live heap; its window began at the time before. */
+static void batch(const char *name, uint64_t id, uint64_t epoch, uint64_t sequence,
+                  uint64_t attempt, pprofdelta_live live)
+{
+    cli_leaks_file *file = add(name, (int64_t)sequence * 10);
+    file->stamp.live = live;
+    file->stamp.is_delta = live != PPROFDELTA_LIVE_FULL;
+    file->stamp.id = id;
+    file->stamp.epoch = epoch;
+    file->stamp.first = file->stamp.sequence = sequence;
+    file->stamp.attempt = attempt;
+    file->stamp.from_nanos = (int64_t)(sequence - 1) * 10;
+}
+
+/* "a0 b0 c1!": the path, the run, and ! for a file that is there again, ? for a gap. */
+static const char *plan(cli_leaks_order_report *report)
+{
+    static char text[128];
+    size_t len = 0;
+    *report = cli_leaks_order(files, files_len);
+    for (size_t i = 0; i < files_len; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, "%s%s%zu%s", i ? " " : "",
+                                files[i].path, files[i].run,
+                                files[i].role == CLI_LEAKS_AGAIN ? "!"
+                                : files[i].role == CLI_LEAKS_GAP ? "?"
+                                                                 : "");
+    files_len = 0;
+    return text;
+}
+
+static const pprofdelta_live FULL = PPROFDELTA_LIVE_FULL, DELTA = PPROFDELTA_LIVE_DELTA,
+                             WINDOW = PPROFDELTA_LIVE_WINDOW;
+
+static void in_order(void)
+{
+    cli_leaks_order_report report;
+    add("a", 1), add("b", 2), add("c", 3);
+    CHECK_STR(plan(&report), "a0 b0 c0");
+    CHECK(report.runs == 1 && !report.moved && !report.again && !report.gaps);
+}
+
+static void out_of_order(void)
+{
+    cli_leaks_order_report report;
+    add("c", 3), add("a", 1), add("b", 2);
+    CHECK_STR(plan(&report), "a0 b0 c0");
+    CHECK(report.moved == 2);
+}
+
+static void equal_times(void)
+{
+    cli_leaks_order_report report;
+    add("a", 1), add("b", 2), add("c", 2);
+    CHECK_STR(plan(&report), "a0 b0! c0");
+    CHECK(report.again == 1);
+    add("a", 0), add("b", 0);
+    CHECK_STR(plan(&report), "a0 b0");
+}
+
+static void changes_join(void)
+{
+    cli_leaks_order_report report;
+    batch("b", 7, 1, 2, 1, DELTA), batch("a", 7, 1, 1, 1, FULL), batch("c", 7, 1, 3, 1, DELTA);
+    CHECK_STR(plan(&report), "a0 b0 c0");
+    CHECK(report.moved == 1 && !report.gaps);
+}
+
+static void a_batch_is_missing(void)
+{
+    cli_leaks_order_report report;
+    batch("a", 7, 1, 1, 1, FULL), batch("c", 7, 1, 3, 1, DELTA), batch("d", 7, 1, 4, 1, DELTA);
+    batch("e", 7, 2, 5, 1, FULL), batch("f", 7, 2, 6, 1, DELTA);
+    CHECK_STR(plan(&report), "a0 c0? d0? e0 f0");
+    CHECK(report.gaps == 2);
+    batch("b", 7, 1, 2, 1, DELTA);
+    CHECK_STR(plan(&report), "b0?");
+}
+
+static void windows_need_no_base(void)
+{
+    cli_leaks_order_report report;
+    batch("b", 7, 1, 2, 1, WINDOW), batch("d", 7, 1, 4, 1, WINDOW);
+    CHECK_STR(plan(&report), "b0 d0");
+}
+
+static void the_highest_attempt_counts(void)
+{
+    cli_leaks_order_report report;
+    batch("a", 7, 1, 1, 1, FULL), batch("B", 7, 1, 2, 2, DELTA), batch("b", 7, 1, 2, 1, DELTA);
+    batch("c", 7, 1, 3, 1, DELTA);
+    CHECK_STR(plan(&report), "a0 b0! B0 c0");
+    CHECK(report.again == 1);
+}
+
+static void processes_are_runs(void)
+{
+    cli_leaks_order_report report;
+    batch("x", 9, 1, 3, 1, FULL), batch("a", 7, 1, 4, 1, FULL), batch("y", 9, 1, 4, 1, DELTA);
+    add("g", 5);
+    CHECK_STR(plan(&report), "g0 x1 y1 a2");
+    CHECK(report.runs == 3);
+}
+
+/* The plan is the same whatever the order on the command line is. */
+static void every_order(void)
+{
+    cli_leaks_order_report report;
+    static const char names[] = "abcd";
+    for (unsigned n = 0; n < 256; n++) {
+        bool used[4] = {false};
+        unsigned rest = n, distinct = 0;
+        for (int i = 0; i < 4; i++, rest /= 4) {
+            distinct += !used[rest % 4];
+            used[rest % 4] = true;
+        }
+        if (distinct < 4)
+            continue;
+        rest = n;
+        for (int i = 0; i < 4; i++, rest /= 4) {
+            static const char *const paths[] = {"a", "b", "c", "d"};
+            unsigned at = rest % 4;
+            batch(paths[at], names[at] < 'c' ? 1 : 2, 1, 1 + at % 2, 1, at % 2 ? DELTA : FULL);
+        }
+        CHECK_STR(plan(&report), "a0 b0 c1 d1");
+    }
+}
+
+TEST_MAIN(CASE(in_order), CASE(out_of_order), CASE(equal_times), CASE(changes_join),
+          CASE(a_batch_is_missing), CASE(windows_need_no_base), CASE(the_highest_attempt_counts),
+          CASE(processes_are_runs), CASE(every_order))

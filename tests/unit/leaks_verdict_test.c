@@ -1,0 +1,169 @@
+/* The decision of `pprofdelta leaks`: every row is a series, and what it is taken for. */
+#include "leaks_verdict.h"
+
+#include "test.h"
+
+#include <math.h>
+#include <string.h>
+
+enum { P = CLI_LEAKS_POINTS };
+
+/* Levels in samples. Digits are one point each: 0 to 9, then a to z for 10 to 35. */
+typedef struct row {
+    const char *what, *levels;
+    double scale; /* samples for one step of a digit */
+    double churn; /* samples that are allocated and freed in each window */
+    cli_leaks_kind kind;
+    cli_leaks_reason reason;
+} row;
+
+static const row rows[] = {
+    {"no point", "", 1, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
+    {"one point", "5", 1, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
+    {"five points that grow", "01234", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_FEW_POINTS},
+    {"five equal points", "44444", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
+    {"six points that grow", "012345", 100, 0, CLI_LEAKS_SUSPECT, CLI_LEAKS_STEADY_GROWTH},
+    {"a leak", "0123456789abcdef", 10, 0, CLI_LEAKS_SUSPECT, CLI_LEAKS_STEADY_GROWTH},
+    {"a leak of a few samples", "0111222333444555", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
+    {"a leak of some samples", "0123456789abcdef", 1.5, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_UNSURE},
+    {"a leak among much churn", "0123456789abcdef", 10, 9999, CLI_LEAKS_SUSPECT,
+     CLI_LEAKS_STEADY_GROWTH},
+    {"a leak that gets faster", "0011223456789ace", 20, 0, CLI_LEAKS_SUSPECT,
+     CLI_LEAKS_STEADY_GROWTH},
+    {"nothing", "0000000000000000", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
+    {"a level", "8888888888888888", 1000, 0, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
+    {"noise", "8798978998789878", 4, 40, CLI_LEAKS_NONE, CLI_LEAKS_FLAT},
+    {"start-up", "3699999999999999", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_FILLED},
+    {"a cache that is full after half", "0246899999999999", 100, 0, CLI_LEAKS_NONE,
+     CLI_LEAKS_FILLED},
+    {"a cache that is full after two thirds", "0123456789aaaaaa", 100, 0, CLI_LEAKS_NONE,
+     CLI_LEAKS_FILLED},
+    {"a cache that is full at last", "0123456789abcddd", 100, 0, CLI_LEAKS_UNKNOWN,
+     CLI_LEAKS_SLOWING},
+    {"slower and slower", "048bdfhijklmmnnn", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_SLOWING},
+    {"a step", "1111111199999999", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
+    {"a step at the end", "1111111111111119", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
+    {"a step of one sample", "0000000011111111", 1, 0, CLI_LEAKS_NONE, CLI_LEAKS_STEP},
+    {"a late beginning", "111111111111357a", 100, 0, CLI_LEAKS_UNKNOWN, CLI_LEAKS_LATE},
+    {"teeth", "0369036903690369", 100, 0, CLI_LEAKS_NONE, CLI_LEAKS_SAWTOOTH},
+    {"a tooth that has begun again", "5678900123456789", 100, 0, CLI_LEAKS_NONE,
+     CLI_LEAKS_SAWTOOTH},
+    {"a fall", "fedcba9876543210", 10, 0, CLI_LEAKS_NONE, CLI_LEAKS_SHRINKING},
+};
+
+static double digit(char c)
+{
+    return c <= '9' ? c - '0' : c - 'a' + 10;
+}
+
+static double seconds[P], levels[P], allocated[P];
+
+static cli_leaks_series make(const row *r, double weight, double tests)
+{
+    size_t len = strlen(r->levels);
+    double made = 0;
+    for (size_t i = 0; i < len; i++) {
+        double level = digit(r->levels[i]) * r->scale, last = i ? levels[i - 1] / weight : 0;
+        made += (level > last ? level - last : 0) + r->churn;
+        seconds[i] = (double)i * 60;
+        levels[i] = level * weight;
+        allocated[i] = made * weight;
+    }
+    return (cli_leaks_series){len, seconds, levels, allocated, weight, tests};
+}
+
+static void check_rows(double weight)
+{
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_leaks_series series = make(&rows[i], weight, 100);
+        cli_leaks_verdict v = cli_leaks_judge(&series);
+        CHECK_MSG(v.kind == rows[i].kind && v.reason == rows[i].reason, "%s: is %s (%s), not %s",
+                  rows[i].what, cli_leaks_kind_word(v.kind), cli_leaks_reason_word(v.reason),
+                  cli_leaks_reason_word(rows[i].reason));
+    }
+}
+
+static void the_table(void)
+{
+    check_rows(1);
+}
+
+static void the_unit_does_not_matter(void)
+{
+    check_rows(512 << 10);
+    check_rows(1e-3);
+}
+
+static void a_longer_time_is_a_lower_slope(void)
+{
+    cli_leaks_series series = make(&rows[5], 1, 1);
+    cli_leaks_verdict before = cli_leaks_judge(&series);
+    CHECK(fabs(before.slope - 10 / 60.0) < 1e-9);
+    for (size_t i = 0; i < series.len; i++)
+        seconds[i] *= 60;
+    cli_leaks_verdict after = cli_leaks_judge(&series);
+    CHECK(after.kind == before.kind && fabs(after.slope * 60 - before.slope) < 1e-9);
+    CHECK(after.doubt == before.doubt);
+}
+
+static void one_wild_point_moves_no_slope(void)
+{
+    cli_leaks_series series = make(&rows[5], 1, 1);
+    double before = cli_leaks_judge(&series).slope;
+    levels[10] += 1000;
+    CHECK(fabs(cli_leaks_judge(&series).slope - before) < before / 4);
+}
+
+static void more_series_leave_more_doubt(void)
+{
+    cli_leaks_series series = make(&rows[7], 2, 1);
+    double one = cli_leaks_judge(&series).doubt;
+    series.tests = 10;
+    CHECK(fabs(cli_leaks_judge(&series).doubt / one - 10) < 1e-6);
+    series.tests = 1e30;
+    CHECK(cli_leaks_judge(&series).doubt == 1);
+}
+
+static void without_allocations_there_is_more_noise(void)
+{
+    cli_leaks_series series = make(&rows[5], 1, 100);
+    cli_leaks_verdict with = cli_leaks_judge(&series);
+    series.allocated = NULL;
+    cli_leaks_verdict without = cli_leaks_judge(&series);
+    CHECK(without.noise > with.noise);
+    CHECK(without.kind == CLI_LEAKS_SUSPECT);
+}
+
+/* Hostile values: a verdict is given, and no number is NaN but where the input is beyond doubles. */
+static void extreme_values(void)
+{
+    static const double values[] = {0, 1, -1, 9e18, -9e18};
+    unsigned long made = 0;
+    for (unsigned n = 0; n < 5 * 5 * 5 * 5 * 5 * 5; n++) {
+        unsigned rest = n;
+        for (size_t i = 0; i < 6; i++, rest /= 5) {
+            levels[i] = values[rest % 5];
+            allocated[i] = values[(rest / 5) % 5];
+            seconds[i] = n % 7 ? (double)i : 0;
+        }
+        cli_leaks_series series = {6, seconds, levels, allocated, 1, 10};
+        cli_leaks_verdict v = cli_leaks_judge(&series);
+        made += v.kind <= CLI_LEAKS_SUSPECT && !isnan(v.slope) && !isnan(v.doubt) &&
+                (v.kind != CLI_LEAKS_SUSPECT || v.growth > 0);
+    }
+    CHECK(made == 5 * 5 * 5 * 5 * 5 * 5);
+}
+
+static void every_reason_has_words(void)
+{
+    for (int i = 0; i <= CLI_LEAKS_SHRINKING; i++) {
+        CHECK(*cli_leaks_reason_word((cli_leaks_reason)i));
+        CHECK(*cli_leaks_reason_text((cli_leaks_reason)i));
+    }
+    CHECK_STR(cli_leaks_kind_word(CLI_LEAKS_NONE), "none");
+}
+
+TEST_MAIN(CASE(the_table), CASE(the_unit_does_not_matter), CASE(a_longer_time_is_a_lower_slope),
+          CASE(one_wild_point_moves_no_slope), CASE(more_series_leave_more_doubt),
+          CASE(without_allocations_there_is_more_noise), CASE(extreme_values),
+          CASE(every_reason_has_words))
