@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
+import pyarrow.parquet as pq
 from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
@@ -32,7 +32,7 @@ class Stream:
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
         path = self.input / f"{self.files:04}.parquet"
         hidden = path.with_name("_" + path.name)
-        pa.parquet.write_table(pa.table(columns, schema=schema), hidden, compression="gzip")
+        pq.write_table(pa.table(columns, schema=schema), hidden, compression="gzip")
         os.utime(hidden, (1_700_000_000 + self.files, 1_700_000_000 + self.files))
         hidden.rename(path)
         self.files += 1
