@@ -7,13 +7,13 @@ from pathlib import Path
 
 from pyspark.sql import SparkSession
 
-from streams import start
+from streams import finish, start
 
 
 def main(source: str, sink: str, checkpoint: str) -> None:
     session = SparkSession.builder.getOrCreate()
     session.sparkContext.setLogLevel("OFF")
-    start(session, Path(source), Path(sink), Path(checkpoint)).awaitTermination()
+    finish(lambda: start(session, Path(source), Path(sink), Path(checkpoint)))
     session.stop()
 
 

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.parquet
+import pyarrow.parquet as pq
+from pyspark.errors import StreamingQueryException
 from pyspark.sql import DataFrame, SparkSession
 from pyspark.sql.streaming.query import StreamingQuery
 
@@ -31,7 +32,7 @@ class Stream:
         columns = [pa.array(column, field.type) for column, field in zip(zip(*rows, strict=True), schema, strict=True)]
         path = self.input / f"{self.files:04}.parquet"
         hidden = path.with_name("_" + path.name)
-        pa.parquet.write_table(pa.table(columns, schema=schema), hidden, compression="gzip")
+        pq.write_table(pa.table(columns, schema=schema), hidden, compression="gzip")
         os.utime(hidden, (1_700_000_000 + self.files, 1_700_000_000 + self.files))
         hidden.rename(path)
         self.files += 1
@@ -41,10 +42,29 @@ class Stream:
 
     def run(self, spark: SparkSession, schema: str = SCHEMA, **arguments: Any) -> None:
         """Reads all that is there, with a new query from the checkpoint."""
-        self.start(spark, schema, **arguments).awaitTermination()
+        finish(lambda: self.start(spark, schema, **arguments))
 
     def result(self, spark: SparkSession) -> DataFrame:
         return spark.read.parquet(str(self.output))
+
+
+def finish(start_query: Callable[[], StreamingQuery]) -> None:
+    """Runs a query to its end. Spark waits ten seconds for a worker to start, which a busy machine may need: then
+    the query starts again, from its checkpoint."""
+    for _ in range(30):
+        query = start_query()
+        try:
+            query.awaitTermination()
+        except StreamingQueryException as error:
+            if not is_slow(error):
+                raise
+        else:
+            return
+    raise AssertionError("no worker has started in time")
+
+
+def is_slow(error: StreamingQueryException) -> bool:
+    return "worker failed to connect back" in str(error)
 
 
 def start(

@@ -9,13 +9,17 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from pyspark.sql import DataFrame, SparkSession
+from pyspark.sql import functions as f
 
 import pprofdelta
 from conftest import VALID
 from oracle import Reading, parse
 from pprofdelta.spark import deltas
+from profile_message import Profile
 from timelines import (
     SCHEMA,
     Line,
@@ -83,6 +87,44 @@ def test_what_only_a_whole_time_line_knows(spark: SparkSession) -> None:
     whole, cut = deltas(df, windows_per_range=None), deltas(df, windows_per_range=2)
     assert windows(whole, "clamped") == [100, 0, 5] and windows(cut, "clamped") == [100, 0, 15]
     assert windows(whole, "away") == [100, 0, 5] and windows(cut, "away") == [100, 0, 105]
+
+
+def test_a_cut_at_a_profile_that_does_not_fit_the_series(spark: SparkSession) -> None:
+    other = Profile.FromString(profile({"f": 1}, 2000))
+    other.string_table[1] = b"contentions"
+    line = [(1, profile({"f": 1}, 1000)), (2, bytes(other.SerializeToString())), (3, profile({"f": 3}, 3000))]
+    df = frame(spark, {"a": line})
+    for windows_per_range, errors in ((None, [None, "mismatch", None]), (2, [None, "mismatch", "mismatch"])):
+        got = collected(deltas(df, windows_per_range=windows_per_range))
+        assert [row[8] and row[8]["status"] for row in got] == errors
+
+
+def test_a_hundred_thousand_windows_of_one_target_are_many_tasks(spark: SparkSession, tmp_path: Path) -> None:
+    message = Profile.FromString(profile({"f": 1}, 1))
+    count, tasks = 100_000, 8
+
+    def look(number: int) -> bytes:
+        message.time_nanos, message.sample[0].value[0] = number * 1000, number * (number + 1) // 2
+        return bytes(message.SerializeToString())
+
+    table = {"target": ["a"] * count, "time": range(1, count + 1), "profile": map(look, range(1, count + 1))}
+    path = str(tmp_path / "line.parquet")
+    pq.write_table(pa.table({name: pa.array(column) for name, column in table.items()}), path, compression="gzip")
+    result = deltas(spark.read.parquet(path), partitions=tasks)
+    assert "hashpartitioning(target" in result._jdf.queryExecution().executedPlan().toString()
+    found = (
+        result.groupBy(f.spark_partition_id().alias("task"))
+        .agg(
+            f.count("*").alias("rows"),
+            f.count("delta").alias("deltas"),
+            f.sum((f.col("sequence") == f.col("to")).cast("int")).alias("in_place"),
+            f.sum((f.col("report.types")[0]["delta"] == f.col("sequence")).cast("int")).alias("exact"),
+        )
+        .collect()
+    )
+    for column in ("rows", "deltas", "in_place", "exact"):
+        assert sum(row[column] for row in found) == count, column
+    assert len(found) > tasks / 2 and max(row.rows for row in found) < count / 2
 
 
 def test_equal_times_are_told(spark: SparkSession) -> None:
@@ -181,7 +223,7 @@ def test_a_wrong_argument_fails_before_any_task(spark: SparkSession) -> None:
 def test_the_types_are_right() -> None:
     here = Path(__file__).resolve().parent
     command = [sys.executable, "-m", "mypy", "--strict", "--ignore-missing-imports", "--cache-dir", "/dev/null"]
-    for what in (["-p", "pprofdelta"], [__file__]):
+    for what in (["-p", "pprofdelta"], [str(path) for path in sorted(here.glob("*.py"))]):
         ran = subprocess.run(
             [*command, *what], capture_output=True, text=True, check=False, cwd=here.parent / "tests"
         )
