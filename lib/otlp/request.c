@@ -364,19 +364,19 @@ static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resourc
     pd_bytes scope = {NULL, 0};
     size_t first = o->profiles_count;
     pd_field f;
-    for (r->parse.element = 0; !r->parse.status && pd_reader_next(&body, &f);) {
+    while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_SCOPE_PROFILES_SCOPE) {
             read_scope(w, &f, &scope);
         } else if (f.number == PD_OTLP_SCOPE_PROFILES_PROFILES) {
+            r->parse.element = o->profiles_count - first;
             take_profile(w, &f);
-            r->parse.element++;
+            r->parse.element = PPROFDELTA_NOWHERE;
         } else if (f.number == PD_OTLP_SCOPE_PROFILES_SCHEMA_URL) {
             pd_request_text(r, "scope_profiles.schema_url", &f);
         } else {
             r->parse.unknown_fields++;
         }
     }
-    r->parse.element = PPROFDELTA_NOWHERE;
     pd_parse_end(&r->parse, "scope_profiles", &body);
     make_sets(r, o, first, (uint32_t)o->resources, (uint32_t)o->scopes);
     add_source(w, resource, scope);
