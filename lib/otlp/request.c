@@ -202,10 +202,13 @@ static void take_profile(walk *w, const pd_field *field)
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
 
-static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request_profile *profile)
+/* The first column of this type that is not in `seen`. */
+static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request_profile *profile,
+                          uint64_t seen)
 {
     for (size_t i = 0; i < o->types_len; i++)
-        if (o->types[i].type == profile->type && o->types[i].unit == profile->unit)
+        if (o->types[i].type == profile->type && o->types[i].unit == profile->unit &&
+            !(seen >> i & 1))
             return (uint32_t)i;
     if (o->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.status =
@@ -229,22 +232,21 @@ static void begin_set(pd_request_reading *r, pd_request *o, size_t profile, uint
         o->sets[o->sets_len++] = (pd_request_set){profile, resource, scope};
 }
 
-/* Puts the profiles of a scope into sets. */
+/* Puts the profiles of a scope into sets. A type that comes again is a column of its own. */
 static void make_sets(pd_request_reading *r, pd_request *o, size_t first, uint32_t resource,
                       uint32_t scope)
 {
     uint64_t seen = 0; /* columns of the set */
     for (size_t i = first; i < o->profiles_count && !r->parse.status; i++) {
         pd_request_profile *profile = &o->profiles[i];
-        profile->column = column_of(r, o, profile);
-        uint64_t bit = UINT64_C(1) << profile->column;
-        bool is_other = i == first || seen & bit || profile->time != profile[-1].time ||
+        bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
             begin_set(r, o, i, resource, scope);
             seen = 0;
         }
-        seen |= bit;
+        profile->column = column_of(r, o, profile, seen);
+        seen |= UINT64_C(1) << profile->column;
     }
 }
 

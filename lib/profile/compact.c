@@ -173,6 +173,11 @@ size_t pd_compact_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
     return format_of(c)->runs(c, runs);
 }
 
+size_t pd_compact_strings(const pd_compact *c)
+{
+    return c->format == PPROFDELTA_OTLP ? (size_t)c->otlp.table_len + 1 : c->strings.len;
+}
+
 pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
 {
     pd_bytes runs[PD_COMPACT_RUNS];
