@@ -412,7 +412,7 @@ static void read_resource_profiles(walk *w, const pd_field *field)
 static void for_each(walk *w, pd_bytes bytes, uint32_t number,
                      void (*read)(walk *w, const pd_field *field))
 {
-    pd_reader request = pd_reader_of(bytes.ptr, bytes.len);
+    pd_reader request = pd_request_reader(bytes);
     pd_field f;
     while (!w->reading.parse.status && pd_reader_next(&request, &f)) {
         if (f.number == number)
