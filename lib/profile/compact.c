@@ -6,10 +6,13 @@ static const pd_compact_format *format_of(const pd_compact *c)
     return c->format == PPROFDELTA_OTLP ? &pd_compact_as_otlp : &pd_compact_as_pprof;
 }
 
-/* OTLP numbers by content what pprof numbers by key: see compact_otlp.h. */
+/* OTLP numbers by content what pprof numbers by key: see compact_otlp.h. After a failure, ids may lack
+ * the last number. */
 static uint32_t id_of(const pd_compact *c, const uint32_t *ids, uint32_t number)
 {
-    return c->format == PPROFDELTA_OTLP ? ids[number] : number + 1;
+    if (c->format != PPROFDELTA_OTLP)
+        return number + 1;
+    return c->writer.status ? 0 : ids[number];
 }
 
 void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
