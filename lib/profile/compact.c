@@ -207,5 +207,6 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
     pd_keymap_release(&c->locations, mem);
     pd_mem_release(mem, &c->mapping_starts, &c->mapping_starts_cap, sizeof *c->mapping_starts);
     pd_mem_release(mem, &c->expected_starts, &c->expected_starts_cap, sizeof *c->expected_starts);
-    pd_compact_otlp_release(&c->otlp, mem);
+    if (c->format == PPROFDELTA_OTLP)
+        pd_compact_otlp_release(&c->otlp, mem);
 }

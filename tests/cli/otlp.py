@@ -57,7 +57,8 @@ def test_a_delta_is_one_request(t):
 
 
 def test_it_is_verified_and_reported(t):
-    result = t.run(*pair(t), "--format=otlp", "--verify", "--report=json", env=CLEAN)
+    result = t.run(*pair(t), "--format=otlp", "--verify", "--report=json", env=CLEAN,
+                   manners=False)
     t.equal(result.code, 0)
     t.contains(result.err, '"out": 3')
     t.equal(len(Request(inflate(result.out)).profiles), 4)
