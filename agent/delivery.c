@@ -43,6 +43,12 @@ typedef struct delivery {
     pd_fixed_text why;
 } delivery;
 
+/* The end of the names of files. */
+static const char *ending(void)
+{
+    return pd_the_agent.settings.format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+}
+
 /* Returns 0 or an errno value. Adds the path to where, which may be NULL. */
 static int write_file(const void *data, size_t len, pd_fixed_text *where)
 {
@@ -57,7 +63,7 @@ static int write_file(const void *data, size_t len, pd_fixed_text *where)
         return error;
     }
     uint64_t number = atomic_load(&pd_the_agent.next_number);
-    error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, where);
+    error = pd_spool_publish(&file, dir, pid, ending(), &number, where);
     if (!error)
         atomic_store(&pd_the_agent.next_number, number + 1);
     return error;

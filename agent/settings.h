@@ -14,9 +14,13 @@
  *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
  *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
  *     PPROFDELTA_RECORD_PID        the process that writes a profile at its end in any case
+ *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
+ *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp: see attributes.h
  */
 #ifndef PD_AGENT_SETTINGS_H
 #define PD_AGENT_SETTINGS_H
+
+#include "pprofdelta_common.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -34,6 +38,9 @@ typedef struct pd_settings {
     int signal;              /* 0: none */
     pid_t command_pid;       /* the process that `pprofdelta record` became; 0: not known */
     bool snapshot;
+    pprofdelta_format format;
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pd_settings;
 
 /* Reads the environment. Returns NULL, or the variable whose value is invalid. */

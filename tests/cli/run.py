@@ -21,6 +21,7 @@ import harness  # noqa: E402
 import inputs  # noqa: E402
 import live  # noqa: E402
 import narrow  # noqa: E402
+import otlp  # noqa: E402
 import outputs  # noqa: E402
 import reports  # noqa: E402
 import resets  # noqa: E402
@@ -35,7 +36,7 @@ import windows  # noqa: E402
 import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing,
-           windows, uploading, summing, live, flames, terminals, texts, worlds, narrow]
+           windows, uploading, otlp, summing, live, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

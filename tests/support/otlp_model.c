@@ -29,8 +29,7 @@ static const char *join(lines *l)
 {
     buf all = buf_begin(l->arena);
     qsort(l->list, l->len, sizeof *l->list, compare_text);
-    for (size_t i = 0; i < l->len; i++)
-    {
+    for (size_t i = 0; i < l->len; i++) {
         buf_text(&all, l->list[i]);
         buf_text(&all, "\n");
     }
@@ -44,7 +43,11 @@ static const char *join(lines *l)
 static size_t decode(const uint8_t *p, size_t left)
 {
     static const uint32_t least[] = {0, 0, 0x80, 0x800, 0x10000};
-    size_t len = p[0] < 0x80 ? 1 : p[0] >> 5 == 6 ? 2 : p[0] >> 4 == 14 ? 3 : p[0] >> 3 == 30 ? 4 : 0;
+    size_t len = p[0] < 0x80       ? 1
+                 : p[0] >> 5 == 6  ? 2
+                 : p[0] >> 4 == 14 ? 3
+                 : p[0] >> 3 == 30 ? 4
+                                   : 0;
     if (len < 2 || len > left)
         return len > left ? 0 : len;
     uint32_t value = p[0] & (0x7fu >> len);
@@ -147,8 +150,8 @@ static void add_text(lines *l, const char *name, const char *text)
 static const char *mapping_text(arena *a, uint64_t start, uint64_t limit, uint64_t offset,
                                 const char *file, const char *build_id, const char *has)
 {
-    return arena_format(a, "%" PRIx64 "-%" PRIx64 "+%" PRIx64 " %s %s %s", start, limit, offset, file,
-                        build_id, has);
+    return arena_format(a, "%" PRIx64 "-%" PRIx64 "+%" PRIx64 " %s %s %s", start, limit, offset,
+                        file, build_id, has);
 }
 
 /* ---- pprof ----------------------------------------------------------------------------------------- */
@@ -202,11 +205,10 @@ static const char *pprof_location(const pprof *s, uint64_t id)
     const Pd__View__Location *l = s->p->location[at];
     buf out = buf_begin(s->a);
     ADD(&out, "(%s @%" PRIx64 "%s", pprof_mapping(s, l->mapping_id), l->address,
-               l->is_folded ? " folded" : "");
+        l->is_folded ? " folded" : "");
     for (size_t i = 0; i < l->n_line; i++)
-        ADD(&out, " [%s %" PRId64 ":%" PRId64 "]",
-                   pprof_function(s, l->line[i]->function_id), l->line[i]->line,
-                   l->line[i]->column);
+        ADD(&out, " [%s %" PRId64 ":%" PRId64 "]", pprof_function(s, l->line[i]->function_id),
+            l->line[i]->line, l->line[i]->column);
     buf_text(&out, ")");
     return s->locations[at] = buf_string(&out);
 }
@@ -358,7 +360,8 @@ static const char *label_value(otlp *s, const Pd__Otlp__AnyValue *value, const c
     if (value->value_case != PD__OTLP__ANY_VALUE__VALUE_KVLIST_VALUE)
         return text_value(s, value);
     const Pd__Otlp__KeyValueList *list = value->kvlist_value;
-    if (list->n_values != 2 || list->values[0]->value->value_case != PD__OTLP__ANY_VALUE__VALUE_INT_VALUE) {
+    if (list->n_values != 2 ||
+        list->values[0]->value->value_case != PD__OTLP__ANY_VALUE__VALUE_INT_VALUE) {
         blame(s, "a number with a unit of its own has another form");
         return "lost";
     }
@@ -396,9 +399,9 @@ static const char *otlp_mapping(otlp *s, int32_t index)
     const Pd__Otlp__Mapping *m = s->d->mapping_table[index];
     const char *build_id = in_quotes(s->a, ""), *key;
     char has[] = "0000";
-    static const char *const names[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
-                                        "pprof.mapping.has_line_numbers",
-                                        "pprof.mapping.has_inline_frames"};
+    static const char *const names[] = {
+        "pprof.mapping.has_functions", "pprof.mapping.has_filenames",
+        "pprof.mapping.has_line_numbers", "pprof.mapping.has_inline_frames"};
     for (size_t i = 0; i < m->n_attribute_indices; i++) {
         const Pd__Otlp__Attribute *attr = attribute(s, m->attribute_indices[i], &key);
         bool is_known = attr == NULL;
@@ -441,17 +444,17 @@ static const char *otlp_location(otlp *s, int32_t index)
     for (size_t i = 0; i < l->n_attribute_indices; i++) {
         const char *key;
         const Pd__Otlp__Attribute *attr = attribute(s, l->attribute_indices[i], &key);
-        is_folded = attr && is_true(attr) && !strcmp(key, in_quotes(s->a, "pprof.location.is_folded"));
+        is_folded =
+            attr && is_true(attr) && !strcmp(key, in_quotes(s->a, "pprof.location.is_folded"));
         if (!is_folded)
             blame(s, "a location has an attribute that is not pprof.location.is_folded");
     }
     buf out = buf_begin(s->a);
     ADD(&out, "(%s @%" PRIx64 "%s", otlp_mapping(s, l->mapping_index), l->address,
-               is_folded ? " folded" : "");
+        is_folded ? " folded" : "");
     for (size_t i = 0; i < l->n_lines; i++)
-        ADD(&out, " [%s %" PRId64 ":%" PRId64 "]",
-                   otlp_function(s, l->lines[i]->function_index), l->lines[i]->line,
-                   l->lines[i]->column);
+        ADD(&out, " [%s %" PRId64 ":%" PRId64 "]", otlp_function(s, l->lines[i]->function_index),
+            l->lines[i]->line, l->lines[i]->column);
     buf_text(&out, ")");
     return s->location_texts[index] = buf_string(&out);
 }
@@ -507,8 +510,7 @@ static const char *otlp_header(otlp *s, const Pd__Otlp__Profile *p)
         if (!strcmp(key, in_quotes(s->a, "pprof.profile.comment"))) {
             const Pd__Otlp__ArrayValue *all = attr->value->array_value;
             for (size_t j = 0; j < all->n_values; j++)
-                add_text(&out, arena_format(s->a, "comment %zu", j),
-                         text_value(s, all->values[j]));
+                add_text(&out, arena_format(s->a, "comment %zu", j), text_value(s, all->values[j]));
             continue;
         }
         size_t k = 0;
@@ -539,7 +541,10 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, line
             default_type = text_value(s, pair->value);
         else if (!strcmp(key, in_quotes(s->a, "pprof.scope.sample_type_order")))
             has_order = pair->value->array_value->n_values == types;
-        for (size_t j = 0; has_order && pair->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE && j < types; j++)
+        for (size_t j = 0;
+             has_order && pair->value->value_case == PD__OTLP__ANY_VALUE__VALUE_ARRAY_VALUE &&
+             j < types;
+             j++)
             if (pair->value->array_value->values[j]->int_value != (int64_t)j)
                 blame(s, "the order of the types is wrong");
     }

@@ -56,16 +56,15 @@ static bool same_ids(const otlp_model *a, const otlp_model *b)
 typedef struct both {
     pprofdelta *pprof, *otlp;
     pprofdelta_options options, otlp_options;
-    otlp_model last;    /* of the last window */
-    bool is_again;      /* which was abandoned */
+    otlp_model last; /* of the last window */
+    bool is_again;   /* which was abandoned */
 } both;
 
 static pprofdelta_status window(pprofdelta *pd, buf profile, buf *out, pprofdelta_report *report)
 {
     collector c = {.bytes = *out};
     pprofdelta_sink sink = collector_sink(&c);
-    pprofdelta_status status =
-        pprofdelta_window(pd, profile.ptr, profile.len, &sink, report, NULL);
+    pprofdelta_status status = pprofdelta_window(pd, profile.ptr, profile.len, &sink, report, NULL);
     *out = c.bytes;
     return status;
 }
@@ -120,8 +119,7 @@ static const char *one_window(both *b, stage *s)
     const char *wrong = differ(&s->arena, pprof, request, &meant);
     if (!wrong && one.samples_out != other.samples_out)
         wrong = "the reports differ";
-    if (!wrong && b->last.types &&
-        common_ids(&b->last, &meant) != (b->is_again ? meant.types : 0))
+    if (!wrong && b->last.types && common_ids(&b->last, &meant) != (b->is_again ? meant.types : 0))
         wrong = b->is_again ? "a window that is sent again has other ids"
                             : "two windows have the same ids";
     b->last = meant;
@@ -134,7 +132,7 @@ static const char *one_window(both *b, stage *s)
 
 TEST(windows_mean_the_same)
 {
-    seed_range range = seeds(10);
+    seed_range range = seeds(20);
     size_t windows = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         stage s;
@@ -191,7 +189,7 @@ static buf sum(arena *a, const pprofdelta_options *options, buf base, buf delta,
 
 TEST(pairs_and_sums_mean_the_same)
 {
-    seed_range range = seeds(8);
+    seed_range range = seeds(20);
     size_t pairs = 0, sums = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         stage s;
@@ -205,8 +203,7 @@ TEST(pairs_and_sums_mean_the_same)
         buf pprof = pair(&s.arena, &s.options, prev, cur, &status);
         buf request = pair(&s.arena, &otlp, prev, cur, &other);
         CHECK_MSG(status == other, "seed %" PRIu64, seed);
-        const char *wrong =
-            status || other ? NULL : differ(&s.arena, pprof, request, &meant);
+        const char *wrong = status || other ? NULL : differ(&s.arena, pprof, request, &meant);
         AGREE(seed, wrong);
         if (!status && !other && !wrong) {
             buf twice = pair(&s.arena, &otlp, prev, cur, &other);
@@ -229,8 +226,9 @@ TEST(pairs_and_sums_mean_the_same)
 
 /* ---- the writer by itself ------------------------------------------------------------------------ */
 
-static const char *const strings[] = {"",    "a",      "bytes",    "kb",       "bad\xff", "bad\xfe",
-                                      "x/y", "\xc3\xa9", "\xed\xa0\x80", "deadbeef", "abc/d-_/f", "thread"};
+static const char *const strings[] = {"",          "a",     "bytes",    "kb",           "bad\xff",
+                                      "bad\xfe",   "x/y",   "\xc3\xa9", "\xed\xa0\x80", "deadbeef",
+                                      "abc/d-_/f", "thread"};
 enum { STRINGS = sizeof strings / sizeof *strings };
 
 static uint32_t draw_string(rng *r, pd_compact *c)
@@ -265,7 +263,8 @@ static uint32_t write_location(rng *r, pd_compact *c, uint64_t number)
     }
     for (size_t lines = rng_below(r, 3); lines; lines--) {
         uint32_t name = draw_string(r, c), system = draw_string(r, c), file = draw_string(r, c);
-        uint32_t function = rng_chance(r, 20) ? 0 : pd_compact_add_function(c, name, system, file, 0);
+        uint32_t function =
+            rng_chance(r, 20) ? 0 : pd_compact_add_function(c, name, system, file, 0);
         pd_compact_add_line(c, function, (int64_t)rng_below(r, 3), 0);
     }
     return pd_compact_add_location(c, ident, mapping, rng_below(r, 4), rng_chance(r, 10));
@@ -286,7 +285,9 @@ static void write_sample(rng *r, pd_compact *c)
     }
     write_labels(r, c);
     for (size_t i = 0; i < 3; i++)
-        values[i] = rng_chance(r, 30) ? 0 : rng_chance(r, 10) ? (int64_t)rng_next(r) : rng_magnitude(r, 20);
+        values[i] = rng_chance(r, 30)   ? 0
+                    : rng_chance(r, 10) ? (int64_t)rng_next(r)
+                                        : rng_magnitude(r, 20);
     values[2] = values[0] | values[1] ? values[2] : 1;
     pd_compact_sample_end(c, values, 3);
 }
@@ -306,8 +307,8 @@ static pprofdelta_status write_world(uint64_t seed, pd_compact *c, pd_mem *mem, 
     for (size_t comments = rng_below(&r, 3); comments; comments--)
         pd_compact_comment(c, draw_string(&r, c));
     pd_compact_header h = {.has_period_type = rng_chance(&r, 50), .period = rng_magnitude(&r, 20)};
-    uint32_t *const texts[] = {&h.period_type,         &h.period_unit, &h.drop_frames, &h.keep_frames,
-                               &h.default_sample_type, &h.doc_url};
+    uint32_t *const texts[] = {&h.period_type, &h.period_unit,         &h.drop_frames,
+                               &h.keep_frames, &h.default_sample_type, &h.doc_url};
     for (size_t i = 0; i < 6; i++)
         *texts[i] = draw_string(&r, c);
     h.time_nanos = rng_chance(&r, 20) ? 0 : rng_magnitude(&r, 60);
@@ -343,7 +344,7 @@ static void writers_end(writers *w)
 
 TEST(any_content_means_the_same)
 {
-    seed_range range = seeds(15);
+    seed_range range = seeds(80);
     writers w;
     writers_begin(&w);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
@@ -363,7 +364,8 @@ TEST(any_content_means_the_same)
     pd_bytes out;
     for (uint64_t seed = range.from; seed < range.to; seed++)
         CHECK(!write_world(seed, &w.otlp, &w.mem, &out));
-    CHECK_MSG(w.memory.calls == calls, "%zu allocations in the steady state", w.memory.calls - calls);
+    CHECK_MSG(w.memory.calls == calls, "%zu allocations in the steady state",
+              w.memory.calls - calls);
     writers_end(&w);
 }
 
@@ -598,16 +600,11 @@ TEST(build_ids_are_named_by_their_form)
 {
     static const struct {
         const char *id, *last;
-    } rows[] = {{"deadbeef", "gnu"},
-                {"a", "gnu"},
-                {"C0FFEE01", "gnu"},
-                {"6b1b2c/ab-_9/zz/Q", "go"},
-                {"action/content", "go"},
-                {"/abc", "gnu"},
-                {"abc/", "gnu"},
-                {"a//b", "gnu"},
-                {"a/b c", "gnu"},
-                {"01234567-89ab", "gnu"}};
+    } rows[] = {{"deadbeef", "gnu"},      {"a", "gnu"},
+                {"C0FFEE01", "gnu"},      {"6b1b2c/ab-_9/zz/Q", "go"},
+                {"action/content", "go"}, {"/abc", "gnu"},
+                {"abc/", "gnu"},          {"a//b", "gnu"},
+                {"a/b c", "gnu"},         {"01234567-89ab", "gnu"}};
     for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
         const char *key = pd_otlp_build_id_key(pd_bytes_of(rows[i].id));
         CHECK_STR(strrchr(key, '.') + 1, rows[i].last);
@@ -652,7 +649,8 @@ TEST(options_are_checked)
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "format"));
     o.format = PPROFDELTA_OTLP;
     o.resource_len = 1;
-    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "resource"));
+    CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE &&
+          strstr(err.text, "resource"));
     o.resource = no_key;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "key"));
     o.resource = null_key;
