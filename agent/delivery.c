@@ -60,7 +60,8 @@ static int write_file(const void *data, size_t len, pd_fixed_text *where)
         return error;
     }
     uint64_t number = atomic_load(&pd_the_agent.next_number);
-    error = pd_spool_publish(&file, dir, pid, ".pb.gz", &number, where);
+    error = pd_spool_publish(&file, dir, pid, pd_settings_ending(&pd_the_agent.settings), &number,
+                             where);
     if (!error) {
         atomic_store(&pd_the_agent.next_number, number + 1);
         pd_summary_wrote(number);

@@ -309,6 +309,9 @@ static void begin_tracking(void)
     pprofdelta_heap *heap = NULL;
     pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
     options.period = pd_the_agent.settings.rate;
+    options.format = pd_the_agent.settings.format;
+    options.resource = pd_the_agent.settings.resource;
+    options.resource_len = pd_the_agent.settings.resource_len;
     options.started_nanos = pd_now();
     options.filter = &pd_filter;
     options.pages = &pages;

@@ -1,6 +1,7 @@
 /* The agent's settings: see settings.h. */
 #include "agent/settings.h"
 
+#include "agent/attributes.h"
 #include "agent/launch.h"
 
 #include <limits.h>
@@ -86,6 +87,21 @@ static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
     return seconds < LEAST ? LEAST : seconds > MOST ? MOST : (unsigned)seconds;
 }
 
+static bool read_format(pprofdelta_format *format)
+{
+    const char *text = getenv(PD_VARIABLE_FORMAT);
+    if (!text || !*text || !strcmp(text, "pprof"))
+        return true;
+    *format = PPROFDELTA_OTLP;
+    return !strcmp(text, "otlp");
+}
+
+static bool read_resource(pd_settings *settings)
+{
+    const char *text = getenv(PD_VARIABLE_RESOURCE);
+    return !text || pd_attributes_read(text, &settings->resource, &settings->resource_len);
+}
+
 const char *pd_settings_read(pd_settings *settings)
 {
     uint64_t signal_number = SIGUSR2, snapshot = 0, account = 1, pid = 0;
@@ -114,6 +130,10 @@ const char *pd_settings_read(pd_settings *settings)
     if (!number(PD_VARIABLE_TIMEOUT, nanos_per_second, 0, PD_TIMEOUT_SECONDS_MAX * nanos_per_second,
                 &timeout))
         return PD_VARIABLE_TIMEOUT;
+    if (!read_format(&settings->format))
+        return PD_VARIABLE_FORMAT;
+    if (!read_resource(settings))
+        return PD_VARIABLE_RESOURCE;
     settings->timeout = timeout_of(timeout, settings->interval_nanos);
     settings->signal = (int)signal_number;
     settings->command_pid = (pid_t)pid;

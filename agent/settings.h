@@ -17,9 +17,13 @@
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
  *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
+ *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
+ *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp: see attributes.h
  */
 #ifndef PD_AGENT_SETTINGS_H
 #define PD_AGENT_SETTINGS_H
+
+#include "pprofdelta_common.h"
 
 #include <stdbool.h>
 #include <stdint.h>
@@ -37,7 +41,16 @@ typedef struct pd_settings {
     int signal;              /* 0: none */
     pid_t command_pid;       /* the process that `pprofdelta record` became; 0: not known */
     bool snapshot, account, is_quiet, is_tree;
+    pprofdelta_format format;
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
 } pd_settings;
+
+/* The end of the names of files with profiles. */
+static inline const char *pd_settings_ending(const pd_settings *settings)
+{
+    return settings->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+}
 
 /* Reads the environment. Returns NULL, or the variable whose value is invalid. */
 const char *pd_settings_read(pd_settings *settings);

@@ -73,7 +73,7 @@ static void add_files(pd_fixed_text *text, bool is_all)
         pd_fixed_text_add(text, "*");
     else
         pd_fixed_text_add_padded(text, atomic_load(&last_file), DIGITS);
-    pd_fixed_text_add(text, ".pb.gz");
+    pd_fixed_text_add(text, pd_settings_ending(&pd_the_agent.settings));
 }
 
 static void send_none(void)
@@ -90,8 +90,10 @@ static void send_none(void)
     pd_notice_send(PD_NOTICE_END, &text);
 }
 
+/* Only `show` and `check` read OTLP. */
 static void send_next(bool is_one)
 {
+    is_one |= pd_the_agent.settings.format == PPROFDELTA_OTLP;
     pd_fixed_text text = {.len = 0};
     pd_fixed_text_add(&text, "next: pprofdelta ");
     pd_fixed_text_add(&text, is_one ? "show " : "leaks ");

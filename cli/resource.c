@@ -138,6 +138,41 @@ int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
     return CLI_DONE;
 }
 
+/* Writes the text with %XX for what has a meaning in a list, and returns its end. */
+static char *encode(char *out, const char *text)
+{
+    static const char digits[] = "0123456789ABCDEF";
+    for (; *text; text++) {
+        unsigned char byte = (unsigned char)*text;
+        if (!strchr(",=% \t", *text)) {
+            *out++ = *text;
+            continue;
+        }
+        *out++ = '%';
+        *out++ = digits[byte >> 4];
+        *out++ = digits[byte & 15];
+    }
+    return out;
+}
+
+char *cli_resource_text(const cli_resource *r)
+{
+    size_t size = 1;
+    for (size_t i = 0; i < r->len; i++)
+        size += 3 * (strlen(r->list[i].key) + strlen(r->list[i].value)) + 2;
+    char *text = malloc(size), *at = text;
+    for (size_t i = 0; text && i < r->len; i++) {
+        if (i)
+            *at++ = ',';
+        at = encode(at, r->list[i].key);
+        *at++ = '=';
+        at = encode(at, r->list[i].value);
+    }
+    if (text)
+        *at = '\0';
+    return text;
+}
+
 void cli_resource_free(cli_resource *r)
 {
     free(r->list);

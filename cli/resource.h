@@ -21,6 +21,9 @@ int cli_resource_check(const char *value);
  * with a bad value is left out, with a note. Prints what is wrong; returns an exit code. */
 int cli_resource_make(cli_resource *resource, const char *const *given, size_t len);
 
+/* The list as text, in the form of OTEL_RESOURCE_ATTRIBUTES. The caller frees it. NULL: no memory. */
+char *cli_resource_text(const cli_resource *resource);
+
 void cli_resource_free(cli_resource *resource);
 
 #endif

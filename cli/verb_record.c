@@ -8,6 +8,7 @@
 #include "cli.h"
 #include "message.h"
 #include "output_file.h"
+#include "resource.h"
 #include "target.h"
 #include "tree.h"
 
@@ -42,12 +43,14 @@ static const char help[] =
     "      --rate=SIZE        bytes between two samples: 512k (the default)\n"
     "      --snapshot         write in-use values, not their changes\n"
     "      --no-account       do not say what the process is made of (rss_space)\n"
+    "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n"
+    "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"
     "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"
     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"
-    "      --pid-tree             add up the profiles of COMMAND and of all processes\n"
-    "                             that it started, when the last one has ended:\n"
-    "                             DIR/tree.PROGRAM.PID.pb.gz\n"
+    "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
+    "                         that it started, when the last one has ended:\n"
+    "                         DIR/tree.PROGRAM.PID.pb.gz\n"
     "  -q, --quiet                do not print where the profiles are\n"
     "  -h, --help\n"
     "\n"
@@ -61,6 +64,8 @@ enum {
     OPT_RATE,
     OPT_SNAPSHOT,
     OPT_NO_ACCOUNT,
+    OPT_FORMAT,
+    OPT_RESOURCE,
     OPT_SIGNAL,
     OPT_THRESHOLD,
     OPT_TREE
@@ -74,6 +79,8 @@ static const struct option table[] = {
     {"rate", required_argument, NULL, OPT_RATE},
     {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
     {"no-account", no_argument, NULL, OPT_NO_ACCOUNT},
+    {"format", required_argument, NULL, OPT_FORMAT},
+    {"resource", required_argument, NULL, OPT_RESOURCE},
     {"signal", required_argument, NULL, OPT_SIGNAL},
     {"threshold", required_argument, NULL, OPT_THRESHOLD},
     {"pid-tree", no_argument, NULL, OPT_TREE},
@@ -89,7 +96,9 @@ typedef struct record_options {
     uint64_t timeout_millis;
     unsigned long long rate, threshold;
     int signal; /* -1: not given; 0: none */
-    bool snapshot, no_account, tree, quiet, help;
+    bool snapshot, no_account, tree, quiet, is_otlp, help;
+    const char **resources; /* the values of --resource */
+    size_t resources_len;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
@@ -187,6 +196,15 @@ static int set_signal(int *out, const char *value)
     return CLI_DONE;
 }
 
+static int set_format(record_options *options, const char *value)
+{
+    static const char *const names[] = {"pprof", "otlp", NULL};
+    int chosen = 0;
+    int code = cli_choose("--format", value, names, &chosen);
+    options->is_otlp = chosen;
+    return code;
+}
+
 static int apply(record_options *options, int option, const char *value)
 {
     switch (option) {
@@ -227,6 +245,11 @@ static int apply(record_options *options, int option, const char *value)
     case 'q':
         options->quiet = true;
         return CLI_DONE;
+    case OPT_FORMAT:
+        return set_format(options, value);
+    case OPT_RESOURCE:
+        options->resources[options->resources_len++] = value;
+        return cli_resource_check(value);
     case 'h':
         options->help = true;
         return CLI_DONE;
@@ -254,6 +277,11 @@ static int parse(record_options *options, int argc, char **argv)
         return cli_usage("--timeout is for the command of --to, which is missing");
     if (options->tree && options->to)
         return cli_usage("--pid-tree adds up files, and --to writes none");
+    if (options->tree && options->is_otlp)
+        return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
+                         "pprofdelta sum --format=otlp");
+    if (options->resources_len && !options->is_otlp)
+        return cli_usage("--resource needs --format=otlp, which is missing");
     return options->command
                ? CLI_DONE
                : cli_usage("the command is missing: pprofdelta record -o DIR -- COMMAND");
@@ -358,6 +386,26 @@ static int set_dir(const record_options *options)
     return code ? code : set(PD_VARIABLE_DIR, path);
 }
 
+static int set_format_variables(const record_options *options)
+{
+    cli_resource resource = {0};
+    char *text = NULL;
+    int code = set(PD_VARIABLE_FORMAT, options->is_otlp ? "otlp" : NULL);
+    if (!code && options->is_otlp)
+        code = cli_resource_make(&resource, options->resources, options->resources_len);
+    if (!code && options->is_otlp && !(text = cli_resource_text(&resource)))
+        code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
+    if (!code && text && strlen(text) >= PD_RESOURCE_MAX) {
+        cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);
+        code = CLI_FAILED;
+    }
+    if (!code)
+        code = set(PD_VARIABLE_RESOURCE, text);
+    free(text);
+    cli_resource_free(&resource);
+    return code;
+}
+
 static int set_environment(const record_options *options, const char *agent)
 {
     int code = set_dir(options);
@@ -383,6 +431,8 @@ static int set_environment(const record_options *options, const char *agent)
         code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
     if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
+    if (!code)
+        code = set_format_variables(options);
     return code ? code : set_preload(agent);
 }
 
@@ -417,12 +467,16 @@ static int run(const record_options *options)
 int cli_record(int argc, char **argv)
 {
     record_options options = {.signal = -1};
-    int code = parse(&options, argc, argv);
+    options.resources = calloc((size_t)argc + 1, sizeof *options.resources);
+    int code = options.resources ? parse(&options, argc, argv)
+                                 : cli_system_error("--resource", "read the options", ENOMEM);
     if (!code && options.help) {
+        free(options.resources);
         fputs(help, stdout);
         return cli_output_end_text() ? CLI_RECORD_FAILED : CLI_DONE;
     }
     if (!code && options.command)
         code = run(&options);
+    free(options.resources);
     return code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code : CLI_RECORD_FAILED;
 }

@@ -78,8 +78,8 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
         begin_collected(b, &b->shards[i].collected);
     status = keep_texts(b, options, err);
     if (!status && options->format == PPROFDELTA_OTLP)
-        status = pd_otlp_resource(options->resource, options->resource_len, &b->mem, &b->resource,
-                                  err);
+        status =
+            pd_otlp_resource(options->resource, options->resource_len, &b->mem, &b->resource, err);
     b->compact.format = options->format;
     b->compact.resource = (pd_bytes){b->resource.ptr, b->resource.len};
     if (status) {

@@ -101,8 +101,9 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
     header.period_unit = next_text(b, &text);
     header.default_sample_type = next_text(b, &text);
     report->samples_out = b->compact.samples;
-    report->strings = b->compact.strings.len;
-    return pd_compact_finish(&b->compact, &header, out);
+    pprofdelta_status status = pd_compact_finish(&b->compact, &header, out);
+    report->strings = pd_compact_strings(&b->compact);
+    return status;
 }
 
 /* The compressor's sink: the output stays in the compressor's buffer. */

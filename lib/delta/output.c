@@ -235,9 +235,10 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
     pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
                                           &pd->proof.inflated, &request, err);
     if (!status && !pd_otlp_sums(request, sums, pd->cur.columns.len))
-        status = pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE,
-                         PPROFDELTA_NOWHERE, "the request that was written cannot be read; this is "
-                                             "a bug");
+        status =
+            pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                    "the request that was written cannot be read; this is "
+                    "a bug");
     return status;
 }
 

@@ -139,9 +139,14 @@ void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader mess
 
 /* ---- reading what was checked --------------------------------------------------------------- */
 
+static bool is_text(pd_bytes bytes, const char *text)
+{
+    return bytes.len == strlen(text) && !memcmp(bytes.ptr, text, bytes.len);
+}
+
 static bool find_value(pd_bytes value, pd_field *f)
 {
-    pd_reader reader = pd_reader_of(value.ptr, value.len);
+    pd_reader reader = pd_request_reader(value);
     while (pd_reader_next(&reader, f))
         if (f->number <= PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
             return true;
@@ -263,13 +268,15 @@ uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
     return pd_request_number(r, (pd_bytes){r->text->ptr, r->text->len});
 }
 
+static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint32_t *unit);
 static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
 
 void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value)
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
-    uint32_t number = pd_request_number(r, key);
+    int64_t pair_number = 0;
+    uint32_t number = pd_request_number(r, key), pair_unit = 0;
     if (r->parse.status)
         return;
     if (!find_value(value, &f)) {
@@ -302,8 +309,33 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_b
                 pd_any_value_label(r, key, unit, body_of(&element));
         break;
     default:
-        label_members(r, key, unit, f.body);
+        if (find_number(r, f.body, &pair_number, &pair_unit))
+            pd_request_label_number(r, number, pair_number, pair_unit);
+        else
+            label_members(r, key, unit, f.body);
     }
+}
+
+/* Is the list what stands for one number of several with different units: "value", an int, and
+ * "unit", a string? */
+static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint32_t *unit)
+{
+    size_t len = 0, values = 0, units = 0;
+    pd_field f, member;
+    while (pd_reader_next(&list, &f)) {
+        pd_key_value one = pd_key_value_of(r, f.body);
+        len++;
+        if (!find_value(one.value, &member))
+            continue;
+        if (is_text(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
+            *number = (int64_t)member.value;
+            values++;
+        } else if (is_text(one.key, "unit") && member.number == PD_OTLP_ANY_VALUE_STRING_VALUE) {
+            *unit = pd_request_number(r, body_of(&member));
+            units++;
+        }
+    }
+    return len == 2 && values == 1 && units == 1;
 }
 
 /* The labels of a kvlist: "KEY.MEMBER". */

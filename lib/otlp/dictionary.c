@@ -178,7 +178,7 @@ static void read_strings(pd_request_reading *r)
         r->parse.element = i;
         pd_field f = {.start = t->entries[i].ptr,
                       .wire = PD_WIRE_BYTES,
-                      .body = pd_reader_of(t->entries[i].ptr, t->entries[i].len)};
+                      .body = pd_request_reader(t->entries[i])};
         require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, !t->entries[i].len);
         d->strings[i] = pd_request_number(r, pd_request_text(r, "string_table", &f));
     }
@@ -230,7 +230,7 @@ static void read_attributes(pd_request_reading *r)
                                       sizeof *d->attributes, r->parse.err);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
-        read_attribute(r, pd_reader_of(t->entries[i].ptr, t->entries[i].len), &d->attributes[i]);
+        read_attribute(r, pd_request_reader(t->entries[i]), &d->attributes[i]);
     }
 }
 
@@ -506,7 +506,7 @@ static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
         r->part->len = 0;
         if (field) /* the id is field 1 in all of them */
             pd_write_varint(&r->writer, r->part, PD_MAPPING_ID, i);
-        read(r, pd_reader_of(t->entries[i].ptr, t->entries[i].len));
+        read(r, pd_request_reader(t->entries[i]));
         if (field && i)
             pd_write_part(&r->writer, r->profile, field, r->part);
         if (!r->parse.status)

@@ -53,6 +53,12 @@ typedef struct pd_request_reading {
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
+/* A reader of a message, which may be missing. */
+static inline pd_reader pd_request_reader(pd_bytes bytes)
+{
+    return bytes.len ? pd_reader_of(bytes.ptr, bytes.len) : (pd_reader){NULL, NULL, NULL};
+}
+
 /* Fails with E_PROFILE, unless there is an error already. */
 __attribute__((cold, format(printf, 4, 5))) void pd_request_fail(pd_request_reading *r,
                                                                  const char *field,

@@ -105,7 +105,7 @@ typedef struct points {
 
 static points points_of(const sample *s, uint32_t number)
 {
-    return (points){pd_reader_of(s->body.ptr, s->body.len), {NULL, NULL, NULL}, number};
+    return (points){pd_request_reader(s->body), {NULL, NULL, NULL}, number};
 }
 
 static uint64_t next_point(points *p)
@@ -211,7 +211,7 @@ static void add_points(pd_request_reading *r, pd_request *o, size_t profile, con
 
 static void read_profile(pd_request_reading *r, pd_request *o, size_t profile)
 {
-    pd_reader body = pd_reader_of(o->profiles[profile].body.ptr, o->profiles[profile].body.len);
+    pd_reader body = pd_request_reader(o->profiles[profile].body);
     pd_field f;
     sample s;
     for (r->parse.element = 0; !r->parse.status && pd_reader_next(&body, &f);) {
@@ -244,7 +244,7 @@ static pd_bytes body_of(const pd_field *f)
 static void label_resource(pd_request_reading *r, pd_bytes resource)
 {
     static const char prefix[] = "resource.";
-    pd_reader message = pd_reader_of(resource.ptr, resource.len);
+    pd_reader message = pd_request_reader(resource);
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
     while (!r->parse.status && pd_reader_next(&message, &f)) {
@@ -263,7 +263,7 @@ static void label_resource(pd_request_reading *r, pd_bytes resource)
 
 static void label_scope(pd_request_reading *r, pd_bytes scope)
 {
-    pd_reader message = pd_reader_of(scope.ptr, scope.len);
+    pd_reader message = pd_request_reader(scope);
     pd_field f;
     while (!r->parse.status && pd_reader_next(&message, &f)) {
         if (f.number == PD_OTLP_SCOPE_NAME)
@@ -330,7 +330,7 @@ static void write_stack(pd_request_reading *r, size_t index)
     pd_field f;
     if (!index)
         return;
-    pd_reader stack = pd_reader_of(stacks->entries[index].ptr, stacks->entries[index].len);
+    pd_reader stack = pd_request_reader(stacks->entries[index]);
     while (pd_reader_next(&stack, &f))
         if (f.number == PD_OTLP_STACK_LOCATION_INDICES)
             pd_request_list(r, "stack_table.location_indices", &f, put_id, NULL);
@@ -364,7 +364,7 @@ static void write_link(pd_request_reading *r, uint64_t index)
     pd_field f;
     if (!index)
         return;
-    pd_reader link = pd_reader_of(links->entries[index].ptr, links->entries[index].len);
+    pd_reader link = pd_request_reader(links->entries[index]);
     while (pd_reader_next(&link, &f))
         if (f.number <= PD_OTLP_LINK_SPAN_ID)
             pd_request_label_text(r, number_of(r, names[f.number]), pd_request_hex(r, body_of(&f)));
@@ -373,7 +373,7 @@ static void write_link(pd_request_reading *r, uint64_t index)
 /* What was checked is read again. */
 static void write_labels(pd_request_reading *r, const pd_request *o, const pd_request_row *row)
 {
-    pd_reader body = pd_reader_of(row->sample.ptr, row->sample.len);
+    pd_reader body = pd_request_reader(row->sample);
     uint64_t link = 0;
     pd_field f;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
@@ -391,7 +391,7 @@ static void write_labels(pd_request_reading *r, const pd_request *o, const pd_re
 
 static uint64_t stack_of(pd_bytes message)
 {
-    pd_reader body = pd_reader_of(message.ptr, message.len);
+    pd_reader body = pd_request_reader(message);
     uint64_t stack = 0;
     pd_field f;
     while (pd_reader_next(&body, &f))

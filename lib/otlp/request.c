@@ -202,10 +202,13 @@ static void take_profile(walk *w, const pd_field *field)
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
 
-static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request_profile *profile)
+/* The first column of this type that is not in `seen`. */
+static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request_profile *profile,
+                          uint64_t seen)
 {
     for (size_t i = 0; i < o->types_len; i++)
-        if (o->types[i].type == profile->type && o->types[i].unit == profile->unit)
+        if (o->types[i].type == profile->type && o->types[i].unit == profile->unit &&
+            !(seen >> i & 1))
             return (uint32_t)i;
     if (o->types_len == PPROFDELTA_MAX_TYPES) {
         r->parse.status =
@@ -229,22 +232,21 @@ static void begin_set(pd_request_reading *r, pd_request *o, size_t profile, uint
         o->sets[o->sets_len++] = (pd_request_set){profile, resource, scope};
 }
 
-/* Puts the profiles of a scope into sets. */
+/* Puts the profiles of a scope into sets. A type that comes again is a column of its own. */
 static void make_sets(pd_request_reading *r, pd_request *o, size_t first, uint32_t resource,
                       uint32_t scope)
 {
     uint64_t seen = 0; /* columns of the set */
     for (size_t i = first; i < o->profiles_count && !r->parse.status; i++) {
         pd_request_profile *profile = &o->profiles[i];
-        profile->column = column_of(r, o, profile);
-        uint64_t bit = UINT64_C(1) << profile->column;
-        bool is_other = i == first || seen & bit || profile->time != profile[-1].time ||
+        bool is_other = i == first || seen == UINT64_MAX || profile->time != profile[-1].time ||
                         profile->duration != profile[-1].duration;
         if (is_other) {
             begin_set(r, o, i, resource, scope);
             seen = 0;
         }
-        seen |= bit;
+        profile->column = column_of(r, o, profile, seen);
+        seen |= UINT64_C(1) << profile->column;
     }
 }
 
@@ -364,19 +366,19 @@ static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resourc
     pd_bytes scope = {NULL, 0};
     size_t first = o->profiles_count;
     pd_field f;
-    for (r->parse.element = 0; !r->parse.status && pd_reader_next(&body, &f);) {
+    while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_SCOPE_PROFILES_SCOPE) {
             read_scope(w, &f, &scope);
         } else if (f.number == PD_OTLP_SCOPE_PROFILES_PROFILES) {
+            r->parse.element = o->profiles_count - first;
             take_profile(w, &f);
-            r->parse.element++;
+            r->parse.element = PPROFDELTA_NOWHERE;
         } else if (f.number == PD_OTLP_SCOPE_PROFILES_SCHEMA_URL) {
             pd_request_text(r, "scope_profiles.schema_url", &f);
         } else {
             r->parse.unknown_fields++;
         }
     }
-    r->parse.element = PPROFDELTA_NOWHERE;
     pd_parse_end(&r->parse, "scope_profiles", &body);
     make_sets(r, o, first, (uint32_t)o->resources, (uint32_t)o->scopes);
     add_source(w, resource, scope);
@@ -410,7 +412,7 @@ static void read_resource_profiles(walk *w, const pd_field *field)
 static void for_each(walk *w, pd_bytes bytes, uint32_t number,
                      void (*read)(walk *w, const pd_field *field))
 {
-    pd_reader request = pd_reader_of(bytes.ptr, bytes.len);
+    pd_reader request = pd_request_reader(bytes);
     pd_field f;
     while (!w->reading.parse.status && pd_reader_next(&request, &f)) {
         if (f.number == number)

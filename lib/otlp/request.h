@@ -4,8 +4,8 @@
  *
  * The profiles of a request are of one value type each. Those that describe the same time become
  * the columns of one set: their samples with the same stack, attributes, link and timestamp become
- * one sample of the pprof profile. A set ends where another resource or scope begins, where the time
- * or the duration is another, and where a type comes again.
+ * one sample of the pprof profile. A set ends where another resource or scope begins, and where the
+ * time or the duration is another. A type that a set has twice has two columns.
  *
  *     set 0     alloc_space  inuse_space     resource A, 12:00:00 to 12:00:30
  *     set 1     alloc_space  inuse_space     resource A, 12:00:30 to 12:01:00

@@ -73,6 +73,8 @@ static bool cut_field(pd_reader *r, pd_field *f)
  * behind decide with it. */
 bool pd_request_begins(pd_bytes bytes)
 {
+    if (!bytes.len)
+        return false;
     pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
     pd_field f;
     bool is_request = false, is_whole = true;

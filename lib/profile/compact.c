@@ -6,10 +6,13 @@ static const pd_compact_format *format_of(const pd_compact *c)
     return c->format == PPROFDELTA_OTLP ? &pd_compact_as_otlp : &pd_compact_as_pprof;
 }
 
-/* OTLP numbers by content what pprof numbers by key: see compact_otlp.h. */
+/* OTLP numbers by content what pprof numbers by key: see compact_otlp.h. After a failure, ids may lack
+ * the last number. */
 static uint32_t id_of(const pd_compact *c, const uint32_t *ids, uint32_t number)
 {
-    return c->format == PPROFDELTA_OTLP ? ids[number] : number + 1;
+    if (c->format != PPROFDELTA_OTLP)
+        return number + 1;
+    return c->writer.status ? 0 : ids[number];
 }
 
 void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
@@ -173,6 +176,11 @@ size_t pd_compact_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
     return format_of(c)->runs(c, runs);
 }
 
+size_t pd_compact_strings(const pd_compact *c)
+{
+    return c->format == PPROFDELTA_OTLP ? (size_t)c->otlp.table_len + 1 : c->strings.len;
+}
+
 pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, pd_bytes *out)
 {
     pd_bytes runs[PD_COMPACT_RUNS];
@@ -199,5 +207,6 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
     pd_keymap_release(&c->locations, mem);
     pd_mem_release(mem, &c->mapping_starts, &c->mapping_starts_cap, sizeof *c->mapping_starts);
     pd_mem_release(mem, &c->expected_starts, &c->expected_starts_cap, sizeof *c->expected_starts);
-    pd_compact_otlp_release(&c->otlp, mem);
+    if (c->format == PPROFDELTA_OTLP)
+        pd_compact_otlp_release(&c->otlp, mem);
 }

@@ -177,6 +177,9 @@ size_t pd_compact_runs(const pd_compact *compact, pd_bytes runs[PD_COMPACT_RUNS]
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
 
+/* After pd_compact_end: the length of the string table. */
+size_t pd_compact_strings(const pd_compact *compact);
+
 void pd_compact_release(pd_compact *compact, pd_mem *mem);
 
 #endif

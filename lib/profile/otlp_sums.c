@@ -95,6 +95,6 @@ bool pd_otlp_sums(pd_bytes request, pprofdelta_sum *sums, size_t profiles)
             read_dictionary(&p, f.body);
     }
     return !p.is_broken && p.read == profiles &&
-                    p.stack < p.lengths[PD_OTLP_DICTIONARY_STACK_TABLE] &&
-                    p.attribute < p.lengths[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
+           p.stack < p.lengths[PD_OTLP_DICTIONARY_STACK_TABLE] &&
+           p.attribute < p.lengths[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
 }

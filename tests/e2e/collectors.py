@@ -8,10 +8,13 @@ and show. Skipped (77; in CI, failed) where there is no Go or curl, or the modul
 """
 
 import glob
+import http.server
 import json
 import os
+import re
 import subprocess
 import sys
+import threading
 
 here = os.path.dirname(os.path.abspath(__file__))
 sys.path[:0] = [here, os.path.join(here, "..", "cli")]
@@ -229,6 +232,99 @@ def test_what_pdata_encoded_is_read(t):
                     t.succeeds("show", "--folded", "--type", kind, "profile").text, f"{name}: {kind}")
         refused = t.fails(1, "request", "request", "-o", "delta")
         t.contains(refused.err, "this is an OTLP request; a delta needs cumulative pprof profiles")
+
+
+class Target(http.server.BaseHTTPRequestHandler):
+    """A service with /debug/pprof/heap."""
+
+    look = b""
+
+    def do_GET(self):
+        self.send_response(200 if self.path == "/debug/pprof/heap" else 404)
+        self.end_headers()
+        self.wfile.write(self.look)
+
+    def log_message(self, *_):
+        pass
+
+
+def recipe(t, start):
+    """The README's block of commands that begins like this, with the addresses of this machine."""
+    with open(os.path.join(os.path.dirname(valid), "..", "README.md"), encoding="utf-8") as file:
+        found = [block for block in re.findall(r"```sh\n(.*?)```", file.read(), re.S) if block.startswith(start)]
+    t.equal(len(found), 1, f"the README has one block that begins with {start!r}")
+    t.contains(found[0], "http://collector:4318/v1development/profiles", "service.name=checkout")
+    return found[0].replace("collector:4318", address)
+
+
+def follow(t, commands):
+    """Runs the commands as a user types them."""
+    tools = os.path.join(t.dir, "bin")
+    os.makedirs(tools, exist_ok=True)
+    if not os.path.exists(os.path.join(tools, "pprofdelta")):
+        os.symlink(t.binary, os.path.join(tools, "pprofdelta"))
+    env = {**os.environ, "PATH": tools + os.pathsep + os.environ["PATH"]}
+    return subprocess.run(["/bin/sh", "-c", commands], cwd=t.dir, env=env, stdin=subprocess.DEVNULL,
+                          capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
+
+
+def test_the_recipe_of_the_readme(t):
+    ask("received")
+    server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    commands = recipe(t, "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
+    try:
+        Target.look, two = bundled("heap")
+        ran = follow(t, commands)
+        t.equal((ran.returncode, ran.stderr), (0, ""))
+        Target.look = two
+        ask("fail", "503", "1")
+        ran = follow(t, commands)
+        t.equal(ran.returncode, UPLOADER_FAILED)
+        t.contains(ran.stderr, "503", "the next run covers this window too")
+        ran = follow(t, commands)
+        t.equal((ran.returncode, ran.stderr), (0, ""))
+    finally:
+        server.shutdown()
+        server.server_close()
+    first, refused, second = ask("received")
+    t.equal([one["resource"] for one in (first, refused, second)], [{"service.name": "checkout"}] * 3)
+    t.equal((first["status"], refused["status"], second["status"]), (200, 503, 200))
+    t.equal(refused["ids"], second["ids"])
+    for name, data in zip(("one", "two"), bundled("heap")):
+        t.write(name, data)
+    holds(t, "one", "two", KINDS["heap"], "the recipe")
+
+
+PROGRAM = b"""#!/usr/bin/env python3
+kept = [bytearray(1 << 20) for _ in range(40)]
+for _ in range(40):
+    bytearray(1 << 20)
+"""
+
+
+def test_the_recipe_of_the_heap_agent(t):
+    """Its windows arrive, and what it writes is what google/pprof reads in the same window as pprof."""
+    ask("received")
+    os.chmod(t.write("checkout", PROGRAM), 0o755)
+    ran = follow(t, recipe(t, "pprofdelta record"))
+    if "agent" in ran.stderr and ran.returncode:
+        t.skip(ran.stderr.strip())
+    t.equal(ran.returncode, 0, ran.stderr)
+    got = [one for one in ask("received") if "inuse_space" in one["ids"]]
+    t.check(got and all(one["status"] == 200 for one in got), f"{got} {ran.stderr}")
+    t.check(all(one["resource"]["service.name"] == "checkout" for one in got), f"{got}")
+    ran = t.run("record", "-o", "looks", "--", t.path("checkout"), manners=False)
+    t.equal(ran.code, 0, ran.err)
+    looks = sorted(glob.glob(t.path("looks/*.pb.gz")))
+    t.check(looks, "the agent wrote profiles")
+    t.succeeds("sum", *looks, "-q", "-o", "sum.pb.gz")
+    t.succeeds("sum", *looks, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
+    sent = subprocess.run([*uploader()[1:-2], f"@{t.path('sum.otlp')}", uploader()[-1]], capture_output=True,
+                          check=False, timeout=harness.TIMEOUT)
+    t.equal(sent.returncode, 0, sent.stderr)
+    t.equal(len(ask("received")), 1)
+    holds(t, "-", "sum.pb.gz", "-", "record")
 
 
 if __name__ == "__main__":

@@ -11,7 +11,9 @@ machine or the time, nor on a compressor.
 
 expected.json is a list of
     {"file": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
-for a file that `pprofdelta check` and a delta judge alike, whether it is PREV or CUR, and of
+for a file that `pprofdelta check` and a delta judge alike, whether it is PREV or CUR; with
+    "delta": [LINE...]
+for a file of which a delta says something else; and of
     {"prev": NAME, "cur": NAME, "with": [OPTION...], "exit": CODE, "stderr": [LINE...]}
 for two good ones that only a delta refuses. run.py holds the command to it.
 """
@@ -23,6 +25,7 @@ import sys
 import bad_files
 import bad_pairs
 import bad_profiles
+import bad_requests
 from wire import wire
 
 
@@ -46,6 +49,23 @@ class Corpus:
         if mark is not None:
             says += f" (at byte {mark} of the {where})"
         self.expect({"file": name}, options, 1, name, says, hint)
+
+    def of_request(self, name):
+        """What a delta says of an OTLP request, before it looks into it."""
+        return {"delta": [f"pprofdelta: {name}: this is an OTLP request; a delta needs cumulative pprof profiles",
+                          "pprofdelta: hint: fetch the profiles as pprof; pprofdelta show prints what is in a request"]}
+
+    def refuse_request(self, name, content, says):
+        """An OTLP request, and why `check` refuses it."""
+        self.add(name, content)
+        mark = wire(content).mark
+        if mark is not None:
+            says += f" (at byte {mark} of the inflated profile)"
+        self.expect({"file": name, **self.of_request(name)}, [], 1, name, says)
+
+    def accept_request(self, name, content):
+        self.add(name, content)
+        self.expect({"file": name, **self.of_request(name)}, [], 0)
 
     def accept(self, name, content):
         """A valid file, for pairs; returns its name."""
@@ -72,7 +92,7 @@ class Corpus:
 def main():
     beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/hostile")
     corpus = Corpus()
-    for cases in (bad_profiles, bad_files, bad_pairs):
+    for cases in (bad_profiles, bad_files, bad_pairs, bad_requests):
         cases.make(corpus)
     corpus.write(sys.argv[1] if len(sys.argv) > 1 else beside)
     size = sum(map(len, corpus.files.values()))

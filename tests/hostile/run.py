@@ -32,16 +32,18 @@ class Case:
 
     def run(self, *args):
         """Runs the command among the files, so that messages name them without a folder."""
+        is_delta = args[0] != "check" and "delta" in self.want
+        code, lines = (1, self.want["delta"]) if is_delta else (self.want["exit"], self.want["stderr"])
         args = [*args, *self.want["with"]]
         done = subprocess.run([self.binary, *args], cwd=self.data, stdin=subprocess.DEVNULL,
                               stdout=subprocess.PIPE, stderr=subprocess.PIPE, timeout=TIMEOUT,
                               check=False)
         said = done.stderr.decode("utf-8", "replace").splitlines()
-        if done.returncode != self.want["exit"]:
-            self.problem(args, f"exit code {done.returncode}, not {self.want['exit']}")
-        if said != self.want["stderr"]:
+        if done.returncode != code:
+            self.problem(args, f"exit code {done.returncode}, not {code}")
+        if said != lines:
             self.problem(args, "said\n    " + "\n    ".join(said or ["(nothing)"]) +
-                         "\n  not\n    " + "\n    ".join(self.want["stderr"]))
+                         "\n  not\n    " + "\n    ".join(lines))
         return done
 
     def problem(self, args, what):
@@ -77,7 +79,7 @@ class Case:
             self.delta(self.want["prev"], self.want["cur"])
         else:
             self.check()
-            if self.want["exit"]:
+            if self.want["exit"] or "delta" in self.want:
                 self.delta(self.want["file"], GOOD)
                 self.delta(GOOD, self.want["file"])
         return not self.problems

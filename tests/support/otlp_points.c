@@ -124,6 +124,33 @@ static ProtobufCBinaryData decimal_of(arena *a, double value)
     return bytes_of(text);
 }
 
+/* { "value": int, "unit": string }, in any order */
+static const Pd__Otlp__KeyValue *member_of(const request *r, const Pd__Otlp__KeyValueList *list,
+                                           const char *key, Pd__Otlp__AnyValue__ValueCase kind)
+{
+    for (size_t i = 0; i < list->n_values; i++) {
+        ProtobufCBinaryData name = key_of(r, list->values[i]);
+        const Pd__Otlp__AnyValue *value = list->values[i]->value;
+        if (name.len == strlen(key) && !memcmp(name.data, key, name.len) && value &&
+            value->value_case == kind)
+            return list->values[i];
+    }
+    return NULL;
+}
+
+static bool label_pair(const request *r, otlp_points *labels, ProtobufCBinaryData key,
+                       const Pd__Otlp__KeyValueList *list)
+{
+    const Pd__Otlp__KeyValue *number =
+        member_of(r, list, "value", PD__OTLP__ANY_VALUE__VALUE_INT_VALUE);
+    const Pd__Otlp__KeyValue *unit =
+        member_of(r, list, "unit", PD__OTLP__ANY_VALUE__VALUE_STRING_VALUE);
+    if (list->n_values != 2 || !number || !unit)
+        return false;
+    add_label(r->a, labels, key, nothing, number->value->int_value, unit->value->string_value);
+    return true;
+}
+
 static void label_value(const request *r, otlp_points *labels, ProtobufCBinaryData key,
                         const Pd__Otlp__AnyValue *v, ProtobufCBinaryData unit)
 {
@@ -151,6 +178,8 @@ static void label_value(const request *r, otlp_points *labels, ProtobufCBinaryDa
             label_value(r, labels, key, v->array_value->values[i], unit);
         break;
     case PD__OTLP__ANY_VALUE__VALUE_KVLIST_VALUE:
+        if (label_pair(r, labels, key, v->kvlist_value))
+            break;
         for (size_t i = 0; i < v->kvlist_value->n_values; i++) {
             const Pd__Otlp__KeyValue *member = v->kvlist_value->values[i];
             label_value(r, labels, joined(r->a, key, ".", key_of(r, member)), member->value, unit);

@@ -1,0 +1,57 @@
+#include "agent/attributes.h"
+
+#include "agent/launch.h"
+
+#include <string.h>
+
+enum { MOST = 256 };
+
+/* Returns the value of a hexadecimal digit, or -1. */
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place. Returns false if a % has no two digits behind it. */
+static bool decode(char *text)
+{
+    char *out = text;
+    for (; *text; text++) {
+        int high = *text == '%' ? digit(text[1]) : 0;
+        int low = *text == '%' && high >= 0 ? digit(text[2]) : 0;
+        if (high < 0 || low < 0)
+            return false;
+        *out++ = *text == '%' ? (char)(high << 4 | low) : *text;
+        text += *text == '%' ? 2 : 0;
+    }
+    *out = '\0';
+    return true;
+}
+
+bool pd_attributes_read(const char *text, const pprofdelta_attribute **list, size_t *len)
+{
+    static char kept[PD_RESOURCE_MAX];
+    static pprofdelta_attribute attributes[MOST];
+    size_t size = strlen(text) + 1, count = 0;
+    if (size > sizeof kept)
+        return false;
+    memcpy(kept, text, size);
+    for (char *at = kept, *next; *at; at = next) {
+        next = at + strcspn(at, ",");
+        if (*next)
+            *next++ = '\0';
+        char *value = strchr(at, '=');
+        if (!value || value == at || count == MOST)
+            return false;
+        *value++ = '\0';
+        if (!decode(at) || !decode(value) || !*at)
+            return false;
+        attributes[count++] = (pprofdelta_attribute){at, value};
+    }
+    *list = attributes;
+    *len = count;
+    return true;
+}

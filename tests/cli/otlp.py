@@ -1,0 +1,156 @@
+"""--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
+
+from pb import fields, gz, inflate, profile, read
+from samples import T0, T1, cur, pair, prev
+
+# Field numbers of opentelemetry-proto 1.10.
+RESOURCE_PROFILES, DICTIONARY = 1, 2
+PROFILE_ID, TIME, DURATION, SAMPLES = 7, 3, 4, 2
+
+
+def parts(data, number):
+    return [value for n, value in fields(data) if n == number]
+
+
+def one(data, number):
+    found = parts(data, number)
+    return found[0] if found else b""
+
+
+class Request:
+    """What the tests look at in a request."""
+
+    def __init__(self, data):
+        resource_profiles = one(data, RESOURCE_PROFILES)
+        self.resource = [(one(pair, 1).decode(), one(one(pair, 2), 1).decode())
+                         for pair in parts(one(resource_profiles, 1), 1)]
+        self.profiles = parts(one(resource_profiles, 2), 2)
+        self.ids = [one(p, PROFILE_ID) for p in self.profiles]
+        self.strings = [text.decode() for text in parts(one(data, DICTIONARY), 5)]
+
+
+def request(t, *args, **kwargs):
+    return Request(inflate(t.succeeds(*args, **kwargs).out))
+
+
+def otlp(t, *args, **kwargs):
+    return request(t, *pair(t), "--format=otlp", *args, **kwargs)
+
+
+CLEAN = {"OTEL_RESOURCE_ATTRIBUTES": "", "OTEL_SERVICE_NAME": ""}
+
+
+def test_a_delta_is_one_request(t):
+    r = otlp(t, env=CLEAN)
+    t.equal(len(r.profiles), 4)
+    t.equal(r.resource, [("service.name", "unknown_service")])
+    t.equal(r.strings[0], "")
+    t.check("alloc_space" in r.strings and "main" in r.strings, "a string is missing")
+    t.equal(len(set(r.ids)), 4)
+    t.equal({len(i) for i in r.ids}, {16})
+    t.equal(one(r.profiles[0], DURATION), T1 - T0)
+    for how in "gzip", "zstd", "none":
+        out = t.succeeds(*pair(t), "--format=otlp", f"--compress={how}", env=CLEAN).out
+        if how != "zstd":
+            t.equal(Request(inflate(out)).ids, r.ids)
+    t.equal(read(t.succeeds(*pair(t), "--format=pprof").out).duration, T1 - T0)
+
+
+def test_it_is_verified_and_reported(t):
+    result = t.run(*pair(t), "--format=otlp", "--verify", "--report=json", env=CLEAN,
+                   manners=False)
+    t.equal(result.code, 0)
+    t.contains(result.err, '"out": 3')
+    t.equal(len(Request(inflate(result.out)).profiles), 4)
+
+
+def test_the_resource_of_the_options(t):
+    r = otlp(t, "--resource", "service.name=a", "--resource=k=x=y,z%41", "--resource", "service.name=b",
+             "--resource=empty=", env=CLEAN)
+    t.equal(r.resource, [("service.name", "b"), ("k", "x=y,z%41"), ("empty", "")])
+
+
+def test_the_resource_of_the_environment(t):
+    env = {"OTEL_RESOURCE_ATTRIBUTES": " service.name = shop%2c1 ,host.name=h%3D,,empty=,",
+           "OTEL_SERVICE_NAME": ""}
+    t.equal(otlp(t, env=env).resource, [("service.name", "shop,1"), ("host.name", "h="), ("empty", "")])
+    env["OTEL_SERVICE_NAME"] = "other,=%41"
+    t.equal(otlp(t, env=env).resource[0], ("service.name", "other,=%41"))
+    t.equal(otlp(t, "--resource=service.name=mine", env=env).resource[0], ("service.name", "mine"))
+
+
+def test_a_bad_variable_is_noted_and_ignored(t):
+    for text, why in (("novalue", "no ="), ("=x", "no key"), ("a=b,c=%4", "hexadecimal"),
+                      ("a=%zz", "hexadecimal"), ("a=%00", "hexadecimal")):
+        result = t.succeeds(*pair(t), "--format=otlp",
+                            env={"OTEL_RESOURCE_ATTRIBUTES": text, "OTEL_SERVICE_NAME": "s"})
+        t.contains(result.err, "OTEL_RESOURCE_ATTRIBUTES is ignored", why)
+        t.equal(Request(inflate(result.out)).resource, [("service.name", "s")])
+    result = t.succeeds(*pair(t), env={"OTEL_RESOURCE_ATTRIBUTES": "bad"})
+    t.lacks(result.err, "OTEL")
+
+
+def test_wrong_command_lines(t):
+    names = pair(t)
+    t.contains(t.fails(2, *names, "--format=json").err, "--format")
+    for value in "novalue", "=x", "":
+        t.contains(t.fails(2, *names, "--format=otlp", f"--resource={value}").err, "KEY=VALUE")
+    for verb in [], ["sum"]:
+        t.contains(t.fails(2, *verb, *names, "--resource=a=b").err, "--format=otlp")
+    t.contains(t.fails(125, "record", "--resource=a=b", "--", "true").err, "--format=otlp")
+    t.contains(t.fails(125, "record", "--format=x", "--", "true").err, "--format")
+    t.contains(t.succeeds("--version").text, "opentelemetry-proto 1.10", "v1development")
+
+
+def test_a_window_that_is_sent_again_has_its_ids(t):
+    t.write("one.pb.gz", gz(prev()))
+    t.write("two.pb.gz", gz(cur()))
+    keep = ["--", "sh", "-c", "cat >$OUT; exit $CODE"]
+
+    def window(name, code, number, *options):
+        env = dict(CLEAN, OUT=t.path(number), CODE=str(code))
+        run = t.succeeds if not code else lambda *a, **k: t.fails(4, *a, **k)
+        run("--state", "s", name, "--format=otlp", *options, *keep, env=env)
+        return Request(inflate(t.load(number))).ids
+
+    first = window("one.pb.gz", 1, "1")
+    t.equal(window("two.pb.gz", 1, "2"), first)  # another profile, the same window
+    t.equal(window("one.pb.gz", 0, "3"), first)
+    second = window("two.pb.gz", 1, "4")
+    t.equal(len(set(first + second)), 8)
+    t.equal(window("two.pb.gz", 0, "5"), second)
+    third = window("two.pb.gz", 1, "6")
+    other = window("two.pb.gz", 0, "7", "--resource=service.name=x")
+    t.equal(len(set(second + third + other)), 12)
+    t.write("begun.anew", gz(cur()))
+    anew = request(t, "--state", "s2", "begun.anew", "--format=otlp", env=CLEAN).ids
+    t.equal(len(set(anew + first + second)), 12)
+
+
+def test_a_state_begun_with_pprof_has_an_identity(t):
+    t.write("one.pb.gz", gz(prev()))
+    t.write("two.pb.gz", gz(cur()))
+    t.succeeds("--state", "s", "one.pb.gz", "-o", "out")
+    ids = []
+    for code in 1, 1, 0:
+        run = t.succeeds if not code else lambda *a, **k: t.fails(4, *a, **k)
+        run("--state", "s", "two.pb.gz", "--format=otlp", "--", "sh", "-c", f"cat >got; exit {code}",
+            env=CLEAN)
+        ids.append(Request(inflate(t.load("got"))).ids)
+    t.equal(ids[1:], ids[:-1])
+
+
+def test_sums(t):
+    one_, two_ = pair(t)
+    t.succeeds(one_, two_, "-o", "delta.pb.gz")
+    r = request(t, "sum", one_, "delta.pb.gz", "--format=otlp", "--resource=a=b", env=CLEAN)
+    t.equal(len(r.profiles), 4)
+    t.equal(r.resource, [("service.name", "unknown_service"), ("a", "b")])
+
+
+def test_text_that_is_not_utf8(t):
+    data = profile([((b"caf\xe9", b"main"), [1, 2, 3, 4])], time=T0, addresses=False)
+    t.write("one.pb.gz", gz(profile([((b"main",), [1, 1, 1, 1])], time=T0 - 1, addresses=False)))
+    t.write("odd.pb.gz", gz(data))
+    r = request(t, "one.pb.gz", "odd.pb.gz", "--format=otlp", "--force", env=CLEAN)
+    t.check("caf\ufffd" in r.strings, "the byte is not replaced")

@@ -1,0 +1,32 @@
+/* What a profile means, as text, read naively through protobuf-c's message views: the same text for a
+ * pprof profile and for the OTLP request that stands for it.
+ *
+ * One line for each value type, sample, mapping, and member of the header, sorted. Stacks are written
+ * out with all that is known of their frames. The rules are those of pprofdelta(1), "OTLP", derived
+ * apart from the library. */
+#ifndef PD_TESTS_OTLP_MODEL_H
+#define PD_TESTS_OTLP_MODEL_H
+
+#include "arena.h"
+#include "pprofdelta.h"
+
+typedef struct otlp_model {
+    const char *text;
+    const char *resource; /* "KEY=VALUE;" for each attribute, in order */
+    const char *wrong;    /* what is not as it must be in this request, or NULL; pprof: NULL */
+    size_t types;
+    uint8_t ids[PPROFDELTA_MAX_TYPES][16];
+} otlp_model;
+
+/* Both read inflated bytes. False if they cannot be unpacked. */
+bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
+bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *out);
+
+/* Inflates (any compression) and reads a request. */
+bool otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out);
+bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
+
+/* NULL, or the first line that differs. */
+const char *otlp_model_differ(arena *a, const otlp_model *one, const otlp_model *other);
+
+#endif
