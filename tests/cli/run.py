@@ -24,6 +24,7 @@ import narrow  # noqa: E402
 import otlp  # noqa: E402
 import outputs  # noqa: E402
 import reports  # noqa: E402
+import requests  # noqa: E402
 import resets  # noqa: E402
 import showing  # noqa: E402
 import started  # noqa: E402
@@ -36,7 +37,7 @@ import windows  # noqa: E402
 import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing,
-           windows, uploading, otlp, summing, live, flames, terminals, texts, worlds, narrow]
+           windows, uploading, otlp, requests, summing, live, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

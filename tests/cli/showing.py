@@ -340,7 +340,7 @@ def test_json(t):
         "mappings": [{"file": "app", "build_id": "", "start": "0x400000", "limit": "0x900000",
                       "offset": "0x0"}],
         "types": [{"type": "x", "unit": "count", "total": 2**63},
-                  {"type": "y", "unit": "bytes", "total": 1}]})
+                  {"type": "y", "unit": "bytes", "total": 1}], "otlp": None})
     t.equal(samples[0]["values"], [1, -2])
     t.equal([frame["function"] for frame in samples[0]["stack"]], ["f", "main"])
     t.equal(samples[0]["stack"][0]["mapping"], "app")
