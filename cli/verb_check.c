@@ -20,8 +20,8 @@
 
 static const char help[] =
     "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
-    "Checks that each FILE (- is stdin) is a valid profile, or a valid OTLP request; if\n"
-    "not, prints where it is wrong.\n"
+    "Checks that each FILE (- is stdin) is a valid profile or OTLP request; if not,\n"
+    "prints where it is wrong.\n"
     "\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
     "  -q, --quiet            print nothing about valid profiles\n"

@@ -26,6 +26,7 @@ import narrow  # noqa: E402
 import otlp  # noqa: E402
 import outputs  # noqa: E402
 import reports  # noqa: E402
+import requests  # noqa: E402
 import resets  # noqa: E402
 import showing  # noqa: E402
 import started  # noqa: E402
@@ -38,7 +39,7 @@ import windows  # noqa: E402
 import worlds  # noqa: E402
 
 MODULES = [usage, inputs, outputs, ends, deltas, cumulative, resets, started, reports, checking, showing, filters,
-           windows, uploading, otlp, summing, live, leaking, flames, terminals, texts, worlds, narrow]
+           windows, uploading, otlp, requests, summing, live, leaking, flames, terminals, texts, worlds, narrow]
 
 if __name__ == "__main__":
     if len(sys.argv) not in (2, 3):

@@ -341,7 +341,7 @@ def test_json(t):
                       "offset": "0x0"}],
         "types": [{"type": "x", "unit": "count", "total": 2**63, "kept": 2**63},
                   {"type": "y", "unit": "bytes", "total": 1, "kept": 1}],
-        "filters": []})
+        "filters": [], "otlp": None})
     t.equal(samples[0]["values"], [1, -2])
     t.equal([frame["function"] for frame in samples[0]["stack"]], ["f", "main"])
     t.equal(samples[0]["stack"][0]["mapping"], "app")

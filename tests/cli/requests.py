@@ -1,0 +1,138 @@
+"""OTLP requests as input: check, every form of show, and what refuses them. The schema of --json is in the
+manual, and output of pprof profiles and OTLP requests is held against it.
+"""
+
+import json
+import os
+import re
+
+from pb import gz
+
+ROOT = os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "..")
+ALL = os.path.join(ROOT, "testdata", "regress", "otlp-everything")
+KINDS = {"string": str, "integer": int, "boolean": bool, "array": list, "object": dict, "any": object,
+         "null": type(None)}
+PLACES = ("SCOPES", "PROFILES", "ATTRIBUTES")
+
+
+def look(kind, number):
+    return os.path.join(ROOT, "testdata", "valid", f"{kind}.{number}.pb.gz")
+
+
+def schema():
+    """{path: (types, may be missing, what its elements are called)}"""
+    with open(os.path.join(ROOT, "man", "pprofdelta.1"), encoding="utf-8") as file:
+        text = file.read().split('.SS "The JSON object"')[1].split(".EE")[0].split(".EX\n")[1].replace("\\-", "-")
+    found = {}
+    for line in text.splitlines():
+        path, kind, meaning = re.fullmatch(r"(\S+) +(\S+)(?: +(.*))?", line).groups()
+        found[path] = (kind.rstrip("?").split("|"), kind.endswith("?"), meaning if meaning in PLACES else None)
+    return found
+
+
+def walk(t, keys, seen, path, value):
+    """Every value has the type of its path, and every key of the schema that must be there is there."""
+    if path:
+        kinds, _, place = keys[path]
+        fits = any(isinstance(value, KINDS[kind]) for kind in kinds)
+        t.check(fits and ("boolean" in kinds or not isinstance(value, bool) or "any" in kinds), f"{path}: {value!r}")
+        seen.add(path)
+        if kinds == ["any"]:
+            return
+        path = place or path
+    if isinstance(value, list):
+        for element in value:
+            walk(t, keys, seen, path + "[]", element)
+    if isinstance(value, dict):
+        prefix = path + "." if path else ""
+        for key, member in value.items():
+            t.check(prefix + key in keys, f"{prefix + key} is not in the manual")
+            walk(t, keys, seen, prefix + key, member)
+        here = re.compile(re.escape(prefix) + r"\w+")
+        for name, (_, is_optional, _) in keys.items():
+            missing = here.fullmatch(name) and name[len(prefix):] not in value and name not in PLACES
+            t.check(not missing or is_optional, f"{name} is missing")
+
+
+def otlp(t, kind="heap"):
+    t.succeeds(look(kind, 1), look(kind, 2), "-q", "--format=otlp", "--resource", "service.name=shop", "-o", "r")
+    t.succeeds(look(kind, 1), look(kind, 2), "-q", "-o", "p")
+
+
+def test_the_schema_of_json(t):
+    keys, seen = schema(), set()
+    otlp(t)
+    for name in ("p", "r", ALL, look("mutex", 1)):
+        walk(t, keys, seen, "", json.loads(t.succeeds("show", "--json", name).text))
+    t.equal([name for name in keys if name not in seen], [], "each line of the manual was seen in an output")
+
+
+def test_both_formats_show_the_same(t):
+    for kind in ("heap", "mutex", "block"):
+        otlp(t, kind)
+        got, want = (json.loads(t.succeeds("show", "--json", name).text) for name in ("r", "p"))
+        for key in ("time", "time_nanos", "duration_nanos", "period_type", "period", "comments", "mappings", "types",
+                    "is_delta", "default_sample_type"):
+            t.equal(got[key], want[key], key)
+        one, other = (sorted(json.dumps(sample) for sample in found["samples"]) for found in (got, want))
+        t.check(one == other, f"{kind}: the samples differ")
+        t.equal(want["otlp"], None)
+        for form in (("--folded",), ("--flame", "-")):
+            texts = [t.succeeds("show", *form, name).text.replace('"r"', '"p"') for name in ("r", "p")]
+            t.check(form != ("--folded",) or texts[0] == texts[1], f"{kind} {form}")
+        t.contains(t.succeeds("show", "p", "r").text, "alloc_space" if kind == "heap" else "delay")
+
+
+def test_the_heading(t):
+    otlp(t)
+    t.contains(t.succeeds("show", "r").text, "(gzip, OTLP, ", 'resource  service.name="shop"', "scope     pprofdelta ",
+               "profiles  4 (alloc_objects ", "binary    /tmp/orders/orders")
+    t.contains(t.succeeds("show", ALL).text, "(OTLP, 8 samples)", 'service.name="a", process.pid=7',
+               "3 attributes of mappings, locations and profiles", "2 original payloads")
+
+
+def test_raw_is_the_request(t):
+    got = t.succeeds("show", "--raw", ALL).text
+    t.contains(got, "resource: \"http://resource\"\n", "scope: \"one\" \"1\" \"http://schema\"\n", "  entity \"service\"\n",
+               "stack 2 attributes 11 link 1 at 1767225600000000001 1767225600000000002\n",
+               'attribute "process.pid" = 7', "original payload: \"pprof\" 3 bytes",
+               "  1: trace 0102030405060708090a0b0c0d0e0f10 span 0102030405060708\n",
+               '  9: "nested" = {"a": "x", "b": [1, "y"]} ""\n')
+    for table in ("mapping", "location", "function", "attribute", "stack", "link", "string"):
+        t.contains(got, f"\n{table}_table:\n  0:")
+
+
+def test_what_has_no_place_in_pprof_is_labels(t):
+    samples = json.loads(t.succeeds("show", "--json", ALL).text)["samples"]
+    t.equal(len(samples), 8)
+    labels = [{label["key"]: label.get("str", label.get("num")) for label in one["labels"]} for one in samples]
+    t.equal([(one.get("ratio"), one.get("raw"), one.get("flag"), one.get("nested.a")) for one in labels][0],
+            ("0.1", "00ff", "true", "x"))
+    t.equal([one.get("timestamp_unix_nano") for one in labels if "timestamp_unix_nano" in one],
+            [1767225600000000000 + n for n in (1, 2, 3, 4)])
+    t.equal({one["resource.service.name"] for one in labels}, {"a", "b"})
+    t.equal({one.get("scope.name") for one in labels}, {"one", "two", None})
+    t.equal({one.get("trace_id") for one in labels}, {"0102030405060708090a0b0c0d0e0f10", None})
+
+
+def test_check_says_what_is_in_it(t):
+    t.write("packed", gz(open(ALL, "rb").read()))
+    t.contains(t.succeeds("check", "packed").text, "packed: ok: gzip, 886 bytes inflated, an OTLP request, "
+               "2 resources, 3 scopes, 3 profiles, 4 timestamps, 1 link, 2 original payloads, 3 other attributes")
+    t.equal(t.succeeds("check", "-q", "packed").text, "")
+
+
+def test_deltas_states_and_sums_refuse_it(t):
+    otlp(t)
+    says = "r: this is an OTLP request; a delta needs cumulative pprof profiles"
+    for args in (("r", look("heap", 2)), (look("heap", 1), "r"), ("--state", "S", "r"), ("sum", "r"),
+                 ("--force", "r", look("heap", 2))):
+        refused = t.fails(1, *args, "-o", "out")
+        t.contains(refused.err, says, "hint: fetch the profiles as pprof")
+    t.check(not os.path.exists(t.path("out")) and not os.path.exists(t.path("S")), "nothing is left")
+
+
+def test_a_request_is_replaced_by_the_next(t):
+    otlp(t)
+    t.succeeds(look("mutex", 1), look("mutex", 2), "-q", "--format=otlp", "-o", "r")
+    t.contains(t.succeeds("check", "r").text, "2 profiles")
