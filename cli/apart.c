@@ -13,16 +13,23 @@
 
 /* ---- in the child ---------------------------------------------------------------------------- */
 
-static void limit(int resource, rlim_t value)
+/* A value that this process may set as its soft limit. */
+static struct rlimit lowered(struct rlimit now, rlim_t value)
 {
-    struct rlimit now;
-    if (getrlimit((__typeof__(RLIMIT_CPU))resource, &now))
-        return;
-    if (now.rlim_max != RLIM_INFINITY && value > now.rlim_max)
-        value = now.rlim_max;
-    now.rlim_cur = value;
-    setrlimit((__typeof__(RLIMIT_CPU))resource, &now);
+    bool is_allowed = now.rlim_max == RLIM_INFINITY || value <= now.rlim_max;
+    now.rlim_cur = is_allowed ? value : now.rlim_max;
+    return now;
 }
+
+/* A macro, since the type of the resource differs between C libraries. */
+#define LIMIT(resource, value)                                                                     \
+    do {                                                                                           \
+        struct rlimit now_;                                                                        \
+        if (!getrlimit((resource), &now_)) {                                                       \
+            now_ = lowered(now_, (value));                                                         \
+            setrlimit((resource), &now_);                                                          \
+        }                                                                                          \
+    } while (0)
 
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
@@ -43,10 +50,10 @@ static void set_limits(const cli_apart_limits *limits)
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
     uint64_t size = own_size(), most = (rlim_t)RLIM_INFINITY - size;
-    limit(RLIMIT_CORE, 0);
-    limit(RLIMIT_CPU, limits->seconds);
+    LIMIT(RLIMIT_CORE, 0);
+    LIMIT(RLIMIT_CPU, limits->seconds);
     if (size && limits->memory < most)
-        limit(RLIMIT_AS, (rlim_t)(size + limits->memory));
+        LIMIT(RLIMIT_AS, (rlim_t)(size + limits->memory));
 }
 
 static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,

@@ -70,6 +70,7 @@ static pprofdelta_status rewrite(pprofdelta *pd, void *cookie, pprofdelta_error 
     pd_reading reading = pd_context_reading(pd, cur, call->bytes, (pd_plan_facts){0});
     reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
     cur->unsamples = true;
+    pd->is_made = false; /* the encoder and the look are taken */
     pprofdelta_status status = pd_look_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)

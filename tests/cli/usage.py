@@ -86,7 +86,7 @@ WRONG = [
     (["usm", "a", "b"], "did you mean pprofdelta sum?"),
     (["hlep"], "did you mean pprofdelta help?"),
     (["help", "recod"], "there is no verb recod; did you mean record?"),
-    (["help", "nonsense"], "there is no verb nonsense; there are show, check, sum, record and leaks"),
+    (["help", "nonsense"], "there is no verb nonsense; there are show, check, sum, record, symbolize and leaks"),
     (["help", "show", "sum"], "sum: is one operand too many"),
     (["-q", "show", "prev.pb.gz"], "show: is a verb, and a verb comes first: pprofdelta show ..."),
     (["--otuput=x", "a", "b"], "there is no option --otuput; did you mean --output?"),

@@ -32,7 +32,8 @@ def run(*command, **how):
 
 def compile_shapes(t, *options, compiler="g++", name="shapes"):
     path = t.path(name)
-    run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", path, "-Wl,--build-id", *options)
+    run(tool(compiler), os.path.join(HERE, "shapes.cc"), "-o", path, "-Wl,--build-id", *options,
+        cwd=t.dir)
     return path
 
 

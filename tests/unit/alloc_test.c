@@ -138,6 +138,10 @@ static void live(life *l)
     CHECK(census.samples == 4);
     UNTIL_DONE(l, pprofdelta_inflate(l->pd, last->ptr, last->len, &plain, &plain_len, &err));
     CHECK(plain_len == census.inflated_len);
+    collector rewritten = {.bytes = buf_begin(&l->arena)};
+    pprofdelta_sink sink = collector_sink(&rewritten);
+    UNTIL_DONE(l, pprofdelta_rewrite(l->pd, last->ptr, last->len, &sink, &err));
+    CHECK(rewritten.calls > 0);
     pprofdelta_free(l->pd);
     CHECK_MSG(l->memory.live == 0, "%zu bytes left", l->memory.live);
 }

@@ -421,6 +421,66 @@ TEST(inflate_takes_any_container_off)
     process_end(&p);
 }
 
+/* All samples stay, the compact form of the compact form is the same, and a table that nothing uses
+ * is left out. */
+TEST(rewrite_keeps_every_sample)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.compression = PPROFDELTA_PLAIN;
+    scene_begin(&s, &options);
+    build_place(&p.b, "unused", NULL, 0);
+    buf plain = look(&p, 0);
+    p.other->values[0] = p.other->values[1] = 0; /* zero samples stay, too */
+    buf zeros = look(&p, 0);
+    pprofdelta_census before, after;
+    pprofdelta_error err;
+    for (int i = 0; i < 2; i++) {
+        const buf *in = i ? &zeros : &plain;
+        collector once = {.bytes = buf_begin(&p.b.arena)}, twice = {.bytes = buf_begin(&p.b.arena)};
+        pprofdelta_sink first = collector_sink(&once), second = collector_sink(&twice);
+        REQUIRE(!pprofdelta_rewrite(s.pd, in->ptr, in->len, &first, &err));
+        REQUIRE(!pprofdelta_rewrite(s.pd, once.bytes.ptr, once.bytes.len, &second, &err));
+        CHECK(once.bytes.len == twice.bytes.len &&
+              !memcmp(once.bytes.ptr, twice.bytes.ptr, once.bytes.len));
+        CHECK(!pprofdelta_check(s.pd, in->ptr, in->len, &before, &err));
+        CHECK(!pprofdelta_check(s.pd, once.bytes.ptr, once.bytes.len, &after, &err));
+        CHECK(after.samples == before.samples && after.time_nanos == before.time_nanos);
+        CHECK(after.types == before.types && after.strings <= before.strings);
+    }
+    scene_end(&s);
+    process_end(&p);
+}
+
+TEST(rewrite_refuses_what_is_wrong)
+{
+    process p;
+    process_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    buf plain = look(&p, 10);
+    buf cut = cut_off(plain);
+    size_t calls = 0;
+    pprofdelta_sink sink = {ignore, &calls}, none = {NULL, NULL};
+    CHECK(pprofdelta_rewrite(s.pd, cut.ptr, cut.len, &sink, NULL) != PPROFDELTA_OK);
+    CHECK(pprofdelta_rewrite(s.pd, NULL, 1, &sink, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &none, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, NULL, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_window(s.pd, plain.ptr, plain.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+    size_t before = calls;
+    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &sink, NULL) == PPROFDELTA_E_USAGE);
+    CHECK(calls == before);
+    pprofdelta_commit(s.pd);
+    CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &sink, NULL) == PPROFDELTA_OK);
+    buf next = look(&p, 15);
+    CHECK(pprofdelta_window(s.pd, next.ptr, next.len, &sink, NULL, NULL) == PPROFDELTA_OK);
+    pprofdelta_abandon(s.pd);
+    scene_end(&s);
+    process_end(&p);
+}
+
 TEST(a_census_tells_what_is_there)
 {
     process p;
@@ -515,4 +575,5 @@ TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_st
           CASE(a_base_takes_the_place_of_all_before), CASE(windows_after_a_base_have_numbers),
           CASE(negative_deltas_need_a_base_each), CASE(a_start_holds_until_it_is_set_again),
           CASE(two_contexts_know_nothing_of_each_other), CASE(inflate_takes_any_container_off),
+          CASE(rewrite_keeps_every_sample), CASE(rewrite_refuses_what_is_wrong),
           CASE(a_census_tells_what_is_there), CASE(verify_sees_what_does_not_add_up))
