@@ -296,9 +296,11 @@ function shorten(name, room) {
     text = text.replace(/<[^<>]*>/g, "");
   }
   if (text.length > room) text = text.slice(text.lastIndexOf("/") + 1);
-  for (let cut = 0; text.length > room && cut >= 0;) {
-    cut = text.search(/::|\.(?=.)/);
-    if (cut >= 0) text = text.slice(cut + (text[cut] === ":" ? 2 : 1));
+  while (text.length > room) {
+    const cut = /::|\.+(?=[^.])/.exec(text);
+    const rest = cut ? text.slice(cut.index + cut[0].length) : "";
+    if (!rest || /^func\d+(?:\.|$)/.test(rest)) break;
+    text = rest;
   }
   if (!text) text = name;
   return text.length <= room ? text : `${text.slice(0, room - 1)}\u2026`;
