@@ -583,6 +583,7 @@ def test_fifty_thousand_samples(t):
     page.browser.run("window.made = 0; const make = document.createElement.bind(document); "
                      "document.createElement = name => { window.made += name === 'tr'; return make(name) }")
     page.browser.run("document.querySelector('#more').click()")
+    page.browser.settle()
     t.equal((len(page.functions()), page.browser.run("window.made")), (400, 200))
     page.keys("/")
     page.browser.type("Type1")
