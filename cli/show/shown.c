@@ -86,29 +86,29 @@ static void describe_kept(const cli_shown *shown, cli_selection_put put, void *c
     put(cookie, "kept", l.text);
 }
 
-/* The distinct names that are folded away on any side. Both lists of names are sorted. */
+/* The next name that is folded away on a side; NULL behind the last one. */
+static const cli_string *folded_at(const cli_selection *s, size_t *at)
+{
+    while (*at < s->symbols.len && !s->is_folded[*at])
+        (*at)++;
+    return *at < s->symbols.len ? &s->symbols.names[*at] : NULL;
+}
+
+/* The number of distinct names that are folded away on any side. Both lists of names are sorted. */
 static size_t count_folded(const cli_shown *shown)
 {
     size_t at[CLI_SIDES] = {0}, count = 0;
-    for (;;) {
-        const cli_string *least = NULL;
+    for (;; count++) {
+        const cli_string *names[CLI_SIDES] = {NULL}, *least = NULL;
         for (size_t side = 0; side < shown->sides; side++) {
-            const cli_selection *s = &shown->selections[side];
-            while (at[side] < s->symbols.len && !s->is_folded[at[side]])
-                at[side]++;
-            const cli_string *name = &s->symbols.names[at[side]];
-            if (at[side] < s->symbols.len && (!least || cli_string_compare(*name, *least) < 0))
-                least = name;
+            names[side] = folded_at(&shown->selections[side], &at[side]);
+            if (names[side] && (!least || cli_string_compare(*names[side], *least) < 0))
+                least = names[side];
         }
         if (!least)
             return count;
-        count++;
-        for (size_t side = 0; side < shown->sides; side++) {
-            const cli_selection *s = &shown->selections[side];
-            if (at[side] < s->symbols.len &&
-                !cli_string_compare(s->symbols.names[at[side]], *least))
-                at[side]++;
-        }
+        for (size_t side = 0; side < shown->sides; side++)
+            at[side] += names[side] && !cli_string_compare(*names[side], *least);
     }
 }
 

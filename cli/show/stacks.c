@@ -122,7 +122,7 @@ int cli_stacks_make(cli_stacks *stacks, const cli_selection *selections, size_t 
     joining j = {.stacks = stacks, .sides = sides};
     *stacks = (cli_stacks){.selections = selections};
     bool is_ready = fill(&j);
-    for (size_t side = 0; side < CLI_SIDES; side++)
+    for (size_t side = 0; side < sides; side++)
         free(j.common[side]);
     const char *name = selections[sides - 1].profile->input.name;
     return is_ready ? CLI_DONE : cli_system_error(name, "show", ENOMEM);

@@ -109,9 +109,11 @@ class Browser:
 
     # ---- what a user does --------------------------------------------------------------------------
 
-    def open(self, path):
+    def open(self, path, address=""):
+        """A file, with a hash of its address; or about:blank."""
         self.requests, self.errors, before = [], [], self.loaded
-        self.call("Page.navigate", url="file://" + os.path.abspath(path))
+        url = path if path.startswith("about:") else "file://" + os.path.abspath(path)
+        self.call("Page.navigate", url=url + address)
         while self.loaded == before:
             self._note(self._receive())
         self.settle()
@@ -138,6 +140,10 @@ class Browser:
 
     def type(self, text):
         self.call("Input.insertText", text=text)
+        self.settle()
+
+    def point(self, x, y):
+        self.call("Input.dispatchMouseEvent", type="mouseMoved", x=x, y=y, button="none")
         self.settle()
 
     def click(self, x, y):

@@ -1,13 +1,14 @@
 #!/usr/bin/env python3
 """The page of `show --flame` in a real browser: flame.py PPROFDELTA
 
-It renders, zooms, finds, switches types, obeys keys, goes light and dark, asks the network for
-nothing, and draws 50,000 samples without drawing more than the screen holds. Skipped (77) where
+It renders, zooms, finds, switches types and views, obeys keys and addresses, goes light and dark, asks
+the network for nothing, and draws 50,000 samples without more work than the screen holds. Skipped (77) where
 there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, for an eye to look at.
 """
 
 import os
 import random
+import re
 import sys
 
 here = os.path.dirname(os.path.abspath(__file__))
@@ -16,7 +17,7 @@ sys.dont_write_bytecode = True
 
 import browser  # noqa: E402
 import harness  # noqa: E402
-from pb import gz, profile  # noqa: E402
+from pb import Stack, gz, profile  # noqa: E402
 from samples import T0, T1  # noqa: E402
 
 ROW = 20  # of the graph, in pixels
@@ -274,6 +275,262 @@ def test_paints_negative_values(t):
     page.clean()
 
 
+def test_turns_the_tree_around(t):
+    """Inverted: leaf first, callers below."""
+    t.write("a", profile(SAMPLES, default=OBJECTS))
+    page = Page(t, "a")
+    page.keys("i")
+    t.equal(page.browser.run("document.querySelector('#view-kind').value"), "inverted")
+    page.keys("ArrowDown")
+    t.contains(page.detail(), "parse, total 11 (68.8%), self 0")
+    page.keys("ArrowDown")
+    t.contains(page.detail(), "left, total 8 (50.0%)")
+    page.keys("ArrowRight")
+    t.contains(page.detail(), "deep, total 3 (18.8%)")
+    page.keys("ArrowDown", "ArrowDown")
+    t.contains(page.detail(), "main, total 3 (18.8%), self 3")
+    page.seen("inverted")
+    page.keys("t", "Escape", "ArrowDown")
+    t.contains(page.detail(), "parse, total 600B (75.0%)")
+    page.keys("g")
+    t.contains(page.detail(), "all, total 800B")
+    page.clean()
+
+
+def test_shows_callers_and_callees(t):
+    t.write("a", profile(SAMPLES + [(("parse", "right", "left", "main"), [2, 0, 0, 0])], default=OBJECTS))
+    page = Page(t, "a")
+    page.keys("ArrowDown", "ArrowDown", "ArrowRight", "b")  # right: 6 of 18
+    t.equal(page.browser.run("document.querySelector('#view-kind').selectedOptions[0].textContent"),
+            "callers and callees of right")
+    t.contains(page.detail(), "right, total 6 (100.0%), self 1 (16.7%)")
+    page.keys("ArrowUp")
+    t.contains(page.detail(), "main, total 4 (66.7%)")
+    page.keys("ArrowRight")
+    t.contains(page.detail(), "left, total 2 (33.3%)")
+    page.keys("ArrowUp")
+    t.contains(page.detail(), "main, total 2 (33.3%)")
+    page.seen("around")
+    page.keys("ArrowDown", "ArrowDown", "ArrowDown")
+    t.contains(page.detail(), "deep, total 3 (50.0%)")
+    page.keys("Enter")
+    t.contains(page.detail(), "deep, total 3")
+    page.keys("Escape", "Escape")
+    t.contains(page.detail(), "all, total 18")
+    # From the table, and a function that calls itself counts once.
+    t.write("b", profile([(("f", "g", "f", "main"), [4, 1, 0, 0]), (("f", "h"), [1, 1, 0, 0])], default=OBJECTS))
+    page = Page(t, "b")
+    page.browser.run("[...document.querySelectorAll('#rows tr')].find(row => row.cells[4].textContent === 'f')"
+                     ".querySelector('.around').click()")
+    page.browser.settle()
+    t.contains(page.detail(), "f, total 5 (100.0%), self 1 (20.0%)")
+    page.keys("ArrowUp")
+    t.contains(page.detail(), "main, total 4 (80.0%)")
+    page.clean()
+
+
+def model_of(samples, column):
+    """What an inverted tree and the two halves around a function must add up to."""
+    inverted, around = {}, {}
+    for stack, values in samples:
+        for depth in range(1, len(stack) + 1):
+            inverted[stack[:depth]] = inverted.get(stack[:depth], 0) + values[column]
+        for name in set(stack):
+            at = len(stack) - 1 - stack[::-1].index(name)  # the outermost
+            for depth in range(1, len(stack) - at):
+                key = (name, "up", stack[at + 1:at + 1 + depth])
+                around[key] = around.get(key, 0) + values[column]
+            for depth in range(1, at + 1):
+                key = (name, "down", stack[at - 1::-1][:depth] if at else ())
+                around[key] = around.get(key, 0) + values[column]
+    return inverted, around
+
+
+def test_the_other_views_add_up(t):
+    """Against a reading in Python, on stacks made by chance."""
+    chance = random.Random(5)
+    samples = [(tuple(chance.choice("abcdef") for _ in range(chance.randint(1, 7))), [chance.randint(1, 9), 1, 0, 0])
+               for _ in range(300)]
+    t.write("a", profile(samples, default=OBJECTS))
+    page = Page(t, "a")
+    inverted, around = model_of(samples, 0)
+    paths = ("const data = JSON.parse(document.querySelector('#data').textContent); const base = readTree(data);"
+             "const self = spread(base, data.types[0].self, data.types[0].set, null);"
+             "const pathsOf = ({ tree, self }) => { const sums = addUp(tree, self), got = [];"
+             " for (let i = 1; i < tree.len; i++) { const path = []; for (let at = i; at > 0; at = tree.parent[at]) "
+             "path.unshift(tree.names[tree.name[at]]); got.push([tree.below[i], path.join(''), sums[i]]); } return got; };")
+    got = page.browser.run("(() => {" + paths + "return pathsOf(invert(base, self, null)) })()")
+    t.equal({tuple(path): value for _, path, value in got}, inverted)
+    t.equal(len(got), len(inverted))
+    for name in "abcdef":
+        got = page.browser.run("(() => {" + paths + f"return pathsOf(joinAround(base, self, null, data.names.indexOf('{name}'))) }})()")
+        t.equal({("down" if below else "up", tuple(path)): value for below, path, value in got},
+                {key[1:]: value for key, value in around.items() if key[0] == name}, name)
+    page.clean()
+
+
+def test_the_heaviest_come_first(t):
+    t.write("a", profile([((name, "main"), [value, 1, 0, 0]) for name, value in
+                          (("a", 1), ("b", 5), ("c", 3), ("d", 9))], default=OBJECTS))
+    page = Page(t, "a")
+    page.keys("ArrowDown", "ArrowDown")
+    for name in "dbca":
+        t.contains(page.detail(), f"{name}, total ")
+        page.keys("ArrowRight")
+    page.clean()
+
+
+def test_an_address_leads_back(t):
+    t.write("a", profile([(Stack(*stack, labels={"user": name}), values) for (stack, values), name in
+                          zip(SAMPLES, "xyxy")], default=OBJECTS))
+    page = Page(t, "a")
+    where = "location.hash"
+    t.equal(page.browser.run(where), "")
+    page.click(0.9, 2)
+    zoomed = page.browser.run(where)
+    t.contains(zoomed, "zoom=")
+    page.keys("t", "/")
+    page.browser.type("deep")
+    page.keys("Escape", "i")
+    t.equal(page.browser.run(where), "#view=inverted&type=1")
+    page.browser.run("history.back()")
+    page.browser.settle()
+    t.contains(page.browser.run(where), "type=1&zoom=")
+    t.contains(page.detail(), "right, total 600B")
+    page.browser.run("history.back()")
+    page.browser.settle()
+    t.equal((page.browser.run(where), page.detail()[:13]), (zoomed, "right, total "))
+    page.browser.run("history.back()")
+    page.browser.settle()
+    t.equal(page.browser.run(where), "")
+    t.contains(page.detail(), "all, total 16")
+    page.browser.run("history.forward()")
+    page.browser.settle()
+    t.contains(page.detail(), "right, total 4")
+
+    def at(address):
+        page.browser.open("about:blank")
+        page.browser.open(t.path("page.html"), address)
+        return page.detail()
+
+    t.contains(at("#view=around&of=right&type=1"), "right, total 600B (100.0%)")
+    t.equal(page.browser.run("document.querySelector('#view-kind').value"), "around")
+    t.contains(at("#search=parse&label=user%3Dx"), "all, total 11")
+    t.equal((page.found(), page.browser.run("document.querySelector('#search').value")), ("1 function, 100.0%", "parse"))
+    for nonsense in ("#zoom=999999999", "#zoom=-1", "#view=around", "#view=around&of=nowhere", "#type=9", "#type=x",
+                     "#width=now", "#view=<b>", "#zoom", "#%", "#&&=&", "#type=__proto__"):
+        t.contains(at(nonsense), "all, total 16")
+    page.clean()
+
+
+def test_filters_by_label(t):
+    t.write("a", profile([(Stack("parse", "main", labels={"user": "x", "size": 16}), [8, 1, 0, 0]),
+                          (Stack("parse", "main", labels={"user": "y"}), [4, 1, 0, 0]),
+                          (Stack("serve", "main"), [2, 1, 0, 0])], default=OBJECTS))
+    page = Page(t, "a")
+    t.equal(page.browser.run("[...document.querySelectorAll('#labels option')].map(one => one.value)"),
+            ["size=16bytes", "user=x", "user=y"])
+
+    def filter_by(text):
+        page.browser.run(f"(label => {{ label.value = {text!r}; label.dispatchEvent(new Event('input')) }})"
+                         "(document.querySelector('#label'))")
+        page.browser.settle()
+        return page.browser.text("#totals")
+
+    t.equal(page.browser.text("#totals"), "alloc_objects: 14")
+    for text, total, functions in (("user=x", 8, 2), ("user", 12, 2), ("/^user=[xy]$/", 12, 2), ("size", 8, 2), ("z", 8, 2),
+                                   ("none", 0, 0)):
+        t.equal(filter_by(text), f"alloc_objects: {total}, with the label {text}")
+        t.equal(len(page.functions()), functions, text)
+    t.equal(filter_by("/(/"), "Label: not a pattern: Unterminated group")
+    t.equal(filter_by(""), "alloc_objects: 14")
+    t.write("b", profile(SAMPLES, default=OBJECTS))
+    t.equal(Page(t, "b").browser.run("document.querySelector('#label-label').hidden"), True)
+    page.clean()
+
+
+def test_width_by_the_change(t):
+    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
+    t.write("b", profile(LATER, time=T1, default=OBJECTS))
+    page = Page(t, "a", "b")
+    t.equal(page.browser.text("#totals"), "alloc_objects: 16 \u2192 35, +19 (118.8%)")
+    page.keys("w", "w", "w")
+    t.equal(page.browser.run("document.querySelector('#width').value"), "change")
+    t.contains(page.browser.run("location.hash"), "width=change")
+    # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what stood still is gone.
+    ground = page.colour(0.5, 12)
+    t.check(page.colour(0.3, 3) != ground and page.colour(0.63, 2) != ground, "left is 16 of 25")
+    t.equal(page.colour(0.7, 3), ground, "fresh calls nothing")
+    page.focus()
+    page.keys("Escape", "ArrowDown", "ArrowDown", "ArrowRight", "ArrowRight")
+    t.contains(page.detail(), "right, 4 \u2192 1, change -3")
+    page.keys("i")
+    t.contains(page.detail(), "all, 16 \u2192 35, change +19")
+    page.seen("change-inverted")
+    page.clean()
+
+
+def test_tooltips_and_copies(t):
+    t.write("a", profile([(("a::very::long<name>(int)", "main"), [3, 1, 0, 0])], default=OBJECTS))
+    page = Page(t, "a")
+    page.browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+                     "{ value: { writeText: async text => { window.copied.push(text) } } })")
+    tip = "document.querySelector('#tip')"
+    t.equal(page.browser.run(f"{tip}.hidden"), True)
+    page.browser.point(*page.point(0.5, 2))
+    t.equal(page.browser.run(f"[...{tip}.children].map(line => line.textContent)"),
+            ["a::very::long<name>(int)", "app.go:11", "total 3 (100.0%)", "self 3 (100.0%)"])
+    page.browser.point(page.box[0] + page.box[2] - 2, page.box[1] + 1.5 * ROW)
+    box = page.browser.run(f"(() => {{ const b = {tip}.getBoundingClientRect(); return [b.left, b.right, b.bottom] }})()")
+    t.check(0 <= box[0] and box[1] <= 1200 and box[2] <= 900, f"the tooltip is outside: {box}")
+    page.browser.point(5, 5)
+    t.equal(page.browser.run(f"{tip}.hidden"), True)
+    t.contains(page.detail(), "all, ")
+    page.keys("ArrowDown", "ArrowDown", "c", "C", "i", "ArrowDown", "ArrowDown", "C")
+    stack = "a::very::long<name>(int)  app.go:11\nmain  app.go:12"
+    t.equal(page.browser.run("window.copied"), ["a::very::long<name>(int)", stack, stack])
+    t.equal(page.browser.text("#copied"), "copied the stack")
+    page.clean()
+
+
+def test_lists_its_keys(t):
+    t.write("a", profile(SAMPLES))
+    page = Page(t, "a")
+    page.keys("?")
+    t.equal(page.browser.run("document.querySelector('#help').open"), True)
+    listed = set(page.browser.run("[...document.querySelectorAll('#help dt kbd')].map(key => key.textContent)"))
+    t.equal(listed, {"\u2190", "\u2192", "\u2191", "\u2193", "Enter", "Space", "Backspace", "Esc", "Home", "/", "n", "p",
+                     "g", "i", "b", "t", "w", "c", "Shift", "C", "?"})
+    source = page.browser.run("document.querySelector('script:not([type])').textContent")
+    block = source[source.index("  const keys = {"):source.index("  function place(event)")]
+    handled = re.findall(r'^    "?([A-Za-z/? ]+?)"?: ', block, re.M)
+    names = {"ArrowDown": "\u2193", "ArrowUp": "\u2191", "ArrowLeft": "\u2190", "ArrowRight": "\u2192", "Escape": "Esc",
+             " ": "Space"}
+    t.equal({names.get(key, key) for key in handled} | {"Shift"}, listed)
+    page.keys("Escape")
+    t.equal(page.browser.run("document.querySelector('#help').open"), False)
+    page.clean()
+
+
+def test_names_and_times_are_short(t):
+    second = 10 ** 9
+    t.write("a", profile(SAMPLES, time=T0 + 123456789, duration=98100279, default=OBJECTS,
+                         comments=["pprofdelta: delta from=1700000000000000001 to=1700000000123456789"]))
+    page = Page(t, "a")
+    t.equal(page.browser.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z, a delta of 98.1ms; "
+            "pprofdelta: delta from=2023-11-14T22:13:20Z to=2023-11-14T22:13:20Z")
+    t.write("b", profile([(Stack("f", labels={"n": 1}), [3 * second + 7])], types=["delay/nanoseconds"]))
+    t.contains(Page(t, "b").detail(), "all, total 3.00s (100.0%), self 0ns")
+    for name, room, want in (
+            ("main", 9, "main"), ("github.com/a/b.(*T).Method", 30, "github.com/a/b.(*T).Method"),
+            ("github.com/a/b.(*T).Method", 14, "b.(*T).Method"), ("github.com/a/b.(*T).Method", 7, "Method"),
+            ("github.com/a/b.(*T).Method", 4, "Met\u2026"), ("std::map<int, a::b>::insert(int, a::b)", 12, "map::insert"),
+            ("std::map<int, a::b>::insert(int, a::b)", 7, "insert"), ("a.Outer.func1", 9, "Outer.fu\u2026"),
+            ("a/b.glob..func12", 8, "glob..f\u2026"), ("(no name)", 5, "(no \u2026"), ("<<<<<<<<", 4, "<<<\u2026")):
+        t.equal(page.browser.run(f"shorten({name!r}, {room})"), want, f"{name} {room}")
+    page.clean()
+
+
 def test_names_are_only_text(t):
     name = "</script><img src=x onerror=alert(1)><b>bold"
     t.write("a", profile([((name, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))
@@ -294,7 +551,7 @@ def test_nothing_to_show(t):
     page.clean()
 
 
-def test_fifty_thousand_samples(t):
+def fifty_thousand():
     chance = random.Random(7)
     names = [f"example.com/pkg{i % 40}.(*Type{i % 300}).Method{i}" for i in range(5000)]
 
@@ -303,8 +560,11 @@ def test_fifty_thousand_samples(t):
         return tuple(chance.choice(names) for _ in range(depth // 3)) + tuple(
             names[i * 7 % 300] for i in range(depth - depth // 3))
 
-    t.write("a", gz(profile([(stack(), [chance.randint(1, 9), 1, 0, 0]) for _ in range(50_000)],
-                             default=OBJECTS)))
+    return gz(profile([(stack(), [chance.randint(1, 9), 1, 0, 0]) for _ in range(50_000)], default=OBJECTS))
+
+
+def test_fifty_thousand_samples(t):
+    t.write("a", fifty_thousand())
     page = Page(t, "a")
     most = page.box[2] * (page.box[3] / ROW + 1)  # a frame of a pixel in every place
     drawn = []
@@ -318,9 +578,22 @@ def test_fifty_thousand_samples(t):
     page.browser.settle()
     number = int(page.browser.run("document.querySelector('#graph').dataset.drawn"))
     t.check(0 < number < most / 4, f"{number} of at most {most}")
+    # A search and "More" make rows for what is shown, and nothing is drawn twice.
     t.equal(len(page.functions()), 200)
+    page.browser.run("window.made = 0; const make = document.createElement.bind(document); "
+                     "document.createElement = name => { window.made += name === 'tr'; return make(name) }")
     page.browser.run("document.querySelector('#more').click()")
-    t.equal(len(page.functions()), 400)
+    page.browser.settle()
+    t.equal((len(page.functions()), page.browser.run("window.made")), (400, 200))
+    page.keys("/")
+    page.browser.type("Type1")
+    t.equal((len(page.functions()), page.browser.run("window.made")), (200, 400))
+    for keys in (("Escape",), ("i",), ("ArrowDown", "Enter"), ("b",), ("Escape", "Escape")):
+        page.keys(*keys)
+        work = page.browser.run("(({ drawn, visited }) => [Number(drawn), Number(visited)])"
+                                "(document.querySelector('#graph').dataset)")
+        t.check(0 < work[0] < most / 4, f"{keys}: {work[0]} of at most {most}")
+        t.check(work[1] < 120_000, f"{keys}: {work[1]} nodes visited")
     page.seen("large")
     page.clean()
 

@@ -42,6 +42,7 @@
     }));
     data.types.forEach((type, i) => element("type").append(new Option(`${type.type}/${type.unit}`, i)));
     element("width-label").hidden = !isPair;
+    element("table").classList.toggle("pair", isPair);
     element("label-label").hidden = data.labels.length === 0;
     element("labels").append(...data.labels.slice(0, MOST_LABELS).map((label) => new Option("", label)));
   }

@@ -1,6 +1,7 @@
-/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More. */
+/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 40 of
+ * them for each picture, so that none comes late. body.dataset.moves is set until all are there. */
 
-const PAGE_ROWS = 200;
+const PAGE_ROWS = 200, ROWS_PER_PICTURE = 40;
 
 function makeTable(parts, columns, order, actions) {
   const { heads, rows: body, more, title } = parts;
@@ -79,23 +80,35 @@ function makeTable(parts, columns, order, actions) {
     return hits ? rows.filter((row) => hits[row.id]) : rows;
   }
 
-  function putMore() {
-    const all = seen(), next = all.slice(shown, shown + PAGE_ROWS);
+  let all = [], wanted = 0, asked = 0;
+
+  /* Makes the next rows, and asks for another picture until there are as many as are wanted. */
+  function putSome() {
+    const next = all.slice(shown, Math.min(shown + ROWS_PER_PICTURE, wanted));
     body.append(...next.map(makeRow));
     shown += next.length;
-    more.hidden = all.length <= shown;
-    more.textContent = `More (${(all.length - shown).toLocaleString("en-US")})`;
+    asked = shown < wanted ? requestAnimationFrame(putSome) : 0;
+    body.dataset.moves = asked !== 0;
+  }
+
+  function want(rows) {
+    wanted = Math.min(rows, all.length);
+    more.hidden = all.length <= wanted;
+    more.textContent = `More (${(all.length - wanted).toLocaleString("en-US")})`;
     title.textContent = `Functions (${all.length.toLocaleString("en-US")})`;
+    cancelAnimationFrame(asked);
+    putSome();
   }
 
   function put() {
+    all = seen();
     shown = 0;
     body.replaceChildren();
-    putMore();
+    want(PAGE_ROWS);
   }
 
   putHeads();
-  more.addEventListener("click", putMore);
+  more.addEventListener("click", () => want(wanted + PAGE_ROWS));
   return {
     show(all, unitOfAll, totalOfAll) {
       rows = all;

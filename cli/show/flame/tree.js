@@ -203,12 +203,15 @@ function layOut(tree, type, self, before, width) {
     weight: addUp(tree, own),
     start: new Float64Array(tree.len),
     isSigned: isPair || self.some((value) => value < 0),
+    isThere: new Uint8Array(tree.names.length), /* for each name: a frame has it */
   };
   const { start, weight } = layout;
   const children = [];
   for (let i = 0; i < tree.len; i++) {
     const end = i + tree.size[i];
-    if (!(weight[i] > 0) || end === i + 1) continue;
+    if (!(weight[i] > 0)) continue;
+    if (tree.name[i] >= 0) layout.isThere[tree.name[i]] = 1;
+    if (end === i + 1) continue;
     children.length = 0;
     for (let c = i + 1; c < end; c += tree.size[c]) children.push(c);
     if (children.length > 1) children.sort((a, b) => weight[b] - weight[a] || a - b);
@@ -268,19 +271,15 @@ function matchTexts(texts, text) {
 
 /* The number of functions found, and the weight of the frames that have no match above them. */
 function weighMatches(layout, hits) {
-  const { tree } = layout, functions = new Uint8Array(tree.names.length);
+  const { tree } = layout;
   let weight = 0, count = 0;
   for (let i = tree.name[0] < 0 ? 1 : 0; i < tree.len;) {
+    if (!(layout.weight[i] > 0)) { i += tree.size[i]; continue; }
     if (!hits[tree.name[i]] || !tree.below[i]) { i++; continue; }
     weight += layout.weight[i];
     i += tree.size[i];
   }
-  for (let i = 1; i < tree.len; i++) {
-    const name = tree.name[i];
-    if (!hits[name] || functions[name] || !(layout.weight[i] > 0)) continue;
-    functions[name] = 1;
-    count++;
-  }
+  for (let name = 0; name < hits.length; name++) count += hits[name] & layout.isThere[name];
   return { weight, functions: count };
 }
 
@@ -296,9 +295,11 @@ function shorten(name, room) {
     text = text.replace(/<[^<>]*>/g, "");
   }
   if (text.length > room) text = text.slice(text.lastIndexOf("/") + 1);
-  for (let cut = 0; text.length > room && cut >= 0;) {
-    cut = text.search(/::|\.(?=.)/);
-    if (cut >= 0) text = text.slice(cut + (text[cut] === ":" ? 2 : 1));
+  while (text.length > room) {
+    const cut = /::|\.+(?=[^.])/.exec(text);
+    const rest = cut ? text.slice(cut.index + cut[0].length) : "";
+    if (!rest || /^func\d+(?:\.|$)/.test(rest)) break;
+    text = rest;
   }
   if (!text) text = name;
   return text.length <= room ? text : `${text.slice(0, room - 1)}\u2026`;
