@@ -29,8 +29,13 @@ fn count_profiles(path: &str) -> usize {
 /// See window.h.
 fn end_window(path: &str) {
     let before = count_profiles(path);
-    unsafe { raise(USR2) };
-    while count_profiles(path) == before {
+    for tries in 0.. {
+        if tries % 500 == 0 {
+            unsafe { raise(USR2) };
+        }
+        if count_profiles(path) != before {
+            break;
+        }
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
 }
