@@ -13,6 +13,7 @@ sys.path[:0] = [HERE, os.path.join(HERE, "..", "cli")]
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
+import page  # noqa: E402
 import planted  # noqa: E402
 
 if __name__ == "__main__":
@@ -22,4 +23,4 @@ if __name__ == "__main__":
     for name in list(os.environ):
         if name.startswith("PPROFDELTA_"):
             del os.environ[name]
-    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [planted], *sys.argv[3:]))
+    sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [planted, page], *sys.argv[3:]))

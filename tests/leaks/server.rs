@@ -66,7 +66,7 @@ impl Server {
 
     #[inline(never)]
     fn leak_fast(&mut self) {
-        std::mem::forget(Box::new([1u8; 512]));
+        std::mem::forget(std::hint::black_box(Box::new([1u8; 512])));
     }
 
     #[inline(never)]
@@ -150,7 +150,7 @@ impl Server {
 #[inline(never)]
 fn leak_thread() {
     for _ in 0..4 {
-        std::mem::forget(Box::new([1u8; 4096]));
+        std::mem::forget(std::hint::black_box(Box::new([1u8; 4096])));
     }
 }
 
