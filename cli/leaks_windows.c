@@ -211,7 +211,7 @@ static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
         return CLI_DONE;
     const cli_input *from = is_change ? &r->sum : input;
     cli_input *to = is_change ? input : &r->sum;
-    uint8_t *copy = malloc(from->len + 1);
+    uint8_t *copy = from->bytes ? malloc(from->len + 1) : NULL;
     if (!copy)
         return cli_system_error(input->name, "read", ENOMEM);
     memcpy(copy, from->bytes, from->len);
