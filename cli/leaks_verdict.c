@@ -240,7 +240,7 @@ static cli_leaks_verdict judge_few(const cli_leaks_series *s)
         v.growth = s->levels[s->len - 1] - s->levels[0];
         v.slope = span > 0 ? v.growth / span : 0;
     }
-    if (v.growth > 0 || s->len < 2)
+    if (v.growth > 0 || (s->len == 1 && s->levels[0] > 0))
         v.reason = CLI_LEAKS_FEW_POINTS;
     v.kind = kind_of(v.reason);
     return v;

@@ -211,7 +211,7 @@ static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
         return CLI_DONE;
     const cli_input *from = is_change ? &r->sum : input;
     cli_input *to = is_change ? input : &r->sum;
-    uint8_t *copy = malloc(from->len + 1);
+    uint8_t *copy = from->bytes ? malloc(from->len + 1) : NULL;
     if (!copy)
         return cli_system_error(input->name, "read", ENOMEM);
     memcpy(copy, from->bytes, from->len);
@@ -263,13 +263,33 @@ static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
     };
 }
 
+/* Programs free memory when they end, and the last profile may be from then. It is left out if less
+ * is in use than in the window before, and enough windows are left. */
+static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t column)
+{
+    double before = 0, now = 0;
+    if (r->windows + 1 != r->run->windows || r->windows < CLI_LEAKS_LEAST_POINTS)
+        return false;
+    for (size_t i = 0; i < r->run->rows.len; i++)
+        before += r->run->rows.rows[i].now;
+    for (size_t i = 0; i < profile->view->n_sample; i++)
+        now += (double)profile->view->sample[i]->value[column];
+    return now < before;
+}
+
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
     int code = find_columns(profile, r->type, &columns);
     if (code)
         return code;
+    if (is_of_the_end(r, profile, columns.level)) {
+        r->run->windows--;
+        r->run->left_out = file->path;
+        return CLI_DONE;
+    }
     describe(r->run, profile, &columns);
+    r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
     r->run->rows.max_memory = r->max_memory;
     if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment)) {

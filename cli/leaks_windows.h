@@ -13,8 +13,9 @@
 
 /* A part of the files that is one process. */
 typedef struct cli_leaks_run {
-    size_t first, end; /* in the files */
-    size_t windows;
+    size_t first, end;            /* in the files */
+    size_t windows;               /* that are judged */
+    const char *left_out;         /* the last file, if it is of the end of the program; else NULL */
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;

@@ -180,6 +180,11 @@ static void note_order(const cli_leaks_files *files, const cli_leaks_order_repor
 static void note_runs(const cli_leaks_files *files, const cli_leaks_runs *runs)
 {
     for (size_t i = 0; i < runs->len; i++)
+        if (runs->runs[i].left_out)
+            cli_note("%s: is the last profile, and less is in use than before: it is not judged, "
+                     "since programs free memory when they end",
+                     runs->runs[i].left_out);
+    for (size_t i = 0; i < runs->len; i++)
         if (runs->runs[i].has_restarted)
             cli_note("%s: the program restarted before this profile; each run is judged by itself",
                      files->files[runs->runs[i].first].path);

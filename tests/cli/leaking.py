@@ -307,6 +307,15 @@ def test_addresses_move_and_ids_change(t):
     t.equal((run["stacks"], run["suspects"]), (6, 1))
 
 
+def test_what_is_freed_at_the_end_does_not_hide_a_leak(t):
+    files = film(t)
+    files.append(heap(t, "heap.99.pb.gz", 16, {k: (made, live // 3) for k, (made, live) in scene(16).items()}))
+    result = t.succeeds("leaks", *files)
+    t.contains(result.err, "note: heap.99.pb.gz: is the last profile, and less is in use than before")
+    t.contains(result.text, "16 windows in 15.0min", "1 suspect, 0 unknown, 5 stacks")
+    t.equal(suspects(leaks(t, *files)), ["leak"])
+
+
 def test_names_are_made_safe(t):
     files = [heap(t, f"{i}.pb.gz", i, {"evil\x1b[31m\n\"": (100 * i + 100,) * 2}) for i in range(8)]
     t.lacks(t.succeeds("leaks", *files).text, "\x1b")

@@ -9,7 +9,6 @@
 #include <memory>
 #include <string>
 #include <thread>
-#include <unistd.h>
 #include <vector>
 
 #define NOINLINE __attribute__((noinline))
@@ -135,5 +134,5 @@ int main(int argc, char **argv)
         std::thread(leak_thread).join();
         end_window(argv[1]);
     }
-    _exit(0); /* the last profile is that of the last window */
+    return 0;
 }

@@ -29,8 +29,13 @@ fn count_profiles(path: &str) -> usize {
 /// See window.h.
 fn end_window(path: &str) {
     let before = count_profiles(path);
-    unsafe { raise(USR2) };
-    while count_profiles(path) == before {
+    for tries in 0.. {
+        if tries % 500 == 0 {
+            unsafe { raise(USR2) };
+        }
+        if count_profiles(path) != before {
+            break;
+        }
         std::thread::sleep(std::time::Duration::from_micros(200));
     }
 }
@@ -61,7 +66,7 @@ impl Server {
 
     #[inline(never)]
     fn leak_fast(&mut self) {
-        std::mem::forget(Box::new([1u8; 512]));
+        std::mem::forget(std::hint::black_box(Box::new([1u8; 512])));
     }
 
     #[inline(never)]
@@ -145,7 +150,7 @@ impl Server {
 #[inline(never)]
 fn leak_thread() {
     for _ in 0..4 {
-        std::mem::forget(Box::new([1u8; 4096]));
+        std::mem::forget(std::hint::black_box(Box::new([1u8; 4096])));
     }
 }
 

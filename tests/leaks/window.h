@@ -29,11 +29,14 @@ static int count_profiles(const char *path)
 
 static void end_window(const char *path)
 {
+    enum { AGAIN = 500 }; /* a signal while the last profile is being delivered may be lost */
     const struct timespec pause = {0, 200000};
     int before = count_profiles(path);
-    raise(SIGUSR2);
-    while (count_profiles(path) == before)
+    for (int tries = 0; count_profiles(path) == before; tries++) {
+        if (tries % AGAIN == 0)
+            raise(SIGUSR2);
         nanosleep(&pause, NULL);
+    }
 }
 
 #endif

@@ -1,0 +1,102 @@
+"""Does "Find a leak in ten minutes" work as it is written? The commands are those of README.md, with shorter
+times. `./server` is a server with planted leaks; for Go, a loopback server hands out its heap profiles, one
+for each request. The verdict is that of the windows' times here, so only the run is checked, not the
+suspects."""
+
+import http.server
+import os
+import re
+import shutil
+import subprocess
+import threading
+
+from planted import HERE, build
+
+ROOT = os.path.join(HERE, "..", "..")
+
+
+def blocks(path):
+    """The commands of the page."""
+    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
+        text = file.read()
+    if path.endswith(".md"):
+        section = text.split("## Find a leak in ten minutes\n")[1].split("\n## ")[0]
+        return re.findall(r"```sh\n(.*?)```", section, re.S)
+    section = text.split('.SS "Find a leak in ten minutes"\n')[1].split("\n.SH ")[0]
+    return [block.replace("\\-", "-") for block in re.findall(r"^\.EX\n(.*?)^\.EE$", section, re.S | re.M)]
+
+
+def shell(t, commands, **changes):
+    for old, new in changes.items():
+        t.check(old in commands, f"{old!r} is not in the page")
+        commands = commands.replace(old, new)
+    os.makedirs(t.path("bin"), exist_ok=True)
+    if not os.path.exists(t.path("bin/pprofdelta")):
+        os.symlink(t.binary, t.path("bin/pprofdelta"))
+    env = {**os.environ, "PATH": t.path("bin") + ":" + os.environ["PATH"]}
+    ran = subprocess.run(["sh", "-e"], input=commands, cwd=t.dir, env=env, text=True, timeout=100,
+                         stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
+    t.equal(ran.returncode, 0, ran.stderr)
+    return ran.stdout
+
+
+def put_server(t, program, windows, requests):
+    """./server, as the page calls it."""
+    t.write("server", f"#!/bin/sh\nexec {program} profiles {windows} {requests}\n".encode())
+    os.chmod(t.path("server"), 0o755)
+
+
+def check_report(t, out):
+    t.contains(out, "run       ", "in use    ", "verdict   ")
+    found = re.search(r"(\d+) windows in ", out)
+    t.check(found and int(found.group(1)) >= 10, f"there are not ten windows: {out[:300]}")
+    t.check(re.search(r"verdict   \d+ suspects?, \d+ unknown", out), f"there is no verdict: {out[:300]}")
+
+
+def test_the_manual_has_the_same_commands(t):
+    t.equal(blocks("README.md"), blocks("man/pprofdelta.1"))
+    t.equal(len(blocks("README.md")), 2)
+
+
+def test_cpp(t):
+    program = os.path.join(t.targets, "leaks_server_cpp")
+    if not os.path.exists(program):
+        t.skip("there is no C++ compiler")
+    put_server(t, program, 12, 2000)
+    check_report(t, shell(t, blocks("README.md")[0], **{"60s": "1h"}))
+
+
+def test_rust(t):
+    program = build(t, "rust")
+    os.rename(program, t.path("rust"))
+    put_server(t, t.path("rust"), 12, 500)
+    check_report(t, shell(t, blocks("README.md")[0], **{"60s": "1h"}))
+
+
+def test_go(t):
+    program = build(t, "go")
+    if not shutil.which("curl"):
+        t.skip("there is no curl")
+    os.mkdir(t.path("made"))
+    subprocess.run([program, "made", "12", "2000"], check=True, cwd=t.dir, env={**os.environ, "RATE": "1"})
+    made = sorted(os.listdir(t.path("made")))
+
+    class Handler(http.server.BaseHTTPRequestHandler):
+        def do_GET(self):
+            body = t.load(os.path.join("made", made.pop(0)))
+            self.send_response(200 if self.path == "/debug/pprof/heap" else 404)
+            self.end_headers()
+            self.wfile.write(body)
+
+        def log_message(self, *args):
+            pass
+
+    server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
+    threading.Thread(target=server.serve_forever, daemon=True).start()
+    try:
+        out = shell(t, blocks("README.md")[1], **{"localhost:6060": f"127.0.0.1:{server.server_port}",
+                                                  "sleep 60": "sleep 0"})
+    finally:
+        server.shutdown()
+        server.server_close()
+    check_report(t, out)

@@ -1,0 +1,87 @@
+"""leaks, over servers with planted leaks: what is found, what is missed, and what is a false suspect."""
+
+import json
+import os
+import re
+import shutil
+import subprocess
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+LEAKS = ("leak_fast", "leak_slow", "leak_rare", "leak_thread")
+
+
+def site(finding):
+    """The leak, or the innocent part of the server, that the stack goes through: its function."""
+    for frame in finding["stack"]:
+        name = frame["function"]
+        name = re.sub(r"([a-z])([A-Z])", r"\1_\2", name.replace("leakGoroutine", "leak_thread")).lower()
+        found = re.search(r"leak_(fast|slow|rare|thread)|fill_cache|write_ring|grow_pool|open_session|"
+                          r"collect_batch|answer|start_up|load_again|newproc", name)
+        if found:
+            return found.group().replace("newproc", "leak_thread")
+    return finding["stack"][0]["function"]
+
+
+def build(t, language):
+    """The server of a language, built if its compiler is here."""
+    source = os.path.join(HERE, "server." + {"rust": "rs", "go": "go"}[language])
+    out = t.path("server")
+    command = {"rust": ["rustc", "-g", "-O", "-Cforce-frame-pointers=yes", source, "-o", out],
+               "go": ["go", "build", "-o", out, source]}[language]
+    if not shutil.which(command[0]):
+        t.skip(f"there is no {command[0]}")
+    subprocess.run(command, check=True, cwd=t.dir)
+    return out
+
+
+def record(t, server, windows, requests, rate):
+    os.makedirs(t.path("profiles"), exist_ok=True)
+    arguments = [server, "profiles", str(windows), str(requests)]
+    if server.endswith("go") or t.language == "go":
+        env = {**os.environ, "RATE": str(rate)}
+        subprocess.run(arguments, check=True, cwd=t.dir, env=env)
+    else:
+        t.succeeds("record", "-o", "profiles", f"--rate={rate}", "--interval=1h", "--", *arguments)
+
+
+def judge(t):
+    """The sites of all suspects, and of all stacks."""
+    report = json.loads(t.succeeds("leaks", "--json", "--all", "--every=60s", "profiles").text)
+    t.equal(len(report["runs"]), 1)
+    findings = report["runs"][0]["findings"]
+    return {site(f) for f in findings if f["kind"] == "suspect"}, {site(f) for f in findings}
+
+
+def check_all(t, language, server):
+    t.language = language
+    record(t, server, 24, 25000, 1)
+    suspects, sites = judge(t)
+    t.equal(suspects, set(LEAKS))
+    t.check({"fill_cache", "write_ring", "grow_pool", "open_session", "collect_batch"} <= sites,
+            f"some parts of the server are in no stack: {sites}")
+    t.equal(t.run("leaks", "--fail", "--every=60s", "profiles").code, 5)
+
+
+def test_c(t):
+    check_all(t, "c", os.path.join(t.targets, "leaks_server_c"))
+
+
+def test_cpp(t):
+    server = os.path.join(t.targets, "leaks_server_cpp")
+    if not os.path.exists(server):
+        t.skip("there is no C++ compiler")
+    check_all(t, "cpp", server)
+
+
+def test_go(t):
+    check_all(t, "go", build(t, "go"))
+
+
+def test_rust(t):
+    """Its library has no frame pointers, so each stack is slow to take: few samples here."""
+    t.language = "rust"
+    record(t, build(t, "rust"), 12, 8000, 256 << 10)
+    suspects, _ = judge(t)
+    t.check(suspects <= set(LEAKS), f"false suspects: {suspects}")
+    report = json.loads(t.succeeds("leaks", "--json", "--every=60s", "profiles").text)
+    t.check(report["runs"][0]["windows"] >= 12, "windows are missing")
