@@ -5,8 +5,11 @@
  *                   slow_path.c: what they do for an allocation that is sampled
  *     profiles      worker.c: the thread that decides when; delivery.c: writes a profile to a file
  *                   or hands it to a command
- *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c: detect these
- *     start         launch.c: which programs can be recorded; settings.c: what was asked for
+ *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c, raw_exit.c:
+ *                   detect these
+ *     start         launch.c: which programs can be recorded; settings.c: what was asked for;
+ *                   program.c, runtime.c: which program this is
+ *     messages      notice.c: one at a time; summary.c: those at the start and at the end
  *
  * A process has one agent. malloc has no parameter for the state, so the state is global; the
  * library itself has no global state. */

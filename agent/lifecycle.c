@@ -37,6 +37,9 @@ pd_agent pd_the_agent;
 pprofdelta_heap_filter pd_filter;
 __thread pd_self pd_this_thread __attribute__((tls_model("initial-exec")));
 
+/* This thread has delivered a window before an exec and keeps others from delivering. */
+static __thread bool is_keeping __attribute__((tls_model("initial-exec")));
+
 static atomic_bool has_come;
 
 enum { ALIVE, ENDING, ENDED };
@@ -146,6 +149,10 @@ static void end_once(void)
         pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
         return;
     }
+    if (is_keeping) { /* a signal ends the process between the delivery and the exec */
+        is_keeping = false;
+        pd_delivery_release();
+    }
     if (stop_thread() && pd_delivery_send_last())
         pd_delivery_release();
     else
@@ -183,6 +190,7 @@ bool pd_agent_before_exec(void)
     pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
     bool is_kept = pd_delivery_send_last();
+    is_keeping = is_kept;
     if (!is_kept)
         notify_lost();
     pd_quiet_end(&quiet);
@@ -193,6 +201,7 @@ bool pd_agent_before_exec(void)
 
 void pd_agent_exec_failed(bool was_kept)
 {
+    is_keeping = false;
     if (was_kept)
         pd_delivery_release();
 }

@@ -30,5 +30,9 @@ long pd_raw_call(long number, long a, long b, long c, long d, long e, long f)
         find();
     if (number == SYS_exit_group)
         pd_agent_end();
+    if (!next_raw_call) {
+        errno = ENOSYS;
+        return -1;
+    }
     return next_raw_call(number, a, b, c, d, e, f);
 }

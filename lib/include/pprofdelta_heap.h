@@ -73,6 +73,10 @@
  *     pprofdelta_heap(3) contains a receiver as a program; pprofdelta_adder and `pprofdelta sum` do
  *     the same.
  *
+ * Probes
+ *     The tracker has two static probes (USDT), otel_memory:alloc and otel_memory:free, for tracers
+ *     outside of the process: see pprofdelta_heap(3).
+ *
  * Threads, signals, fork
  *     A sampler belongs to one thread. Tracking functions (track, untrack, realloc_*, defer,
  *     complete, cancel, sweep) may be called by any number of threads at once and from inside an

@@ -55,7 +55,7 @@ def seen(t, how, program, others=None, **kwargs):
 
 def test_who_can_take_the_agent_gets_it(t):
     for how in WAYS:
-        t.contains(seen(t, how, target(t, "inherits")), AGENT)
+        t.contains(seen(t, how, target(t, "inherits"), options=["--rate=1"]), AGENT)
     checked(t, t.path("out"))
 
 
