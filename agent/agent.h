@@ -7,7 +7,8 @@
  *                   or hands it to a command
  *     account       account.c: what the process is made of, at the end of each window; mappings.c and
  *                   interpose_maps.c: what the program maps, by stack; smaps.c, residency.c,
- *                   malloc_areas.c, thread_stacks.c: what the kernel and the C library show
+ *                   malloc_areas.c, thread_stacks.c, allocator_counters.c: what the kernel,
+ *                   the C library and the allocator show
  *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c: detect these
  *     start         launch.c: which programs can be recorded; settings.c: what was asked for
  *

@@ -157,14 +157,23 @@ def of_library(t, library):
     close(t, account.part(LIVE), live, 0, MIB, "live")
     close(t, account.part(SLACK), 0, 0, 2 * said["slack"] + 8 * MIB, "slack")
     t.check(account.part(LEFT) < MIB, f"left over: {account.part(LEFT)}")
+    return account
+
+
+def check_counters(t, account, name):
+    """At a rate of 1 the estimate counts what was asked for, and the allocator what it gave."""
+    counted_by = dict(re.findall(r"(\w+)=(\w+)", account.comment))
+    t.equal(counted_by.get("allocator"), name)
+    allocated, live = int(counted_by["allocated"]), int(counted_by["live_estimate"])
+    t.check(live <= allocated <= live * 1.25 + MIB, f"{name} says {allocated}, the tracker {live}")
 
 
 def test_jemalloc(t):
-    of_library(t, "libjemalloc.so.2")
+    check_counters(t, of_library(t, "libjemalloc.so.2"), "jemalloc")
 
 
 def test_tcmalloc(t):
-    of_library(t, "libtcmalloc_minimal.so.4")
+    check_counters(t, of_library(t, "libtcmalloc_minimal.so.4"), "tcmalloc")
 
 
 def test_mimalloc(t):
