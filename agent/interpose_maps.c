@@ -7,7 +7,8 @@
  * is. Before the agent's constructor only that address is kept.
  *
  * What a call removes is removed from the table before the call, since another thread may be given
- * the same addresses before it has returned. */
+ * the same addresses before it has returned. If munmap then fails, its range is not followed any
+ * more. */
 #include "agent/interpose_maps.h"
 
 #include "agent/account.h"
