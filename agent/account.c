@@ -8,6 +8,7 @@
 #include "agent/account.h"
 
 #include "agent/agent.h"
+#include "agent/allocator_counters.h"
 #include "agent/callers.h"
 #include "agent/loader.h"
 #include "agent/malloc_areas.h"
@@ -50,6 +51,7 @@ void pd_account_begin(void)
     uintptr_t addresses[2] = {(uintptr_t)pd_real.malloc, 0};
     pd_find_next(&addresses[1], "getpid");
     dl_iterate_phdr(find_allocator, addresses);
+    pd_allocator_counters_begin();
 }
 
 bool pd_account_is_allocator(uintptr_t pc)
@@ -436,11 +438,13 @@ static void comment_bytes(const char *name, int64_t bytes)
     pd_fixed_text_add_number(&a.comment, bytes > 0 ? (uint64_t)bytes : 0);
 }
 
-static void make_comment(int64_t live)
+static void make_comment(int64_t live, bool is_last)
 {
     comment_bytes("pprofdelta: account rss=", a.resident);
     comment_bytes(" live_estimate=", live);
     comment_bytes(" heap_resident=", a.heap);
+    if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
+        pd_allocator_counters_add(&a.comment);
     if (!a.has_stacks)
         comment("; the stacks of threads are not known");
     if (!a.has_areas)
@@ -507,7 +511,7 @@ static void stop_looking(void)
     pd_malloc_areas_end();
 }
 
-static void make(const pprofdelta_heap_stats *stats)
+static void make(const pprofdelta_heap_stats *stats, bool is_last)
 {
     dividing d = {.area = NULL};
     uint64_t begun = nanos_of(CLOCK_THREAD_CPUTIME_ID);
@@ -521,7 +525,7 @@ static void make(const pprofdelta_heap_stats *stats)
         return;
     }
     make_rows(stats->inuse_bytes > 0 ? stats->inuse_bytes : 0);
-    make_comment(stats->inuse_bytes);
+    make_comment(stats->inuse_bytes, is_last);
 }
 
 void pd_account_add(pprofdelta_heap *heap, bool is_last)
@@ -533,7 +537,7 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     clear();
     pprofdelta_heap_get_stats(heap, &stats);
     if (is_due(is_last))
-        make(&stats);
+        make(&stats, is_last);
     else
         comment("pprofdelta: no account: the last ones took more than 1% of the time");
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);

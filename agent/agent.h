@@ -5,6 +5,10 @@
  *                   slow_path.c: what they do for an allocation that is sampled
  *     profiles      worker.c: the thread that decides when; delivery.c: writes a profile to a file
  *                   or hands it to a command
+ *     account       account.c: what the process is made of, at the end of each window; mappings.c and
+ *                   interpose_maps.c: what the program maps, by stack; smaps.c, residency.c,
+ *                   malloc_areas.c, thread_stacks.c, allocator_counters.c: what the kernel,
+ *                   the C library and the allocator show
  *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c, raw_exit.c:
  *                   detect these
  *     start         launch.c: which programs can be recorded; settings.c: what was asked for;

@@ -7,7 +7,8 @@
  * is. Before the agent's constructor only that address is kept.
  *
  * What a call removes is removed from the table before the call, since another thread may be given
- * the same addresses before it has returned. */
+ * the same addresses before it has returned. If munmap then fails, its range is not followed any
+ * more. */
 #include "agent/interpose_maps.h"
 
 #include "agent/account.h"
@@ -22,14 +23,20 @@
 #include <stdarg.h>
 #include <stdatomic.h>
 #include <sys/mman.h>
-#include <sys/syscall.h>
 #include <unistd.h>
 
 #define PUBLIC __attribute__((visibility("default")))
 
+/* The offset of mmap, whatever off_t is here. */
+#ifdef __GLIBC__
+typedef long plain_offset;
+#else
+typedef off_t plain_offset;
+#endif
+
 static struct {
-    void *(*mmap)(void *, size_t, int, int, int, long);
-    void *(*mmap64)(void *, size_t, int, int, int, int64_t);
+    void *(*map)(void *, size_t, int, int, int, plain_offset);
+    void *(*map64)(void *, size_t, int, int, int, int64_t);
     int (*munmap)(void *, size_t);
     void *(*mremap)(void *, size_t, size_t, int, ...);
     int (*brk)(void *);
@@ -42,8 +49,8 @@ void pd_interpose_maps_find(void)
 {
     if (next.munmap)
         return;
-    pd_find_next(&next.mmap, "mmap");
-    pd_find_next(&next.mmap64, "mmap64");
+    pd_find_next(&next.map, "mmap");
+    pd_find_next(&next.map64, "mmap64");
     pd_find_next(&next.mremap, "mremap");
     pd_find_next(&next.brk, "brk");
     pd_find_next(&next.sbrk, "sbrk");
@@ -124,36 +131,18 @@ static void report_map(const void *ptr, size_t len, int flags, const pd_caller *
 
 /* ---- mmap ------------------------------------------------------------------------------------ */
 
-#ifdef SYS_mmap2
-enum { OFFSET_UNIT = 4096 };
-#define NUMBER SYS_mmap2
-#else
-enum { OFFSET_UNIT = 1 };
-#define NUMBER SYS_mmap
-#endif
-
-static void *map_by_kernel(void *addr, size_t len, int prot, int flags, int fd, int64_t off)
-{
-    if (off % OFFSET_UNIT) {
-        errno = EINVAL;
-        return MAP_FAILED;
-    }
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    return (void *)syscall(NUMBER, addr, len, prot, flags, fd, (long)(off / OFFSET_UNIT));
-}
-
 /* The headers may define mmap as another name of mmap64. Both symbols are needed here. */
 PUBLIC void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
-                     long offset) __asm__("mmap");
+                     plain_offset offset) __asm__("mmap");
 PUBLIC void *pd_mmap64(void *addr, size_t len, int prot, int flags, int fd,
                        int64_t offset) __asm__("mmap64");
 
 PUBLIC __attribute__((noinline)) void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
-                                               long offset)
+                                               plain_offset offset)
 {
     const pd_caller caller = PD_HERE();
-    void *ptr = next.mmap ? next.mmap(addr, len, prot, flags, fd, offset)
-                          : map_by_kernel(addr, len, prot, flags, fd, offset);
+    find_if_early();
+    void *ptr = next.map(addr, len, prot, flags, fd, offset);
     report_map(ptr, len, flags, &caller);
     return ptr;
 }
@@ -162,8 +151,9 @@ PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int pro
                                                  int fd, int64_t offset)
 {
     const pd_caller caller = PD_HERE();
-    void *ptr = next.mmap64 ? next.mmap64(addr, len, prot, flags, fd, offset)
-                            : map_by_kernel(addr, len, prot, flags, fd, offset);
+    find_if_early();
+    void *ptr = next.map64 ? next.map64(addr, len, prot, flags, fd, offset)
+                           : next.map(addr, len, prot, flags, fd, (plain_offset)offset);
     report_map(ptr, len, flags, &caller);
     return ptr;
 }
@@ -175,12 +165,13 @@ PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
     const pd_caller caller = PD_HERE();
     bool is_nested;
     int kept = errno;
+    find_if_early();
     if (enter(&caller, &is_nested)) {
         pd_mappings_remove((uintptr_t)addr, whole_pages(len));
         leave(is_nested);
     }
     errno = kept;
-    return next.munmap ? next.munmap(addr, len) : (int)syscall(SYS_munmap, addr, len);
+    return next.munmap(addr, len);
 }
 
 /* The memory counts as that of the new call, as with realloc. */
@@ -207,13 +198,12 @@ PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t
     va_start(arguments, flags);
     void *target = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
+    find_if_early();
     if (!enter(&caller, &is_nested))
-        return (void *)syscall(SYS_mremap, addr, old_len, new_len, flags, target); // NOLINT
+        return next.mremap(addr, old_len, new_len, flags, target);
     size_t taken = whole_pages(old_len);
     uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
-    // NOLINTNEXTLINE(performance-no-int-to-ptr)
-    void *ptr = next.mremap ? next.mremap(addr, old_len, new_len, flags, target)
-                            : (void *)syscall(SYS_mremap, addr, old_len, new_len, flags, target);
+    void *ptr = next.mremap(addr, old_len, new_len, flags, target);
     int kept = errno;
     report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
     leave(is_nested);

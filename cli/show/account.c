@@ -70,7 +70,7 @@ static void put(const cli_profile *profile, size_t column, const part *parts, si
         putchar('\n');
     }
     if (len > MOST)
-        printf("          and %zu more: --type rss_space\n", len - MOST);
+        puts("          and more: --type rss_space");
 }
 
 void cli_account_put(const cli_profile *profile)

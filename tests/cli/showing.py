@@ -409,3 +409,26 @@ def test_places_without_a_function(t):
     mappings[0] = (0x400000, 0x500000, 0x1000, "/bin/app", "")
     t.write("q", mapped(samples, mappings))
     t.lacks(t.succeeds("show", "p", "q").text, "app+0x1010")
+
+
+RSS = ("alloc_space/bytes", "rss_space/bytes")
+
+
+def test_what_the_process_is_made_of(t):
+    """The parts are the leaves of rss_space, largest first. Names of a hostile file are bounded."""
+    rows = [(("[anonymous mappings]", "leak", "main"), (0, 3 << 20)), (("[live heap]",), (0, 6 << 20)),
+            (("[anonymous mappings]", "other", "main"), (0, 3 << 19)), (("main",), (5, 0)),
+            (("[left over]", "libc.so.6"), (0, 0))]
+    t.write("rss.pb", profile(rows, types=RSS, addresses=False))
+    text = t.succeeds("show", "rss.pb").text
+    t.contains(text, "resident  10.5MiB\n"
+                     "           6.00MiB   57.1%  [live heap]\n"
+                     "           4.50MiB   42.9%  [anonymous mappings]\n\n")
+    t.lacks(t.succeeds("show", "--type", "rss_space", "rss.pb").text, "resident  ")
+    t.write("many.pb", profile([((f"[part {i}]",), (0, 1000 - i)) for i in range(300)], types=RSS,
+                               addresses=False))
+    text = t.succeeds("show", "many.pb").text
+    t.contains(text, "          and more: --type rss_space\n")
+    t.contains(text, "resident  249KiB\n")  # 300 * 1000 - 299 * 150
+    t.write("none.pb", profile([(("main",), (5, 0))], types=RSS, addresses=False))
+    t.lacks(t.succeeds("show", "none.pb").text, "resident")

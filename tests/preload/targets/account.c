@@ -7,14 +7,21 @@
  *     threads    stacks of which a known part is used
  *     file       a file that is mapped and partly written
  *     all        all of these
+ *     storm      threads that map, move, cut and unmap, and children that do the same; nothing stays
+ *     filtered   threads, under a filter that ends the process for a call that it does not expect
+ *     again      maps, and then this program again, by exec, with "leak"
  *     fork       maps, then the same in a child, which alone stands still */
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/filter.h>
+#include <linux/seccomp.h>
 #include <pthread.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/syscall.h>
 #include <sys/wait.h>
 #include <unistd.h>
 
@@ -175,6 +182,69 @@ static void file(void)
     printf("file_dirty %zu\nfile_clean %zu\n", MIB, 3 * MIB);
 }
 
+/* ---- hostile things -------------------------------------------------------------------------- */
+
+static void *blow(void *cookie)
+{
+    unsigned seed = (unsigned)(size_t)cookie;
+    char *kept[16] = {NULL};
+    size_t len[16] = {0};
+    for (int i = 0; i < 4000; i++) {
+        size_t at = (size_t)rand_r(&seed) % 16, want = 4096 * (1 + (size_t)rand_r(&seed) % 16);
+        if (!kept[at]) {
+            kept[at] = pages(len[at] = want);
+            kept[at][0] = 1;
+        } else if (i % 3 == 0) {
+            kept[at] = mremap(kept[at], len[at], want, MREMAP_MAYMOVE);
+            len[at] = want;
+        } else {
+            munmap(kept[at] + len[at] / 8192 * 4096, len[at] - len[at] / 8192 * 4096);
+            munmap(kept[at], len[at]); /* a part of it is gone already */
+            kept[at] = NULL;
+        }
+    }
+    for (size_t at = 0; at < 16; at++)
+        if (kept[at])
+            munmap(kept[at], len[at]);
+    return NULL;
+}
+
+static void storm(void)
+{
+    enum { THREADS = 4, CHILDREN = 20 };
+    pthread_t blowing[THREADS];
+    for (size_t i = 0; i < THREADS; i++)
+        if (pthread_create(&blowing[i], NULL, blow, (void *)(i + 1))) // NOLINT
+            abort();
+    for (int i = 0; i < CHILDREN; i++) {
+        int status = -1;
+        pid_t child = fork();
+        if (!child) {
+            blow((void *)99); // NOLINT
+            _exit(0);
+        }
+        if (waitpid(child, &status, 0) != child || status)
+            abort();
+    }
+    for (int i = 0; i < THREADS; i++)
+        pthread_join(blowing[i], NULL);
+    puts("blow 0");
+}
+
+static void filter(void)
+{
+    struct sock_filter rules[] = {
+        BPF_STMT(BPF_LD | BPF_W | BPF_ABS, 0), /* the number of the call */
+        BPF_JUMP(BPF_JMP | BPF_JEQ | BPF_K, SYS_get_robust_list, 0, 1),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_KILL_PROCESS),
+        BPF_STMT(BPF_RET | BPF_K, SECCOMP_RET_ALLOW),
+    };
+    struct sock_fprog program = {sizeof rules / sizeof *rules, rules};
+    prctl(PR_SET_NO_NEW_PRIVS, 1, 0, 0, 0);
+    printf("filtered %d\n",
+           syscall(SYS_seccomp, SECCOMP_SET_MODE_FILTER, SECCOMP_FILTER_FLAG_TSYNC, &program) == 0);
+}
+
 static void stand_still(void)
 {
     char byte;
@@ -199,6 +269,17 @@ int main(int argc, char **argv)
         file();
     if (all || !strcmp(what, "threads"))
         threads();
+    if (!strcmp(what, "storm"))
+        storm();
+    if (!strcmp(what, "filtered")) {
+        threads();
+        filter();
+    }
+    if (!strcmp(what, "again")) {
+        free(used(malloc(MIB), MIB)); /* the agent's thread runs */
+        maps();
+        execl("/proc/self/exe", argv[0], "leak", (char *)NULL);
+    }
     if (!strcmp(what, "fork")) {
         fflush(stdout);
         pid_t child = fork();
