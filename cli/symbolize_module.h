@@ -18,7 +18,7 @@ typedef struct cli_debug_places {
     const char *const *dirs; /* --debug-dir */
     size_t dirs_len;
     bool needs_build_id; /* no file is used for a mapping without a build id */
-    bool asks_servers; /* debuginfod-find is run for build ids that are in no directory */
+    bool asks_servers;   /* debuginfod-find is run for build ids that are in no directory */
 } cli_debug_places;
 
 /* A mapping and the addresses in it. */
