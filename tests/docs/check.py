@@ -74,7 +74,8 @@ with tempfile.TemporaryDirectory() as folder:
               run(tool, "show", "--folded", want).stdout != "")
     os.unlink(os.path.join(folder, "s"))
 
-help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout
+help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout + \
+    run(tool, "leaks", "--help").stdout
 man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
 missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
 check("every option of --help is in the man page", help_text and not missing, missing)
