@@ -37,7 +37,7 @@ static void *kill_main(void *path)
 {
     while (access(path, F_OK) != 0)
         continue;
-    pthread_kill(main_thread, SIGTERM);
+    pthread_kill(main_thread, SIGTERM); // NOLINT(*-bad-signal-to-kill-thread,cert-pos44-c)
     return NULL;
 }
 
