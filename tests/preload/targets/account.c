@@ -198,8 +198,10 @@ static void *blow(void *cookie)
             kept[at] = mremap(kept[at], len[at], want, MREMAP_MAYMOVE);
             len[at] = want;
         } else {
-            munmap(kept[at] + len[at] / 8192 * 4096, len[at] - len[at] / 8192 * 4096);
-            munmap(kept[at], len[at]); /* a part of it is gone already */
+            size_t head = (len[at] + 4095) / 8192 * 4096; /* the rest goes first */
+            munmap(kept[at] + head, len[at] - head);
+            if (head)
+                munmap(kept[at], head);
             kept[at] = NULL;
         }
     }
