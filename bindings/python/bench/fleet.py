@@ -81,7 +81,8 @@ def subtract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
     last = None
     for batch in batches:
         out = []
-        for target, profile in zip(batch.column("target").to_pylist(), batch.column("profile").to_pylist(), strict=True):
+        columns = (batch.column(name).to_pylist() for name in ("target", "profile"))
+        for target, profile in zip(*columns, strict=True):
             if target != last:
                 prev, last = {}, target
             message = Profile.FromString(gzip.decompress(profile))
@@ -112,7 +113,8 @@ def subtract(batches: Iterable[pa.RecordBatch]) -> Iterator[pa.RecordBatch]:
             prev = cur
             out.append((target, delta.SerializeToString()))
         targets, found = zip(*out, strict=True) if out else ((), ())
-        yield pa.RecordBatch.from_arrays([pa.array(targets, pa.string()), pa.array(found, pa.binary())], ["target", "delta"])
+        arrays = [pa.array(targets, pa.string()), pa.array(found, pa.binary())]
+        yield pa.RecordBatch.from_arrays(arrays, ["target", "delta"])
 
 
 class Bench:

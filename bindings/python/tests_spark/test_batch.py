@@ -91,7 +91,7 @@ def test_what_only_a_whole_time_line_knows(spark: SparkSession) -> None:
 
 def test_a_cut_at_a_profile_that_does_not_fit_the_series(spark: SparkSession) -> None:
     other = Profile.FromString(profile({"f": 1}, 2000))
-    other.string_table[1] = b"contentions"
+    other.string_table[1:3] = [b"contentions", b"count"]
     line = [(1, profile({"f": 1}, 1000)), (2, bytes(other.SerializeToString())), (3, profile({"f": 3}, 3000))]
     df = frame(spark, {"a": line})
     for windows_per_range, errors in ((None, [None, "mismatch", None]), (2, [None, "mismatch", "mismatch"])):

@@ -140,17 +140,22 @@ def test_errors_are_rows(spark: SparkSession, stream: Stream) -> None:
     assert found[2] == ("a", 1, 1, "the column of the profile is null")
     assert found[3][:3] == ("a", 2, 2) and found[3][3]
     assert found[4] == ("a", 3, 3, None)
-    # A context that cannot take the state: the rows say so, and the state stays.
-    stream.feed([("a", *good[3]), ("new", *good[3])])
-    stream.run(spark, max_memory=1)
-    got = ordered(stream, spark)
-    assert [(row[0], row[8]["status"]) for row in got if row[2] == 4] == [("a", "limit"), ("new", "limit")]
-    stream.feed([("a", 5, good[3][1])])
+
+
+def test_a_state_that_does_not_fit_is_an_error_and_stays(spark: SparkSession, stream: Stream) -> None:
+    one, two = ({f"f{n}": n + add for n in range(1, 5000)} for add in (0, 7))
+    stream.feed([("a", 1, profile(one, 1000))])
     stream.run(spark)
-    [row] = [row for row in ordered(stream, spark) if row[2] == 5]
+    stream.feed([("a", 2, profile(one, 2000)), ("a", 2, profile(two, 2000))])
+    stream.run(spark, max_memory=70_000)
+    stream.feed([("a", 3, profile(two, 3000))])
+    stream.run(spark)
+    got = ordered(stream, spark)
+    assert [(row[2], row[3], row[8] and row[8]["status"]) for row in got if row[3] is None] == [(2, None, "limit")] * 2
     context = pprofdelta.Context(sequence=False)
-    context.base(good[2][1])
-    assert (row[1], row[6]) == (3, context.window(good[3][1]).delta)
+    context.base(profile(one, 1000))
+    assert [row[1:4] for row in got if row[3]] == [(None, 1, 1), (1, 3, 2)]
+    assert got[-1][6] == context.window(profile(two, 3000)).delta
 
 
 def test_large_profiles_wait_in_the_state_store(spark: SparkSession, stream: Stream) -> None:
