@@ -36,7 +36,7 @@ static bool demangle(const char *mangled, result *r)
     return cplus_demangle_v3_callback(mangled, DMGL_ANSI, take, r) != 0;
 }
 
-size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX])
+size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]) // NOLINT: it is filled
 {
     result r = {.to = to};
     if (strlen(mangled) > CLI_MANGLED_MAX)

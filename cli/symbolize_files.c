@@ -207,25 +207,25 @@ static void consider_link(const search *s, const char *dir, const char *between,
 static void consider_links(const search *s)
 {
     const cli_debug_places *places = s->request->places;
-    char dir[PATH_MAX];
+    char own[PATH_MAX];
     GElf_Word crc;
     const char *link =
         s->files->binary.elf ? dwelf_elf_gnu_debuglink(s->files->binary.elf, &crc) : NULL;
     if (!link || !*link || strchr(link, '/'))
         return;
-    snprintf(dir, sizeof dir, "%s", s->files->binary.path);
-    char *slash = strrchr(dir, '/');
+    snprintf(own, sizeof own, "%s", s->files->binary.path);
+    char *slash = strrchr(own, '/');
     if (slash)
         *slash = '\0';
     else
-        snprintf(dir, sizeof dir, ".");
-    consider_link(s, dir, "", link, crc);
-    consider_link(s, dir, "/.debug", link, crc);
+        snprintf(own, sizeof own, ".");
+    consider_link(s, own, "", link, crc);
+    consider_link(s, own, "/.debug", link, crc);
     for (size_t i = 0; i < places->dirs_len; i++) {
-        consider_link(s, places->dirs[i], dir, link, crc);
+        consider_link(s, places->dirs[i], own, link, crc);
         consider_link(s, places->dirs[i], "", link, crc);
     }
-    consider_link(s, system_debug, dir, link, crc);
+    consider_link(s, system_debug, own, link, crc);
 }
 
 /* ---- debuginfod ------------------------------------------------------------------------------ */

@@ -227,7 +227,8 @@ void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit
     Pd__View__Line **lines = take(edit, len * sizeof *lines);
     if (!lines)
         return;
-    memset(lines, 0, len * sizeof *lines);
+    for (size_t i = 0; i < len; i++)
+        lines[i] = NULL;
     for (size_t i = 0; i < len; i++) {
         uint64_t function = function_of(edit, &frames[i]);
         lines[i] = take(edit, sizeof **lines);
