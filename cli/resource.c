@@ -120,7 +120,7 @@ int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
         members += *at == ',';
     size += attributes ? strlen(attributes) + 2 * members : 0;
     r->list = calloc(members, sizeof *r->list);
-    r->texts = malloc(size);
+    r->texts = calloc(size, 1);
     if (!r->list || !r->texts) {
         cli_error("%s", strerror(ENOMEM));
         return CLI_FAILED;

@@ -14,6 +14,7 @@ _pprofdelta_values() {
     case $1 in
     --on-reset) echo auto restart clamp negative fail ;;
     --compress) echo gzip zstd none ;;
+    --format) echo pprof otlp ;;
     --report | --status) echo text json ;;
     --default-type) echo counter keep ;;
     --first) echo full zero ;;

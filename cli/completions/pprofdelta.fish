@@ -18,6 +18,8 @@ function __pprofdelta_values
             printf '%s\n' auto restart clamp negative fail
         case --compress
             printf '%s\n' gzip zstd none
+        case --format
+            printf '%s\n' pprof otlp
         case --report --status
             printf '%s\n' text json
         case --default-type

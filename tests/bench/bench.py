@@ -35,8 +35,8 @@ from shapes import TREE, pairs
 
 OLDEST_GO = 21  # of 1.x: from there on, go fetches the version that a go.mod asks for
 BOUNDED = 10_000_000  # bytes: from there on, --max-memory has a row
-OURS, STATE, FASTDELTA, GOOGLE, IGZIP = (
-    "pprofdelta", "pprofdelta --state", "fastdelta", "google/pprof", "igzip -dc of both")
+OURS, OTLP, STATE, FASTDELTA, GOOGLE, IGZIP = (
+    "pprofdelta", "pprofdelta --format=otlp", "pprofdelta --state", "fastdelta", "google/pprof", "igzip -dc of both")
 MEMORY, COMMAND = "in memory", "gzip to gzip"  # the two groups of tools
 
 
@@ -52,6 +52,8 @@ class Tool:
     peak: list = field(default_factory=list)  # KiB
 
     def median(self, of="wall"):
+        if of == "size":
+            return os.path.getsize(self.output)
         return statistics.median(getattr(self, of))
 
 
@@ -75,7 +77,9 @@ RATIOS = [Ratio("two files / igzip", COMMAND, OURS, IGZIP, bar="command"),
           Ratio("peak / fastdelta's", COMMAND, OURS, FASTDELTA, of="peak", bar="peak"),
           Ratio("in memory / fastdelta", MEMORY, OURS, FASTDELTA, bar="memory"),
           Ratio("two files / fastdelta", COMMAND, OURS, FASTDELTA),
-          Ratio("two files / google/pprof", COMMAND, OURS, GOOGLE)]
+          Ratio("two files / google/pprof", COMMAND, OURS, GOOGLE),
+          Ratio("OTLP / pprof", COMMAND, OTLP, OURS, bar="otlp"),
+          Ratio("OTLP's bytes / pprof's", COMMAND, OTLP, OURS, of="size", bar="otlp_size")]
 
 
 class Trouble(Exception):
@@ -226,7 +230,7 @@ def max_memory(pair):
 
 def end_to_end(bench, pair):
     looks = [pair.prev_gz, pair.cur_gz]
-    outputs = [bench.in_memory(f"out.{i}.gz") for i in range(5)]
+    outputs = [bench.in_memory(f"out.{i}.gz") for i in range(6)]
     tools = [Tool(OURS, [bench.pprofdelta, *looks, "-o", outputs[0], "-q"], outputs[0])]
     if is_bounded(pair):
         tools.append(Tool("pprofdelta --max-memory", [*tools[0].command[:-2], outputs[4], "-q",
@@ -238,6 +242,7 @@ def end_to_end(bench, pair):
             Tool(GOOGLE, [bench.peer("merge"), *looks, outputs[2]], outputs[2]),
             Tool("go tool pprof -base", [*bench.go_pprof, "-proto", "-output", outputs[3], "-base",
                                          *looks], outputs[3])]
+    tools.append(Tool(OTLP, [*tools[0].command[:-2], outputs[5], "-q", "--format=otlp"], outputs[5]))
     tools.append(with_state(bench, pair))
     if shutil.which("igzip"):
         tools.append(Tool(IGZIP, ["igzip", "-dc", *looks]))

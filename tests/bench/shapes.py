@@ -22,6 +22,8 @@ class Bars:
     state: float = None
     peak: float = None
     memory: float = None
+    otlp: float = 1.3
+    otlp_size: float = 1.15
 
 
 @dataclass
@@ -113,6 +115,8 @@ class Recorded:
 #
 # command, state: two files, and a window with a state, over `igzip -dc` of both files
 # peak, memory:   two files, the peak memory, and a window in memory, over fastdelta
+#
+# otlp, otlp_size: two files to OTLP over two files to pprof, the time and the compressed bytes
 #
 # For state and memory, and for recorded profiles, they are what was measured when they were set.
 

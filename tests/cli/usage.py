@@ -241,7 +241,8 @@ def test_the_man_page_knows_every_option(t):
 
 def test_version(t):
     result = t.succeeds("--version")
-    t.check(re.fullmatch(r"pprofdelta \d+\.\d+\.\d+\n", result.text), result.text)
+    t.check(re.fullmatch(r"pprofdelta \d+\.\d+\.\d+\nOTLP: opentelemetry-proto \d+\.\d+, profiles "
+                         r"v1development\n", result.text), result.text)
     t.equal(result.err, "")
 
 

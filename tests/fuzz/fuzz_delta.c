@@ -9,11 +9,13 @@
  *   - a window that was abandoned, or that failed for whatever reason (bad bytes, a sink that
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
+ *   - as OTLP it means the same (otlp_model.h)
  *   - in pieces, and with tasks that run in any order, it is the same delta
  *   - every failure fills in the error struct, and everything is given back */
 #include "counting.h"
 #include "pair.h"
 #include "delta/context.h"
+#include "otlp_model.h"
 #include "runners.h"
 #include "values.h"
 
@@ -453,6 +455,33 @@ static void compare_with_whole(const trial *t)
     free_context(other, &other_h);
 }
 
+/* The delta as OTLP means the same. The model is slow, so only of a short one. */
+static void require_same_meaning(const trial *t, const delta *d)
+{
+    enum { MOST = 16384 };
+    arena a = {0};
+    heap h = {0};
+    delta request = {0};
+    trial other = *t;
+    otlp_model pprof, otlp;
+    if (d->len > MOST)
+        return;
+    other.options.format = PPROFDELTA_OTLP;
+    pprofdelta *context = begin(&other, &h);
+    set_started(t, context);
+    base(context, t->in.prev);
+    window(context, &h, t->in.cur, &request);
+    require(request.status == PPROFDELTA_OK || request.status == PPROFDELTA_E_LIMIT);
+    if (!request.status) {
+        require(otlp_model_read_pprof(&a, d->bytes, d->len, &pprof));
+        require(otlp_model_read(&a, request.bytes, request.len, &otlp));
+        require(!otlp_model_differ(&a, &pprof, &otlp));
+    }
+    free(request.bytes);
+    free_context(context, &h);
+    arena_free(&a);
+}
+
 /* All of it, on the pair's own context. */
 static void try_all(trial *t)
 {
@@ -472,6 +501,7 @@ static void try_all(trial *t)
         require_report(t, &d);
         require_valid_output(t, &d);
         require_fixed_point(t, &d);
+        require_same_meaning(t, &d);
         pprofdelta_abandon(context);
         if (t->options.on_reset != PPROFDELTA_ON_RESET_NEGATIVE || t->has_base)
             require_no_difference(t);

@@ -132,7 +132,7 @@ static const char *one_window(both *b, stage *s)
 
 TEST(windows_mean_the_same)
 {
-    seed_range range = seeds(20);
+    seed_range range = seeds(12);
     size_t windows = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         stage s;
@@ -189,7 +189,7 @@ static buf sum(arena *a, const pprofdelta_options *options, buf base, buf delta,
 
 TEST(pairs_and_sums_mean_the_same)
 {
-    seed_range range = seeds(20);
+    seed_range range = seeds(12);
     size_t pairs = 0, sums = 0;
     for (uint64_t seed = range.from; seed < range.to; seed++) {
         stage s;
@@ -344,7 +344,7 @@ static void writers_end(writers *w)
 
 TEST(any_content_means_the_same)
 {
-    seed_range range = seeds(80);
+    seed_range range = seeds(40);
     writers w;
     writers_begin(&w);
     for (uint64_t seed = range.from; seed < range.to; seed++) {
