@@ -19,13 +19,16 @@ static int digit(char c)
 static bool decode(char *text)
 {
     char *out = text;
-    for (; *text; text++) {
-        int high = *text == '%' ? digit(text[1]) : 0;
-        int low = *text == '%' && high >= 0 ? digit(text[2]) : 0;
-        if (high < 0 || low < 0)
+    while (*text) {
+        if (*text != '%') {
+            *out++ = *text++;
+            continue;
+        }
+        int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
+        if (low < 0)
             return false;
-        *out++ = *text == '%' ? (char)(high << 4 | low) : *text;
-        text += *text == '%' ? 2 : 0;
+        *out++ = (char)(high << 4 | low);
+        text += 3;
     }
     *out = '\0';
     return true;
