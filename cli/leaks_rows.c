@@ -171,6 +171,18 @@ static bool add_frame(cli_leaks_rows *rows, const cli_profile *profile,
     return true;
 }
 
+/* Adds the frames of a location, which become those of the place. */
+static bool add_frames(cli_leaks_rows *rows, const cli_profile *profile,
+                       const Pd__View__Location *location, cli_leaks_place *place)
+{
+    size_t first = rows->frames_len;
+    bool done = location->n_line || add_frame(rows, profile, location, NULL);
+    for (size_t i = 0; done && i < location->n_line; i++)
+        done = add_frame(rows, profile, location, location->line[i]);
+    *place = (cli_leaks_place){.first = first, .len = rows->frames_len - first};
+    return done;
+}
+
 static bool number_place(cli_leaks_rows *rows, const cli_profile *profile,
                          const Pd__View__Location *location, uint32_t *number)
 {
@@ -185,13 +197,8 @@ static bool number_place(cli_leaks_rows *rows, const cli_profile *profile,
     *number = (uint32_t)value;
     if (value < rows->places_len)
         return true;
-    cli_leaks_place place = {.first = rows->frames_len};
-    bool done = location->n_line || add_frame(rows, profile, location, NULL);
-    for (size_t i = 0; done && i < location->n_line; i++)
-        done = add_frame(rows, profile, location, location->line[i]);
-    place.len = rows->frames_len - place.first;
-    rows->places[rows->places_len++] = place;
-    return done;
+    rows->places_len++;
+    return add_frames(rows, profile, location, &rows->places[value]);
 }
 
 /* ---- stacks ------------------------------------------------------------------------------- */
@@ -297,6 +304,20 @@ bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
     end_window(rows, moment);
     rows->seconds[moment->point] = moment->seconds;
     rows->points = moment->point + 1;
+    return true;
+}
+
+bool cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
+{
+    for (size_t i = 0; i < profile->view->n_location; i++) {
+        const Pd__View__Location *location = profile->view->location[i];
+        uint32_t number;
+        size_t before = rows->places_len;
+        if (!number_place(rows, profile, location, &number))
+            return false;
+        if (number < before && !add_frames(rows, profile, location, &rows->places[number]))
+            return false;
+    }
     return true;
 }
 

@@ -80,6 +80,10 @@ typedef struct cli_leaks_moment {
 /* Adds the values of one window. Returns false if memory is short. */
 bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                         const cli_leaks_columns *columns, const cli_leaks_moment *moment);
+
+/* Gives the places the names that this profile has for them: it was added as a window, and its names
+ * were found since. Returns false if memory is short. */
+bool cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile);
 void cli_leaks_rows_free(cli_leaks_rows *rows);
 
 /* The text of a frame's name or file. */

@@ -160,7 +160,8 @@ typedef struct reader {
     uint64_t max_memory;
     int64_t every_nanos; /* 0: the times of the files count */
     size_t windows;      /* read so far */
-    cli_input sum;       /* changes: the sum so far, a full profile */
+    const cli_show_names *names;
+    cli_input sum; /* changes: the sum so far, a full profile */
 } reader;
 
 static int keep_bytes(void *cookie, const void *data, size_t len)
@@ -277,6 +278,13 @@ static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t co
     return now < before;
 }
 
+static int has_no_room(const cli_leaks_file *file)
+{
+    cli_error("%s: the stacks of this run take more memory than the limit", file->path);
+    cli_hint_memory();
+    return CLI_FAILED;
+}
+
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
@@ -292,14 +300,23 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
     r->run->rows.max_memory = r->max_memory;
-    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment)) {
-        cli_error("%s: the stacks of this run take more memory than the limit", file->path);
-        cli_hint_memory();
-        return CLI_FAILED;
-    }
+    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment))
+        return has_no_room(file);
     r->run->span = moment.seconds;
     r->windows++;
     return CLI_DONE;
+}
+
+/* Finds the names of what is in use at the end. The last window may be left out, and may have little
+ * in use, so the one before it counts too. */
+static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profile)
+{
+    if (r->windows + 1 < r->run->windows)
+        return CLI_DONE;
+    int code = cli_show_find_names(profile, r->names);
+    if (!code && !cli_leaks_rows_rename(&r->run->rows, profile))
+        code = has_no_room(file);
+    return code;
 }
 
 static int read_window(reader *r, const cli_leaks_file *file)
@@ -319,6 +336,8 @@ static int read_window(reader *r, const cli_leaks_file *file)
     code = cli_profile_take(&profile, input, &options);
     if (!code)
         code = add_profile(r, file, &profile);
+    if (!code)
+        code = find_names(r, file, &profile);
     cli_profile_free(&profile);
     return code;
 }
@@ -337,7 +356,7 @@ static int read_run(reader r, const cli_leaks_file *files)
 /* ---- all ---------------------------------------------------------------------------------- */
 
 int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, uint64_t max_memory)
+                   int64_t every_nanos, const cli_show_names *names, uint64_t max_memory)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;
@@ -351,6 +370,7 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
     for (size_t i = 0; i < out->len && !code; i++) {
         reader r = {.run = &out->runs[i],
                     .type = type,
+                    .names = names,
                     .max_memory = max_memory,
                     .every_nanos = every_nanos};
         code = read_run(r, files);

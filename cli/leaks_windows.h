@@ -10,6 +10,7 @@
 
 #include "leaks_order.h"
 #include "leaks_rows.h"
+#include "symbolize_view.h"
 
 /* A part of the files that is one process. */
 typedef struct cli_leaks_run {
@@ -32,10 +33,11 @@ typedef struct cli_leaks_runs {
 } cli_leaks_runs;
 
 /* Reads all files with the role of a window. type is NULL, or names what is judged. every_nanos
- * above 0 is the time between two windows, whatever their times are. Prints what is wrong; returns an
+ * above 0 is the time between two windows, whatever their times are. The stacks that are in use at
+ * the end get the names that names allows to find. Prints what is wrong; returns an
  * exit code. Free *out whatever is returned. */
 int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, uint64_t max_memory);
+                   int64_t every_nanos, const cli_show_names *names, uint64_t max_memory);
 void cli_leaks_runs_free(cli_leaks_runs *runs);
 
 #endif

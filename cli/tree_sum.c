@@ -260,7 +260,7 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
 
 static int sum_list(list *l, const char *out, cli_tree_total *total)
 {
-    static const char *const counters[] = {"inuse_objects", "inuse_space"};
+    static const char *const counters[] = {"inuse_objects", "inuse_space", "rss_space"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;

@@ -36,12 +36,24 @@ static const char help[] =
     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n"
     "      --every=TIME       the time between two profiles, whatever theirs are\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
+    "      --no-symbolize, --no-demangle, --debug-dir=DIR  as for show\n"
     "  -q, --quiet            print no notes on stderr\n"
     "  -h, --help\n"
     "\n"
     "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n";
 
-enum { OPT_TOP = CLI_LONG, OPT_ALL, OPT_JSON, OPT_FAIL, OPT_TYPE, OPT_EVERY, OPT_MAX_MEMORY };
+enum {
+    OPT_TOP = CLI_LONG,
+    OPT_ALL,
+    OPT_JSON,
+    OPT_FAIL,
+    OPT_TYPE,
+    OPT_EVERY,
+    OPT_MAX_MEMORY,
+    OPT_NO_SYMBOLIZE,
+    OPT_NO_DEMANGLE,
+    OPT_DEBUG_DIR
+};
 enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
 
 static const struct option table[] = {
@@ -52,6 +64,9 @@ static const struct option table[] = {
     {"type", required_argument, NULL, OPT_TYPE},
     {"every", required_argument, NULL, OPT_EVERY},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
+    {"no-symbolize", no_argument, NULL, OPT_NO_SYMBOLIZE},
+    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
+    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -64,6 +79,7 @@ typedef struct leaks_options {
     size_t top;       /* 0: not given */
     int64_t every_nanos;
     unsigned long long max_memory;
+    cli_show_names names;
     bool all, json, fail, quiet, help;
 } leaks_options;
 
@@ -127,6 +143,14 @@ static int apply(leaks_options *options, int option)
         return set_every(options, optarg);
     case OPT_MAX_MEMORY:
         return cli_take_size("--max-memory", optarg, &options->max_memory);
+    case OPT_NO_SYMBOLIZE:
+        options->names.is_not_symbolized = true;
+        return CLI_DONE;
+    case OPT_NO_DEMANGLE:
+        options->names.is_not_demangled = true;
+        return CLI_DONE;
+    case OPT_DEBUG_DIR:
+        return cli_show_add_dir(&options->names, optarg);
     case 'q':
         options->quiet = true;
         return CLI_DONE;
@@ -259,7 +283,7 @@ static int perform(run *r)
     if (order.gaps + order.again == r->files.len)
         return refuse_gaps(&r->files);
     code = cli_leaks_read(&r->runs, r->files.files, r->files.len, options->type,
-                          options->every_nanos, options->max_memory);
+                          options->every_nanos, &options->names, options->max_memory);
     if (!code)
         code = rank_all(r);
     cli_progress_end();

@@ -12,7 +12,7 @@
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
-#include "show/account.h"
+#include "show/account_parts.h"
 #include "show/otlp_forms.h"
 #include "show/screen.h"
 

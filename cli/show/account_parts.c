@@ -4,7 +4,7 @@
  *               36.8MiB  56.4%  [live heap]
  *               21.0MiB  32.2%  [anonymous mappings]
  */
-#include "show/account.h"
+#include "show/account_parts.h"
 
 #include "show/units.h"
 

@@ -1,7 +1,7 @@
 /* The parts of the resident memory of a process, which the heap agent writes as the type
  * rss_space/bytes. The leaf of each of its stacks is the part, a name in brackets. */
-#ifndef CLI_SHOW_ACCOUNT_H
-#define CLI_SHOW_ACCOUNT_H
+#ifndef CLI_SHOW_ACCOUNT_PARTS_H
+#define CLI_SHOW_ACCOUNT_PARTS_H
 
 #include "show/view.h"
 
