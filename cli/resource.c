@@ -34,7 +34,7 @@ static void add(cli_resource *r, const char *key, const char *value)
     r->list[r->len++] = (pprofdelta_attribute){key, value};
 }
 
-/* ---- OTEL_RESOURCE_ATTRIBUTES: KEY=VALUE,KEY=VALUE, with %XX --------------------------------------- */
+/* ---- OTEL_RESOURCE_ATTRIBUTES: KEY=VALUE,KEY=VALUE, with %XX --------------------------------- */
 
 static int hex_digit(char digit)
 {
@@ -108,7 +108,7 @@ static void add_environment(cli_resource *r, char **at, const char *text)
     cli_note("the environment variable %s is ignored: %s", VARIABLE, wrong);
 }
 
-/* ---- the whole ----------------------------------------------------------------------------------- */
+/* ---- the whole ------------------------------------------------------------------------------- */
 
 int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
 {

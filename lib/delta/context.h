@@ -84,7 +84,7 @@ static inline void pd_swap_memory(void *a, void *b, void *scratch, size_t size)
         pd_swap_memory(&(a), &(b), &scratch_, sizeof scratch_);                                    \
     } while (0)
 
-/* ---- context.c --------------------------------------------------------------------------------- */
+/* ---- context.c ------------------------------------------------------------------------------- */
 
 /* Refuses a profile without bytes that has a length. */
 static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t len,
@@ -101,7 +101,7 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
 /* The same for pd->given, the profile of the window. */
 pd_reading pd_window_reading(const pprofdelta *pd);
 
-/* ---- frugal.c ---------------------------------------------------------------------------------- */
+/* ---- frugal.c -------------------------------------------------------------------------------- */
 
 /* Makes a call on the context with the first plan; after E_LIMIT again with the next one. The call
  * leaves the context as it was if it fails. If all fail, err is that of the plan that needs the
@@ -110,7 +110,7 @@ typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error
 pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err);
 
-/* ---- judge.c ----------------------------------------------------------------------------------- */
+/* ---- judge.c --------------------------------------------------------------------------------- */
 
 /* Refuses stamped profiles, and those that are not cumulative by their types, and finds the
  * counters. */
@@ -134,14 +134,14 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_er
 /* Has the main mapping another build id than the last one? */
 bool pd_judge_other_build(const pprofdelta *pd);
 
-/* ---- remember.c -------------------------------------------------------------------------------- */
+/* ---- remember.c ------------------------------------------------------------------------------ */
 
 /* Keeps what is to be remembered beside the ledger. known: the mappings that it knew before, if it
  * goes on with them; or NULL. */
 pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
                                    pd_remembered *out, pprofdelta_error *err);
 
-/* ---- output.c ---------------------------------------------------------------------------------- */
+/* ---- output.c -------------------------------------------------------------------------------- */
 
 /* Subtracts, writes pd->cur into the compact writer and that into the encoder, and keeps the books
  * in *tally unless that is NULL. */

@@ -23,7 +23,7 @@ static pd_key find_identity(const pprofdelta *pd, pd_bytes first)
     return pd_key_of_bytes(first.ptr, first.len, 0);
 }
 
-/* ---- the base ---------------------------------------------------------------------------------- */
+/* ---- the base -------------------------------------------------------------------------------- */
 
 /* Reads the look into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
  * will be needed. */
@@ -94,7 +94,7 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     return status ? status : pd_call_with_plans(pd, make_base, &given, err);
 }
 
-/* ---- a window is filled ------------------------------------------------------------------------ */
+/* ---- a window is filled ---------------------------------------------------------------------- */
 
 /* Reads cur's samples into its window. keys: the keys of some that a task reads, or NULL. */
 static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_sample_keys *keys,
@@ -202,7 +202,7 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     return status ? status : read_samples(pd, pd->has_base && !by_identity, keys, err);
 }
 
-/* ---- ... judged, and made a delta -------------------------------------------------------------- */
+/* ---- ... judged, and made a delta ------------------------------------------------------------ */
 
 /* In a restart, samples that seemed to stand still have come anew, and cur's mappings are others. */
 static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
@@ -295,7 +295,7 @@ static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_er
     return status;
 }
 
-/* ---- the course of a window -------------------------------------------------------------------- */
+/* ---- the course of a window ------------------------------------------------------------------ */
 
 pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                    pprofdelta_error *err)
@@ -398,7 +398,7 @@ void pprofdelta_abandon(pprofdelta *pd)
     pd->is_pending = false;
 }
 
-/* ---- two profiles ------------------------------------------------------------------------------ */
+/* ---- two profiles ---------------------------------------------------------------------------- */
 
 /* The context remembers nothing. */
 static void forget(pprofdelta *pd)

@@ -5,7 +5,7 @@
 #include "otlp/otlp_fields.h"
 #include "profile/otlp_attributes.h"
 
-/* ---- the life of the parts ---------------------------------------------------------------------- */
+/* ---- the life of the parts ------------------------------------------------------------------- */
 
 /* An entry that is the zero value. */
 static void put_none(pd_compact *c, pd_buffer *table, uint32_t number)
@@ -58,7 +58,7 @@ pd_bytes pd_compact_otlp_text(pd_compact *c, pd_bytes string)
     return w->status ? string : (pd_bytes){repaired->ptr, repaired->len};
 }
 
-/* ---- the tables --------------------------------------------------------------------------------- */
+/* ---- the tables ------------------------------------------------------------------------------ */
 
 /* The string has the number that was given last. */
 static void put_string(pd_compact *c, pd_bytes string)
@@ -193,7 +193,7 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
                      number);
 }
 
-/* ---- samples ------------------------------------------------------------------------------------ */
+/* ---- samples --------------------------------------------------------------------------------- */
 
 /* The index of the stack in c->stack; 0 for a stack without locations. */
 static uint32_t stack_index(pd_compact *c)
@@ -255,7 +255,7 @@ static void put_sample(pd_compact *c, const int64_t *values, size_t len)
     c->samples++;
 }
 
-/* ---- the end ------------------------------------------------------------------------------------ */
+/* ---- the end --------------------------------------------------------------------------------- */
 
 /* The time of an OTLP profile is the beginning of its window, that of a pprof profile is the end.
  * 0: not known. A window that begins before 1970 is cut there. */

@@ -5,7 +5,7 @@
 
 #define NONE UINT32_MAX
 
-/* ---- values ------------------------------------------------------------------------------------- */
+/* ---- values ---------------------------------------------------------------------------------- */
 
 void pd_otlp_put_text(pd_writer *w, pd_buffer *buffer, pd_bytes text)
 {
@@ -26,7 +26,7 @@ void pd_otlp_put_pair(pd_writer *w, pd_buffer *buffer, uint32_t number, pd_bytes
     pd_write_part(w, buffer, number, message);
 }
 
-/* ---- strings and attributes --------------------------------------------------------------------- */
+/* ---- strings and attributes ------------------------------------------------------------------ */
 
 pd_bytes pd_otlp_text_of(const pd_compact *c, uint32_t string)
 {
@@ -79,7 +79,7 @@ uint32_t pd_otlp_text_attribute(pd_compact *c, const char *key, uint32_t string)
     return pd_otlp_attribute(c, pd_compact_string(c, pd_bytes_of(key)), 0);
 }
 
-/* ---- labels ------------------------------------------------------------------------------------- */
+/* ---- labels ---------------------------------------------------------------------------------- */
 
 void pd_otlp_label_add(pd_compact *c, const pd_compact_label *l)
 {
@@ -217,7 +217,7 @@ pd_bytes pd_otlp_labels(pd_compact *c)
     return (pd_bytes){o->set_bytes.ptr + o->set_list[number].off, o->set_list[number].len};
 }
 
-/* ---- build ids ---------------------------------------------------------------------------------- */
+/* ---- build ids ------------------------------------------------------------------------------- */
 
 static bool is_base64url(uint8_t byte)
 {

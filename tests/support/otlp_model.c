@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* ---- text ---------------------------------------------------------------------------------------- */
+/* ---- text ------------------------------------------------------------------------------------ */
 
 typedef struct lines {
     arena *arena;
@@ -94,7 +94,7 @@ static bool is_utf8(ProtobufCBinaryData text)
     return true;
 }
 
-/* ---- labels: "KEY: VALUE, VALUE" for each key, sorted ---------------------------------------------- */
+/* ---- labels: "KEY: VALUE, VALUE" for each key, sorted ---------------------------------------- */
 
 typedef struct labels {
     lines keys, values; /* values[i]: all of keys[i] so far */
@@ -136,7 +136,7 @@ static const char *measure(arena *a, int64_t number, const char *unit)
     return arena_format(a, "%" PRId64 " %s", number, unit);
 }
 
-/* ---- both: what a window's times are --------------------------------------------------------------- */
+/* ---- both: what a window's times are --------------------------------------------------------- */
 
 static void add_times(lines *l, uint64_t start, uint64_t duration)
 {
@@ -155,7 +155,7 @@ static const char *mapping_text(arena *a, uint64_t start, uint64_t limit, uint64
                         file, build_id, has);
 }
 
-/* ---- pprof ----------------------------------------------------------------------------------------- */
+/* ---- pprof ----------------------------------------------------------------------------------- */
 
 typedef struct pprof {
     arena *a;
@@ -283,7 +283,7 @@ bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *ou
     return true;
 }
 
-/* ---- OTLP ------------------------------------------------------------------------------------------ */
+/* ---- OTLP ------------------------------------------------------------------------------------ */
 
 typedef struct otlp {
     arena *a;
@@ -554,7 +554,7 @@ static void otlp_scope(otlp *s, const Pd__Otlp__Scope *scope, size_t types, line
     add_text(out, "default_sample_type", default_type);
 }
 
-/* ---- the form of the dictionary ---------------------------------------------------------------------- */
+/* ---- the form of the dictionary -------------------------------------------------------------- */
 
 /* Is entry 0 the zero value, is every other entry used, and is none there twice? */
 static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage *const *entries,
@@ -707,7 +707,7 @@ bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *
     return true;
 }
 
-/* ---- with compression -------------------------------------------------------------------------------- */
+/* ---- with compression ------------------------------------------------------------------------ */
 
 static bool read_with(arena *a, const void *bytes, size_t len, otlp_model *out,
                       bool (*read)(arena *, const void *, size_t, otlp_model *))

@@ -51,7 +51,7 @@ static bool same_ids(const otlp_model *a, const otlp_model *b)
     return a->types == b->types && common_ids(a, b) == a->types;
 }
 
-/* ---- windows ------------------------------------------------------------------------------------- */
+/* ---- windows --------------------------------------------------------------------------------- */
 
 typedef struct both {
     pprofdelta *pprof, *otlp;
@@ -224,7 +224,7 @@ TEST(pairs_and_sums_mean_the_same)
     CHECK(getenv("PD_TEST_SEED") || (pairs > range.to / 4 && sums > range.to / 8));
 }
 
-/* ---- the writer by itself ------------------------------------------------------------------------ */
+/* ---- the writer by itself -------------------------------------------------------------------- */
 
 static const char *const strings[] = {"",          "a",     "bytes",    "kb",           "bad\xff",
                                       "bad\xfe",   "x/y",   "\xc3\xa9", "\xed\xa0\x80", "deadbeef",
@@ -420,7 +420,7 @@ TEST(contexts_fail_cleanly)
     stage_end(&s);
 }
 
-/* ---- the doors inside a process -------------------------------------------------------------------- */
+/* ---- the doors inside a process -------------------------------------------------------------- */
 
 static buf sink_of(arena *a, collector *c, pprofdelta_sink *sink)
 {
@@ -594,7 +594,7 @@ TEST(a_live_heap_writes_the_same)
     arena_free(&a);
 }
 
-/* ---- small rules ----------------------------------------------------------------------------------- */
+/* ---- small rules ----------------------------------------------------------------------------- */
 
 TEST(build_ids_are_named_by_their_form)
 {
