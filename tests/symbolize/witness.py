@@ -102,6 +102,6 @@ def test_pprof_in_a_browser(t):
         try:
             for page in ("/ui/top", "/ui/flamegraph"):
                 t.contains(fetch(f"http://{host}{page}"), "leaker::inlined_leak")
-            t.contains(fetch(f"http://{host}/ui/source?f=inlined_leak"), "leaker.cc")
+            t.contains(fetch(f"http://{host}/ui/peek?f=inlined_leak"), "leaker::lose")
         finally:
             server.kill()
