@@ -2,7 +2,7 @@
 
 import glob
 import os
-import re
+import socket
 import subprocess
 import time
 import urllib.error
@@ -94,17 +94,14 @@ def test_pprof_in_a_browser(t):
     profile = recorded(t, build(t, "leaker", "-g", "-O2"))
     t.succeeds("symbolize", profile, "-o", "named.pb.gz")
     pprof = run(tool("go"), "tool", "-n", "pprof").strip()  # go itself would leave it running
-    with subprocess.Popen([pprof, "-http=127.0.0.1:0", "-no_browser", t.path("named.pb.gz")],
-                          stdout=subprocess.DEVNULL, stderr=subprocess.PIPE) as server:
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", 0))
+        host = f"127.0.0.1:{free.getsockname()[1]}"
+    with subprocess.Popen([pprof, f"-http={host}", "-no_browser", t.path("named.pb.gz")],
+                          stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL) as server:
         try:
-            address = ""
-            for line in server.stderr:
-                found = re.search(rb"http://[0-9.:]+", line)
-                if found:
-                    address = found.group(0).decode()
-                    break
             for page in ("/ui/top", "/ui/flamegraph"):
-                t.contains(fetch(address + page), "leaker::inlined_leak")
-            t.contains(fetch(address + "/ui/source?f=inlined_leak"), "return malloc(size);")
+                t.contains(fetch(f"http://{host}{page}"), "leaker::inlined_leak")
+            t.contains(fetch(f"http://{host}/ui/peek?f=inlined_leak"), "leaker::lose")
         finally:
             server.kill()
