@@ -66,6 +66,9 @@ static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofde
     return parse(look, err);
 }
 
+enum { HEAD = PD_REQUEST_HEAD }; /* bytes that decide what the input is */
+_Static_assert((int)HEAD >= (int)PD_DUMP_HEAD, "the header of a dump is in the head");
+
 /* A dump in text form, or an OTLP request, becomes a profile whole or not at all. */
 static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
@@ -78,7 +81,7 @@ static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, ppro
     pprofdelta_status status = pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece,
                                                is_ahead ? r->runner : NULL, err);
     if (!status)
-        status = pd_stream_reach(&look->stream, 0, PD_DUMP_HEAD, &head, err);
+        status = pd_stream_reach(&look->stream, 0, HEAD, &head, err);
     if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
         return parse_whole(look, r, err);
     return status ? status : parse(look, err);

@@ -14,32 +14,27 @@ static guess guess_first(pd_reader r)
     bool is_whole = pd_reader_next(&r, &f);
     if (!is_whole && (r.at == r.end || pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at)))
         return OPEN;
-    uint8_t tag = *r.at;
-    if (is_whole)
-        tag = *f.start;
-    uint32_t number = tag >> 3, wire = tag & 7;
-    if (tag >= 0x80 || number > PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
+    uint32_t number = is_whole ? f.number : *r.at >> 3, wire = is_whole ? f.wire : *r.at & 7;
+    if (number > PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
         return OPEN;
     return wire == PD_WIRE_BYTES ? REQUEST : PROFILE;
 }
 
-/* A dictionary has tables beyond the three fields of a sample, or a table with several entries.
- * Encoders write the lists of a sample as one field. */
+/* A dictionary has tables beyond the three fields of a sample. If the bytes end before these, it is
+ * known by its first entry, the empty mapping: encoders write no empty list of locations. */
 static guess guess_second(pd_reader r, bool is_whole)
 {
     pd_field f;
-    size_t lists[PD_SAMPLE_LABEL] = {0};
+    const uint8_t empty[] = {PD_OTLP_DICTIONARY_MAPPING_TABLE << 3 | PD_WIRE_BYTES, 0};
+    bool begins_empty = r.end - r.at > 2 && !memcmp(r.at, empty, sizeof empty);
     while (pd_reader_next(&r, &f)) {
         bool is_part = f.wire == PD_WIRE_BYTES;
         if (f.number <= PD_SAMPLE_LABEL && !is_part)
             return PROFILE;
         if (f.number > PD_SAMPLE_LABEL && f.number <= PD_OTLP_DICTIONARY_STACK_TABLE)
             return is_part ? REQUEST : OPEN;
-        if (f.number < PD_SAMPLE_LABEL)
-            lists[f.number]++;
     }
-    bool has_several = lists[PD_SAMPLE_LOCATION_ID] > 1 || lists[PD_SAMPLE_VALUE] > 1;
-    return has_several && !is_whole ? REQUEST : OPEN;
+    return begins_empty && !is_whole ? REQUEST : OPEN;
 }
 
 static guess guess_field(const pd_field *f, bool is_whole)
@@ -75,6 +70,8 @@ bool pd_request_begins(pd_bytes bytes)
 {
     if (!bytes.len)
         return false;
+    if (bytes.len > PD_REQUEST_HEAD)
+        bytes.len = PD_REQUEST_HEAD;
     pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
     pd_field f;
     bool is_request = false, is_whole = true;

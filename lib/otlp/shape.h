@@ -14,6 +14,9 @@
 
 #include "base/mem.h"
 
+/* So many of the first bytes decide, however many there are. */
+enum { PD_REQUEST_HEAD = 16 << 10 };
+
 /* Returns whether the bytes are an OTLP request, or the beginning of one. They may be damaged
  * behind the beginning. What could be both is not one. */
 bool pd_request_begins(pd_bytes bytes);

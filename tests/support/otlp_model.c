@@ -715,10 +715,15 @@ static bool read_with(arena *a, const void *bytes, size_t len, otlp_model *out,
     pprofdelta *pd;
     const uint8_t *inflated;
     size_t inflated_len;
+    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
     if (pprofdelta_new(NULL, NULL, &pd, NULL))
         return false;
-    bool is_read = !pprofdelta_inflate(pd, bytes, len, &inflated, &inflated_len, NULL) &&
-                   read(a, inflated, inflated_len, out);
+    bool is_read = !pprofdelta_inflate(pd, bytes, len, &inflated, &inflated_len, NULL);
+    if (is_read && pprofdelta_request_of(pd, &request)) { /* what was inflated is a profile of it */
+        inflated = request.bytes;
+        inflated_len = request.len;
+    }
+    is_read = is_read && read(a, inflated, inflated_len, out);
     pprofdelta_free(pd);
     return is_read;
 }
