@@ -90,8 +90,10 @@ pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie
         }
         foreseen = nth == PD_PLAN_STREAM ? foresee(pd, held) : foreseen;
     }
-    if (status == PPROFDELTA_E_LIMIT)
+    if (status == PPROFDELTA_E_LIMIT) {
         say_how_much(pd, lacked, foreseen, &least);
+        shed(pd); /* or else the next call finds all memory taken */
+    }
     if (status && err)
         *err = least;
     return status;

@@ -307,7 +307,7 @@ def test_the_recipe_of_the_heap_agent(t):
     """Its windows arrive, and what it writes is what google/pprof reads in the same window as pprof."""
     ask("received")
     os.chmod(t.write("checkout", PROGRAM), 0o755)
-    ran = follow(t, recipe(t, "pprofdelta record"))
+    ran = follow(t, recipe(t, "pprofdelta record --format=otlp"))
     if "agent" in ran.stderr and ran.returncode:
         t.skip(ran.stderr.strip())
     t.equal(ran.returncode, 0, ran.stderr)

@@ -37,6 +37,8 @@ int main(int argc, char **argv)
         fprintf(stderr, "%s\n", dlerror());
         return 1;
     }
-    return entry();
+    int code = entry();
+    dlerror(); // so that main is in the stacks of entry
+    return code;
 }
 #endif
