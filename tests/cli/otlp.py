@@ -169,5 +169,5 @@ def test_record_writes_requests(t):
     t.equal([name[-len(".000001.otlp.gz"):] for name in names], [".000001.otlp.gz"])
     r = Request(inflate(t.load(os.path.join("out", names[0]))))
     t.equal(r.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(r.profiles), 4)
-    t.equal(len(set(r.ids)), 4)
+    t.equal(len(r.profiles), 5)  # rss_space is one
+    t.equal(len(set(r.ids)), 5)
