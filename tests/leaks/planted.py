@@ -78,10 +78,4 @@ def test_go(t):
 
 
 def test_rust(t):
-    """Its library has no frame pointers, so each stack is slow to take: few samples here."""
-    t.language = "rust"
-    record(t, build(t, "rust"), 12, 8000, 256 << 10)
-    suspects, _ = judge(t)
-    t.check(suspects <= set(LEAKS), f"false suspects: {suspects}")
-    report = json.loads(t.succeeds("leaks", "--json", "--every=60s", "profiles").text)
-    t.check(report["runs"][0]["windows"] >= 12, "windows are missing")
+    check_all(t, "rust", build(t, "rust"))
