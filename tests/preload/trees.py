@@ -24,7 +24,7 @@ def by_binary(path):
     """{(stack of names): values} of a profile without a stamp."""
     sums = {}
     for stack, values in recorded.Profile(path, is_stamped=False).samples:
-        at = sums.setdefault(stack, [0] * 4)
+        at = sums.setdefault(stack, [0] * len(values))
         for i, value in enumerate(values):
             at[i] += value
     return sums
@@ -35,12 +35,13 @@ def added_by_hand(t, folder):
     sums = {}
     for profiles in checked(t, folder).values():
         for one in {p.id: None for p in profiles}:
-            own = [p for p in profiles if p.id == one]
+            own = sorted((p for p in profiles if p.id == one), key=lambda p: p.sequence)
             for profile in own:
                 for stack, values in profile.samples:
-                    at = sums.setdefault(stack, [0] * 4)
+                    at = sums.setdefault(stack, [0] * len(values))
                     for i, value in enumerate(values):
-                        at[i] += value
+                        is_gauge = i >= 4  # rss_space is absolute, so the last window has it
+                        at[i] += value if profile is own[-1] or not is_gauge else 0
     return sums
 
 
@@ -68,6 +69,20 @@ def test_the_sum_of_a_tree(t):
     t.check(len(recorded.files(folder)) >= 4, "processes")
     first = next(iter(recorded.Profile(path, is_stamped=False).mappings.values()))
     t.check(os.path.basename(first[3]) in ("dash", "bash", "sh"), f"the main binary is {first[3]}")
+
+
+def test_the_account_of_a_tree(t):
+    """The resident memory of a tree is that of all its processes; without an account there is no such type."""
+    counted = target(t, "counted")
+    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted)
+    parts = [sum(values[-1] for _, values in profiles[-1].samples) for profiles in checked(t, folder).values()]
+    whole_tree = recorded.Profile(path, is_stamped=False)
+    t.equal(whole_tree.types[-1], "rss_space/bytes")
+    t.check(len(parts) >= 3 and all(parts), f"{parts}")
+    t.equal(sum(values[-1] for _, values in whole_tree.samples), sum(parts))
+    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted, options=["--no-account"])
+    t.equal(recorded.Profile(path, is_stamped=False).types, ["alloc_objects/count", "alloc_space/bytes",
+                                                             "inuse_objects/count", "inuse_space/bytes"])
 
 
 def test_a_server_that_forks(t):
