@@ -91,6 +91,15 @@ def test_wrappers_and_start_up_are_folded(t):
     t.equal(t.succeeds("leaks", *files, *again).text.count(hidden), 2)
 
 
+def test_stacks_of_a_program_that_freed_everything(t):
+    """show says why there is no stack, and how to see those that allocated."""
+    heap(t, "end.pb.gz", 0, {"freed": (10, 0)})
+    t.contains(t.succeeds("show", "--stacks", "--type=inuse_space", "end.pb.gz").text,
+               "0 stacks, by inuse_space: all is 0; --type=TYPE shows another type\n")
+    t.contains(t.succeeds("show", "--stacks", "--type=alloc_space", "end.pb.gz").text,
+               "1 stack, by alloc_space, leaf first\n")
+
+
 def test_one_way_to_print_a_stack(t):
     """The lines of show --stacks and those of leaks are the same but for their indent."""
     files = [heap(t, f"heap.{i:02}.pb.gz", i, {("malloc", "leak", "a_longer_name", "main", "_start"):
