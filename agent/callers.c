@@ -2,6 +2,7 @@
 #include "agent/callers.h"
 
 #include "agent/cfi.h"
+#include "agent/next.h"
 #include "agent/object.h"
 #include "agent/self.h"
 
@@ -16,30 +17,48 @@
 #include <unistd.h>
 #include <unwind.h>
 
-/* ---- the address range of the agent ---------------------------------------------------------- */
+/* ---- the address ranges of the agent and of the C library --------------------------------------- */
 
-static uintptr_t own_begin, own_len;
+typedef struct code_range {
+    uintptr_t begin, len;
+} code_range;
 
-/* Notes the range of the object that holds the address `cookie`. */
-static int find_own(struct dl_phdr_info *info, size_t size, void *cookie)
+static code_range own, libc;
+
+typedef struct range_search {
+    uintptr_t address;
+    code_range *range; /* of the object that holds the address */
+} range_search;
+
+static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
 {
+    const range_search *search = cookie;
     (void)size;
-    if (!pd_object_holds(info, (uintptr_t)cookie))
+    if (!pd_object_holds(info, search->address))
         return 0;
     pd_object_range range = pd_object_range_of(info);
-    own_begin = range.begin;
-    own_len = range.end - range.begin;
+    *search->range = (code_range){range.begin, range.end - range.begin};
     return 1;
 }
 
 void pd_unwind_begin(void)
 {
-    dl_iterate_phdr(find_own, (void *)(uintptr_t)pd_unwind_begin); // NOLINT
+    range_search search = {(uintptr_t)pd_unwind_begin, &own};
+    dl_iterate_phdr(find_range, &search);
+    void *function = NULL;
+    pd_find_next(&function, "pthread_getattr_np");
+    search = (range_search){(uintptr_t)function, &libc};
+    dl_iterate_phdr(find_range, &search);
+}
+
+static bool is_in(const code_range *range, uintptr_t pc)
+{
+    return pc - range->begin < range->len;
 }
 
 bool pd_unwind_is_own(uintptr_t pc)
 {
-    return pc - own_begin < own_len;
+    return is_in(&own, pc);
 }
 
 /* ---- the cache of rules ------------------------------------------------------------------------
@@ -122,10 +141,14 @@ static bool find_first_stack(pd_self *self, uintptr_t sp)
     return true;
 }
 
-static void find_stack(pd_self *self, uintptr_t sp)
+/* The C library may hold the lock of the thread that pthread_getattr_np takes: that function itself
+ * allocates with it held, and Rust's library calls it at the start of each thread. So the stack is
+ * found by the first allocation that the C library does not make. */
+static void find_stack(pd_self *self, const pd_caller *caller)
 {
-    self->stack_is_known = true;
-    if (find_first_stack(self, sp) || syscall(SYS_gettid) == getpid())
+    bool is_first = find_first_stack(self, caller->sp) || syscall(SYS_gettid) == getpid();
+    self->stack_is_known = is_first || !is_in(&libc, caller->pc - 1);
+    if (is_first || !self->stack_is_known)
         return;
     pthread_attr_t attributes;
     void *begin;
@@ -246,7 +269,7 @@ size_t pd_unwind(const pd_caller *caller, uint64_t *stack)
     pd_self *self = &pd_this_thread;
     size_t depth = 0;
     if (!self->stack_is_known)
-        find_stack(self, caller->sp);
+        find_stack(self, caller);
     bool is_on_stack = caller->sp >= self->stack_begin && caller->sp < self->stack_end;
     if (!is_on_stack || walk(caller, self->stack_end, stack, &depth) == NOT_WALKED)
         depth = unwind_slowly(caller, stack);

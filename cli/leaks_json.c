@@ -37,8 +37,10 @@ static void put_known(const char *name, double value)
     put_number(name, value < 0 ? INFINITY : value);
 }
 
-static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at)
+static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at,
+                      void *cookie)
 {
+    (void)cookie;
     fputs(at ? ", {" : "{", stdout);
     put_name("function");
     cli_string_put(stdout, cli_leaks_text(rows, frame->name), CLI_TEXT_JSON);
@@ -69,7 +71,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     else
         fputs("null", stdout);
     fputs(", \"stack\": [", stdout);
-    cli_leaks_each_frame(&run->rows, f->row, put_frame);
+    cli_leaks_each_frame(&run->rows, f->row, put_frame, NULL);
     fputs("]}", stdout);
 }
 

@@ -160,12 +160,14 @@ static bool add_frame(cli_leaks_rows *rows, const cli_profile *profile,
     char made[CLI_SYMBOL_MADE];
     const Pd__View__Function *function =
         line ? cli_profile_function(profile, line->function_id) : NULL;
-    cli_leaks_frame frame = {.line = line ? line->line : 0};
+    cli_leaks_frame frame = {.line = line ? line->line : 0, .is_nameless = !function};
     cli_string file = cli_profile_string(profile, function ? function->filename : 0);
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    cli_string module = cli_profile_string(profile, mapping ? mapping->filename : 0);
     if (!reserve(rows, &rows->frames, &rows->frames_cap, rows->frames_len, 1,
                  sizeof *rows->frames) ||
         !number_text(rows, cli_symbols_name(profile, location, line, made), &frame.name) ||
-        !number_text(rows, file, &frame.file))
+        !number_text(rows, file, &frame.file) || !number_text(rows, module, &frame.module))
         return false;
     rows->frames[rows->frames_len++] = frame;
     return true;

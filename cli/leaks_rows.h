@@ -16,8 +16,9 @@
 #include "show/view.h"
 
 typedef struct cli_leaks_frame {
-    uint32_t name, file; /* indexes into texts */
-    int64_t line;        /* 0: not known */
+    uint32_t name, file, module; /* indexes into texts; module: the file of the mapping */
+    int64_t line;                /* 0: not known */
+    bool is_nameless;            /* the frame has no function */
 } cli_leaks_frame;
 
 typedef struct cli_leaks_place {

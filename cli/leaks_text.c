@@ -3,6 +3,7 @@
  *     run       /opt/app, 60 windows in 59.0min, from 2026-11-21T08:00:00Z
  *     in use    412MiB (inuse_space) in 812 stacks, +8.02MiB/h
  *     verdict   1 suspect, 1 unknown, 810 stacks without steady growth
+ *     hidden    2 wrapper and start-up functions; --all-frames shows them
  *
  *     suspect 1: +12.0MiB/h, 48.2MiB in 812 objects now, >99.99% sure
  *               grows steadily, and what grew stays; age 2.10h
@@ -15,25 +16,16 @@
 #include "output_file.h"
 #include "show/screen.h"
 #include "show/units.h"
+#include "show/wrappers.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 bool cli_leaks_is_shown(const cli_leaks_report *report, const cli_leaks_finding *finding)
 {
     bool is_member = finding->group && !finding->is_group;
     return report->all || (finding->verdict.kind != CLI_LEAKS_NONE && !is_member);
-}
-
-void cli_leaks_each_frame(const cli_leaks_rows *rows, size_t row, cli_leaks_put_frame *put)
-{
-    const cli_leaks_row *r = &rows->rows[row];
-    size_t at = 0;
-    for (size_t i = 0; i < r->path_len; i++) {
-        const cli_leaks_place *place = &rows->places[rows->path[r->path + i]];
-        for (size_t j = 0; j < place->len; j++)
-            put(rows, &rows->frames[place->first + j], at++);
-    }
 }
 
 /* ---- numbers ------------------------------------------------------------------------------ */
@@ -78,21 +70,6 @@ static void put_sureness(double doubt)
 }
 
 /* ---- a finding ---------------------------------------------------------------------------- */
-
-static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t at)
-{
-    cli_string file = cli_leaks_text(rows, frame->file);
-    (void)at;
-    fputs("            ", stdout);
-    cli_string_put(stdout, cli_leaks_text(rows, frame->name), CLI_TEXT_SHOWN);
-    if (file.len) {
-        fputs("  ", stdout);
-        cli_string_put(stdout, file, CLI_TEXT_SHOWN);
-        if (frame->line)
-            printf(":%lld", (long long)frame->line);
-    }
-    putchar('\n');
-}
 
 static void put_age(const cli_leaks_finding *f)
 {
@@ -139,7 +116,8 @@ static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
     }
 }
 
-static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f, size_t number)
+static bool put_finding(const cli_leaks_report *report, const cli_leaks_run *run,
+                        const cli_leaks_finding *f, size_t number)
 {
     cli_ink ink = cli_screen_ink();
     bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
@@ -151,7 +129,7 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f, si
     put_numbers(run, f);
     fputs(is_suspect ? ink.end : "", stdout);
     put_reason(run, f);
-    cli_leaks_each_frame(&run->rows, f->row, put_frame);
+    return cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
 }
 
 /* ---- a run -------------------------------------------------------------------------------- */
@@ -223,7 +201,29 @@ static void put_advice(const cli_leaks_report *report, const cli_leaks_run *run,
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
 }
 
-static void put_run(const cli_leaks_report *report, size_t at)
+/* Prints how many functions the stacks are printed without. */
+static bool put_hidden(const cli_leaks_report *report, const cli_leaks_run *run,
+                       const cli_leaks_findings *findings)
+{
+    unsigned char *is_folded = calloc(run->rows.texts_len + 1, 1);
+    bool is_ready = is_folded != NULL;
+    char text[CLI_WRAPPERS_ROOM];
+    size_t folded = 0;
+    for (size_t i = 0, shown = 0; is_ready && i < findings->len && shown < report->top; i++) {
+        if (!cli_leaks_is_shown(report, &findings->list[i]))
+            continue;
+        is_ready = cli_leaks_note_folded(run, findings->list[i].row, is_folded);
+        shown++;
+    }
+    for (size_t i = 0; is_ready && i < run->rows.texts_len; i++)
+        folded += is_folded[i];
+    free(is_folded);
+    if (folded)
+        printf("hidden    %s\n", cli_wrappers_describe(folded, text));
+    return is_ready;
+}
+
+static bool put_run(const cli_leaks_report *report, size_t at)
 {
     const cli_leaks_run *run = &report->runs->runs[at];
     const cli_leaks_findings *findings = &report->findings[at];
@@ -232,21 +232,25 @@ static void put_run(const cli_leaks_report *report, size_t at)
         putchar('\n');
     put_heading(run, findings);
     put_verdict(run, findings);
-    for (size_t i = 0; i < findings->len && !cli_output_is_over(); i++) {
+    bool is_ready = report->all_frames || put_hidden(report, run, findings);
+    for (size_t i = 0; i < findings->len && is_ready && !cli_output_is_over(); i++) {
         if (!cli_leaks_is_shown(report, &findings->list[i]))
             continue;
         if (shown < report->top)
-            put_finding(run, &findings->list[i], ++shown);
+            is_ready = put_finding(report, run, &findings->list[i], ++shown);
         else
             left++;
     }
     if (left)
         printf("\nand %zu more: --top=N\n", left);
     put_advice(report, run, findings);
+    return is_ready;
 }
 
-void cli_leaks_print_text(const cli_leaks_report *report)
+bool cli_leaks_print_text(const cli_leaks_report *report)
 {
-    for (size_t i = 0; i < report->runs->len; i++)
-        put_run(report, i);
+    bool is_ready = true;
+    for (size_t i = 0; i < report->runs->len && is_ready; i++)
+        is_ready = put_run(report, i);
+    return is_ready;
 }

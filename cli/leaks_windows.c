@@ -243,6 +243,7 @@ static void describe(cli_leaks_run *run, const cli_profile *profile,
         copy_text(run->binary, sizeof run->binary,
                   (cli_string){profile->census.binary, profile->census.binary_len});
     run->period = period_of(profile);
+    run->is_heap = cli_profile_has_bytes(profile);
     run->has_allocated = columns->allocated != SIZE_MAX;
 }
 

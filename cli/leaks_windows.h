@@ -22,6 +22,7 @@ typedef struct cli_leaks_run {
     cli_leaks_rows rows;
     char type[64], unit[64]; /* what is judged */
     double period;           /* bytes between two samples; 0: not known */
+    bool is_heap;            /* the profiles have bytes */
     bool has_allocated;
     bool has_restarted; /* it begins with a restart of the process of the run before */
     char binary[512];   /* empty: not known */

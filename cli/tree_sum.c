@@ -13,6 +13,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "pprofdelta.h"
+#include "show/view.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -39,6 +40,8 @@ typedef struct buffer {
     uint8_t *bytes;
     size_t len, cap;
 } buffer;
+
+static const char account_type[] = "rss_space"; /* see agent/account.h */
 
 static int no_memory(void)
 {
@@ -258,20 +261,38 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
     return code;
 }
 
+/* Have the profiles the type of the account? All processes of a tree have the same settings. */
+static int find_account(const list *l, bool *has_account)
+{
+    cli_profile profile;
+    *has_account = false;
+    if (!l->len)
+        return CLI_DONE;
+    int code = cli_profile_load(&profile, l->files[0].path, PPROFDELTA_DEFAULT_MAX_MEMORY);
+    *has_account = !code && cli_profile_find_type(&profile, cli_string_of(account_type)) >= 0;
+    cli_profile_free(&profile);
+    return code;
+}
+
 static int sum_list(list *l, const char *out, cli_tree_total *total)
 {
-    static const char *const counters[] = {"inuse_objects", "inuse_space", "rss_space"};
+    static const char *const counters[] = {"inuse_objects", "inuse_space", account_type};
+    enum { COUNTERS = sizeof counters / sizeof *counters };
+    bool has_account;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     buffer one = {0};
     options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE;
     options.counters = counters;
-    options.counters_len = sizeof counters / sizeof *counters;
     sort(l);
+    int code = find_account(l, &has_account);
+    if (code)
+        return code;
+    options.counters_len = has_account ? COUNTERS : COUNTERS - 1;
     if (pprofdelta_adder_new(&options, NULL, &adder, &err))
         return cli_library_error("the sum", &err);
-    int code = sum_all(l, adder, &one, total);
+    code = sum_all(l, adder, &one, total);
     if (!code && total->processes)
         code = write_sum(adder, out);
     pprofdelta_adder_free(adder);

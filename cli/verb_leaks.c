@@ -30,7 +30,8 @@ static const char help[] =
     "\n"
     "      --top=N            print N suspects of each run (10)\n"
     "      --all              print also what is not a suspect, and why\n"
-    "      --json             print one JSON object\n"
+    "      --all-frames       wrappers of malloc and start-up functions, too\n"
+    "      --json             print one JSON object, with all frames\n"
     "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
     "                         there are too few profiles for a verdict\n"
     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n"
@@ -45,6 +46,7 @@ static const char help[] =
 enum {
     OPT_TOP = CLI_LONG,
     OPT_ALL,
+    OPT_ALL_FRAMES,
     OPT_JSON,
     OPT_FAIL,
     OPT_TYPE,
@@ -59,6 +61,7 @@ enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
 static const struct option table[] = {
     {"top", required_argument, NULL, OPT_TOP},
     {"all", no_argument, NULL, OPT_ALL},
+    {"all-frames", no_argument, NULL, OPT_ALL_FRAMES},
     {"json", no_argument, NULL, OPT_JSON},
     {"fail", no_argument, NULL, OPT_FAIL},
     {"type", required_argument, NULL, OPT_TYPE},
@@ -80,6 +83,7 @@ typedef struct leaks_options {
     int64_t every_nanos;
     unsigned long long max_memory;
     cli_show_names names;
+    bool all_frames;
     bool all, json, fail, quiet, help;
 } leaks_options;
 
@@ -130,6 +134,9 @@ static int apply(leaks_options *options, int option)
         return set_top(options, optarg);
     case OPT_ALL:
         options->all = true;
+        return CLI_DONE;
+    case OPT_ALL_FRAMES:
+        options->all_frames = true;
         return CLI_DONE;
     case OPT_JSON:
         options->json = true;
@@ -251,11 +258,12 @@ static int print(const run *r, const cli_leaks_order_report *order)
                                .findings = r->findings,
                                .order = *order,
                                .top = r->options.top ? r->options.top : most,
-                               .all = r->options.all};
+                               .all = r->options.all,
+                               .all_frames = r->options.all_frames};
     if (r->options.json)
         cli_leaks_print_json(&report);
-    else
-        cli_leaks_print_text(&report);
+    else if (!cli_leaks_print_text(&report))
+        return cli_system_error("the stacks", "print", ENOMEM);
     return cli_output_end_text();
 }
 

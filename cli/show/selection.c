@@ -61,15 +61,6 @@ static uint64_t match_file(file_matches *files, const work *w, int64_t index)
     return files->bits[index];
 }
 
-/* A profile of memory has bytes. In others, the time in an allocator is what is looked for. */
-static bool is_heap(const cli_profile *profile)
-{
-    for (size_t i = 0; i < profile->view->n_sample_type; i++)
-        if (cli_string_is(cli_profile_unit(profile, i), "bytes"))
-            return true;
-    return false;
-}
-
 static void judge_location(work *w, file_matches *files, const uint64_t *names, size_t at)
 {
     const cli_selection *s = w->selection;
@@ -275,7 +266,8 @@ static void release(work *w)
 int cli_selection_make(cli_selection *selection, const cli_profile *profile,
                        const cli_filters *filters, cli_folding folding)
 {
-    work w = {.selection = selection, .filters = filters, .is_heap = is_heap(profile)};
+    work w = {
+        .selection = selection, .filters = filters, .is_heap = cli_profile_has_bytes(profile)};
     *selection = (cli_selection){.profile = profile};
     w.folds = folding == CLI_FOLD_WRAPPERS && !(filters && filters->shows_wrappers);
     for (size_t i = 0; filters && i < filters->len; i++) {

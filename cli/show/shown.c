@@ -2,6 +2,7 @@
 #include "show/shown.h"
 
 #include "message.h"
+#include "show/wrappers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -114,16 +115,14 @@ static size_t count_folded(const cli_shown *shown)
 
 void cli_selection_describe(const cli_shown *shown, cli_selection_put put, void *cookie)
 {
-    line l = {.len = 0};
+    char text[CLI_WRAPPERS_ROOM];
     for (size_t i = 0; i < shown->filters->len; i++)
         describe_filter(shown, i, put, cookie);
     if (shown->selections[0].has_filters)
         describe_kept(shown, put, cookie);
     size_t folded = count_folded(shown);
-    add(&l, "%zu wrapper and start-up function%s; --all-frames shows them", folded,
-        folded == 1 ? "" : "s");
     if (folded)
-        put(cookie, "hidden", l.text);
+        put(cookie, "hidden", cli_wrappers_describe(folded, text));
 }
 
 static void note(void *cookie, const char *title, const char *text)

@@ -252,3 +252,11 @@ int cli_profile_default_type(const cli_profile *profile)
     int found = name.len ? cli_profile_find_type(profile, name) : -1;
     return found >= 0 ? found : (int)profile->view->n_sample_type - 1;
 }
+
+bool cli_profile_has_bytes(const cli_profile *profile)
+{
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        if (cli_string_is(cli_profile_unit(profile, i), "bytes"))
+            return true;
+    return false;
+}

@@ -68,6 +68,9 @@ size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id);
 cli_string cli_profile_type(const cli_profile *profile, size_t column);
 cli_string cli_profile_unit(const cli_profile *profile, size_t column);
 
+/* A profile of memory has bytes. In others, the time in an allocator is what is looked for. */
+bool cli_profile_has_bytes(const cli_profile *profile);
+
 /* The column that `name` ("TYPE" or "TYPE/UNIT") names; -1 if there is none. */
 int cli_profile_find_type(const cli_profile *profile, cli_string name);
 

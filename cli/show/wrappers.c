@@ -4,6 +4,7 @@
  * allocator's library, or the C library below main. */
 #include "show/wrappers.h"
 
+#include <stdio.h>
 #include <string.h>
 
 typedef enum rule_kind { WHOLE, PREFIX } rule_kind;
@@ -60,6 +61,10 @@ static const rule allocators[] = {
     {PREFIX, "alloc::alloc::"},
     {PREFIX, "alloc::raw_vec::"},
     {PREFIX, "<alloc::alloc::Global as "},
+    {PREFIX, "<alloc::alloc::Global>::"},
+    {PREFIX, "alloc::boxed::"},
+    {PREFIX, "alloc::rc::Rc<T>::new"},
+    {PREFIX, "alloc::sync::Arc<T>::new"},
     {PREFIX, "<alloc::raw_vec::"},
     {PREFIX, "std::alloc::"},
     {PREFIX, "<std::alloc::System as "},
@@ -102,6 +107,7 @@ static const rule starts[] = {
     {PREFIX, "std::panicking::"},
     {PREFIX, "core::ops::function::"},
     {PREFIX, "<core::panic::unwind_safe::"},
+    {PREFIX, "<&dyn core::ops::function::"},
     {PREFIX, "<alloc::boxed::Box<F,A> as core::ops::function::"},
     {PREFIX, "<alloc::boxed::Box<F, A> as core::ops::function::"},
     {WHOLE, "__rust_try"},
@@ -277,4 +283,11 @@ void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size
         root += len > 0;
     *from = leaf;
     *to = root;
+}
+
+char *cli_wrappers_describe(size_t functions, char text[CLI_WRAPPERS_ROOM])
+{
+    snprintf(text, CLI_WRAPPERS_ROOM, "%zu wrapper and start-up function%s; --all-frames shows %s",
+             functions, functions == 1 ? "" : "s", functions == 1 ? "it" : "them");
+    return text;
 }

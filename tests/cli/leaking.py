@@ -65,7 +65,51 @@ def test_the_leak_is_found(t):
     text = t.succeeds("leaks", *files).text
     t.contains(text, "verdict   1 suspect, 0 unknown, 5 stacks without steady growth",
                "suspect 1: +5.86MiB/h, 1.56MiB in 1600 objects now, >99.99% sure", "age 16.0min",
-               "            leak  app.go:11\n")
+               "            leak   app.go:11\n            serve  app.go:12\n            main   app.go:13\n")
+    t.check("hidden" not in text, "nothing is hidden, and the text says that something is")
+
+
+def test_wrappers_and_start_up_are_folded(t):
+    """As show does: said once for each run, undone by --all-frames, and never in JSON."""
+    stack = ("operator new(unsigned long)", "leak", "main", "__libc_start_main", "_start")
+    steady = ("malloc", "keep", "main", "_start")
+    files = [heap(t, f"heap.{i:02}.pb.gz", i, {stack: (100 * (i + 1),) * 2, steady: (50, 50)}) for i in range(12)]
+    text = t.succeeds("leaks", *files).text
+    hidden = "hidden    3 wrapper and start-up functions; --all-frames shows them\n"
+    t.equal(text.count("hidden"), 1)
+    t.contains(text, hidden, "            leak  app.go:")
+    for name in stack[:1] + stack[3:]:
+        t.check(name not in text, f"{name} is shown: {text}")
+    t.contains(t.succeeds("leaks", "--all", *files).text, hidden.replace("3", "4"), "keep")
+    text = t.succeeds("leaks", "--all-frames", *files).text
+    t.check("hidden" not in text, text)
+    t.contains(text, *stack)
+    for options in [], ["--all-frames"]:
+        found = leaks(t, *options, *files)["runs"][0]["findings"][0]
+        t.equal([f["function"] for f in found["stack"]], list(stack))
+    again = [heap(t, f"again.{i:02}.pb.gz", i + 20, {stack: (100 * (i + 1),) * 2}) for i in range(12)]
+    t.equal(t.succeeds("leaks", *files, *again).text.count(hidden), 2)
+
+
+def test_stacks_of_a_program_that_freed_everything(t):
+    """show says why there is no stack, and how to see those that allocated."""
+    heap(t, "end.pb.gz", 0, {"freed": (10, 0)})
+    t.contains(t.succeeds("show", "--stacks", "--type=inuse_space", "end.pb.gz").text,
+               "0 stacks, by inuse_space: all is 0; --type=TYPE shows another type\n")
+    t.contains(t.succeeds("show", "--stacks", "--type=alloc_space", "end.pb.gz").text,
+               "1 stack, by alloc_space, leaf first\n")
+
+
+def test_one_way_to_print_a_stack(t):
+    """The lines of show --stacks and those of leaks are the same but for their indent."""
+    files = [heap(t, f"heap.{i:02}.pb.gz", i, {("malloc", "leak", "a_longer_name", "main", "_start"):
+                                               (100 * (i + 1),) * 2}) for i in range(8)]
+    for options in [], ["--all-frames"]:
+        shown = t.succeeds("show", "--stacks=1", *options, files[-1]).text.splitlines()
+        printed = t.succeeds("leaks", *options, *files).text.splitlines()
+        frames = [line.strip() for line in shown if " app.go:" in line]
+        t.equal([line.strip() for line in printed if " app.go:" in line], frames)
+        t.equal(len(frames), 5 if options else 3)
 
 
 def test_all_has_the_reasons(t):

@@ -18,14 +18,14 @@ import harness  # noqa: E402
 import planted  # noqa: E402
 
 WINDOWS, REQUESTS = 24, 25000
-RATES = {"c": [1, 4096, 16384, 65536], "cpp": [1, 4096, 16384, 65536], "rust": [65536],
-         "go": [1, 4096, 16384, 65536]}
+LANGUAGES = ("c", "cpp", "rust", "go")
+RATES = (1, 4096, 16384, 65536)
 
 
 def main(binary, targets, runs=5):
     print(f"{'language':9}{'rate':>7}  " + "".join(f"{name:>13}" for name in planted.LEAKS) + "   false")
-    for language, rates in RATES.items():
-        for rate in rates:
+    for language in LANGUAGES:
+        for rate in RATES:
             found, wrong = collections.Counter(), 0
             for _ in range(int(runs)):
                 t = harness.Test(os.path.abspath(binary), language)

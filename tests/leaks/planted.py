@@ -24,9 +24,10 @@ def site(finding):
 
 def build(t, language):
     """The server of a language, built if its compiler is here."""
-    source = os.path.join(HERE, "server." + {"rust": "rs", "go": "go"}[language])
+    source = os.path.join(HERE, "server." + {"cpp": "cc", "rust": "rs", "go": "go"}[language])
     out = t.path("server")
-    command = {"rust": ["rustc", "-g", "-O", "-Cforce-frame-pointers=yes", source, "-o", out],
+    command = {"cpp": ["c++", "-g", "-O2", "-pthread", source, "-o", out],
+               "rust": ["rustc", "-g", "-O", source, "-o", out],
                "go": ["go", "build", "-o", out, source]}[language]
     if not shutil.which(command[0]):
         t.skip(f"there is no {command[0]}")
@@ -78,10 +79,34 @@ def test_go(t):
 
 
 def test_rust(t):
-    """Its library has no frame pointers, so each stack is slow to take: few samples here."""
-    t.language = "rust"
-    record(t, build(t, "rust"), 12, 8000, 256 << 10)
-    suspects, _ = judge(t)
-    t.check(suspects <= set(LEAKS), f"false suspects: {suspects}")
-    report = json.loads(t.succeeds("leaks", "--json", "--every=60s", "profiles").text)
-    t.check(report["runs"][0]["windows"] >= 12, "windows are missing")
+    check_all(t, "rust", build(t, "rust"))
+
+
+def line_of(source, text):
+    """The number of the first line that has the text."""
+    with open(os.path.join(HERE, source), encoding="utf-8") as file:
+        return next(i for i, line in enumerate(file, 1) if text in line)
+
+
+def check_the_line(t, language, source, function, text):
+    """The stack of an optimised program begins with the line that leaks, and ends with main."""
+    t.language = language
+    if "without libdw" in t.run("symbolize", "/dev/null").err:
+        t.skip("this build does not read debug information")
+    record(t, build(t, language), 10, 2000, 1)
+    printed = t.succeeds("leaks", "--every=60s", "--top=100", "profiles").text
+    stack = re.search(r"grows steadily.*\n( {12}" + function + r" .*\n(?: {12}.*\n)*)", printed)
+    t.check(stack, f"{function} is not the first line of a suspect: {printed}")
+    lines = stack.group(1).splitlines()
+    t.check(re.search(f"{function} .*/{source}:{line_of(source, text)}$", lines[0]), f"{lines[0]}")
+    t.check(re.search(f" (server::)?main .*/{source}:[0-9]+$", lines[-1]), f"{lines[-1]}")
+    t.equal(printed.count("--all-frames shows them"), 1)
+
+
+def test_the_line_that_leaks_in_cpp(t):
+    check_the_line(t, "cpp", "server.cc", "Server::leak_fast", "open.push_back(new Session)")
+
+
+def test_the_line_that_leaks_in_rust(t):
+    check_the_line(t, "rust", "server.rs", "server::Server::leak_fast",
+                   "Box::new([1u8; 512])")

@@ -236,6 +236,18 @@ def test_one_thread_alone(t):
     t.equal(sums, {name.decode(): size for name, size in leaked(ran.out).items()})
 
 
+def test_threads_that_ask_for_their_attributes(t):
+    """The C library allocates for the answer, with a lock of the thread held that the agent needs, too."""
+    ran = quiet(t, same(t, target(t, "attributes"), options=[EVERYTHING]))
+    t.equal(ran.out, b"160 threads\n")
+    profile = only(t, checked(t, t.path("out")))[-1]
+    sums = {}
+    for stack, values in profile.samples:
+        name = "leak_in_thread" if "leak_in_thread" in stack else "other"
+        sums[name] = sums.get(name, 0) + values[recorded.INUSE_BYTES]
+    t.equal(sums.get("leak_in_thread"), 160 * 1000)
+
+
 def test_own_malloc(t):
     ran = same(t, target(t, "ownmalloc"))
     t.equal(len(ran.noise), 1, "messages")

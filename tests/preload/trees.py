@@ -24,7 +24,7 @@ def by_binary(path):
     """{(stack of names): values} of a profile without a stamp."""
     sums = {}
     for stack, values in recorded.Profile(path, is_stamped=False).samples:
-        at = sums.setdefault(stack, [0] * 4)
+        at = sums.setdefault(stack, [0] * len(values))
         for i, value in enumerate(values):
             at[i] += value
     return sums
@@ -35,12 +35,13 @@ def added_by_hand(t, folder):
     sums = {}
     for profiles in checked(t, folder).values():
         for one in {p.id: None for p in profiles}:
-            own = [p for p in profiles if p.id == one]
+            own = sorted((p for p in profiles if p.id == one), key=lambda p: p.sequence)
             for profile in own:
                 for stack, values in profile.samples:
-                    at = sums.setdefault(stack, [0] * 4)
+                    at = sums.setdefault(stack, [0] * len(values))
                     for i, value in enumerate(values):
-                        at[i] += value
+                        is_gauge = i >= 4  # rss_space is absolute, so the last window has it
+                        at[i] += value if profile is own[-1] or not is_gauge else 0
     return sums
 
 
@@ -70,6 +71,21 @@ def test_the_sum_of_a_tree(t):
     t.check(os.path.basename(first[3]) in ("dash", "bash", "sh"), f"the main binary is {first[3]}")
 
 
+def test_the_account_of_a_tree(t):
+    """The resident memory of a tree is that of all its processes; without an account there is no such type."""
+    counted = target(t, "counted")
+    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted)
+    last = {p.id: p for profiles in checked(t, folder).values() for p in sorted(profiles, key=lambda p: p.sequence)}
+    parts = [sum(values[-1] for _, values in profile.samples) for profile in last.values()]
+    whole_tree = recorded.Profile(path, is_stamped=False)
+    t.equal(whole_tree.types[-1], "rss_space/bytes")
+    t.check(len(parts) >= 3 and all(parts), f"{parts}")
+    t.equal(sum(values[-1] for _, values in whole_tree.samples), sum(parts))
+    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted, options=["--no-account"])
+    t.equal(recorded.Profile(path, is_stamped=False).types, ["alloc_objects/count", "alloc_space/bytes",
+                                                             "inuse_objects/count", "inuse_space/bytes"])
+
+
 def test_a_server_that_forks(t):
     """What was in use before the fork is in use in each process."""
     whole(t, target(t, "forks"))
@@ -78,7 +94,7 @@ def test_a_server_that_forks(t):
 def test_the_status_is_that_of_the_command(t):
     for script, code in (("exit 7", 7), ("kill -TERM $$", -signal.SIGTERM), ("kill -INT $$", -signal.SIGINT),
                          ("kill -KILL $$", -signal.SIGKILL)):
-        ran = quiet(t, record(t, "sh", "-c", script, options=["--pid-tree"]))
+        ran = quiet(t, record(t, "sh", "-c", script, options=["--pid-tree", "--rate=1G"]))
         t.equal(ran.code, code, script)
     t.equal(os.listdir(t.path("out")), [], "folders without a profile")
     for command, code in ((t.path("missing"), 127), (t.dir, 126), (t.write("text", b"text"), 126)):
