@@ -356,7 +356,7 @@ def test_the_other_views_add_up(t):
     inverted, around = model_of(samples, 0)
     paths = ("const data = JSON.parse(document.querySelector('#data').textContent); const base = readTree(data);"
              "const self = spread(base, data.types[0].self, data.types[0].set, null);"
-             "const pathsOf = ({ tree, self }) => { const sums = addUp(tree, self), got = [];"
+             "const pathsOf = (job) => { const { tree, self } = finish(job), sums = finish(addUp(tree, self)), got = [];"
              " for (let i = 1; i < tree.len; i++) { const path = []; for (let at = i; at > 0; at = tree.parent[at]) "
              "path.unshift(tree.names[tree.name[at]]); got.push([tree.below[i], path.join(''), sums[i]]); } return got; };")
     got = page.browser.run("(() => {" + paths + "return pathsOf(invert(base, self, null)) })()")

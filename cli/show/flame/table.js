@@ -1,7 +1,7 @@
-/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 40 of
+/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 16 of
  * them for each picture, so that none comes late. body.dataset.moves is set until all are there. */
 
-const PAGE_ROWS = 200, ROWS_PER_PICTURE = 40;
+const PAGE_ROWS = 200, ROWS_PER_PICTURE = 16;
 
 function makeTable(parts, columns, order, actions) {
   const { heads, rows: body, more, title } = parts;
@@ -23,7 +23,8 @@ function makeTable(parts, columns, order, actions) {
     const { key, sign } = order, isChange = key.endsWith("Change");
     const size = (row) => (isChange ? Math.abs(valueOf(row, key)) : valueOf(row, key));
     const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-    rows.sort((a, b) => (key === "name" ? sign * byName(a, b) : sign * (size(a) - size(b)) || byName(a, b)));
+    for (const row of rows) row.size = key === "name" ? 0 : sign * size(row);
+    rows.sort((a, b) => a.size - b.size || (key === "name" ? sign : 1) * byName(a, b));
   }
 
   function makeButton(text, title, action) {
