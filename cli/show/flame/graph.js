@@ -166,7 +166,9 @@ function makeGraph(canvas, extent, view, names) {
       canvas.dataset.moves = share < 1;
       if (share < 1) state.animation = requestAnimationFrame(step);
     };
-    step();
+    canvas.dataset.moves = moves;
+    if (moves) state.animation = requestAnimationFrame(step);
+    else step();
   }
 
   function reveal(i) {

@@ -178,8 +178,9 @@
     const error = chooseValues(), { tree, self, before } = yield* chooseTree();
     const next = yield* layOut(tree, values.type, self, isPair ? before : null, shown.width);
     const sums = yield* sumByName(base, values.self, values.before);
+    const isLarge = tree.len > SLICE;
     table.show(sums.rows, values.type.unit, sums.total);
-    yield 0;
+    if (isLarge) yield 0;
     const isSame = layout && layout.tree === tree, selected = state.selected;
     isBuilding = false;
     layout = { ...next, view: shown.view };
@@ -191,7 +192,7 @@
     putTotals(sums.total, sums.totalBefore);
     if (error) element("totals").textContent = `Label: ${error}`;
     tell(state.selected);
-    yield 0;
+    if (isLarge) yield 0;
     yield* search();
   }
 

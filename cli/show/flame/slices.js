@@ -3,7 +3,7 @@
  *
  * A job is a generator. It yields after each slice the number of nodes that the slice visited, which is
  * about SLICE. The first slice runs at once, so a small profile is done when start() returns. After that,
- * each picture has slices for SLICE_TIME. Until the job is done, the element has the word for it and
+ * each picture has slices for SLICE_TIME. A job that yields 0 goes on in the next picture. Until the job is done, the element has the word for it and
  * dataset.moves. dataset.slices and dataset.most have the number of slices and the nodes of the largest. */
 
 const SLICE = 8192, SLICE_TIME = 4; /* nodes; milliseconds, so that drawing fits into the same picture */
@@ -13,9 +13,10 @@ function makeSlices(element) {
 
   function runSlice() {
     const { value, done } = job.next();
-    if (done) { job = null; return; }
+    if (done) { job = null; return 0; }
     element.dataset.slices = Number(element.dataset.slices) + 1;
     element.dataset.most = Math.max(Number(element.dataset.most), value);
+    return value;
   }
 
   function ask() {
@@ -26,7 +27,7 @@ function makeSlices(element) {
 
   function runPicture() {
     const end = performance.now() + SLICE_TIME;
-    do runSlice(); while (job && performance.now() < end);
+    while (runSlice() && performance.now() < end);
     ask();
   }
 

@@ -40,6 +40,7 @@ function makeTable(parts, columns, order, actions) {
     heads.replaceChildren(...columns.map(([key, text]) => {
       const head = document.createElement("th");
       head.scope = "col";
+      head.role = "columnheader"; /* the style is not that of a table, so the roles are set */
       if (key === order.key) head.ariaSort = order.sign < 0 ? "descending" : "ascending";
       if (key.endsWith("Share")) {
         head.textContent = text;
@@ -60,8 +61,10 @@ function makeTable(parts, columns, order, actions) {
 
   function makeRow(row) {
     const line = document.createElement("tr");
+    line.role = "row";
     for (const [key] of columns) {
       const cell = document.createElement("td");
+      cell.role = "cell";
       if (key === "name") {
         const around = makeButton("", "Callers and callees", () => actions.around(row));
         around.className = "around";

@@ -95,7 +95,8 @@ function endPath(paths, now, before) {
 /* Sorts paths by the name of their nodes at a depth. order[from] to order[to - 1] are the paths. */
 function sortByName(base, paths, order, from, to, depth) {
   const count = paths.ends.length, keys = new Float64Array(to - from);
-  for (let k = from; k < to; k++) keys[k - from] = base.name[paths.nodes[beginOf(paths, order[k]) + depth]] * count + order[k];
+  for (let k = from; k < to; k++)
+    keys[k - from] = base.name[paths.nodes[beginOf(paths, order[k]) + depth]] * count + order[k];
   keys.sort();
   for (let k = from; k < to; k++) order[k] = keys[k - from] % count;
 }
@@ -106,6 +107,7 @@ function* mergePaths(base, paths) {
   const { nodes, ends } = paths, order = new Uint32Array(ends.length).map((_, i) => i);
   const whole = emptyTree(nodes.length + 1, base.names);
   const self = new Float64Array(whole.len), before = new Float64Array(whole.len);
+  if (whole.len > SLICE) yield 0;
   const open = [], ranges = [0, ends.length, 0]; /* the node of each row; from, to and row of what follows */
   const nameAt = (path, depth) => base.name[nodes[beginOf(paths, path) + depth]];
   let len = 0, spent = 0;
@@ -116,6 +118,7 @@ function* mergePaths(base, paths) {
     if (depth) addNode(whole, i, open[depth - 1], base, nodes[beginOf(paths, order[from]) + depth - 1]);
     for (let k = from; k < to; k++) {
       const path = order[k], at = beginOf(paths, path) + depth;
+      if (++spent >= SLICE) { yield spent; spent = 0; }
       if (depth) addPlace(whole, i, base, nodes[at - 1]);
       if (at < ends[path]) continue;
       self[i] += paths.now[path];
@@ -123,14 +126,14 @@ function* mergePaths(base, paths) {
       order[k] = order[rest];
       order[rest++] = path;
     }
+    if (to - rest > SLICE) yield spent;
     if (to - rest > 1) sortByName(base, paths, order, rest, to, depth);
     for (let end = to, k = to - 1; k >= rest; k--) {
+      if (++spent >= SLICE) { yield spent; spent = 0; }
       if (k > rest && nameAt(order[k - 1], depth) === nameAt(order[k], depth)) continue;
       ranges.push(k, end, depth + 1);
       end = k;
     }
-    spent += to - from;
-    if (spent >= SLICE) { yield spent; spent = 0; }
   }
   const tree = { names: base.names, len };
   for (const part of ["name", "parent", "row", "size", "below", "file", "line"]) tree[part] = whole[part].subarray(0, len);
