@@ -233,8 +233,9 @@ function makeGraph(canvas, extent, view, names) {
       for (let c = zoom + 1; c < zoom + tree.size[zoom]; c++) {
         if (!(weight[c] > 0) || c === i) { c += tree.size[c] - 1; continue; }
         if (tree.row[c] !== tree.row[i]) continue;
-        if (step > 0 ? start[c] < start[i] + weight[i] : start[c] >= start[i]) continue;
-        if (best < 0 || (step > 0 ? start[c] < start[best] : start[c] > start[best])) best = c;
+        const isBeside = step > 0 ? start[c] >= start[i] + weight[i] : start[c] < start[i];
+        if (isBeside && (best < 0 || (step > 0 ? start[c] < start[best] : start[c] > start[best]))) best = c;
+        c += tree.size[c] - 1; /* the frames below have other rows */
       }
       return best;
     },

@@ -153,7 +153,7 @@
   }
 
   const table = makeTable(
-    { heads: element("heads"), rows: element("rows"), more: element("more"), title: element("table-title") },
+    { table: element("table"), heads: element("heads"), more: element("more"), title: element("table-title") },
     isPair
       ? [["selfBefore", "Self before"], ["self", "Self now"], ["selfChange", "Self change"], ["totalChange", "Total change"], ["name", "Function"]]
       : [["self", "Self"], ["selfShare", "%"], ["total", "Total"], ["totalShare", "%"], ["name", "Function"]],
@@ -293,6 +293,7 @@
       const found = yield* weighMatches(layout, hits);
       element("found").textContent = `${found.functions.toLocaleString("en-US")} function${found.functions === 1 ? "" : "s"}, ` +
         formatShare(found.weight, layout.weight[0]);
+      if (layout.tree.len > SLICE) yield 0;
     }
     table.find(hits);
   }

@@ -1,10 +1,10 @@
 /* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 16 of
- * them for each picture, so that none comes late. body.dataset.moves is set until all are there. */
+ * them, a group, for each picture, so that none comes late. table.dataset.moves is set until all are there. */
 
 const PAGE_ROWS = 200, ROWS_PER_PICTURE = 16;
 
 function makeTable(parts, columns, order, actions) {
-  const { heads, rows: body, more, title } = parts;
+  const { table, heads, more, title } = parts;
   let rows = [], hits = null, shown = 0, unit = "", total = 0;
 
   function valueOf(row, key) {
@@ -80,6 +80,13 @@ function makeTable(parts, columns, order, actions) {
     return line;
   }
 
+  function makeGroup(next) {
+    const group = document.createElement("tbody");
+    group.role = "rowgroup";
+    group.append(...next.map(makeRow));
+    return group;
+  }
+
   function seen() {
     return hits ? rows.filter((row) => hits[row.id]) : rows;
   }
@@ -89,10 +96,10 @@ function makeTable(parts, columns, order, actions) {
   /* Makes the next rows, and asks for another picture until there are as many as are wanted. */
   function putSome() {
     const next = all.slice(shown, Math.min(shown + ROWS_PER_PICTURE, wanted));
-    body.append(...next.map(makeRow));
+    if (next.length) table.append(makeGroup(next));
     shown += next.length;
     asked = shown < wanted ? requestAnimationFrame(putSome) : 0;
-    body.dataset.moves = asked !== 0;
+    table.dataset.moves = asked !== 0;
   }
 
   function want(rows) {
@@ -107,7 +114,7 @@ function makeTable(parts, columns, order, actions) {
   function put() {
     all = seen();
     shown = 0;
-    body.replaceChildren();
+    for (const group of [...table.tBodies]) group.remove();
     want(PAGE_ROWS);
   }
 

@@ -126,8 +126,11 @@ function* mergePaths(base, paths) {
       order[k] = order[rest];
       order[rest++] = path;
     }
-    if (to - rest > SLICE) yield spent;
-    if (to - rest > 1) sortByName(base, paths, order, rest, to, depth);
+    if (to - rest > SLICE) { yield spent; spent = 0; }
+    if (to - rest > 1) {
+      sortByName(base, paths, order, rest, to, depth);
+      spent += to - rest;
+    }
     for (let end = to, k = to - 1; k >= rest; k--) {
       if (++spent >= SLICE) { yield spent; spent = 0; }
       if (k > rest && nameAt(order[k - 1], depth) === nameAt(order[k], depth)) continue;
