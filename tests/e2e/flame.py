@@ -629,6 +629,7 @@ def check_pictures(page):
         t.check(0 < most <= 50_000 + 2 * 8192, f"{what}: {most} nodes in a slice")
         t.check(0 < max(run("rowsOf")) <= 32, f"{what}: rows of a picture {run('rowsOf')}")
         t.check(run("matched") <= 2, f"{what}: {run('matched')} times all names or labels were matched")
+    page.keys("/", "Escape")  # no search, so that there are more rows
     run("rowsOf = [], document.querySelector('#more').click()")
     page.browser.settle()
     t.check(0 < max(run("rowsOf")) <= 32 and sum(run("rowsOf")) == 200, f"More: {run('rowsOf')}")
