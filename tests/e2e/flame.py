@@ -64,7 +64,7 @@ class Page:
         return self.browser.text("#found")
 
     def functions(self):
-        return self.browser.run("[...document.querySelectorAll('#rows tr')]"
+        return self.browser.run("[...document.querySelectorAll('#table tbody tr')]"
                                 ".map(row => [...row.cells].map(cell => cell.textContent))")
 
     def keys(self, *keys):
@@ -214,7 +214,7 @@ def test_sorts_the_table(t):
     t.equal(press(2), ["deep", "left", "main", "parse", "right"])
     t.equal(page.browser.run("[...document.querySelectorAll('#heads th')].map(th => th.ariaSort)"),
             [None, None, None, None, "ascending"])
-    page.browser.run("document.querySelector('#rows button').click()")
+    page.browser.run("document.querySelector('#table tbody button').click()")
     page.browser.settle()
     t.equal(page.found(), "1 function, 18.8%")
     t.contains(page.detail(), "deep, total 3")
@@ -320,7 +320,7 @@ def test_shows_callers_and_callees(t):
     # From the table, and a function that calls itself counts once.
     t.write("b", profile([(("f", "g", "f", "main"), [4, 1, 0, 0]), (("f", "h"), [1, 1, 0, 0])], default=OBJECTS))
     page = Page(t, "b")
-    page.browser.run("[...document.querySelectorAll('#rows tr')].find(row => row.cells[4].textContent === 'f')"
+    page.browser.run("[...document.querySelectorAll('#table tbody tr')].find(row => row.cells[4].textContent === 'f')"
                      ".querySelector('.around').click()")
     page.browser.settle()
     t.contains(page.detail(), "f, total 5 (100.0%), self 1 (20.0%)")
@@ -356,7 +356,7 @@ def test_the_other_views_add_up(t):
     inverted, around = model_of(samples, 0)
     paths = ("const data = JSON.parse(document.querySelector('#data').textContent); const base = readTree(data);"
              "const self = spread(base, data.types[0].self, data.types[0].set, null);"
-             "const pathsOf = ({ tree, self }) => { const sums = addUp(tree, self), got = [];"
+             "const pathsOf = (job) => { const { tree, self } = finish(job), sums = finish(addUp(tree, self)), got = [];"
              " for (let i = 1; i < tree.len; i++) { const path = []; for (let at = i; at > 0; at = tree.parent[at]) "
              "path.unshift(tree.names[tree.name[at]]); got.push([tree.below[i], path.join(''), sums[i]]); } return got; };")
     got = page.browser.run("(() => {" + paths + "return pathsOf(invert(base, self, null)) })()")
@@ -537,7 +537,7 @@ def test_names_are_only_text(t):
     page = Page(t, "a")
     t.equal(page.functions()[0][-1], name)
     t.contains(page.browser.text("#facts"), "<i>comment")
-    t.equal(page.browser.run("document.querySelectorAll('img, #rows b, i').length"), 0)
+    t.equal(page.browser.run("document.querySelectorAll('img, #table tbody b, i').length"), 0)
     page.clean()
 
 
@@ -595,7 +595,47 @@ def test_fifty_thousand_samples(t):
         t.check(0 < work[0] < most / 4, f"{keys}: {work[0]} of at most {most}")
         t.check(work[1] < 120_000, f"{keys}: {work[1]} nodes visited")
     page.seen("large")
+    check_pictures(page)
     page.clean()
+
+
+def check_pictures(page):
+    """Bounds on what is done for one picture. They count work, because times depend on the machine."""
+    t, run = page.t, page.browser.run
+    slices = "(({ slices, most }) => [Number(slices), Number(most)])(document.querySelector('#busy').dataset)"
+    run("window.rows = 0, window.matched = 0, window.rowsOf = [], window.words = new Set(); (() => {"
+        "const make = document.createElement.bind(document), match = matchTexts;"
+        "document.createElement = name => { rows += name === 'tr'; return make(name) };"
+        "matchTexts = (...all) => { matched++; return match(...all) };"
+        "const look = () => { rowsOf.push(rows); words.add(document.querySelector('#busy').textContent); rows = 0;"
+        " requestAnimationFrame(look) }; requestAnimationFrame(look) })()")
+
+    def press(key):
+        return lambda: page.keys(key)
+
+    def letters():
+        run("(search => { for (const text of ['M', 'Me', 'Method49', 'Method4999']) { search.value = text; "
+            "search.dispatchEvent(new Event('input')) } })(document.querySelector('#search'))")
+        page.browser.settle()
+
+    page.keys("Escape", "Escape", "g")
+    page.focus()
+    for what, act, least in (("search", letters, 20), ("inverted", press("i"), 20), ("another type", press("t"), 20),
+                             ("flame graph", press("g"), 20)):
+        run("matched = 0, rowsOf = []")
+        act()
+        number, most = run(slices)
+        t.check(number >= least, f"{what}: {number} slices")
+        t.check(0 < most <= 50_000 + 2 * 8192, f"{what}: {most} nodes in a slice")
+        t.check(0 < max(run("rowsOf")) <= 32, f"{what}: rows of a picture {run('rowsOf')}")
+        t.check(run("matched") <= 2, f"{what}: {run('matched')} times all names or labels were matched")
+    page.keys("/", "Escape")  # no search, so that there are more rows
+    run("rowsOf = [], document.querySelector('#more').click()")
+    page.browser.settle()
+    t.check(0 < max(run("rowsOf")) <= 32 and sum(run("rowsOf")) == 200, f"More: {run('rowsOf')}")
+    t.check(set(run("[...words]")) <= {"", "building\u2026", "searching\u2026"}, "the word for what is done")
+    t.check("building\u2026" in run("[...words]"), "no word while a view is built")
+    t.equal(page.browser.text("#busy"), "")
 
 
 if __name__ == "__main__":

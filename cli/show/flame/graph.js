@@ -137,8 +137,7 @@ function makeGraph(canvas, extent, view, names) {
 
   /* The canvas is as large as the visible part. The extent behind it sets the scroll bar: it goes
    * down to the row below the last one that has a frame of a pixel. */
-  function measure() {
-    if (!tree) return;
+  function fit() {
     const { weight } = state.layout, end = state.zoom + tree.size[state.zoom];
     const pixel = weight[state.zoom] / Math.max(view.clientWidth, 1);
     let deepest = Math.max(tree.row[state.zoom], tree.row[0]);
@@ -150,9 +149,9 @@ function makeGraph(canvas, extent, view, names) {
     state.width = view.clientWidth;
     state.height = view.clientHeight;
     canvas.style.height = `${state.height}px`;
-    canvas.width = Math.round(state.width * devicePixelRatio);
-    canvas.height = Math.round(state.height * devicePixelRatio);
-    ask();
+    const width = Math.round(state.width * devicePixelRatio), height = Math.round(state.height * devicePixelRatio);
+    if (canvas.width !== width) canvas.width = width; /* clears the canvas */
+    if (canvas.height !== height) canvas.height = height;
   }
 
   function moveTo(left, span, moves) {
@@ -167,7 +166,9 @@ function makeGraph(canvas, extent, view, names) {
       canvas.dataset.moves = share < 1;
       if (share < 1) state.animation = requestAnimationFrame(step);
     };
-    step();
+    canvas.dataset.moves = moves;
+    if (moves) state.animation = requestAnimationFrame(step);
+    else step();
   }
 
   function reveal(i) {
@@ -180,14 +181,14 @@ function makeGraph(canvas, extent, view, names) {
     state, labelOf,
     recolour() { readInk(); ask(); },
     redraw: ask,
-    measure,
+    measure() { if (tree) { fit(); ask(); } },
     /* Shows a layout, zoomed to a node. */
     show(layout, zoom) {
       state.layout = layout;
       tree = layout.tree;
       state.zoom = state.selected = zoom < tree.len && layout.weight[zoom] > 0 ? zoom : 0;
       state.hover = -1;
-      measure();
+      fit();
       moveTo(layout.start[state.zoom], layout.weight[state.zoom] || 1, false);
       view.scrollTop = 0;
       if (tree.name[0] >= 0 && !state.zoom) view.scrollTop = (tree.row[0] + 0.5) * ROW - state.height / 2;
@@ -196,7 +197,7 @@ function makeGraph(canvas, extent, view, names) {
     find(hits) { state.hits = hits; ask(); },
     zoom(i) {
       state.zoom = state.selected = i;
-      measure();
+      fit();
       moveTo(state.layout.start[i], state.layout.weight[i] || 1, true);
       reveal(i);
     },
@@ -230,9 +231,11 @@ function makeGraph(canvas, extent, view, names) {
       const { start, weight } = state.layout, zoom = state.zoom;
       let best = -1;
       for (let c = zoom + 1; c < zoom + tree.size[zoom]; c++) {
-        if (tree.row[c] !== tree.row[i] || !(weight[c] > 0) || c === i) continue;
-        if (step > 0 ? start[c] < start[i] + weight[i] : start[c] >= start[i]) continue;
-        if (best < 0 || (step > 0 ? start[c] < start[best] : start[c] > start[best])) best = c;
+        if (!(weight[c] > 0) || c === i) { c += tree.size[c] - 1; continue; }
+        if (tree.row[c] !== tree.row[i]) continue;
+        const isBeside = step > 0 ? start[c] >= start[i] + weight[i] : start[c] < start[i];
+        if (isBeside && (best < 0 || (step > 0 ? start[c] < start[best] : start[c] > start[best]))) best = c;
+        c += tree.size[c] - 1; /* the frames below have other rows */
       }
       return best;
     },

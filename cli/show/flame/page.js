@@ -8,11 +8,12 @@
   const base = readTree(data);
   const canvas = element("graph"), view = element("view"), tip = element("tip");
   const graph = makeGraph(canvas, element("extent"), view, data.names);
-  const state = graph.state;
+  const state = graph.state, slices = makeSlices(element("busy"));
   const isPair = data.profiles.length > 1;
   const WIDTHS = ["larger", "now", "before", "change"], MOST_LABELS = 1000;
   const first = { view: "flame", of: "", type: data.chosen, width: "larger", label: "", search: "", zoom: 0 };
   let shown = { ...first }, layout = null, values = null;
+  let isBuilding = false; /* the graph is not yet that of `shown` */
   const numberOf = new Map(data.names.map((name, id) => [name, id]));
   const unit = () => layout.type.unit;
 
@@ -47,9 +48,7 @@
     element("labels").append(...data.labels.slice(0, MOST_LABELS).map((label) => new Option("", label)));
   }
 
-  function putTotals() {
-    const sum = (values) => (values ? values.reduce((a, b) => a + b, 0) : 0);
-    const now = sum(values.self), before = sum(values.before);
+  function putTotals(now, before) {
     const parts = [`${layout.type.type}: ${isPair ? `${formatValue(before, unit())} \u2192 ` : ""}${formatValue(now, unit())}`];
     if (isPair) parts.push(`${formatChange(now - before, unit())} (${formatShare(now - before, before)})`);
     if (values.isKept) parts.push(`with the label ${shown.label}`);
@@ -109,7 +108,7 @@
   function stackOf(i) {
     const { tree } = layout, path = [];
     for (let at = i; at >= 0; at = tree.parent[at]) if (tree.name[at] >= 0) path.push(at);
-    if (shown.view === "inverted" || !tree.below[i]) path.reverse();
+    if (layout.view === "inverted" || !tree.below[i]) path.reverse();
     return path.map((at) => [graph.labelOf(at), placeOf(at)].filter(Boolean).join("  ")).join("\n");
   }
 
@@ -147,14 +146,14 @@
     return error;
   }
 
-  function chooseTree() {
-    if (shown.view === "inverted") return invert(base, values.self, values.before);
-    if (shown.view === "around") return joinAround(base, values.self, values.before, numberOf.get(shown.of));
+  function* chooseTree() {
+    if (shown.view === "inverted") return yield* invert(base, values.self, values.before);
+    if (shown.view === "around") return yield* joinAround(base, values.self, values.before, numberOf.get(shown.of));
     return { tree: base, self: values.self, before: values.before };
   }
 
   const table = makeTable(
-    { heads: element("heads"), rows: element("rows"), more: element("more"), title: element("table-title") },
+    { table: element("table"), heads: element("heads"), more: element("more"), title: element("table-title") },
     isPair
       ? [["selfBefore", "Self before"], ["self", "Self now"], ["selfChange", "Self change"], ["totalChange", "Total change"], ["name", "Function"]]
       : [["self", "Self"], ["selfShare", "%"], ["total", "Total"], ["totalShare", "%"], ["name", "Function"]],
@@ -173,20 +172,28 @@
     fileOfName[name] = fileOfName[name] === undefined || fileOfName[name] === text ? text : "";
   }
 
-  function choose() {
-    const error = chooseValues(), { tree, self, before } = chooseTree();
+  /* Builds the graph and the table of `shown`. What was shown before stays until they are there. */
+  function* choose() {
+    isBuilding = true;
+    const error = chooseValues(), { tree, self, before } = yield* chooseTree();
+    const next = yield* layOut(tree, values.type, self, isPair ? before : null, shown.width);
+    const sums = yield* sumByName(base, values.self, values.before);
+    const isLarge = tree.len > SLICE;
+    table.show(sums.rows, values.type.unit, sums.total);
+    if (isLarge) yield 0;
     const isSame = layout && layout.tree === tree, selected = state.selected;
-    layout = layOut(tree, values.type, self, isPair ? before : null, shown.width);
+    isBuilding = false;
+    layout = { ...next, view: shown.view };
     graph.show(layout, shown.zoom);
     if (isSame && layout.weight[selected] > 0) graph.select(selected);
     element("legend").hidden = !layout.isSigned;
     canvas.ariaLabel = `${element("view-kind").selectedOptions[0].textContent} of ${layout.type.type}`;
-    const rows = sumByName(base, values.self, values.before);
-    table.show(rows, unit(), values.self.reduce((a, b) => a + b, 0));
-    search();
-    putTotals();
+    hideTip();
+    putTotals(sums.total, sums.totalBefore);
     if (error) element("totals").textContent = `Label: ${error}`;
     tell(state.selected);
+    if (isLarge) yield 0;
+    yield* search();
   }
 
   function putControls() {
@@ -207,9 +214,9 @@
     shown = next;
     putControls();
     if (!layout || CHOICES.some((key) => before[key] !== shown[key])) {
-      choose();
-    } else {
-      if (before.search !== shown.search) search();
+      slices.start(choose(), "building\u2026");
+    } else if (!isBuilding) {
+      if (before.search !== shown.search) slices.start(search(), "searching\u2026");
       if (before.zoom !== shown.zoom) graph.zoom(shown.zoom < layout.tree.len ? shown.zoom : 0);
       tell(state.selected);
     }
@@ -258,6 +265,7 @@
   }
 
   function zoom(i) {
+    if (isBuilding) return;
     if (i === shown.zoom) graph.select(i);
     go({ zoom: i });
     tell(i);
@@ -276,15 +284,16 @@
 
   /* ---- search ---- */
 
-  function search() {
+  function* search() {
     const { hits, error } = matchTexts(data.names, shown.search);
     graph.find(hits);
     element("search").setAttribute("aria-invalid", error !== "");
     element("found").textContent = error;
     if (hits) {
-      const found = weighMatches(layout, hits);
+      const found = yield* weighMatches(layout, hits);
       element("found").textContent = `${found.functions.toLocaleString("en-US")} function${found.functions === 1 ? "" : "s"}, ` +
         formatShare(found.weight, layout.weight[0]);
+      if (layout.tree.len > SLICE) yield 0;
     }
     table.find(hits);
   }
@@ -293,10 +302,16 @@
     go({ search: element("search").value.trim() }, false);
   }
 
+  /* Once for each picture, however many letters came. */
+  let asked = 0;
+  function askSearch() {
+    if (!asked) asked = requestAnimationFrame(() => { asked = 0; setSearch(); });
+  }
+
   /* Goes to the next frame that was found, and zooms out until it is visible. */
   function step(direction) {
     const { tree, weight } = layout;
-    if (!state.hits) return;
+    if (!state.hits || isBuilding) return;
     for (let tried = 0, i = state.selected; tried < tree.len; tried++) {
       i = (i + direction + tree.len) % tree.len;
       if (i === 0 || !state.hits[tree.name[i]] || !(weight[i] > 0)) continue;
@@ -387,7 +402,7 @@
       everywhere[event.key]();
     });
     element("search").addEventListener("keydown", (event) => {
-      if (event.key === "Enter") step(event.shiftKey ? -1 : 1);
+      if (event.key === "Enter") { setSearch(); step(event.shiftKey ? -1 : 1); }
       if (event.key === "Escape") { element("search").value = ""; setSearch(); canvas.focus(); event.preventDefault(); }
     });
   }
@@ -399,7 +414,7 @@
       const i = place(event);
       if (i >= 0) zoom(i);
     });
-    element("search").addEventListener("input", setSearch);
+    element("search").addEventListener("input", askSearch);
     element("label").addEventListener("input", () => change({ label: element("label").value.trim() }));
     element("view-kind").addEventListener("change", () => showView(element("view-kind").value));
     element("type").addEventListener("change", () => change({ type: Number(element("type").value) }));
@@ -417,6 +432,7 @@
 
   putHead();
   showAddress();
+  slices.finish(); /* there is no picture yet that could be late */
   listen();
   listenToKeys();
   canvas.focus({ preventScroll: true });

@@ -1,10 +1,10 @@
-/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 40 of
- * them for each picture, so that none comes late. body.dataset.moves is set until all are there. */
+/* The table of the functions. Rows are made when they are shown: 200, and 200 more for each More, 16 of
+ * them, a group, for each picture, so that none comes late. table.dataset.moves is set until all are there. */
 
-const PAGE_ROWS = 200, ROWS_PER_PICTURE = 40;
+const PAGE_ROWS = 200, ROWS_PER_PICTURE = 16;
 
 function makeTable(parts, columns, order, actions) {
-  const { heads, rows: body, more, title } = parts;
+  const { table, heads, more, title } = parts;
   let rows = [], hits = null, shown = 0, unit = "", total = 0;
 
   function valueOf(row, key) {
@@ -23,7 +23,8 @@ function makeTable(parts, columns, order, actions) {
     const { key, sign } = order, isChange = key.endsWith("Change");
     const size = (row) => (isChange ? Math.abs(valueOf(row, key)) : valueOf(row, key));
     const byName = (a, b) => (a.name < b.name ? -1 : a.name > b.name ? 1 : 0);
-    rows.sort((a, b) => (key === "name" ? sign * byName(a, b) : sign * (size(a) - size(b)) || byName(a, b)));
+    for (const row of rows) row.size = key === "name" ? 0 : sign * size(row);
+    rows.sort((a, b) => a.size - b.size || (key === "name" ? sign : 1) * byName(a, b));
   }
 
   function makeButton(text, title, action) {
@@ -39,6 +40,7 @@ function makeTable(parts, columns, order, actions) {
     heads.replaceChildren(...columns.map(([key, text]) => {
       const head = document.createElement("th");
       head.scope = "col";
+      head.role = "columnheader"; /* the style is not that of a table, so the roles are set */
       if (key === order.key) head.ariaSort = order.sign < 0 ? "descending" : "ascending";
       if (key.endsWith("Share")) {
         head.textContent = text;
@@ -59,8 +61,10 @@ function makeTable(parts, columns, order, actions) {
 
   function makeRow(row) {
     const line = document.createElement("tr");
+    line.role = "row";
     for (const [key] of columns) {
       const cell = document.createElement("td");
+      cell.role = "cell";
       if (key === "name") {
         const around = makeButton("", "Callers and callees", () => actions.around(row));
         around.className = "around";
@@ -76,6 +80,13 @@ function makeTable(parts, columns, order, actions) {
     return line;
   }
 
+  function makeGroup(next) {
+    const group = document.createElement("tbody");
+    group.role = "rowgroup";
+    group.append(...next.map(makeRow));
+    return group;
+  }
+
   function seen() {
     return hits ? rows.filter((row) => hits[row.id]) : rows;
   }
@@ -85,10 +96,10 @@ function makeTable(parts, columns, order, actions) {
   /* Makes the next rows, and asks for another picture until there are as many as are wanted. */
   function putSome() {
     const next = all.slice(shown, Math.min(shown + ROWS_PER_PICTURE, wanted));
-    body.append(...next.map(makeRow));
+    if (next.length) table.append(makeGroup(next));
     shown += next.length;
     asked = shown < wanted ? requestAnimationFrame(putSome) : 0;
-    body.dataset.moves = asked !== 0;
+    table.dataset.moves = asked !== 0;
   }
 
   function want(rows) {
@@ -103,7 +114,7 @@ function makeTable(parts, columns, order, actions) {
   function put() {
     all = seen();
     shown = 0;
-    body.replaceChildren();
+    for (const group of [...table.tBodies]) group.remove();
     want(PAGE_ROWS);
   }
 

@@ -1,26 +1,34 @@
-"use strict";
-/* The trees of the page. This file does not use the screen.
+/* The trees of the page. This file does not use the screen. What visits a whole tree is a job for
+ * slices.js: a generator that yields after each slice.
  *
  * Node 0 is the root, and each node has a higher number than its parent. So a loop with rising numbers
  * meets parents before their children, a loop with falling numbers adds up subtrees, and the subtree
  * of node i is i to i + size[i]. row[i] is where a node is drawn. In the view of callers and callees the
  * callers (below[i] is 0) have lower rows than the root; everywhere else a child is a row below its parent. */
 
+/* A tree of which only the root is set. */
 function emptyTree(len, names) {
-  return {
+  const tree = {
     len, names,
-    name: new Int32Array(len).fill(-1),
-    parent: new Int32Array(len).fill(-1),
+    name: new Int32Array(len),
+    parent: new Int32Array(len),
     row: new Int32Array(len),
-    size: new Int32Array(len).fill(1),
+    size: new Int32Array(len),
     below: new Uint8Array(len).fill(1),
-    file: new Int32Array(len).fill(-1), /* an index into data.files, or -1 */
+    file: new Int32Array(len), /* an index into data.files, or -1 */
     line: new Int32Array(len),
   };
+  tree.name[0] = tree.parent[0] = tree.file[0] = -1;
+  return tree;
 }
 
-function addSizes(tree) {
-  for (let i = tree.len - 1; i > 0; i--) tree.size[tree.parent[i]] += tree.size[i];
+function* addSizes(tree) {
+  const { size, parent } = tree;
+  for (let i = tree.len - 1; i >= 0; i--) {
+    size[i]++;
+    if (i) size[parent[i]] += size[i];
+    if (i % SLICE === 0) yield SLICE;
+  }
 }
 
 /* The tree of the data: root first. isOutermost: a node has no caller of the same name, so a sum by
@@ -37,7 +45,7 @@ function readTree(data) {
     tree.file[i] = data.file[i - 1];
     tree.line[i] = data.line[i - 1];
   }
-  addSizes(tree);
+  finish(addSizes(tree));
   tree.isOutermost = new Uint8Array(len);
   const end = new Int32Array(data.names.length); /* for each name: the end of its last outermost call */
   for (let i = 1; i < len; i++) {
@@ -58,10 +66,12 @@ function spread(tree, pairs, sets, isKept) {
   return values;
 }
 
-function addUp(tree, values) {
-  const sums = values.slice();
-  for (let i = tree.len - 1; i > 0; i--)
-    if (tree.below[i] || tree.parent[i]) sums[tree.parent[i]] += sums[i];
+function* addUp(tree, values) {
+  const sums = values.slice(), { parent, below } = tree;
+  for (let i = tree.len - 1; i > 0; i--) {
+    if (below[i] || parent[i]) sums[parent[i]] += sums[i];
+    if (i % SLICE === 0) yield SLICE;
+  }
   return sums;
 }
 
@@ -72,48 +82,74 @@ function makePaths() {
   return { nodes: [], ends: [], now: [], before: [] };
 }
 
+function beginOf(paths, path) {
+  return path ? paths.ends[path - 1] : 0;
+}
+
 function endPath(paths, now, before) {
   paths.ends.push(paths.nodes.length);
   paths.now.push(now);
   paths.before.push(before);
 }
 
-/* The tree of all paths: those that begin with the same names share nodes. */
-function mergePaths(base, paths) {
-  const begin = (path) => (path ? paths.ends[path - 1] : 0);
-  const nameAt = (at) => base.name[paths.nodes[at]];
-  const order = Uint32Array.from(paths.ends, (_, i) => i).sort((a, b) => {
-    let x = begin(a), y = begin(b);
-    const xEnd = paths.ends[a], yEnd = paths.ends[b];
-    for (; x < xEnd && y < yEnd; x++, y++)
-      if (paths.nodes[x] !== paths.nodes[y] && nameAt(x) !== nameAt(y)) return nameAt(x) - nameAt(y);
-    return xEnd - x - (yEnd - y);
-  });
-  const whole = emptyTree(paths.nodes.length + 1, base.names);
-  const self = new Float64Array(whole.len), before = new Float64Array(whole.len), open = [0];
-  let len = 1;
-  for (const path of order) {
-    let depth = 0;
-    const from = begin(path), count = paths.ends[path] - from;
-    while (depth < count && depth + 1 < open.length && whole.name[open[depth + 1]] === nameAt(from + depth)) depth++;
-    open.length = depth + 1;
-    for (let d = 0; d < depth; d++) addPlace(whole, open[d + 1], base, paths.nodes[from + d]);
-    for (; depth < count; depth++) {
-      const node = paths.nodes[from + depth];
-      whole.name[len] = base.name[node];
-      whole.parent[len] = open[depth];
-      whole.row[len] = depth + 1;
-      whole.file[len] = base.file[node];
-      whole.line[len] = base.line[node];
-      open.push(len++);
+/* Sorts paths by the name of their nodes at a depth. order[from] to order[to - 1] are the paths. */
+function sortByName(base, paths, order, from, to, depth) {
+  const count = paths.ends.length, keys = new Float64Array(to - from);
+  for (let k = from; k < to; k++)
+    keys[k - from] = base.name[paths.nodes[beginOf(paths, order[k]) + depth]] * count + order[k];
+  keys.sort();
+  for (let k = from; k < to; k++) order[k] = keys[k - from] % count;
+}
+
+/* The tree of all paths: those that begin with the same names share nodes. A node is a range of the
+ * paths. Those that end at it come first in its range, then those of its first child, and so on. */
+function* mergePaths(base, paths) {
+  const { nodes, ends } = paths, order = new Uint32Array(ends.length).map((_, i) => i);
+  const whole = emptyTree(nodes.length + 1, base.names);
+  const self = new Float64Array(whole.len), before = new Float64Array(whole.len);
+  if (whole.len > SLICE) yield 0;
+  const open = [], ranges = [0, ends.length, 0]; /* the node of each row; from, to and row of what follows */
+  const nameAt = (path, depth) => base.name[nodes[beginOf(paths, path) + depth]];
+  let len = 0, spent = 0;
+  while (ranges.length) {
+    const depth = ranges.pop(), to = ranges.pop(), from = ranges.pop(), i = len++;
+    let rest = from;
+    open[depth] = i;
+    if (depth) addNode(whole, i, open[depth - 1], base, nodes[beginOf(paths, order[from]) + depth - 1]);
+    for (let k = from; k < to; k++) {
+      const path = order[k], at = beginOf(paths, path) + depth;
+      if (++spent >= SLICE) { yield spent; spent = 0; }
+      if (depth) addPlace(whole, i, base, nodes[at - 1]);
+      if (at < ends[path]) continue;
+      self[i] += paths.now[path];
+      before[i] += paths.before[path];
+      order[k] = order[rest];
+      order[rest++] = path;
     }
-    self[open.at(-1)] += paths.now[path];
-    before[open.at(-1)] += paths.before[path];
+    if (to - rest > SLICE) { yield spent; spent = 0; }
+    if (to - rest > 1) {
+      sortByName(base, paths, order, rest, to, depth);
+      spent += to - rest;
+    }
+    for (let end = to, k = to - 1; k >= rest; k--) {
+      if (++spent >= SLICE) { yield spent; spent = 0; }
+      if (k > rest && nameAt(order[k - 1], depth) === nameAt(order[k], depth)) continue;
+      ranges.push(k, end, depth + 1);
+      end = k;
+    }
   }
   const tree = { names: base.names, len };
   for (const part of ["name", "parent", "row", "size", "below", "file", "line"]) tree[part] = whole[part].subarray(0, len);
-  addSizes(tree);
+  yield* addSizes(tree);
   return { tree, self: self.subarray(0, len), before: before.subarray(0, len) };
+}
+
+function addNode(tree, i, parent, base, node) {
+  tree.name[i] = base.name[node];
+  tree.parent[i] = parent;
+  tree.row[i] = tree.row[parent] + 1;
+  tree.file[i] = base.file[node];
+  tree.line[i] = base.line[node];
 }
 
 /* A file or a line that differs is left out, as in the data. */
@@ -123,44 +159,55 @@ function addPlace(tree, i, base, node) {
 }
 
 /* Leaf first. */
-function invert(base, self, before) {
+function* invert(base, self, before) {
   const paths = makePaths();
+  let spent = 0;
   for (let i = 1; i < base.len; i++) {
+    spent++;
+    if (spent >= SLICE) { yield spent; spent = 0; }
     if (!self[i] && !(before && before[i])) continue;
     for (let at = i; at > 0; at = base.parent[at]) paths.nodes.push(at);
     endPath(paths, self[i], before ? before[i] : 0);
+    spent += base.row[i];
   }
-  return mergePaths(base, paths);
+  return yield* mergePaths(base, paths);
 }
 
 /* One function in the middle: what calls it above, what it calls below. Of a function that calls
  * itself, the outermost call counts. */
-function joinAround(base, self, before, name) {
+function* joinAround(base, self, before, name) {
   const callers = makePaths(), callees = makePaths();
-  const now = addUp(base, self), then = before ? addUp(base, before) : null;
+  const now = yield* addUp(base, self), then = before ? yield* addUp(base, before) : null;
+  let spent = 0;
   for (let i = 1; i < base.len; i++) {
+    spent++;
+    if (spent >= SLICE) { yield spent; spent = 0; }
     if (base.name[i] !== name || !base.isOutermost[i]) continue;
     for (let at = base.parent[i]; at > 0; at = base.parent[at]) callers.nodes.push(at);
     endPath(callers, now[i], then ? then[i] : 0);
+    spent += base.row[i];
     for (let k = i; k < i + base.size[i]; k++) {
+      spent++;
+      if (spent >= SLICE) { yield spent; spent = 0; }
       if (!self[k] && !(before && before[k])) continue;
       const from = callees.nodes.length;
       for (let at = k; at > i; at = base.parent[at]) callees.nodes.push(at);
       for (let x = from, y = callees.nodes.length - 1; x < y; x++, y--)
         [callees.nodes[x], callees.nodes[y]] = [callees.nodes[y], callees.nodes[x]];
       endPath(callees, self[k], before ? before[k] : 0);
+      spent += base.row[k] - base.row[i];
     }
   }
-  return joinTrees(mergePaths(base, callers), mergePaths(base, callees), name);
+  return yield* joinTrees(yield* mergePaths(base, callers), yield* mergePaths(base, callees), name);
 }
 
-function joinTrees(up, down, name) {
+function* joinTrees(up, down, name) {
   const tree = emptyTree(up.tree.len + down.tree.len - 1, down.tree.names);
   const self = new Float64Array(tree.len), before = new Float64Array(tree.len);
   const rows = up.tree.row.reduce((most, row) => Math.max(most, row), 0);
   tree.name[0] = name;
   tree.row[0] = rows;
-  const copy = (from, offset, below) => {
+  const copy = function* (from, offset, below) {
     for (let i = 1; i < from.tree.len; i++) {
       const to = i + offset;
       tree.name[to] = from.tree.name[i];
@@ -171,13 +218,14 @@ function joinTrees(up, down, name) {
       tree.line[to] = from.tree.line[i];
       self[to] = from.self[i];
       before[to] = from.before[i];
+      if (i % SLICE === 0) yield SLICE;
     }
   };
-  copy(up, 0, 0);
-  copy(down, up.tree.len - 1, 1);
+  yield* copy(up, 0, 0);
+  yield* copy(down, up.tree.len - 1, 1);
   self[0] = down.self[0];
   before[0] = down.before[0];
-  addSizes(tree);
+  yield* addSizes(tree);
   return { tree, self, before };
 }
 
@@ -193,22 +241,29 @@ function weightOf(now, before, width) {
 }
 
 /* Node i spans weight[i] from start[i]; the heaviest child comes first. before is null for one profile. */
-function layOut(tree, type, self, before, width) {
+function* layOut(tree, type, self, before, width) {
   const isPair = before !== null;
-  const own = self.map((value, i) => weightOf(value, isPair ? before[i] : 0, isPair ? width : "now"));
+  const own = new Float64Array(tree.len), measure = isPair ? width : "now";
+  let isSigned = isPair;
+  for (let i = 0; i < tree.len; i++) {
+    own[i] = weightOf(self[i], isPair ? before[i] : 0, measure);
+    if (self[i] < 0) isSigned = true;
+    if (i % SLICE === SLICE - 1) yield SLICE;
+  }
   const layout = {
     tree, type, isPair, self, selfBefore: before,
-    now: addUp(tree, self),
-    before: isPair ? addUp(tree, before) : null,
-    weight: addUp(tree, own),
+    now: yield* addUp(tree, self),
+    before: isPair ? yield* addUp(tree, before) : null,
+    weight: yield* addUp(tree, own),
     start: new Float64Array(tree.len),
-    isSigned: isPair || self.some((value) => value < 0),
+    isSigned,
     isThere: new Uint8Array(tree.names.length), /* for each name: a frame has it */
   };
   const { start, weight } = layout;
   const children = [];
   for (let i = 0; i < tree.len; i++) {
     const end = i + tree.size[i];
+    if (i % SLICE === SLICE - 1) yield SLICE;
     if (!(weight[i] > 0)) continue;
     if (tree.name[i] >= 0) layout.isThere[tree.name[i]] = 1;
     if (end === i + 1) continue;
@@ -231,11 +286,12 @@ function changeOf(layout, i) {
   return larger ? (layout.now[i] - layout.before[i]) / larger : 0;
 }
 
-/* The functions of the table: sums by name. A recursive call counts once. */
-function sumByName(tree, self, before) {
+/* The functions of the table and the totals: sums by name. A recursive call counts once. */
+function* sumByName(tree, self, before) {
   const rows = tree.names.map((name, id) => ({ name, id, self: 0, total: 0, selfBefore: 0, totalBefore: 0 }));
-  const now = addUp(tree, self), then = before ? addUp(tree, before) : null;
+  const now = yield* addUp(tree, self), then = before ? yield* addUp(tree, before) : null;
   for (let i = 1; i < tree.len; i++) {
+    if (i % SLICE === 0) yield SLICE;
     const row = rows[tree.name[i]];
     row.self += self[i];
     if (tree.isOutermost[i]) row.total += now[i];
@@ -243,7 +299,11 @@ function sumByName(tree, self, before) {
     row.selfBefore += before[i];
     if (tree.isOutermost[i]) row.totalBefore += then[i];
   }
-  return rows.filter((row) => row.self || row.total || row.selfBefore || row.totalBefore);
+  return {
+    rows: rows.filter((row) => row.self || row.total || row.selfBefore || row.totalBefore),
+    total: now[0],
+    totalBefore: then ? then[0] : 0,
+  };
 }
 
 /* ---- searching ----------------------------------------------------------------------------------- */
@@ -270,10 +330,11 @@ function matchTexts(texts, text) {
 }
 
 /* The number of functions found, and the weight of the frames that have no match above them. */
-function weighMatches(layout, hits) {
+function* weighMatches(layout, hits) {
   const { tree } = layout;
-  let weight = 0, count = 0;
+  let weight = 0, count = 0, spent = 0;
   for (let i = tree.name[0] < 0 ? 1 : 0; i < tree.len;) {
+    if (++spent === SLICE) { yield spent; spent = 0; }
     if (!(layout.weight[i] > 0)) { i += tree.size[i]; continue; }
     if (!hits[tree.name[i]] || !tree.below[i]) { i++; continue; }
     weight += layout.weight[i];
