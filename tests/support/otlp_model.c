@@ -28,7 +28,8 @@ static int compare_text(const void *a, const void *b)
 static const char *join(lines *l)
 {
     buf all = buf_begin(l->arena);
-    qsort(l->list, l->len, sizeof *l->list, compare_text);
+    if (l->len > 1)
+        qsort(l->list, l->len, sizeof *l->list, compare_text);
     for (size_t i = 0; i < l->len; i++) {
         buf_text(&all, l->list[i]);
         buf_text(&all, "\n");
@@ -125,7 +126,8 @@ static const char *end_labels(labels *l)
         add_line(&all, arena_format(a, "%s: %s;", l->keys.list[i], l->values.list[i]));
     buf out = buf_begin(a);
     if (all.len)
-        qsort(all.list, all.len, sizeof *all.list, compare_text);
+        if (all.len > 1)
+            qsort(all.list, all.len, sizeof *all.list, compare_text);
     for (size_t i = 0; i < all.len; i++)
         buf_text(&out, all.list[i]);
     return buf_string(&out);
@@ -579,7 +581,8 @@ static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage 
         if (i)
             add_line(&all, buf_string(&hex));
     }
-    qsort(all.list, all.len, sizeof *all.list, compare_text);
+    if (all.len > 1)
+        qsort(all.list, all.len, sizeof *all.list, compare_text);
     for (size_t i = 1; i < all.len; i++)
         if (!strcmp(all.list[i - 1], all.list[i]))
             blame(s, arena_format(s->a, "an entry of the %s table is there twice", name));
@@ -595,7 +598,8 @@ static void check_strings(otlp *s)
     }
     if (!all.len || s->d->string_table[0].len)
         blame(s, "string 0 is not empty");
-    qsort(all.list, all.len, sizeof *all.list, compare_text);
+    if (all.len > 1)
+        qsort(all.list, all.len, sizeof *all.list, compare_text);
     for (size_t i = 1; i < all.len; i++)
         if (!strcmp(all.list[i - 1], all.list[i]))
             blame(s, "a string is there twice");
