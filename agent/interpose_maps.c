@@ -229,13 +229,13 @@ static void report_break(uintptr_t before, uintptr_t now, const pd_caller *calle
     errno = kept;
 }
 
-PUBLIC __attribute__((noinline)) void *sbrk(intptr_t increment)
+PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)
 {
     const pd_caller caller = PD_HERE();
     find_if_early();
-    void *before = next.sbrk(increment);
-    if (increment && before != (void *)-1) // NOLINT(performance-no-int-to-ptr)
-        report_break((uintptr_t)before, (uintptr_t)before + (uintptr_t)increment, &caller);
+    void *before = next.sbrk(delta);
+    if (delta && before != (void *)-1) // NOLINT(performance-no-int-to-ptr)
+        report_break((uintptr_t)before, (uintptr_t)before + (uintptr_t)delta, &caller);
     return before;
 }
 

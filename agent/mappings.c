@@ -112,7 +112,7 @@ static size_t find(uintptr_t address)
 /* Replaces `gone` ranges at an index by the `len` given ones. Their slots are held already. */
 static void splice(size_t at, size_t gone, const pd_range *given, size_t len)
 {
-    if (ranges_len - gone + len > PD_RANGES_MAX) {
+    if (len && ranges_len - gone + len > PD_RANGES_MAX) {
         ranges_lost++;
         drop(given[--len].slot);
     }

@@ -36,10 +36,10 @@ typedef struct pd_slot_stack {
 } pd_slot_stack;
 
 /* Adds a range, in place of what it covers. stack: of the call, for slots from PD_SLOT_FIRST on.
- * Otherwise give depth 0 and the slot. */
+ * Otherwise give depth 0 and the number of the slot. */
 void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t depth,
                      uint64_t code);
-void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t slot);
+void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number);
 
 /* Removes what lies in the range. */
 void pd_mappings_remove(uintptr_t begin, size_t len);
@@ -47,14 +47,14 @@ void pd_mappings_remove(uintptr_t begin, size_t len);
 /* For mremap: removes the range that begins there, and returns its slot, which stays valid. Returns
  * PD_SLOT_NONE if there is none. If the call fails, give it back; otherwise drop it. */
 uint32_t pd_mappings_take(uintptr_t begin, size_t len);
-void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t slot);
-void pd_mappings_drop(uint32_t slot);
+void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t number);
+void pd_mappings_drop(uint32_t number);
 
 /* Copies the ranges to out[PD_RANGES_MAX] and returns how many there are. *lost: the number of
  * ranges for which there was no room. Slots stay valid until pd_mappings_unpin. Only one thread may
  * do this at a time. */
 size_t pd_mappings_pin(pd_range *out, uint64_t *lost);
-pd_slot_stack pd_mappings_stack(uint32_t slot);
+pd_slot_stack pd_mappings_stack(uint32_t number);
 void pd_mappings_unpin(void);
 
 /* Around fork. forget: in a child for which prepare was not called. */

@@ -276,32 +276,32 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_b
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
     int64_t pair_number = 0;
-    uint32_t number = pd_request_number(r, key), pair_unit = 0;
+    uint32_t key_number = pd_request_number(r, key), pair_unit = 0;
     if (r->parse.status)
         return;
     if (!find_value(value, &f)) {
-        pd_request_label_text(r, number, 0);
+        pd_request_label_text(r, key_number, 0);
         return;
     }
     switch (f.number) {
     case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_request_label_text(r, number, pd_request_number(r, body_of(&f)));
+        pd_request_label_text(r, key_number, pd_request_number(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
-        pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
+        pd_request_label_text(r, key_number, f.value ? d->strings[f.value] : 0);
         break;
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-        pd_request_label_text(r, number,
+        pd_request_label_text(r, key_number,
                               pd_request_number(r, pd_bytes_of(f.value ? "true" : "false")));
         break;
     case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_request_label_number(r, number, (int64_t)f.value, unit);
+        pd_request_label_number(r, key_number, (int64_t)f.value, unit);
         break;
     case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        pd_request_label_text(r, number, number_of_double(r, f.value));
+        pd_request_label_text(r, key_number, number_of_double(r, f.value));
         break;
     case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_request_label_text(r, number, pd_request_hex(r, body_of(&f)));
+        pd_request_label_text(r, key_number, pd_request_hex(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
         while (!r->parse.status && pd_reader_next(&f.body, &element))
@@ -310,7 +310,7 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_b
         break;
     default:
         if (find_number(r, f.body, &pair_number, &pair_unit))
-            pd_request_label_number(r, number, pair_number, pair_unit);
+            pd_request_label_number(r, key_number, pair_number, pair_unit);
         else
             label_members(r, key, unit, f.body);
     }

@@ -223,7 +223,8 @@ static void put_value(pd_compact *c, pd_buffer *samples, pd_bytes stack, pd_byte
 {
     size_t value_len = pd_varint_size((uint64_t)value);
     size_t body = stack.len + labels.len + 2 + value_len;
-    uint8_t *p = pd_write_room(&c->writer, samples, body + 2 * PD_VARINT_MAX + PD_PIECE);
+    uint8_t *p =
+        pd_write_room(&c->writer, samples, body + PD_VARINT_MAX + PD_VARINT_MAX + PD_PIECE);
     if (!p)
         return;
     *p++ = TAG_SAMPLE;
@@ -413,7 +414,7 @@ static void put_profile_id(pd_compact *c, pd_buffer *out, size_t type, pd_key se
 /* The tag and the length of a field, whose content comes behind it. */
 static void put_intro(pd_compact *c, pd_buffer *out, uint32_t number, size_t len)
 {
-    uint8_t *p = pd_write_room(&c->writer, out, 2 * PD_VARINT_MAX);
+    uint8_t *p = pd_write_room(&c->writer, out, PD_VARINT_MAX + PD_VARINT_MAX);
     if (!p)
         return;
     p = pd_varint_encode(p, number << 3 | PD_WIRE_BYTES);

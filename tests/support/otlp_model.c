@@ -125,9 +125,8 @@ static const char *end_labels(labels *l)
     for (size_t i = 0; i < l->keys.len; i++)
         add_line(&all, arena_format(a, "%s: %s;", l->keys.list[i], l->values.list[i]));
     buf out = buf_begin(a);
-    if (all.len)
-        if (all.len > 1)
-            qsort(all.list, all.len, sizeof *all.list, compare_text);
+    if (all.len > 1)
+        qsort(all.list, all.len, sizeof *all.list, compare_text);
     for (size_t i = 0; i < all.len; i++)
         buf_text(&out, all.list[i]);
     return buf_string(&out);
