@@ -159,6 +159,53 @@ TEST(windows_mean_the_same)
     CHECK(getenv("PD_TEST_SEED") || windows > range.to);
 }
 
+/* The window that arrives after all refused ones is whole, and has the ids of the next attempt. */
+static void refuse_each_write(stage *s, pprofdelta *pd, uint64_t seed)
+{
+    pprofdelta_status status = PPROFDELTA_E_SINK;
+    otlp_model arrived, again;
+    buf profile = look(s), request = buf_begin(&s->arena);
+    for (size_t nth = 1; status != PPROFDELTA_OK; nth++) {
+        collector c = {.bytes = buf_begin(&s->arena), .fail_at = nth};
+        pprofdelta_sink sink = collector_sink(&c);
+        pprofdelta_error err = {0};
+        status = pprofdelta_window(pd, profile.ptr, profile.len, &sink, NULL, &err);
+        CHECK_MSG((status == PPROFDELTA_E_SINK) == (c.calls >= nth), "seed %" PRIu64, seed);
+        REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
+        request = c.bytes;
+    }
+    CHECK(otlp_model_read(&s->arena, request.ptr, request.len, &arrived) && !arrived.wrong);
+    pprofdelta_abandon(pd);
+    request = buf_begin(&s->arena);
+    CHECK(!window(pd, profile, &request, NULL));
+    CHECK(otlp_model_read(&s->arena, request.ptr, request.len, &again) && !again.wrong);
+    CHECK_MSG(same_ids(&arrived, &again), "seed %" PRIu64, seed);
+}
+
+TEST(a_sink_that_refuses_costs_no_window)
+{
+    seed_range range = seeds(1);
+    size_t tried = 0;
+    for (uint64_t seed = range.from; seed < range.to; seed++) {
+        stage s;
+        pprofdelta *pd;
+        buf first;
+        stage_begin(&s, seed + 7500000);
+        pprofdelta_options options = as_otlp(s.options);
+        options.on_reset = PPROFDELTA_ON_RESET_AUTO;
+        CHECK(!pprofdelta_new(&options, NULL, &pd, NULL));
+        first = buf_begin(&s.arena);
+        if (!window(pd, look(&s), &first, NULL)) {
+            pprofdelta_commit(pd);
+            refuse_each_write(&s, pd, seed);
+            tried++;
+        }
+        pprofdelta_free(pd);
+        stage_end(&s);
+    }
+    CHECK(getenv("PD_TEST_SEED") || tried > 0);
+}
+
 static buf pair(arena *a, const pprofdelta_options *options, buf prev, buf cur,
                 pprofdelta_status *status)
 {
@@ -657,9 +704,9 @@ TEST(options_are_checked)
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && !pd);
 }
 
-TEST_MAIN(CASE(windows_mean_the_same), CASE(pairs_and_sums_mean_the_same),
-          CASE(any_content_means_the_same), CASE(every_allocation_may_fail),
-          CASE(contexts_fail_cleanly), CASE(a_builder_writes_the_same),
-          CASE(a_recorder_writes_the_same), CASE(a_live_heap_writes_the_same),
-          CASE(build_ids_are_named_by_their_form),
+TEST_MAIN(CASE(windows_mean_the_same), CASE(a_sink_that_refuses_costs_no_window),
+          CASE(pairs_and_sums_mean_the_same), CASE(any_content_means_the_same),
+          CASE(every_allocation_may_fail), CASE(contexts_fail_cleanly),
+          CASE(a_builder_writes_the_same), CASE(a_recorder_writes_the_same),
+          CASE(a_live_heap_writes_the_same), CASE(build_ids_are_named_by_their_form),
           CASE(bytes_that_are_not_utf8_are_replaced_one_by_one), CASE(options_are_checked))
