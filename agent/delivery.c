@@ -7,6 +7,7 @@
 #include "agent/function_names.h"
 #include "agent/handover.h"
 #include "agent/largest_sites.h"
+#include "agent/mappings.h"
 #include "agent/notice.h"
 #include "agent/reserve.h"
 #include "agent/spool.h"
@@ -15,8 +16,9 @@
 #include <errno.h>
 #include <unistd.h>
 
-static _Atomic int is_busy;    /* a thread delivers */
-static atomic_bool has_failed; /* what the last delivery had is still to be delivered */
+static _Atomic int is_busy;        /* a thread delivers */
+static atomic_bool has_failed;     /* what the last delivery had is still to be delivered */
+static uint64_t delivered_changes; /* of the mappings; of the thread that delivers */
 
 static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
 {
@@ -148,21 +150,26 @@ static pprofdelta_status write_with_fallback(pprofdelta_heap *heap, delivery *d,
     return status;
 }
 
-/* Would the profile have no sample? Nothing is lost if it is not written: the next window begins
- * where the last one that was written ends. */
-static bool is_empty(pprofdelta_heap *heap)
+typedef enum occasion { TIMED, ASKED, LAST } occasion;
+
+/* Did neither the heap nor the mappings change? Nothing is lost if the window is not written: the
+ * next one begins where the last one that was written ends. At the end of a program only its heap
+ * counts, so that programs without a sample leave nothing. */
+static bool is_empty(pprofdelta_heap *heap, occasion why)
 {
     pprofdelta_heap_stats stats;
     pprofdelta_heap_get_stats(heap, &stats);
     return !stats.changed && !(pd_the_agent.settings.snapshot && stats.live) &&
-           !atomic_load(&has_failed);
+           (why == LAST || pd_mappings_changes() == delivered_changes) && !atomic_load(&has_failed);
 }
 
-static void send_window(pprofdelta_heap *heap, bool is_last)
+static void send_window(pprofdelta_heap *heap, occasion why)
 {
-    if (is_empty(heap))
+    const bool is_last = why == LAST;
+    if (why != ASKED && is_empty(heap, why))
         return;
     pprofdelta_error err;
+    uint64_t changes = pd_mappings_changes();
     delivery d = {.is_last = is_last};
     if (pprofdelta_heap_begin(heap, pd_now(), NULL, &err) != PPROFDELTA_OK)
         return;
@@ -171,6 +178,7 @@ static void send_window(pprofdelta_heap *heap, bool is_last)
     atomic_store(&has_failed, status != PPROFDELTA_OK);
     if (status == PPROFDELTA_OK) {
         pprofdelta_heap_commit(heap);
+        delivered_changes = changes;
         pd_largest_sites_allow();
     } else {
         pprofdelta_heap_abandon(heap);
@@ -187,7 +195,7 @@ static void send_window(pprofdelta_heap *heap, bool is_last)
         pd_notice_send(is_last ? PD_NOTICE_LAST : PD_NOTICE_OUTPUT, &d.why);
 }
 
-static bool deliver_window(unsigned milliseconds, bool is_last)
+static bool deliver_window(unsigned milliseconds, occasion why)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!heap)
@@ -195,18 +203,18 @@ static bool deliver_window(unsigned milliseconds, bool is_last)
     while (atomic_exchange(&is_busy, 1))
         if (!pd_await_change(&is_busy, 1, milliseconds))
             return false;
-    send_window(heap, is_last);
+    send_window(heap, why);
     return true;
 }
 
-bool pd_delivery_send(unsigned milliseconds)
+bool pd_delivery_send(bool is_asked)
 {
-    return deliver_window(milliseconds, false);
+    return deliver_window(0, is_asked ? ASKED : TIMED);
 }
 
 bool pd_delivery_send_last(void)
 {
-    return deliver_window(pd_delivery_max_millis(), true);
+    return deliver_window(pd_delivery_max_millis(), LAST);
 }
 
 void pd_delivery_release(void)

@@ -6,10 +6,10 @@
 #include <stdbool.h>
 
 /* Delivers the events since the last delivery. Events that could not be delivered are in the next
- * profile, and a message is written once. If another thread delivers, waits for it, but for so
- * many milliseconds at most; after that it does nothing and returns false. After true no other
- * thread can deliver until pd_delivery_release. */
-bool pd_delivery_send(unsigned milliseconds);
+ * profile, and a message is written once. If another thread delivers, does nothing and returns false.
+ * After true no other thread can deliver until pd_delivery_release. A window in which nothing changed
+ * is not written, unless it was asked for by the signal. */
+bool pd_delivery_send(bool is_asked);
 void pd_delivery_release(void);
 
 /* The same for the last window of a program. Waits for another thread for as long as a delivery

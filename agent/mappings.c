@@ -17,7 +17,7 @@ typedef struct slot {
 static pd_lock lock;
 static pd_range ranges[PD_RANGES_MAX];
 static size_t ranges_len;
-static uint64_t ranges_lost;
+static uint64_t ranges_lost, changes;
 static slot slots[PD_SLOTS_MAX];
 static uint32_t slots_made = PD_SLOT_FIRST, first_free;
 static uint32_t chains[PD_SLOTS_MAX];
@@ -141,8 +141,10 @@ static uint32_t cut(uintptr_t begin, uintptr_t end)
     hold(first); /* for the caller */
     for (size_t i = at; i < behind; i++)
         drop(ranges[i].slot);
-    if (behind > at)
+    if (behind > at) {
         splice(at, behind - at, rest, rest_len);
+        changes++;
+    }
     return first;
 }
 
@@ -163,6 +165,7 @@ static void insert(uintptr_t begin, uintptr_t end, uint32_t number)
     for (size_t i = 0; i < gone; i++)
         drop(number); /* the new range has a hold of its own */
     splice(at, gone, &range, 1);
+    changes++;
 }
 
 static void replace(uintptr_t begin, size_t len, uint32_t number)
@@ -221,6 +224,14 @@ void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t number)
     replace(begin, len, number);
     drop(number);
     pd_lock_give(&lock);
+}
+
+uint64_t pd_mappings_changes(void)
+{
+    pd_lock_take(&lock);
+    uint64_t number = changes;
+    pd_lock_give(&lock);
+    return number;
 }
 
 size_t pd_mappings_pin(pd_range *out, uint64_t *lost)

@@ -50,6 +50,9 @@ uint32_t pd_mappings_take(uintptr_t begin, size_t len);
 void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t number);
 void pd_mappings_drop(uint32_t number);
 
+/* Returns a number that is another one whenever a range was added or removed since. */
+uint64_t pd_mappings_changes(void);
+
 /* Copies the ranges to out[PD_RANGES_MAX] and returns how many there are. *lost: the number of
  * ranges for which there was no room. Slots stay valid until pd_mappings_unpin. Only one thread may
  * do this at a time. */

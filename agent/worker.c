@@ -79,9 +79,9 @@ static unsigned await_request(uint64_t deadline)
     }
 }
 
-static void export_if_free(void)
+static void export_if_free(bool is_asked)
 {
-    if (pd_delivery_send(0))
+    if (pd_delivery_send(is_asked))
         pd_delivery_release();
 }
 
@@ -197,12 +197,13 @@ static uint64_t next_pause(company now, uint64_t pause)
     return pause * 2 < longest ? pause * 2 : longest;
 }
 
-static void handle_requests(unsigned requested)
+static void handle_requests(unsigned requested, bool is_due)
 {
+    bool is_asked = requested & PD_REQUEST_WINDOW;
     if (requested & PD_REQUEST_TOP)
         pd_largest_sites_threshold();
-    if (requested & PD_REQUEST_WINDOW)
-        export_if_free();
+    if (is_asked || is_due)
+        export_if_free(is_asked);
 }
 
 /* Ends the process if no other thread is left. A thread that outlived the main thread has ended
@@ -229,7 +230,7 @@ static unsigned work(bool has_table)
             check_company(last, has_table);
             return requested;
         }
-        handle_requests(clock_now() >= deadline ? requested | PD_REQUEST_WINDOW : requested);
+        handle_requests(requested, clock_now() >= deadline);
         uint64_t now = clock_now();
         if (now >= deadline)
             deadline += interval * ((now - deadline) / interval + 1);
