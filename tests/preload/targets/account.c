@@ -127,7 +127,8 @@ static void slack(void)
 
 static void leak(void)
 {
-    void **kept = malloc(1000 * sizeof *kept);
+    void **kept =
+        used(malloc(1000 * sizeof *kept), 1000 * sizeof *kept); /* or clang leaves it out */
     for (int i = 0; i < 1000; i++)
         kept[i] = used(malloc(1000), 1000);
     kept[0] = used(malloc(LARGE), LARGE);
