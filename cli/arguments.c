@@ -6,11 +6,7 @@
 #include "message.h"
 #include "suggest.h"
 
-#include <limits.h>
-#include <stdio.h>
 #include <string.h>
-
-const char cli_size_allowed[] = "a number of bytes above 0, or one with k, M, G or T";
 
 /* The number of options that begin with name. getopt does not say if a name is ambiguous. */
 static int candidates(const struct option *options, const char *name)
@@ -91,75 +87,10 @@ int cli_arguments_next(cli_arguments *arguments)
     return got;
 }
 
-int cli_bad_value(const char *option, const char *value, const char *allowed)
-{
-    enum { SHOWN = 32 };
-    int cut = strlen(value) > SHOWN;
-    return cli_usage("%s=%.*s%s: must be %s", option, SHOWN, value, cut ? "..." : "", allowed);
-}
-
-/* "auto, restart, clamp, negative or fail" */
-static void list_names(char *to, size_t room, const char *const *names)
-{
-    size_t len = 0;
-    *to = 0;
-    for (int i = 0; names[i] && len < room; i++) {
-        const char *joint = !i ? "" : names[i + 1] ? ", " : " or ";
-        len += (size_t)snprintf(to + len, room - len, "%s%s", joint, names[i]);
-    }
-}
-
-int cli_choose(const char *option, const char *value, const char *const *names, int *chosen)
-{
-    char allowed[128];
-    for (int i = 0; names[i]; i++) {
-        if (!strcmp(value, names[i])) {
-            *chosen = i;
-            return CLI_DONE;
-        }
-    }
-    list_names(allowed, sizeof allowed, names);
-    return cli_bad_value(option, value, allowed);
-}
-
-int cli_take_size(const char *option, const char *value, unsigned long long *size)
-{
-    return cli_size_parse(value, size) ? CLI_DONE : cli_bad_value(option, value, cli_size_allowed);
-}
-
 int cli_check_stdin(const char *const *files, size_t len)
 {
     size_t from_stdin = 0;
     for (size_t i = 0; i < len; i++)
         from_stdin += cli_input_is_stdin(files[i]);
     return from_stdin > 1 ? cli_usage("-: stdin can be read only once") : CLI_DONE;
-}
-
-bool cli_size_parse(const char *text, unsigned long long *size)
-{
-    static const char letters[] = "kMGT";
-    unsigned long long value = 0;
-    const char *p = text;
-    for (; *p >= '0' && *p <= '9'; p++) {
-        unsigned digit = (unsigned)(*p - '0');
-        if (value > (ULLONG_MAX - digit) / 10)
-            return false;
-        value = value * 10 + digit;
-    }
-    if (p == text || !value)
-        return false;
-    if (*p) {
-        const char *letter = strchr(letters, *p == 'K' ? 'k' : *p);
-        if (!letter)
-            return false;
-        unsigned shift = 10 * (unsigned)(letter - letters + 1);
-        if (value > ULLONG_MAX >> shift)
-            return false;
-        value <<= shift;
-        p++;
-        if (*p && strcmp(p, "iB") != 0)
-            return false;
-    }
-    *size = value;
-    return true;
 }

@@ -25,23 +25,8 @@ typedef struct cli_arguments {
 /* Returns the value of the next option, with its argument in optarg, or one of the above. */
 int cli_arguments_next(cli_arguments *arguments);
 
-/* The functions below print what is wrong and return CLI_USAGE, or return CLI_DONE. */
-
-/* The value is wrong. `allowed` ends the sentence "must be ...". */
-int cli_bad_value(const char *option, const char *value, const char *allowed);
-
-/* Sets *chosen to the index of value among names, which NULL ends. */
-int cli_choose(const char *option, const char *value, const char *const *names, int *chosen);
-
-/* Reads a number of bytes, as cli_size_parse. */
-int cli_take_size(const char *option, const char *value, unsigned long long *size);
-
-/* Refuses a list of files that has "-" more than once. */
+/* Refuses a list of files that has "-" more than once. Prints what is wrong; returns CLI_USAGE, or
+ * CLI_DONE. */
 int cli_check_stdin(const char *const *files, size_t len);
-
-/* Reads a number of bytes above 0: 4096, 64k, 512M, 8G, 1T, 64KiB; k is 1024. Returns false if the
- * text is not such a number. cli_size_allowed describes them. */
-bool cli_size_parse(const char *text, unsigned long long *size);
-extern const char cli_size_allowed[];
 
 #endif

@@ -6,7 +6,8 @@
  *     verb_*.c     one file for each verb: --help, command line, run. Its function takes its own
  *                  argument vector (argv[0] is the verb) and returns the exit code
  *     options.c    the command line that the delta and the sum share, read into pprofdelta_options
- *     arguments.c  one option after the other, and messages about wrong ones
+ *     arguments.c  one option after the other, and messages about unknown ones
+ *     option_values.c  the values of options that several verbs have
  *
  * The delta is verb_delta.c; verb_state.c with --state; status.c with --status. The verb show has a
  * room of its own, show/, with one file for each form (form_*.c). The other files are parts that

@@ -160,7 +160,7 @@ typedef struct reader {
     uint64_t max_memory;
     int64_t every_nanos; /* 0: the times of the files count */
     size_t windows;      /* read so far */
-    const cli_show_names *names;
+    const cli_names *names;
     cli_input sum; /* changes: the sum so far, a full profile */
 } reader;
 
@@ -314,7 +314,7 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
 {
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
-    int code = cli_show_find_names(profile, r->names);
+    int code = cli_names_find(profile, r->names);
     if (!code && !cli_leaks_rows_rename(&r->run->rows, profile))
         code = has_no_room(file);
     return code;
@@ -357,7 +357,7 @@ static int read_run(reader r, const cli_leaks_file *files)
 /* ---- all ---------------------------------------------------------------------------------- */
 
 int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, const cli_show_names *names, uint64_t max_memory)
+                   int64_t every_nanos, const cli_names *names, uint64_t max_memory)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta *context = NULL;

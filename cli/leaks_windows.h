@@ -10,7 +10,7 @@
 
 #include "leaks_order.h"
 #include "leaks_rows.h"
-#include "symbolize_view.h"
+#include "names.h"
 
 /* A part of the files that is one process. */
 typedef struct cli_leaks_run {
@@ -38,7 +38,7 @@ typedef struct cli_leaks_runs {
  * the end get the names that names allows to find. Prints what is wrong; returns an
  * exit code. Free *out whatever is returned. */
 int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
-                   int64_t every_nanos, const cli_show_names *names, uint64_t max_memory);
+                   int64_t every_nanos, const cli_names *names, uint64_t max_memory);
 void cli_leaks_runs_free(cli_leaks_runs *runs);
 
 #endif

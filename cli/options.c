@@ -9,6 +9,7 @@
 #include "input.h"
 #include "instant.h"
 #include "message.h"
+#include "option_values.h"
 
 #include <errno.h>
 #include <stdlib.h>
@@ -81,20 +82,9 @@ static const struct option sum_table[] = {
     {NULL, 0, NULL, 0},
 };
 
-static int set_output(cli_options *options, const char *value)
-{
-    if (!*value)
-        return cli_bad_value("--output", value, "the name of a file, or - for stdout");
-    options->output = value;
-    return CLI_DONE;
-}
-
 static int add_type(const char *option, const char **types, size_t *len, const char *value)
 {
-    if (!*value || *value == '/')
-        return cli_bad_value(option, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
-    types[(*len)++] = value;
-    return CLI_DONE;
+    return cli_take_type(option, value, &types[(*len)++]);
 }
 
 static int set_on_reset(cli_options *options, const char *value)
@@ -107,28 +97,6 @@ static int set_on_reset(cli_options *options, const char *value)
     if (cli_choose("--on-reset", value, names, &chosen))
         return CLI_USAGE;
     options->library.on_reset = values[chosen];
-    return CLI_DONE;
-}
-
-static int set_compression(cli_options *options, const char *value)
-{
-    static const char *const names[] = {"gzip", "zstd", "none", NULL};
-    static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
-                                                    PPROFDELTA_PLAIN};
-    int chosen;
-    if (cli_choose("--compress", value, names, &chosen))
-        return CLI_USAGE;
-    options->library.compression = values[chosen];
-    return CLI_DONE;
-}
-
-static int set_format(cli_options *options, const char *value)
-{
-    static const char *const names[] = {"pprof", "otlp", NULL};
-    int chosen;
-    if (cli_choose("--format", value, names, &chosen))
-        return CLI_USAGE;
-    options->library.format = chosen ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
     return CLI_DONE;
 }
 
@@ -181,14 +149,6 @@ static int set_first(cli_options *options, const char *value)
     return CLI_DONE;
 }
 
-static int set_timeout(cli_options *options, const char *value)
-{
-    if (!cli_span_parse(value, &options->timeout_nanos))
-        return cli_bad_value("--timeout", value,
-                             "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
-    return CLI_DONE;
-}
-
 static int set_default_type(cli_options *options, const char *value)
 {
     static const char *const names[] = {"counter", "keep", NULL};
@@ -212,14 +172,6 @@ static int set_started(cli_options *options, const char *value)
                              "@SECONDS");
     options->started_nanos = nanos;
     return CLI_DONE;
-}
-
-static int set_max_memory(cli_options *options, const char *value)
-{
-    unsigned long long size = 0;
-    int code = cli_take_size("--max-memory", value, &size);
-    options->library.max_memory = size;
-    return code;
 }
 
 /* "-6". getopt reads "-12" as "-1 -2", which is refused here. */
@@ -271,7 +223,7 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case CLI_OPERAND:
         return add_operand(options, optarg);
     case 'o':
-        return set_output(options, optarg);
+        return cli_take_output(optarg, &options->output);
     case 'c':
         return add_type("--counter", options->counters, &library->counters_len, optarg);
     case 'g':
@@ -290,9 +242,9 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case OPT_DEFAULT_TYPE:
         return set_default_type(options, optarg);
     case OPT_COMPRESS:
-        return set_compression(options, optarg);
+        return cli_take_compression(optarg, &library->compression);
     case OPT_FORMAT:
-        return set_format(options, optarg);
+        return cli_take_format(optarg, &library->format);
     case OPT_RESOURCE:
         return add_resource(options, optarg);
     case OPT_REPORT:
@@ -304,13 +256,13 @@ static int apply(cli_options *options, int option, char **argv, int token)
     case OPT_FORCE:
         return set_flag(options, PPROFDELTA_FORCE);
     case OPT_MAX_MEMORY:
-        return set_max_memory(options, optarg);
+        return cli_take_size("--max-memory", optarg, &library->max_memory);
     case OPT_STATE:
         return set_state(options, optarg);
     case OPT_FIRST:
         return set_first(options, optarg);
     case OPT_TIMEOUT:
-        return set_timeout(options, optarg);
+        return cli_take_span("--timeout", optarg, &options->timeout_nanos);
     case OPT_NO_WAIT:
         options->no_wait = true;
         return CLI_DONE;

@@ -1,6 +1,6 @@
 #include "resource.h"
 
-#include "arguments.h"
+#include "option_values.h"
 #include "cli.h"
 #include "message.h"
 

@@ -1,15 +1,12 @@
 /* What is printed about files whose symbols are missing, and the names that show finds by itself. */
 #include "symbolize_view.h"
 
-#include "arguments.h"
 #include "cli.h"
 #include "message.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 /* What a module lacks, as the end of a sentence. NULL: nothing. */
 static const char *lack_of(const cli_module_report *module)
@@ -62,35 +59,4 @@ void cli_symbolize_note(const cli_profile *profile, const cli_module_report *mod
     else if (left)
         cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",
                  name, left, module->wanted);
-}
-
-int cli_show_add_dir(cli_show_names *names, const char *dir)
-{
-    if (!*dir)
-        return cli_bad_value("--debug-dir", dir, "a directory");
-    if (access(dir, R_OK | X_OK))
-        return cli_usage("--debug-dir: %.200s: %s", dir, strerror(errno));
-    if (names->dirs_len == sizeof names->dirs / sizeof *names->dirs)
-        return cli_usage("--debug-dir may be given %zu times", names->dirs_len);
-    names->dirs[names->dirs_len++] = dir;
-    return CLI_DONE;
-}
-
-static bool is_wrong(const cli_module_report *module)
-{
-    return module->end != CLI_APART_DONE || module->state == CLI_MODULE_OTHER_BUILD;
-}
-
-int cli_show_find_names(cli_profile *profile, const cli_show_names *names)
-{
-    cli_symbolize_report report = {0};
-    const cli_symbolizing how = {
-        .places = {.dirs = names->dirs, .dirs_len = names->dirs_len, .needs_build_id = true}};
-    bool is_symbolized = !names->is_not_symbolized && cli_module_is_supported();
-    int code = is_symbolized ? cli_symbolize_view(profile, &how, &report) : CLI_DONE;
-    for (size_t i = 0; i < report.len && !code; i++)
-        if (is_wrong(&report.modules[i]))
-            cli_symbolize_note(profile, &report.modules[i]);
-    cli_symbolize_report_free(&report);
-    return code || names->is_not_demangled ? code : cli_demangle_view(profile);
 }

@@ -46,19 +46,6 @@ void cli_symbolize_note(const cli_profile *profile, const cli_module_report *mod
 
 void cli_symbolize_report_free(cli_symbolize_report *report);
 
-/* For show: names what it can without a question. Uses only files with the build id of their mapping,
- * asks no server, and prints only that a file is another build or is damaged. */
-typedef struct cli_show_names {
-    bool is_not_symbolized, is_not_demangled;
-    const char *dirs[64]; /* --debug-dir */
-    size_t dirs_len;
-} cli_show_names;
-
-int cli_show_find_names(cli_profile *profile, const cli_show_names *names);
-
-/* Adds a --debug-dir. Prints what is wrong; returns an exit code. */
-int cli_show_add_dir(cli_show_names *names, const char *dir);
-
 /* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
  * is wrong; returns an exit code. */
 int cli_demangle_view(cli_profile *profile);

@@ -7,6 +7,7 @@
 #include "input.h"
 #include "memory.h"
 #include "message.h"
+#include "option_values.h"
 #include "output_file.h"
 #include "pprofdelta.h"
 #include "progress.h"
@@ -41,7 +42,7 @@ static const struct option table[] = {
 typedef struct check_options {
     const char **files;
     size_t files_len;
-    unsigned long long max_memory;
+    uint64_t max_memory;
     bool quiet;
     bool help;
 } check_options;

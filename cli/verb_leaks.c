@@ -15,6 +15,8 @@
 #include "input.h"
 #include "instant.h"
 #include "message.h"
+#include "names.h"
+#include "option_values.h"
 #include "output_file.h"
 #include "progress.h"
 
@@ -51,12 +53,9 @@ enum {
     OPT_FAIL,
     OPT_TYPE,
     OPT_EVERY,
-    OPT_MAX_MEMORY,
-    OPT_NO_SYMBOLIZE,
-    OPT_NO_DEMANGLE,
-    OPT_DEBUG_DIR
+    OPT_MAX_MEMORY
 };
-enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
+enum { DEFAULT_TOP = 10 };
 
 static const struct option table[] = {
     {"top", required_argument, NULL, OPT_TOP},
@@ -67,9 +66,9 @@ static const struct option table[] = {
     {"type", required_argument, NULL, OPT_TYPE},
     {"every", required_argument, NULL, OPT_EVERY},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"no-symbolize", no_argument, NULL, OPT_NO_SYMBOLIZE},
-    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
-    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+    {"no-symbolize", no_argument, NULL, CLI_NAMES_NO_SYMBOLIZE},
+    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
+    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
     {"quiet", no_argument, NULL, 'q'},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
@@ -81,39 +80,11 @@ typedef struct leaks_options {
     const char *type; /* NULL: what is in use */
     size_t top;       /* 0: not given */
     int64_t every_nanos;
-    unsigned long long max_memory;
-    cli_show_names names;
+    uint64_t max_memory;
+    cli_names names;
     bool all_frames;
     bool all, json, fail, quiet, help;
 } leaks_options;
-
-static int set_top(leaks_options *options, const char *value)
-{
-    size_t top = 0;
-    const char *p = value;
-    for (; *p >= '0' && *p <= '9' && top <= MOST_TOP; p++)
-        top = top * 10 + (size_t)(*p - '0');
-    if (*p || !top || top > MOST_TOP)
-        return cli_bad_value("--top", value, "a number of stacks, 1 or more");
-    options->top = top;
-    return CLI_DONE;
-}
-
-static int set_every(leaks_options *options, const char *value)
-{
-    if (!cli_span_parse(value, &options->every_nanos))
-        return cli_bad_value("--every", value,
-                             "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
-    return CLI_DONE;
-}
-
-static int set_type(leaks_options *options, const char *value)
-{
-    if (!*value || *value == '/')
-        return cli_bad_value("--type", value, "TYPE or TYPE/UNIT, like inuse_objects/count");
-    options->type = value;
-    return CLI_DONE;
-}
 
 static int add_file(leaks_options *options, const char *value)
 {
@@ -131,7 +102,7 @@ static int apply(leaks_options *options, int option)
     case CLI_OPERAND:
         return add_file(options, optarg);
     case OPT_TOP:
-        return set_top(options, optarg);
+        return cli_take_rows("--top", optarg, &options->top);
     case OPT_ALL:
         options->all = true;
         return CLI_DONE;
@@ -145,19 +116,11 @@ static int apply(leaks_options *options, int option)
         options->fail = true;
         return CLI_DONE;
     case OPT_TYPE:
-        return set_type(options, optarg);
+        return cli_take_type("--type", optarg, &options->type);
     case OPT_EVERY:
-        return set_every(options, optarg);
+        return cli_take_span("--every", optarg, &options->every_nanos);
     case OPT_MAX_MEMORY:
         return cli_take_size("--max-memory", optarg, &options->max_memory);
-    case OPT_NO_SYMBOLIZE:
-        options->names.is_not_symbolized = true;
-        return CLI_DONE;
-    case OPT_NO_DEMANGLE:
-        options->names.is_not_demangled = true;
-        return CLI_DONE;
-    case OPT_DEBUG_DIR:
-        return cli_show_add_dir(&options->names, optarg);
     case 'q':
         options->quiet = true;
         return CLI_DONE;
@@ -165,7 +128,7 @@ static int apply(leaks_options *options, int option)
         options->help = true;
         return CLI_DONE;
     default:
-        return CLI_USAGE;
+        return cli_names_take(&options->names, option, optarg);
     }
 }
 

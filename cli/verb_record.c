@@ -6,7 +6,9 @@
  * process, the descriptors, the signals and the exit status are COMMAND's. */
 #include "arguments.h"
 #include "cli.h"
+#include "instant.h"
 #include "message.h"
+#include "option_values.h"
 #include "output_file.h"
 #include "resource.h"
 #include "target.h"
@@ -94,36 +96,36 @@ typedef struct record_options {
     const char *to;           /* NULL: into files */
     uint64_t interval_millis; /* 0: not given; the same for the members below */
     uint64_t timeout_millis;
-    unsigned long long rate, threshold;
+    uint64_t rate, threshold;
     int signal; /* -1: not given; 0: none */
-    bool snapshot, no_account, tree, quiet, is_otlp, help;
+    bool snapshot, no_account, tree, quiet, help;
+    pprofdelta_format format;
     const char **resources; /* the values of --resource */
     size_t resources_len;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
-/* Reads "60s", "500ms", "1.5m", "2h", or seconds without a unit. */
-static bool read_duration(const char *text, uint64_t *millis)
+/* Rounded up, so that a time above 0 is one here, too. */
+static uint64_t millis_of(int64_t nanos)
 {
-    static const struct {
-        const char *unit;
-        double millis;
-    } units[] = {{"", 1e3}, {"ms", 1}, {"s", 1e3}, {"m", 60e3}, {"h", 3600e3}, {"d", 86400e3}};
-    size_t digits = strspn(text, "0123456789"), len = digits;
-    double value = 0, scale = 1;
-    for (size_t i = 0; i < digits; i++)
-        value = value * 10 + (text[i] - '0');
-    if (text[len] == '.')
-        for (len++; text[len] >= '0' && text[len] <= '9'; len++)
-            value += (text[len] - '0') * (scale /= 10);
-    for (size_t i = 0; digits && i < sizeof units / sizeof *units; i++) {
-        if (strcmp(text + len, units[i].unit) != 0)
-            continue;
-        value *= units[i].millis;
-        *millis = value < 1e15 ? (uint64_t)(value + 0.5) : 0;
-        return *millis >= 1;
-    }
-    return false;
+    return ((uint64_t)nanos + 999999) / 1000000;
+}
+
+static int set_interval(record_options *options, const char *value)
+{
+    int64_t nanos = 0;
+    int code = cli_take_span("--interval", value, &nanos);
+    options->interval_millis = millis_of(nanos);
+    return code;
+}
+
+static int set_timeout(record_options *options, const char *value)
+{
+    int64_t nanos;
+    if (!cli_span_parse(value, &nanos) || millis_of(nanos) > PD_TIMEOUT_SECONDS_MAX * 1000)
+        return cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
+    options->timeout_millis = millis_of(nanos);
+    return CLI_DONE;
 }
 
 /* ---- the signal ------------------------------------------------------------------------------ */
@@ -196,15 +198,6 @@ static int set_signal(int *out, const char *value)
     return CLI_DONE;
 }
 
-static int set_format(record_options *options, const char *value)
-{
-    static const char *const names[] = {"pprof", "otlp", NULL};
-    int chosen = 0;
-    int code = cli_choose("--format", value, names, &chosen);
-    options->is_otlp = chosen;
-    return code;
-}
-
 static int apply(record_options *options, int option, const char *value)
 {
     switch (option) {
@@ -215,14 +208,9 @@ static int apply(record_options *options, int option, const char *value)
         options->to = value;
         return *value ? CLI_DONE : cli_bad_value("--to", value, "a shell command");
     case OPT_INTERVAL:
-        return read_duration(value, &options->interval_millis)
-                   ? CLI_DONE
-                   : cli_bad_value("--interval", value, "a time like 60s, 500ms, 5m or 1h");
+        return set_interval(options, value);
     case OPT_TIMEOUT:
-        return read_duration(value, &options->timeout_millis) &&
-                       options->timeout_millis <= PD_TIMEOUT_SECONDS_MAX * 1000
-                   ? CLI_DONE
-                   : cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
+        return set_timeout(options, value);
     case OPT_RATE:
         return cli_size_parse(value, &options->rate) && options->rate <= PD_RATE_MAX
                    ? CLI_DONE
@@ -246,7 +234,7 @@ static int apply(record_options *options, int option, const char *value)
         options->quiet = true;
         return CLI_DONE;
     case OPT_FORMAT:
-        return set_format(options, value);
+        return cli_take_format(value, &options->format);
     case OPT_RESOURCE:
         options->resources[options->resources_len++] = value;
         return cli_resource_check(value);
@@ -277,10 +265,10 @@ static int parse(record_options *options, int argc, char **argv)
         return cli_usage("--timeout is for the command of --to, which is missing");
     if (options->tree && options->to)
         return cli_usage("--pid-tree adds up files, and --to writes none");
-    if (options->tree && options->is_otlp)
+    if (options->tree && options->format == PPROFDELTA_OTLP)
         return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
                          "pprofdelta sum --format=otlp");
-    if (options->resources_len && !options->is_otlp)
+    if (options->resources_len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return options->command
                ? CLI_DONE
@@ -390,10 +378,10 @@ static int set_format_variables(const record_options *options)
 {
     cli_resource resource = {0};
     char *text = NULL;
-    int code = set(PD_VARIABLE_FORMAT, options->is_otlp ? "otlp" : NULL);
-    if (!code && options->is_otlp)
+    int code = set(PD_VARIABLE_FORMAT, options->format == PPROFDELTA_OTLP ? "otlp" : NULL);
+    if (!code && options->format == PPROFDELTA_OTLP)
         code = cli_resource_make(&resource, options->resources, options->resources_len);
-    if (!code && options->is_otlp && !(text = cli_resource_text(&resource)))
+    if (!code && options->format == PPROFDELTA_OTLP && !(text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
     if (!code && text && strlen(text) >= PD_RESOURCE_MAX) {
         cli_error("the attributes of the resource are longer than %d bytes", PD_RESOURCE_MAX - 1);

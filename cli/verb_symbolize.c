@@ -7,11 +7,12 @@
 #include "cli.h"
 #include "memory.h"
 #include "message.h"
+#include "names.h"
+#include "option_values.h"
 #include "output_file.h"
 #include "progress.h"
 #include "symbolize_view.h"
 
-#include <errno.h>
 #include <inttypes.h>
 #include <stdlib.h>
 #include <string.h>
@@ -38,24 +39,22 @@ static const char help[] =
     "  -h, --help\n";
 
 enum {
-    OPT_DEBUG_DIR = CLI_LONG,
-    OPT_DEBUGINFOD,
+    OPT_DEBUGINFOD = CLI_LONG,
     OPT_NO_DEBUGINFOD,
     OPT_RETURN_ADDRESSES,
     OPT_FORCE,
-    OPT_NO_DEMANGLE,
     OPT_COMPRESS,
     OPT_MAX_MEMORY
 };
 
 static const struct option table[] = {
     {"output", required_argument, NULL, 'o'},
-    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
     {"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD},
     {"no-debuginfod", no_argument, NULL, OPT_NO_DEBUGINFOD},
     {"return-addresses", no_argument, NULL, OPT_RETURN_ADDRESSES},
     {"force", no_argument, NULL, OPT_FORCE},
-    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
+    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
     {"compress", required_argument, NULL, OPT_COMPRESS},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
     {"quiet", no_argument, NULL, 'q'},
@@ -65,10 +64,10 @@ static const struct option table[] = {
 
 typedef struct run {
     const char *file, *output;
-    const char **dirs;
+    cli_names names;
     cli_symbolizing how;
     pprofdelta_options library;
-    bool keeps_mangled, quiet, help;
+    bool quiet, help;
     cli_profile profile;
     cli_output out;
 } run;
@@ -83,16 +82,6 @@ static int set_file(run *r, const char *value)
     return CLI_DONE;
 }
 
-static int add_dir(run *r, const char *value)
-{
-    if (!*value)
-        return cli_bad_value("--debug-dir", value, "a directory");
-    if (access(value, R_OK | X_OK))
-        return cli_usage("--debug-dir: %.200s: %s", value, strerror(errno));
-    r->dirs[r->how.places.dirs_len++] = value;
-    return CLI_DONE;
-}
-
 static int set_servers(run *r, const char *urls)
 {
     const char *set = getenv("DEBUGINFOD_URLS");
@@ -104,43 +93,13 @@ static int set_servers(run *r, const char *urls)
     return CLI_DONE;
 }
 
-static int set_output(run *r, const char *value)
-{
-    if (!*value)
-        return cli_bad_value("--output", value, "the name of a file, or - for stdout");
-    r->output = value;
-    return CLI_DONE;
-}
-
-static int set_compression(run *r, const char *value)
-{
-    static const char *const names[] = {"gzip", "zstd", "none", NULL};
-    static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
-                                                    PPROFDELTA_PLAIN};
-    int chosen;
-    if (cli_choose("--compress", value, names, &chosen))
-        return CLI_USAGE;
-    r->library.compression = values[chosen];
-    return CLI_DONE;
-}
-
-static int set_memory(run *r, const char *value)
-{
-    unsigned long long size = 0;
-    int code = cli_take_size("--max-memory", value, &size);
-    r->library.max_memory = size;
-    return code;
-}
-
 static int apply(run *r, int option)
 {
     switch (option) {
     case CLI_OPERAND:
         return set_file(r, optarg);
     case 'o':
-        return set_output(r, optarg);
-    case OPT_DEBUG_DIR:
-        return add_dir(r, optarg);
+        return cli_take_output(optarg, &r->output);
     case OPT_DEBUGINFOD:
         return set_servers(r, optarg);
     case OPT_NO_DEBUGINFOD:
@@ -152,13 +111,10 @@ static int apply(run *r, int option)
     case OPT_FORCE:
         r->how.is_forced = true;
         return CLI_DONE;
-    case OPT_NO_DEMANGLE:
-        r->keeps_mangled = true;
-        return CLI_DONE;
     case OPT_COMPRESS:
-        return set_compression(r, optarg);
+        return cli_take_compression(optarg, &r->library.compression);
     case OPT_MAX_MEMORY:
-        return set_memory(r, optarg);
+        return cli_take_size("--max-memory", optarg, &r->library.max_memory);
     case 'q':
         r->quiet = true;
         return CLI_DONE;
@@ -166,7 +122,7 @@ static int apply(run *r, int option)
         r->help = true;
         return CLI_DONE;
     default:
-        return CLI_USAGE;
+        return cli_names_take(&r->names, option, optarg);
     }
 }
 
@@ -180,7 +136,8 @@ static int parse(run *r, int argc, char **argv)
         if (code || r->help)
             return code;
     }
-    r->how.places.dirs = r->dirs;
+    r->how.places.dirs = r->names.dirs;
+    r->how.places.dirs_len = r->names.dirs_len;
     return r->file ? CLI_DONE : cli_usage("a profile is missing: pprofdelta symbolize FILE");
 }
 
@@ -251,7 +208,7 @@ static int find_symbols(run *r)
     cli_symbolize_report report = {0};
     cli_progress_say("reading the symbols of", r->profile.input.name);
     int code = cli_symbolize_view(&r->profile, &r->how, &report);
-    if (!code && !r->keeps_mangled)
+    if (!code && !r->names.is_not_demangled)
         code = cli_demangle_view(&r->profile);
     if (!code)
         code = write_view(r);
@@ -282,13 +239,11 @@ int cli_symbolize(int argc, char **argv)
 {
     run r = {.library = PPROFDELTA_OPTIONS_INIT, .out = {.fd = -1}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    r.dirs = calloc((size_t)argc + 1, sizeof *r.dirs);
-    int code = r.dirs ? parse(&r, argc, argv) : cli_system_error("symbolize", "begin", ENOMEM);
+    int code = parse(&r, argc, argv);
     if (!code)
         code = r.help ? cli_output_text(help) : perform(&r);
     cli_progress_end();
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);
-    free(r.dirs);
     return code;
 }

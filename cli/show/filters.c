@@ -1,7 +1,7 @@
 /* What the user asks `show` to keep, to drop and to hide: see filters.h. */
 #include "show/filters.h"
 
-#include "arguments.h"
+#include "option_values.h"
 #include "cli.h"
 #include "message.h"
 
@@ -21,7 +21,7 @@ const char *cli_filter_name(cli_filter_kind kind)
 static bool read_bound(const char *text, size_t len, int64_t *bound)
 {
     char copy[32];
-    unsigned long long size = 0;
+    uint64_t size = 0;
     if (!len)
         return true;
     if (len >= sizeof copy)

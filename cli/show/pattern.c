@@ -4,7 +4,7 @@
  * for: what follows it is wrong. */
 #include "show/pattern.h"
 
-#include "arguments.h"
+#include "option_values.h"
 #include "cli.h"
 #include "message.h"
 

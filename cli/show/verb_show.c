@@ -5,9 +5,10 @@
 #include "arguments.h"
 #include "cli.h"
 #include "message.h"
+#include "names.h"
+#include "option_values.h"
 #include "output_file.h"
 #include "progress.h"
-#include "symbolize_view.h"
 
 #include <string.h>
 
@@ -52,12 +53,9 @@ enum {
     OPT_TAG,
     OPT_HIDE,
     OPT_ALL_FRAMES,
-    OPT_MAX_MEMORY,
-    OPT_NO_SYMBOLIZE,
-    OPT_NO_DEMANGLE,
-    OPT_DEBUG_DIR
+    OPT_MAX_MEMORY
 };
-enum { DEFAULT_TOP = 10, MOST_TOP = 1000000000 };
+enum { DEFAULT_TOP = 10 };
 
 static const struct option table[] = {
     {"top", optional_argument, NULL, OPT_TOP},
@@ -74,9 +72,9 @@ static const struct option table[] = {
     {"hide", required_argument, NULL, OPT_HIDE},
     {"all-frames", no_argument, NULL, OPT_ALL_FRAMES},
     {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"no-symbolize", no_argument, NULL, OPT_NO_SYMBOLIZE},
-    {"no-demangle", no_argument, NULL, OPT_NO_DEMANGLE},
-    {"debug-dir", required_argument, NULL, OPT_DEBUG_DIR},
+    {"no-symbolize", no_argument, NULL, CLI_NAMES_NO_SYMBOLIZE},
+    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
+    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
     {"help", no_argument, NULL, 'h'},
     {NULL, 0, NULL, 0},
 };
@@ -91,8 +89,8 @@ typedef struct show_options {
     size_t stacks;
     bool is_by_cum;
     cli_filters filters;
-    unsigned long long max_memory;
-    cli_show_names names;
+    uint64_t max_memory;
+    cli_names names;
     bool help;
 } show_options;
 
@@ -114,13 +112,7 @@ static int set_number(const char *option, size_t *number, const char *value,
         value = next;
         optind++;
     }
-    size_t top = 0;
-    for (const char *p = value; is_number(p) && top <= MOST_TOP; p++)
-        top = top * 10 + (size_t)(*p - '0');
-    if (!is_number(value) || !top || top > MOST_TOP)
-        return cli_bad_value(option, value, "a number of rows, 1 or more");
-    *number = top;
-    return CLI_DONE;
+    return cli_take_rows(option, value, number);
 }
 
 static int set_form(show_options *options, int form)
@@ -188,19 +180,11 @@ static int apply(show_options *options, int option, const cli_arguments *argumen
         return CLI_DONE;
     case OPT_MAX_MEMORY:
         return cli_take_size("--max-memory", optarg, &options->max_memory);
-    case OPT_NO_SYMBOLIZE:
-        options->names.is_not_symbolized = true;
-        return CLI_DONE;
-    case OPT_NO_DEMANGLE:
-        options->names.is_not_demangled = true;
-        return CLI_DONE;
-    case OPT_DEBUG_DIR:
-        return cli_show_add_dir(&options->names, optarg);
     case 'h':
         options->help = true;
         return CLI_DONE;
     default:
-        return CLI_USAGE;
+        return cli_names_take(&options->names, option, optarg);
     }
 }
 
@@ -298,7 +282,7 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
     for (size_t i = 0; i < options->files_len; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], memory);
         if (!code && options->form != OPT_RAW) /* which shows what is in the file */
-            code = cli_show_find_names(&profiles[i], &options->names);
+            code = cli_names_find(&profiles[i], &options->names);
         if (code)
             return code;
         memory = profiles[i].memory_left ? profiles[i].memory_left : 1;

@@ -6,23 +6,6 @@
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
 #include "delta/context.h"
 
-/* Reads the values of a record that the second pass has checked, in the order of the columns. */
-static void read_values(pd_reader body, int64_t *values)
-{
-    size_t column = 0;
-    pd_field f;
-    while (pd_reader_next(&body, &f)) {
-        uint64_t value = f.value;
-        if (f.number != PD_SAMPLE_VALUE)
-            continue;
-        if (f.wire == PD_WIRE_VARINT)
-            values[column++] = (int64_t)value;
-        else
-            while (pd_reader_varint(&f.body, &value))
-                values[column++] = (int64_t)value;
-    }
-}
-
 static void write_samples(pprofdelta *pd)
 {
     const pd_tables *t = &pd->cur.tables;
@@ -32,7 +15,7 @@ static void write_samples(pprofdelta *pd)
     while (!pd->compact.writer.status && pd_reader_next(&top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
             continue;
-        read_values(f.body, values);
+        pd_sample_values_read(f.body, values);
         pd_transfer_sample(&pd->cur.transfer, (uint64_t)(f.start - t->bytes.ptr), values,
                            t->types_len);
     }

@@ -213,7 +213,7 @@ pprofdelta_status pd_pass_sums(const pd_tables *t, pd_stream *stream, pprofdelta
     pd_reader top = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && next_part(&p, &top, &status, err))
-        pd_samples_sum(&top, sums);
+        pd_samples_sum(&top, t->types_len, sums);
     return status;
 }
 

@@ -66,7 +66,7 @@ pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_
     return status;
 }
 
-static void sum_values(pd_reader body, pprofdelta_sum *sums)
+void pd_sample_values_read(pd_reader body, int64_t *values)
 {
     size_t column = 0;
     pd_field f;
@@ -75,17 +75,22 @@ static void sum_values(pd_reader body, pprofdelta_sum *sums)
         if (f.number != PD_SAMPLE_VALUE)
             continue;
         if (f.wire == PD_WIRE_VARINT)
-            pd_sum_add(&sums[column++], (int64_t)value);
+            values[column++] = (int64_t)value;
         else
             while (pd_reader_varint(&f.body, &value))
-                pd_sum_add(&sums[column++], (int64_t)value);
+                values[column++] = (int64_t)value;
     }
 }
 
-void pd_samples_sum(pd_reader *top, pprofdelta_sum *sums)
+void pd_samples_sum(pd_reader *top, size_t types_len, pprofdelta_sum *sums)
 {
+    int64_t values[PPROFDELTA_MAX_TYPES];
     pd_field f;
-    while (pd_reader_next(top, &f))
-        if (f.number == PD_PROFILE_SAMPLE)
-            sum_values(f.body, sums);
+    while (pd_reader_next(top, &f)) {
+        if (f.number != PD_PROFILE_SAMPLE)
+            continue;
+        pd_sample_values_read(f.body, values);
+        for (size_t i = 0; i < types_len; i++)
+            pd_sum_add(&sums[i], values[i]);
+    }
 }

@@ -73,7 +73,10 @@ pprofdelta_status pd_samples_read(pd_sample_reader *reader, pd_reader *top, pd_s
 pprofdelta_status pd_samples_meet(pd_sample_reader *reader, pd_reader *top,
                                   const pd_sample_keys *keys, pd_window *window);
 
-/* Adds up each column over the records from `top` on. */
-void pd_samples_sum(pd_reader *top, pprofdelta_sum *sums);
+/* Reads the values of a record that was checked, in the order of the columns. */
+void pd_sample_values_read(pd_reader body, int64_t *values);
+
+/* Adds up each column over the records from `top` on, which were checked. */
+void pd_samples_sum(pd_reader *top, size_t types_len, pprofdelta_sum *sums);
 
 #endif
