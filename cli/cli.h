@@ -2,11 +2,12 @@
  *
  * The way from the command line to a verb:
  *
- *     main.c       the first word is a verb, or the command line is that of the delta
- *     verb_*.c     one file for each verb: --help, command line, run. Its function takes its own
- *                  argument vector (argv[0] is the verb) and returns the exit code
- *     options.c    the command line that the delta and the sum share, read into pprofdelta_options
- *     arguments.c  one option after the other, and messages about unknown ones
+ *     main.c           the first word is a verb, or the command line is that of the delta
+ *     verb_*.c         one file for each verb: --help, command line, run. Its function takes its own
+ *                      argument vector (argv[0] is the verb) and returns the exit code
+ *     options.c        the command line that the delta and the sum share, read into
+ *                      pprofdelta_options
+ *     arguments.c      one option after the other, and messages about unknown ones
  *     option_values.c  the values of options that several verbs have
  *
  * The delta is verb_delta.c; verb_state.c with --state; status.c with --status. The verb show has a
