@@ -4,39 +4,7 @@
 #include "pack.h"
 #include "delta/context.h"
 #include "scene.h"
-
-/* ---------------------------------------------------------------------------------------------
- * A process of two stacks
- * ------------------------------------------------------------------------------------------ */
-
-typedef struct process {
-    build b;
-    model_sample *leaf, *other;
-} process;
-
-static void process_begin(process *p)
-{
-    *p = (process){0};
-    build_types(&p->b, CONTENTION_TYPES);
-    model_mapping *app = build_mapping(&p->b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
-    build_place(&p->b, "leaf", app, 0x401000);
-    p->leaf = build_sample(&p->b, "leaf main", "10 1000");
-    p->other = build_sample(&p->b, "other", "100 100");
-    p->b.m.time_nanos = 1000;
-}
-
-static void process_end(process *p)
-{
-    build_free(&p->b);
-}
-
-/* A look at it, with the first counter of the leaf at `count`. */
-static buf look(process *p, int64_t count)
-{
-    p->leaf->values[0] = count;
-    p->b.m.time_nanos += 1000;
-    return build_bytes(&p->b);
-}
+#include "two_stacks.h"
 
 /* Takes what it is given and counts the calls. */
 static int ignore(void *cookie, const void *data, size_t len)
@@ -119,8 +87,8 @@ TEST(every_choice_is_taken)
 /* The caller's strings may go once the context is there. */
 TEST(option_strings_are_copied)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     p.b.m.types[0] = (model_type){"requests", "count"};
     char name[] = "requests", gauge[] = "delay";
     const char *counters[] = {name}, *gauges[] = {gauge};
@@ -132,20 +100,20 @@ TEST(option_strings_are_copied)
     scene_begin(&s, &options);
     name[0] = gauge[0] = 'x';
     counters[0] = gauges[0] = NULL;
-    CHECK_STR(scene_base(&s, look(&p, 10)), "base");
-    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 1000, other 0 100");
+    CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)), "leaf;main 2 1000, other 0 100");
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(null_where_the_header_allows_it)
 {
     pprofdelta_free(NULL);
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta *pd = NULL;
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK && pd);
-    buf good = look(&p, 10);
+    buf good = two_stacks_look(&p, 10);
     size_t writes = 0;
     pprofdelta_sink sink = {ignore, &writes}, no_write = {NULL, &writes};
     const uint8_t *out = good.ptr;
@@ -165,7 +133,7 @@ TEST(null_where_the_header_allows_it)
     CHECK(pprofdelta_window(pd, good.ptr, good.len, &sink, NULL, NULL) == PPROFDELTA_OK);
     CHECK(writes > 0);
     pprofdelta_free(pd); /* with a window pending */
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -174,83 +142,84 @@ TEST(null_where_the_header_allows_it)
 
 TEST(only_one_window_may_be_pending)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    scene_window(&s, look(&p, 10));
-    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
-    CHECK_STR(scene_pending(&s, look(&p, 13)), "[wrong use of the library]");
+    scene_window(&s, two_stacks_look(&p, 10));
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 13)), "[wrong use of the library]");
     CHECK(s.status == PPROFDELTA_E_USAGE);
-    scene_base(&s, look(&p, 13));
+    scene_base(&s, two_stacks_look(&p, 13));
     CHECK(s.status == PPROFDELTA_E_USAGE);
     pprofdelta_commit(s.pd); /* the one at 12 stands */
-    CHECK_STR(scene_window(&s, look(&p, 17)), "leaf;main 5 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 17)), "leaf;main 5 0");
     CHECK(s.report.sequence == 3);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(without_a_window_there_is_nothing_to_commit_or_abandon)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
     pprofdelta_commit(s.pd);
     pprofdelta_abandon(s.pd);
-    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
     CHECK(s.report.sequence == 1 && !s.report.had_base);
     pprofdelta_commit(s.pd);
     pprofdelta_abandon(s.pd);
-    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     CHECK(s.report.sequence == 2 && s.report.had_base);
-    buf bad = cut_off(look(&p, 20));
+    buf bad = cut_off(two_stacks_look(&p, 20));
     size_t writes = 0;
     pprofdelta_sink sink = {ignore, &writes};
     CHECK(pprofdelta_window(s.pd, bad.ptr, bad.len, &sink, NULL, NULL) == PPROFDELTA_E_WIRE);
     pprofdelta_commit(s.pd); /* of a window that failed */
-    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 15)), "leaf;main 3 0");
     CHECK(s.report.sequence == 3);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(an_abandoned_window_never_was)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    CHECK_STR(scene_pending(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
     pprofdelta_abandon(s.pd); /* even the first */
-    CHECK_STR(scene_pending(&s, look(&p, 11)), "leaf;main 11 1000, other 100 100");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 11)), "leaf;main 11 1000, other 100 100");
     CHECK(s.report.sequence == 1 && s.report.attempt == 2 && !s.report.had_base);
     pprofdelta_commit(s.pd);
-    CHECK_STR(scene_pending(&s, look(&p, 20)), "leaf;main 9 0");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 20)), "leaf;main 9 0");
     CHECK(s.report.sequence == 2 && s.report.attempt == 1);
     pprofdelta_abandon(s.pd);
     pprofdelta_commit(s.pd); /* too late */
-    CHECK_STR(scene_window(&s, look(&p, 21)), "leaf;main 10 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 21)), "leaf;main 10 0");
     CHECK(s.report.sequence == 2 && s.report.attempt == 2 &&
           s.report.from_nanos < s.report.to_nanos - 1000);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* Looking at other profiles while a window is pending takes nothing away from it. */
 TEST(check_and_inflate_come_between)
 {
-    process p, q;
-    process_begin(&p);
-    process_begin(&q);
+    two_stacks p, q;
+    two_stacks_begin(&p);
+    two_stacks_begin(&q);
     build_sample(&q.b, "one two three four five", "7 7");
-    buf other = pack_gzip(&q.b.arena, look(&q, 99), 1),
-        bad = cut_off(pack_gzip(&q.b.arena, look(&q, 20), 1));
+    buf other = pack_gzip(&q.b.arena, two_stacks_look(&q, 99), 1),
+        bad = cut_off(pack_gzip(&q.b.arena, two_stacks_look(&q, 20), 1));
     scene s;
     scene_begin(&s, NULL);
-    scene_window(&s, pack_gzip(&p.b.arena, look(&p, 10), 1));
-    CHECK_STR(scene_pending(&s, pack_gzip(&p.b.arena, look(&p, 12), 1)), "leaf;main 2 0");
+    scene_window(&s, pack_gzip(&p.b.arena, two_stacks_look(&p, 10), 1));
+    CHECK_STR(scene_pending(&s, pack_gzip(&p.b.arena, two_stacks_look(&p, 12), 1)),
+              "leaf;main 2 0");
     const uint8_t *out;
     size_t len;
     CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
@@ -258,48 +227,48 @@ TEST(check_and_inflate_come_between)
     CHECK(pprofdelta_check(s.pd, bad.ptr, bad.len, NULL, NULL) == PPROFDELTA_E_INFLATE);
     pprofdelta_commit(s.pd);
     CHECK(pprofdelta_check(s.pd, other.ptr, other.len, NULL, NULL) == PPROFDELTA_OK);
-    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 15)), "leaf;main 3 0");
     scene_end(&s);
-    process_end(&p);
-    process_end(&q);
+    two_stacks_end(&p);
+    two_stacks_end(&q);
 }
 
 TEST(a_base_takes_the_place_of_all_before)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    scene_window(&s, look(&p, 50));
-    scene_window(&s, look(&p, 60));
-    CHECK_STR(scene_base(&s, look(&p, 10)), "base");
-    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    scene_window(&s, two_stacks_look(&p, 50));
+    scene_window(&s, two_stacks_look(&p, 60));
+    CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     CHECK(s.report.sequence == 3 && s.report.had_base);
-    buf bad = cut_off(look(&p, 20));
+    buf bad = cut_off(two_stacks_look(&p, 20));
     CHECK(pprofdelta_base(s.pd, bad.ptr, bad.len, NULL) == PPROFDELTA_E_WIRE);
-    CHECK_STR(scene_window(&s, look(&p, 15)), "leaf;main 3 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 15)), "leaf;main 3 0");
     CHECK(s.report.sequence == 4);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* Its first window has a number, as every later one; a later base keeps the numbers. */
 TEST(windows_after_a_base_have_numbers)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     pprofdelta_memory m;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     for (int is_numbered = 1; is_numbered >= 0; is_numbered--) {
         options.flags = is_numbered ? 0 : PPROFDELTA_NO_SEQUENCE;
         scene_begin(&s, &options);
-        CHECK_STR(scene_base(&s, look(&p, 10)), "base");
+        CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
         pprofdelta_describe(s.pd, &m);
         CHECK(m.sequence == 1 && m.attempts == 0 && m.has_base);
         for (int i = 0; i < 2; i++) {
             pprofdelta_census census;
-            scene_pending(&s, look(&p, 12 + i));
+            scene_pending(&s, two_stacks_look(&p, 12 + i));
             CHECK(!pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &census, NULL));
             CHECK(census.stamp.is_delta && census.stamp.sequence == (is_numbered ? 2 : 0));
             CHECK(census.stamp.attempt == (is_numbered ? (uint64_t)i + 1 : 0));
@@ -307,92 +276,92 @@ TEST(windows_after_a_base_have_numbers)
             CHECK(s.report.attempt == census.stamp.attempt);
             pprofdelta_abandon(s.pd);
         }
-        CHECK_STR(scene_base(&s, look(&p, 10)), "base");
-        scene_window(&s, look(&p, 14));
+        CHECK_STR(scene_base(&s, two_stacks_look(&p, 10)), "base");
+        scene_window(&s, two_stacks_look(&p, 14));
         CHECK(s.report.sequence == (is_numbered ? 2 : 0) &&
               s.report.attempt == (is_numbered ? 3 : 0));
-        CHECK_STR(scene_base(&s, look(&p, 14)), "base");
-        scene_window(&s, look(&p, 15));
+        CHECK_STR(scene_base(&s, two_stacks_look(&p, 14)), "base");
+        scene_window(&s, two_stacks_look(&p, 15));
         CHECK(s.report.sequence == (is_numbered ? 3 : 0) &&
               s.report.attempt == (is_numbered ? 1 : 0));
         scene_end(&s);
     }
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(negative_deltas_need_a_base_each)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
     scene s;
     scene_begin(&s, &options);
-    scene_window(&s, look(&p, 10));
+    scene_window(&s, two_stacks_look(&p, 10));
     CHECK(s.status == PPROFDELTA_E_USAGE);
-    buf bytes = look(&p, 10);
+    buf bytes = two_stacks_look(&p, 10);
     CHECK_STR(scene_base(&s, bytes), "base");
     memset(bytes.ptr, 0xff, bytes.len); /* they were borrowed for the call alone */
     p.b.m.samples_len = 1;
-    CHECK_STR(scene_pending(&s, look(&p, 7)), "leaf;main -3 0, other -100 -100");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 7)), "leaf;main -3 0, other -100 -100");
     pprofdelta_abandon(s.pd);
-    CHECK_STR(scene_window(&s, look(&p, 8)), "leaf;main -2 0, other -100 -100");
-    scene_window(&s, look(&p, 9));
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 8)), "leaf;main -2 0, other -100 -100");
+    scene_window(&s, two_stacks_look(&p, 9));
     CHECK(s.status == PPROFDELTA_E_USAGE);
-    CHECK_STR(scene_base(&s, look(&p, 5)), "base");
-    CHECK_STR(scene_window(&s, look(&p, 4)), "leaf;main -1 0");
+    CHECK_STR(scene_base(&s, two_stacks_look(&p, 5)), "base");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 4)), "leaf;main -1 0");
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(a_start_holds_until_it_is_set_again)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    scene_window(&s, look(&p, 10));
+    scene_window(&s, two_stacks_look(&p, 10));
     int64_t now = p.b.m.time_nanos;
     pprofdelta_set_started(s.pd, now + 1);
     for (int i = 0; i < 2; i++) {
-        CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 12 1000, other 100 100");
+        CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 12 1000, other 100 100");
         CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED);
         pprofdelta_abandon(s.pd);
     }
     pprofdelta_set_started(s.pd, now);
-    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     pprofdelta_abandon(s.pd);
     pprofdelta_set_started(s.pd, now + 1);
     pprofdelta_set_started(s.pd, 0);
-    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(two_contexts_know_nothing_of_each_other)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_VERIFY;
     options.compression = PPROFDELTA_ZSTD;
     scene s, t;
     scene_begin(&s, NULL);
-    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
     scene_begin(&t, &options);
-    CHECK_STR(scene_pending(&t, look(&p, 20)), "leaf;main 20 1000, other 100 100");
-    CHECK_STR(scene_pending(&s, look(&p, 30)), "leaf;main 20 0");
+    CHECK_STR(scene_pending(&t, two_stacks_look(&p, 20)), "leaf;main 20 1000, other 100 100");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 30)), "leaf;main 20 0");
     CHECK(s.out.view->n_comment == 1 && t.out.view->n_comment == 0);
     const pprofdelta_type_report *types = s.report.types;
     pprofdelta_commit(t.pd);
-    CHECK_STR(scene_window(&t, look(&p, 40)), "leaf;main 20 0");
+    CHECK_STR(scene_window(&t, two_stacks_look(&p, 40)), "leaf;main 20 0");
     CHECK_STR(types[0].type, "contentions"); /* lasts until the next call on its own context */
     CHECK_STR(types[1].unit, "nanoseconds");
     pprofdelta_abandon(s.pd);
     scene_end(&t);
-    CHECK_STR(scene_window(&s, look(&p, 50)), "leaf;main 40 0");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 50)), "leaf;main 40 0");
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -401,11 +370,11 @@ TEST(two_contexts_know_nothing_of_each_other)
 
 TEST(inflate_takes_any_container_off)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    buf plain = look(&p, 10);
+    buf plain = two_stacks_look(&p, 10);
     buf packed[] = {pack_gzip(&p.b.arena, plain, 1), pack_gzip(&p.b.arena, plain, 3),
                     pack_zstd(&p.b.arena, plain, 1), pack_zstd(&p.b.arena, plain, 2)};
     const uint8_t *out = NULL;
@@ -418,23 +387,23 @@ TEST(inflate_takes_any_container_off)
     CHECK(pprofdelta_inflate(s.pd, plain.ptr, plain.len, &out, &len, NULL) == PPROFDELTA_OK);
     CHECK(out == plain.ptr && len == plain.len);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* All samples stay, the compact form of the compact form is the same, and a table that nothing uses
  * is left out. */
 TEST(rewrite_keeps_every_sample)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
     scene_begin(&s, &options);
     build_place(&p.b, "unused", NULL, 0);
-    buf plain = look(&p, 0);
+    buf plain = two_stacks_look(&p, 0);
     p.other->values[0] = p.other->values[1] = 0; /* zero samples stay, too */
-    buf zeros = look(&p, 0);
+    buf zeros = two_stacks_look(&p, 0);
     pprofdelta_census before, after;
     pprofdelta_error err;
     for (int i = 0; i < 2; i++) {
@@ -451,16 +420,16 @@ TEST(rewrite_keeps_every_sample)
         CHECK(after.types == before.types && after.strings <= before.strings);
     }
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(rewrite_refuses_what_is_wrong)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    buf plain = look(&p, 10);
+    buf plain = two_stacks_look(&p, 10);
     buf cut = cut_off(plain);
     size_t calls = 0;
     pprofdelta_sink sink = {ignore, &calls}, none = {NULL, NULL};
@@ -474,21 +443,21 @@ TEST(rewrite_refuses_what_is_wrong)
     CHECK(calls == before);
     pprofdelta_commit(s.pd);
     CHECK(pprofdelta_rewrite(s.pd, plain.ptr, plain.len, &sink, NULL) == PPROFDELTA_OK);
-    buf next = look(&p, 15);
+    buf next = two_stacks_look(&p, 15);
     CHECK(pprofdelta_window(s.pd, next.ptr, next.len, &sink, NULL, NULL) == PPROFDELTA_OK);
     pprofdelta_abandon(s.pd);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(a_census_tells_what_is_there)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
     p.b.m.duration_nanos = 77;
-    buf plain = look(&p, 10);
+    buf plain = two_stacks_look(&p, 10);
     static const uint8_t unknown[] = {0xf8, 0x01, 0x05}; /* field 31 */
     buf_add(&plain, unknown, sizeof unknown);
     const struct {
@@ -513,7 +482,7 @@ TEST(a_census_tells_what_is_there)
     CHECK(pprofdelta_check(s.pd, s.bytes.ptr, s.bytes.len, &c, NULL) == PPROFDELTA_OK);
     CHECK(c.is_stamped == 1 && c.samples == 2 && c.unknown_fields == 0);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -535,14 +504,14 @@ static pd_tally book(const pprofdelta *pd)
 
 TEST(verify_sees_what_does_not_add_up)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.compression = PPROFDELTA_PLAIN;
     scene s;
     scene_begin(&s, &options);
-    scene_window(&s, look(&p, 10));
-    CHECK_STR(scene_pending(&s, look(&p, 12)), "leaf;main 2 0");
+    scene_window(&s, two_stacks_look(&p, 10));
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 12)), "leaf;main 2 0");
     pd_tally good = book(s.pd);
     CHECK(pd_output_verify(s.pd, &good, NULL) == PPROFDELTA_OK);
     for (size_t type = 0; type < 2; type++)
@@ -558,14 +527,14 @@ TEST(verify_sees_what_does_not_add_up)
         }
     pprofdelta_abandon(s.pd);
     buf other = s.bytes;
-    CHECK_STR(scene_pending(&s, look(&p, 13)), "leaf;main 3 0");
+    CHECK_STR(scene_pending(&s, two_stacks_look(&p, 13)), "leaf;main 3 0");
     good = book(s.pd);
     pd_bytes before = {other.ptr, other.len}; /* the delta of the window before */
     CHECK(!pd_encoder_begin(&s.pd->encoder, &s.pd->mem, other.len, NULL, NULL));
     CHECK(!pd_encoder_finish(&s.pd->encoder, &before, 1, NULL));
     CHECK(pd_output_verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_strings_are_copied),

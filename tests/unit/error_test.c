@@ -3,39 +3,11 @@
 
 #include "pack.h"
 #include "scene.h"
+#include "two_stacks.h"
 
 /* ---------------------------------------------------------------------------------------------
- * A process of two stacks, and one input for every way to fail
+ * One input for every way to fail
  * ------------------------------------------------------------------------------------------ */
-
-typedef struct process {
-    build b;
-    model_sample *leaf, *other;
-} process;
-
-static void process_begin(process *p)
-{
-    *p = (process){0};
-    build_types(&p->b, CONTENTION_TYPES);
-    model_mapping *app = build_mapping(&p->b, 0x400000, 0x500000, 0, "/bin/app", "id-1");
-    build_place(&p->b, "leaf", app, 0x401000);
-    p->leaf = build_sample(&p->b, "leaf main", "10 1000");
-    p->other = build_sample(&p->b, "other", "100 100");
-    p->b.m.time_nanos = 1000;
-}
-
-static void process_end(process *p)
-{
-    build_free(&p->b);
-}
-
-/* A look at it, with the first counter of the leaf at `count`. */
-static buf look(process *p, int64_t count)
-{
-    p->leaf->values[0] = count;
-    p->b.m.time_nanos += 1000;
-    return build_bytes(&p->b);
-}
 
 static int refuse(void *cookie, const void *data, size_t len)
 {
@@ -54,65 +26,65 @@ typedef struct failure {
     pprofdelta_status status;
     pprofdelta_on_reset on_reset;
     const char *stage;
-    buf (*make)(process *p);
+    buf (*make)(two_stacks *p);
     pprofdelta_sink sink; /* or all zero for one that takes everything */
 } failure;
 
-static buf make_good(process *p)
+static buf make_good(two_stacks *p)
 {
-    return look(p, 20);
+    return two_stacks_look(p, 20);
 }
 
-static buf make_smaller(process *p)
+static buf make_smaller(two_stacks *p)
 {
-    return look(p, 9);
+    return two_stacks_look(p, 9);
 }
 
-static buf make_cut_off(process *p)
+static buf make_cut_off(two_stacks *p)
 {
-    buf whole = look(p, 20);
+    buf whole = two_stacks_look(p, 20);
     whole.len--;
     return whole;
 }
 
-static buf make_damaged(process *p)
+static buf make_damaged(two_stacks *p)
 {
-    buf packed = pack_gzip(&p->b.arena, look(p, 20), 1);
+    buf packed = pack_gzip(&p->b.arena, two_stacks_look(p, 20), 1);
     packed.ptr[packed.len - 1] ^= 1;
     return packed;
 }
 
-static buf make_dangling(process *p)
+static buf make_dangling(two_stacks *p)
 {
     static const uint8_t sample[] = {0x12, 0x06, 0x0a, 0x01, 0x63, 0x12, 0x01, 0x05};
-    buf whole = look(p, 20);
+    buf whole = two_stacks_look(p, 20);
     buf_add(&whole, sample, sizeof sample);
     return whole;
 }
 
-static buf make_other_types(process *p)
+static buf make_other_types(two_stacks *p)
 {
     p->b.m.types[1].unit = "microseconds";
-    buf made = look(p, 20);
+    buf made = two_stacks_look(p, 20);
     p->b.m.types[1].unit = "nanoseconds";
     return made;
 }
 
-static buf make_older(process *p)
+static buf make_older(two_stacks *p)
 {
     p->b.m.time_nanos = 0; /* a look is taken a microsecond later: prev was taken after two */
-    return look(p, 20);
+    return two_stacks_look(p, 20);
 }
 
-static buf make_stamped(process *p)
+static buf make_stamped(two_stacks *p)
 {
     build_comment(&p->b, "pprofdelta: delta from=1 to=2");
-    buf made = look(p, 20);
+    buf made = two_stacks_look(p, 20);
     p->b.m.comments_len = 0;
     return made;
 }
 
-static buf make_nothing(process *p)
+static buf make_nothing(two_stacks *p)
 {
     return buf_begin(&p->b.arena);
 }
@@ -134,23 +106,24 @@ enum { FAILURES = sizeof failures / sizeof *failures };
 static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
                                    pprofdelta_error *err)
 {
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     options.on_reset = f->on_reset;
     scene s;
     scene_begin(&s, &options);
-    CHECK_STR(scene_window(&s, look(&p, 10)), "leaf;main 10 1000, other 100 100");
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 10)), "leaf;main 10 1000, other 100 100");
     size_t writes = 0;
     pprofdelta_sink sink = f->sink.write ? f->sink : (pprofdelta_sink){ignore, &writes};
     buf bad = f->make(&p);
     pprofdelta_status status = pprofdelta_window(s.pd, bad.ptr, bad.len, &sink, report, err);
     CHECK(writes == 0);
     p.b.m.time_nanos = 1000000;
-    CHECK_STR(scene_window(&s, look(&p, 12)), "leaf;main 2 0"); /* as if nothing had been */
+    CHECK_STR(scene_window(&s, two_stacks_look(&p, 12)),
+              "leaf;main 2 0"); /* as if nothing had been */
     CHECK(s.report.sequence == 2);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
     return status;
 }
 
@@ -234,13 +207,13 @@ TEST(success_does_not_change_the_error)
 {
     pprofdelta_error err;
     memset(&err, UNTOUCHED, sizeof err);
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     pprofdelta *pd = NULL;
     size_t writes = 0;
     pprofdelta_sink sink = {ignore, &writes};
     REQUIRE(pprofdelta_new(NULL, NULL, &pd, &err) == PPROFDELTA_OK);
-    buf one = look(&p, 10), two = look(&p, 11);
+    buf one = two_stacks_look(&p, 10), two = two_stacks_look(&p, 11);
     const uint8_t *out;
     size_t len;
     CHECK(pprofdelta_base(pd, one.ptr, one.len, &err) == PPROFDELTA_OK);
@@ -249,7 +222,7 @@ TEST(success_does_not_change_the_error)
     CHECK(pprofdelta_inflate(pd, two.ptr, two.len, &out, &len, &err) == PPROFDELTA_OK);
     CHECK(writes > 0 && is_untouched(&err, sizeof err));
     pprofdelta_free(pd);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST(a_failure_does_not_change_the_results)
@@ -260,12 +233,12 @@ TEST(a_failure_does_not_change_the_results)
         CHECK(fail_with(&failures[i], &report, NULL) == failures[i].status);
         CHECK_MSG(is_untouched(&report, sizeof report), "case %zu", i);
     }
-    process p;
-    process_begin(&p);
+    two_stacks p;
+    two_stacks_begin(&p);
     scene s;
     scene_begin(&s, NULL);
-    static buf (*const makers[])(process *) = {make_cut_off, make_damaged, make_dangling,
-                                               make_nothing};
+    static buf (*const makers[])(two_stacks *) = {make_cut_off, make_damaged, make_dangling,
+                                                  make_nothing};
     for (size_t i = 0; i < sizeof makers / sizeof *makers; i++) {
         buf bad = makers[i](&p);
         pprofdelta_census census;
@@ -279,7 +252,7 @@ TEST(a_failure_does_not_change_the_results)
     CHECK(pprofdelta_inflate(s.pd, bad.ptr, bad.len, &out, &len, NULL) == PPROFDELTA_E_INFLATE);
     CHECK(out == bad.ptr && len == 4711);
     scene_end(&s);
-    process_end(&p);
+    two_stacks_end(&p);
 }
 
 TEST_MAIN(CASE(every_status_has_its_own_text), CASE(the_version_is_that_of_the_project),
