@@ -8,6 +8,7 @@ bool cli_demangle_is_supported(void)
 
 size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX])
 {
-    (void)mangled, (void)to;
+    (void)mangled;
+    *to = 0;
     return 0;
 }

@@ -89,13 +89,16 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
                                       pprofdelta_file_kind *kind, const char **name,
                                       pprofdelta_error *err)
 {
-    uint8_t bytes[PD_LOOKALIKE_HEAD];
+    uint8_t bytes[PD_REQUEST_HEAD]; /* as many as decide in a reading */
     size_t made;
     bool is_good;
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
     pprofdelta_status status =
         pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, sizeof bytes, &made, &is_good, err);
+    if (!status && !is_good) /* the damage may be behind the first of them */
+        status = pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, PD_LOOKALIKE_HEAD, &made, &is_good,
+                         err);
     if (status)
         return status;
     pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
