@@ -28,6 +28,7 @@ from ._errors import (
 from ._options import (
     Compression as Compression,
     First as First,
+    Format as Format,
     OnReset as OnReset,
     Options as Options,
     SumOptions as SumOptions,
@@ -54,6 +55,7 @@ __all__ = [
     "Context",
     "Error",
     "First",
+    "Format",
     "InternalError",
     "InvalidProfileError",
     "Joint",

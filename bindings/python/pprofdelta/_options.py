@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from enum import Enum, StrEnum
 from typing import Literal, TypedDict, TypeVar, cast
 
@@ -32,6 +32,13 @@ class Compression(StrEnum):
     NONE = "none"
 
 
+class Format(StrEnum):
+    """The format of the output."""
+
+    PPROF = "pprof"
+    OTLP = "otlp"  #: one ExportProfilesServiceRequest of OpenTelemetry
+
+
 class SumOptions(TypedDict, total=False):
     """The options of `sum` and `Adder`."""
 
@@ -43,6 +50,10 @@ class SumOptions(TypedDict, total=False):
     """The compression of the output: "gzip" (the default), "zstd" or "none"."""
     level: int
     """The level of the compression, 1 to 9; 0: the default, chosen for speed."""
+    format: Format | Literal["pprof", "otlp"]
+    """The format of the output: "pprof" (the default), or "otlp", which pprofdelta(1) describes."""
+    resource: Mapping[str, str]
+    """The attributes of the resource of a request, such as service.name. Needs format="otlp"."""
     max_memory: int
     """Bytes that the context may hold, with the inflated input; 0: 8 GiB."""
     stamp: bool
@@ -69,8 +80,10 @@ class Options(SumOptions, total=False):
     restart for certain."""
 
 
-#: flags, on_reset, first, compression, level, max_memory, counters, gauges
-Packed = tuple[int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...]]
+#: flags, on_reset, first, compression, level, max_memory, counters, gauges, format, resource
+Packed = tuple[
+    int, int, int, int, int, int, tuple[bytes, ...], tuple[bytes, ...], int, tuple[bytes, ...]
+]
 
 # The flags of the C headers, and the value of the option that sets them.
 _FLAGS = {
@@ -101,6 +114,14 @@ def _types(name: str, values: Iterable[str]) -> tuple[bytes, ...]:
     return tuple(value.encode() for value in values)
 
 
+def _resource(options: Options) -> tuple[bytes, ...]:
+    """Each key with its value behind it."""
+    resource = options.get("resource", {})
+    if resource and options.get("format", "pprof") != "otlp":
+        raise ValueError("resource: the option needs format='otlp'")
+    return tuple(text.encode() for pair in resource.items() for text in pair)
+
+
 def _packed(options: Options) -> Packed:
     flags = 0
     for name, (flag, value) in _FLAGS.items():
@@ -118,6 +139,8 @@ def _packed(options: Options) -> Packed:
         max_memory,
         _types("counters", options.get("counters", ())),
         _types("gauges", options.get("gauges", ())),
+        _index("format", Format, options.get("format", "pprof")),
+        _resource(options),
     )
 
 

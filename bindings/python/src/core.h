@@ -79,6 +79,7 @@ pprofdelta_status core_output_status(const core_output *output, pprofdelta_statu
 typedef struct core_options {
     pprofdelta_options options;
     const char **counters, **gauges;
+    pprofdelta_attribute *resource;
 } core_options;
 
 /* Reads the tuple that _options.py packs. Sets an exception and returns false if a member has the

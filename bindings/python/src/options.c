@@ -23,7 +23,7 @@ static const char **names_of(PyObject *tuple, size_t *len)
             return NULL;
         }
         if (strlen(name) != (size_t)name_len) {
-            PyErr_SetString(PyExc_ValueError, "the name of a type has a NUL");
+            PyErr_SetString(PyExc_ValueError, "a name or a value has a NUL");
             PyMem_Free(names);
             return NULL;
         }
@@ -33,19 +33,36 @@ static const char **names_of(PyObject *tuple, size_t *len)
     return names;
 }
 
+/* Keys with their values behind them. */
+static bool take_resource(core_options *parsed, PyObject *tuple)
+{
+    size_t len;
+    const char **texts = names_of(tuple, &len);
+    if (!texts)
+        return false;
+    parsed->resource = PyMem_Malloc((len / 2 + 1) * sizeof *parsed->resource);
+    for (size_t i = 0; parsed->resource && i < len / 2; i++)
+        parsed->resource[i] = (pprofdelta_attribute){texts[2 * i], texts[2 * i + 1]};
+    PyMem_Free(texts);
+    parsed->options.resource = parsed->resource;
+    parsed->options.resource_len = len / 2;
+    return parsed->resource || PyErr_NoMemory();
+}
+
 bool core_options_init(core_options *parsed, PyObject *packed)
 {
-    int on_reset, first, compression;
-    PyObject *max_memory, *counters, *gauges;
+    int on_reset, first, compression, format;
+    PyObject *max_memory, *counters, *gauges, *resource;
     pprofdelta_options *o = &parsed->options;
     *parsed = (core_options){.options = PPROFDELTA_OPTIONS_INIT};
-    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!", &o->flags, &on_reset, &first, &compression,
+    if (!PyArg_ParseTuple(packed, "IiiiiO!O!O!iO!", &o->flags, &on_reset, &first, &compression,
                           &o->level, &PyLong_Type, &max_memory, &PyTuple_Type, &counters,
-                          &PyTuple_Type, &gauges))
+                          &PyTuple_Type, &gauges, &format, &PyTuple_Type, &resource))
         return false;
     o->on_reset = (pprofdelta_on_reset)on_reset;
     o->first = (pprofdelta_first)first;
     o->compression = (pprofdelta_compression)compression;
+    o->format = (pprofdelta_format)format;
     o->max_memory = PyLong_AsUnsignedLongLong(max_memory);
     if (o->max_memory == (uint64_t)-1 && PyErr_Occurred())
         return false;
@@ -53,14 +70,16 @@ bool core_options_init(core_options *parsed, PyObject *packed)
     parsed->gauges = parsed->counters ? names_of(gauges, &o->gauges_len) : NULL;
     o->counters = parsed->counters;
     o->gauges = parsed->gauges;
-    if (!parsed->gauges)
-        core_options_fini(parsed);
-    return parsed->gauges != NULL;
+    if (parsed->gauges && take_resource(parsed, resource))
+        return true;
+    core_options_fini(parsed);
+    return false;
 }
 
 void core_options_fini(core_options *parsed)
 {
     PyMem_Free(parsed->counters);
     PyMem_Free(parsed->gauges);
+    PyMem_Free(parsed->resource);
     *parsed = (core_options){.options = PPROFDELTA_OPTIONS_INIT};
 }

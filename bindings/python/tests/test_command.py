@@ -9,6 +9,7 @@ import sysconfig
 from pathlib import Path
 
 import pprofdelta
+import pytest
 from conftest import VALID
 from oracle import Reading
 
@@ -29,6 +30,18 @@ def test_the_command_computes_the_same_delta(tmp_path: Path) -> None:
     ran = run(one, two, "-o", out)
     assert ran.returncode == 0, ran.stderr
     assert out.read_bytes() == pprofdelta.delta(one.read_bytes(), two.read_bytes())
+
+
+def test_the_command_writes_the_same_request(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for name in ("OTEL_RESOURCE_ATTRIBUTES", "OTEL_SERVICE_NAME"):
+        monkeypatch.delenv(name, raising=False)
+    one, two, out = VALID / "heap.1.pb.gz", VALID / "heap.2.pb.gz", tmp_path / "out"
+    ran = run(one, two, "-o", out, "--format=otlp", "--resource=service.name=shop", "--resource=\u00e9=\u00e8")
+    assert ran.returncode == 0, ran.stderr
+    resource = {"service.name": "shop", "\u00e9": "\u00e8"}
+    assert out.read_bytes() == pprofdelta.delta(
+        one.read_bytes(), two.read_bytes(), format="otlp", resource=resource
+    )
 
 
 def test_the_command_and_the_package_share_states(tmp_path: Path) -> None:

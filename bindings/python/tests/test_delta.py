@@ -88,6 +88,16 @@ def test_compression(heap: Pair) -> None:
     assert zstd[:4] == b"\x28\xb5\x2f\xfd" and pprofdelta.check(zstd).format == "zstd"
 
 
+def test_otlp(heap: Pair) -> None:
+    request = pprofdelta.delta(*heap, format="otlp", resource={"service.name": "shop"}, compression="none")
+    assert b"service.name" in request and b"shop" in request
+    census, of_pprof = pprofdelta.check(request), pprofdelta.check(pprofdelta.delta(*heap))
+    assert census.samples == of_pprof.samples and census.types == of_pprof.types
+    series = heap[0], pprofdelta.delta(*heap)
+    total, of_pprof = pprofdelta.sum(*series, format=pprofdelta.Format.OTLP), pprofdelta.check(pprofdelta.sum(*series))
+    assert pprofdelta.check(total).samples == of_pprof.samples
+
+
 def test_counters_and_gauges(heap: Pair) -> None:
     report = pprofdelta.compare(*heap, counters=["inuse_space/bytes"], gauges=iter(["alloc_objects"])).report
     assert {t.type: t.is_counter for t in report.types} == {
@@ -170,6 +180,12 @@ def test_max_memory(heap: Pair) -> None:
         ({"counters": [b"alloc_space"]}, AttributeError, ""),
         ({"counters": ["a\0b"]}, ValueError, "NUL"),
         ({"counters": ["x"]}, pprofdelta.MismatchError, 'no value type is named "x"'),
+        ({"format": "OTLP"}, ValueError, "'pprof', 'otlp'"),
+        ({"resource": {"a": "b"}}, ValueError, "format='otlp'"),
+        ({"format": "otlp", "resource": {"": "b"}}, pprofdelta.UsageError, ""),
+        ({"format": "otlp", "resource": {"a": "b\0"}}, ValueError, "NUL"),
+        ({"format": "otlp", "resource": {"a": 1}}, AttributeError, ""),
+        ({"format": "otlp", "resource": "a=b"}, AttributeError, ""),
         ({"started": 2**63}, OverflowError, ""),
         ({"started": "now"}, TypeError, ""),
     ],

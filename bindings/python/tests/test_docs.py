@@ -75,6 +75,9 @@ def test_the_flags_and_enums_are_those_of_the_headers() -> None:
         assert found == [member.name for member in kind], name
     compressions = [member.removeprefix("PPROFDELTA_") for member in members("pprofdelta_compression")]
     assert compressions == ["GZIP", "ZSTD", "PLAIN"] and len(pprofdelta.Compression) == 3
+    assert [member.removeprefix("PPROFDELTA_") for member in members("pprofdelta_format")] == [
+        member.name for member in pprofdelta.Format
+    ]
     flags = {name: int(shift) for name, shift in re.findall(r"PPROFDELTA_(\w+) = 1u << (\d+)", headers)}
     names = {"stamp": "NO_STAMP", "sequence": "NO_SEQUENCE"}
     for option, (flag, _) in _options._FLAGS.items():
