@@ -1,6 +1,5 @@
 """--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
 
-import os
 
 from pb import fields, gz, inflate, profile, read
 from samples import T0, T1, cur, pair, prev
@@ -156,18 +155,3 @@ def test_text_that_is_not_utf8(t):
     t.write("odd.pb.gz", gz(data))
     r = request(t, "one.pb.gz", "odd.pb.gz", "--format=otlp", "--force", env=CLEAN)
     t.check("caf\ufffd" in r.strings, "the byte is not replaced")
-
-
-def test_record_writes_requests(t):
-    env = {"OTEL_RESOURCE_ATTRIBUTES": "a=x%2Cy", "OTEL_SERVICE_NAME": "my shop"}
-    result = t.run("record", "-o", "out", "--format=otlp", "--resource=k=50%,=", "--rate=1", "--",
-                   "sort", "/dev/null", env=env, manners=False)
-    if result.code == 125 and "agent" in result.err:
-        t.skip("there is no heap agent in this build")
-    t.equal(result.code, 0)
-    names = os.listdir(t.path("out"))
-    t.equal([name[-len(".000001.otlp.gz"):] for name in names], [".000001.otlp.gz"])
-    r = Request(inflate(t.load(os.path.join("out", names[0]))))
-    t.equal(r.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(r.profiles), 5)  # rss_space is one
-    t.equal(len(set(r.ids)), 5)

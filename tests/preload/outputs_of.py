@@ -10,6 +10,8 @@ import time
 
 import recorded
 from agents import (checked, counted, only, plainly, quiet, record, start, stop, target, until)
+from otlp import Request
+from pb import inflate
 
 ALLOCATE = """
 import sys, time
@@ -409,3 +411,15 @@ def test_arguments_are_the_commands_own(t):
     t.equal(record(t, "echo", "-o", "--rate", "--", "x").out, b"-o --rate -- x\n")
     done = plainly(t, t.binary, "record", "-o", t.path("out"), "echo", "--help")
     t.equal(done.out, plainly(t, "echo", "--help").out)
+
+
+def test_requests_of_otlp(t):
+    env = {"OTEL_RESOURCE_ATTRIBUTES": "a=x%2Cy", "OTEL_SERVICE_NAME": "my shop"}
+    t.succeeds("record", "-q", "-o", "out", "--format=otlp", "--resource=k=50%,=", "--rate=1", "--",
+               "sort", "/dev/null", env=env)
+    names = os.listdir(t.path("out"))
+    t.equal([name[-len(".000001.otlp.gz"):] for name in names], [".000001.otlp.gz"])
+    request = Request(inflate(t.load(os.path.join("out", names[0]))))
+    t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
+    t.equal(len(request.profiles), 5)  # rss_space is one
+    t.equal(len(set(request.ids)), 5)
