@@ -300,6 +300,14 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	if w.Report.Sequence != 0 || w.Report.Attempt != 0 {
 		t.Errorf("NoSequence: %+v", w.Report)
 	}
+	resource := WithResource("service.name", "shop")
+	request := deltaOf(t, newComputer(t, WithFormat(OTLP), resource, WithCompression(None)), first)
+	of, err := Check(context.Background(), request)
+	if err != nil || of.Samples != census.Samples || !bytes.Contains(request, []byte("service.name")) {
+		t.Errorf("OTLP: %+v, %+v, %v", of, census, err)
+	}
+	_, err = New(WithFormat(OTLP), WithResource("", "x"))
+	statusOf(t, "an empty key", err, ErrUsage)
 	delta := parsed(t, deltaOf(t, newComputer(t, DefaultCounter()), first))
 	if delta.DefaultSampleType != "alloc_space" {
 		t.Errorf("DefaultCounter: %s", delta.DefaultSampleType)
@@ -308,8 +316,9 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	if types := w.Report.Types; types[1].IsCounter || !types[3].IsCounter || types[2].IsCounter {
 		t.Errorf("WithCounters, WithGauges: %+v", types)
 	}
-	for what, opt := range map[string]Option{"level": WithLevel(10),
-		"compression": WithCompression(7), "on reset": WithOnReset(9)} {
+	for what, opt := range map[string]Option{"level": WithLevel(10), "compression": WithCompression(7),
+		"on reset": WithOnReset(9), "format": WithFormat(2), "a resource without OTLP": WithResource("a", "b"),
+		"a NUL": WithCounters("a\x00b")} {
 		_, err := New(opt)
 		e := statusOf(t, what, err, ErrUsage)
 		if e.Text == "" {

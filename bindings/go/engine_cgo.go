@@ -103,7 +103,8 @@ static pprofdelta_sink door_sink(door *d) {
 }
 
 static pprofdelta_options door_options(unsigned flags, int on_reset, int first, uint64_t max_memory,
-                                       char **counters, size_t counters_len, char **gauges, size_t gauges_len) {
+                                       char **counters, size_t counters_len, char **gauges, size_t gauges_len,
+                                       int format, pprofdelta_attribute *resource, size_t resource_len) {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
     o.flags = flags;
     o.on_reset = (pprofdelta_on_reset)on_reset;
@@ -114,6 +115,9 @@ static pprofdelta_options door_options(unsigned flags, int on_reset, int first, 
     o.counters_len = counters_len;
     o.gauges = (const char *const *)gauges;
     o.gauges_len = gauges_len;
+    o.format = (pprofdelta_format)format;
+    o.resource = resource;
+    o.resource_len = resource_len;
     return o;
 }
 
@@ -263,12 +267,16 @@ func (i *cgoInstance) with(o *options, make func(*C.pprofdelta_options) C.pprofd
 	defer freeCounters()
 	gauges, freeGauges := cStrings(o.gauges)
 	defer freeGauges()
+	texts, freeTexts := cStrings(o.resource)
+	defer freeTexts()
 	first := C.PPROFDELTA_FIRST_FULL
 	if o.firstZero {
 		first = C.PPROFDELTA_FIRST_ZERO
 	}
 	made := C.door_options(C.unsigned(o.flags), C.int(o.onReset), C.int(first), C.uint64_t(i.maxMemory),
-		counters, C.size_t(len(o.counters)), gauges, C.size_t(len(o.gauges)))
+		counters, C.size_t(len(o.counters)), gauges, C.size_t(len(o.gauges)), C.int(o.format),
+		// An attribute is a key and its value.
+		(*C.pprofdelta_attribute)(unsafe.Pointer(texts)), C.size_t(len(o.resource)/2))
 	return i.result(make(&made))
 }
 

@@ -252,11 +252,11 @@ func (i *wasmInstance) begin(fn function, o *options) error {
 	}
 	var b []byte
 	for _, word := range []uint32{o.flags, uint32(o.onReset), first, uint32(len(o.counters)),
-		uint32(len(o.gauges))} {
+		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
 		b = binary.LittleEndian.AppendUint32(b, word)
 	}
 	b = binary.LittleEndian.AppendUint64(b, uint64(i.o.maxMemory))
-	for _, names := range [][]string{o.counters, o.gauges} {
+	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
 		for _, name := range names {
 			b = append(append(b, name...), 0)
 		}

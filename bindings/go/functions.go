@@ -4,6 +4,8 @@ import (
 	"context"
 	"fmt"
 	"io"
+	"slices"
+	"strings"
 )
 
 // newOptions checks the options, by the library where it has rules for them.
@@ -14,6 +16,17 @@ func newOptions(opts []Option) (options, error) {
 	}
 	if o.compression < Gzip || o.compression > None {
 		return o, fail(ErrUsage, "options", "WithCompression is not Gzip, Zstd or None")
+	}
+	for _, texts := range [][]string{o.counters, o.gauges, o.resource} {
+		if slices.ContainsFunc(texts, func(text string) bool { return strings.Contains(text, "\x00") }) {
+			return o, fail(ErrUsage, "options", "a name or a value has a NUL")
+		}
+	}
+	if o.format < Pprof || o.format > OTLP {
+		return o, fail(ErrUsage, "options", "WithFormat is not Pprof or OTLP")
+	}
+	if len(o.resource) > 0 && o.format != OTLP {
+		return o, fail(ErrUsage, "options", "WithResource is for WithFormat(OTLP)")
 	}
 	if o.level < 0 || o.level > 9 {
 		return o, fail(ErrUsage, "options", "WithLevel is not from 0 to 9")

@@ -21,6 +21,7 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 		t.Helper()
 		cmd := exec.Command(command, append([]string{"--compress=none", "-q"}, args...)...)
 		cmd.Stderr = os.Stderr
+		cmd.Env = append(os.Environ(), "OTEL_SERVICE_NAME=", "OTEL_RESOURCE_ATTRIBUTES=")
 		out, err := cmd.Output()
 		if err != nil {
 			t.Fatalf("%v: %v", args, err)
@@ -38,6 +39,15 @@ func TestSameBytesAsTheCommand(t *testing.T) {
 		}
 		if !bytes.Equal(out.Bytes(), run(files[0], files[1])) {
 			t.Errorf("%s: Compare: other bytes than the command", kind)
+		}
+		out.Reset()
+		if _, err := Compare(ctx, profiles[0], profiles[1], &out, WithCompression(None), WithFormat(OTLP),
+			WithResource("service.name", "shop"), WithResource("a", "")); err != nil {
+			t.Fatal(err)
+		}
+		if !bytes.Equal(out.Bytes(), run("--format=otlp", "--resource=service.name=shop", "--resource=a=", files[0],
+			files[1])) {
+			t.Errorf("%s: OTLP: other bytes than the command", kind)
 		}
 		state := filepath.Join(t.TempDir(), "state")
 		c := newComputer(t, WithCompression(None))

@@ -15,6 +15,15 @@ const (
 	None
 )
 
+// Format is the format of a delta.
+type Format int32
+
+// The formats. The values are those of pprofdelta_format.
+const (
+	Pprof Format = iota // the default
+	OTLP                // one ExportProfilesServiceRequest of OpenTelemetry (opentelemetry-proto 1.10)
+)
+
 // OnReset says what to do when a counter went backwards or the target restarted.
 type OnReset int32
 
@@ -44,6 +53,8 @@ type options struct {
 	firstZero   bool
 	counters    []string
 	gauges      []string
+	format      Format
+	resource    []string // keys with their values behind them
 	compression Compression
 	level       int
 }
@@ -52,7 +63,8 @@ type options struct {
 func (o *options) contextEqual(other *options) bool {
 	return o.flags == other.flags && o.onReset == other.onReset &&
 		o.firstZero == other.firstZero && slices.Equal(o.counters, other.counters) &&
-		slices.Equal(o.gauges, other.gauges)
+		slices.Equal(o.gauges, other.gauges) && o.format == other.format &&
+		slices.Equal(o.resource, other.resource)
 }
 
 // Option is an option of [New], [Compare], [Sum] or [Check].
@@ -82,6 +94,16 @@ func WithCompression(compression Compression) Option {
 // WithLevel sets the level of the compression, 1 (fastest) to 9 (smallest). 0 is the default, which
 // is chosen for speed.
 func WithLevel(level int) Option { return func(o *options) { o.level = level } }
+
+// WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta(1) says what is where in a
+// request of [OTLP].
+func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
+
+// WithResource adds an attribute to the resource of a request, such as service.name. It is for [OTLP]. A
+// later one replaces an earlier one with the same key.
+func WithResource(key, value string) Option {
+	return func(o *options) { o.resource = append(o.resource, key, value) }
+}
 
 // FirstZero makes the first window of an empty computer empty, as if the profile had not changed.
 // Otherwise, it is everything since the process began.

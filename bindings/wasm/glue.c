@@ -251,12 +251,14 @@ __attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t slot, uint32_t
 
 /* The options in room 0:
  *
- *     flags, on_reset, first, counters_len, gauges_len     4 bytes each
+ *     flags, on_reset, first, counters_len, gauges_len,
+ *     format, resource_len (keys and values)               4 bytes each
  *     max_memory                                           8 bytes
- *     the names of the counters, then of the gauges        strings that end with a NUL
+ *     the names of the counters, then of the gauges, then
+ *     each key of the resource with its value behind it    strings that end with a NUL
  */
 typedef struct given_options {
-    uint32_t flags, on_reset, first, counters_len, gauges_len, max_memory[2];
+    uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2];
 } given_options;
 
 static const char **names_at(const char *at, size_t len)
@@ -269,17 +271,33 @@ static const char **names_at(const char *at, size_t len)
     return names;
 }
 
-/* *names holds the names that *out points to; the caller frees it. */
-static pprofdelta_status read_options(pprofdelta_options *out, const char ***names)
+/* What the options point to. */
+typedef struct given_texts {
+    const char **names; /* of counters, of gauges, then keys and values */
+    pprofdelta_attribute *resource;
+} given_texts;
+
+static void free_texts(given_texts *texts)
+{
+    free(texts->names);
+    free(texts->resource);
+}
+
+/* The caller frees *texts when the library has copied the options, whatever is returned. */
+static pprofdelta_status read_options(pprofdelta_options *out, given_texts *texts)
 {
     given_options given;
     memcpy(&given, rooms[0].ptr, sizeof given);
-    size_t counters = given.counters_len, gauges = given.gauges_len;
-    *names = names_at((const char *)rooms[0].ptr + sizeof given, counters + gauges);
-    if (!*names) {
+    size_t counters = given.counters_len, gauges = given.gauges_len, len = given.resource_len / 2;
+    texts->names = names_at((const char *)rooms[0].ptr + sizeof given, counters + gauges + 2 * len);
+    texts->resource = malloc((len + 1) * sizeof *texts->resource);
+    if (!texts->names || !texts->resource) {
         answer.has_failed = 1;
         return PPROFDELTA_E_MEMORY;
     }
+    const char **pairs = texts->names + counters + gauges;
+    for (size_t i = 0; i < len; i++)
+        texts->resource[i] = (pprofdelta_attribute){pairs[2 * i], pairs[2 * i + 1]};
     *out = (pprofdelta_options){.size = sizeof *out,
                                 .flags = given.flags,
                                 .on_reset = (pprofdelta_on_reset)given.on_reset,
@@ -287,10 +305,13 @@ static pprofdelta_status read_options(pprofdelta_options *out, const char ***nam
                                 .compression = PPROFDELTA_PLAIN,
                                 .max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1]
                                                                         << 32,
-                                .counters = *names,
+                                .counters = texts->names,
                                 .counters_len = counters,
-                                .gauges = *names + counters,
-                                .gauges_len = gauges};
+                                .gauges = texts->names + counters,
+                                .gauges_len = gauges,
+                                .format = (pprofdelta_format)given.format,
+                                .resource = texts->resource,
+                                .resource_len = len};
     return PPROFDELTA_OK;
 }
 
@@ -302,15 +323,14 @@ static pprofdelta *context;
 EXPORT(pd_new)(void)
 {
     pprofdelta_options options;
-    const char **names;
+    given_texts texts = {0};
     begin();
     pprofdelta_free(context);
     context = NULL;
-    pprofdelta_status status = read_options(&options, &names);
-    if (status)
-        return finish(status);
-    status = pprofdelta_new(&options, NULL, &context, &error);
-    free(names);
+    pprofdelta_status status = read_options(&options, &texts);
+    if (!status)
+        status = pprofdelta_new(&options, NULL, &context, &error);
+    free_texts(&texts);
     return finish(status);
 }
 
@@ -419,15 +439,14 @@ static pprofdelta_adder *adder;
 EXPORT(pd_sum_new)(void)
 {
     pprofdelta_options options;
-    const char **names;
+    given_texts texts = {0};
     begin();
     pprofdelta_adder_free(adder);
     adder = NULL;
-    pprofdelta_status status = read_options(&options, &names);
-    if (status)
-        return finish(status);
-    status = pprofdelta_adder_new(&options, NULL, &adder, &error);
-    free(names);
+    pprofdelta_status status = read_options(&options, &texts);
+    if (!status)
+        status = pprofdelta_adder_new(&options, NULL, &adder, &error);
+    free_texts(&texts);
     return finish(status);
 }
 

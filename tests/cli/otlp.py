@@ -1,6 +1,5 @@
 """--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
 
-
 from pb import fields, gz, inflate, profile, read
 from samples import T0, T1, cur, pair, prev
 
