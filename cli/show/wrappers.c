@@ -123,12 +123,11 @@ static const rule starts[] = {
     {WHOLE, "runtime.mcall"},
 };
 
-/* Functions of the C++ library that are called std::...::NAME. */
-static const char *const cxx_allocators[] = {
-    "allocate",          "allocate_at_least",     "_M_allocate",         "_M_allocate_node",
-    "_M_get_node",       "_M_allocate_buckets",   "_M_allocate_map",     "__allocate_guarded",
-    "__libcpp_allocate", "__libcpp_operator_new", "__allocate_at_least",
-};
+/* Functions of the C++ library, std::...::NAME. Names with an underscore in front are the library's
+ * internals (_M_allocate, __push_back_slow_path), but these call functions of the program, which may
+ * be inlined into them. */
+static const char *const cxx_allocators[] = {"allocate", "allocate_at_least"};
+static const char *const cxx_callers[] = {"_M_invoke", "_M_run", "__call"};
 static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_proxy",
                                          "__thread_execute"};
 
@@ -216,9 +215,12 @@ static unsigned cxx_kind(cli_string name)
     cli_string qualified = {name.ptr + owner, name.len - owner};
     if (!begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
         return contains(name, "::operator new") ? CLI_FRAME_ALLOCATES : 0;
-    if (is_one_of(cxx_allocators, COUNT(cxx_allocators), last))
-        return CLI_FRAME_ALLOCATES;
-    return is_one_of(cxx_starts, COUNT(cxx_starts), last) ? CLI_FRAME_STARTS : 0;
+    if (is_one_of(cxx_starts, COUNT(cxx_starts), last))
+        return CLI_FRAME_STARTS;
+    bool is_internal = begins(last, "_") && !is_one_of(cxx_callers, COUNT(cxx_callers), last);
+    return is_internal || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
+               ? CLI_FRAME_ALLOCATES
+               : 0;
 }
 
 static cli_string without_folders(cli_string file)
@@ -233,11 +235,9 @@ static unsigned named_kind(cli_string name)
 {
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
-    unsigned kind = cxx_kind(name);
+    unsigned kind = matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : cxx_kind(name);
     if (matches(allocators, COUNT(allocators), name) || contains(name, "GlobalAlloc"))
         kind |= CLI_FRAME_ALLOCATES;
-    if (matches(starts, COUNT(starts), name))
-        kind |= CLI_FRAME_STARTS;
     if (begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
     return kind;
