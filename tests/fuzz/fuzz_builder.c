@@ -46,7 +46,8 @@ typedef struct trial {
     arena arena, export_arena;
     tracker memory;
     pprofdelta_builder *b;
-    model m; /* its samples: what the next export has to have */
+    pd_compact otlp; /* its other writer */
+    model m;         /* its samples: what the next export has to have */
     slot slots[SLOTS];
     uint64_t sequence;
     unsigned exports;
@@ -412,12 +413,12 @@ static void write_as_otlp(trial *t)
     if (!meaning_is_compared(t->output.len))
         return;
     t->memory.fail_at = 0;
-    pd_compact own = meaning_begin_otlp(&t->b->compact);
+    meaning_exchange(&t->b->compact, &t->otlp);
     require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
     fuzz_require_untouched(&err);
     require_same_meaning((pd_bytes){t->output.ptr, t->output.len},
                          (pd_bytes){c.bytes.ptr, c.bytes.len});
-    meaning_end_otlp(&t->b->compact, &t->b->export_mem, &own);
+    meaning_exchange(&t->b->compact, &t->otlp);
     t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
 }
 
@@ -517,10 +518,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size)};
+    trial t = {.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
     if (make_builder(&t)) {
         while (program_has_more(&t.in))
             step(&t);
+        pd_compact_release(&t.otlp, &t.b->export_mem);
         pprofdelta_builder_free(t.b); /* with those on their way */
     }
     require(!t.memory.live);

@@ -194,11 +194,11 @@ static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail
     if (!meaning_is_compared(pprof->len))
         return;
     pd_heap_press *press = &t->heap->press;
-    pd_compact own = meaning_begin_otlp(&press->compact);
+    meaning_exchange(&press->compact, &t->otlp);
     if (!write_once(t, inuse, &mail))
         require_same_meaning((pd_bytes){pprof->bytes, pprof->len},
                              (pd_bytes){mail.bytes, mail.len});
-    meaning_end_otlp(&press->compact, &press->mem, &own);
+    meaning_exchange(&press->compact, &t->otlp);
 }
 
 static void write(trial *t)
@@ -348,13 +348,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size), .step = step, .now = 1000};
+    trial t = {
+        .in = program_of(data, size), .step = step, .now = 1000, .otlp.format = PPROFDELTA_OTLP};
     t.pages = (pprofdelta_heap_pages){map, unmap, &t};
     t.sums.arena = t.receiver.arena = &t.arena;
     if (make_heap(&t)) {
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
             step(&t);
         require_stats(&t);
+        pd_compact_release(&t.otlp, &t.heap->press.mem);
         pprofdelta_heap_free(t.heap);
     }
     require(!t.mapped);

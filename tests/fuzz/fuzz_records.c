@@ -27,6 +27,7 @@ typedef struct trial {
     process p;
     tracker memory;
     pprofdelta_recorder *recorder;
+    pd_compact otlp;         /* its other writer */
     pprofdelta_options read; /* by the oracle */
     oracle oracle;
     accounts accounts;
@@ -281,7 +282,7 @@ static void write_as_otlp(trial *t)
     pprofdelta_recorder *r = t->recorder;
     if (!meaning_is_compared(pprof.len))
         return;
-    pd_compact own = meaning_begin_otlp(&r->compact);
+    meaning_exchange(&r->compact, &t->otlp);
     pprofdelta_status status = write_once(t, false, NULL);
     if (status == PPROFDELTA_E_MEMORY) {
         t->memory.fail_at = 0;
@@ -291,7 +292,7 @@ static void write_as_otlp(trial *t)
     if (!status)
         require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
                              (pd_bytes){t->output.ptr, t->output.len});
-    meaning_end_otlp(&r->compact, &r->mem, &own);
+    meaning_exchange(&r->compact, &t->otlp);
     if (status)
         require(write_once(t, false, NULL) == PPROFDELTA_OK);
 }
@@ -406,6 +407,7 @@ static void run(trial *t)
         step(t);
     pprofdelta_recorder_measure(t->recorder, &size);
     require(size.all_bytes == t->memory.live);
+    pd_compact_release(&t->otlp, &t->recorder->mem);
     pprofdelta_recorder_free(t->recorder);
 }
 
@@ -413,7 +415,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.p.in = program_of(data, size)};
+    trial t = {.p.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
     process_begin(&t.p);
     make_oracle(&t);
     arm(&t, program_byte(&t.p.in) & 1);

@@ -1,7 +1,8 @@
 /* An output as pprof and as OTLP: both mean the same (otlp_model.h).
  *
  * A door inside a process writes a window as often as it is asked to, so it can write the same window
- * in both formats. Its writer is for one format, so another writer is put in its place meanwhile. */
+ * in both formats. Its writer is for one format, so another writer, which the target keeps, is put in
+ * its place meanwhile. */
 #ifndef PD_TESTS_FUZZ_SAME_MEANING_H
 #define PD_TESTS_FUZZ_SAME_MEANING_H
 
@@ -28,19 +29,13 @@ static inline void require_same_meaning(pd_bytes pprof, pd_bytes request)
     arena_free(&a);
 }
 
-/* Puts a new writer of OTLP in the place of a door's own, which is returned. */
-static inline pd_compact meaning_begin_otlp(pd_compact *writer)
+/* Exchanges a door's writer with one of the other format, whose memory is the door's too. The second
+ * call puts the door's own back. */
+static inline void meaning_exchange(pd_compact *own, pd_compact *other)
 {
-    pd_compact own = *writer;
-    *writer = (pd_compact){.format = PPROFDELTA_OTLP};
-    return own;
-}
-
-/* Frees that writer, whose memory is the door's. */
-static inline void meaning_end_otlp(pd_compact *writer, pd_mem *mem, const pd_compact *own)
-{
-    pd_compact_release(writer, mem);
-    *writer = *own;
+    pd_compact scratch = *own;
+    *own = *other;
+    *other = scratch;
 }
 
 #endif
