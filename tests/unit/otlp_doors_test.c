@@ -345,7 +345,7 @@ TEST(each_door_writes_what_it_writes_as_pprof)
 {
     for (size_t i = 0; i < DOORS; i++) {
         duo d;
-        otlp_model models[WINDOWS];
+        otlp_model models[WINDOWS] = {{.types = 0}};
         duo_begin(&d, &doors[i], PPROFDELTA_PPROF);
         for (size_t window = 0; window < WINDOWS; window++) { /* 1 is sent again in 2 */
             collector pprof, request;
@@ -353,7 +353,8 @@ TEST(each_door_writes_what_it_writes_as_pprof)
             d.door->happen(&d.calm, window);
             d.door->happen(&d.tried, window);
             begin(&d, window);
-            CHECK(!write_side(&d, &d.calm, 0, &pprof) && !write_side(&d, &d.tried, 0, &request));
+            REQUIRE(!write_side(&d, &d.calm, 0, &pprof));
+            REQUIRE(!write_side(&d, &d.tried, 0, &request));
             REQUIRE(otlp_model_read_pprof(&d.arena, pprof.bytes.ptr, pprof.bytes.len, &meant));
             REQUIRE(
                 otlp_model_read(&d.arena, request.bytes.ptr, request.bytes.len, &models[window]));
@@ -387,7 +388,7 @@ TEST(a_sink_that_refuses_costs_no_window)
         duo d;
         duo_begin(&d, &doors[i], PPROFDELTA_OTLP);
         for (size_t window = 0; window < WINDOWS; window++) {
-            otlp_model first, again;
+            otlp_model first = {.types = 0}, again = {.types = 0};
             collector refused;
             d.door->happen(&d.calm, window);
             d.door->happen(&d.tried, window);
@@ -433,7 +434,7 @@ static bool fail_once(duo *d, size_t window, size_t nth, bool is_alone)
 
 TEST(each_allocation_may_fail_and_the_window_is_whole)
 {
-    for (size_t i = 0; i < DOORS * 2; i++) {
+    for (size_t i = 0; i < (size_t)DOORS * 2; i++) {
         size_t failures = 0;
         bool has_failed = true;
         for (size_t nth = 1; has_failed; nth++) {
@@ -446,7 +447,8 @@ TEST(each_allocation_may_fail_and_the_window_is_whole)
                 d.door->happen(&d.calm, window);
                 d.door->happen(&d.tried, window);
                 has_failed |= fail_once(&d, window, nth, i % 2);
-                CHECK(!write_side(&d, &d.calm, 0, &calm) && !write_side(&d, &d.tried, 0, &tried));
+                REQUIRE(!write_side(&d, &d.calm, 0, &calm));
+                REQUIRE(!write_side(&d, &d.tried, 0, &tried));
                 check_same(&d, calm.bytes, tried.bytes, &meant);
                 commit(&d);
             }
