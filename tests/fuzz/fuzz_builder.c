@@ -4,6 +4,7 @@
  *
  *   - an export that arrives is a valid, compact profile of what was flushed since the last one,
  *     added up sample by sample, once; what was flushed while it was under way may be in the next
+ *   - written again as OTLP it means the same (otlp_model.h)
  *   - one that is refused or has no memory loses nothing; what had no memory when it was flushed is
  *     counted as lost, and is the only thing that is missing
  *   - trouble with a sample is sticky and is told when it is flushed; a wrong call is refused
@@ -12,12 +13,13 @@
  *     back */
 #include "fuzz.h"
 
+#include "builder/builder.h"
 #include "compare.h"
 #include "live.h"
 #include "pprofdelta_record.h"
 #include "program.h"
 #include "run.h"
-#include "send.h"
+#include "same_meaning.h"
 #include "serial.h"
 
 #include <unistd.h>
@@ -44,7 +46,8 @@ typedef struct trial {
     arena arena, export_arena;
     tracker memory;
     pprofdelta_builder *b;
-    model m; /* its samples: what the next export has to have */
+    pd_compact otlp; /* its other writer */
+    model m;         /* its samples: what the next export has to have */
     slot slots[SLOTS];
     uint64_t sequence;
     unsigned exports;
@@ -400,6 +403,25 @@ static void arrived(trial *t, const pprofdelta_builder_report *report)
     t->is_sure &= t->m.samples_len > 0;
 }
 
+/* What is flushed in the middle of it is in the next export. */
+static void write_as_otlp(trial *t)
+{
+    size_t fail_at = t->memory.fail_at, calls = t->memory.calls;
+    collector c = {.bytes = buf_begin(&t->export_arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    pprofdelta_error err = fuzz_unfilled();
+    if (!meaning_is_compared(t->output.len))
+        return;
+    t->memory.fail_at = 0;
+    meaning_exchange(&t->b->compact, &t->otlp);
+    require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_OK);
+    fuzz_require_untouched(&err);
+    require_same_meaning((pd_bytes){t->output.ptr, t->output.len},
+                         (pd_bytes){c.bytes.ptr, c.bytes.len});
+    meaning_exchange(&t->b->compact, &t->otlp);
+    t->memory.fail_at = fail_at ? fail_at + t->memory.calls - calls : 0;
+}
+
 static void export(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
@@ -413,7 +435,9 @@ static void export(trial *t)
     t->is_called = t->is_forked = false;
     t->interrupted = NULL;
     t->sink_does = program_byte(&t->in);
-    pprofdelta_status status = builder_send(t->b, &sink, &report, &err);
+    pprofdelta_status status = pprofdelta_builder_begin(t->b, &err);
+    if (!status)
+        status = pprofdelta_builder_write(t->b, &sink, &report, &err);
     require_told(status, &err);
     if (status == PPROFDELTA_E_MEMORY)
         require(t->memory.refused > refused && !t->is_called);
@@ -421,8 +445,13 @@ static void export(trial *t)
         require(status == PPROFDELTA_E_USAGE);
     else
         require(status == (t->sink_does & SINK_REFUSES ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
-    if (!status)
-        arrived(t, &report);
+    if (status) {
+        pprofdelta_builder_abandon(t->b);
+        return;
+    }
+    arrived(t, &report);
+    write_as_otlp(t);
+    pprofdelta_builder_commit(t->b);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -489,10 +518,11 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size)};
+    trial t = {.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
     if (make_builder(&t)) {
         while (program_has_more(&t.in))
             step(&t);
+        pd_compact_release(&t.otlp, &t.b->export_mem);
         pprofdelta_builder_free(t.b); /* with those on their way */
     }
     require(!t.memory.live);

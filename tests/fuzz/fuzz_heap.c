@@ -5,6 +5,7 @@
  *
  *   - what a receiver has added up is what a naive list says was alive when the batch began, and a
  *     window says all that is in use
+ *   - a batch that is written again as OTLP means the same (otlp_model.h)
  *   - an answer of "dropped" is counted once, comes only of a cap or of pages that were refused,
  *     and leaves nothing behind; the stats say what the list says
  *   - a sample stands for 1/P allocations, rounded; a sampler that is off, paused or has not begun
@@ -12,6 +13,9 @@
  *   - every failure fills in the error struct, no success touches it, and all pages are given back,
  *     with the filter as clean as it came */
 #include "life.h"
+
+#include "heap/heap.h"
+#include "same_meaning.h"
 
 /* ---- the sampler ----------------------------------------------------------------------------- */
 
@@ -163,16 +167,12 @@ static void arrive(trial *t, pprofdelta_heap_inuse inuse, const live_mail *mail)
         agree(t, &p.sums, &t->receiver.last.sums, true, false);
 }
 
-static void write(trial *t)
+/* Writes the batch under way. */
+static pprofdelta_status write_once(trial *t, pprofdelta_heap_inuse inuse, live_mail *mail)
 {
-    unsigned how = program_byte(&t->in);
-    pprofdelta_heap_inuse inuse = how & 1 ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
-    live_mail mail = {.arena = &t->arena, .refuses = how >> 1 & 1};
-    pprofdelta_sink sink = live_sink(&mail);
+    pprofdelta_sink sink = live_sink(mail);
     pprofdelta_error err = fuzz_unfilled();
     size_t refused = t->refused;
-    if (t->writes++ >= MOST_WRITES)
-        return;
     pprofdelta_status status = pprofdelta_heap_write(t->heap, inuse, &sink, &err);
     if (status)
         fuzz_require_filled(&err, status, 0, 0);
@@ -183,10 +183,33 @@ static void write(trial *t)
     if (status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT)
         require(t->refused > refused || t->options.max_export < UINT64_C(1) << 20);
     else if (t->has_batch)
-        require(status == (mail.refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
-    require(mail.calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
-    if (!status)
-        arrive(t, inuse, &mail);
+        require(status == (mail->refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
+    require(mail->calls == (status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK));
+    return status;
+}
+
+static void write_as_otlp(trial *t, pprofdelta_heap_inuse inuse, const live_mail *pprof)
+{
+    live_mail mail = {.arena = &t->arena};
+    if (!meaning_is_compared(pprof->len))
+        return;
+    pd_heap_press *press = &t->heap->press;
+    meaning_exchange(&press->compact, &t->otlp);
+    if (!write_once(t, inuse, &mail))
+        require_same_meaning((pd_bytes){pprof->bytes, pprof->len},
+                             (pd_bytes){mail.bytes, mail.len});
+    meaning_exchange(&press->compact, &t->otlp);
+}
+
+static void write(trial *t)
+{
+    unsigned how = program_byte(&t->in);
+    pprofdelta_heap_inuse inuse = how & 1 ? PPROFDELTA_HEAP_SNAPSHOT : PPROFDELTA_HEAP_CHANGES;
+    live_mail mail = {.arena = &t->arena, .refuses = how >> 1 & 1};
+    if (t->writes++ >= MOST_WRITES || write_once(t, inuse, &mail))
+        return;
+    arrive(t, inuse, &mail);
+    write_as_otlp(t, inuse, &mail);
 }
 
 static void end_batch(trial *t)
@@ -325,13 +348,15 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.in = program_of(data, size), .step = step, .now = 1000};
+    trial t = {
+        .in = program_of(data, size), .step = step, .now = 1000, .otlp.format = PPROFDELTA_OTLP};
     t.pages = (pprofdelta_heap_pages){map, unmap, &t};
     t.sums.arena = t.receiver.arena = &t.arena;
     if (make_heap(&t)) {
         while (program_has_more(&t.in) && t.steps < MOST_STEPS)
             step(&t);
         require_stats(&t);
+        pd_compact_release(&t.otlp, &t.heap->press.mem);
         pprofdelta_heap_free(t.heap);
     }
     require(!t.mapped);

@@ -3,6 +3,7 @@
  *
  *   - a window that is written is the delta that the oracle makes of the same records as cumulative
  *     profiles, row by row, and so is its report; written again it is the same, without allocation
+ *   - written again as OTLP it means the same (otlp_model.h)
  *   - unsampled windows of a record add up to its scaled total, rounded; each gauge is rounded
  *   - what was refused by the sink, had no memory, was abandoned or is a wrong call leaves nothing
  *     behind: the next window has it, too
@@ -10,11 +11,14 @@
  *     and keeps the law of conservation in 64 bits
  *   - every failure fills in the error struct, no success touches it, and everything is given
  *     back */
+#include "record/recorder.h"
+
 #include "fuzz.h"
 
 #include "accounts.h"
 #include "process.h"
 #include "run.h"
+#include "same_meaning.h"
 #include "serial.h"
 
 enum { MOST_WINDOWS = 10 };
@@ -23,6 +27,7 @@ typedef struct trial {
     process p;
     tracker memory;
     pprofdelta_recorder *recorder;
+    pd_compact otlp;         /* its other writer */
     pprofdelta_options read; /* by the oracle */
     oracle oracle;
     accounts accounts;
@@ -270,6 +275,28 @@ static void write_again(trial *t, bool refuses)
     require(t->memory.calls == calls);
 }
 
+/* The same window as OTLP. An allocation may fail in it, too. */
+static void write_as_otlp(trial *t)
+{
+    buf pprof = t->output;
+    pprofdelta_recorder *r = t->recorder;
+    if (!meaning_is_compared(pprof.len))
+        return;
+    meaning_exchange(&r->compact, &t->otlp);
+    pprofdelta_status status = write_once(t, false, NULL);
+    if (status == PPROFDELTA_E_MEMORY) {
+        t->memory.fail_at = 0;
+        status = write_once(t, false, NULL);
+    }
+    require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
+    if (!status)
+        require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
+                             (pd_bytes){t->output.ptr, t->output.len});
+    meaning_exchange(&r->compact, &t->otlp);
+    if (status)
+        require(write_once(t, false, NULL) == PPROFDELTA_OK);
+}
+
 enum {
     WRITE_REFUSED_FIRST = 1,
     WRITE_AGAIN = 2,
@@ -301,6 +328,8 @@ static void write_window(trial *t, unsigned how, pprofdelta_report *report)
         require_expected(t, *report);
     if (how & WRITE_AGAIN)
         write_again(t, how & WRITE_REFUSED_AGAIN);
+    if (t->is_written)
+        write_as_otlp(t);
 }
 
 static void end_window(trial *t, unsigned how)
@@ -378,6 +407,7 @@ static void run(trial *t)
         step(t);
     pprofdelta_recorder_measure(t->recorder, &size);
     require(size.all_bytes == t->memory.live);
+    pd_compact_release(&t->otlp, &t->recorder->mem);
     pprofdelta_recorder_free(t->recorder);
 }
 
@@ -385,7 +415,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
     if (size > PROGRAM_MOST_BYTES)
         return 0;
-    trial t = {.p.in = program_of(data, size)};
+    trial t = {.p.in = program_of(data, size), .otlp.format = PPROFDELTA_OTLP};
     process_begin(&t.p);
     make_oracle(&t);
     arm(&t, program_byte(&t.p.in) & 1);

@@ -3,6 +3,7 @@
  *
  *   - the sum of those that joined is a valid and compact profile, which has of each sample what a
  *     naive reading of them adds up to: counters of all, gauges of the last; of a live heap both
+ *   - as OTLP the sum means the same (otlp_model.h)
  *   - one that was refused leaves the sum as it was, and says why; a missing batch fails the sum in
  *     the end, unless a full one came
  *   - what is over is over: nothing is added any more, nothing is written twice
@@ -14,6 +15,7 @@
 #include "live.h"
 #include "program.h"
 #include "run.h"
+#include "same_meaning.h"
 #include "serial.h"
 
 #include <inttypes.h>
@@ -26,7 +28,9 @@ typedef struct trial {
     tracker memory;
     pprofdelta *looker; /* that reads stamps */
     pprofdelta_adder *adder;
-    unsigned flags;
+    pprofdelta_options options;
+    buf added[MOST_PROFILES]; /* what was not refused */
+    size_t added_len;
     model m; /* types and places; samples and the rest are the profile's under way */
     buf profile;
     bool is_any; /* it may be anything: nobody knows how long it is, once inflated */
@@ -259,9 +263,11 @@ static void add(trial *t)
     require_told(t, status, &err);
     require((status == PPROFDELTA_E_USAGE) == t->is_over);
     t->is_over |= status == PPROFDELTA_E_MEMORY || status == PPROFDELTA_E_LIMIT;
-    require(joint != PPROFDELTA_JOINT_FORCED || t->flags & PPROFDELTA_FORCE);
-    if (!status)
-        join(t, joint);
+    require(joint != PPROFDELTA_JOINT_FORCED || t->options.flags & PPROFDELTA_FORCE);
+    if (status)
+        return;
+    t->added[t->added_len++] = t->profile;
+    join(t, joint);
 }
 
 /* The sum is the naive one, and a profile that goes in again. */
@@ -273,11 +279,32 @@ static void require_sum(trial *t, buf out)
     bool has_types = read_sums(t, out, &r, &got);
     require(!pprofdelta_check(t->looker, out.ptr, out.len, &census, NULL));
     require(r.records == r.samples_len && !compare_compact(&t->arena, &r));
-    require(!census.is_stamped || !(t->flags & PPROFDELTA_NO_STAMP));
+    require(!census.is_stamped || !(t->options.flags & PPROFDELTA_NO_STAMP));
     const char *wrong = t->is_wild ? NULL : live_differ(&got, &t->sums);
     if (wrong)
         fprintf(stderr, "%s\n", wrong);
     require(!wrong && (t->is_wild || has_types));
+}
+
+/* Adds up the same profiles in another adder. */
+static void require_otlp(trial *t, buf pprof)
+{
+    pprofdelta_options options = t->options;
+    pprofdelta_adder *adder;
+    collector c = {.bytes = buf_begin(&t->arena)};
+    pprofdelta_sink sink = collector_sink(&c);
+    if (!meaning_is_compared(pprof.len))
+        return;
+    options.format = PPROFDELTA_OTLP;
+    require(!pprofdelta_adder_new(&options, NULL, &adder, NULL));
+    for (size_t i = 0; i < t->added_len; i++)
+        require(!pprofdelta_adder_add(adder, t->added[i].ptr, t->added[i].len, NULL, NULL));
+    pprofdelta_status status = pprofdelta_adder_finish(adder, &sink, NULL);
+    require(status == PPROFDELTA_OK || status == PPROFDELTA_E_LIMIT);
+    if (!status)
+        require_same_meaning((pd_bytes){pprof.ptr, pprof.len},
+                             (pd_bytes){c.bytes.ptr, c.bytes.len});
+    pprofdelta_adder_free(adder);
 }
 
 static void finish(trial *t, bool refuses)
@@ -294,8 +321,10 @@ static void finish(trial *t, bool refuses)
     else if (status != PPROFDELTA_E_MEMORY && status != PPROFDELTA_E_LIMIT)
         require(status == (refuses ? PPROFDELTA_E_SINK : PPROFDELTA_OK));
     t->is_over |= t->has_any;
-    if (!status)
-        require_sum(t, c.bytes);
+    if (status)
+        return;
+    require_sum(t, c.bytes);
+    require_otlp(t, c.bytes);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -323,16 +352,16 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     trial t = {.in = program_of(data, size), .now = 1000, .memory.is_alone = true};
     unsigned how = program_byte(&t.in);
     pprofdelta_allocator allocator = tracker_allocator(&t.memory);
-    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    options.max_memory = FUZZ_MAX_MEMORY;
-    require(!pprofdelta_new(&options, NULL, &t.looker, NULL));
-    options.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
-    options.flags = t.flags = how & (PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE);
+    t.options = (pprofdelta_options)PPROFDELTA_OPTIONS_INIT;
+    t.options.max_memory = FUZZ_MAX_MEMORY;
+    require(!pprofdelta_new(&t.options, NULL, &t.looker, NULL));
+    t.options.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
+    t.options.flags = how & (PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE);
     t.memory.fail_at = how & 4 ? 1 + program_byte(&t.in) : 0;
     t.profile = buf_begin(&t.arena);
     make_model(&t);
     pprofdelta_error err = fuzz_unfilled();
-    pprofdelta_status status = pprofdelta_adder_new(&options, &allocator, &t.adder, &err);
+    pprofdelta_status status = pprofdelta_adder_new(&t.options, &allocator, &t.adder, &err);
     require_told(&t, status, &err);
     if (!status)
         run(&t);

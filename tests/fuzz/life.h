@@ -7,6 +7,7 @@
 #include "fuzz.h"
 
 #include "live.h"
+#include "profile/compact.h"
 #include "program.h"
 
 #include <math.h>
@@ -39,6 +40,7 @@ typedef struct trial {
     size_t mapped, maps, fail_at, refused;
     bool fails_for_good;
     pprofdelta_heap *heap;
+    pd_compact otlp; /* its other writer */
     pprofdelta_sampler sampler;
     bool has_begun; /* the sampler; until then everything is tracked */
     uint64_t interval;

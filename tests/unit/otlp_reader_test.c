@@ -1,7 +1,7 @@
 /* OTLP requests as input: what the writer made is read back, and every way in which the reader can
  * fail. tests/hostile has the messages, and tests/fuzz compares the reader with protobuf-c. */
 #include "delta_stage.h"
-#include "otlp_model.h"
+#include "otlp_kit.h"
 #include "seeds.h"
 
 #include "otlp/request.h"
@@ -25,20 +25,8 @@ static buf real(arena *a, const char *name)
 
 /* ---- there and back ------------------------------------------------------------------------------ */
 
-static buf compared(arena *a, const pprofdelta_options *options, buf prev, buf cur,
-                    pprofdelta_status *status)
-{
-    pprofdelta *pd;
-    collector c = {.bytes = buf_begin(a)};
-    pprofdelta_sink sink = collector_sink(&c);
-    CHECK(!pprofdelta_new(options, NULL, &pd, NULL));
-    *status = pprofdelta_compare(pd, prev.ptr, prev.len, cur.ptr, cur.len, &sink, NULL, NULL);
-    pprofdelta_free(pd);
-    return c.bytes;
-}
-
 /* NULL if the request, read back, means what the profile means. */
-static const char *differ(arena *a, buf pprof, buf request)
+static const char *differ_read_back(arena *a, buf pprof, buf request)
 {
     pprofdelta *pd;
     pprofdelta_error err = {.text = ""};
@@ -71,10 +59,10 @@ TEST(deltas_are_read_back)
         buf prev = look(&s);
         gen_evolve(&s.g, GEN_ANYTHING & ~GEN_WINDOW);
         buf cur = look(&s);
-        buf pprof = compared(&s.arena, &s.options, prev, cur, &status);
-        buf request = compared(&s.arena, &otlp, prev, cur, &other);
+        buf pprof = pair(&s.arena, &s.options, prev, cur, &status);
+        buf request = pair(&s.arena, &otlp, prev, cur, &other);
         CHECK(status == other);
-        const char *wrong = status ? NULL : differ(&s.arena, pprof, request);
+        const char *wrong = status ? NULL : differ_read_back(&s.arena, pprof, request);
         AGREE(seed, wrong);
         pairs += !status;
         stage_end(&s);
@@ -92,10 +80,10 @@ TEST(deltas_of_real_profiles_are_read_back)
         otlp.format = PPROFDELTA_OTLP;
         buf prev = real(&a, arena_format(&a, "valid/%s.1.pb.gz", kinds[i]));
         buf cur = real(&a, arena_format(&a, "valid/%s.2.pb.gz", kinds[i]));
-        buf pprof = compared(&a, &plain, prev, cur, &status);
-        buf request = compared(&a, &otlp, prev, cur, &other);
+        buf pprof = pair(&a, &plain, prev, cur, &status);
+        buf request = pair(&a, &otlp, prev, cur, &other);
         CHECK(!status && !other);
-        const char *wrong = differ(&a, pprof, request);
+        const char *wrong = differ_read_back(&a, pprof, request);
         CHECK_MSG(!wrong, "%s: %s", kinds[i], wrong);
         arena_free(&a);
     }
@@ -112,7 +100,7 @@ static buf request_of(arena *a, const char *kind, pprofdelta_compression compres
     otlp.compression = compression;
     buf prev = real(a, arena_format(a, "valid/%s.1.pb.gz", kind));
     buf cur = real(a, arena_format(a, "valid/%s.2.pb.gz", kind));
-    buf made = compared(a, &otlp, prev, cur, &status);
+    buf made = pair(a, &otlp, prev, cur, &status);
     CHECK(!status);
     return made;
 }
