@@ -3,7 +3,8 @@
 STEADY is build/tests/steady, which times the same windows in C: from plain bytes to plain bytes, in a context
 in its steady state, with a report. C and Python take turns. The overhead is the difference of the medians of
 the processor time of one window. The gain of two threads is the wall time of two threads in turn divided by
-their wall time at once; it needs two processors that have nothing else to do.
+their wall time at once. The gain of two processes in C beside it is what the machine itself gives; it is 2 on
+two processors that have nothing else to do.
 """
 
 from __future__ import annotations
@@ -63,6 +64,19 @@ def gain(prev: bytes, cur: bytes, windows: int) -> float:
     return in_turn / (time.perf_counter() - begin)
 
 
+def gain_of_processes(steady: str, prev: str, cur: str, windows: int) -> float:
+    command = [steady, prev, cur, str(windows)]
+    begin = time.perf_counter()
+    for _ in range(2):
+        subprocess.run(command, stdout=subprocess.DEVNULL, check=True)
+    in_turn = time.perf_counter() - begin
+    begin = time.perf_counter()
+    both = [subprocess.Popen(command, stdout=subprocess.DEVNULL) for _ in range(2)]
+    if any([process.wait() for process in both]):
+        raise RuntimeError(f"{steady} failed")
+    return in_turn / (time.perf_counter() - begin)
+
+
 def plain(path: str) -> bytes:
     with open(path, "rb") as file:
         data = file.read()
@@ -70,7 +84,7 @@ def plain(path: str) -> bytes:
 
 
 def main(steady: str, *paths: str) -> None:
-    print("samples      C us  Python us  overhead us  two threads")
+    print("samples      C us  Python us  overhead us  two threads  two processes in C")
     for prev_path, cur_path in zip(paths[::2], paths[1::2], strict=True):
         prev, cur = plain(prev_path), plain(cur_path)
         with tempfile.TemporaryDirectory() as folder:
@@ -78,16 +92,17 @@ def main(steady: str, *paths: str) -> None:
             for file, data in zip(files, (prev, cur), strict=True):
                 with open(file, "wb") as out:
                     out.write(data)
-            c, python, gains = [], [], []
+            c, python, gains, references = [], [], [], []
             for _ in range(ROUNDS):
                 c += by_c(steady, *files)
                 python += by_python(prev, cur)
             windows = max(3, int(2e8 / median(c)))  # about 0.2 s
             for _ in range(ROUNDS):
                 gains.append(gain(prev, cur, windows))
+                references.append(gain_of_processes(steady, *files, windows))
         in_c, in_python = median(c) / 1000, median(python) / 1000
         print(f"{pprofdelta.check(cur).samples:7,}{in_c:10.1f}{in_python:11.1f}{in_python - in_c:13.1f}"
-              f"{median(gains):12.2f}x", flush=True)
+              f"{median(gains):12.2f}x{median(references):19.2f}x", flush=True)
 
 
 if __name__ == "__main__":

@@ -62,6 +62,16 @@ PyObject *core_output_bytes(const core_output *output)
 void core_output_fini(core_output *output)
 {
     free(output->bytes);
+    *output = (core_output){0};
+}
+
+void core_output_reset(core_output *output)
+{
+    enum { KEPT = 1 << 20 };
+    if (output->cap > KEPT)
+        core_output_fini(output);
+    output->len = 0;
+    output->is_short = false;
 }
 
 pprofdelta_status core_output_status(const core_output *output, pprofdelta_status status,

@@ -9,6 +9,7 @@ typedef struct Context {
     PyObject_HEAD
     pprofdelta *pd; /* NULL: closed */
     core_guard guard;
+    core_output output; /* empty between calls */
 } Context;
 
 static PyTypeObject *type_of(Context *self)
@@ -50,7 +51,9 @@ static PyObject *context_new(PyTypeObject *type, PyObject *args, PyObject *kwarg
 
 static void context_dealloc(PyObject *object)
 {
-    pprofdelta_free(((Context *)object)->pd);
+    Context *self = (Context *)object;
+    pprofdelta_free(self->pd);
+    core_output_fini(&self->output);
     core_dealloc(object);
 }
 
@@ -63,6 +66,7 @@ static PyObject *context_close(Context *self, PyObject *unused)
         return NULL;
     pprofdelta_free(self->pd);
     self->pd = NULL;
+    core_output_fini(&self->output);
     leave(self);
     Py_RETURN_NONE;
 }
@@ -70,19 +74,18 @@ static PyObject *context_close(Context *self, PyObject *unused)
 /* ---- windows --------------------------------------------------------------------------------- */
 
 /* (delta, report), or NULL with an exception. */
-static PyObject *window_result(Context *self, core_output *output, const pprofdelta_report *report,
+static PyObject *window_result(Context *self, const pprofdelta_report *report,
                                pprofdelta_status status, pprofdelta_error *err)
 {
-    if (core_output_status(output, status, err))
+    if (core_output_status(&self->output, status, err))
         return core_raise(type_of(self), err);
-    return Py_BuildValue("(NN)", core_output_bytes(output), core_report(report));
+    return Py_BuildValue("(NN)", core_output_bytes(&self->output), core_report(report));
 }
 
 static PyObject *context_window(Context *self, PyObject *profile)
 {
     core_input input;
-    core_output output = {0};
-    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_sink sink = core_output_sink(&self->output);
     pprofdelta_report report;
     pprofdelta_error err;
     pprofdelta_status status;
@@ -94,11 +97,11 @@ static PyObject *context_window(Context *self, PyObject *profile)
         status = pprofdelta_window(self->pd, input.bytes, input.len, &sink, &report, &err);
         Py_END_ALLOW_THREADS
         core_input_fini(&input);
-        result = window_result(self, &output, &report, status, &err);
+        result = window_result(self, &report, status, &err);
         if (!status && !result) /* the caller never sees this window */
             pprofdelta_abandon(self->pd);
     }
-    core_output_fini(&output);
+    core_output_reset(&self->output);
     leave(self);
     return result;
 }
@@ -107,8 +110,7 @@ static PyObject *context_compare(Context *self, PyObject *args)
 {
     PyObject *prev, *cur, *result = NULL;
     core_input before, after;
-    core_output output = {0};
-    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_sink sink = core_output_sink(&self->output);
     pprofdelta_report report;
     pprofdelta_error err;
     pprofdelta_status status;
@@ -121,11 +123,11 @@ static PyObject *context_compare(Context *self, PyObject *args)
                                         &sink, &report, &err);
             Py_END_ALLOW_THREADS
             core_input_fini(&after);
-            result = window_result(self, &output, &report, status, &err);
+            result = window_result(self, &report, status, &err);
         }
         core_input_fini(&before);
     }
-    core_output_fini(&output);
+    core_output_reset(&self->output);
     leave(self);
     return result;
 }
@@ -187,8 +189,7 @@ static PyObject *context_set_started(Context *self, PyObject *nanos)
 
 static PyObject *context_save(Context *self, PyObject *unused)
 {
-    core_output output = {0};
-    pprofdelta_sink sink = core_output_sink(&output);
+    pprofdelta_sink sink = core_output_sink(&self->output);
     pprofdelta_error err;
     pprofdelta_status status;
     (void)unused;
@@ -197,10 +198,10 @@ static PyObject *context_save(Context *self, PyObject *unused)
     Py_BEGIN_ALLOW_THREADS
     status = pprofdelta_save(self->pd, &sink, &err);
     Py_END_ALLOW_THREADS
-    status = core_output_status(&output, status, &err);
+    status = core_output_status(&self->output, status, &err);
     leave(self);
-    PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&output);
-    core_output_fini(&output);
+    PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&self->output);
+    core_output_reset(&self->output);
     return result;
 }
 

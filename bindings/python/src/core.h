@@ -69,6 +69,10 @@ pprofdelta_sink core_output_sink(core_output *output);
 PyObject *core_output_bytes(const core_output *output);
 void core_output_fini(core_output *output);
 
+/* Makes the output empty. Keeps the memory for the next one, unless it is much: libc gives freed memory
+ * back to the system, and the next window would get it page by page. */
+void core_output_reset(core_output *output);
+
 /* If the sink failed since memory was short, the error becomes E_MEMORY. */
 pprofdelta_status core_output_status(const core_output *output, pprofdelta_status status,
                                      pprofdelta_error *err);
