@@ -84,7 +84,7 @@ void pd_sample_values_read(pd_reader body, int64_t *values)
 
 void pd_samples_sum(pd_reader *top, size_t types_len, pprofdelta_sum *sums)
 {
-    int64_t values[PPROFDELTA_MAX_TYPES];
+    int64_t values[PPROFDELTA_MAX_TYPES] = {0};
     pd_field f;
     while (pd_reader_next(top, &f)) {
         if (f.number != PD_PROFILE_SAMPLE)
