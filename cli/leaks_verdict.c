@@ -21,8 +21,12 @@ const double cli_leaks_doubt_limit = 0.01;
 
 enum { THIRDS = 3, MOST_PAIRS = CLI_LEAKS_POINTS * CLI_LEAKS_POINTS / 2 };
 
+/* Growth that may be chance is worth a word if it is so far from the mean, or so unlikely in any of
+ * the series. */
+static const double least_sigmas = 3;
+static const double unsure_doubt = 0.1;
+
 /* The thresholds of the shape. */
-static const double least_sigmas = 3;        /* below that growth is not worth a word */
 static const double step_share = 0.5;        /* of the growth in one step */
 static const double sawtooth_share = 0.5;    /* of the growth lost at once */
 static const double stopped_ratio = 1 / 3.0; /* recent speed over earlier speed */
@@ -214,7 +218,7 @@ static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const p
     double since_start = p->level[2] - s->levels[0];
     if (v->growth < -least_sigmas * v->noise)
         return CLI_LEAKS_SHRINKING;
-    if (v->growth > least_sigmas * v->noise)
+    if (v->growth > least_sigmas * v->noise || v->doubt < unsure_doubt)
         return CLI_LEAKS_UNSURE;
     if (falls_back(s))
         return CLI_LEAKS_SAWTOOTH;

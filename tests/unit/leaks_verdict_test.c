@@ -133,6 +133,24 @@ static void more_series_leave_more_doubt(void)
     CHECK(cli_leaks_judge(&series).doubt == 1);
 }
 
+/* Among few stacks, little growth may be one; among many it is what chance makes somewhere. */
+static void a_little_growth_is_unknown_among_few_stacks(void)
+{
+    row weak = *named("a leak of some samples");
+    weak.scale = 1;
+    cli_leaks_series series = make(&weak, 1, 1);
+    for (series.tests = 1; series.tests < 1000; series.tests *= 2) {
+        cli_leaks_verdict v = cli_leaks_judge(&series);
+        CHECK(v.growth < 3 * v.noise);
+        CHECK(v.reason == (v.doubt <= cli_leaks_doubt_limit ? CLI_LEAKS_STEADY_GROWTH
+                           : v.doubt < 0.1                  ? CLI_LEAKS_UNSURE
+                                                            : CLI_LEAKS_FLAT));
+    }
+    CHECK(series.tests > 100 && cli_leaks_judge(&series).reason == CLI_LEAKS_FLAT);
+    series.tests = 20;
+    CHECK(cli_leaks_judge(&series).kind == CLI_LEAKS_UNKNOWN);
+}
+
 static void without_allocations_there_is_more_noise(void)
 {
     cli_leaks_series series = make(named("a leak"), 1, 100);
@@ -174,5 +192,6 @@ static void every_reason_has_words(void)
 
 TEST_MAIN(CASE(the_table), CASE(the_unit_does_not_matter), CASE(a_longer_time_is_a_lower_slope),
           CASE(one_wild_point_moves_no_slope), CASE(more_series_leave_more_doubt),
+          CASE(a_little_growth_is_unknown_among_few_stacks),
           CASE(without_allocations_there_is_more_noise), CASE(extreme_values),
           CASE(every_reason_has_words))
