@@ -195,7 +195,8 @@ static void put_advice(const cli_leaks_report *report, const cli_leaks_run *run,
     if (has_few_windows(run))
         puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
     else if (has_reason(report, findings, CLI_LEAKS_UNSURE))
-        puts("\nnext      record longer, or take more samples (record --rate=64k)");
+        puts("\nnext      record longer, or take more samples (record --rate=64k; in Go "
+             "runtime.MemProfileRate)");
     else if (has_reason(report, findings, CLI_LEAKS_SLOWING) ||
              has_reason(report, findings, CLI_LEAKS_LATE))
         puts("\nnext      record longer: a leak goes on, a cache is full one day");
