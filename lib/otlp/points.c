@@ -261,17 +261,22 @@ static void label_resource(pd_request_reading *r, pd_bytes resource)
     pd_buffer_release(r->parse.mem, &name);
 }
 
+/* Of a field that is written twice, the last counts; an empty text is as one that is not there. */
 static void label_scope(pd_request_reading *r, pd_bytes scope)
 {
     pd_reader message = pd_request_reader(scope);
+    pd_bytes name = {NULL, 0}, version = {NULL, 0};
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&message, &f)) {
+    while (pd_reader_next(&message, &f)) {
         if (f.number == PD_OTLP_SCOPE_NAME)
-            pd_request_label_text(r, number_of(r, "scope.name"), pd_request_number(r, body_of(&f)));
+            name = body_of(&f);
         else if (f.number == PD_OTLP_SCOPE_VERSION)
-            pd_request_label_text(r, number_of(r, "scope.version"),
-                                  pd_request_number(r, body_of(&f)));
+            version = body_of(&f);
     }
+    if (name.len)
+        pd_request_label_text(r, number_of(r, "scope.name"), pd_request_number(r, name));
+    if (version.len)
+        pd_request_label_text(r, number_of(r, "scope.version"), pd_request_number(r, version));
 }
 
 /* What differs among the sets. */

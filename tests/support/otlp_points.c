@@ -281,7 +281,6 @@ static void label_resource(const request *r, otlp_points *labels, const Pd__Otlp
                     from->attributes[i]->value, nothing);
 }
 
-/* A field that was written, if empty, is a label; protobuf-c does not tell. Only texts count. */
 static void label_scope(const request *r, otlp_points *labels, const Pd__Otlp__Scope *from)
 {
     if (from && from->name.len)
