@@ -77,16 +77,25 @@ static void take_of_profile(pd_request_reading *r, void *cookie, uint64_t index,
 
 /* ---- a profile without its samples --------------------------------------------------------- */
 
+/* A type and its unit: numbers of strings. */
+typedef struct value_type {
+    uint32_t type, unit;
+    bool is_there;
+} value_type;
+
 static void read_value_type(pd_request_reading *r, const char *name, const pd_field *field,
-                            uint32_t *type, uint32_t *unit)
+                            value_type *out)
 {
     pd_reader body = pd_parse_body(&r->parse, name, field);
     pd_field f;
+    if (out->is_there)
+        pd_request_fail(r, name, field->start, "a second type in one profile");
+    out->is_there = true;
     while (!r->parse.status && pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_VALUE_TYPE_TYPE_STRINDEX)
-            *type = pd_request_string_of(r, name, &f);
+            out->type = pd_request_string_of(r, name, &f);
         else if (f.number == PD_OTLP_VALUE_TYPE_UNIT_STRINDEX)
-            *unit = pd_request_string_of(r, name, &f);
+            out->unit = pd_request_string_of(r, name, &f);
         else
             r->parse.unknown_fields++;
     }
@@ -103,19 +112,18 @@ static void check_id(pd_request_reading *r, const pd_field *f)
                         SIZE);
 }
 
-/* The period, as far as it was read. */
-typedef struct profile_period {
-    uint32_t type, unit;
-    uint64_t length;
-} profile_period;
+/* What a profile says of its values, as far as it was read. */
+typedef struct profile_kind {
+    value_type sample_type, period_type;
+    uint64_t period;
+} profile_kind;
 
-static void read_field(walk *w, pd_request_profile *profile, profile_period *period,
-                       const pd_field *f)
+static void read_field(walk *w, pd_request_profile *profile, profile_kind *kind, const pd_field *f)
 {
     pd_request_reading *r = &w->reading;
     switch (f->number) {
     case PD_OTLP_PROFILE_SAMPLE_TYPE:
-        read_value_type(r, "profiles.sample_type", f, &profile->type, &profile->unit);
+        read_value_type(r, "profiles.sample_type", f, &kind->sample_type);
         break;
     case PD_OTLP_PROFILE_SAMPLES:
         pd_parse_body(&r->parse, "profiles.samples", f);
@@ -129,10 +137,10 @@ static void read_field(walk *w, pd_request_profile *profile, profile_period *per
         profile->duration = pd_parse_number(&r->parse, "profiles.duration_nano", f);
         break;
     case PD_OTLP_PROFILE_PERIOD_TYPE:
-        read_value_type(r, "profiles.period_type", f, &period->type, &period->unit);
+        read_value_type(r, "profiles.period_type", f, &kind->period_type);
         break;
     case PD_OTLP_PROFILE_PERIOD:
-        period->length = pd_parse_number(&r->parse, "profiles.period", f);
+        kind->period = pd_parse_number(&r->parse, "profiles.period", f);
         break;
     case PD_OTLP_PROFILE_PROFILE_ID:
         check_id(r, f);
@@ -156,14 +164,14 @@ static void read_field(walk *w, pd_request_profile *profile, profile_period *per
 }
 
 /* The period of the first profile that has one counts. */
-static void take_facts(walk *w, const pd_request_profile *profile, const profile_period *period)
+static void take_facts(walk *w, const pd_request_profile *profile, const profile_kind *kind)
 {
     facts *all = &w->facts;
     uint64_t end = profile->time + profile->duration;
     if (!all->period && !all->period_type && !all->period_unit) {
-        all->period = period->length;
-        all->period_type = period->type;
-        all->period_unit = period->unit;
+        all->period = kind->period;
+        all->period_type = kind->period_type.type;
+        all->period_unit = kind->period_type.unit;
     }
     if (!profile->time && !profile->duration)
         return;
@@ -180,12 +188,12 @@ static void take_profile(walk *w, const pd_field *field)
     pd_request *o = w->otlp;
     pd_reader body = pd_parse_body(&r->parse, "profiles", field);
     pd_request_profile profile = {.body = {body.at, (size_t)(body.end - body.at)}};
-    profile_period period = {0};
+    profile_kind kind = {0};
     size_t comments = o->comments.len;
     pd_field f;
     pd_request_attributes_begin(r);
     while (!r->parse.status && pd_reader_next(&body, &f))
-        read_field(w, &profile, &period, &f);
+        read_field(w, &profile, &kind, &f);
     pd_parse_end(&r->parse, "profiles", &body);
     w->facts.has_comments |= o->comments.len > comments;
     if (profile.time > INT64_MAX || profile.duration > INT64_MAX - profile.time)
@@ -193,7 +201,9 @@ static void take_profile(walk *w, const pd_field *field)
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
-    take_facts(w, &profile, &period);
+    profile.type = kind.sample_type.type;
+    profile.unit = kind.sample_type.unit;
+    take_facts(w, &profile, &kind);
     r->parse.status = pd_mem_grow(r->parse.mem, &o->profiles, &o->profiles_cap,
                                   o->profiles_count + 1, sizeof *o->profiles, r->parse.err);
     if (!r->parse.status)

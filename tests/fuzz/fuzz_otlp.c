@@ -43,8 +43,7 @@ static void require_valid(pd_bytes made)
     pprofdelta_free(context);
 }
 
-/* protobuf-c takes tags and lengths of at most 5 bytes, and merges repeated messages; the bytes of
- * inputs that are as encoders write them have neither. */
+/* protobuf-c takes tags and lengths of at most 5 bytes. */
 static int is_readable(const uint8_t *data, size_t size)
 {
     Pd__Otlp__Request *request = pd__otlp__request__unpack(NULL, size, data);

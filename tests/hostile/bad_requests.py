@@ -165,6 +165,13 @@ def twice(refuse):
     refuse("resource-twice", request(message(1, message(1, SERVICE), here(message(1, SERVICE)),
                                              message(2, profile()))),
            "resource: a second resource in one resource_profiles")
+    refuse("scope-twice", request(resources(tail=message(2, message(1, chunk(1, b"maker")), here(message(1)), profile()))),
+           "scope: a second scope in one scope_profiles")
+    refuse("sample-type-twice", request(resources(profile(tail=here(message(1, number(1, 1)))))),
+           "profiles[0].sample_type: a second type in one profile")
+    period = message(5, number(1, 1), number(2, 2))
+    refuse("period-type-twice", request(resources(profile(tail=period + here(period)))),
+           "profiles[0].period_type: a second type in one profile")
 
 
 def texts(refuse):
