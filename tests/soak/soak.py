@@ -83,7 +83,12 @@ def stamp_of(data):
 # ---- the target ------------------------------------------------------------------------------------
 
 class Target:
+    """started: before the process, and after the last look at the one before it. The command is told,
+    because a process whose first looks are all lost may have counted more by then than the one before."""
+
     def __init__(self, program):
+        now = time.time_ns()
+        self.started = f"@{now // 10**9}.{now % 10**9:09}"
         self.process = subprocess.Popen([program], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
         self.address = self.process.stdout.readline().decode().strip()
 
@@ -123,9 +128,10 @@ class Soak:
     def count(self, what):
         self.counts[what] = self.counts.get(what, 0) + 1
 
-    def start(self, kind, look, fate):
+    def start(self, target, kind, fate, look):
         process = subprocess.Popen(
             [self.binary, "--state", os.path.join(self.folder, f"{kind}.state"), "-q", "--timeout=400ms",
+             f"--started={target.started}",
              "--", "curl", "-sf", "--data-binary", "@-", self.receiver.url(fate, kind)],
             stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
         process.stdin.write(look)
@@ -164,7 +170,7 @@ class Soak:
         runs = []
         for _ in range(2 if self.chance.random() < 0.1 else 1):
             fate = self.draw_fate()
-            runs.append((self.start(kind, target.look(kind), fate), fate))
+            runs.append((self.start(target, kind, fate, target.look(kind)), fate))
         if len(runs) > 1:
             self.count("overlaps")
         for process, fate in runs:
@@ -175,7 +181,7 @@ class Soak:
         look = target.look(kind)
         for attempt in range(100):
             fate = "ok" if attempt > 5 else self.draw_fate()
-            if self.finish(self.start(kind, look, fate), fate, attempt < 5 and self.chance.random() < 0.3) == 0:
+            if self.finish(self.start(target, kind, fate, look), fate, attempt < 5 and self.chance.random() < 0.3) == 0:
                 self.truth[kind].append(look)
                 return
         self.complaints.append(f"{kind}: the last look is not delivered")
