@@ -76,6 +76,14 @@ static int64_t duration_of(const pprofdelta_report *report)
     return cli_report_duration(report->from_nanos, report->to_nanos);
 }
 
+void cli_report_put_id(FILE *out, uint64_t id)
+{
+    if (id)
+        fprintf(out, "\"%016" PRIx64 "\"", id);
+    else
+        fputs("null", out);
+}
+
 void cli_report_put_time(FILE *out, int64_t nanos)
 {
     char text[48];
@@ -287,8 +295,10 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             report->from_nanos, report->to_nanos, duration_of(report));
     fprintf(out, "\"same\": %s, \"may_be_window\": %s, ", report->is_same ? "true" : "false",
             report->may_be_window ? "true" : "false");
+    fputs("\"id\": ", out);
+    cli_report_put_id(out, report->id);
     fprintf(out,
-            "\"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
+            ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
             ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
             report->sequence, report->attempt, report->unknown_fields, report->output_len, unread);
     json_types(out, report);

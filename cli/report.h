@@ -24,6 +24,9 @@ const char *cli_restart_reason(pprofdelta_restart restart);
 
 /* The parts that the report and the status of a state share. */
 
+/* Prints the id of a series of windows as JSON; null for 0. */
+void cli_report_put_id(FILE *out, uint64_t id);
+
 /* Prints a time, or "unknown" for 0. */
 void cli_report_put_time(FILE *out, int64_t nanos);
 

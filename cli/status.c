@@ -45,8 +45,9 @@ static void print_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    printf("%s\nid        %016" PRIx64, m->has_base ? "" : ", nothing remembered yet", m->id);
     if (!m->has_base) {
-        printf(", nothing remembered yet\nbytes     %llu\n", state->len);
+        printf("\nbytes     %llu\n", state->len);
         put_attempts(m);
         return;
     }
@@ -89,6 +90,8 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
     int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
     fputs("{\"state\": ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
+    fputs(", \"id\": ", stdout);
+    cli_report_put_id(stdout, m->id);
     printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
            ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
            state->len, m->sequence, m->attempts, m->samples, m->unseen);

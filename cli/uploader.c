@@ -35,6 +35,13 @@ static void set_number(const char *name, uint64_t magnitude, bool is_negative)
     setenv(name, text, 1);
 }
 
+static void set_id(const char *name, uint64_t id)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%016" PRIx64, id);
+    setenv(name, text, 1);
+}
+
 static void set_nanos(const char *name, int64_t nanos)
 {
     set_number(name, nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos, nanos < 0);
@@ -63,6 +70,7 @@ static _Noreturn void become(const cli_upload *upload, const cradle *c)
     }
     signal(SIGPIPE, SIG_DFL);
     signal(SIGXFSZ, SIG_DFL);
+    set_id("PPROFDELTA_ID", upload->id);
     set_number("PPROFDELTA_SEQUENCE", upload->sequence, false);
     set_number("PPROFDELTA_ATTEMPT", upload->attempt, false);
     set_nanos("PPROFDELTA_FROM", upload->from_nanos);

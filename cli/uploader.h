@@ -17,7 +17,7 @@ typedef struct cli_upload {
     size_t len;
     int64_t timeout_nanos; /* 0: none */
     /* For its environment: PPROFDELTA_SEQUENCE, _ATTEMPT, _FROM and _TO. */
-    uint64_t sequence, attempt;
+    uint64_t id, sequence, attempt;
     int64_t from_nanos, to_nanos;
 } cli_upload;
 

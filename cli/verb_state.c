@@ -114,6 +114,7 @@ static int deliver(run *r)
                              .bytes = r->delta.bytes,
                              .len = r->delta.len,
                              .timeout_nanos = r->options->timeout_nanos,
+                             .id = r->report.id,
                              .sequence = r->report.sequence,
                              .attempt = r->report.attempt,
                              .from_nanos = r->report.from_nanos,

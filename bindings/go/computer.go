@@ -2,6 +2,8 @@ package pprofdelta
 
 import (
 	"context"
+	"crypto/rand"
+	"encoding/binary"
 	"io"
 	"sync/atomic"
 	"time"
@@ -30,6 +32,9 @@ func New(opts ...Option) (*Computer, error) {
 	var err error
 	if c.o, err = newOptions(opts); err != nil {
 		return nil, err
+	}
+	if err := binary.Read(rand.Reader, binary.LittleEndian, &c.o.id); err != nil {
+		return nil, failFor(ErrEngine, "engine", "the system has no random numbers", err)
 	}
 	return c, nil
 }

@@ -277,6 +277,7 @@ func (i *cgoInstance) with(o *options, make func(*C.pprofdelta_options) C.pprofd
 		counters, C.size_t(len(o.counters)), gauges, C.size_t(len(o.gauges)), C.int(o.format),
 		// An attribute is a key and its value.
 		(*C.pprofdelta_attribute)(unsafe.Pointer(texts)), C.size_t(len(o.resource)/2))
+	made.id = C.uint64_t(o.id)
 	return i.result(make(&made))
 }
 

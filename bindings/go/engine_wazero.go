@@ -256,6 +256,7 @@ func (i *wasmInstance) begin(fn function, o *options) error {
 		b = binary.LittleEndian.AppendUint32(b, word)
 	}
 	b = binary.LittleEndian.AppendUint64(b, uint64(i.o.maxMemory))
+	b = binary.LittleEndian.AppendUint64(b, o.id)
 	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
 		for _, name := range names {
 			b = append(append(b, name...), 0)

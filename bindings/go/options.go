@@ -57,6 +57,7 @@ type options struct {
 	resource    []string // keys with their values behind them
 	compression Compression
 	level       int
+	id          uint64 // of the series of windows of an empty computer
 }
 
 // contextEqual compares what a context of the C library is made with.

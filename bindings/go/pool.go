@@ -220,7 +220,8 @@ func (p *Pool) use(ctx context.Context, token uint64, do func(h *held) error) er
 
 // ready makes the context have these options and remember this state; nil is the empty one.
 func (h *held) ready(o *options, state []byte, token uint64) error {
-	if h.options == nil || !h.options.contextEqual(o) {
+	isNamed := state != nil || o.id == 0 || h.options != nil && h.options.id == o.id
+	if h.options == nil || !h.options.contextEqual(o) || !isNamed {
 		if err := h.renew(o); err != nil {
 			return err
 		}

@@ -75,11 +75,12 @@ type Report struct {
 	Types         []TypeReport
 	IsSame        bool // cur is the same profile as prev
 	MayBeWindow   bool // the durations do not show that both profiles are cumulative
+	ID            uint64 // of the series of windows, as in the stamp; 0 without a sequence
 }
 
 // Memory is what a computer remembers.
 type Memory struct {
-	HasBase  bool      // false: nothing; all other members except Attempts are zero or empty
+	HasBase  bool      // false: nothing; all other members except Attempts and ID are zero or empty
 	Sequence uint64    // of the last committed window, or 1 after a base
 	Attempts uint64    // deltas of the next window so far
 	Samples  uint64    // distinct samples
@@ -89,6 +90,7 @@ type Memory struct {
 	BuildID  string    // of the target's main mapping
 	// Types has the counters first. Only Prev of the sums is set.
 	Types []TypeReport
+	ID    uint64 // of the series of windows; set without a base, too
 }
 
 // Live is the kind of a live heap's profile (see pprofdelta_heap(3)).
@@ -109,7 +111,7 @@ type Stamp struct {
 	Sequence uint64 // 0: none, as in a delta of two files
 	Restart  Restart
 	Live     Live
-	ID       uint64 // of the tracker
+	ID       uint64 // of the tracker or of the series of windows; 0: none
 	Epoch    uint64 // of the full batch that this batch continues
 	First    uint64 // this is the sum of the batches First to Sequence
 	Attempt  uint64 // at this sequence, from 1; 0: none

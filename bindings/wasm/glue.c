@@ -153,6 +153,7 @@ static void put_report(const pprofdelta_report *r)
     put_types(r->types, r->types_len);
     put32(r->is_same != 0);
     put32(r->may_be_window != 0);
+    put64(r->id);
 }
 
 static void put_memory(const pprofdelta_memory *m)
@@ -167,6 +168,7 @@ static void put_memory(const pprofdelta_memory *m)
     put32((uint32_t)m->restart);
     put_text(m->build_id);
     put_types(m->types, m->types_len);
+    put64(m->id);
 }
 
 static void put_stamp(const pprofdelta_stamp *s)
@@ -253,12 +255,12 @@ __attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t slot, uint32_t
  *
  *     flags, on_reset, first, counters_len, gauges_len,
  *     format, resource_len (keys and values)               4 bytes each
- *     max_memory                                           8 bytes
+ *     max_memory, id                                       8 bytes each
  *     the names of the counters, then of the gauges, then
  *     each key of the resource with its value behind it    strings that end with a NUL
  */
 typedef struct given_options {
-    uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2];
+    uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2], id[2];
 } given_options;
 
 static const char **names_at(const char *at, size_t len)
@@ -311,7 +313,8 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
                                 .gauges_len = gauges,
                                 .format = (pprofdelta_format)given.format,
                                 .resource = texts->resource,
-                                .resource_len = len};
+                                .resource_len = len,
+                                .id = given.id[0] | (uint64_t)given.id[1] << 32};
     return PPROFDELTA_OK;
 }
 

@@ -2,6 +2,7 @@
 #include "builder/builder.h"
 
 #include "base/option_checks.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "profile/otlp_resource.h"
 
@@ -70,6 +71,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->compressor.level = options->level;
     b->pid = getpid();
     b->from_nanos = pd_time_now();
+    b->id = options->id ? options->id : pd_random_id(b);
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
     begin_collected(b, &b->spare);

@@ -80,7 +80,7 @@ struct pprofdelta_builder {
     pd_mem export_mem;
     pd_compact compact;
     pd_buffer resource; /* OTLP: encoded */
-    pd_key identity;    /* of the series of windows; {0, 0}: no window was written */
+    uint64_t id;        /* of the series of windows: random */
     pd_compressor compressor;
     /* builder_fork.c's list of builders. */
     pprofdelta_builder *next_at_fork;

@@ -2,6 +2,7 @@
  *
  * pthread_atfork takes functions without a cookie. So the builders of pprofdelta_builder_atfork are
  * in a global list, the only global state of the library. */
+#include "base/random.h"
 #include "base/time.h"
 #include "builder/builder.h"
 
@@ -36,7 +37,7 @@ void pprofdelta_builder_fork_child(pprofdelta_builder *b)
     b->pid = getpid();
     b->sequence = 0;
     b->attempts = 0;
-    b->identity = (pd_key){0, 0};
+    b->id = pd_random_id(b);
     b->from_nanos = pd_time_now();
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_reset(&b->pool[i].gate);

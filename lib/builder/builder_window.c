@@ -82,12 +82,9 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
         pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
                                   .to_nanos = report->to_nanos,
                                   .sequence = report->sequence,
+                                  .id = b->id,
                                   .attempt = report->attempt};
         pd_stamp_add(&stamp, report->pid, &b->compact);
-    }
-    if (!(b->identity.lo | b->identity.hi)) { /* no other builder began in this process then */
-        uint64_t words[] = {(uint64_t)b->pid, (uint64_t)b->from_nanos};
-        b->identity = pd_key_of_words(words, 2, 0);
     }
     bool is_forward = report->to_nanos > report->from_nanos;
     pd_compact_header header = {.has_period_type = b->has_period_type,
@@ -95,7 +92,7 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
                                 .time_nanos = report->to_nanos,
                                 .duration_nanos =
                                     is_forward ? report->to_nanos - report->from_nanos : 0,
-                                .series = &b->identity,
+                                .series = b->id,
                                 .sequence = report->sequence};
     header.period_type = next_text(b, &text);
     header.period_unit = next_text(b, &text);

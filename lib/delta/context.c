@@ -2,6 +2,7 @@
 #include "delta/context.h"
 
 #include "base/option_checks.h"
+#include "base/random.h"
 #include "profile/otlp_resource.h"
 
 static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelta_options *out,
@@ -58,6 +59,7 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->flags = o.flags;
     pd->on_reset = o.on_reset;
     pd->first = o.first;
+    pd->id = o.id ? o.id : pd_random_id(pd);
     pd->encoder.compression = o.compression;
     pd->encoder.level = o.level;
     if (o.runner) {

@@ -36,7 +36,7 @@ struct pprofdelta {
     pd_remembered last;
     uint64_t sequence; /* of the last committed window */
     uint64_t attempts; /* at the next one: how often its delta was handed out */
-    pd_key identity; /* of the series of windows: the hash of its first profile; {0, 0}: none yet */
+    uint64_t id;       /* of the series of windows: options.id, of the state, or random; 0: none */
     bool has_base;   /* the ledger holds a profile, perhaps one without samples */
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
     /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
@@ -53,7 +53,6 @@ struct pprofdelta {
     bool may_be_window;     /* cur, or prev: see pprofdelta_report */
     pd_commit how;
     pd_remembered next;
-    pd_key next_identity;
     /* Machinery, kept for its capacity. */
     pd_stack_numbers numbers;
     pd_look cur, prev; /* prev: only with ON_RESET_NEGATIVE, which needs its stacks */

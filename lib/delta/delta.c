@@ -14,15 +14,6 @@ static pprofdelta_status refuse_pending(const pprofdelta *pd, pprofdelta_error *
                      "a window is pending: pprofdelta_commit or pprofdelta_abandon comes first");
 }
 
-/* The identity of the series of windows, which the first profile of the series gives it. */
-static pd_key find_identity(const pprofdelta *pd, pd_bytes first)
-{
-    bool has_series = !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
-    if (!has_series || (pd->identity.lo | pd->identity.hi))
-        return pd->identity;
-    return pd_key_of_bytes(first.ptr, first.len, 0);
-}
-
 /* ---- the base -------------------------------------------------------------------------------- */
 
 /* Reads the look into the spare ledger. prev's gauges are not needed. Rows are kept if the stacks
@@ -78,7 +69,6 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
     PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd->identity = find_identity(pd, *bytes);
     pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
@@ -252,6 +242,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .to_nanos = story->to_nanos,
         .sequence = story->sequence,
         .attempt = story->attempt,
+        .id = story->sequence ? pd->id : 0,
         .types = pd->types,
         .types_len = cur->columns.len,
         .may_be_window = pd->may_be_window,
@@ -271,7 +262,6 @@ static pprofdelta_status encode_window(pprofdelta *pd, pprofdelta_report *report
         status = fill_again(pd, err);
     pd->next.from_nanos = story.from_nanos;
     pd->next.restart = story.restart;
-    pd->next_identity = find_identity(pd, pd->given);
     if (!status)
         status = pd_output_write(pd, &story, has_books ? &tally : NULL, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
@@ -337,7 +327,6 @@ static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofde
     if (status)
         return status;
     pd->is_made = pd->is_pending = true;
-    pd->identity = pd->next_identity;
     pd->attempts++;
     return PPROFDELTA_OK;
 }
@@ -400,11 +389,11 @@ void pprofdelta_abandon(pprofdelta *pd)
 
 /* ---- two profiles ---------------------------------------------------------------------------- */
 
-/* The context remembers nothing. */
+/* The context remembers nothing, and begins a new series. */
 static void forget(pprofdelta *pd)
 {
     pd->sequence = pd->attempts = 0;
-    pd->identity = (pd_key){0, 0};
+    pd->id = pd->id ? pd_key_of_words(&pd->id, 1, 0).lo | 1 : 0;
     pd->has_base = pd->is_from_base = false;
 }
 

@@ -182,6 +182,10 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
     if (!next->is_delta)
         return REFUSE("the second is not a delta that pprofdelta wrote: it has no stamp");
     bool has_both = last->sequence && next->sequence && !last->live;
+    if (has_both && last->id && next->id && last->id != next->id)
+        return REFUSE("they come from two states (%016" PRIx64 " and %016" PRIx64
+                      "): each numbers its own windows",
+                      last->id, next->id);
     if (has_both && last->sequence == next->sequence)
         return join_again(last, next, joint, err);
     if (is_beginning(next))

@@ -211,10 +211,11 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
         pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
                                                 .to_nanos = story->to_nanos,
                                                 .sequence = story->sequence,
+                                                .id = story->sequence ? pd->id : 0,
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
     pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    header.series = story->sequence ? &pd->next_identity : NULL;
+    header.series = story->sequence ? pd->id : 0;
     header.sequence = story->sequence;
     status = pd_compact_end(&pd->compact, &header);
     return status ? status : finish_encoder(pd, err);

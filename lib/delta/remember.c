@@ -38,7 +38,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                       .last = &pd->last,
                       .sequence = pd->sequence,
                       .attempts = pd->attempts,
-                      .identity = pd->identity,
+                      .id = pd->id,
                       .has_base = pd->has_base};
     return pd_state_write(&state, sink, err);
 }
@@ -62,7 +62,7 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     }
     pd->sequence = state.sequence;
     pd->attempts = state.attempts;
-    pd->identity = state.identity;
+    pd->id = state.id ? state.id : pd->id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
     return PPROFDELTA_OK;
@@ -88,7 +88,7 @@ static void add_up(pprofdelta *pd)
 
 void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
-    *out = (pprofdelta_memory){.attempts = pd->attempts, .build_id = ""};
+    *out = (pprofdelta_memory){.attempts = pd->attempts, .id = pd->id, .build_id = ""};
     if (!pd->has_base)
         return;
     name_types(pd);

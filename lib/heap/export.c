@@ -11,32 +11,16 @@
  * beginning of a batch shows which attempt at the batch before it was committed. */
 #include "heap/heap.h"
 
-#include <errno.h>
-#include <sys/random.h>
+#include "base/random.h"
+
 #include <time.h>
-#include <unistd.h>
 
 /* The number of sites handled without giving the lock: a microsecond or two. */
 enum { AT_ONCE = 32 };
 
-static uint64_t random_id(const pprofdelta_heap *heap)
-{
-    uint64_t id = 0;
-    int kept = errno;
-    if (getrandom(&id, sizeof id, GRND_NONBLOCK) != sizeof id || !id) {
-        struct timespec now = {0, 0};
-        clock_gettime(CLOCK_REALTIME, &now);
-        uint64_t words[] = {(uint64_t)now.tv_sec, (uint64_t)now.tv_nsec, (uint64_t)getpid(),
-                            (uint64_t)(uintptr_t)heap};
-        id = pd_key_of_words(words, 4, 0).lo | 1;
-    }
-    errno = kept;
-    return id;
-}
-
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
-    heap->export = (pd_heap_export){.id = id ? id : random_id(heap),
+    heap->export = (pd_heap_export){.id = id ? id : pd_random_id(heap),
                                     .started_nanos = started_nanos,
                                     .sent_nanos = started_nanos,
                                     .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1

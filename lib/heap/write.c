@@ -401,8 +401,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (press->comment)
         pd_compact_comment(w.out, string(&w, press->comment));
     pd_compact_header header = make_header(&w);
-    pd_key series = {heap->export.batch.id, 1};
-    header.series = &series;
+    header.series = heap->export.batch.id;
     header.sequence = heap->export.batch.sequence;
     return pd_compact_finish(&press->compact, &header, out);
 }

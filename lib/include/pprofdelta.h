@@ -88,12 +88,15 @@ typedef struct pprofdelta_options {
      * same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
+    /* Of the series of windows, which a receiver tells by it from every other one. A state that is
+     * loaded replaces it. 0: a random one; a build without threads has none then. */
+    uint64_t id;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL, PPROFDELTA_PPROF, NULL, 0               \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL, PPROFDELTA_PPROF, NULL, 0, 0            \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -156,11 +159,13 @@ typedef struct pprofdelta_report {
      * a duration, or cur begins before prev did, or cur has a duration and there is no prev. If
      * that profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
+    uint64_t id; /* of the series of windows, as in the stamp; 0 with sequence 0 */
 } pprofdelta_report;
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
-    int has_base;       /* 0: nothing; all other members except attempts are zero or empty */
+    int has_base;       /* 0: nothing; all other members except attempts and id are zero or
+                       empty */
     uint64_t sequence;  /* of the last committed window, or 1 after a base */
     uint64_t attempts;  /* deltas of the next window so far; also set without a base */
     uint64_t samples;   /* distinct samples */
@@ -171,6 +176,7 @@ typedef struct pprofdelta_memory {
     const char *build_id;                /* of the target's main mapping; empty if it has none */
     const pprofdelta_type_report *types; /* counters first; only prev of the sums is set */
     size_t types_len;
+    uint64_t id; /* of the series of windows; also set without a base */
 } pprofdelta_memory;
 
 /* The kind of a live heap's profile (pprofdelta_heap.h). */
@@ -212,8 +218,9 @@ typedef struct pprofdelta_stamp {
     int64_t to_nanos;   /* 0: unknown */
     uint64_t sequence;  /* 0: none, as in a delta of two files */
     pprofdelta_restart restart;
-    pprofdelta_live live; /* LIVE_NONE: id, epoch and first are zero */
-    uint64_t id, epoch;   /* of the tracker, and of the full batch that this batch continues */
+    pprofdelta_live live; /* LIVE_NONE: epoch and first are zero */
+    uint64_t id;          /* of the tracker or of the series of windows; 0: none */
+    uint64_t epoch;       /* of the full batch that this batch continues */
     uint64_t first;       /* this is the sum of the batches first to sequence; full: sequence */
     uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
 } pprofdelta_stamp;

@@ -117,13 +117,14 @@ typedef struct pprofdelta_recorder_options {
     pprofdelta_format format;
     const pprofdelta_attribute *resource;
     size_t resource_len;
+    uint64_t id; /* of the series of windows, for the stamp; 0: a random one */
 } pprofdelta_recorder_options;
 
 #define PPROFDELTA_RECORDER_OPTIONS_INIT                                                           \
     {                                                                                              \
         sizeof(pprofdelta_recorder_options), 0, PPROFDELTA_KIND_HEAP, PPROFDELTA_ON_RESET_AUTO,    \
             PPROFDELTA_FIRST_FULL, PPROFDELTA_GZIP, 0, 0, NULL, NULL, NULL, 0, NULL, NULL, NULL,   \
-            0, PPROFDELTA_PPROF, NULL, 0                                                           \
+            0, PPROFDELTA_PPROF, NULL, 0, 0                                                        \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -255,12 +256,15 @@ typedef struct pprofdelta_builder_options {
     pprofdelta_format format;
     const pprofdelta_attribute *resource;
     size_t resource_len;
+    /* Of the series of windows, for the stamp; 0: a random one. A process after a fork has a random
+     * one. */
+    uint64_t id;
 } pprofdelta_builder_options;
 
 #define PPROFDELTA_BUILDER_OPTIONS_INIT                                                            \
     {                                                                                              \
         sizeof(pprofdelta_builder_options), 0, PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, NULL, 0,      \
-            NULL, PPROFDELTA_PPROF, NULL, 0                                                        \
+            NULL, PPROFDELTA_PPROF, NULL, 0, 0                                                     \
     }
 
 typedef struct pprofdelta_builder pprofdelta_builder;

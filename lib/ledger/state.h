@@ -1,7 +1,7 @@
 /* The state: what a context remembers, as a file with checksums.
  *
  *     head      magic, format, length of the head                    16 bytes
- *               sequence, window, counts, types, build id,          136 bytes and the names
+ *               sequence, window, counts, types, build id,          128 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
  *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
  *     keys      [ key 16 ] ...                                       in the ledger's order
@@ -65,8 +65,8 @@ typedef struct pd_state {
     pd_remembered *last;
     uint64_t sequence; /* of the last committed window */
     uint64_t attempts; /* at the next window */
-    pd_key identity;   /* of the series of windows */
-    bool has_base;     /* false: only the attempts and the identity are remembered */
+    uint64_t id;       /* of the series of windows; 0: none */
+    bool has_base;     /* false: only the attempts and the id are remembered */
 } pd_state;
 
 /* Writes the committed entries, in order, to the sink, in several pieces. */

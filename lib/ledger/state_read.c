@@ -144,7 +144,7 @@ static bool check_promise(inlet *in, const promise *p)
         return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "the number of attempts is too large");
     if (!p->has_base) {
         for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
-            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_IDENTITY + 16))
+            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_ID + 8))
                 return refuse(in, "head", i, "the state is marked as empty, but is not");
         return in->head.len == PD_STATE_FIXED ||
                refuse(in, "head", PD_STATE_AT_HEAD,
@@ -415,7 +415,7 @@ static bool read_parts(inlet *in, pd_state *state)
         return false;
     state->has_base = p.has_base;
     state->attempts = p.attempts;
-    state->identity = get_key(in->head.ptr + PD_STATE_AT_IDENTITY);
+    state->id = pd_get64(in->head.ptr + PD_STATE_AT_ID);
     pd_ledger_clear(state->ledger, p.counters);
     if (!p.has_base)
         return take_check(in) && take_attempts(in, state);

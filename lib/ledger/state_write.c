@@ -97,7 +97,7 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
     pd_put32(head + PD_STATE_AT_HEAD, (uint32_t)head_len);
     pd_put32(head + PD_STATE_AT_HAS_BASE, state->has_base);
     pd_put64(head + PD_STATE_AT_ATTEMPTS, state->attempts);
-    put_key(head + PD_STATE_AT_IDENTITY, state->identity);
+    pd_put64(head + PD_STATE_AT_ID, state->id);
     if (state->has_base) {
         pd_put64(head + PD_STATE_AT_SEQUENCE, state->sequence);
         pd_put64(head + PD_STATE_AT_FROM, (uint64_t)state->last->from_nanos);

@@ -472,7 +472,6 @@ static void put_outer(pd_compact *c, const pd_compact_header *h)
 static void put_end(pd_compact *c, const pd_compact_header *h)
 {
     pd_compact_otlp *o = &c->otlp;
-    pd_key none = {0, 0}, *series = h->series ? h->series : &none;
     put_common(c, h);
     for (size_t i = 0; i < o->types; i++) { /* all strings are there before they are hashed */
         pd_otlp_strindex(c, o->type_names[i][0]);
@@ -480,9 +479,7 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
     }
     if (c->writer.status)
         return;
-    if (!(series->lo | series->hi))
-        *series = content_key(c);
-    put_heads(c, *series, h->sequence);
+    put_heads(c, h->series ? (pd_key){h->series, 0} : content_key(c), h->sequence);
     put_outer(c, h);
 }
 

@@ -32,16 +32,18 @@ static size_t write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
     const char *restart = restarts[stamp->restart];
-    char sequence[64] = "", attempt[32] = "";
+    char sequence[64] = "", attempt[32] = "", id[32] = "";
     if (stamp->live)
         return write_live(stamp, buf);
     if (stamp->attempt)
         snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
     if (stamp->sequence)
         snprintf(sequence, sizeof sequence, " seq=%" PRIu64 "%s", stamp->sequence, attempt);
+    if (stamp->id)
+        snprintf(id, sizeof id, " id=%016" PRIx64, stamp->id);
     return (size_t)snprintf(buf, PD_STAMP_MAX,
-                            PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s%s",
-                            stamp->from_nanos, stamp->to_nanos, sequence,
+                            PD_STAMP_PREFIX " from=%" PRId64 " to=%" PRId64 "%s%s%s%s",
+                            stamp->from_nanos, stamp->to_nanos, sequence, id,
                             restart ? " restart=" : "", restart ? restart : "");
 }
 
@@ -149,6 +151,8 @@ static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
         return *seen |= SEQ, read_magnitude(word, UINT64_MAX, &stamp->sequence);
     if (is_named(&word, "attempt"))
         return read_magnitude(word, UINT64_MAX, &stamp->attempt);
+    if (is_named(&word, "id"))
+        return *seen |= ID, read_hex(word, &stamp->id);
     return true;
 }
 
@@ -167,8 +171,6 @@ static bool read_live_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *see
         return *seen |= EPOCH, read_magnitude(word, UINT64_MAX, &stamp->epoch);
     if (is_named(&word, "first"))
         return read_magnitude(word, UINT64_MAX, &stamp->first) && stamp->first;
-    if (is_named(&word, "id"))
-        return *seen |= ID, read_hex(word, &stamp->id);
     return read_word(word, stamp, seen);
 }
 

@@ -1,6 +1,7 @@
 /* Stamps: the comment that marks a delta, or the profile of a live heap (see pprofdelta_heap.h).
  *
- *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER attempt=NUMBER] [restart=WHY] [pid=NUMBER]
+ *     pprofdelta: delta from=NANOS to=NANOS [seq=NUMBER attempt=NUMBER] [id=HEX]
+ *                                                     [restart=WHY] [pid=NUMBER]
  *     pprofdelta: live epoch=N seq=N [attempt=N] kind=KIND [first=N] from=NANOS to=NANOS id=HEX
  *
  * first is the sequence number of the first of several batches that were added up. Unknown words

@@ -1,5 +1,6 @@
 /* A recorder: its options, and the beginning and the end of its windows. */
 #include "base/option_checks.h"
+#include "base/random.h"
 #include "base/time.h"
 #include "profile/otlp_resource.h"
 #include "record/recorder.h"
@@ -122,6 +123,7 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
         return status;
     r->mem = mem;
     r->flags = o.flags;
+    r->id = o.id ? o.id : pd_random_id(r);
     r->kind = o.kind;
     r->on_reset = o.on_reset;
     r->first = o.first;

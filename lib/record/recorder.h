@@ -107,7 +107,7 @@ struct pprofdelta_recorder {
     pd_maps maps;
     pd_compact compact;
     pd_buffer resource; /* OTLP: encoded */
-    pd_key identity;    /* OTLP: of the series of windows: see pd_compact_header */
+    uint64_t id;        /* of the series of windows: random */
     pd_compressor compressor;
     pd_keymap shown; /* keys of the samples that are written, as a reader sees them */
     pd_emitted *emitted;

@@ -164,7 +164,7 @@ static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_na
         .time_nanos = r->time_nanos,
         .duration_nanos = duration_nanos,
         .default_sample_type = write_text(r, type, strlen(type)),
-        .series = &r->identity,
+        .series = r->id,
         .sequence = r->sequence + 1,
     };
 }
@@ -204,6 +204,7 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
                                   .to_nanos = r->time_nanos,
                                   .sequence = r->sequence + 1,
                                   .attempt = r->attempts + 1,
+                                  .id = r->id,
                                   .restart = r->restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
@@ -233,6 +234,7 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .to_nanos = r->time_nanos,
         .sequence = r->sequence + 1,
         .attempt = r->attempts + 1,
+        .id = r->id,
         .output_len = written,
         .types = r->types,
         .types_len = r->columns.len,

@@ -29,6 +29,7 @@ void record_begin(record_scene *s)
 {
     memset(s, 0, sizeof *s);
     s->options = (pprofdelta_recorder_options)PPROFDELTA_RECORDER_OPTIONS_INIT;
+    s->options.id = 1;
     s->options.compression = PPROFDELTA_PLAIN;
     s->options.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
     s->options.symbolize = symbolize;

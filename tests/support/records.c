@@ -124,6 +124,7 @@ void records_init(records *r, uint64_t seed)
     draw_types(r);
     draw_sites(r);
     r->period = (int64_t)rng_below(&r->rng, 2);
+    r->options.id = 1;
     r->options.flags = PPROFDELTA_NO_MAPPINGS;
     r->options.flags |= rng_chance(&r->rng, 30) ? PPROFDELTA_BORROW_STACKS : 0;
     r->options.flags |= rng_chance(&r->rng, 30) ? PPROFDELTA_RETURN_ADDRESSES : 0;

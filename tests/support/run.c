@@ -62,6 +62,7 @@ pprofdelta_allocator tracker_allocator(tracker *t)
 pprofdelta_options draw_options(rng *r, const gen *g)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
+    o.id = 1;
     o.flags = rng_chance(r, 20) ? PPROFDELTA_NO_STAMP : 0;
     o.flags |= rng_chance(r, 20) ? PPROFDELTA_FORCE : 0;
     o.flags |= rng_chance(r, 70) ? PPROFDELTA_VERIFY : 0;

@@ -189,6 +189,7 @@ TEST(every_allocation_may_fail)
     for (size_t packing = 0; packing < 3; packing++)
         for (int reset = PPROFDELTA_ON_RESET_AUTO; reset <= PPROFDELTA_ON_RESET_FAIL; reset++) {
             pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+            options.id = 1;
             options.on_reset = (pprofdelta_on_reset)reset;
             options.compression = packings[packing].out;
             options.counters = counters;
@@ -257,6 +258,7 @@ TEST(windows_3_to_6_of_one_profile_allocate_nothing)
     for (size_t packing = 0; packing < 3; packing++)
         for (unsigned way = 0; way < 16; way++) {
             pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+            options.id = 1;
             options.compression = packings[packing].out;
             options.on_reset = modes[way / 4];
             options.flags = way % 2 ? PPROFDELTA_VERIFY : 0;
@@ -287,6 +289,7 @@ TEST(pairs_allocate_nothing_after_the_second)
 {
     for (size_t packing = 0; packing < 3; packing++) {
         pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.id = 1;
         options.compression = packings[packing].out;
         options.on_reset = PPROFDELTA_ON_RESET_NEGATIVE;
         process p;

@@ -295,6 +295,7 @@ TEST(a_profile_larger_than_the_limit_is_taken)
     buf cur = pack_gzip(&a, b, 1);
     pair p;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     pair_begin(&p, &options);
     pprofdelta_status want, got;
     buf whole = window_of(&a, p.whole, prev, cur, &want);

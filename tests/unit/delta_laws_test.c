@@ -269,6 +269,7 @@ TEST(a_decrease_is_made_up_for_before_it_counts_again)
                                                 PPROFDELTA_ON_RESET_CLAMP};
     for (size_t i = 0; i < 2; i++) {
         pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+        options.id = 1;
         options.on_reset = modes[i];
         build b = {0};
         build_types(&b, CONTENTION_TYPES);

@@ -109,6 +109,7 @@ static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
     two_stacks p;
     two_stacks_begin(&p);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     options.on_reset = f->on_reset;
     scene s;
     scene_begin(&s, &options);

@@ -52,6 +52,7 @@ static pprofdelta_status make_recorder(side *s, pprofdelta_format format)
 {
     pprofdelta_allocator allocator = tracker_allocator(&s->memory);
     pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    o.id = 1;
     pprofdelta_recorder *made = NULL;
     o.kind = PPROFDELTA_KIND_CONTENTION;
     o.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
@@ -115,6 +116,7 @@ static pprofdelta_status make_builder(side *s, pprofdelta_format format)
                                                   {"samples", "count", 1}};
     pprofdelta_allocator allocator = tracker_allocator(&s->memory);
     pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    o.id = 1;
     pprofdelta_builder *made = NULL;
     o.types = types;
     o.types_len = 2;

@@ -219,6 +219,7 @@ TEST(contexts_fail_cleanly)
     stage s;
     stage_begin(&s, 3);
     pprofdelta_options o = as_otlp((pprofdelta_options)PPROFDELTA_OPTIONS_INIT);
+    o.id = 1;
     o.counters = s.g.counters;
     o.counters_len = s.g.counters_len;
     o.flags = PPROFDELTA_FORCE | PPROFDELTA_VERIFY;
@@ -250,6 +251,7 @@ TEST(options_are_checked)
     pprofdelta *pd = NULL;
     pprofdelta_error err;
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
+    o.id = 1;
     static const pprofdelta_attribute no_key[] = {{"", "x"}}, null_key[] = {{NULL, "x"}};
     o.format = (pprofdelta_format)2;
     CHECK(pprofdelta_new(&o, NULL, &pd, &err) == PPROFDELTA_E_USAGE && strstr(err.text, "format"));

@@ -191,6 +191,7 @@ TEST(an_entry_takes_at_most_48_bytes_and_the_steady_state_allocates_nothing)
         pprofdelta_allocator allocator = tracker_allocator(&d.memory);
         pprofdelta_recorder *r = NULL;
         pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+        options.id = 1;
         options.flags = PPROFDELTA_NO_MAPPINGS;
         options.on_reset = stacks % 2 ? PPROFDELTA_ON_RESET_AUTO : PPROFDELTA_ON_RESET_CLAMP;
         REQUIRE(pprofdelta_recorder_new(&options, &allocator, &r, NULL) == PPROFDELTA_OK);

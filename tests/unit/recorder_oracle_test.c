@@ -15,6 +15,7 @@ typedef struct pair {
 static void pair_begin(pair *p, records *r)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     options.flags = r->options.flags & PPROFDELTA_NO_STAMP;
     options.on_reset = r->options.on_reset;
     options.first = r->options.first;

@@ -276,6 +276,7 @@ TEST(calls_out_of_order_are_refused)
     film f;
     film_begin(&f, 4);
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     options.flags = PPROFDELTA_FORCE;
     for (runner_kind kind = RUNNER_NULL; kind < RUNNER_KINDS; kind++) {
         test_runner *runner = test_runner_new(kind, 1);

@@ -148,6 +148,7 @@ TEST(other_type_rules_are_refused)
 {
     static const char *const gauges[] = {"alloc_objects"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     options.gauges = gauges;
     options.gauges_len = 1;
     stand k;
@@ -192,6 +193,7 @@ TEST(a_state_is_small)
 {
     static const char *const counters[] = {"inuse_objects", "inuse_space"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.id = 1;
     check_size(NULL, "1000000 123456789 5 5");
     check_size(NULL, "9000000000000000000 9000000000000000000 5 5");
     options.counters = counters;

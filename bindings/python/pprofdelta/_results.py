@@ -71,6 +71,7 @@ class Report:
     to_nanos: int  #: the time of this profile
     sequence: int  #: 1 for the first window of a context, 2 for the first after a base
     attempt: int  #: 1 for the first delta of this sequence, and 1 more for each further one
+    id: int  #: of the series of windows, as in the stamp; 0 without a sequence
     had_base: bool  #: False: the context was empty (see the option `first`)
     samples_in: int  #: sample records in the profile
     samples_out: int  #: sample records written
@@ -106,6 +107,7 @@ class Memory:
     has_base: bool  #: False: nothing
     sequence: int  #: of the last committed window, or 1 after a base
     attempts: int  #: deltas of the next window so far
+    id: int  #: of the series of windows; set without a base, too
     samples: int  #: distinct samples
     unseen: int  #: those of them that the last profile did not have
     from_nanos: int  #: begin of the last committed window; 0: unknown
@@ -125,7 +127,7 @@ class Stamp:
     to_nanos: int
     sequence: int  #: 0: none, as in a delta of two files
     attempt: int
-    id: int  #: of the tracker of a live heap
+    id: int  #: of the series of windows, or of the tracker of a live heap; 0: none
     epoch: int
     first: int
     restart: Restart

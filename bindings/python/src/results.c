@@ -45,8 +45,8 @@ static PyObject *types_of(const pprofdelta_type_report *types, size_t len)
 
 PyObject *core_report(const pprofdelta_report *r)
 {
-    return Py_BuildValue("(LLKKNKKKKKKKKKKNKKNNiN)", S(r->from_nanos), S(r->to_nanos),
-                         U(r->sequence), U(r->attempt), bool_of(r->had_base), U(r->samples_in),
+    return Py_BuildValue("(LLKKKNKKKKKKKKKKNKKNNiN)", S(r->from_nanos), S(r->to_nanos),
+                         U(r->sequence), U(r->attempt), U(r->id), bool_of(r->had_base), U(r->samples_in),
                          U(r->samples_out), U(r->matched), U(r->fresh), U(r->vanished),
                          U(r->clamped), U(r->duplicates), U(r->by_address), U(r->by_lines),
                          U(r->files_replaced), bool_of(r->other_build), U(r->unknown_fields),
@@ -57,7 +57,7 @@ PyObject *core_report(const pprofdelta_report *r)
 PyObject *core_memory(const pprofdelta_memory *m)
 {
     const char *build_id = m->build_id ? m->build_id : "";
-    return Py_BuildValue("(NKKKKLLNiN)", bool_of(m->has_base), U(m->sequence), U(m->attempts),
+    return Py_BuildValue("(NKKKKKLLNiN)", bool_of(m->has_base), U(m->sequence), U(m->attempts), U(m->id),
                          U(m->samples), U(m->unseen), S(m->from_nanos), S(m->to_nanos),
                          text_of(build_id, strlen(build_id)), (int)m->restart,
                          types_of(m->types, m->types_len));
