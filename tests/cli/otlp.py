@@ -56,6 +56,15 @@ def test_a_delta_is_one_request(t):
     t.equal(read(t.succeeds(*pair(t), "--format=pprof").out).duration, T1 - T0)
 
 
+def test_two_states_that_begin_with_one_file_have_ids_of_their_own(t):
+    one_, two_ = pair(t)
+    ids = set()
+    for state in "s", "other":
+        for look in one_, two_:
+            ids.update(request(t, "--state", state, look, "--format=otlp", env=CLEAN).ids)
+    t.equal(len(ids), 16)
+
+
 def test_it_is_verified_and_reported(t):
     result = t.run(*pair(t), "--format=otlp", "--verify", "--report=json", env=CLEAN,
                    manners=False)

@@ -175,7 +175,7 @@ def test_a_clock_that_steps_back_between_two_attempts(t):
     attempt(t, 140, 2 * MINUTE, "2")
     attempt(t, 160, 2 * MINUTE - 10**6, "2 again", heard=True)
     attempt(t, 200, 3 * MINUTE, "3", heard=True)
-    t.equal([c.split()[2:] for n in ("2", "2 again") for c in read(t.load(n)).comments],
+    t.equal([c.split()[2:6] for n in ("2", "2 again") for c in read(t.load(n)).comments],
             [[f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE}", "seq=2", "attempt=1"],
              [f"from={T0 + MINUTE}", f"to={T0 + 2 * MINUTE - 10**6}", "seq=2", "attempt=2"]])
     t.equal(counted(t, "1", "2", "2 again"), 160)

@@ -54,9 +54,9 @@ def test_its_output_is_ours(t):
 def test_its_environment(t):
     begun(t)
     result = t.succeeds("--state", "s", "two",
-                        *sh('echo "$PPROFDELTA_SEQUENCE $PPROFDELTA_ATTEMPT $PPROFDELTA_FROM '
+                        *sh('echo "$PPROFDELTA_ID $PPROFDELTA_SEQUENCE $PPROFDELTA_ATTEMPT $PPROFDELTA_FROM '
                             '$PPROFDELTA_TO $MINE"'), env={"MINE": "kept", "PPROFDELTA_ATTEMPT": "9"})
-    t.equal(result.text, f"2 1 {T0} {T1} kept\n")
+    t.equal(result.text, f"{status(t)['id']} 2 1 {T0} {T1} kept\n")
 
 
 def test_it_finds_signals_as_they_should_be(t):

@@ -4,6 +4,7 @@ it."""
 import fcntl
 import json
 import os
+import re
 import resource
 import signal
 import stat
@@ -37,9 +38,28 @@ def status(t, state="s"):
 
 
 def window_of(t, data):
+    """The words of the stamp, without the id of the state, which is random."""
     comments = [c for c in read(data).comments if c.startswith("pprofdelta: delta")]
     t.equal(len(comments), 1)
-    return dict(word.split("=") for word in comments[0].split()[2:])
+    words = dict(word.split("=") for word in comments[0].split()[2:])
+    t.check(re.fullmatch("[0-9a-f]{16}", words.pop("id")), comments[0])
+    return words
+
+
+def test_states_that_begin_with_one_file_are_told_apart(t):
+    one, two_, _ = looks(t)
+    ids = []
+    for state in "s", "other":
+        t.succeeds("--state", state, one, "-o", state + "1")
+        t.succeeds("--state", state, two_, "-o", state + "2")
+        ids.append(status(t, state)["id"])
+        for window in "1", "2":
+            t.equal([c.split()[-1] for c in read(t.load(state + window)).comments], ["id=" + ids[-1]])
+        t.contains(t.succeeds("--state", state, "--status").text, f"id        {ids[-1]}\n")
+    t.check(ids[0] != ids[1], ids)
+    result = t.fails(1, "sum", "s1", "other2")
+    t.contains(result.err, f"they come from two states ({ids[0]} and {ids[1]})")
+    t.succeeds("sum", "s1", "s2")
 
 
 def test_windows_follow_each_other(t):

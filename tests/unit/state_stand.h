@@ -43,8 +43,10 @@ static inline buf look_of(stand *k, int64_t time, const char *kept, const char *
 
 static inline void stand_begin(stand *k, const pprofdelta_options *options)
 {
+    pprofdelta_options named = PPROFDELTA_OPTIONS_INIT; /* so that the bytes of the state are known */
     *k = (stand){0};
-    scene_begin(&k->s, options);
+    named.id = 1;
+    scene_begin(&k->s, options ? options : &named);
     scene_window(&k->s, look_of(k, 1000, "1 10 1 10", "gone main"));
     CHECK(k->s.status == PPROFDELTA_OK);
     scene_window(&k->s, look_of(k, 2000, "3 30 1 10", "fresh main"));
