@@ -192,6 +192,12 @@ static const struct advice {
      "--force"},
     {PPROFDELTA_E_NOT_CUMULATIVE, ANY, NULL, NULL,
      "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
+    {PPROFDELTA_E_OTHER_TARGET, A_STATE, NULL, NULL,
+     "a state is for one target; move it away to begin a new one, or use --force if the service "
+     "has "
+     "another name now"},
+    {PPROFDELTA_E_OTHER_TARGET, ANY, NULL, NULL,
+     "--force takes the second as a restart of the first"},
     {PPROFDELTA_E_LIMIT, ANY, NULL, "max_memory", raise_limit},
     {PPROFDELTA_E_LIMIT, ANY, NULL, "32-bit", "use a 64-bit pprofdelta"},
     {PPROFDELTA_E_PROFILE, ANY, NULL, "this is a state", "--state=FILE takes a state"},

@@ -41,6 +41,8 @@ const (
 	// ErrNotCumulative: the input is not cumulative: its times show that it is a window, or its types
 	// show that it is a CPU profile, a goroutine profile or the like (see [Force]).
 	ErrNotCumulative Status = 14
+	// ErrOtherTarget: the profiles are of two services (see [Force]).
+	ErrOtherTarget Status = 15
 
 	// ErrEngine: the engine did not finish the call, for example because of a trap. The instance was
 	// dropped; the computer is as it was before.
@@ -64,6 +66,7 @@ var statusTexts = map[Status]string{
 	ErrState:         "not a valid state",
 	ErrSource:        "the reader failed",
 	ErrNotCumulative: "the profile is not cumulative",
+	ErrOtherTarget:   "the profiles are of two services",
 	ErrEngine:        "the engine failed",
 	ErrClosed:        "the pool is closed",
 }

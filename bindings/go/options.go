@@ -113,7 +113,7 @@ func FirstZero() Option { return func(o *options) { o.firstZero = true } }
 // NoStamp leaves out the comment that marks a profile as a delta.
 func NoStamp() Option { return func(o *options) { o.flags |= flagNoStamp } }
 
-// Force accepts an input that would fail with [ErrStamped] or [ErrNotCumulative]. In a sum, it also
+// Force accepts an input that would fail with [ErrStamped], [ErrNotCumulative] or [ErrOtherTarget]. In a sum, it also
 // adds a profile that does not join.
 func Force() Option { return func(o *options) { o.flags |= flagForce } }
 

@@ -98,6 +98,8 @@ void pprofdelta_free(pprofdelta *pd)
     pd_schema_release(&pd->spare_schema, mem);
     pd_buffer_release(mem, &pd->last.build_id);
     pd_buffer_release(mem, &pd->next.build_id);
+    pd_buffer_release(mem, &pd->last.binary);
+    pd_buffer_release(mem, &pd->next.binary);
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
     pd_encoder_fini(&pd->encoder, mem);

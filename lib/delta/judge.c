@@ -2,6 +2,7 @@
 #include "base/time.h"
 #include "ledger/reset.h"
 #include "delta/context.h"
+#include "profile/filename.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>
@@ -120,6 +121,31 @@ static bool is_other_heap(const pprofdelta *pd)
     return cur.live == PPROFDELTA_LIVE_FULL && end && cur.from_nanos > 0 && cur.from_nanos > end;
 }
 
+/* Are prev and cur of two services? Their main binaries have different names, no file is mapped in
+ * both, and the main mapping is not one whose file was renamed in the same process. */
+static bool is_other_service(const pprofdelta *pd, pprofdelta_restart restart)
+{
+    const pd_buffer *last = &pd->last.binary, *next = &pd->next.binary;
+    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE) /* as google/pprof has it */
+        return false;
+    if (pd->flags & PPROFDELTA_FORCE || pd->mapped.has_common || (pd->mapped.has_main && !restart))
+        return false;
+    return !pd_filename_may_be_one_service((pd_bytes){last->ptr, last->len},
+                                           (pd_bytes){next->ptr, next->len});
+}
+
+static pprofdelta_status refuse_service(const pprofdelta *pd, pprofdelta_error *err)
+{
+    enum { MOST = 200 };
+    const pd_buffer *last = &pd->last.binary, *next = &pd->next.binary;
+    int last_len = (int)(last->len < MOST ? last->len : MOST);
+    int next_len = (int)(next->len < MOST ? next->len : MOST);
+    return pd_fail(err, PPROFDELTA_E_OTHER_TARGET, "delta", "mapping", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "prev and cur are of two services: %.*s and %.*s, and no file is mapped in both",
+                   last_len, (const char *)last->ptr, next_len, (const char *)next->ptr);
+}
+
 static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
 {
     static const char *const why[] = {
@@ -165,6 +191,8 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_er
                             .main_moved = pd->mapped.main_moved,
                             .is_other_heap = is_other_heap(pd)};
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
+    if (is_other_service(pd, verdict.restart))
+        return refuse_service(pd, err);
     bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
     if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
         return refuse_reset(verdict, err);

@@ -2,6 +2,17 @@
 #include "delta/context.h"
 #include "profile/stamp.h"
 
+/* Copies the text, with room for a NUL. */
+static pprofdelta_status copy_text(pd_mem *mem, pd_buffer *to, pd_bytes text, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_buffer_room(mem, to, text.len + 1, err);
+    if (status || !text.len)
+        return status;
+    memcpy(to->ptr, text.ptr, text.len);
+    to->len = text.len;
+    return PPROFDELTA_OK;
+}
+
 pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd_mapped_list *known,
                                    pd_remembered *out, pprofdelta_error *err)
 {
@@ -15,17 +26,13 @@ pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd
     out->from_nanos = 0;
     out->restart = PPROFDELTA_RESTART_NONE;
     out->rate = look->dump.rate;
-    out->build_id.len = 0;
+    out->build_id.len = out->binary.len = 0;
     pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
-    if (status || !t->mappings_len)
-        return status;
-    pd_bytes build_id = t->strings[t->mappings[0].build_id];
-    status = pd_buffer_room(&pd->mem, &out->build_id, build_id.len + 1, err);
-    if (status || !build_id.len)
-        return status;
-    memcpy(out->build_id.ptr, build_id.ptr, build_id.len);
-    out->build_id.len = build_id.len;
-    return PPROFDELTA_OK;
+    if (!status && t->mappings_len)
+        status = copy_text(&pd->mem, &out->build_id, t->strings[t->mappings[0].build_id], err);
+    if (!status && t->mappings_len)
+        status = copy_text(&pd->mem, &out->binary, t->strings[t->mappings[0].filename], err);
+    return status;
 }
 
 pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -94,7 +101,7 @@ void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
     name_types(pd);
     add_up(pd);
     if (pd->last.build_id.len) {
-        pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see pd_remember_look */
+        pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
         out->build_id = (const char *)pd->last.build_id.ptr;
     }
     out->has_base = 1;

@@ -53,8 +53,8 @@ typedef enum pprofdelta_first {
 
 /* options.flags, besides PPROFDELTA_NO_STAMP */
 enum {
-    /* Accept an input that would fail with PPROFDELTA_E_STAMPED or PPROFDELTA_E_NOT_CUMULATIVE. In
-     * a sum, also add a profile that does not join. */
+    /* Accept an input that would fail with PPROFDELTA_E_STAMPED, _NOT_CUMULATIVE or _OTHER_TARGET.
+     * In a sum, also add a profile that does not join. */
     PPROFDELTA_FORCE = 1u << 1,
     PPROFDELTA_VERIFY = 1u << 2,          /* check the conservation law before any output */
     PPROFDELTA_DEFAULT_COUNTER = 1u << 3, /* a default type that is a gauge becomes its counter */
@@ -164,16 +164,16 @@ typedef struct pprofdelta_report {
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
-    int has_base;       /* 0: nothing; all other members except attempts and id are zero or
+    int has_base;               /* 0: nothing; all other members except attempts and id are zero or
                        empty */
-    uint64_t sequence;  /* of the last committed window, or 1 after a base */
-    uint64_t attempts;  /* deltas of the next window so far; also set without a base */
-    uint64_t samples;   /* distinct samples */
-    uint64_t unseen;    /* those of them that the last profile did not have */
-    int64_t from_nanos; /* begin of the last committed window; 0 if unknown */
-    int64_t to_nanos;   /* its end, where the next window begins */
-    pprofdelta_restart restart;          /* of the last committed window */
-    const char *build_id;                /* of the target's main mapping; empty if it has none */
+    uint64_t sequence;          /* of the last committed window, or 1 after a base */
+    uint64_t attempts;          /* deltas of the next window so far; also set without a base */
+    uint64_t samples;           /* distinct samples */
+    uint64_t unseen;            /* those of them that the last profile did not have */
+    int64_t from_nanos;         /* begin of the last committed window; 0 if unknown */
+    int64_t to_nanos;           /* its end, where the next window begins */
+    pprofdelta_restart restart; /* of the last committed window */
+    const char *build_id;       /* of the target's main mapping; empty if it has none */
     const pprofdelta_type_report *types; /* counters first; only prev of the sums is set */
     size_t types_len;
     uint64_t id; /* of the series of windows; also set without a base */

@@ -76,7 +76,8 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_SOURCE,   /* the source failed */
     /* The input is not cumulative: its times show that it is a window, or its types show that it is
      * a CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
-    PPROFDELTA_E_NOT_CUMULATIVE
+    PPROFDELTA_E_NOT_CUMULATIVE,
+    PPROFDELTA_E_OTHER_TARGET /* the profiles are of two services (see PPROFDELTA_FORCE) */
 } pprofdelta_status;
 
 /* Returns a few words for a status, for callers without an error struct. Never returns NULL. */

@@ -1,7 +1,7 @@
 /* The state: what a context remembers, as a file with checksums.
  *
  *     head      magic, format, length of the head                    16 bytes
- *               sequence, window, counts, types, build id,          128 bytes and the names
+ *               sequence, window, counts, types, binary,            136 bytes and the names
  *               XXH3-64 of all that                                   8 bytes
  *     mappings  [ start 8 | limit 8 | offset 8 | identity 16 | file 16 ] ...
  *     keys      [ key 16 ] ...                                       in the ledger's order
@@ -55,6 +55,7 @@ typedef struct pd_remembered {
     uint64_t live_id;           /* from the stamp of a live heap; 0: none */
     int64_t live_to_nanos;      /* end of that stamp */
     pd_buffer build_id;         /* of the main mapping; empty: none */
+    pd_buffer binary;           /* the file name of the main mapping; empty: none */
     pd_mapped_list mapped;      /* the mappings of the ledger's keys */
 } pd_remembered;
 

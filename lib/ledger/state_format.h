@@ -16,7 +16,7 @@ enum {
     PD_STATE_FORMAT = 5,
     PD_STATE_OLDEST = 1,         /* oldest format that was ever written */
     PD_STATE_INTRO = 16,         /* magic, format, length of the head */
-    PD_STATE_FIXED = 128,        /* the intro and the numbers after it */
+    PD_STATE_FIXED = 136,        /* the intro and the numbers after it */
     PD_STATE_HEAD_SUM = 8,       /* at the end of the head */
     PD_STATE_HEAD_MAX = 1 << 20, /* largest head: it has room for 64 names */
     PD_STATE_MAPPING = 56,
@@ -46,10 +46,11 @@ enum {
     PD_STATE_AT_LIVE_TO = 96,   /* 8: the end of that stamp */
     PD_STATE_AT_MAPPED = 104,   /* 8: number of mappings */
     PD_STATE_AT_ATTEMPTS = 112, /* 8: at the next window */
-    PD_STATE_AT_ID = 120        /* 8: of the series. An empty state has attempts and id only */
+    PD_STATE_AT_ID = 120,       /* 8: of the series. An empty state has attempts and id only */
+    PD_STATE_AT_BINARY = 128    /* 8: the length of the binary's name */
     /* Then for each type the lengths of its name and its unit, 4 each; for each counter the bytes
-     * of a value, 1 each; the bytes of the build id and of all names, in this order; zeros up to a
-     * multiple of 8; the head's checksum. */
+     * of a value, 1 each; the bytes of the build id, of the binary's name and of all names,
+     * in this order; zeros up to a multiple of 8; the head's checksum. */
 };
 
 static inline void pd_put64(uint8_t *at, uint64_t value)

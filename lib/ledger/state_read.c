@@ -130,10 +130,10 @@ static pd_key get_key(const uint8_t *at)
 
 /* The numbers of a head. */
 typedef struct promise {
-    uint64_t entries, unseen, mapped, attempts;
+    uint64_t entries, unseen, mapped, attempts, binary_len;
     uint32_t has_base, restart, types, counters, build_id_len;
     size_t widths_off; /* of the first counter's width */
-    size_t names_off;  /* of the first byte of the build id */
+    size_t names_off;  /* of the first byte of the build id, which the binary's name follows */
 } promise;
 
 static bool check_promise(inlet *in, const promise *p)
@@ -174,7 +174,8 @@ static bool read_promise(inlet *in, promise *p)
                    .restart = pd_get32(head + PD_STATE_AT_RESTART),
                    .types = pd_get32(head + PD_STATE_AT_TYPES),
                    .counters = pd_get32(head + PD_STATE_AT_COUNTERS),
-                   .build_id_len = pd_get32(head + PD_STATE_AT_BUILD_ID)};
+                   .build_id_len = pd_get32(head + PD_STATE_AT_BUILD_ID),
+                   .binary_len = pd_get64(head + PD_STATE_AT_BINARY)};
     return check_promise(in, p);
 }
 
@@ -185,6 +186,9 @@ static bool check_names(inlet *in, promise *p)
     p->widths_off = PD_STATE_FIXED + (size_t)p->types * 8;
     p->names_off = p->widths_off + p->counters;
     uint64_t end = (uint64_t)p->names_off + p->build_id_len;
+    if (p->binary_len > in->head.len)
+        return refuse(in, "mapping", PD_STATE_AT_BINARY, "the length of a name is not valid");
+    end += p->binary_len;
     if (p->names_off <= in->head.len)
         for (size_t i = 0; i < 2 * (size_t)p->types; i++)
             end += pd_get32(head + PD_STATE_FIXED + 4 * i);
@@ -196,17 +200,25 @@ static bool check_names(inlet *in, promise *p)
     return true;
 }
 
+/* Copies the bytes, with room for a NUL. */
+static bool set_text(inlet *in, pd_buffer *text, const uint8_t **at, size_t len)
+{
+    text->len = 0;
+    in->status = pd_buffer_room(in->mem, text, len + 1, in->err);
+    if (in->status)
+        return false;
+    memcpy(text->ptr, *at, len);
+    text->len = len;
+    *at += len;
+    return true;
+}
+
 static bool set_names(inlet *in, const promise *p, const pd_state *state)
 {
     const uint8_t *at = in->head.ptr + p->names_off, *lengths = in->head.ptr + PD_STATE_FIXED;
-    pd_buffer *build_id = &state->last->build_id;
-    build_id->len = 0;
-    in->status = pd_buffer_room(in->mem, build_id, (size_t)p->build_id_len + 1, in->err);
-    if (in->status)
+    if (!set_text(in, &state->last->build_id, &at, p->build_id_len) ||
+        !set_text(in, &state->last->binary, &at, (size_t)p->binary_len))
         return false;
-    memcpy(build_id->ptr, at, p->build_id_len);
-    build_id->len = p->build_id_len;
-    at += p->build_id_len;
     pd_type_name names[PPROFDELTA_MAX_TYPES];
     for (size_t i = 0; i < p->types; i++) {
         names[i].type = (pd_bytes){at, pd_get32(lengths + 8 * i)};

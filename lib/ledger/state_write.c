@@ -58,10 +58,10 @@ static size_t count_unseen(const pd_ledger *ledger)
     return unseen;
 }
 
-/* The length of the build id and of all names. */
+/* The length of the build id, of the binary's name and of all names. */
 static uint64_t names_len(const pd_state *state)
 {
-    uint64_t len = state->last->build_id.len;
+    uint64_t len = state->last->build_id.len + state->last->binary.len;
     for (size_t i = 0; i < state->schema->len; i++)
         len += (uint64_t)state->schema->names[i].type_len + state->schema->names[i].unit_len;
     return len;
@@ -108,6 +108,7 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
         pd_put32(head + PD_STATE_AT_TYPES, (uint32_t)schema->len);
         pd_put32(head + PD_STATE_AT_COUNTERS, (uint32_t)schema->counters);
         pd_put32(head + PD_STATE_AT_BUILD_ID, (uint32_t)state->last->build_id.len);
+        pd_put64(head + PD_STATE_AT_BINARY, state->last->binary.len);
         pd_put32(head + PD_STATE_AT_RATE, state->last->rate);
         pd_put64(head + PD_STATE_AT_MAPPED, state->last->mapped.len);
         pd_put64(head + PD_STATE_AT_DURATION, (uint64_t)state->last->duration_nanos);
@@ -124,6 +125,7 @@ static void put_head(outlet *o, const pd_state *state, const uint8_t *widths, si
     if (state->has_base) {
         put_bytes(o, &summed, widths, schema->counters);
         put_bytes(o, &summed, state->last->build_id.ptr, state->last->build_id.len);
+        put_bytes(o, &summed, state->last->binary.ptr, state->last->binary.len);
         for (size_t i = 0; i < schema->len; i++) {
             put_bytes(o, &summed, text + schema->names[i].type, schema->names[i].type_len);
             put_bytes(o, &summed, text + schema->names[i].unit, schema->names[i].unit_len);

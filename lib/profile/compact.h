@@ -155,7 +155,8 @@ typedef struct pd_compact_header {
     uint32_t period_type, period_unit;
     int64_t period, time_nanos, duration_nanos;
     uint32_t drop_frames, keep_frames, default_sample_type, doc_url;
-    uint64_t series; /* OTLP: profile_id is made of this id of the series and of the sequence. 0: none;
+    uint64_t
+        series; /* OTLP: profile_id is made of this id of the series and of the sequence. 0: none;
                         then it is made of the content */
     uint64_t sequence;
 } pd_compact_header;

@@ -1,6 +1,5 @@
 #include "profile/filename.h"
 
-#include <stdbool.h>
 #include <string.h>
 
 static bool equals(pd_bytes s, const char *text)
@@ -83,6 +82,82 @@ pd_bytes pd_filename_file(pd_bytes name)
 {
     pd_bytes file = pd_filename_unmarked(name);
     return is_made_up(file) ? (pd_bytes){NULL, 0} : file;
+}
+
+/* ---- services ---------------------------------------------------------------------------------- */
+
+static bool is_digit(uint8_t c)
+{
+    return c >= '0' && c <= '9';
+}
+
+/* The name of the file without its folder. */
+static pd_bytes base_name(pd_bytes name)
+{
+    size_t from = name.len;
+    while (from && name.ptr[from - 1] != '/')
+        from--;
+    return (pd_bytes){name.ptr + from, name.len - from};
+}
+
+/* Takes the next word off the front. */
+static pd_bytes take_word(pd_bytes *rest)
+{
+    pd_bytes word = {rest->ptr, 0};
+    while (word.len < rest->len && !memchr("-_.+@~ []", rest->ptr[word.len], 9))
+        word.len++;
+    size_t used = word.len + (word.len < rest->len);
+    *rest = (pd_bytes){rest->ptr + used, rest->len - used};
+    return word;
+}
+
+/* Is the word a part of a version, or the hash of a commit? */
+static bool is_version(pd_bytes word)
+{
+    size_t digits = 0, hex = 0;
+    for (size_t i = 0; i < word.len; i++) {
+        digits += is_digit(word.ptr[i]);
+        hex += is_hex(word.ptr[i]);
+    }
+    return !word.len || digits || (word.len >= 7 && hex == word.len);
+}
+
+static pd_bytes first_word(pd_bytes *rest)
+{
+    pd_bytes word = take_word(rest);
+    while (word.len && is_digit(word.ptr[word.len - 1]))
+        word.len--;
+    return word;
+}
+
+static pd_bytes later_word(pd_bytes *rest)
+{
+    while (rest->len) {
+        pd_bytes word = take_word(rest);
+        if (!is_version(word))
+            return word;
+    }
+    return *rest;
+}
+
+static bool is_same(pd_bytes a, pd_bytes b)
+{
+    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
+bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
+{
+    pd_bytes rest_a = base_name(pd_filename_file(a)), rest_b = base_name(pd_filename_file(b));
+    pd_bytes word_a = first_word(&rest_a), word_b = first_word(&rest_b);
+    if (!word_a.len || !word_b.len)
+        return true;
+    while (is_same(word_a, word_b)) {
+        if (!word_a.len)
+            return true;
+        word_a = later_word(&rest_a);
+        word_b = later_word(&rest_b);
+    }
+    return false;
 }
 
 size_t pprofdelta_file_len(const char *filename, size_t len)

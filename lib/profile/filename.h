@@ -33,10 +33,18 @@
 
 #include "base/mem.h"
 
+#include <stdbool.h>
+
 /* Returns the name without the mark of a deleted file. The result points into `name`. */
 pd_bytes pd_filename_unmarked(pd_bytes name);
 
 /* Returns the file of the name, without the mark; empty if the name is made up. */
 pd_bytes pd_filename_file(pd_bytes name);
+
+/* May the two main binaries be of one service? The folder does not count, nor do the parts of a name
+ * that a deploy changes: behind the first word every word with a digit or of 7 and more hexadecimal
+ * digits, and the digits at the end of the first word. "/releases/41/app" and "app-1.3" are of one
+ * service. A name without a first word may be of any. */
+bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b);
 
 #endif

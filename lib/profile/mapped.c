@@ -96,6 +96,12 @@ static const pd_mapped *recognise(const pd_mapped_list *known, const pd_tables *
     return same;
 }
 
+/* Kernel code is in each process: no sign that two processes run the same program. */
+static bool is_of_a_file(pd_bytes filename)
+{
+    return !filename.len || filename.ptr[0] != '[';
+}
+
 /* The bias is that of a file; without a file, addresses are used as they are. */
 static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
 {
@@ -107,14 +113,17 @@ static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
 
 pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
 {
-    pd_mapped_facts facts = {false, false, 0};
+    pd_mapped_facts facts = {0};
     if (!known->len || !t->mappings_len)
         return facts;
     facts.main_moved = has_main_moved(known, t);
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
+        facts.has_common |= same && pd_key_equal(same->identity, t->places[i].file) &&
+                            is_of_a_file(t->strings[t->mappings[i].filename]);
     }
+    facts.has_main = t->mappings[0].mark != 0;
     for (size_t i = 0; i < looked_at(t); i++) {
         uint32_t mark = t->mappings[i].mark;
         if (mark && rename_place(&t->places[i], &t->mappings[i], known->list[mark - 1].file))

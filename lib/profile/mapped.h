@@ -26,6 +26,8 @@ struct pd_tables;
 typedef struct pd_mapped_facts {
     bool is_renamed; /* some places were changed: the locations must be identified again */
     bool main_moved; /* the main mapping is new and in another place, and the known one is gone */
+    bool has_main;   /* the main mapping is a known one, perhaps by its place only */
+    bool has_common; /* a mapping of a file has a known identity */
     size_t files_replaced; /* mappings recognised by their place only */
 } pd_mapped_facts;
 

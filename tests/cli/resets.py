@@ -1,5 +1,7 @@
 """Counters that went backwards: every way to treat them, and what is said about it."""
 
+import os
+
 from pb import profile, read
 from samples import COUNTERS, T0, T1, cur, pair, prev, two
 
@@ -226,3 +228,34 @@ def test_quiet_errors_are_said(t):
 def test_a_good_run_says_nothing(t):
     before, after = pair(t)
     t.equal(t.succeeds(before, after).err, "")
+
+
+def service(t, name, count, time, filename, build_id, start=0x400000):
+    return write(t, name, [(("main",), [count, 10 * count])], time, filename=filename, build_id=build_id, start=start)
+
+
+def test_two_services_are_refused(t):
+    one = service(t, "one", 100, T0, "/srv/41/orders", "o-41")
+    other = service(t, "other", 90, T1, "/srv/7/payments", "p-7", start=0x700000)
+    result = t.fails(1, one, other, "-o", "out")
+    t.contains(result.err, "prev and cur are of two services: /srv/41/orders and /srv/7/payments", "--force")
+    t.check(not os.path.exists(t.path("out")), "there is an output")
+    t.contains(t.succeeds(one, other, "--force").err, "a restart")
+    t.succeeds("--state", "s", one, "-o", "1")
+    before = t.load("s")
+    result = t.fails(1, "--state", "s", other, "--", "touch", "sent")
+    t.contains(result.err, "/srv/41/orders and /srv/7/payments", "move it away")
+    t.equal((t.load("s"), os.path.exists(t.path("sent"))), (before, False))
+    t.contains(t.succeeds("--state", "s", other, "--force", "-o", "2").err, "a restart")
+
+
+def test_a_deploy_is_no_other_service(t):
+    """Another folder, another version, and a name that changed below a living process."""
+    for at, (filename, start) in enumerate((("/releases/42/orders", 0x700000), ("/releases/41/orders-1.3", 0x700000))):
+        one = service(t, "one", 100, T0, "/releases/41/orders", "o-41")
+        two_ = service(t, "two", 5, T1, filename, "o-42", start=start)
+        t.contains(t.succeeds("--state", f"s{at}", one, "-o", "1").err + t.succeeds(
+            "--state", f"s{at}", two_, "-o", "2").err, "a restart")
+    one = service(t, "one", 100, T0, "/srv/orders", "o-41")
+    two_ = service(t, "two", 105, T1, "/srv/renamed", "r-1")
+    t.equal(read(t.succeeds(one, two_).out).values(), {"main": [5, 50]})

@@ -216,6 +216,19 @@ static pprofdelta_restart find_restart(const work *w)
     return PPROFDELTA_RESTART_NONE;
 }
 
+/* Two programs that have no file in common, unless the same process has its file under another
+ * name. */
+static bool is_other_service(const work *w)
+{
+    const oracle *o = w->o;
+    if (!o->has_base || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE ||
+        o->options->flags & PPROFDELTA_FORCE)
+        return false;
+    bool is_same_process = w->has_main && !w->restart;
+    return !w->has_common && !is_same_process &&
+           mappings_differ(w->arena, o->held.binary, mappings_binary(w->arena, &w->cur));
+}
+
 /* ---------------------------------------------------------------------------------------------
  * The calls
  * ------------------------------------------------------------------------------------------ */
@@ -281,6 +294,8 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
         mappings_recognise(&w, bytes, len);
     ledger_match(&w);
     w.restart = find_restart(&w);
+    if (is_other_service(&w))
+        return STATUS(PPROFDELTA_E_OTHER_TARGET);
     if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
         return STATUS(PPROFDELTA_E_RESET);
     if (w.restart && w.is_renamed) { /* another process has other mappings */

@@ -65,6 +65,7 @@ typedef struct ledger {
     uint64_t window;  /* the last committed one */
     int64_t time_nanos, duration_nanos;
     const char *build_id; /* of the main mapping */
+    const char *binary;   /* the file name of the main mapping */
     known_mapping *mappings;
     size_t mappings_len;
 } ledger;

@@ -43,6 +43,7 @@ static ledger begin_ledger(const work *w)
                 .duration_nanos = w->duration_nanos,
                 .types_len = w->types_len};
     l.build_id = arena_text(&l.arena, reading_main_build_id(&w->cur));
+    l.binary = arena_text(&l.arena, mappings_binary(w->arena, &w->cur));
     l.types = ARENA_ARRAY(&l.arena, const char *, l.types_len);
     for (size_t i = 0; i < l.types_len; i++)
         l.types[i] = work_type_name(&l.arena, &w->types[i]);

@@ -56,6 +56,49 @@ static bool has_main_moved(const work *w)
            !is_known && !any_has_name(&w->cur, k->name);
 }
 
+static const char *mapping_name(arena *a, const reading *r, size_t index)
+{
+    ProtobufCBinaryData name = r->view->string_table[r->mappings[index].view->filename];
+    return arena_format(a, "%.*s", (int)name.len, name.len ? (const char *)name.data : "");
+}
+
+const char *mappings_binary(arena *a, const reading *r)
+{
+    return r->view->n_mapping ? mapping_name(a, r, 0) : "";
+}
+
+/* The words of a name that a deploy keeps, each with a dash behind it. */
+static const char *service_of(arena *a, const char *binary)
+{
+    char *name = arena_format(a, "%s", binary);
+    char *found = arena_alloc(a, 2 * strlen(binary) + 2), *end = found;
+    name[pprofdelta_file_len(name, strlen(name))] = 0; /* made up, or marked as deleted */
+    const char *at = strrchr(name, '/') ? strrchr(name, '/') + 1 : name;
+    for (size_t nth = 0; *at; nth++) {
+        size_t len = strcspn(at, "-_.+@~ []"), kept = len;
+        bool has_digit = strcspn(at, "0123456789") < len;
+        bool is_hash = len >= 7 && strspn(at, "0123456789abcdefABCDEF") >= len;
+        while (nth == 0 && kept && at[kept - 1] >= '0' && at[kept - 1] <= '9')
+            kept--;
+        if (nth == 0 && !kept)
+            return "";
+        if (nth == 0 || (len && !has_digit && !is_hash)) {
+            memcpy(end, at, kept);
+            end += kept;
+            *end++ = '-';
+        }
+        at += len + (at[len] != 0);
+    }
+    *end = 0;
+    return found;
+}
+
+bool mappings_differ(arena *a, const char *before, const char *now)
+{
+    const char *service = service_of(a, before), *other = service_of(a, now);
+    return *service && *other && strcmp(service, other) != 0;
+}
+
 void mappings_recognise(work *w, const void *bytes, size_t len)
 {
     size_t count = w->cur.view->n_mapping;
@@ -66,6 +109,9 @@ void mappings_recognise(work *w, const void *bytes, size_t len)
     for (size_t i = 0; i < count; i++) {
         const known_mapping *k = recognise(w, &w->cur.mappings[i]);
         files[i] = k ? k->file : w->cur.mappings[i].name;
+        bool is_file = mapping_name(w->arena, &w->cur, i)[0] != '[';
+        w->has_main = w->has_main || (k && i == 0);
+        w->has_common = w->has_common || (k && is_file && same(k->name, w->cur.mappings[i].name));
         w->is_renamed = w->is_renamed || !same(files[i], w->cur.mappings[i].name);
     }
     if (w->is_renamed)

@@ -19,6 +19,7 @@ typedef struct work {
     pprofdelta_restart restart;
     bool is_base;                /* cur is no window */
     bool is_renamed, main_moved; /* the result for the mappings */
+    bool has_main, has_common;   /* the main mapping is known; a file has a known name */
     size_t files_replaced;
     expected_row *rows;
     size_t rows_len;
@@ -37,6 +38,12 @@ void ledger_match(work *w);
 
 /* Reads cur again if the ledger knows its mappings by other names. */
 void mappings_recognise(work *w, const void *bytes, size_t len);
+
+/* The file name of the main mapping; "": none. */
+const char *mappings_binary(arena *a, const reading *r);
+
+/* Have main binaries with these names different services? */
+bool mappings_differ(arena *a, const char *before, const char *now);
 
 /* The mappings of a ledger with cur's samples. known: those of the ledger before, or NULL. */
 void mappings_remember(const work *w, const ledger *known, ledger *out);

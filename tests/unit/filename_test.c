@@ -231,6 +231,50 @@ TEST(names_of_this_kernel_are_known)
     check_region(zero_region(), "");
 }
 
-TEST_MAIN(CASE(the_deleted_mark_is_removed), CASE(made_up_names_are_no_files),
-          CASE(similar_names_of_files_are_files), CASE(the_public_function_returns_the_length),
-          CASE(names_of_this_kernel_are_known))
+static bool one_service(const char *a, const char *b)
+{
+    pd_bytes x = pd_bytes_of(a), y = pd_bytes_of(b);
+    bool answer = pd_filename_may_be_one_service(x, y);
+    CHECK_MSG(pd_filename_may_be_one_service(y, x) == answer, "%s and %s depend on order", a, b);
+    return answer;
+}
+
+TEST(a_deploy_stays_one_service)
+{
+    static const char *const same[][2] = {
+        {"/usr/bin/app", "/usr/bin/app"},
+        {"/releases/41/app", "/releases/42/app"},
+        {"app-1.2", "app-1.3"},
+        {"/srv/app-v1.2.3-rc1", "/srv/app-v1.3.0"},
+        {"app", "app-2"},
+        {"app2", "app3"},
+        {"/opt/app_1.2_amd64", "/opt/app_1.3_amd64"},
+        {"app-9f8e7d6", "app-deadbeef"},
+        {"/bin/app (deleted)", "/bin/app-1 (deleted)"},
+        {"app-1.2+5~bpo11", "app"},
+        {"/usr/bin/python3.11", "/usr/local/bin/python3"},
+        {"", "/bin/app"},
+        {"[vdso]", "/bin/app"},
+        {"/memfd:app", "/bin/orders"},
+        {"/srv/42", "/srv/app"},
+        {"/srv/", "/srv/app"},
+    };
+    static const char *const differ[][2] = {
+        {"/bin/orders", "/bin/payments"},
+        {"orders-1.2", "payments-1.2"},
+        {"orders-worker", "orders-api"},
+        {"app", "app-worker"},
+        {"app", "App"},
+        {"/orders/main", "/orders/server"},
+        {"app-worker-2", "app-2-web"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        CHECK_MSG(one_service(same[i][0], same[i][1]), "%s and %s", same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
+        CHECK_MSG(!one_service(differ[i][0], differ[i][1]), "%s and %s", differ[i][0],
+                  differ[i][1]);
+}
+
+TEST_MAIN(CASE(a_deploy_stays_one_service), CASE(the_deleted_mark_is_removed),
+          CASE(made_up_names_are_no_files), CASE(similar_names_of_files_are_files),
+          CASE(the_public_function_returns_the_length), CASE(names_of_this_kernel_are_known))

@@ -15,11 +15,11 @@ typedef struct stand {
     buf saved;
 } stand;
 
-/* Where the parts of its state are, in bytes: four types, whose names take 68 bytes, and a build id
- * of 5; one mapping; four entries. */
+/* Where the parts of its state are, in bytes: four types, whose names take 68 bytes, a build id of 5
+ * and the name of the binary of 8; one mapping; four entries. */
 enum {
     WIDTHS = PD_STATE_FIXED + 4 * 8,
-    PADDING = WIDTHS + 2 + 5 + 68,
+    PADDING = WIDTHS + 2 + 5 + 8 + 68,
     HEAD_SUM = (PADDING + 7) / 8 * 8,
     MAPPINGS = HEAD_SUM + PD_STATE_HEAD_SUM,
     ENTRIES = MAPPINGS + PD_STATE_MAPPING,

@@ -107,6 +107,10 @@ static const forgery forgeries[] = {
     {PD_STATE_AT_BUILD_ID, 4, 6, NULL}, /* into the padding */
     {PD_STATE_AT_BUILD_ID, 4, 13, "not valid"},
     {PD_STATE_AT_BUILD_ID, 4, UINT32_MAX, "not valid"},
+    {PD_STATE_AT_BINARY, 8, 0, "not valid"},
+    {PD_STATE_AT_BINARY, 8, 9, NULL}, /* into the padding */
+    {PD_STATE_AT_BINARY, 8, 1000, "not valid"},
+    {PD_STATE_AT_BINARY, 8, UINT64_MAX, "not valid"},
     {PD_STATE_AT_RATE, 4, UINT32_MAX, NULL},
     {PD_STATE_AT_MAPPED, 8, 0, NULL},
     {PD_STATE_AT_MAPPED, 8, 2, NULL},

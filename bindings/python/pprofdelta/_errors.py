@@ -25,6 +25,7 @@ class Status(StrEnum):
     STATE = "state"
     SOURCE = "source"
     NOT_CUMULATIVE = "not_cumulative"
+    OTHER_TARGET = "other_target"
 
 
 class Error(Exception):
@@ -82,8 +83,8 @@ class InvalidProfileError(Error):
 
 
 class MismatchError(Error):
-    """Each profile is valid, but they have no delta: the types differ, the order is wrong, or no
-    type is a counter. In a sum, a window is missing."""
+    """Each profile is valid, but they have no delta: the types differ, the order is wrong, no type
+    is a counter, or they are of two services. In a sum, a window is missing."""
 
 
 class NotCumulativeError(Error):
@@ -129,6 +130,7 @@ _CLASSES: dict[Status, type[Error]] = {
     Status.USAGE: UsageError,
     Status.STATE: StateError,
     Status.NOT_CUMULATIVE: NotCumulativeError,
+    Status.OTHER_TARGET: MismatchError,
 }
 
 
