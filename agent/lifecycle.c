@@ -14,6 +14,7 @@
 #include "agent/loader.h"
 #include "agent/mappings.h"
 #include "agent/notice.h"
+#include "agent/own_stack.h"
 #include "agent/program.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
@@ -105,6 +106,8 @@ static void after_fork_in_child(void)
     pd_unloaded_forget_lock();
     pd_function_names_abandon();
     pd_reserve_forget();
+    pd_walk_forget();
+    pd_own_stack_forget();
     pd_largest_sites_allow();
     pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
     pd_this_thread.is_forking = false;
@@ -142,8 +145,9 @@ static void notify_lost(void)
 }
 
 /* A second thread that ends the process waits for the first, which may deliver two windows. */
-static void end_once(void)
+static void end_once(void *unused)
 {
+    (void)unused;
     int is_alive = ALIVE;
     if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
         pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
@@ -174,10 +178,18 @@ void pd_agent_end(void)
     int kept = errno;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    end_once();
+    pd_own_stack_call(end_once, NULL);
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
+}
+
+static void deliver_before_exec(void *unused)
+{
+    (void)unused;
+    is_keeping = pd_delivery_send_last();
+    if (!is_keeping)
+        notify_lost();
 }
 
 bool pd_agent_before_exec(void)
@@ -189,10 +201,8 @@ bool pd_agent_before_exec(void)
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
-    bool is_kept = pd_delivery_send_last();
-    is_keeping = is_kept;
-    if (!is_kept)
-        notify_lost();
+    pd_own_stack_call(deliver_before_exec, NULL);
+    bool is_kept = is_keeping;
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
@@ -335,6 +345,7 @@ static void begin_tracking(void)
         return;
     }
     pd_unwind_begin();
+    pd_walk_give(pd_walk_take()); /* there is one when the program has no more memory */
     pd_account_begin();
     if (pd_the_agent.settings.command)
         pd_handover_begin();

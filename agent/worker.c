@@ -32,7 +32,8 @@ static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
 static pthread_t thread; /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
-static sigset_t signals_before; /* the signal mask of the thread that started it */
+static sigset_t all_signals,
+    signals_before;             /* the latter: the mask of the thread that started it */
 static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
@@ -266,12 +267,10 @@ static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
     pthread_attr_t attributes;
-    sigset_t all;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &signals_before);
+    pthread_sigmask(SIG_SETMASK, &all_signals, &signals_before);
     if (!atomic_load(&has_no_main))
         pthread_attr_setstacksize(&attributes, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
@@ -282,6 +281,17 @@ static int create(void)
     return error;
 }
 
+static __attribute__((noinline)) void notify_not_started(int error)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_fixed_text_add(
+        &text,
+        "the agent's thread could not be started, so only one profile is written, at the end: ");
+    pd_fixed_text_add_error(&text, error);
+    pd_notice_send(PD_NOTICE_THREAD, &text);
+}
+
+/* The first sample may be on a stack of a few KiB, so there is no buffer in these functions. */
 void pd_worker_start(void)
 {
     uint32_t none = NONE;
@@ -295,16 +305,11 @@ void pd_worker_start(void)
         return;
     pd_loader_expect(false);
     atomic_store(&state, FAILED);
-    pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(
-        &text,
-        "the agent's thread could not be started, so only one profile is written, at the end: ");
-    pd_fixed_text_add_error(&text, error);
-    pd_notice_send(PD_NOTICE_THREAD, &text);
+    notify_not_started(error);
 }
 
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
-static void check_threshold(void)
+static __attribute__((noinline)) void check_threshold(void)
 {
     static atomic_bool is_above;
     pprofdelta_heap_stats stats;
@@ -392,6 +397,7 @@ static void watch_main(void)
 
 void pd_worker_begin(void)
 {
+    sigfillset(&all_signals);
     has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
     watch_main();
 }

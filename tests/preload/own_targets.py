@@ -203,6 +203,32 @@ def test_manners(t):
     t.check(len(checked(t, t.path("out"))) >= 1, "nothing was recorded")
 
 
+PLACES = ("thread", "alternate", "context")
+
+
+def depths(ran):
+    return {name: int(depth) for name, depth in re.findall(r"(.+): (\d+)\n", ran.out.decode())}
+
+
+def test_the_stack_of_a_sample(t):
+    """A sample takes at most 1 KiB more of its caller's stack than the call alone."""
+    for place in PLACES:
+        alone = depths(plainly(t, target(t, "depth"), place))
+        sampled = depths(quiet(t, record(t, target(t, "depth"), place, options=[EVERYTHING])))
+        t.equal(list(sampled), list(alone))
+        for call, depth in sampled.items():
+            t.check(depth <= alone[call] + 1024, f"{place}, {call}: {depth} bytes, alone {alone[call]}")
+
+
+def test_small_stacks(t):
+    """An alternate stack of 8 KiB and the smallest threads are large enough."""
+    for rate in ("1", "1k"):
+        quiet(t, same(t, target(t, "depth"), "small", options=[f"--rate={rate}"], code=0))
+        stacks = [stack for p in recorded.profiles(t.path("out")).values() for q in p for stack, _ in q.samples]
+        t.check(any("churn_on_alternate" in stack and "main" in stack for stack in stacks),
+                "no stack leads through the signal to main")
+
+
 def test_replaced_operators(t):
     """A program's own new and delete, or a library's for what is aligned alone: each gets back what
     it gave."""
