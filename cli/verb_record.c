@@ -445,7 +445,7 @@ static int run(const record_options *options)
         code = set_environment(options, agent);
     if (code || options->tree)
         return code ? code : run_tree(options);
-    cli_signals_restore();
+    cli_inherited_restore();
     execvp(options->command[0], options->command);
     int error = errno;
     cli_system_error(options->command[0], "run", error);

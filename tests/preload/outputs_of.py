@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import recorded
-from agents import (checked, counted, only, plainly, quiet, record, start, stop, target, until)
+from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, start, stop, target, until)
 from otlp import Request
 from pb import inflate
 
@@ -314,6 +314,31 @@ def test_closed_streams(t):
                               capture_output=True, check=False, timeout=60)
         t.check(done.stdout in (b"", b"20\n"), f"{streams}: stdout {done.stdout!r}")
         checked(t, t.path("out"))
+
+
+def test_the_numbers_of_descriptors(t):
+    """Every program opens its files under the numbers that it gets without the agent."""
+    code = ("import os, sys\n"
+            "def note(): kept.append([os.open('/dev/null', os.O_RDONLY) for _ in range(3)])\n"
+            "kept = [sorted(os.listdir('/proc/self/fd'))]\nnote()\n"
+            "if os.fork() == 0:\n    os.closerange(1, 512)\n    note()\n"
+            "    if os.fork() == 0: note()\n    else: os.wait()\n"
+            "    open(f'numbers.{len(sys.argv)}.{len(kept)}', 'w').write(str(kept))\n    os._exit(0)\n"
+            "os.wait()\nopen(f'numbers.{len(sys.argv)}', 'w').write(str(kept))\n"
+            "if len(sys.argv) > 1: os.closerange(0, 512); os.execv(sys.executable, [sys.executable, *sys.argv[:-1]])\n")
+    script = t.write("script", code.encode())
+    for streams in ("", "<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        found = []
+        for under in ([], [t.binary, "record", "-q", "--rate=1", "-o", t.path("out"), "--"],
+                      [t.binary, "record", "-q", "--pid-tree", "--rate=1", "-o", t.path("out"), "--"]):
+            command = ["bash", "-c", f'exec "$@" {streams}', "x", *under, "/usr/bin/python3", script, "again"]
+            subprocess.run(command, cwd=t.dir, capture_output=True, check=False, timeout=TIMEOUT)
+            names = sorted(name for name in os.listdir(t.dir) if name.startswith("numbers"))
+            t.equal(len(names), 6, f"{names}")
+            found.append([t.load(name) for name in names])
+            for name in names:
+                os.remove(t.path(name))
+        t.equal(found[1:], [found[0]] * 2, streams)
 
 
 def test_stderr_that_is_something_else_by_now(t):
