@@ -64,6 +64,8 @@ int64_t pd_now(void)
  * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
  * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
  * recorded. */
+static int64_t fork_nanos; /* when a fork began */
+
 static void before_fork(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
@@ -72,6 +74,7 @@ static void before_fork(void)
         return;
     pprofdelta_heap_fork_prepare(heap);
     pd_mappings_fork_prepare();
+    fork_nanos = pd_now();
 }
 
 static void after_fork_in_parent(void)
@@ -84,6 +87,8 @@ static void after_fork_in_parent(void)
     pd_self_leave();
 }
 
+/* Each page that is touched here is a page fault, and most children run another program at once. So
+ * the sampler is left to the first allocation, and the time is taken by the parent. */
 static void after_fork_in_child(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
@@ -94,7 +99,7 @@ static void after_fork_in_child(void)
         return;
     }
     pd_mappings_fork_done();
-    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
+    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
@@ -109,7 +114,7 @@ static void after_fork_in_child(void)
     pd_walk_forget();
     pd_own_stack_forget();
     pd_largest_sites_allow();
-    pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }

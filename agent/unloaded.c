@@ -82,7 +82,7 @@ void pd_unloaded_look(void)
 
 void pd_unloaded_forget_lock(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)

@@ -68,6 +68,7 @@ static void forget_all(pd_sites *sites)
 void pd_heap_settle(pprofdelta_heap *heap)
 {
     heap->is_child = false;
+    pd_export_make_id(heap);
     if (heap->is_to_clear)
         end_all(heap);
     keep(heap);

@@ -136,6 +136,12 @@ def test_forks(t):
         near(t, size, 4_000_000, 0.5, "what a child kept")
 
 
+def test_children_that_record_nothing(t):
+    """A child without a sample of its own writes nothing, whatever its parent has."""
+    quiet(t, same(t, target(t, "forks"), "30", "idle", options=[EVERYTHING, "--interval=30ms"]))
+    only(t, checked(t, t.path("out")))
+
+
 def test_forks_while_loading(t):
     """A child is not held up by what another thread of its parent was doing, and is recorded."""
     ran = quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0))
