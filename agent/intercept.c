@@ -253,7 +253,7 @@ PUBLIC int daemon(int nochdir, int noclose)
     return result;
 }
 
-/* ---- another namespace ----------------------------------------------------------------------- */
+/* ---- another namespace, another root directory ----------------------------------------------- */
 
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
@@ -268,13 +268,25 @@ PUBLIC int unshare(int flags)
     return result;
 }
 
-PUBLIC int setns(int fd, int type)
+static int move(bool is_paused, int result)
 {
-    bool is_paused = pd_agent_pause();
-    int result = (int)syscall(SYS_setns, fd, type);
+    if (result)
+        pd_agent_move_failed();
     if (is_paused)
         pd_agent_resume();
     return result;
+}
+
+PUBLIC int setns(int fd, int type)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_setns, fd, type));
+}
+
+PUBLIC int chroot(const char *path)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_chroot, path));
 }
 
 /* ---- unloading ------------------------------------------------------------------------------- */

@@ -21,6 +21,7 @@
 #include "agent/reserve.h"
 #include "agent/self.h"
 #include "agent/signals.h"
+#include "agent/spool.h"
 #include "agent/summary.h"
 #include "agent/unloaded.h"
 #include "agent/worker.h"
@@ -241,7 +242,30 @@ void pd_agent_resume(void)
     if (!pd_self_enter())
         return;
     pd_worker_start();
+    pd_worker_await(); /* the program may close all descriptors next */
     pd_self_leave();
+    errno = kept;
+}
+
+bool pd_agent_before_move(void)
+{
+    int kept = errno;
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    bool is_paused = pd_agent_pause();
+    if (heap && getpid() == atomic_load(&pd_the_agent.pid) && pd_self_enter()) {
+        pprofdelta_heap_note_mappings(heap);
+        pd_spool_hold(pd_the_agent.settings.dir);
+        pd_self_leave();
+    }
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_move_failed(void)
+{
+    int kept = errno;
+    if (getpid() == atomic_load(&pd_the_agent.pid))
+        pd_spool_release();
     errno = kept;
 }
 

@@ -25,4 +25,9 @@ void pd_agent_exec_failed(bool was_kept);
 bool pd_agent_pause(void);
 void pd_agent_resume(void);
 
+/* The same before a call that gives the process another root directory or other mounts. Keeps what will
+ * be out of reach: the folder of the profiles, and the names of mapped files. failed: the call did. */
+bool pd_agent_before_move(void);
+void pd_agent_move_failed(void);
+
 #endif

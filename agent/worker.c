@@ -2,6 +2,7 @@
 #include "agent/worker.h"
 
 #include "agent/agent.h"
+#include "agent/await.h"
 #include "agent/delivery.h"
 #include "agent/largest_sites.h"
 #include "agent/lifecycle.h"
@@ -32,6 +33,7 @@ static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
 static pthread_t thread; /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
+static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
 static sigset_t all_signals,
     signals_before;             /* the latter: the mask of the thread that started it */
 static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
@@ -245,15 +247,14 @@ static unsigned work(bool has_table)
 
 static void *run(void *unused)
 {
-    enum { OWN_TABLE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
     pd_this_thread.is_inside = true;
     atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
-    bool has_table =
-        !atomic_load(&has_no_main) && syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0;
+    bool has_table = !atomic_load(&has_no_main) && pd_spool_own_table();
     if (has_table)
         pd_notice_use_own_descriptors();
+    atomic_store(&is_coming, 0);
     pd_loader_ask();
     unsigned requested = work(has_table);
     stopped();
@@ -300,9 +301,11 @@ void pd_worker_start(void)
         !atomic_compare_exchange_strong(&state, &none, RUNNING))
         return;
     pd_loader_expect(true);
+    atomic_store(&is_coming, 1);
     int error = create();
     if (!error)
         return;
+    atomic_store(&is_coming, 0);
     pd_loader_expect(false);
     atomic_store(&state, FAILED);
     notify_not_started(error);
@@ -329,6 +332,12 @@ void pd_worker_sampled(uint64_t n)
         pd_worker_start();
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
+}
+
+void pd_worker_await(void)
+{
+    enum { PATIENCE = 1000 };
+    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 static bool end(pd_request request, unsigned milliseconds)
@@ -406,6 +415,7 @@ void pd_worker_forget(void)
 {
     atomic_store(&requests, 0);
     atomic_store(&state, NONE);
+    atomic_store(&is_coming, 0);
     atomic_store(&has_no_main, false);
     watch_main();
 }

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import recorded
-from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, start, stop, target, until)
+from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
 from otlp import Request
 from pb import inflate
 
@@ -269,6 +269,41 @@ def test_the_folder_vanishes(t):
     t.equal(len(said), 2, f"messages {said}")
     t.contains(said[0], "the next one will have its events", "no such file or directory")
     t.contains(said[1], "the last profile cannot be written and is lost", "no such file or directory")
+
+
+def rooted(t, *arguments):
+    """Runs the program that makes an empty directory its root. Returns the run, and the blocks by function."""
+    os.makedirs(t.path("root"), exist_ok=True)
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    ran = same(t, target(t, "rooted"), arguments[0], t.path("root"), *arguments[1:],
+               options=["--rate=1", "--interval=40ms"], code=0)
+    if ran.out == b"no rights\n":
+        t.skip("the root directory cannot be changed here")
+    t.equal(os.listdir(t.path("root")), [])
+    blocks = {}
+    for windows in checked(t, t.path("out")).values():
+        for window in windows:
+            for name, size in window.by_function(recorded.ALLOC_BYTES).items():
+                blocks[name] = blocks.get(name, 0) + size // 1000
+    return ran, blocks
+
+
+def test_another_root(t):
+    """The folder is the one that was given, also for a child."""
+    for way in ("chroot", "syscall"):
+        ran, blocks = rooted(t, way)
+        quiet(t, ran)
+        for name in ("leak_before", "leak_after", "leak_in_child", "leak_at_last"):
+            t.equal(blocks.get(name), 100, f"{way}: {name}")
+
+
+def test_another_root_and_no_descriptors(t):
+    """The agent's thread has the folder still. What the program's threads write is lost, and a message says so."""
+    ran, blocks = rooted(t, "chroot", "closed")
+    t.equal((blocks.get("leak_before"), blocks.get("leak_after")), (100, 100))
+    t.equal((len(ran.noise), ran.rest), (2, []), "of the child and of the program")
+    for line in ran.noise:
+        t.contains(line, t.path("out"), "is lost: no such file or directory")
 
 
 def test_the_folder_comes_back(t):
