@@ -1,7 +1,6 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/inherit.h"
 
-#include "agent/launch.h"
 #include "agent/own_stack.h"
 
 #include <dlfcn.h>
@@ -101,10 +100,15 @@ static bool copy_others(char *out, const char *value)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
+void pd_inherit_check(const char *program, pd_launch_result *out)
+{
+    pd_launch_check(program, &built_for, out);
+}
+
 static bool can_take(const char *program)
 {
     pd_launch_result found;
-    pd_launch_check(program, &built_for, &found);
+    pd_inherit_check(program, &found);
     return found.obstacle == PD_LAUNCH_OK || found.obstacle == PD_LAUNCH_NOT_OPENED;
 }
 

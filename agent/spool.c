@@ -239,6 +239,14 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
     return error;
 }
 
+bool pd_spool_has(const char *dir, const pd_fixed_text *name)
+{
+    char path[PD_PATH_MAX + PD_SPOOL_NAME_MAX];
+    int base = find_base(&dir);
+    join(path, dir, name);
+    return faccessat(base, path, F_OK, 0) == 0;
+}
+
 void pd_spool_discard(pd_spool_file *file)
 {
     close(file->fd);

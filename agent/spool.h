@@ -46,6 +46,9 @@ int pd_spool_write(int fd, const void *data, size_t len);
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
                      uint64_t *sequence, pd_fixed_text *name);
 
+/* Returns whether dir has a file with this name, which begins with a slash. */
+bool pd_spool_has(const char *dir, const pd_fixed_text *name);
+
 /* Closes and removes the file. */
 void pd_spool_discard(pd_spool_file *file);
 

@@ -418,6 +418,8 @@ static int set_environment(const record_options *options, const char *agent)
     if (!code)
         code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
     if (!code)
+        code = set(PD_VARIABLE_SAID, "00");
+    if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
     if (!code)
         code = set_format_variables(options);

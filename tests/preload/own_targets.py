@@ -285,6 +285,11 @@ def test_own_malloc(t):
     t.equal(len(ran.noise), 1, "messages")
     t.contains(ran.err, "has its own malloc")
     t.equal(os.listdir(t.path("out")), [])
+    own = target(t, "ownmalloc")
+    ran = record(t, own, own, own, own)
+    t.equal((len(ran.noise), ran.out), (1, b"own\n" * 8), "the programs that it starts do not say it again")
+    ran = record(t, "sh", "-c", '"$0"; "$0"', own)
+    t.equal(len(ran.noise), 2, "two that were started by another one do")
 
 
 def test_static_is_refused(t):
