@@ -6,7 +6,7 @@
  * Every address that is read lies between the caller's stack pointer and the end of the thread's
  * stack. Code that runs on another stack (a coroutine, an alternate signal stack) is followed by
  * rules alone. If a rule is too complex, the compiler's unwinder is used instead, which takes
- * microseconds and 3 KiB of stack.
+ * microseconds and 2 KiB of stack.
  *
  * A program may allocate on a stack of a few KiB. So the frames and what the search for rules needs
  * are in a pd_walk, which is not on the stack. */

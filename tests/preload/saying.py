@@ -137,6 +137,21 @@ def test_a_program_that_becomes_another(t):
         t.lacks(record(t, target(t, "starts"), how, static, end=None).err, "from here on")
 
 
+def test_a_small_address_space(t):
+    """The limit and what the agent takes of it are said before the program may fail, and are true."""
+    sizes = [int(re.search(rb"VmPeak:\s*(\d+) kB", ran.out).group(1)) for ran in
+             (plainly(t, "cat", "/proc/self/status"), record(t, "cat", "/proc/self/status", options=["--rate=1"]))]
+    limited = ["sh", "-c", 'ulimit -v 40000 && exec "$@"', "sh", t.binary, "record", "-o", t.path("out")]
+    ran = plainly(t, *limited, "--", target(t, "counted"))
+    t.equal(ran.code, 0, ran.err)
+    taken = re.search(r"limited to 39\.1 MiB \(ulimit -v\); the agent takes (\d+) MiB of it", ran.err)
+    t.check(taken, ran.err)
+    if taken:
+        t.check(sizes[1] - sizes[0] <= int(taken.group(1)) * 1024 <= 2 * (sizes[1] - sizes[0]), f"{sizes} kB")
+    t.lacks(plainly(t, *limited, "-q", "--", target(t, "counted")).err, "ulimit")
+    t.lacks(record(t, target(t, "counted"), end=None).err, "ulimit")
+
+
 def test_valgrind(t):
     """The program runs in valgrind's own, which is linked statically."""
     need(t, "valgrind")
