@@ -76,6 +76,7 @@ static void before_fork(void)
     pprofdelta_heap_fork_prepare(heap);
     pd_mappings_fork_prepare();
     fork_nanos = pd_now();
+    pd_account_fork_prepare();
 }
 
 static void after_fork_in_parent(void)
@@ -109,6 +110,7 @@ static void after_fork_in_child(void)
     pd_loader_forget();
     atomic_store(&stage, ALIVE);
     pd_delivery_forget();
+    pd_account_fork_child();
     pd_unloaded_forget_lock();
     pd_function_names_abandon();
     pd_reserve_forget();
