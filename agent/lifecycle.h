@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+/* Of functions that run in the child of every fork. The linker puts them together, and each page of code
+ * that is run in a child is a page fault. */
+#define PD_IN_CHILD __attribute__((cold))
+
 /* Returns whether the agent's constructor has not run yet. */
 bool pd_agent_is_coming(void);
 

@@ -170,7 +170,7 @@ void pd_signals_begin(int ask)
         replace_default(handled[i]);
 }
 
-void pd_signals_forget(void)
+PD_IN_CHILD void pd_signals_forget(void)
 {
     pd_this_thread.is_called = false;
     atomic_store(&ending, 0);

@@ -411,7 +411,7 @@ void pd_worker_begin(void)
     watch_main();
 }
 
-void pd_worker_forget(void)
+PD_IN_CHILD void pd_worker_forget(void)
 {
     atomic_store(&requests, 0);
     atomic_store(&state, NONE);
