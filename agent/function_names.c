@@ -46,7 +46,7 @@ static void reserve(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     cache = pages == MAP_FAILED ? NULL : pages;
     text_len = 1;
-    if (cache) /* the child of a fork drops it, and should not spend time on copying it */
+    if (cache) /* the child of a fork drops it */
         madvise(cache, sizeof *cache, MADV_DONTFORK);
 }
 
