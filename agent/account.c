@@ -467,9 +467,14 @@ static uint64_t nanos_of(clockid_t clock)
 static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
 static uint64_t last_look; /* when the credit was computed; 0: never */
+static int64_t last_cost =
+    1000000;               /* nanoseconds that the last account took, also that of a parent */
+static bool is_child;      /* of a fork */
+static uint64_t last_fork; /* when it began */
 
 /* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
- * a second. */
+ * a second. The last account is always made, except in a child of a fork that has lived too short for
+ * one: a program may fork thousands of those. */
 static bool is_due(bool is_last)
 {
     uint64_t now = nanos_of(CLOCK_MONOTONIC), gained = (now - last_look) / 100;
@@ -477,7 +482,7 @@ static bool is_due(bool is_last)
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
     last_look = now;
-    return is_last || credit > 0;
+    return is_last ? !is_child || (int64_t)(now - last_fork) / 100 >= last_cost : credit > 0;
 }
 
 /* ---- the account ----------------------------------------------------------------------------- */
@@ -518,7 +523,8 @@ static void make(const pprofdelta_heap_stats *stats, bool is_last)
     look_around();
     int error = pd_smaps_read(take_area, &d);
     stop_looking();
-    credit -= (int64_t)(nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
+    last_cost = (int64_t)(nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
+    credit -= last_cost;
     if (error) {
         comment("pprofdelta: no account: /proc/self/smaps cannot be read: ");
         pd_fixed_text_add_error(&a.comment, error);
@@ -539,8 +545,18 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     if (is_due(is_last))
         make(&stats, is_last);
     else
-        comment("pprofdelta: no account: the last ones took more than 1% of the time");
+        comment("pprofdelta: no account: accounts would take more than 1% of the time");
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
+}
+
+void pd_account_fork_prepare(void)
+{
+    last_fork = nanos_of(CLOCK_MONOTONIC);
+}
+
+void pd_account_fork_child(void)
+{
+    is_child = true;
 }
 
 void pd_account_done(void)

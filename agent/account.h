@@ -22,7 +22,8 @@
  *
  * Reading smaps takes the kernel time in proportion to the resident memory. Accounts take at most
  * 1% of one processor in the long run. A window without one has a comment that says so. The last
- * window of a program always has an account. */
+ * window of a program always has an account, but not that of a child of a fork that lived for less than
+ * 100 times as long as an account takes. */
 #ifndef PD_AGENT_ACCOUNT_H
 #define PD_AGENT_ACCOUNT_H
 
@@ -44,5 +45,9 @@ bool pd_account_is_allocator(uintptr_t pc);
  * abandoned. Only the thread that delivers a profile may call these. */
 void pd_account_add(pprofdelta_heap *heap, bool is_last);
 void pd_account_done(void);
+
+/* Around fork. */
+void pd_account_fork_prepare(void);
+void pd_account_fork_child(void);
 
 #endif

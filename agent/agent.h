@@ -10,7 +10,7 @@
  *                   malloc_areas.c, thread_stacks.c, allocator_counters.c: what the kernel,
  *                   the C library and the allocator show
  *     life          lifecycle.c: start, fork, exec and end; signals.c, intercept.c, raw_exit.c:
- *                   detect these
+ *                   detect these; own_stack.c: a stack for what needs much of it
  *     start         launch.c: which programs can be recorded; settings.c: what was asked for;
  *                   program.c, runtime.c: which program this is
  *     messages      notice.c: one at a time; summary.c: those at the start and at the end

@@ -1,10 +1,10 @@
 /* The callers of an allocation: see callers.h. */
 #include "agent/callers.h"
 
-#include "agent/cfi.h"
 #include "agent/next.h"
 #include "agent/object.h"
 #include "agent/self.h"
+#include "heap/lock.h"
 
 #include <errno.h>
 #include <link.h>
@@ -12,10 +12,46 @@
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <sys/auxv.h>
+#include <sys/mman.h>
 #include <sys/resource.h>
 #include <sys/syscall.h>
+#include <ucontext.h>
 #include <unistd.h>
 #include <unwind.h>
+
+/* ---- walks ------------------------------------------------------------------------------------ */
+
+static pd_walk *unused;
+static pd_lock lock; /* of that list */
+
+pd_walk *pd_walk_take(void)
+{
+    pd_lock_take(&lock);
+    pd_walk *walk = unused;
+    if (walk)
+        unused = walk->unused;
+    pd_lock_give(&lock);
+    if (walk)
+        return walk;
+    void *pages =
+        mmap(NULL, sizeof *walk, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    return pages == MAP_FAILED ? NULL : pages;
+}
+
+void pd_walk_give(pd_walk *walk)
+{
+    if (!walk)
+        return;
+    pd_lock_take(&lock);
+    walk->unused = unused;
+    unused = walk;
+    pd_lock_give(&lock);
+}
+
+void pd_walk_forget(void)
+{
+    pd_lock_reset(&lock);
+}
 
 /* ---- the address ranges of the agent and of the C library --------------------------------------- */
 
@@ -71,39 +107,39 @@ static struct {
     _Atomic uint64_t check, rule;
 } cache[CACHE_LEN];
 
-/* kind:2 from_fp:1 cfa_off/8:25 ra_below/8:18 fp_below/8:18 */
-enum { CFA_BITS = 25, BELOW_BITS = 18 };
+/* kind:3 from_fp:1 cfa_off/8:24 ra_below/8:18 fp_below/8:18 */
+enum { CFA_BITS = 24, BELOW_BITS = 18 };
 
 static uint64_t packed(const pd_frame_rule *rule)
 {
     if (rule->cfa_off / 8 >> CFA_BITS || rule->ra_below / 8 >> BELOW_BITS ||
         rule->fp_below / 8 >> BELOW_BITS)
         return PD_FRAME_COMPLEX;
-    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 2 |
-           (uint64_t)(rule->cfa_off / 8) << 3 | (uint64_t)(rule->ra_below / 8) << (3 + CFA_BITS) |
-           (uint64_t)(rule->fp_below / 8) << (3 + CFA_BITS + BELOW_BITS);
+    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 3 |
+           (uint64_t)(rule->cfa_off / 8) << 4 | (uint64_t)(rule->ra_below / 8) << (4 + CFA_BITS) |
+           (uint64_t)(rule->fp_below / 8) << (4 + CFA_BITS + BELOW_BITS);
 }
 
 static pd_frame_rule unpacked(uint64_t bits)
 {
     const uint64_t below = (UINT64_C(1) << BELOW_BITS) - 1;
     return (pd_frame_rule){
-        .kind = (pd_frame_kind)(bits & 3),
-        .from_fp = bits >> 2 & 1,
-        .cfa_off = (uint32_t)(bits >> 3 & ((UINT64_C(1) << CFA_BITS) - 1)) * 8,
-        .ra_below = (uint32_t)(bits >> (3 + CFA_BITS) & below) * 8,
-        .fp_below = (uint32_t)(bits >> (3 + CFA_BITS + BELOW_BITS) & below) * 8,
+        .kind = (pd_frame_kind)(bits & 7),
+        .from_fp = bits >> 3 & 1,
+        .cfa_off = (uint32_t)(bits >> 4 & ((UINT64_C(1) << CFA_BITS) - 1)) * 8,
+        .ra_below = (uint32_t)(bits >> (4 + CFA_BITS) & below) * 8,
+        .fp_below = (uint32_t)(bits >> (4 + CFA_BITS + BELOW_BITS) & below) * 8,
     };
 }
 
-static pd_frame_rule rule_at(uintptr_t pc)
+static pd_frame_rule rule_at(uintptr_t pc, void *room)
 {
     size_t slot = (size_t)((uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS));
     uint64_t rule = atomic_load_explicit(&cache[slot].rule, memory_order_relaxed);
     uint64_t check = atomic_load_explicit(&cache[slot].check, memory_order_relaxed);
     if ((check ^ rule) == pc)
         return unpacked(rule);
-    pd_frame_rule found = pd_cfi_find(pc);
+    pd_frame_rule found = pd_cfi_find(pc, room);
     /* An address without a table is not cached, since code with a table may be loaded there. */
     if (found.kind != PD_FRAME_UNKNOWN) {
         rule = packed(&found);
@@ -172,10 +208,35 @@ static uintptr_t plain_address(uintptr_t address)
     __asm__("hint #7" : "+r"(x30));
     return x30;
 }
-#else
+
+/* The registers that the kernel saved at sp for a signal handler: siginfo, and behind it this. */
+static pd_caller interrupted_at(uintptr_t sp)
+{
+    const mcontext_t *saved =
+        &((const ucontext_t *)(sp + sizeof(siginfo_t)))->uc_mcontext; // NOLINT
+    return (pd_caller){saved->pc, saved->sp, saved->regs[29]};
+}
+#elif defined(__x86_64__)
 static uintptr_t plain_address(uintptr_t address)
 {
     return address;
+}
+
+static pd_caller interrupted_at(uintptr_t sp)
+{
+    const greg_t *saved = ((const ucontext_t *)sp)->uc_mcontext.gregs; // NOLINT
+    return (pd_caller){(uintptr_t)saved[REG_RIP], (uintptr_t)saved[REG_RSP],
+                       (uintptr_t)saved[REG_RBP]};
+}
+#else /* every rule is COMPLEX */
+static uintptr_t plain_address(uintptr_t address)
+{
+    return address;
+}
+
+static pd_caller interrupted_at(uintptr_t sp)
+{
+    return (pd_caller){.sp = sp};
 }
 #endif
 
@@ -209,24 +270,46 @@ static const pd_frame_rule by_frame_pointer = {
 
 typedef enum walk_result { WALKED, NOT_WALKED } walk_result;
 
-static walk_result walk(const pd_caller *caller, uintptr_t end, uint64_t *stack, size_t *depth)
+/* Where the stack at sp ends: the thread's own one, or a stack of which nothing is known. */
+static uintptr_t end_of_stack(uintptr_t sp)
+{
+    const pd_self *self = &pd_this_thread;
+    return sp >= self->stack_begin && sp < self->stack_end ? self->stack_end : UINTPTR_MAX;
+}
+
+/* The GNU C library has a table for what a signal handler returns to. So an address without a table, on
+ * a stack of which the end is not known, is where the stack begins. Elsewhere it may be that signal
+ * frame, which the unwinder knows by its instructions. */
+#ifdef __GLIBC__
+static const walk_result without_table = WALKED;
+#else
+static const walk_result without_table = NOT_WALKED;
+#endif
+
+static walk_result walk_frames(const pd_caller *caller, pd_walk *w, size_t *depth)
 {
     pd_caller at = *caller;
+    uintptr_t end = end_of_stack(at.sp), in_call = 1; /* 0: the frame was interrupted */
     at.pc = plain_address(at.pc);
     *depth = 0;
     while (*depth < PD_STACK_MAX && at.pc > 1) {
         if (!pd_unwind_is_own(at.pc))
-            stack[(*depth)++] = at.pc - 1;
-        pd_frame_rule rule = rule_at(at.pc - 1);
-        if (rule.kind == PD_FRAME_COMPLEX)
-            return NOT_WALKED;
+            w->stack[(*depth)++] = at.pc - in_call;
+        pd_frame_rule rule = rule_at(at.pc - in_call, w->room);
+        bool is_guess = rule.kind == PD_FRAME_UNKNOWN;
+        in_call = 1;
         if (rule.kind == PD_FRAME_END)
             break;
-        bool is_guess = rule.kind == PD_FRAME_UNKNOWN;
-        if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
-            if (is_guess)
-                break;
+        if (rule.kind == PD_FRAME_SIGNAL) {
+            at = interrupted_at(at.sp);
+            end = end_of_stack(at.sp);
+            in_call = 0;
+        } else if (rule.kind == PD_FRAME_COMPLEX) {
             return NOT_WALKED;
+        } else if (is_guess && end == UINTPTR_MAX) {
+            return without_table;
+        } else if (!climb(&at, is_guess ? &by_frame_pointer : &rule, end)) {
+            return is_guess ? WALKED : NOT_WALKED;
         }
     }
     return WALKED;
@@ -263,16 +346,14 @@ static size_t unwind_slowly(const pd_caller *caller, uint64_t *stack) // NOLINT:
     return t.depth;
 }
 
-size_t pd_unwind(const pd_caller *caller, uint64_t *stack)
+size_t pd_unwind(const pd_caller *caller, pd_walk *walk)
 {
     int kept = errno;
-    pd_self *self = &pd_this_thread;
     size_t depth = 0;
-    if (!self->stack_is_known)
-        find_stack(self, caller);
-    bool is_on_stack = caller->sp >= self->stack_begin && caller->sp < self->stack_end;
-    if (!is_on_stack || walk(caller, self->stack_end, stack, &depth) == NOT_WALKED)
-        depth = unwind_slowly(caller, stack);
+    if (!pd_this_thread.stack_is_known)
+        find_stack(&pd_this_thread, caller);
+    if (walk_frames(caller, walk, &depth) == NOT_WALKED)
+        depth = unwind_slowly(caller, walk->stack);
     errno = kept;
     return depth;
 }

@@ -408,9 +408,11 @@ static pd_frame_rule to_rule(const frame *f)
     return rule;
 }
 
-pd_frame_rule pd_cfi_find(uintptr_t pc)
+pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)
 {
+    _Static_assert(sizeof(machine) <= PD_CFI_ROOM, "the machine has room");
     const pd_frame_rule unknown = {.kind = PD_FRAME_UNKNOWN}, complex = {.kind = PD_FRAME_COMPLEX};
+    const pd_frame_rule of_signal = {.kind = PD_FRAME_SIGNAL};
     const uint8_t *header = header_of(pc);
     if (!header)
         return unknown;
@@ -430,13 +432,16 @@ pd_frame_rule pd_cfi_find(uintptr_t pc)
         return unknown; /* between two functions */
     if (cie.has_augmentation)
         skip(&c, read_uleb(&c));
-    if (c.bad || cie.is_signal)
+    if (c.bad)
         return complex;
-    machine m = {.cie = &cie};
-    m.now.cfa_is_computed = true;
-    if (!execute(&m, cie.program, UINT64_MAX))
+    if (cie.is_signal)
+        return of_signal;
+    machine *m = room;
+    *m = (machine){.cie = &cie};
+    m->now.cfa_is_computed = true;
+    if (!execute(m, cie.program, UINT64_MAX))
         return complex;
-    m.initial = m.now;
-    m.loc = begin;
-    return execute(&m, c, pc) ? to_rule(&m.now) : complex;
+    m->initial = m->now;
+    m->loc = begin;
+    return execute(m, c, pc) ? to_rule(&m->now) : complex;
 }

@@ -15,8 +15,9 @@
 typedef enum pd_frame_kind {
     PD_FRAME_UNKNOWN = 0, /* no table covers this address: code made at run time */
     PD_FRAME_RULE,
-    PD_FRAME_END,    /* the outermost function, which has no caller */
-    PD_FRAME_COMPLEX /* a signal frame or a computed rule: the unwinder must be used */
+    PD_FRAME_END,     /* the outermost function, which has no caller */
+    PD_FRAME_SIGNAL,  /* what a signal handler returns to: the kernel saved the registers */
+    PD_FRAME_COMPLEX, /* a computed rule: the unwinder must be used */
 } pd_frame_kind;
 
 /* CFA is the caller's stack pointer. Saved registers are below it. */
@@ -28,7 +29,11 @@ typedef struct pd_frame_rule {
     uint32_t fp_below; /* the frame pointer is at CFA - fp_below; 0: it is unchanged */
 } pd_frame_rule;
 
-/* Returns the rule at pc, which must lie within the call instruction, not behind it. */
-pd_frame_rule pd_cfi_find(uintptr_t pc);
+/* Bytes that pd_cfi_find works in. They are not on the stack, since that may be small. */
+enum { PD_CFI_ROOM = 768 };
+
+/* Returns the rule at pc. For a return address give an address within the call instruction, not the
+ * one behind it. room: PD_CFI_ROOM bytes for any use, aligned as malloc aligns. */
+pd_frame_rule pd_cfi_find(uintptr_t pc, void *room);
 
 #endif

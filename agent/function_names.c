@@ -13,7 +13,7 @@
 #include <string.h>
 #include <sys/mman.h>
 
-enum { NAMES_BITS = 15, NAMES_LEN = 1 << NAMES_BITS, TEXT_LEN = 4 << 20, TABLES_MAX = 64 };
+enum { NAMES_BITS = 15, NAMES_LEN = 1 << NAMES_BITS, TEXT_LEN = 2 << 20, TABLES_MAX = 64 };
 
 typedef struct name {
     uint64_t address; /* 0: the slot is free */
@@ -46,6 +46,8 @@ static void reserve(void)
                        MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
     cache = pages == MAP_FAILED ? NULL : pages;
     text_len = 1;
+    if (cache) /* the child of a fork drops it */
+        madvise(cache, sizeof *cache, MADV_DONTFORK);
 }
 
 static bool prepare(void)

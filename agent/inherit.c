@@ -1,7 +1,7 @@
 /* The environment of a program that this process starts: see inherit.h. */
 #include "agent/inherit.h"
 
-#include "agent/launch.h"
+#include "agent/own_stack.h"
 
 #include <dlfcn.h>
 #include <elf.h>
@@ -100,11 +100,35 @@ static bool copy_others(char *out, const char *value)
 
 /* ---- the environment ------------------------------------------------------------------------- */
 
+void pd_inherit_check(const char *program, pd_launch_result *out)
+{
+    pd_launch_check(program, &built_for, out);
+}
+
 static bool can_take(const char *program)
 {
     pd_launch_result found;
-    pd_launch_check(program, &built_for, &found);
+    pd_inherit_check(program, &found);
     return found.obstacle == PD_LAUNCH_OK || found.obstacle == PD_LAUNCH_NOT_OPENED;
+}
+
+typedef struct question {
+    const char *program, *entry; /* the agent's entry of LD_PRELOAD */
+    size_t entry_len;
+    bool is_yes;
+} question;
+
+static void answer(void *cookie)
+{
+    question *q = cookie;
+    q->is_yes = is_there(q->entry, q->entry_len) && can_take(q->program);
+}
+
+static bool will_be_loaded(const char *program, const char *entry, size_t entry_len)
+{
+    question q = {.program = program, .entry = entry, .entry_len = entry_len};
+    pd_own_stack_call(answer, &q);
+    return q.is_yes;
 }
 
 size_t pd_inherit_size(const char *program, char *const envp[])
@@ -126,7 +150,7 @@ size_t pd_inherit_size(const char *program, char *const envp[])
         text += strlen(*setting) + 1;
     }
     size_t size = count * sizeof *envp + text;
-    return own && size <= MOST && !(is_there(own, own_len) && can_take(program)) ? size : 0;
+    return own && size <= MOST && !will_be_loaded(program, own, own_len) ? size : 0;
 }
 
 char **pd_inherit_copy(char *const envp[], void *memory)

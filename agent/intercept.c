@@ -11,6 +11,7 @@
 #include "agent/notice.h"
 #include "agent/quiet.h"
 #include "agent/self.h"
+#include "agent/summary.h"
 #include "agent/unloaded.h"
 
 #include <dlfcn.h>
@@ -44,20 +45,25 @@ PUBLIC void _Exit(int status)
 /* ---- another program ------------------------------------------------------------------------- */
 
 /* Sets envp to what the program may inherit (see inherit.h), on the stack of the function that
- * uses this macro. */
+ * uses this macro. `without` is done if that is less than all. */
 /* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
-#define INHERIT(program, envp)                                                                     \
+#define INHERIT_OR(without, program, envp)                                                         \
     do {                                                                                           \
-        size_t inherit_size = pd_inherit_size(program, envp);                                      \
-        if (inherit_size)                                                                          \
+        const char *heir = program;                                                                \
+        size_t inherit_size = pd_inherit_size(heir, envp);                                         \
+        if (inherit_size) {                                                                        \
+            without;                                                                               \
             envp = pd_inherit_copy(envp, __builtin_alloca(inherit_size));                          \
+        }                                                                                          \
     } while (0)
+#define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
+#define BECOME(program, envp)  INHERIT_OR(pd_summary_leave(heir), program, envp)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
 PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
     bool is_kept = pd_agent_before_exec();
-    INHERIT(path, envp);
+    BECOME(path, envp);
     int result = (int)syscall(SYS_execve, path, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -114,7 +120,7 @@ PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
     char path[PATH_MAX];
     find_if_early();
     bool is_kept = pd_agent_before_exec();
-    INHERIT(in_path(file, path), envp);
+    BECOME(in_path(file, path), envp);
     int result = next.execvpe(file, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -147,7 +153,7 @@ PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
     char path[PATH_MAX];
     find_if_early();
     bool is_kept = pd_agent_before_exec();
-    INHERIT(under_descriptor(fd, "", path), envp);
+    BECOME(under_descriptor(fd, "", path), envp);
     int result = next.fexecve(fd, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -161,7 +167,7 @@ PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const en
 {
     char found[PATH_MAX];
     bool is_kept = pd_agent_before_exec();
-    INHERIT(under_descriptor(fd, path, found), envp);
+    BECOME(under_descriptor(fd, path, found), envp);
     int result = (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
     pd_agent_exec_failed(is_kept);
     return result;
@@ -253,7 +259,7 @@ PUBLIC int daemon(int nochdir, int noclose)
     return result;
 }
 
-/* ---- another namespace ----------------------------------------------------------------------- */
+/* ---- another namespace, another root directory ----------------------------------------------- */
 
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
@@ -268,13 +274,25 @@ PUBLIC int unshare(int flags)
     return result;
 }
 
-PUBLIC int setns(int fd, int type)
+static int move(bool is_paused, int result)
 {
-    bool is_paused = pd_agent_pause();
-    int result = (int)syscall(SYS_setns, fd, type);
+    if (result)
+        pd_agent_move_failed();
     if (is_paused)
         pd_agent_resume();
     return result;
+}
+
+PUBLIC int setns(int fd, int type)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_setns, fd, type));
+}
+
+PUBLIC int chroot(const char *path)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_chroot, path));
 }
 
 /* ---- unloading ------------------------------------------------------------------------------- */

@@ -97,8 +97,6 @@ static size_t whole_pages(size_t len)
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
-    uint64_t stack[PD_STACK_MAX];
-    size_t depth = 1;
     if (pd_unwind_is_own(caller->pc)) {
         pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
         return;
@@ -107,10 +105,13 @@ static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
         pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
         return;
     }
-    stack[0] = caller->pc - 1;
-    if (atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire))
-        depth = pd_unwind(caller, stack);
+    const uint64_t only = caller->pc - 1;
+    bool has_begun = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire) != NULL;
+    pd_walk *walk = has_begun ? pd_walk_take() : NULL;
+    const uint64_t *stack = walk ? walk->stack : &only;
+    size_t depth = walk ? pd_unwind(caller, walk) : 1;
     pd_mappings_add(begin, len, stack, depth, pd_unloaded_number(stack, depth));
+    pd_walk_give(walk);
 }
 
 /* Reports what mmap returned. A mapping of a file covers what was there. */

@@ -14,12 +14,14 @@
 #include "agent/loader.h"
 #include "agent/mappings.h"
 #include "agent/notice.h"
+#include "agent/own_stack.h"
 #include "agent/program.h"
 #include "agent/quiet.h"
 #include "agent/real.h"
 #include "agent/reserve.h"
 #include "agent/self.h"
 #include "agent/signals.h"
+#include "agent/spool.h"
 #include "agent/summary.h"
 #include "agent/unloaded.h"
 #include "agent/worker.h"
@@ -63,6 +65,8 @@ int64_t pd_now(void)
  * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
  * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
  * recorded. */
+static int64_t fork_nanos; /* when a fork began */
+
 static void before_fork(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
@@ -71,6 +75,8 @@ static void before_fork(void)
         return;
     pprofdelta_heap_fork_prepare(heap);
     pd_mappings_fork_prepare();
+    fork_nanos = pd_now();
+    pd_account_fork_prepare();
 }
 
 static void after_fork_in_parent(void)
@@ -83,6 +89,8 @@ static void after_fork_in_parent(void)
     pd_self_leave();
 }
 
+/* Each page that is touched here is a page fault, and most children run another program at once. So
+ * the sampler is left to the first allocation, and the time is taken by the parent. */
 static void after_fork_in_child(void)
 {
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
@@ -93,7 +101,7 @@ static void after_fork_in_child(void)
         return;
     }
     pd_mappings_fork_done();
-    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, pd_now());
+    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);
@@ -102,11 +110,14 @@ static void after_fork_in_child(void)
     pd_loader_forget();
     atomic_store(&stage, ALIVE);
     pd_delivery_forget();
+    pd_account_fork_child();
     pd_unloaded_forget_lock();
     pd_function_names_abandon();
     pd_reserve_forget();
+    pd_walk_forget();
+    pd_own_stack_forget();
     pd_largest_sites_allow();
-    pprofdelta_sampler_init(&pd_this_thread.sampler, pd_the_agent.settings.rate, 0);
+    pd_this_thread.sampler = (pprofdelta_sampler){.interval = 0};
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }
@@ -142,8 +153,9 @@ static void notify_lost(void)
 }
 
 /* A second thread that ends the process waits for the first, which may deliver two windows. */
-static void end_once(void)
+static void end_once(void *unused)
 {
+    (void)unused;
     int is_alive = ALIVE;
     if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
         pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
@@ -174,10 +186,18 @@ void pd_agent_end(void)
     int kept = errno;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    end_once();
+    pd_own_stack_call(end_once, NULL);
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
+}
+
+static void deliver_before_exec(void *unused)
+{
+    (void)unused;
+    is_keeping = pd_delivery_send_last();
+    if (!is_keeping)
+        notify_lost();
 }
 
 bool pd_agent_before_exec(void)
@@ -189,10 +209,8 @@ bool pd_agent_before_exec(void)
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pd_loader_answers(PD_LOADER_PATIENCE);
-    bool is_kept = pd_delivery_send_last();
-    is_keeping = is_kept;
-    if (!is_kept)
-        notify_lost();
+    pd_own_stack_call(deliver_before_exec, NULL);
+    bool is_kept = is_keeping;
     pd_quiet_end(&quiet);
     errno = kept;
     pd_self_leave();
@@ -226,7 +244,30 @@ void pd_agent_resume(void)
     if (!pd_self_enter())
         return;
     pd_worker_start();
+    pd_worker_await(); /* the program may close all descriptors next */
     pd_self_leave();
+    errno = kept;
+}
+
+bool pd_agent_before_move(void)
+{
+    int kept = errno;
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    bool is_paused = pd_agent_pause();
+    if (heap && getpid() == atomic_load(&pd_the_agent.pid) && pd_self_enter()) {
+        pprofdelta_heap_note_mappings(heap);
+        pd_spool_hold(pd_the_agent.settings.dir);
+        pd_self_leave();
+    }
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_move_failed(void)
+{
+    int kept = errno;
+    if (getpid() == atomic_load(&pd_the_agent.pid))
+        pd_spool_release();
     errno = kept;
 }
 
@@ -335,6 +376,7 @@ static void begin_tracking(void)
         return;
     }
     pd_unwind_begin();
+    pd_walk_give(pd_walk_take()); /* there is one when the program has no more memory */
     pd_account_begin();
     if (pd_the_agent.settings.command)
         pd_handover_begin();

@@ -4,6 +4,10 @@
 
 #include <stdbool.h>
 
+/* Of functions that run in the child of every fork. The linker puts them together, and each page of code
+ * that is run in a child is a page fault. */
+#define PD_IN_CHILD __attribute__((cold))
+
 /* Returns whether the agent's constructor has not run yet. */
 bool pd_agent_is_coming(void);
 
@@ -24,5 +28,10 @@ void pd_agent_exec_failed(bool was_kept);
  * start it again. Resume if pause returned true. */
 bool pd_agent_pause(void);
 void pd_agent_resume(void);
+
+/* The same before a call that gives the process another root directory or other mounts. Keeps what will
+ * be out of reach: the folder of the profiles, and the names of mapped files. failed: the call did. */
+bool pd_agent_before_move(void);
+void pd_agent_move_failed(void);
 
 #endif

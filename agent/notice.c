@@ -1,11 +1,13 @@
 /* Messages of the agent on stderr: see notice.h. */
 #include "agent/notice.h"
 
+#include "agent/launch.h"
 #include "agent/quiet.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
@@ -176,9 +178,26 @@ void pd_notice_close(int fd)
         close(fd);
 }
 
+/* Returns whether a process from which this one descends has written such a message, and notes for the
+ * programs that this one starts that there was one. */
+static bool was_said_before(pd_notice topic)
+{
+    static const pd_notice once[] = {PD_NOTICE_ASIDE, PD_NOTICE_EXTRA};
+    enum { KINDS = sizeof once / sizeof *once };
+    char *said = getenv(PD_VARIABLE_SAID);
+    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++) {
+        if (once[i] != topic)
+            continue;
+        bool was = said[i] == '1';
+        said[i] = '1';
+        return was;
+    }
+    return false;
+}
+
 int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
-    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic)
+    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
     int fd = open_stderr();
     if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT)))

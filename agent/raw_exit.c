@@ -1,4 +1,5 @@
-/* syscall(2), by which a program may end the process behind the C library's back: exit_group.
+/* syscall(2), by which a program may end the process behind the C library's back (exit_group), or give it
+ * another root directory.
  *
  * Every other call goes on to the C library's function with the arguments as they are. It is the last
  * thing that this function does, so that a compiler that optimizes jumps there: a child that shares
@@ -30,6 +31,8 @@ long pd_raw_call(long number, long a, long b, long c, long d, long e, long f)
         find();
     if (number == SYS_exit_group)
         pd_agent_end();
+    if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
+        pd_agent_before_move(); /* the next sample starts the agent's thread again */
     if (!next_raw_call) {
         errno = ENOSYS;
         return -1;

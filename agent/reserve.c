@@ -1,6 +1,7 @@
 /* Pages for the agent's own work: see reserve.h. */
 #include "agent/reserve.h"
 
+#include "agent/lifecycle.h"
 #include "heap/lock.h"
 
 #include <errno.h>
@@ -116,7 +117,7 @@ void pd_reserve_unmap(void *ptr, size_t size)
     errno = kept;
 }
 
-void pd_reserve_forget(void)
+PD_IN_CHILD void pd_reserve_forget(void)
 {
     pd_lock_reset(&lock);
 }

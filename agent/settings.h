@@ -17,6 +17,9 @@
  *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
  *     PPROFDELTA_RECORD_QUIET      1: it does not
  *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
+ *     PPROFDELTA_RECORD_SAID       two digits, which become 1 in the environment of a process that
+ *                                  said why it is not recorded, or which functions were not
+ *                                  replaced: programs that it starts do not repeat that
  *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
  *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp: see attributes.h
  */

@@ -27,8 +27,6 @@ static int ask_number;        /* 0: none */
 static atomic_bool is_begun;  /* the handlers stand for the default actions */
 static _Atomic int ending;    /* the signal that is ending the process; 0: none */
 static _Atomic int64_t since; /* when it came */
-static char stack[128 << 10]; /* for the thread in which it came */
-static __thread bool is_moving __attribute__((tls_model("initial-exec"))); /* to that stack */
 
 /* ---- the C library's functions --------------------------------------------------------------- */
 
@@ -97,34 +95,11 @@ void pd_signals_die(int number)
     send_to_self(number);
 }
 
-static void end_here(int number)
-{
-    pd_agent_end();
-    pd_signals_die(number);
-}
-
-/* The thread's own stack may be too small for writing a profile. So the signal is sent again and is
- * handled on another stack. A thread that is on an alternate stack already stays there. */
-static void end_on_other_stack(int number)
-{
-    const stack_t ours = {.ss_sp = stack, .ss_size = sizeof stack};
-    stack_t before;
-    if (sigaltstack(&ours, &before)) {
-        end_here(number);
-        return;
-    }
-    struct sigaction action = action_of(on_fatal);
-    action.sa_flags |= SA_ONSTACK;
-    next.sigaction(number, &action, NULL);
-    is_moving = true;
-    send_to_self(number);
-    sigaltstack(&before, NULL);
-}
-
 void pd_self_end(void)
 {
     pd_this_thread.is_called = false;
-    end_on_other_stack(atomic_load(&ending));
+    pd_agent_end();
+    pd_signals_die(atomic_load(&ending));
 }
 
 static void on_fatal(int number)
@@ -133,11 +108,8 @@ static void on_fatal(int number)
     int kept = errno, none = 0;
     if (getpid() == 1) /* of a container, which has no default actions */
         return;
-    if (is_moving) {
-        is_moving = false;
-        end_here(number);
-    } else if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
-        pd_signals_die(number);                              /* between vfork and exec */
+    if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
+        pd_signals_die(number);                       /* between vfork and exec */
     } else if (atomic_compare_exchange_strong(&ending, &none, number)) {
         atomic_store(&since, now_nanos());
         if (pd_this_thread.is_inside)
@@ -198,9 +170,8 @@ void pd_signals_begin(int ask)
         replace_default(handled[i]);
 }
 
-void pd_signals_forget(void)
+PD_IN_CHILD void pd_signals_forget(void)
 {
-    is_moving = false;
     pd_this_thread.is_called = false;
     atomic_store(&ending, 0);
 }

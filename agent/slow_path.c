@@ -4,6 +4,7 @@
 #include "agent/agent.h"
 #include "agent/largest_sites.h"
 #include "agent/lifecycle.h"
+#include "agent/own_stack.h"
 #include "agent/quiet.h"
 #include "agent/unloaded.h"
 #include "agent/worker.h"
@@ -50,6 +51,22 @@ bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
     return is_sample;
 }
 
+/* Apart, so that its frame is gone when the agent's thread is started. */
+static __attribute__((noinline)) void track(pprofdelta_heap *heap, const void *ptr, size_t size,
+                                            const pprofdelta_weight *weight,
+                                            const pd_caller *caller)
+{
+    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .size = size};
+    pd_walk *walk = pd_walk_take();
+    if (walk) {
+        event.stack = walk->stack;
+        event.depth = pd_unwind(caller, walk);
+        event.code = pd_unloaded_number(walk->stack, event.depth);
+    }
+    pprofdelta_heap_track(heap, &event);
+    pd_walk_give(walk);
+}
+
 void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
                   const pd_caller *caller)
 {
@@ -57,11 +74,7 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
     if (!ptr || !heap || !pd_self_enter())
         return;
     int kept = errno;
-    uint64_t stack[PD_STACK_MAX];
-    pprofdelta_heap_event event = {.ptr = ptr, .weight = *weight, .stack = stack, .size = size};
-    event.depth = pd_unwind(caller, stack);
-    event.code = pd_unloaded_number(stack, event.depth);
-    pprofdelta_heap_track(heap, &event);
+    track(heap, ptr, size, weight, caller);
     uint64_t samples = atomic_fetch_add_explicit(&pd_the_agent.samples, 1, memory_order_relaxed);
     pd_worker_sampled(samples);
     errno = kept;
@@ -105,16 +118,20 @@ void pd_slow_failed(size_t size)
         untick(&pd_this_thread.sampler, size);
 }
 
-void pd_slow_out_of_memory(size_t size)
+static void report_largest_sites(void *size)
 {
-    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
-    if (is_absurd(size) || !heap || !pd_self_enter())
-        return;
-    int kept = errno;
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    pd_largest_sites_out_of_memory(heap, size);
+    pd_largest_sites_out_of_memory(atomic_load(&pd_the_agent.heap), *(const size_t *)size);
     pd_quiet_end(&quiet);
+}
+
+void pd_slow_out_of_memory(size_t size)
+{
+    if (is_absurd(size) || !atomic_load(&pd_the_agent.heap) || !pd_self_enter())
+        return;
+    int kept = errno;
+    pd_own_stack_call(report_largest_sites, &size);
     errno = kept;
     pd_self_leave();
 }

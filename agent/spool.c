@@ -8,6 +8,7 @@
 #include <linux/fs.h>
 #include <stdio.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -19,6 +20,67 @@ int pd_spool_high(int fd)
     close(fd);
     errno = kept;
     return high;
+}
+
+/* ---- the directory --------------------------------------------------------------------------- */
+
+static int held = -1;
+static dev_t held_dev;
+static ino_t held_ino;
+
+/* Moves the descriptor out of the numbers that programs use. Returns it, or -1. */
+static int far_up(int fd)
+{
+    int up = -1;
+    for (int least = 1000; fd >= 0 && up < 0 && least > STDERR_FILENO; least /= 2)
+        up = fcntl(fd, F_DUPFD_CLOEXEC, least);
+    if (fd >= 0)
+        close(fd);
+    return up;
+}
+
+/* The program may have closed it, and given its number to another file. */
+static bool is_held(void)
+{
+    struct stat status;
+    return held >= 0 && fstat(held, &status) == 0 && status.st_dev == held_dev &&
+           status.st_ino == held_ino && status.st_nlink > 0;
+}
+
+void pd_spool_hold(const char *dir)
+{
+    struct stat status;
+    if (!*dir || is_held())
+        return;
+    held = far_up(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
+    if (held < 0 || fstat(held, &status))
+        return;
+    held_dev = status.st_dev;
+    held_ino = status.st_ino;
+}
+
+void pd_spool_release(void)
+{
+    if (is_held())
+        close(held);
+    held = -1;
+}
+
+bool pd_spool_own_table(void)
+{
+    enum { UNSHARE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
+    unsigned kept = is_held() ? (unsigned)held : 0;
+    return syscall(SYS_close_range, kept ? kept + 1 : 0U, ~0U, UNSHARE) == 0 &&
+           (!kept || syscall(SYS_close_range, 0U, kept - 1, 0) == 0);
+}
+
+/* Returns the directory to which names are relative, and sets *dir to what they begin with. */
+static int find_base(const char **dir)
+{
+    if (!is_held())
+        return AT_FDCWD;
+    *dir = ".";
+    return held;
 }
 
 /* path has PD_PATH_MAX + PD_SPOOL_NAME_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
@@ -39,9 +101,9 @@ static void add_descriptor(pd_fixed_text *path, int fd)
 
 /* Creates a file without a name. If the process ends before the file is complete, nothing is left
  * behind. Needs /proc and a file system with O_TMPFILE. */
-static int create_nameless(const char *dir)
+static int create_nameless(int base, const char *dir)
 {
-    int fd = pd_spool_high(open(dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    int fd = pd_spool_high(openat(base, dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
     if (fd < 0)
         return -1;
     pd_fixed_text path = {.len = 0};
@@ -67,15 +129,16 @@ static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
 {
     name_temporary(file, dir, pid);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
-    int fd = open(file->temporary, flags, 0666);
+    int fd = openat(file->base, file->temporary, flags, 0666);
     if (fd < 0 && errno == EEXIST) {
-        unlink(file->temporary); /* left by a process of the same pid that was killed */
-        fd = open(file->temporary, flags, 0666);
+        /* left by a process of the same pid that was killed */
+        unlinkat(file->base, file->temporary, 0);
+        fd = openat(file->base, file->temporary, flags, 0666);
     }
     int high = pd_spool_high(fd);
     if (fd >= 0 && high < 0) {
         int kept = errno;
-        unlink(file->temporary);
+        unlinkat(file->base, file->temporary, 0);
         errno = kept;
     }
     return high;
@@ -84,7 +147,8 @@ static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
 int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
 {
     file->temporary[0] = '\0';
-    file->fd = create_nameless(dir);
+    file->base = find_base(&dir);
+    file->fd = create_nameless(file->base, dir);
     if (file->fd < 0)
         file->fd = create_named(file, dir, pid);
     return file->fd;
@@ -108,21 +172,21 @@ int pd_spool_write(int fd, const void *data, size_t len)
 
 /* Renames without replacing a file: in one step if the kernel and the file system can, else by a
  * hard link, else (no hard links) after a check. Returns 0 or an errno value. */
-static int rename_to_free(const char *from, const char *to)
+static int rename_to_free(int base, const char *from, const char *to)
 {
-    if (syscall(SYS_renameat2, AT_FDCWD, from, AT_FDCWD, to, RENAME_NOREPLACE) == 0)
+    if (syscall(SYS_renameat2, base, from, base, to, RENAME_NOREPLACE) == 0)
         return 0;
     if (errno != EINVAL && errno != ENOSYS)
         return errno;
-    if (link(from, to) == 0) {
-        unlink(from);
+    if (linkat(base, from, base, to, 0) == 0) {
+        unlinkat(base, from, 0);
         return 0;
     }
     if (errno != EPERM && errno != EOPNOTSUPP && errno != ENOSYS)
         return errno;
-    if (access(to, F_OK) == 0)
+    if (faccessat(base, to, F_OK, 0) == 0)
         return EEXIST;
-    return rename(from, to) ? errno : 0;
+    return renameat(base, from, base, to) ? errno : 0;
 }
 
 /* Closes a duplicate, since some file systems report write errors only at close. */
@@ -136,10 +200,10 @@ static int close_duplicate(int fd)
 static int name_file(const pd_spool_file *file, const char *to)
 {
     if (*file->temporary)
-        return rename_to_free(file->temporary, to);
+        return rename_to_free(file->base, file->temporary, to);
     pd_fixed_text from = {.len = 0};
     add_descriptor(&from, file->fd);
-    return linkat(AT_FDCWD, from.bytes, AT_FDCWD, to, AT_SYMLINK_FOLLOW) ? errno : 0;
+    return linkat(AT_FDCWD, from.bytes, file->base, to, AT_SYMLINK_FOLLOW) ? errno : 0;
 }
 
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
@@ -157,12 +221,14 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
         pd_fixed_text_add(&rest, ".");
         pd_fixed_text_add_padded(&rest, number, DIGITS);
         pd_fixed_text_add(&rest, suffix);
-        join(path, dir, &rest);
+        join(path, file->base == AT_FDCWD ? dir : ".", &rest);
         error = name_file(file, path);
         if (!error) {
             *sequence = number;
-            if (name)
-                pd_fixed_text_add(name, path);
+            if (name) {
+                pd_fixed_text_add(name, dir);
+                pd_fixed_text_add(name, rest.bytes);
+            }
             close(file->fd);
             return 0;
         }
@@ -173,9 +239,17 @@ int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char
     return error;
 }
 
+bool pd_spool_has(const char *dir, const pd_fixed_text *name)
+{
+    char path[PD_PATH_MAX + PD_SPOOL_NAME_MAX];
+    int base = find_base(&dir);
+    join(path, dir, name);
+    return faccessat(base, path, F_OK, 0) == 0;
+}
+
 void pd_spool_discard(pd_spool_file *file)
 {
     close(file->fd);
     if (*file->temporary)
-        unlink(file->temporary);
+        unlinkat(file->base, file->temporary, 0);
 }

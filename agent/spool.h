@@ -19,8 +19,19 @@ enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it */
 
 typedef struct pd_spool_file {
     int fd;
+    int base; /* the directory, or AT_FDCWD: its path is in the names */
     char temporary[PD_PATH_MAX + PD_SPOOL_NAME_MAX]; /* empty: the file has no name yet */
 } pd_spool_file;
+
+/* Keeps a descriptor of dir, which exec closes, for the time after a call by which the path may lead
+ * elsewhere. The files are written there from now on, as long as the descriptor is that of dir and dir
+ * was not removed; otherwise the path counts. release: that call failed. */
+void pd_spool_hold(const char *dir);
+void pd_spool_release(void);
+
+/* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
+ * pd_spool_hold. Returns false if the system cannot do that. */
+bool pd_spool_own_table(void);
 
 /* Creates a file in dir, without a name if the file system supports that, otherwise with a
  * temporary one. Returns a descriptor above 2 that exec closes, or -1 and errno. */
@@ -34,6 +45,9 @@ int pd_spool_write(int fd, const void *data, size_t len);
  * errno value; after an error the file is gone. */
 int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
                      uint64_t *sequence, pd_fixed_text *name);
+
+/* Returns whether dir has a file with this name, which begins with a slash. */
+bool pd_spool_has(const char *dir, const pd_fixed_text *name);
 
 /* Closes and removes the file. */
 void pd_spool_discard(pd_spool_file *file);

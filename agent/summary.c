@@ -2,10 +2,15 @@
 #include "agent/summary.h"
 
 #include "agent/agent.h"
+#include "agent/inherit.h"
 #include "agent/notice.h"
+#include "agent/own_stack.h"
 #include "agent/program.h"
 #include "agent/runtime.h"
+#include "agent/self.h"
+#include "agent/spool.h"
 
+#include <errno.h>
 #include <stdatomic.h>
 #include <stdbool.h>
 #include <string.h>
@@ -59,11 +64,10 @@ static void add_dir(pd_fixed_text *text, const char *dir)
     pd_fixed_text_add(text, "'");
 }
 
-/* DIR/heap.PROGRAM.PID. and either all numbers or the last one. */
-static void add_files(pd_fixed_text *text, bool is_all)
+/* /heap.PROGRAM.PID. and either all numbers or the last one. */
+static void add_names(pd_fixed_text *text, bool is_all)
 {
     enum { DIGITS = 6 };
-    add_dir(text, pd_the_agent.settings.dir);
     pd_fixed_text_add(text, "/heap.");
     pd_fixed_text_add(text, pd_program_name());
     pd_fixed_text_add(text, ".");
@@ -74,6 +78,19 @@ static void add_files(pd_fixed_text *text, bool is_all)
     else
         pd_fixed_text_add_padded(text, atomic_load(&last_file), DIGITS);
     pd_fixed_text_add(text, pd_settings_ending(&pd_the_agent.settings));
+}
+
+static void add_files(pd_fixed_text *text, bool is_all)
+{
+    add_dir(text, pd_the_agent.settings.dir);
+    add_names(text, is_all);
+}
+
+static bool is_last_there(void)
+{
+    pd_fixed_text name = {.len = 0};
+    add_names(&name, false);
+    return pd_spool_has(pd_the_agent.settings.dir, &name);
 }
 
 static void send_none(void)
@@ -121,9 +138,51 @@ void pd_summary_end(void)
         return;
     }
     pd_fixed_text text = {.len = 0};
+    bool is_there = is_last_there();
     pd_fixed_text_add_number(&text, count);
-    pd_fixed_text_add(&text, count == 1 ? " profile: " : " profiles: ");
+    pd_fixed_text_add(&text, count == 1 ? " profile" : " profiles");
+    pd_fixed_text_add(&text, is_there ? ": " : ", removed since: ");
     add_files(&text, count > 1);
     pd_notice_send(PD_NOTICE_END, &text);
-    send_next(count == 1);
+    if (is_there)
+        send_next(count == 1);
+}
+
+static const char *const reasons[] = {
+    [PD_LAUNCH_OK] = "cannot reach the agent's file",
+    [PD_LAUNCH_NOT_OPENED] = "cannot be opened",
+    [PD_LAUNCH_CUT_OFF] = "is cut off",
+    [PD_LAUNCH_SETUID] = "is setuid",
+    [PD_LAUNCH_SETGID] = "is setgid",
+    [PD_LAUNCH_CAPABILITIES] = "has file capabilities",
+    [PD_LAUNCH_OTHER_MACHINE] = "is for another machine than the agent",
+    [PD_LAUNCH_STATIC] = "is linked statically",
+    [PD_LAUNCH_OTHER_LIBC] = "is for another C library than the agent",
+    [PD_LAUNCH_SANITIZED] = "is built with a sanitizer",
+};
+
+static void send_left(void *program)
+{
+    pd_launch_result found;
+    pd_fixed_text text = {.len = 0};
+    pd_inherit_check(program, &found);
+    pd_fixed_text_add(&text, "nothing is recorded from here on: ");
+    pd_fixed_text_add(&text, pd_program_name());
+    pd_fixed_text_add(&text, " becomes ");
+    pd_fixed_text_add(&text, found.path);
+    pd_fixed_text_add(&text, ", which ");
+    pd_fixed_text_add(&text, reasons[found.obstacle]);
+    pd_notice_send(PD_NOTICE_ASIDE, &text);
+    if (atomic_load(&files))
+        pd_summary_end();
+}
+
+void pd_summary_leave(const char *program)
+{
+    int kept = errno;
+    if (!is_ours() || !atomic_load(&pd_the_agent.heap) || !pd_self_enter())
+        return;
+    pd_own_stack_call(send_left, (void *)program);
+    pd_self_leave();
+    errno = kept;
 }

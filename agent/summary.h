@@ -1,5 +1,6 @@
 /* The messages of the process that `pprofdelta record` became: what is seen of a program in another
- * language, at the start, and at the end where the profiles are and what to do with them. */
+ * language, at the start, and at the end where the profiles are and what to do with them; or why
+ * nothing is recorded. */
 #ifndef PD_AGENT_SUMMARY_H
 #define PD_AGENT_SUMMARY_H
 
@@ -10,5 +11,8 @@ void pd_summary_wrote(uint64_t number);
 
 void pd_summary_begin(void);
 void pd_summary_end(void);
+
+/* Before the process becomes a program into which the agent is not loaded. */
+void pd_summary_leave(const char *program);
 
 #endif

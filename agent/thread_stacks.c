@@ -69,7 +69,7 @@ static void sort_heads(void)
 
 bool pd_thread_stacks_find(void)
 {
-    static _Alignas(directory_entry) char bytes[16 << 10];
+    static _Alignas(64) char bytes[16 << 10];
     heads_len = 0;
     if (has_filter())
         return false;

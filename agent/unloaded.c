@@ -5,6 +5,7 @@
  * row each. The number of a stack is made of all rows through which it passes. */
 #include "agent/unloaded.h"
 
+#include "agent/lifecycle.h"
 #include "agent/object.h"
 
 #include <link.h>
@@ -80,9 +81,9 @@ void pd_unloaded_look(void)
     pthread_mutex_unlock(&lock);
 }
 
-void pd_unloaded_forget_lock(void)
+PD_IN_CHILD void pd_unloaded_forget_lock(void)
 {
-    pthread_mutex_init(&lock, NULL);
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }
 
 uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)

@@ -2,6 +2,7 @@
 #include "agent/worker.h"
 
 #include "agent/agent.h"
+#include "agent/await.h"
 #include "agent/delivery.h"
 #include "agent/largest_sites.h"
 #include "agent/lifecycle.h"
@@ -32,7 +33,9 @@ static atomic_uint requests;
 static _Atomic uint32_t state = NONE;
 static pthread_t thread; /* valid from RUNNING on, as is its tid */
 static _Atomic pid_t thread_tid;
-static sigset_t signals_before; /* the signal mask of the thread that started it */
+static _Atomic int is_coming; /* it was started and has no table of descriptors yet */
+static sigset_t all_signals,
+    signals_before;             /* the latter: the mask of the thread that started it */
 static atomic_bool has_no_main; /* the main thread ends or has ended; its destructors ran */
 static pthread_key_t key_of_main;
 static bool has_key;
@@ -244,15 +247,14 @@ static unsigned work(bool has_table)
 
 static void *run(void *unused)
 {
-    enum { OWN_TABLE = 1 << 1 }; /* CLOSE_RANGE_UNSHARE, which older headers lack */
     pd_this_thread.is_inside = true;
     atomic_store(&thread_tid, (pid_t)syscall(SYS_gettid));
     pprofdelta_sampler_init(&pd_this_thread.sampler, 0, 0);
     prctl(PR_SET_NAME, "pprofdelta", 0, 0, 0);
-    bool has_table =
-        !atomic_load(&has_no_main) && syscall(SYS_close_range, 0U, ~0U, OWN_TABLE) == 0;
+    bool has_table = !atomic_load(&has_no_main) && pd_spool_own_table();
     if (has_table)
         pd_notice_use_own_descriptors();
+    atomic_store(&is_coming, 0);
     pd_loader_ask();
     unsigned requested = work(has_table);
     stopped();
@@ -266,12 +268,10 @@ static int create(void)
 {
     enum { STACK_LEN = 256 << 10 };
     pthread_attr_t attributes;
-    sigset_t all;
     int error = pthread_attr_init(&attributes);
     if (error)
         return error;
-    sigfillset(&all);
-    pthread_sigmask(SIG_SETMASK, &all, &signals_before);
+    pthread_sigmask(SIG_SETMASK, &all_signals, &signals_before);
     if (!atomic_load(&has_no_main))
         pthread_attr_setstacksize(&attributes, STACK_LEN);
     error = pthread_create(&thread, &attributes, run, NULL);
@@ -282,19 +282,8 @@ static int create(void)
     return error;
 }
 
-void pd_worker_start(void)
+static __attribute__((noinline)) void notify_not_started(int error)
 {
-    uint32_t none = NONE;
-    /* No thread in the child of a vfork, which runs in the memory of its parent. */
-    if (getpid() != atomic_load(&pd_the_agent.pid) ||
-        !atomic_compare_exchange_strong(&state, &none, RUNNING))
-        return;
-    pd_loader_expect(true);
-    int error = create();
-    if (!error)
-        return;
-    pd_loader_expect(false);
-    atomic_store(&state, FAILED);
     pd_fixed_text text = {.len = 0};
     pd_fixed_text_add(
         &text,
@@ -303,8 +292,27 @@ void pd_worker_start(void)
     pd_notice_send(PD_NOTICE_THREAD, &text);
 }
 
+/* The first sample may be on a stack of a few KiB, so there is no buffer in these functions. */
+void pd_worker_start(void)
+{
+    uint32_t none = NONE;
+    /* No thread in the child of a vfork, which runs in the memory of its parent. */
+    if (getpid() != atomic_load(&pd_the_agent.pid) ||
+        !atomic_compare_exchange_strong(&state, &none, RUNNING))
+        return;
+    pd_loader_expect(true);
+    atomic_store(&is_coming, 1);
+    int error = create();
+    if (!error)
+        return;
+    atomic_store(&is_coming, 0);
+    pd_loader_expect(false);
+    atomic_store(&state, FAILED);
+    notify_not_started(error);
+}
+
 /* Requests a report when the threshold is passed, and again only after a tenth less was in use. */
-static void check_threshold(void)
+static __attribute__((noinline)) void check_threshold(void)
 {
     static atomic_bool is_above;
     pprofdelta_heap_stats stats;
@@ -324,6 +332,12 @@ void pd_worker_sampled(uint64_t n)
         pd_worker_start();
     if (pd_the_agent.settings.threshold && n % SAMPLES_PER_CHECK == 0)
         check_threshold();
+}
+
+void pd_worker_await(void)
+{
+    enum { PATIENCE = 1000 };
+    pd_await_change(&is_coming, 1, PATIENCE);
 }
 
 static bool end(pd_request request, unsigned milliseconds)
@@ -392,14 +406,16 @@ static void watch_main(void)
 
 void pd_worker_begin(void)
 {
+    sigfillset(&all_signals);
     has_key = pthread_key_create(&key_of_main, on_end_of_main) == 0;
     watch_main();
 }
 
-void pd_worker_forget(void)
+PD_IN_CHILD void pd_worker_forget(void)
 {
     atomic_store(&requests, 0);
     atomic_store(&state, NONE);
+    atomic_store(&is_coming, 0);
     atomic_store(&has_no_main, false);
     watch_main();
 }

@@ -50,6 +50,9 @@ bool pd_worker_retire(unsigned milliseconds);
 bool pd_worker_is_running(void);
 void pd_worker_start(void);
 
+/* Waits until a thread that was started has its table of descriptors, for a second at most. */
+void pd_worker_await(void);
+
 /* Call once, in the main thread, before anything is sampled. */
 void pd_worker_begin(void);
 

@@ -42,8 +42,9 @@ int cli_record(int argc, char **argv);
 int cli_symbolize(int argc, char **argv);
 int cli_leaks(int argc, char **argv);
 
-/* Restores the signal handling that the process began with. Call it before exec. */
-void cli_signals_restore(void);
+/* Restores the signal handling and the closed descriptors that the process began with. Call it before
+ * exec. */
+void cli_inherited_restore(void);
 
 /* Is the word the name of a verb? */
 bool cli_is_verb(const char *word);

@@ -140,6 +140,8 @@ static const char *meant_verb(const char *word)
 /* If the process is started with stdin, stdout or stderr closed, the next file that it opens gets
  * that descriptor, and a message could be written into a profile. So each closed descriptor is
  * opened here: stdin for writing only, stdout and stderr for reading only. */
+static bool is_held[STDERR_FILENO + 1];
+
 static int hold_standard_streams(void)
 {
     for (int fd = 0; fd <= 2; fd++) {
@@ -150,14 +152,18 @@ static int hold_standard_streams(void)
             got = open("/", O_RDONLY | O_DIRECTORY);
         if (got != fd)
             return -1;
+        is_held[fd] = true;
     }
     return 0;
 }
 
 static void (*inherited_sigpipe)(int), (*inherited_sigxfsz)(int);
 
-void cli_signals_restore(void)
+void cli_inherited_restore(void)
 {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (is_held[fd])
+            close(fd);
     signal(SIGPIPE, inherited_sigpipe);
     signal(SIGXFSZ, inherited_sigxfsz);
 }

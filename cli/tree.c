@@ -57,7 +57,7 @@ static _Noreturn void become(char **command, int report, const sigset_t *mask,
     char pid[24];
     snprintf(pid, sizeof pid, "%ld", (long)getpid());
     setenv(PD_VARIABLE_PID, pid, 1);
-    cli_signals_restore();
+    cli_inherited_restore();
     sigaction(SIGCHLD, on_child, NULL);
     sigprocmask(SIG_SETMASK, mask, NULL);
     execvp(command[0], command);

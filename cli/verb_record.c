@@ -26,6 +26,7 @@
 #include <stdlib.h>
 #include <string.h>
 #include <strings.h>
+#include <sys/resource.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -418,6 +419,8 @@ static int set_environment(const record_options *options, const char *agent)
     if (!code)
         code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
     if (!code)
+        code = set(PD_VARIABLE_SAID, "00");
+    if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
     if (!code)
         code = set_format_variables(options);
@@ -434,6 +437,20 @@ static int run_tree(const record_options *options)
     return code ? code : cli_tree_run(options->command, folder, options->quiet);
 }
 
+/* The agent's tables and reserves count for the limit, used or not. A program that gets too little may
+ * not even be loaded. */
+static void note_small_space(bool is_quiet)
+{
+    enum { AGENT_MIB = 18, SMALL_MIB = 64 };
+    const double mib = 1 << 20;
+    struct rlimit space;
+    if (!is_quiet && getrlimit(RLIMIT_AS, &space) == 0 &&
+        space.rlim_cur < (rlim_t)(SMALL_MIB * mib))
+        cli_note("the address space of COMMAND is limited to %.1f MiB (ulimit -v); the agent takes "
+                 "%d MiB of it",
+                 (double)space.rlim_cur / mib, AGENT_MIB);
+}
+
 /* Becomes COMMAND, or returns an exit status. */
 static int run(const record_options *options)
 {
@@ -443,9 +460,11 @@ static int run(const record_options *options)
         code = cli_target_check(options->command[0], agent);
     if (!code)
         code = set_environment(options, agent);
+    if (!code)
+        note_small_space(options->quiet);
     if (code || options->tree)
         return code ? code : run_tree(options);
-    cli_signals_restore();
+    cli_inherited_restore();
     execvp(options->command[0], options->command);
     int error = errno;
     cli_system_error(options->command[0], "run", error);

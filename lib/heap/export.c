@@ -20,12 +20,18 @@ enum { AT_ONCE = 32 };
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
-    heap->export = (pd_heap_export){.id = id ? id : pd_random_id(heap),
+    heap->export = (pd_heap_export){.id = id,
                                     .started_nanos = started_nanos,
                                     .sent_nanos = started_nanos,
                                     .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
                                                                              : started_nanos,
                                     .is_full_due = true};
+}
+
+void pd_export_make_id(pprofdelta_heap *heap)
+{
+    if (!heap->export.id)
+        heap->export.id = pd_random_id(heap);
 }
 
 void pprofdelta_heap_resync(pprofdelta_heap *heap)

@@ -17,14 +17,16 @@ void pprofdelta_heap_fork_parent(pprofdelta_heap *heap)
     pd_lock_give(&heap->exporting);
 }
 
-void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child what, uint64_t id,
-                                int64_t now)
+__attribute__((cold)) void pprofdelta_heap_fork_child(pprofdelta_heap *heap,
+                                                      pprofdelta_heap_child what, uint64_t id,
+                                                      int64_t now)
 {
     pd_export_init(heap, id, now);
     heap->is_child = true;
     heap->is_to_clear |= what == PPROFDELTA_HEAP_CLEAR;
-    heap->press.places.is_forked = true;
-    heap->press.is_in_sink = false; /* whoever was there is in the parent */
+    if (heap->press
+            .is_in_sink) /* whoever is there is in the parent; it is not written needlessly */
+        heap->press.is_in_sink = false;
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELAXED);
     __atomic_store_n(&heap->is_sweeping, 0, __ATOMIC_RELAXED);
     pd_lock_reset(&heap->lock);
@@ -68,6 +70,8 @@ static void forget_all(pd_sites *sites)
 void pd_heap_settle(pprofdelta_heap *heap)
 {
     heap->is_child = false;
+    heap->press.places.is_forked = true;
+    pd_export_make_id(heap);
     if (heap->is_to_clear)
         end_all(heap);
     keep(heap);

@@ -128,6 +128,7 @@ pprofdelta_status pprofdelta_heap_new(const pprofdelta_heap_options *options, pp
     heap->deferral.max = o.max_deferred;
     heap->sweep_next = 1;
     pd_export_init(heap, o.id, o.started_nanos);
+    pd_export_make_id(heap);
     status = pd_press_init(heap, err);
     if (status) {
         pd_heap_close(heap);

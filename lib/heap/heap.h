@@ -153,8 +153,9 @@ void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool 
 /* defer.c, with the lock held: removes the entry from the queue. */
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 
-/* export.c: the state before the first batch. id 0: a random one. */
+/* export.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
+void pd_export_make_id(pprofdelta_heap *heap);
 
 /* press.c. If init fails, nothing is held. */
 pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err);

@@ -156,6 +156,8 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     if (heap->options.flags & PPROFDELTA_NO_MAPPINGS)
         return;
     pd_lock_take(&heap->exporting);
+    pd_heap_enter(heap); /* settles the child of a fork */
+    pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
     if (pd_places_read(&press->places, &press->mem, false, NULL) == PPROFDELTA_OK)
         note_era(heap);

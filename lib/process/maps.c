@@ -206,6 +206,8 @@ pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, bool again, pprofdelta_e
     if (m->is_read && !again)
         return PPROFDELTA_OK;
     pprofdelta_status status = read_file(m, mem, err);
+    if (!status && !m->file.len && m->is_read)
+        return PPROFDELTA_OK;
     for (size_t i = 0; i < m->len; i++)
         m->maps[i].is_there = false;
     /* The mappings of a file follow each other. The one with offset 0 has the file's first byte. */

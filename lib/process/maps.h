@@ -32,7 +32,8 @@ typedef struct pd_maps {
     bool is_read;   /* false at the beginning and after pd_maps_clear */
 } pd_maps;          /* zero it to begin */
 
-/* Reads the mappings if they were not read yet, or if `again` is set. */
+/* Reads the mappings if they were not read yet, or if `again` is set. If /proc is out of reach by now
+ * (chroot), those of the last reading count. */
 pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, bool again, pprofdelta_error *err);
 
 /* Returns the number of the mapping that holds the address, or PD_MAP_NONE. */

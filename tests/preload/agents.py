@@ -58,7 +58,7 @@ def quiet(t, ran):
 
 def target(t, name):
     path = os.path.join(t.targets, name)
-    if name in ("leaks", "operators", "replaced") and not os.path.exists(path):
+    if name in ("depth", "leaks", "operators", "replaced") and not os.path.exists(path):
         t.skip("there is no C++ compiler")
     return path
 

@@ -115,6 +115,16 @@ def test_signals_on_a_small_stack(t):
     killed(t, "small", "TERM")
 
 
+def test_ends_on_an_alternate_stack(t):
+    """8 KiB are enough for every end, with the last window."""
+    for how in ("exit", "_exit", "quick_exit", "syscall", "abort", "signal", "exec", "out of memory"):
+        fresh(t)
+        ran = same(t, target(t, "exits"), how, "alternate", options=[EVERYTHING])
+        t.equal(ran.rest, [], how)
+        found = all_of(recorded.profiles(t.path("out")))
+        t.equal(allocated(found, "leak_at_last"), 100, how)
+
+
 def test_signals_after_a_handler(t):
     """The program had a handler, and asked for the default action again."""
     killed(t, "reset", "TERM")

@@ -9,7 +9,7 @@ import subprocess
 import time
 
 import recorded
-from agents import (checked, counted, only, plainly, quiet, record, start, stop, target, until)
+from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
 from otlp import Request
 from pb import inflate
 
@@ -271,6 +271,41 @@ def test_the_folder_vanishes(t):
     t.contains(said[1], "the last profile cannot be written and is lost", "no such file or directory")
 
 
+def rooted(t, *arguments):
+    """Runs the program that makes an empty directory its root. Returns the run, and the blocks by function."""
+    os.makedirs(t.path("root"), exist_ok=True)
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    ran = same(t, target(t, "rooted"), arguments[0], t.path("root"), *arguments[1:],
+               options=["--rate=1", "--interval=40ms"], code=0)
+    if ran.out == b"no rights\n":
+        t.skip("the root directory cannot be changed here")
+    t.equal(os.listdir(t.path("root")), [])
+    blocks = {}
+    for windows in checked(t, t.path("out")).values():
+        for window in windows:
+            for name, size in window.by_function(recorded.ALLOC_BYTES).items():
+                blocks[name] = blocks.get(name, 0) + size // 1000
+    return ran, blocks
+
+
+def test_another_root(t):
+    """The folder is the one that was given, also for a child."""
+    for way in ("chroot", "syscall"):
+        ran, blocks = rooted(t, way)
+        quiet(t, ran)
+        for name in ("leak_before", "leak_after", "leak_in_child", "leak_at_last"):
+            t.equal(blocks.get(name), 100, f"{way}: {name}")
+
+
+def test_another_root_and_no_descriptors(t):
+    """The agent's thread has the folder still. What the program's threads write is lost, and a message says so."""
+    ran, blocks = rooted(t, "chroot", "closed")
+    t.equal((blocks.get("leak_before"), blocks.get("leak_after")), (100, 100))
+    t.equal((len(ran.noise), ran.rest), (2, []), "of the child and of the program")
+    for line in ran.noise:
+        t.contains(line, t.path("out"), "is lost: no such file or directory")
+
+
 def test_the_folder_comes_back(t):
     process = start(t, *python(200), options=["--interval=50ms", "--rate=4k"])
     t.check(until(lambda: counted(t) >= 2), "nothing was written")
@@ -314,6 +349,31 @@ def test_closed_streams(t):
                               capture_output=True, check=False, timeout=60)
         t.check(done.stdout in (b"", b"20\n"), f"{streams}: stdout {done.stdout!r}")
         checked(t, t.path("out"))
+
+
+def test_the_numbers_of_descriptors(t):
+    """Every program opens its files under the numbers that it gets without the agent."""
+    code = ("import os, sys\n"
+            "def note(): kept.append([os.open('/dev/null', os.O_RDONLY) for _ in range(3)])\n"
+            "kept = [sorted(os.listdir('/proc/self/fd'))]\nnote()\n"
+            "if os.fork() == 0:\n    os.closerange(1, 512)\n    note()\n"
+            "    if os.fork() == 0: note()\n    else: os.wait()\n"
+            "    open(f'numbers.{len(sys.argv)}.{len(kept)}', 'w').write(str(kept))\n    os._exit(0)\n"
+            "os.wait()\nopen(f'numbers.{len(sys.argv)}', 'w').write(str(kept))\n"
+            "if len(sys.argv) > 1: os.closerange(0, 512); os.execv(sys.executable, [sys.executable, *sys.argv[:-1]])\n")
+    script = t.write("script", code.encode())
+    for streams in ("", "<&-", ">&-", "2>&-", "<&- >&- 2>&-"):
+        found = []
+        for under in ([], [t.binary, "record", "-q", "--rate=1", "-o", t.path("out"), "--"],
+                      [t.binary, "record", "-q", "--pid-tree", "--rate=1", "-o", t.path("out"), "--"]):
+            command = ["bash", "-c", f'exec "$@" {streams}', "x", *under, "/usr/bin/python3", script, "again"]
+            subprocess.run(command, cwd=t.dir, capture_output=True, check=False, timeout=TIMEOUT)
+            names = sorted(name for name in os.listdir(t.dir) if name.startswith("numbers"))
+            t.equal(len(names), 6, f"{names}")
+            found.append([t.load(name) for name in names])
+            for name in names:
+                os.remove(t.path(name))
+        t.equal(found[1:], [found[0]] * 2, streams)
 
 
 def test_stderr_that_is_something_else_by_now(t):

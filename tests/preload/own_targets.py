@@ -136,6 +136,12 @@ def test_forks(t):
         near(t, size, 4_000_000, 0.5, "what a child kept")
 
 
+def test_children_that_record_nothing(t):
+    """A child without a sample of its own writes nothing, whatever its parent has."""
+    quiet(t, same(t, target(t, "forks"), "30", "idle", options=[EVERYTHING, "--interval=30ms"]))
+    only(t, checked(t, t.path("out")))
+
+
 def test_forks_while_loading(t):
     """A child is not held up by what another thread of its parent was doing, and is recorded."""
     ran = quiet(t, same(t, target(t, "loading"), options=[EVERYTHING], code=0))
@@ -203,6 +209,32 @@ def test_manners(t):
     t.check(len(checked(t, t.path("out"))) >= 1, "nothing was recorded")
 
 
+PLACES = ("thread", "alternate", "context")
+
+
+def depths(ran):
+    return {name: int(depth) for name, depth in re.findall(r"(.+): (\d+)\n", ran.out.decode())}
+
+
+def test_the_stack_of_a_sample(t):
+    """A sample takes at most 1 KiB more of its caller's stack than the call alone."""
+    for place in PLACES:
+        alone = depths(plainly(t, target(t, "depth"), place))
+        sampled = depths(quiet(t, record(t, target(t, "depth"), place, options=[EVERYTHING])))
+        t.equal(list(sampled), list(alone))
+        for call, depth in sampled.items():
+            t.check(depth <= alone[call] + 1024, f"{place}, {call}: {depth} bytes, alone {alone[call]}")
+
+
+def test_small_stacks(t):
+    """An alternate stack of 8 KiB and the smallest threads are large enough."""
+    for rate in ("1", "1k"):
+        quiet(t, same(t, target(t, "depth"), "small", options=[f"--rate={rate}"], code=0))
+        stacks = [stack for p in recorded.profiles(t.path("out")).values() for q in p for stack, _ in q.samples]
+        t.check(any("churn_on_alternate" in stack and "main" in stack for stack in stacks),
+                "no stack leads through the signal to main")
+
+
 def test_replaced_operators(t):
     """A program's own new and delete, or a library's for what is aligned alone: each gets back what
     it gave."""
@@ -253,6 +285,11 @@ def test_own_malloc(t):
     t.equal(len(ran.noise), 1, "messages")
     t.contains(ran.err, "has its own malloc")
     t.equal(os.listdir(t.path("out")), [])
+    own = target(t, "ownmalloc")
+    ran = record(t, own, own, own, own)
+    t.equal((len(ran.noise), ran.out), (1, b"own\n" * 8), "the programs that it starts do not say it again")
+    ran = record(t, "sh", "-c", '"$0"; "$0"', own)
+    t.equal(len(ran.noise), 2, "two that were started by another one do")
 
 
 def test_static_is_refused(t):

@@ -103,6 +103,62 @@ def test_every_end_says_it(t):
         t.equal(last.by_function(recorded.ALLOC_BYTES).get("leak_at_last"), 100 * 1000, how)
 
 
+def test_profiles_that_were_removed(t):
+    """No message names a file that is not there, or a command that could not read it."""
+    code = "import os, shutil, time\nfor i in range(3): kept = bytes(50000); time.sleep(0.2)\n"
+    for how, count in (("os.rename('out', 'gone')", 2), ("shutil.rmtree('out')", 2), ("", 2)):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, "/usr/bin/python3", "-c", code + how + "\nos._exit(0)",
+                     options=["--rate=1", "--interval=50ms"], end=None)
+        said = [line for line in ran.noise if re.match(r"pprofdelta: \d+ profile", line)]
+        t.equal(len(said), 1, ran.err)
+        if how:
+            t.contains(said[0], ", removed since: " + t.path("out"))
+            t.lacks(ran.err, "next: ")
+        else:
+            t.lacks(said[0], "removed")
+            t.equal(len(commands(ran)), count)
+
+
+def test_a_program_that_becomes_another(t):
+    """The message says from where on nothing is recorded, and why, and what there is so far."""
+    static = target(t, "inherits_static")
+    if not os.path.exists(static):
+        t.skip("there is no static program")
+    for how in ("execve", "execvp", "fexecve", "execveat"):
+        ran = record(t, target(t, "starts"), how, static, options=["--rate=1"], end=None)
+        t.equal((ran.code, len(ran.noise)), (0, 3), f"{how}: {ran.err}")
+        t.contains(ran.noise[0], "nothing is recorded from here on: starts becomes ", "which is linked statically")
+        t.contains(ran.noise[1], "1 profile: ")
+        t.contains(typed(t, commands(ran)[0]), "starts")
+    ran = record(t, target(t, "starts"), "execve", static, options=["--rate=1T"], end=None)
+    t.equal(len(ran.noise), 1, ran.err)
+    for how in ("posix_spawn", "vfork"):
+        t.lacks(record(t, target(t, "starts"), how, static, end=None).err, "from here on")
+
+
+def test_a_small_address_space(t):
+    """The limit and what the agent takes of it are said before the program may fail, and are true."""
+    sizes = [int(re.search(rb"VmPeak:\s*(\d+) kB", ran.out).group(1)) for ran in
+             (plainly(t, "cat", "/proc/self/status"), record(t, "cat", "/proc/self/status", options=["--rate=1"]))]
+    limited = ["sh", "-c", 'ulimit -v 40000 && exec "$@"', "sh", t.binary, "record", "-o", t.path("out")]
+    ran = plainly(t, *limited, "--", target(t, "counted"))
+    t.equal(ran.code, 0, ran.err)
+    taken = re.search(r"limited to 39\.1 MiB \(ulimit -v\); the agent takes (\d+) MiB of it", ran.err)
+    t.check(taken, ran.err)
+    if taken:
+        t.check(sizes[1] - sizes[0] <= int(taken.group(1)) * 1024 <= 2 * (sizes[1] - sizes[0]), f"{sizes} kB")
+    t.lacks(plainly(t, *limited, "-q", "--", target(t, "counted")).err, "ulimit")
+    t.lacks(record(t, target(t, "counted"), end=None).err, "ulimit")
+
+
+def test_valgrind(t):
+    """The program runs in valgrind's own, which is linked statically."""
+    need(t, "valgrind")
+    ran = record(t, "valgrind", "-q", target(t, "counted"), end=None)
+    t.contains(ran.err, "pprofdelta: nothing is recorded from here on: ", "valgrind")
+
+
 def test_a_program_that_closes_stderr(t):
     """As those of coreutils do at their end. A log file that is appended to gets the message."""
     with open(t.path("log"), "ab") as log:

@@ -79,7 +79,7 @@ def test_the_account_of_a_tree(t):
     parts = [sum(values[-1] for _, values in profile.samples) for profile in last.values()]
     whole_tree = recorded.Profile(path, is_stamped=False)
     t.equal(whole_tree.types[-1], "rss_space/bytes")
-    t.check(len(parts) >= 3 and all(parts), f"{parts}")
+    t.check(len([part for part in parts if part]) >= 3, f"{parts}")
     t.equal(sum(values[-1] for _, values in whole_tree.samples), sum(parts))
     _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted, options=["--no-account"])
     t.equal(recorded.Profile(path, is_stamped=False).types, ["alloc_objects/count", "alloc_space/bytes",

@@ -1,8 +1,10 @@
-/* Allocates 100 blocks of 1,000 bytes and ends at once, in the way that the argument names. */
+/* Allocates 100 blocks of 1,000 bytes and ends at once, in the way that the argument names; with a second
+ * argument, in a signal handler on an alternate stack of 8 KiB. */
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/mman.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 
@@ -38,9 +40,10 @@ static int by_thread(void *(*run)(void *), int is_main_gone)
     return 1;
 }
 
-int main(int argc, char **argv)
+static const char *how = "";
+
+static int end(void)
 {
-    const char *how = argc > 1 ? argv[1] : "";
     if (strcmp(how, "thread") == 0)
         return by_thread(end_process, 0);
     if (strcmp(how, "pthread_exit") == 0)
@@ -60,5 +63,36 @@ int main(int argc, char **argv)
         abort();
     if (strcmp(how, "sigkill") == 0)
         raise(SIGKILL);
+    if (strcmp(how, "signal") == 0)
+        raise(SIGTERM);
+    if (strcmp(how, "exec") == 0)
+        execl("/bin/false", "false", (char *)NULL);
+    if (strcmp(how, "out of memory") == 0)
+        sink = malloc((size_t)1 << 46);
     return 3;
+}
+
+static void on_signal(int number)
+{
+    (void)number;
+    exit(end());
+}
+
+static void end_on_alternate_stack(void)
+{
+    enum { SMALL = 8 << 10, GUARD = 64 << 10 };
+    char *area = mmap(NULL, GUARD + SMALL, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    const stack_t alternate = {.ss_sp = area + GUARD, .ss_size = SMALL};
+    const struct sigaction action = {.sa_handler = on_signal, .sa_flags = SA_ONSTACK};
+    if (area == MAP_FAILED || mprotect(area + GUARD, SMALL, PROT_READ | PROT_WRITE) ||
+        sigaltstack(&alternate, NULL) || sigaction(SIGUSR1, &action, NULL) || raise(SIGUSR1))
+        _exit(9);
+}
+
+int main(int argc, char **argv)
+{
+    how = argc > 1 ? argv[1] : "";
+    if (argc > 2)
+        end_on_alternate_stack();
+    return end();
 }

@@ -1,5 +1,6 @@
 /* Forks while threads allocate: each child allocates on its own, says that all is well, and ends by
- * _exit or exit, or becomes another program. forks CHILDREN */
+ * _exit or exit, or becomes another program. forks CHILDREN [idle]
+ * idle: the children allocate nothing, and free what their parent allocated. */
 #include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
@@ -36,18 +37,24 @@ static void *busy(void *unused)
 int main(int argc, char **argv)
 {
     int children = argc > 1 ? (int)strtol(argv[1], NULL, 10) : 10, good = 0;
+    bool is_idle = argc > 2;
     pthread_t threads[3];
+    void *inherited = malloc(1000);
     for (int i = 0; i < 3; i++)
         if (pthread_create(&threads[i], NULL, busy, NULL))
             return 1;
     for (int i = 0; i < children; i++) {
         pid_t pid = fork();
         if (pid == 0) {
-            churn(5000);
-            keep_in_child();
+            if (is_idle) {
+                free(inherited);
+            } else {
+                churn(5000);
+                keep_in_child();
+            }
             if (i % 3 == 0)
                 _exit(0);
-            if (i % 3 == 1)
+            if (i % 3 == 1 || is_idle)
                 exit(0);
             execlp("true", "true", (char *)NULL);
             _exit(1);
@@ -56,6 +63,7 @@ int main(int argc, char **argv)
         if (pid > 0 && waitpid(pid, &status, 0) == pid && status == 0)
             good++;
     }
+    free(inherited);
     atomic_store(&is_over, true);
     for (int i = 0; i < 3; i++)
         pthread_join(threads[i], NULL);
