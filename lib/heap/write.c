@@ -7,9 +7,6 @@
  * written, in a table with one slot for each hash. */
 enum { KNOWN = 4096 };
 
-/* The mappings whose flags depend on what the symbolizer finds. */
-enum { FLAGS = 256 };
-
 typedef struct pd_known_place {
     uint64_t address, run;
     pd_encoded location;
@@ -23,7 +20,6 @@ typedef struct writing {
     bool has_mappings, is_all; /* is_all: in use: everything, not changes */
     pprofdelta_heap_kind kind;
     uint32_t map, mapping; /* the mapping that was written last, and its id */
-    size_t flag_at[FLAGS]; /* by id of the mapping: where its flag has_functions is; 0: not noted */
     pprofdelta_error *err;
 } writing;
 
@@ -59,23 +55,10 @@ static void write_types(writing *w)
     }
 }
 
-/* pprof does not look for names in a mapping that has functions. So with PPROFDELTA_HEAP_NAMES_ONLY
- * a mapping is written with the flag off, and the flag is set when one of its addresses has a name.
- * The flag is the last field of the mapping, and its value the last byte. */
-static void note_flag(writing *w, uint32_t id)
-{
-    pd_buffer *bytes = &w->out->mapping_bytes;
-    if (id >= FLAGS)
-        return;
-    w->flag_at[id] = bytes->len - 1;
-    bytes->ptr[w->flag_at[id]] = 0;
-}
-
-static void set_flag(writing *w, uint32_t id)
-{
-    if (id < FLAGS && w->flag_at[id])
-        w->out->mapping_bytes.ptr[w->flag_at[id]] = 1;
-}
+/* What a mapping may know (pd_compact_mapping.has). pprof does not look for names in a mapping that
+ * has functions. So with PPROFDELTA_HEAP_NAMES_ONLY a mapping is added with nothing, and gets
+ * HAS_FUNCTIONS when one of its addresses has a name. */
+enum { HAS_FUNCTIONS = 1, HAS_ALL = 0xf };
 
 static uint32_t add_mapping(writing *w, uint32_t map)
 {
@@ -87,19 +70,16 @@ static uint32_t add_mapping(writing *w, uint32_t map)
         return id;
     const pd_map *m = &maps->maps[map];
     const pprofdelta_heap_options *o = &w->heap->options;
-    bool has_names = o->symbolize, is_final = has_names && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
+    bool has_all = o->symbolize && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
     pd_compact_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
         .file_offset = m->file_offset,
         .filename = pd_compact_string(w->out, pd_maps_name(maps, map)),
         .build_id = pd_compact_string(w->out, pd_maps_build_id(maps, map)),
-        .has = is_final ? 0xf : has_names, /* 0xf: all it will ever know is here */
+        .has = has_all ? HAS_ALL : 0,
     };
-    id = pd_compact_add_mapping(w->out, key, &mapping, &start);
-    if (id && has_names && !is_final)
-        note_flag(w, id);
-    return id;
+    return pd_compact_add_mapping(w->out, key, &mapping, &start);
 }
 
 /* Neighbours in a stack are often in one mapping. */
@@ -210,8 +190,8 @@ static pd_encoded meet_address(writing *w, uint64_t address, uint32_t map, pd_ke
         return pd_encode_id(id);
     uint32_t mapping = write_mapping(w, map);
     pprofdelta_symbol symbol = symbolize(w, address);
-    if (symbol.frames_len)
-        set_flag(w, mapping);
+    if (symbol.frames_len && mapping)
+        pd_compact_mapping_has(w->out, mapping, HAS_FUNCTIONS);
     return place(w, ident, mapping, address, &symbol);
 }
 
