@@ -11,9 +11,9 @@
  * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
  * at the end, because a sample may sum to zero.
  *
- * Batches of a live heap have changes in their in-use values too, so these are counters in the
- * ledger. A full batch clears the ledger first. A window, and a delta of two full profiles, have
- * absolute in-use values, so those of the ledger are cleared before they are added. Every other
+ * Batches of a live heap have changes in their in-use values and their peak too, so these are
+ * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
+ * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
  * gauge of a live heap is absolute, as in other profiles. */
 #include "delta/context.h"
 #include "delta/join.h"
@@ -93,11 +93,16 @@ static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
     return a->stacks.writer.status;
 }
 
+static bool begins_with(pd_bytes name, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return name.len >= len && memcmp(name.ptr, prefix, len) == 0;
+}
+
+/* Batches have changes of these gauges. */
 static bool is_in_use(const pd_type_name *name)
 {
-    static const char prefix[] = "inuse_";
-    return name->type.len >= sizeof prefix - 1 &&
-           memcmp(name->type.ptr, prefix, sizeof prefix - 1) == 0;
+    return begins_with(name->type, "inuse_") || begins_with(name->type, "peak_");
 }
 
 /* Marks the counters. For a live heap these are the in-use types too, and is_gauge shows which of

@@ -31,7 +31,7 @@ void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child wha
     pd_lock_reset(&heap->exporting);
 }
 
-/* Keeps what is in use. What was allocated and sent belongs to the parent. */
+/* Keeps what is in use. What was allocated and sent, and the peak, belong to the parent. */
 static void keep(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -43,6 +43,7 @@ static void keep(pprofdelta_heap *heap)
             site->next_changed[window] = 0;
         }
         site->base.at[PD_ALLOC_OBJECTS] = site->base.at[PD_ALLOC_BYTES] = 0;
+        site->peak.sent = (pprofdelta_weight){0, 0};
     }
     for (int window = 0; window < 2; window++) {
         sites->changed[window] = PD_SITE_LAST;
@@ -68,6 +69,7 @@ static void forget_all(pd_sites *sites)
 void pd_heap_settle(pprofdelta_heap *heap)
 {
     heap->is_child = false;
+    heap->sites.held_peak = 0;
     if (heap->is_to_clear)
         end_all(heap);
     keep(heap);
@@ -77,4 +79,5 @@ void pd_heap_settle(pprofdelta_heap *heap)
     pprofdelta_heap_stats *now = &heap->stats;
     *now = (pprofdelta_heap_stats){
         .live = now->live, .inuse_objects = now->inuse_objects, .inuse_bytes = now->inuse_bytes};
+    pd_peak_begin(heap, heap->export.started_nanos);
 }

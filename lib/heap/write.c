@@ -18,6 +18,7 @@ typedef struct writing {
     pd_heap_press *press;
     pd_compact *out;
     bool has_mappings, is_all; /* is_all: in use: everything, not changes */
+    bool has_inuse;            /* a value of inuse_space is not 0 */
     pprofdelta_heap_kind kind;
     uint32_t map, mapping; /* the mapping that was written last, and its id */
     pprofdelta_error *err;
@@ -43,6 +44,8 @@ static void write_types(writing *w)
         [PD_ALLOC_BYTES] = {"alloc_space", "bytes"},
         [PD_INUSE_OBJECTS] = {"inuse_objects", "count"},
         [PD_INUSE_BYTES] = {"inuse_space", "bytes"},
+        [PD_PEAK_OBJECTS] = {"peak_objects", "count"},
+        [PD_PEAK_BYTES] = {"peak_space", "bytes"},
     };
     for (int i = 0; i < PD_HEAP_TYPES; i++) {
         uint32_t type = string(w, types[i][0]);
@@ -234,11 +237,8 @@ static void write_stack(writing *w, const pd_site *site)
         pd_compact_stack_end(w->out, put_addresses(w, at, trace->stack, trace->depth, site->era));
 }
 
-static void end_sample(writing *w, const int64_t sums[PD_HEAP_TYPES], int64_t gauge)
+static void end_sample(writing *w, const int64_t values[PD_HEAP_TYPES + 1])
 {
-    int64_t values[PD_HEAP_TYPES + 1];
-    memcpy(values, sums, PD_HEAP_TYPES * sizeof *values);
-    values[PD_HEAP_TYPES] = gauge;
     pd_compact_sample_end(w->out, values, PD_HEAP_TYPES + (w->heap->options.gauge != NULL));
 }
 
@@ -251,19 +251,36 @@ static void write_labels(writing *w, const pd_trace *trace)
     }
 }
 
+/* The share of the batch's peak, or what changed in it since the last batch. */
+static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
+{
+    const pprofdelta_weight sent = site->peak.sent;
+    const pprofdelta_weight now = pd_export_has_new_peak(w->heap) ? site->peak.held : sent;
+    if (w->is_all)
+        return now;
+    return (pprofdelta_weight){(int64_t)((uint64_t)now.objects - (uint64_t)sent.objects),
+                               (int64_t)((uint64_t)now.bytes - (uint64_t)sent.bytes)};
+}
+
 static void write_site(writing *w, uint32_t number)
 {
     pd_site *site = pd_site_at(&w->heap->sites, number);
-    pd_heap_sums sums = site->changed[pd_sites_sending(&w->heap->sites)];
-    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_TYPES;
-    for (int i = first; i < PD_HEAP_TYPES; i++)
-        pd_heap_add(&sums.at[i], site->base.at[i]);
-    /* The sums of a site that is being made are 0. Nothing else of it may be read. */
-    if (!pd_compact_has_value(sums.at, PD_HEAP_TYPES))
+    const pd_heap_sums *changed = &site->changed[pd_sites_sending(&w->heap->sites)];
+    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_SUMS;
+    int64_t values[PD_HEAP_TYPES + 1] = {0};
+    memcpy(values, changed->at, sizeof changed->at);
+    for (int i = first; i < PD_HEAP_SUMS; i++)
+        pd_heap_add(&values[i], site->base.at[i]);
+    pprofdelta_weight peak = share_of_peak(w, site);
+    values[PD_PEAK_OBJECTS] = peak.objects;
+    values[PD_PEAK_BYTES] = peak.bytes;
+    /* The values of a site that is being made are 0. Nothing else of it may be read. */
+    if (!pd_compact_has_value(values, PD_HEAP_TYPES))
         return;
+    w->has_inuse |= values[PD_INUSE_BYTES] != 0;
     write_stack(w, site);
     write_labels(w, site->trace);
-    end_sample(w, sums.at, 0);
+    end_sample(w, values);
     if (!site->era)
         site->era = w->press->places.era;
 }
@@ -271,7 +288,7 @@ static void write_site(writing *w, uint32_t number)
 static void write_sites(writing *w)
 {
     const pd_sites *sites = &w->heap->sites;
-    if (w->is_all) {
+    if (w->is_all || pd_export_has_new_peak(w->heap)) {
         for (uint32_t number = 1; number <= w->heap->export.sites_made; number++)
             write_site(w, number);
         return;
@@ -284,7 +301,7 @@ static void write_sites(writing *w)
 
 static void write_row(writing *w, const pprofdelta_heap_row *row)
 {
-    static const int64_t zeros[PD_HEAP_TYPES];
+    const int64_t values[PD_HEAP_TYPES + 1] = {[PD_HEAP_TYPES] = row->value};
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
     if (at) {
@@ -294,7 +311,7 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
         }
         pd_compact_stack_end(w->out, put_addresses(w, at, row->stack, row->depth, 0));
     }
-    end_sample(w, zeros, row->value);
+    end_sample(w, values);
 }
 
 static void write_rows(writing *w)
@@ -325,6 +342,12 @@ static void write_stamp(writing *w)
     pd_compact_comment(w->out, string(w, text));
 }
 
+/* If nothing is in use at the end, readers begin with when most was. */
+static const char *default_type(const writing *w)
+{
+    return w->is_all && !w->has_inuse ? "peak_space" : "inuse_space";
+}
+
 static pd_compact_header make_header(writing *w)
 {
     const pprofdelta_heap_batch *b = &w->heap->export.batch;
@@ -336,7 +359,7 @@ static pd_compact_header make_header(writing *w)
         .period = (int64_t)w->heap->options.period,
         .time_nanos = b->to_nanos,
         .duration_nanos = duration,
-        .default_sample_type = string(w, "inuse_space"),
+        .default_sample_type = string(w, default_type(w)),
     };
 }
 
@@ -371,6 +394,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (status)
         return status;
     pd_compact_begin(&press->compact, &press->mem, err);
+    pd_export_hold_peak(heap);
     write_types(&w);
     if (w.has_mappings && press->places.maps.main != PD_MAP_NONE)
         write_mapping(&w, press->places.maps.main); /* pprof takes the first as the main binary */

@@ -155,7 +155,7 @@ def test_the_end_says_where_it_is(t):
     ran = record(t, target(t, "counted"), options=TREE, end=None)
     path, folder = the_sum(t)
     t.equal(ran.noise, [f"pprofdelta: note: 1 profile of 1 program, added up: {path} "
-                        f"(one by one, with the resident memory of each: {folder})",
+                        f"(one by one, with the peak and the resident memory of each: {folder})",
                         f"pprofdelta: note: next: pprofdelta show {path}"])
     ran = record(t, "true", options=["--pid-tree"], end=None)
     t.equal(len(ran.noise), 1)

@@ -33,8 +33,8 @@ TEST(a_tombstone_is_the_negation_of_what_was_sent)
     pprofdelta_heap_untrack(s.heap, pointer(1));
     live_profile tombstone = sent(&s, 3);
     CHECK(add.sums.len == 1 && tombstone.sums.len == 1);
-    static const int64_t added[] = {2, 100, 2, 100}, removed[] = {0, 0, -2, -100},
-                         both[] = {2, 100, 0, 0};
+    static const int64_t added[] = {2, 100, 2, 100, 2, 100}, removed[] = {0, 0, -2, -100, 0, 0},
+                         both[] = {2, 100, 0, 0, 0, 0};
     CHECK(memcmp(add.sums.rows[0].values, added, sizeof added) == 0);
     CHECK(memcmp(tombstone.sums.rows[0].values, removed, sizeof removed) == 0);
     CHECK_STR(add.sums.rows[0].key, tombstone.sums.rows[0].key);
