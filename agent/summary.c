@@ -2,6 +2,7 @@
 #include "agent/summary.h"
 
 #include "agent/agent.h"
+#include "agent/keep.h"
 #include "agent/notice.h"
 #include "agent/program.h"
 #include "agent/runtime.h"
@@ -161,7 +162,8 @@ void pd_summary_end(void)
     }
     pd_fixed_text text = {.len = 0};
     pd_fixed_text_add_number(&text, count);
-    pd_fixed_text_add(&text, count == 1 ? " profile: " : " profiles: ");
+    pd_fixed_text_add(&text, count == 1 ? " profile" : " profiles");
+    pd_fixed_text_add(&text, pd_keep_has_deleted() ? ", the oldest deleted (--keep): " : ": ");
     add_files(&text, count > 1);
     add_peak(&text);
     pd_notice_send(PD_NOTICE_END, &text);

@@ -414,6 +414,83 @@ def test_arguments_are_the_commands_own(t):
     t.equal(done.out, plainly(t, "echo", "--help").out)
 
 
+CHURN = """
+import glob, os, sys, time
+kept, mine = [], 'out/heap.python3*.%d.*.pb.gz' % os.getpid()
+while int(max(glob.glob(mine), default='...0..').split('.')[-3]) < int(sys.argv[1]):
+    kept.append([bytes(50000) for _ in range(20)])
+    del kept[:-5]
+    time.sleep(0.002)
+    first = glob.glob(mine.replace('*.pb', '000001.pb'))
+    if len(sys.argv) > 2 and first and not os.path.exists('first'):
+        os.rename(first[0], 'first')
+        open('new', 'w').close()
+        os.rename('new', first[0])
+"""
+
+
+def churn(t, limit, windows, *more):
+    """The run of so many windows, and the names of the files that it left."""
+    ran = record(t, "/usr/bin/python3", "-c", CHURN, str(windows), *more, end=None,
+                 options=[f"--keep={limit}", "--interval=10ms", "--rate=1k"])
+    t.equal(ran.code, 0, ran.err)
+    return ran, sorted(name for name in os.listdir(t.path("out")) if name.startswith("heap.python3"))
+
+
+def test_the_oldest_profiles_are_deleted(t):
+    """By number, by size and by age. The newest always stays, and each says all that is in use."""
+    for limit, least, most in (("3", 3, 3), ("1", 1, 1), ("1ms", 1, 2), ("1h", 4, 1000), ("1k", 1, 1), ("16k", 1, 15),
+                               ("1G", 4, 1000)):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran, names = churn(t, limit, 20)
+        t.equal(sorted(os.listdir(t.path("out"))), names, "the list is left")
+        t.succeeds("check", "-q", *[os.path.join("out", name) for name in names])
+        found = only(t, recorded.profiles(t.path("out")))
+        t.check(least <= len(names) <= most, f"--keep={limit} left {names}")
+        numbers = [int(name.split(".")[-3]) for name in names]
+        t.equal(numbers, list(range(numbers[-1] - len(names) + 1, numbers[-1] + 1)), "the newest ones")
+        t.contains(ran.noise[1], f"{numbers[-1]} profiles, the oldest deleted (--keep): " if numbers[0] > 1 else
+                   f"{numbers[-1]} profiles: ")
+        t.equal({p.kind for p in found[1:]} - {"window"}, set(), "each stands for itself")
+        size = sum(os.path.getsize(os.path.join(t.path("out"), name)) for name in names)
+        t.check(limit != "16k" or size <= 16 << 10, f"{size} bytes")
+
+
+def test_nothing_else_is_deleted(t):
+    """Profiles of another run, files of others, and what took the place of a profile of this run."""
+    os.mkdir(t.path("out"))
+    others = {"heap.python3.11.1.000001.pb.gz": b"another run's", "heap.x": b"", "notes.txt": b"text"}
+    for name, data in others.items():
+        t.write("out/" + name, data)
+    _, names = churn(t, "10", 30, "replace")
+    kept = [name for name in names if os.path.getsize(t.path("out/" + name)) > 100]
+    t.equal(len(kept), 10, f"{names}")
+    empty = [name for name in names if not os.path.getsize(t.path("out/" + name))]
+    t.equal(len(empty), 1, f"what took the place of the first profile: {names}")
+    t.equal({name: t.load("out/" + name) for name in others}, others)
+    _, again = churn(t, "2", 5)
+    t.check(set(names) <= set(again), "the second run deleted files of the first")
+    t.equal(len(again), len(names) + 2)
+
+
+def test_all_processes_of_a_run_have_one_limit(t):
+    script = '"$0"; ("$0"; "$0") & wait; exec "$0"'
+    record(t, "sh", "-c", script, target(t, "counted"), options=["--keep=3", "--rate=1"])
+    found = recorded.profiles(t.path("out"))
+    t.equal(sum(len(profiles) for profiles in found.values()), 3)
+    t.check(any("counted" in p.path for profiles in found.values() for p in profiles), "the last program is there")
+
+
+def test_limits_that_are_none(t):
+    for value in ("", "0", "-1", "0s", "x", "5x", "1.5", "5m5", "0k"):
+        t.contains(t.fails(125, "record", f"--keep={value}", "true").err, "--keep", "7d", "1G")
+    for options in (["--to=cat"], ["--pid-tree"]):
+        t.contains(t.fails(125, "record", "--keep=1", *options, "true").err, "--keep", options[0].split("=")[0])
+    for value in ("5", "files=5", "files=,a", "files=0,a", "files=5,", "files=5,A/..", "days=5,a", "files=5," + 50 * "a"):
+        ran = record(t, "env", f"PPROFDELTA_RECORD_KEEP={value}", "true")
+        t.contains(ran.err, "value of this variable is invalid: PPROFDELTA_RECORD_KEEP")
+
+
 def test_requests_of_otlp(t):
     env = {"OTEL_RESOURCE_ATTRIBUTES": "a=x%2Cy", "OTEL_SERVICE_NAME": "my shop"}
     t.succeeds("record", "-q", "-o", "out", "--format=otlp", "--resource=k=50%,=", "--rate=1", "--",
