@@ -111,7 +111,7 @@ static void keep_share(const pd_sites *sites, pd_site *site)
     pd_site_peak *p = &site->peak;
     if (p->number == sites->peak)
         return;
-    if (p->number <= sites->held_peak)
+    if (sites->held_peak && p->number <= sites->held_peak)
         pd_site_hold(sites, site);
     p->share = live_of(site);
     p->number = sites->peak;
