@@ -213,7 +213,9 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .sequence = story->sequence,
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
-    pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
+    /* That of a first window is cur's, which may be anything. */
+    int64_t duration = story->duration_nanos > 0 ? story->duration_nanos : 0;
+    pd_compact_header header = pd_output_header(pd, story->to_nanos, duration);
     header.series = story->sequence ? &pd->next_identity : NULL;
     header.sequence = story->sequence;
     status = pd_compact_end(&pd->compact, &header);

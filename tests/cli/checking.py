@@ -2,7 +2,7 @@
 
 import os
 
-from pb import gz, profile
+from pb import gz, profile, read
 from samples import cur, pair, prev
 
 GOOD = "ok: {}, {} bytes inflated, 4 types, 3 samples, 1 mapping, 4 locations, 4 functions, "
@@ -147,3 +147,6 @@ def test_a_negative_duration_is_none_of_ours(t):
         t.contains(t.fails(1, "check", "p").err, "p: duration_nanos: -10 is negative, in a profile with a stamp")
     t.write("p", profile([], time=10, duration=-10))
     t.succeeds("check", "p")
+    t.succeeds("--state", "s", "p", "-q", "-o", "first")
+    t.contains(t.succeeds("check", "first").text, "a delta")
+    t.equal(read(t.load("first")).duration, 0)
