@@ -44,7 +44,7 @@
 /* The largest values. */
 #define PD_TIMEOUT_SECONDS_MAX UINT64_C(86400)
 #define PD_RATE_MAX            (UINT64_MAX / 128)
-#define PD_RUN_MAX             40 /* bytes of the name of a run, with a NUL */
+#define PD_RUN_MAX             40    /* bytes of the name of a run, with a NUL */
 #define PD_RESOURCE_MAX        16384 /* bytes of the variable, with a NUL; 256 attributes */
 
 /* ---- signal ---------------------------------------------------------------------------------- */
