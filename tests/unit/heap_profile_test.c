@@ -286,8 +286,10 @@ static otlp_model model_of(arena *a, pprofdelta_format format, unsigned flags,
     CHECK_MSG(pprofdelta_check(pd, s.mail.bytes, s.mail.len, &census, &err) == PPROFDELTA_OK,
               "check: %s", err.text);
     pprofdelta_free(pd);
-    CHECK((format == PPROFDELTA_OTLP ? otlp_model_read
-                                     : otlp_model_read_pprof)(a, s.mail.bytes, s.mail.len, &model));
+    if (format == PPROFDELTA_OTLP)
+        otlp_model_read(a, s.mail.bytes, s.mail.len, &model);
+    else
+        otlp_model_read_pprof(a, s.mail.bytes, s.mail.len, &model);
     CHECK_MSG(!model.wrong, "%s", model.wrong);
     end(&s);
     return model;
