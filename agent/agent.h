@@ -4,7 +4,7 @@
  *                   calls instead of the allocator's
  *                   slow_path.c: what they do for an allocation that is sampled
  *     profiles      worker.c: the thread that decides when; delivery.c: writes a profile to a file
- *                   or hands it to a command
+ *                   or hands it to a command; keep.c: deletes the oldest files
  *     account       account.c: what the process is made of, at the end of each window; mappings.c and
  *                   interpose_maps.c: what the program maps, by stack; smaps.c, residency.c,
  *                   malloc_areas.c, thread_stacks.c, allocator_counters.c: what the kernel,

@@ -6,6 +6,7 @@
 #include "agent/await.h"
 #include "agent/function_names.h"
 #include "agent/handover.h"
+#include "agent/keep.h"
 #include "agent/largest_sites.h"
 #include "agent/mappings.h"
 #include "agent/notice.h"
@@ -48,7 +49,7 @@ typedef struct delivery {
     pd_fixed_text why;
 } delivery;
 
-/* Returns 0 or an errno value. Adds the path to where, which may be NULL. */
+/* Returns 0 or an errno value. Adds the path to where. */
 static int write_file(const void *data, size_t len, pd_fixed_text *where)
 {
     const char *dir = pd_the_agent.settings.dir;
@@ -67,13 +68,15 @@ static int write_file(const void *data, size_t len, pd_fixed_text *where)
     if (!error) {
         atomic_store(&pd_the_agent.next_number, number + 1);
         pd_summary_wrote(number);
+        pd_keep_add(where);
     }
     return error;
 }
 
 static int to_file(const void *data, size_t len, delivery *d)
 {
-    int error = write_file(data, len, NULL);
+    pd_fixed_text where = {.len = 0};
+    int error = write_file(data, len, &where);
     if (!error)
         return 0;
     pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);

@@ -39,11 +39,13 @@
 #define PD_VARIABLE_SAID      "PPROFDELTA_RECORD_SAID"
 #define PD_VARIABLE_FORMAT    "PPROFDELTA_RECORD_FORMAT"
 #define PD_VARIABLE_RESOURCE  "PPROFDELTA_RECORD_RESOURCE"
+#define PD_VARIABLE_KEEP      "PPROFDELTA_RECORD_KEEP"
 #define PD_VARIABLE_PREFIX    "PPROFDELTA_RECORD_" /* of all of them */
 
 /* The largest values. */
 #define PD_TIMEOUT_SECONDS_MAX UINT64_C(86400)
 #define PD_RATE_MAX            (UINT64_MAX / 128)
+#define PD_RUN_MAX             40    /* bytes of the name of a run, with a NUL */
 #define PD_RESOURCE_MAX        16384 /* bytes of the variable, with a NUL; 256 attributes */
 
 /* ---- signal ---------------------------------------------------------------------------------- */

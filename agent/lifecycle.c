@@ -10,6 +10,7 @@
 #include "agent/handover.h"
 #include "agent/interpose_extra.h"
 #include "agent/interpose_maps.h"
+#include "agent/keep.h"
 #include "agent/largest_sites.h"
 #include "agent/loader.h"
 #include "agent/mappings.h"
@@ -170,6 +171,7 @@ static void end_once(void *unused)
     else
         notify_lost();
     pd_summary_end();
+    pd_keep_end();
     atomic_store(&stage, ENDED);
 }
 

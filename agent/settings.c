@@ -102,6 +102,33 @@ static bool read_resource(pd_settings *settings)
     return !text || pd_attributes_read(text, &settings->resource, &settings->resource_len);
 }
 
+static bool read_keep(pd_settings *settings)
+{
+    static const struct {
+        const char *name;
+        pd_keep keep;
+    } kinds[] = {{"files=", PD_KEEP_FILES}, {"bytes=", PD_KEEP_BYTES}, {"nanos=", PD_KEEP_NANOS}};
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    enum { NAME_LEN = 6 };
+    char digits[24];
+    const char *text = getenv(PD_VARIABLE_KEEP);
+    if (!text || !*text)
+        return true;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(text, kinds[i].name, NAME_LEN) == 0)
+            settings->keep = kinds[i].keep;
+    const char *comma = strchr(text, ',');
+    if (!settings->keep || !comma || (size_t)(comma - text) >= NAME_LEN + sizeof digits)
+        return false;
+    size_t len = (size_t)(comma - text) - NAME_LEN, run_len = strlen(comma + 1);
+    memcpy(digits, text + NAME_LEN, len);
+    digits[len] = '\0';
+    if (!run_len || run_len >= sizeof settings->run || comma[1 + strspn(comma + 1, letters)])
+        return false;
+    memcpy(settings->run, comma + 1, run_len + 1);
+    return read_decimal(digits, 1, &settings->keep_most) && settings->keep_most;
+}
+
 const char *pd_settings_read(pd_settings *settings)
 {
     uint64_t signal_number = SIGUSR2, snapshot = 0, account = 1, pid = 0;
@@ -134,6 +161,8 @@ const char *pd_settings_read(pd_settings *settings)
         return PD_VARIABLE_FORMAT;
     if (!read_resource(settings))
         return PD_VARIABLE_RESOURCE;
+    if (!read_keep(settings))
+        return PD_VARIABLE_KEEP;
     settings->timeout = timeout_of(timeout, settings->interval_nanos);
     settings->signal = (int)signal_number;
     settings->command_pid = (pid_t)pid;

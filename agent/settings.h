@@ -22,10 +22,14 @@
  *                                  replaced: programs that it starts do not repeat that
  *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
  *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp: see attributes.h
+ *     PPROFDELTA_RECORD_KEEP       LIMIT,RUN: delete the oldest files of the run over the limit, which is
+ *                                  files=N, bytes=N or nanos=N; RUN has letters and digits. Without effect
+ *                                  with a command
  */
 #ifndef PD_AGENT_SETTINGS_H
 #define PD_AGENT_SETTINGS_H
 
+#include "agent/launch.h"
 #include "pprofdelta_common.h"
 
 #include <stdbool.h>
@@ -33,6 +37,8 @@
 #include <sys/types.h>
 
 enum { PD_PATH_MAX = 1024 };
+
+typedef enum pd_keep { PD_KEEP_ALL, PD_KEEP_FILES, PD_KEEP_BYTES, PD_KEEP_NANOS } pd_keep;
 
 typedef struct pd_settings {
     char dir[PD_PATH_MAX];   /* absolute; empty: none, only with command */
@@ -43,6 +49,9 @@ typedef struct pd_settings {
     uint64_t threshold;      /* 0: none */
     int signal;              /* 0: none */
     pid_t command_pid;       /* the process that `pprofdelta record` became; 0: not known */
+    pd_keep keep;            /* what keep_most limits */
+    uint64_t keep_most;
+    char run[PD_RUN_MAX]; /* which run that is, for keep */
     bool snapshot, account, is_quiet, is_tree;
     pprofdelta_format format;
     const pprofdelta_attribute *resource;

@@ -3,6 +3,7 @@
 
 #include "agent/agent.h"
 #include "agent/inherit.h"
+#include "agent/keep.h"
 #include "agent/notice.h"
 #include "agent/own_stack.h"
 #include "agent/program.h"
@@ -17,6 +18,7 @@
 #include <unistd.h>
 
 static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
+static int64_t begun_nanos;
 
 void pd_summary_wrote(uint64_t number)
 {
@@ -34,6 +36,7 @@ static bool is_ours(void)
 void pd_summary_begin(void)
 {
     pd_fixed_text text = {.len = 0};
+    begun_nanos = pd_now();
     if (!is_ours())
         return;
     pd_fixed_text_add(&text, pd_runtime_advice(pd_runtime_of("/proc/self/exe")));
@@ -107,6 +110,43 @@ static void send_none(void)
     pd_notice_send(PD_NOTICE_END, &text);
 }
 
+/* Adds number / divisor with one digit behind the point. */
+static void add_tenths(pd_fixed_text *text, uint64_t number, uint64_t divisor)
+{
+    uint64_t rest = number % divisor;
+    pd_fixed_text_add_number(text, number / divisor);
+    pd_fixed_text_add(text, ".");
+    pd_fixed_text_add_number(text, rest / (divisor / 10 + 1));
+}
+
+static void add_bytes(pd_fixed_text *text, uint64_t bytes)
+{
+    static const char *const units[] = {" KiB", " MiB", " GiB", " TiB"};
+    enum { UNITS = sizeof units / sizeof *units };
+    size_t unit = 0;
+    while (unit < UNITS - 1 && bytes >> (10 * (unit + 2)))
+        unit++;
+    add_tenths(text, bytes, UINT64_C(1) << (10 * (unit + 1)));
+    pd_fixed_text_add(text, units[unit]);
+}
+
+static void add_peak(pd_fixed_text *text)
+{
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
+    if (!heap)
+        return;
+    pprofdelta_heap_get_stats(heap, &stats);
+    if (stats.peak_bytes <= 0)
+        return;
+    int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;
+    pd_fixed_text_add(text, "; peak of the live heap: ");
+    add_bytes(text, (uint64_t)stats.peak_bytes);
+    pd_fixed_text_add(text, ", after ");
+    add_tenths(text, (uint64_t)after, 1000000000);
+    pd_fixed_text_add(text, " s");
+}
+
 /* Only `show` and `check` read OTLP. */
 static void send_next(bool is_one)
 {
@@ -141,8 +181,11 @@ void pd_summary_end(void)
     bool is_there = is_last_there();
     pd_fixed_text_add_number(&text, count);
     pd_fixed_text_add(&text, count == 1 ? " profile" : " profiles");
-    pd_fixed_text_add(&text, is_there ? ": " : ", removed since: ");
+    pd_fixed_text_add(&text,
+                      is_there ? (pd_keep_has_deleted() ? ", the oldest deleted (--keep): " : ": ")
+                               : ", removed since: ");
     add_files(&text, count > 1);
+    add_peak(&text);
     pd_notice_send(PD_NOTICE_END, &text);
     if (is_there)
         send_next(count == 1);

@@ -139,9 +139,10 @@ static void print_end(const char *folder, const char *sum, const cli_tree_total 
                  "sampled; use a lower --rate, such as 1k");
         return;
     }
-    cli_note("%zu profile%s of %zu program%s, added up: %s (one by one: %s)", total->profiles,
-             total->profiles == 1 ? "" : "s", total->processes, total->processes == 1 ? "" : "s",
-             sum, folder);
+    cli_note("%zu profile%s of %zu program%s, added up: %s (one by one, with the peak and the "
+             "resident memory of each: %s)",
+             total->profiles, total->profiles == 1 ? "" : "s", total->processes,
+             total->processes == 1 ? "" : "s", sum, folder);
     const char *quote = strpbrk(sum, " \t'\"$&;()<>|*?[]{}`\\!#~") ? "'" : "";
     cli_note("next: pprofdelta show %s%s%s", quote, sum, quote);
 }

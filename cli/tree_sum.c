@@ -4,8 +4,9 @@
  *     windows of process 2 -> adder -> profile 2  -> adder -> the sum
  *     ...                                        /
  *
- * The first adders check that no window is missing. To the last one, all types are counters, so it
- * adds what the processes have in use, too. One profile is in memory at a time. */
+ * The first adders check that no window is missing. To the last one, what is in use is a counter, so
+ * it is added, too. One profile is in memory at a time. What is of one time in the life of a process
+ * is left out of the sum: the processes need not have lived at the same time. */
 #include "tree_sum.h"
 
 #include "cli.h"
@@ -13,7 +14,7 @@
 #include "message.h"
 #include "output_file.h"
 #include "pprofdelta.h"
-#include "show/view.h"
+#include "view_edit.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -41,7 +42,10 @@ typedef struct buffer {
     size_t len, cap;
 } buffer;
 
-static const char account_type[] = "rss_space"; /* see agent/account.h */
+/* The types and the comments of one time: see agent/account.h. */
+static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
+static const char *const comments_of_one_time[] = {"pprofdelta: account ",
+                                                   "pprofdelta: no account"};
 
 static int no_memory(void)
 {
@@ -245,54 +249,68 @@ static int sum_all(const list *l, pprofdelta_adder *adder, buffer *one, cli_tree
     return CLI_DONE;
 }
 
-static int write_sum(pprofdelta_adder *adder, const char *path)
+static bool is_of_one_time(cli_string comment)
 {
-    pprofdelta_error err;
-    cli_output output = {.fd = -1};
-    int code = cli_output_prepare(&output, path);
-    if (!code) {
-        pprofdelta_sink sink = cli_output_sink(&output);
-        if (pprofdelta_adder_finish(adder, &sink, &err))
-            code = output.failure ? output.failure : cli_library_error("the sum", &err);
-        else
-            code = cli_output_finish(&output);
+    for (size_t i = 0; i < sizeof comments_of_one_time / sizeof *comments_of_one_time; i++) {
+        size_t len = strlen(comments_of_one_time[i]);
+        if (comment.len >= len && memcmp(comment.ptr, comments_of_one_time[i], len) == 0)
+            return true;
     }
-    cli_output_close(&output);
-    return code;
+    return false;
 }
 
-/* Have the profiles the type of the account? All processes of a tree have the same settings. */
-static int find_account(const list *l, bool *has_account)
+static void leave_out(cli_profile *profile)
 {
-    cli_profile profile;
-    *has_account = false;
-    if (!l->len)
-        return CLI_DONE;
-    int code = cli_profile_load(&profile, l->files[0].path, PPROFDELTA_DEFAULT_MAX_MEMORY);
-    *has_account = !code && cli_profile_find_type(&profile, cli_string_of(account_type)) >= 0;
+    Pd__View__Profile *view = profile->view;
+    size_t kept = 0;
+    cli_edit_leave_out(profile, of_one_time, sizeof of_one_time / sizeof *of_one_time);
+    for (size_t i = 0; i < view->n_comment; i++)
+        if (!is_of_one_time(cli_profile_string(profile, view->comment[i])))
+            view->comment[kept++] = view->comment[i];
+    view->n_comment = kept;
+}
+
+static int write_sum(pprofdelta_adder *adder, const char *path)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_error err;
+    buffer sum = {0};
+    cli_profile profile = {.view = NULL};
+    cli_output output = {.fd = -1};
+    const pprofdelta_sink sink = {to_buffer, &sum};
+    options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    int code = cli_output_prepare(&output, path);
+    if (!code && pprofdelta_adder_finish(adder, &sink, &err))
+        code = cli_library_error("the sum", &err);
+    if (!code)
+        code = cli_profile_take(
+            &profile, (cli_input){.name = path, .bytes = sum.bytes, .len = sum.len}, &options);
+    else
+        free(sum.bytes);
+    if (!code) {
+        leave_out(&profile);
+        code = cli_edit_write(&profile, &output);
+    }
     cli_profile_free(&profile);
+    cli_output_close(&output);
     return code;
 }
 
 static int sum_list(list *l, const char *out, cli_tree_total *total)
 {
-    static const char *const counters[] = {"inuse_objects", "inuse_space", account_type};
-    enum { COUNTERS = sizeof counters / sizeof *counters };
-    bool has_account;
+    static const char *const counters[] = {"inuse_objects", "inuse_space"};
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
     buffer one = {0};
     options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE;
     options.counters = counters;
+    options.counters_len = sizeof counters / sizeof *counters;
+    options.compression = PPROFDELTA_PLAIN;
     sort(l);
-    int code = find_account(l, &has_account);
-    if (code)
-        return code;
-    options.counters_len = has_account ? COUNTERS : COUNTERS - 1;
     if (pprofdelta_adder_new(&options, NULL, &adder, &err))
         return cli_library_error("the sum", &err);
-    code = sum_all(l, adder, &one, total);
+    int code = sum_all(l, adder, &one, total);
     if (!code && total->processes)
         code = write_sum(adder, out);
     pprofdelta_adder_free(adder);

@@ -28,6 +28,7 @@
 #include <strings.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 static const char help[] =
@@ -45,6 +46,8 @@ static const char help[] =
     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
     "      --rate=SIZE        bytes between two samples: 512k (the default)\n"
     "      --snapshot         write in-use values, not their changes\n"
+    "      --keep=LIMIT       delete the oldest profiles of this run, over a time\n"
+    "                         (7d), a size (1G) or a number (100); as --snapshot\n"
     "      --no-account       do not say what the process is made of (rss_space)\n"
     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n"
     "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"
@@ -66,6 +69,7 @@ enum {
     OPT_INTERVAL,
     OPT_RATE,
     OPT_SNAPSHOT,
+    OPT_KEEP,
     OPT_NO_ACCOUNT,
     OPT_FORMAT,
     OPT_RESOURCE,
@@ -81,6 +85,7 @@ static const struct option table[] = {
     {"interval", required_argument, NULL, OPT_INTERVAL},
     {"rate", required_argument, NULL, OPT_RATE},
     {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
+    {"keep", required_argument, NULL, OPT_KEEP},
     {"no-account", no_argument, NULL, OPT_NO_ACCOUNT},
     {"format", required_argument, NULL, OPT_FORMAT},
     {"resource", required_argument, NULL, OPT_RESOURCE},
@@ -98,7 +103,9 @@ typedef struct record_options {
     uint64_t interval_millis; /* 0: not given; the same for the members below */
     uint64_t timeout_millis;
     uint64_t rate, threshold;
-    int signal; /* -1: not given; 0: none */
+    int signal;       /* -1: not given; 0: none */
+    const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
+    uint64_t keep_most;
     bool snapshot, no_account, tree, quiet, help;
     pprofdelta_format format;
     const char **resources; /* the values of --resource */
@@ -126,6 +133,23 @@ static int set_timeout(record_options *options, const char *value)
     if (!cli_span_parse(value, &nanos) || millis_of(nanos) > PD_TIMEOUT_SECONDS_MAX * 1000)
         return cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
     options->timeout_millis = millis_of(nanos);
+    return CLI_DONE;
+}
+
+/* A number of files, a time or a size: their units have nothing in common. */
+static int set_keep(record_options *options, const char *value)
+{
+    int64_t nanos;
+    if (cli_size_parse(value, &options->keep_most)) {
+        options->keep = value[strspn(value, "0123456789")] ? "bytes" : "files";
+    } else if (value[strspn(value, "0123456789.")] && cli_span_parse(value, &nanos)) {
+        options->keep = "nanos";
+        options->keep_most = (uint64_t)nanos;
+    } else {
+        return cli_bad_value("--keep", value,
+                             "a time like 12h or 7d, a size like 500M or 1G, or a number of files");
+    }
+    options->snapshot = true; /* a change is of no use without all the changes before it */
     return CLI_DONE;
 }
 
@@ -225,6 +249,8 @@ static int apply(record_options *options, int option, const char *value)
     case OPT_SNAPSHOT:
         options->snapshot = true;
         return CLI_DONE;
+    case OPT_KEEP:
+        return set_keep(options, value);
     case OPT_NO_ACCOUNT:
         options->no_account = true;
         return CLI_DONE;
@@ -266,6 +292,10 @@ static int parse(record_options *options, int argc, char **argv)
         return cli_usage("--timeout is for the command of --to, which is missing");
     if (options->tree && options->to)
         return cli_usage("--pid-tree adds up files, and --to writes none");
+    if (options->keep && options->to)
+        return cli_usage("--keep deletes files, and --to writes none");
+    if (options->keep && options->tree)
+        return cli_usage("--pid-tree adds up all profiles, and --keep deletes some");
     if (options->tree && options->format == PPROFDELTA_OTLP)
         return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
                          "pprofdelta sum --format=otlp");
@@ -395,6 +425,18 @@ static int set_format_variables(const record_options *options)
     return code;
 }
 
+/* A run is named by its process and its time. */
+static int set_keep_variable(const record_options *options)
+{
+    struct timespec now = {0, 0};
+    char text[96];
+    clock_gettime(CLOCK_REALTIME, &now);
+    snprintf(text, sizeof text, "%s=%" PRIu64 ",%lxx%llxx%lx", options->keep ? options->keep : "",
+             options->keep_most, (unsigned long)getpid(), (unsigned long long)now.tv_sec,
+             (unsigned long)now.tv_nsec);
+    return set(PD_VARIABLE_KEEP, options->keep ? text : NULL);
+}
+
 static int set_environment(const record_options *options, const char *agent)
 {
     int code = set_dir(options);
@@ -422,6 +464,8 @@ static int set_environment(const record_options *options, const char *agent)
         code = set(PD_VARIABLE_SAID, "00");
     if (!code)
         code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
+    if (!code)
+        code = set_keep_variable(options);
     if (!code)
         code = set_format_variables(options);
     return code ? code : set_preload(agent);

@@ -12,6 +12,7 @@
 #include "output_file.h"
 #include "progress.h"
 #include "symbolize_view.h"
+#include "view_edit.h"
 
 #include <inttypes.h>
 #include <stdlib.h>
@@ -183,26 +184,6 @@ static void print_report(const run *r, const cli_symbolize_report *report)
 
 /* ---- the run --------------------------------------------------------------------------------- */
 
-static int write_view(run *r)
-{
-    const Pd__View__Profile *view = r->profile.view;
-    pprofdelta_sink sink = cli_output_sink(&r->out);
-    pprofdelta_error err;
-    size_t len = pd__view__profile__get_packed_size(view);
-    uint8_t *bytes = len <= r->profile.memory_left ? malloc(len + 1) : NULL;
-    if (!bytes) {
-        cli_error("%s: there is not enough memory to write it", r->profile.input.name);
-        cli_hint_memory();
-        return CLI_FAILED;
-    }
-    pd__view__profile__pack(view, bytes);
-    pprofdelta_status status = pprofdelta_rewrite(r->profile.context, bytes, len, &sink, &err);
-    free(bytes);
-    if (status)
-        return r->out.failure ? r->out.failure : cli_library_error(r->profile.input.name, &err);
-    return cli_output_finish(&r->out);
-}
-
 static int find_symbols(run *r)
 {
     cli_symbolize_report report = {0};
@@ -211,7 +192,7 @@ static int find_symbols(run *r)
     if (!code && !r->names.is_not_demangled)
         code = cli_demangle_view(&r->profile);
     if (!code)
-        code = write_view(r);
+        code = cli_edit_write(&r->profile, &r->out);
     cli_progress_end();
     if (!code && !r->quiet)
         print_report(r, &report);

@@ -1,10 +1,11 @@
-/* Adds strings, functions and lines to an unpacked profile.
+/* Changes an unpacked profile: adds strings, functions and lines, and leaves out value types.
  *
  * New records count against the memory limit of the profile. Equal strings and equal functions are
  * added once. Records that are not used any more stay; pprofdelta_rewrite leaves them out. */
 #ifndef CLI_VIEW_EDIT_H
 #define CLI_VIEW_EDIT_H
 
+#include "output_file.h"
 #include "show/view.h"
 
 typedef struct cli_edit {
@@ -35,5 +36,11 @@ void cli_edit_lines(cli_edit *edit, Pd__View__Location *location, const cli_edit
 /* Ends: the indexes of the profile are valid again. Prints what is wrong if memory was short;
  * returns an exit code. */
 int cli_edit_end(cli_edit *edit);
+
+/* Leaves out the value types with one of these names, and the samples whose values are then 0. */
+void cli_edit_leave_out(cli_profile *profile, const char *const *types, size_t len);
+
+/* Writes the changed profile and ends the output. Prints what is wrong; returns an exit code. */
+int cli_edit_write(cli_profile *profile, cli_output *out);
 
 #endif

@@ -11,15 +11,17 @@
  * sum in order of appearance, and the records in `stacks` are in the same order. The output is made
  * at the end, because a sample may sum to zero.
  *
- * Batches of a live heap have changes in their in-use values too, so these are counters in the
- * ledger. A full batch clears the ledger first. A window, and a delta of two full profiles, have
- * absolute in-use values, so those of the ledger are cleared before they are added. Every other
+ * Batches of a live heap have changes in their in-use values and their peak too, so these are
+ * counters in the ledger. A full batch clears the ledger first. A window, and a delta of two full
+ * profiles, have absolute ones, so those of the ledger are cleared before they are added. Every other
  * gauge of a live heap is absolute, as in other profiles. */
 #include "delta/context.h"
 #include "delta/join.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>
+
+#define UNKNOWN INT64_MIN /* earlier than every known time */
 
 struct pprofdelta_adder {
     pprofdelta *pd;
@@ -39,7 +41,7 @@ struct pprofdelta_adder {
     pprofdelta_error gap;                /* the message about the missing batches */
     pprofdelta_stamp first;              /* of the first profile of the sum */
     pprofdelta_stamp last;               /* of the last profile that counts */
-    int64_t first_duration;
+    int64_t from, to;                    /* the time of the sum; from may be UNKNOWN */
 };
 
 pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *options,
@@ -91,11 +93,16 @@ static pprofdelta_status clear(pprofdelta_adder *a, pprofdelta_error *err)
     return a->stacks.writer.status;
 }
 
+static bool begins_with(pd_bytes name, const char *prefix)
+{
+    size_t len = strlen(prefix);
+    return name.len >= len && memcmp(name.ptr, prefix, len) == 0;
+}
+
+/* Batches have changes of these gauges. */
 static bool is_in_use(const pd_type_name *name)
 {
-    static const char prefix[] = "inuse_";
-    return name->type.len >= sizeof prefix - 1 &&
-           memcmp(name->type.ptr, prefix, sizeof prefix - 1) == 0;
+    return begins_with(name->type, "inuse_") || begins_with(name->type, "peak_");
 }
 
 /* Marks the counters. For a live heap these are the in-use types too, and is_gauge shows which of
@@ -320,6 +327,28 @@ static pprofdelta_status take_in(pprofdelta_adder *a, const pprofdelta_stamp *st
     return status ? status : check_sums(a, stamp, err);
 }
 
+/* The beginning of the time of cur. */
+static int64_t from_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    int64_t duration = a->pd->cur.tables.header.duration_nanos, from;
+    bool is_known = stamp->to_nanos && duration > 0 &&
+                    !__builtin_sub_overflow(stamp->to_nanos, duration, &from);
+    return is_known ? from : UNKNOWN;
+}
+
+/* The time of the sum begins with its first profile and ends with its last one. Profiles that are
+ * added by force may come in any order, so they widen it. */
+static void note_time(pprofdelta_adder *a, const pprofdelta_stamp *stamp)
+{
+    int64_t from = from_of(a, stamp);
+    if (!a->has_settled)
+        a->from = from;
+    else if (a->is_forced && from < a->from)
+        a->from = from;
+    if (!a->has_settled || !a->is_forced || a->to < stamp->to_nanos)
+        a->to = stamp->to_nanos;
+}
+
 pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, size_t len,
                                        pprofdelta_joint *joint, pprofdelta_error *err)
 {
@@ -350,10 +379,9 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
                        (how == PPROFDELTA_JOINT_RESTART && stamp.sequence &&
                         a->last.sequence == stamp.sequence);
         a->last = stamp;
-        if (!a->has_settled) {
+        if (!a->has_settled)
             a->first = stamp;
-            a->first_duration = pd->cur.tables.header.duration_nanos;
-        }
+        note_time(a, &stamp);
     }
     if (joint)
         *joint = how;
@@ -419,14 +447,13 @@ static pprofdelta_stamp stamp_of(const pprofdelta_adder *a)
     return stamp;
 }
 
-/* The duration of the sum: that of its first profile and the time after it. 0: unknown. */
+/* 0: unknown. */
 static int64_t duration_of(const pprofdelta_adder *a)
 {
-    int64_t first = a->first_duration, from = a->first.to_nanos, to = a->last.to_nanos, sum;
-    if (!first || !from || !to || __builtin_sub_overflow(to, from, &sum) ||
-        __builtin_add_overflow(sum, first, &sum))
-        return 0;
-    return sum;
+    int64_t duration;
+    bool is_known =
+        a->from != UNKNOWN && a->to && !__builtin_sub_overflow(a->to, a->from, &duration);
+    return is_known && duration > 0 ? duration : 0;
 }
 
 static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprofdelta_error *err)
@@ -449,7 +476,8 @@ static pprofdelta_status write_profile(pprofdelta_adder *a, pd_bytes *out, pprof
     pprofdelta_stamp stamp = stamp_of(a);
     if ((stamp.live || !is_cumulative(&a->first)) && !(pd->flags & PPROFDELTA_NO_STAMP))
         pd_output_stamp(pd, &stamp);
-    pd_compact_header header = pd_output_header(pd, cur->tables.header.time_nanos, duration_of(a));
+    int64_t time = a->is_forced ? a->to : cur->tables.header.time_nanos;
+    pd_compact_header header = pd_output_header(pd, time, duration_of(a));
     return pd_compact_finish(&pd->compact, &header, out);
 }
 

@@ -5,6 +5,8 @@
 #include "profile/lookalike.h"
 #include "profile/stamp.h"
 
+#include <inttypes.h>
+
 static void describe_binary(const pd_tables *t, pprofdelta_census *census)
 {
     census->binary = census->build_id = "";
@@ -28,6 +30,18 @@ static const char *format_name(const pd_look *look, const void *bytes, size_t le
     return look->dump.rate ? "text" : look->otlp.is_read ? "otlp" : pd_format_name(PD_FORMAT_PLAIN);
 }
 
+/* No writer of stamps writes a negative duration. */
+static pprofdelta_status check_duration(const pd_tables *t, const pprofdelta_stamp *stamp,
+                                        pprofdelta_error *err)
+{
+    bool is_stamped = t->is_stamped || stamp->live;
+    if (!is_stamped || t->header.duration_nanos >= 0)
+        return PPROFDELTA_OK;
+    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", "duration_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE, "%" PRId64 " is negative, in a profile with a stamp",
+                   t->header.duration_nanos);
+}
+
 typedef struct check_call {
     const void *bytes;
     size_t len;
@@ -49,6 +63,11 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     if (!status)
         status = pd_look_samples(look, (pd_sample_taker){0}, err);
     pd_look_rest(look);
+    pprofdelta_stamp stamp = {0};
+    if (!status && !pd_stamp_of(t, &stamp))
+        stamp = (pprofdelta_stamp){0};
+    if (!status)
+        status = check_duration(t, &stamp, err);
     if (status || !census)
         return status;
     *census = (pprofdelta_census){
@@ -67,10 +86,9 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
         .time_nanos = t->header.time_nanos,
         .duration_nanos = t->header.duration_nanos,
         .is_stamped = t->is_stamped,
+        .stamp = stamp,
     };
     describe_binary(t, census);
-    if (!pd_stamp_of(t, &census->stamp))
-        census->stamp = (pprofdelta_stamp){0};
     return PPROFDELTA_OK;
 }
 

@@ -214,7 +214,9 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
                                                 .id = story->sequence ? pd->id : 0,
                                                 .attempt = story->attempt,
                                                 .restart = story->restart});
-    pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
+    /* That of a first window is cur's, which may be anything. */
+    int64_t duration = story->duration_nanos > 0 ? story->duration_nanos : 0;
+    pd_compact_header header = pd_output_header(pd, story->to_nanos, duration);
     header.series = story->sequence ? pd->id : 0;
     header.sequence = story->sequence;
     status = pd_compact_end(&pd->compact, &header);

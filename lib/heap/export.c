@@ -89,6 +89,7 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
     heap->press.rows_len = 0; /* those of an earlier batch are not valid any more */
     heap->press.comment = NULL;
     e->sites_made = heap->sites.pool.made;
+    heap->sites.held_peak = heap->sites.peak;
     heap->sites.gathering ^= 1;
     heap->stats.batches++;
     heap->stats.resyncs += epoch && e->epoch > epoch;
@@ -99,6 +100,41 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
         *batch = e->batch;
     pd_lock_give(&heap->exporting);
     return PPROFDELTA_OK;
+}
+
+void pd_export_hold_peak(pprofdelta_heap *heap)
+{
+    pd_sites *sites = &heap->sites;
+    if (!pd_export_has_new_peak(heap))
+        return;
+    pd_lock_take(&heap->lock);
+    for (uint32_t number = 1; number <= heap->export.sites_made; number++) {
+        pd_site_hold(sites, pd_site_at(sites, number));
+        if (number % AT_ONCE == 0)
+            pd_lock_rest(&heap->lock);
+    }
+    pd_lock_give(&heap->lock);
+}
+
+/* The shares that were written are those that the receiver has. Without the lock. */
+static void settle_peak(pprofdelta_heap *heap)
+{
+    pd_heap_export *e = &heap->export;
+    if (!e->is_written || !pd_export_has_new_peak(heap))
+        return;
+    for (uint32_t number = 1; number <= e->sites_made; number++) {
+        pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
+        peak->sent = peak->held;
+    }
+    e->sent_peak = heap->sites.held_peak;
+}
+
+/* No batch is under way any more. */
+static void let_peak_go(pprofdelta_heap *heap)
+{
+    pd_lock_take(&heap->lock);
+    heap->sites.held_peak = 0;
+    pd_lock_give(&heap->lock);
 }
 
 /* Removes the first changed site from the window that is being sent. Returns 0 if there is none. */
@@ -172,6 +208,8 @@ static void finish(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
     settle_window(&heap->sites);
+    settle_peak(heap);
+    let_peak_go(heap);
     e->sequence = e->batch.sequence;
     e->sent_nanos = e->batch.to_nanos;
     e->attempts = 0;
@@ -219,6 +257,7 @@ static void abandon(pprofdelta_heap *heap)
         lose(heap);
     } else if (e->has_batch) {
         merge_windows(heap);
+        let_peak_go(heap);
         e->attempts++;
         e->has_batch = false;
         count(heap, &heap->stats.abandoned);

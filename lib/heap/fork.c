@@ -33,7 +33,7 @@ __attribute__((cold)) void pprofdelta_heap_fork_child(pprofdelta_heap *heap,
     pd_lock_reset(&heap->exporting);
 }
 
-/* Keeps what is in use. What was allocated and sent belongs to the parent. */
+/* Keeps what is in use. What was allocated and sent, and the peak, belong to the parent. */
 static void keep(pprofdelta_heap *heap)
 {
     pd_sites *sites = &heap->sites;
@@ -45,6 +45,7 @@ static void keep(pprofdelta_heap *heap)
             site->next_changed[window] = 0;
         }
         site->base.at[PD_ALLOC_OBJECTS] = site->base.at[PD_ALLOC_BYTES] = 0;
+        site->peak.sent = (pprofdelta_weight){0, 0};
     }
     for (int window = 0; window < 2; window++) {
         sites->changed[window] = PD_SITE_LAST;
@@ -72,6 +73,7 @@ void pd_heap_settle(pprofdelta_heap *heap)
     heap->is_child = false;
     heap->press.places.is_forked = true;
     pd_export_make_id(heap);
+    heap->sites.held_peak = 0;
     if (heap->is_to_clear)
         end_all(heap);
     keep(heap);
@@ -81,4 +83,5 @@ void pd_heap_settle(pprofdelta_heap *heap)
     pprofdelta_heap_stats *now = &heap->stats;
     *now = (pprofdelta_heap_stats){
         .live = now->live, .inuse_objects = now->inuse_objects, .inuse_bytes = now->inuse_bytes};
+    pd_peak_begin(heap, heap->export.started_nanos);
 }

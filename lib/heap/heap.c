@@ -15,10 +15,11 @@ static uint32_t or_default(uint32_t given, uint32_t usual)
 #define MOST_ELEMENTS (UINT32_C(1) << 28)
 #define MOST_DEPTH    (UINT32_C(1) << 17)
 
-/* "alloc_" and "inuse_" are the names of values that receivers add up. */
+/* "alloc_", "inuse_" and "peak_" are the names of values that receivers add up. */
 static bool is_gauge_name(const char *name)
 {
-    return *name && strncmp(name, "alloc_", 6) != 0 && strncmp(name, "inuse_", 6) != 0;
+    return *name && strncmp(name, "alloc_", 6) != 0 && strncmp(name, "inuse_", 6) != 0 &&
+           strncmp(name, "peak_", 5) != 0;
 }
 
 static pprofdelta_status read_options(const pprofdelta_heap_options *given,

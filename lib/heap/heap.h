@@ -52,6 +52,7 @@ typedef struct pd_heap_export {
     int64_t ended_nanos;         /* of the last batch that was begun */
     pprofdelta_heap_batch batch; /* under way, if has_batch */
     uint32_t sites_made;         /* the sites of the batch have numbers up to this one */
+    uint64_t sent_peak;          /* the number of the peak that was committed last; 0: none */
     uint32_t attempts;           /* batches in a row that were abandoned */
     bool has_batch;
     bool is_written;           /* the last write of the batch succeeded */
@@ -153,9 +154,22 @@ void pd_entry_probe(const pprofdelta_heap_event *event, bool has_replaced, bool 
 /* defer.c, with the lock held: removes the entry from the queue. */
 void pd_deferral_remove(pprofdelta_heap *heap, uint32_t number);
 
+/* Notes that as much is in use now as at the latest peak. */
+void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos);
+
 /* export.c: the state before the first batch. id 0: pd_export_make_id makes a random one. */
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos);
 void pd_export_make_id(pprofdelta_heap *heap);
+
+/* ... for a batch with another peak than the last one: all its sites hold their shares. With exporting
+ * held. */
+void pd_export_hold_peak(pprofdelta_heap *heap);
+
+/* Has the batch another peak than the last one that was committed? */
+static inline bool pd_export_has_new_peak(const pprofdelta_heap *heap)
+{
+    return heap->sites.held_peak != heap->export.sent_peak;
+}
 
 /* press.c. If init fails, nothing is held. */
 pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err);

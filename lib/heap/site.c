@@ -4,7 +4,8 @@ bool pd_sites_init(pd_sites *sites, pd_pages *pages, uint32_t max, uint32_t max_
 {
     *sites = (pd_sites){.traces = {.pages = pages},
                         .max_depth = max_depth,
-                        .changed = {PD_SITE_LAST, PD_SITE_LAST}};
+                        .changed = {PD_SITE_LAST, PD_SITE_LAST},
+                        .peak = 1};
     if (!pd_pool_init(&sites->pool, pages, sizeof(pd_site), max + 1) ||
         !pd_chains_init(&sites->chains, &sites->pool))
         return false;
@@ -90,10 +91,37 @@ static void set_live(pd_site *site, const pprofdelta_weight *more)
     __atomic_store_n(&site->live[1], sum_of(site->live[1], more->bytes), __ATOMIC_RELAXED);
 }
 
+static pprofdelta_weight live_of(const pd_site *site)
+{
+    return (pprofdelta_weight){site->live[0], site->live[1]};
+}
+
+void pd_site_hold(const pd_sites *sites, pd_site *site)
+{
+    pd_site_peak *p = &site->peak;
+    if (p->held_number == sites->held_peak)
+        return;
+    p->held = p->number == sites->held_peak ? p->share : live_of(site);
+    p->held_number = sites->held_peak;
+}
+
+/* Before the site changes. */
+static void keep_share(const pd_sites *sites, pd_site *site)
+{
+    pd_site_peak *p = &site->peak;
+    if (p->number == sites->peak)
+        return;
+    if (sites->held_peak && p->number <= sites->held_peak)
+        pd_site_hold(sites, site);
+    p->share = live_of(site);
+    p->number = sites->peak;
+}
+
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight)
 {
     pd_site *site = pd_site_at(sites, number);
     pd_heap_sums *sums = pd_site_changed(sites, number);
+    keep_share(sites, site);
     pd_heap_add(&sums->at[PD_ALLOC_OBJECTS], weight->objects);
     pd_heap_add(&sums->at[PD_ALLOC_BYTES], weight->bytes);
     pd_heap_add(&sums->at[PD_INUSE_OBJECTS], weight->objects);
@@ -107,16 +135,30 @@ void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *wei
     pd_heap_sums *sums = pd_site_changed(sites, number);
     pprofdelta_weight less = {(int64_t) - (uint64_t)weight->objects,
                               (int64_t) - (uint64_t)weight->bytes};
+    keep_share(sites, site);
     pd_heap_add(&sums->at[PD_INUSE_OBJECTS], less.objects);
     pd_heap_add(&sums->at[PD_INUSE_BYTES], less.bytes);
     set_live(site, &less);
 }
 
+static void add_weight(pprofdelta_weight *to, const pprofdelta_weight *more)
+{
+    pd_heap_add(&to->objects, more->objects);
+    pd_heap_add(&to->bytes, more->bytes);
+}
+
 void pd_site_forget(pd_sites *sites, uint32_t number)
 {
     pd_site *site = pd_site_at(sites, number);
-    pd_heap_sums_add(&pd_site_at(sites, PD_SITE_EMPTY)->base, &site->base);
+    pd_site *empty = pd_site_at(sites, PD_SITE_EMPTY);
+    pd_heap_sums_add(&empty->base, &site->base);
     site->base = (pd_heap_sums){{0}};
+    keep_share(sites, site);
+    keep_share(sites, empty);
+    add_weight(&empty->peak.share, &site->peak.share);
+    add_weight(&empty->peak.sent, &site->peak.sent);
+    empty->peak.held_number = 0;
+    site->peak = (pd_site_peak){0};
     pd_chains_remove(&sites->chains, number);
     pd_trace *trace = site->trace;
     __atomic_store_n(&site->trace, NULL, __ATOMIC_RELEASE);

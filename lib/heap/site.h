@@ -15,6 +15,14 @@
  *     commit           base += changed[sending]                (without the lock)
  *     abandon          changed[gathering] += changed[sending]  (under the lock, a few at a time)
  *
+ * The peak of the tracker is when most bytes were in use. Peaks are numbered; a new one changes the
+ * number and no site. A site's share of a peak is what it had in use then, so the share is copied
+ * when the site changes for the first time after the peak:
+ *
+ *     peak.number     the latest peak when the site changed last
+ *     peak.share      its share of that peak; of later peaks it is what the site has in use
+ *     peak.held       its share of the peak of the batch under way, where a later peak came
+ *
  * A site with nothing in use is kept for its counters until there is no room. Then it is removed,
  * and its counters are added to the site without a stack, so that totals stay correct. */
 #ifndef PD_HEAP_SITE_H
@@ -24,7 +32,16 @@
 #include "heap/shared.h"
 #include "heap/trace.h"
 
-enum { PD_ALLOC_OBJECTS, PD_ALLOC_BYTES, PD_INUSE_OBJECTS, PD_INUSE_BYTES, PD_HEAP_TYPES };
+enum {
+    PD_ALLOC_OBJECTS,
+    PD_ALLOC_BYTES,
+    PD_INUSE_OBJECTS,
+    PD_INUSE_BYTES,
+    PD_HEAP_SUMS, /* the types above are summed up by events */
+    PD_PEAK_OBJECTS = PD_HEAP_SUMS,
+    PD_PEAK_BYTES,
+    PD_HEAP_TYPES
+};
 
 /* The site without a stack and labels. It always exists. */
 enum { PD_SITE_EMPTY = 1 };
@@ -32,8 +49,14 @@ enum { PD_SITE_EMPTY = 1 };
 #define PD_SITE_LAST UINT32_MAX /* the end of the list; 0: the site is not in the list */
 
 typedef struct pd_heap_sums {
-    int64_t at[PD_HEAP_TYPES];
+    int64_t at[PD_HEAP_SUMS];
 } pd_heap_sums;
+
+typedef struct pd_site_peak {
+    uint64_t number, held_number; /* 0: none */
+    pprofdelta_weight share, held;
+    pprofdelta_weight sent; /* the share in the last batch that was committed */
+} pd_site_peak;
 
 typedef struct pd_site {
     pd_link link;
@@ -44,6 +67,7 @@ typedef struct pd_site {
     uint32_t era;          /* the era of the mappings in which it was first written; 0: not yet */
     pd_shared_sum live[2]; /* objects and bytes in use, for readers without the lock */
     pd_heap_sums base, changed[2];
+    pd_site_peak peak;
 } pd_site;
 
 typedef struct pd_sites {
@@ -54,6 +78,8 @@ typedef struct pd_sites {
     uint32_t changed[2]; /* the first changed site of each window; PD_SITE_LAST: none */
     uint64_t changed_len[2];
     unsigned gathering; /* the window that gathers events; the other one is being sent or empty */
+    uint64_t peak;      /* the number of the latest peak, from 1 */
+    uint64_t held_peak; /* that of the batch under way; 0: there is none */
 } pd_sites;
 
 static inline pd_site *pd_site_at(const pd_sites *sites, uint32_t number)
@@ -79,7 +105,11 @@ pd_heap_sums *pd_site_changed(pd_sites *sites, uint32_t number);
 void pd_site_begins(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
 void pd_site_ends(pd_sites *sites, uint32_t number, const pprofdelta_weight *weight);
 
-/* Removes a site with nothing in use and no changes. Its counters are added to the empty site. */
+/* Sets peak.held to the share of held_peak. It stays as it is until the batch ends. */
+void pd_site_hold(const pd_sites *sites, pd_site *site);
+
+/* Removes a site with nothing in use and no changes. Its counters, and its share of the peak, are
+ * added to the empty site. No batch is under way. */
 void pd_site_forget(pd_sites *sites, uint32_t number);
 
 /* The window that is being sent. */
@@ -96,7 +126,7 @@ static inline void pd_heap_add(int64_t *to, int64_t value)
 
 static inline void pd_heap_sums_add(pd_heap_sums *to, const pd_heap_sums *more)
 {
-    for (int i = 0; i < PD_HEAP_TYPES; i++)
+    for (int i = 0; i < PD_HEAP_SUMS; i++)
         pd_heap_add(&to->at[i], more->at[i]);
 }
 

@@ -3,6 +3,8 @@
 #include "heap/heap.h"
 #include "heap/usdt.h"
 
+#include <time.h>
+
 static uint32_t hash_of(const void *ptr)
 {
     return (uint32_t)((uint64_t)(uintptr_t)ptr * UINT64_C(0x9e3779b97f4a7c15) >> 32);
@@ -70,6 +72,22 @@ uint32_t pd_entry_make(pprofdelta_heap *heap, const pprofdelta_heap_event *event
     return number;
 }
 
+void pd_peak_begin(pprofdelta_heap *heap, int64_t nanos)
+{
+    pprofdelta_heap_stats *stats = &heap->stats;
+    heap->sites.peak++;
+    stats->peak_objects = stats->inuse_objects;
+    stats->peak_bytes = stats->inuse_bytes;
+    stats->peak_nanos = nanos;
+}
+
+static int64_t coarse_now(void)
+{
+    struct timespec now = {0, 0};
+    clock_gettime(CLOCK_REALTIME_COARSE, &now);
+    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
+}
+
 void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
 {
     pd_entry *entry = pd_entry_at(heap, number);
@@ -79,6 +97,8 @@ void pd_entry_count(pprofdelta_heap *heap, uint32_t number)
     heap->stats.tracked++;
     pd_heap_add(&heap->stats.inuse_objects, entry->weight.objects);
     pd_heap_add(&heap->stats.inuse_bytes, entry->weight.bytes);
+    if (heap->stats.inuse_bytes > heap->stats.peak_bytes)
+        pd_peak_begin(heap, coarse_now());
 }
 
 static void count_end(pprofdelta_heap *heap, const pd_entry *entry)

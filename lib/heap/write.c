@@ -7,9 +7,6 @@
  * written, in a table with one slot for each hash. */
 enum { KNOWN = 4096 };
 
-/* The mappings whose flags depend on what the symbolizer finds. */
-enum { FLAGS = 256 };
-
 typedef struct pd_known_place {
     uint64_t address, run;
     pd_encoded location;
@@ -21,9 +18,9 @@ typedef struct writing {
     pd_heap_press *press;
     pd_compact *out;
     bool has_mappings, is_all; /* is_all: in use: everything, not changes */
+    bool has_inuse;            /* a value of inuse_space is not 0 */
     pprofdelta_heap_kind kind;
     uint32_t map, mapping; /* the mapping that was written last, and its id */
-    size_t flag_at[FLAGS]; /* by id of the mapping: where its flag has_functions is; 0: not noted */
     pprofdelta_error *err;
 } writing;
 
@@ -47,6 +44,8 @@ static void write_types(writing *w)
         [PD_ALLOC_BYTES] = {"alloc_space", "bytes"},
         [PD_INUSE_OBJECTS] = {"inuse_objects", "count"},
         [PD_INUSE_BYTES] = {"inuse_space", "bytes"},
+        [PD_PEAK_OBJECTS] = {"peak_objects", "count"},
+        [PD_PEAK_BYTES] = {"peak_space", "bytes"},
     };
     for (int i = 0; i < PD_HEAP_TYPES; i++) {
         uint32_t type = string(w, types[i][0]);
@@ -59,23 +58,10 @@ static void write_types(writing *w)
     }
 }
 
-/* pprof does not look for names in a mapping that has functions. So with PPROFDELTA_HEAP_NAMES_ONLY
- * a mapping is written with the flag off, and the flag is set when one of its addresses has a name.
- * The flag is the last field of the mapping, and its value the last byte. */
-static void note_flag(writing *w, uint32_t id)
-{
-    pd_buffer *bytes = &w->out->mapping_bytes;
-    if (id >= FLAGS)
-        return;
-    w->flag_at[id] = bytes->len - 1;
-    bytes->ptr[w->flag_at[id]] = 0;
-}
-
-static void set_flag(writing *w, uint32_t id)
-{
-    if (id < FLAGS && w->flag_at[id])
-        w->out->mapping_bytes.ptr[w->flag_at[id]] = 1;
-}
+/* What a mapping may know (pd_compact_mapping.has). pprof does not look for names in a mapping that
+ * has functions. So with PPROFDELTA_HEAP_NAMES_ONLY a mapping is added with nothing, and gets
+ * HAS_FUNCTIONS when one of its addresses has a name. */
+enum { HAS_FUNCTIONS = 1, HAS_ALL = 0xf };
 
 static uint32_t add_mapping(writing *w, uint32_t map)
 {
@@ -87,19 +73,16 @@ static uint32_t add_mapping(writing *w, uint32_t map)
         return id;
     const pd_map *m = &maps->maps[map];
     const pprofdelta_heap_options *o = &w->heap->options;
-    bool has_names = o->symbolize, is_final = has_names && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
+    bool has_all = o->symbolize && !(o->flags & PPROFDELTA_HEAP_NAMES_ONLY);
     pd_compact_mapping mapping = {
         .start = m->start,
         .limit = m->limit,
         .file_offset = m->file_offset,
         .filename = pd_compact_string(w->out, pd_maps_name(maps, map)),
         .build_id = pd_compact_string(w->out, pd_maps_build_id(maps, map)),
-        .has = is_final ? 0xf : has_names, /* 0xf: all it will ever know is here */
+        .has = has_all ? HAS_ALL : 0,
     };
-    id = pd_compact_add_mapping(w->out, key, &mapping, &start);
-    if (id && has_names && !is_final)
-        note_flag(w, id);
-    return id;
+    return pd_compact_add_mapping(w->out, key, &mapping, &start);
 }
 
 /* Neighbours in a stack are often in one mapping. */
@@ -210,8 +193,8 @@ static pd_encoded meet_address(writing *w, uint64_t address, uint32_t map, pd_ke
         return pd_encode_id(id);
     uint32_t mapping = write_mapping(w, map);
     pprofdelta_symbol symbol = symbolize(w, address);
-    if (symbol.frames_len)
-        set_flag(w, mapping);
+    if (symbol.frames_len && mapping)
+        pd_compact_mapping_has(w->out, mapping, HAS_FUNCTIONS);
     return place(w, ident, mapping, address, &symbol);
 }
 
@@ -254,11 +237,8 @@ static void write_stack(writing *w, const pd_site *site)
         pd_compact_stack_end(w->out, put_addresses(w, at, trace->stack, trace->depth, site->era));
 }
 
-static void end_sample(writing *w, const int64_t sums[PD_HEAP_TYPES], int64_t gauge)
+static void end_sample(writing *w, const int64_t values[PD_HEAP_TYPES + 1])
 {
-    int64_t values[PD_HEAP_TYPES + 1];
-    memcpy(values, sums, PD_HEAP_TYPES * sizeof *values);
-    values[PD_HEAP_TYPES] = gauge;
     pd_compact_sample_end(w->out, values, PD_HEAP_TYPES + (w->heap->options.gauge != NULL));
 }
 
@@ -271,19 +251,36 @@ static void write_labels(writing *w, const pd_trace *trace)
     }
 }
 
+/* The share of the batch's peak, or what changed in it since the last batch. */
+static pprofdelta_weight share_of_peak(const writing *w, const pd_site *site)
+{
+    const pprofdelta_weight sent = site->peak.sent;
+    const pprofdelta_weight now = pd_export_has_new_peak(w->heap) ? site->peak.held : sent;
+    if (w->is_all)
+        return now;
+    return (pprofdelta_weight){(int64_t)((uint64_t)now.objects - (uint64_t)sent.objects),
+                               (int64_t)((uint64_t)now.bytes - (uint64_t)sent.bytes)};
+}
+
 static void write_site(writing *w, uint32_t number)
 {
     pd_site *site = pd_site_at(&w->heap->sites, number);
-    pd_heap_sums sums = site->changed[pd_sites_sending(&w->heap->sites)];
-    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_TYPES;
-    for (int i = first; i < PD_HEAP_TYPES; i++)
-        pd_heap_add(&sums.at[i], site->base.at[i]);
-    /* The sums of a site that is being made are 0. Nothing else of it may be read. */
-    if (!pd_compact_has_value(sums.at, PD_HEAP_TYPES))
+    const pd_heap_sums *changed = &site->changed[pd_sites_sending(&w->heap->sites)];
+    int first = w->kind == PPROFDELTA_HEAP_FULL ? 0 : w->is_all ? PD_INUSE_OBJECTS : PD_HEAP_SUMS;
+    int64_t values[PD_HEAP_TYPES + 1] = {0};
+    memcpy(values, changed->at, sizeof changed->at);
+    for (int i = first; i < PD_HEAP_SUMS; i++)
+        pd_heap_add(&values[i], site->base.at[i]);
+    pprofdelta_weight peak = share_of_peak(w, site);
+    values[PD_PEAK_OBJECTS] = peak.objects;
+    values[PD_PEAK_BYTES] = peak.bytes;
+    /* The values of a site that is being made are 0. Nothing else of it may be read. */
+    if (!pd_compact_has_value(values, PD_HEAP_TYPES))
         return;
+    w->has_inuse |= values[PD_INUSE_BYTES] != 0;
     write_stack(w, site);
     write_labels(w, site->trace);
-    end_sample(w, sums.at, 0);
+    end_sample(w, values);
     if (!site->era)
         site->era = w->press->places.era;
 }
@@ -291,7 +288,7 @@ static void write_site(writing *w, uint32_t number)
 static void write_sites(writing *w)
 {
     const pd_sites *sites = &w->heap->sites;
-    if (w->is_all) {
+    if (w->is_all || pd_export_has_new_peak(w->heap)) {
         for (uint32_t number = 1; number <= w->heap->export.sites_made; number++)
             write_site(w, number);
         return;
@@ -304,7 +301,7 @@ static void write_sites(writing *w)
 
 static void write_row(writing *w, const pprofdelta_heap_row *row)
 {
-    static const int64_t zeros[PD_HEAP_TYPES];
+    const int64_t values[PD_HEAP_TYPES + 1] = {[PD_HEAP_TYPES] = row->value};
     size_t len = row->frames_len + row->depth;
     uint8_t *at = len ? pd_compact_stack(w->out, len) : NULL;
     if (at) {
@@ -314,7 +311,7 @@ static void write_row(writing *w, const pprofdelta_heap_row *row)
         }
         pd_compact_stack_end(w->out, put_addresses(w, at, row->stack, row->depth, 0));
     }
-    end_sample(w, zeros, row->value);
+    end_sample(w, values);
 }
 
 static void write_rows(writing *w)
@@ -345,6 +342,12 @@ static void write_stamp(writing *w)
     pd_compact_comment(w->out, string(w, text));
 }
 
+/* If nothing is in use at the end, readers begin with when most was. */
+static const char *default_type(const writing *w)
+{
+    return w->is_all && !w->has_inuse ? "peak_space" : "inuse_space";
+}
+
 static pd_compact_header make_header(writing *w)
 {
     const pprofdelta_heap_batch *b = &w->heap->export.batch;
@@ -356,7 +359,7 @@ static pd_compact_header make_header(writing *w)
         .period = (int64_t)w->heap->options.period,
         .time_nanos = b->to_nanos,
         .duration_nanos = duration,
-        .default_sample_type = string(w, "inuse_space"),
+        .default_sample_type = string(w, default_type(w)),
     };
 }
 
@@ -391,6 +394,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
     if (status)
         return status;
     pd_compact_begin(&press->compact, &press->mem, err);
+    pd_export_hold_peak(heap);
     write_types(&w);
     if (w.has_mappings && press->places.maps.main != PD_MAP_NONE)
         write_mapping(&w, press->places.maps.main); /* pprof takes the first as the main binary */

@@ -36,17 +36,20 @@
  *         }
  *
  * The profile
- *     It has four types: alloc_objects/count, alloc_space/bytes, inuse_objects/count and
- *     inuse_space/bytes. The values are estimates for all allocations, computed from the sampled
+ *     It has six types: alloc_objects/count, alloc_space/bytes, inuse_objects/count,
+ *     inuse_space/bytes, peak_objects/count and peak_space/bytes. The peak is what was in use when
+ *     most bytes were in use, from when the tracker began to the end of the window. The values are estimates for all allocations, computed from the sampled
  *     ones. There are three kinds of profile:
- *         kind=full     allocated: since the tracker began   in use: everything
- *         kind=delta    allocated: in the window             in use: what was added minus freed
- *         kind=window   allocated: in the window             in use: everything
+ *         kind=full     allocated: since the tracker began   in use, peak: everything
+ *         kind=delta    allocated: in the window             in use, peak: what changed
+ *         kind=window   allocated: in the window             in use, peak: everything
  *     A full batch opens an epoch. The batches after it continue the epoch, and each can be written
  *     as delta or as window. The last full profile plus all later deltas of its epoch, added up
  *     sample by sample, equals what a full profile would contain. An allocation that is freed in
  *     the window in which it was made changes no in-use value. One that is freed later subtracts
- *     exactly what it added.
+ *     exactly what it added. The peak changes only in a window in which more was in use than ever
+ *     before; a stack with a smaller share of the new peak than of the one before has negative
+ *     values. Deferred allocations are in use, and count for the peak, when they are completed.
  *     The caller may add one more type, a gauge with rows of its own (pprofdelta_heap_set_gauge). It
  *     is absolute in every kind of profile: a receiver takes it from the last batch.
  *
@@ -252,8 +255,8 @@ typedef struct pprofdelta_heap_options {
      * with the same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
-    /* A fifth type for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
-     * "alloc_" or "inuse_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
+    /* A seventh type for the rows of pprofdelta_heap_set_gauge. Its name must not begin with
+     * "alloc_", "inuse_" or "peak_". Both are borrowed until pprofdelta_heap_free. NULL: none. */
     const char *gauge, *gauge_unit;
 } pprofdelta_heap_options;
 
@@ -503,7 +506,8 @@ PPROFDELTA_API void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_fork_parent(pprofdelta_heap *heap);
 
 typedef enum pprofdelta_heap_child {
-    PPROFDELTA_HEAP_KEEP = 0, /* what the parent had in use is in use in the child, too */
+    PPROFDELTA_HEAP_KEEP = 0, /* what the parent had in use is in use in the child, too; its
+                                 peak begins with that */
     PPROFDELTA_HEAP_CLEAR     /* the child begins with nothing */
 } pprofdelta_heap_child;
 
@@ -536,9 +540,11 @@ typedef struct pprofdelta_heap_stats {
     uint64_t swept;                /* untracked by a sweep */
     uint64_t forgotten;            /* sites with nothing in use that were removed to make room */
     uint64_t batches, committed, abandoned, lost;
-    uint64_t resyncs;         /* epochs after the first */
-    uint64_t epoch, sequence; /* of the last batch that was begun */
-    uint64_t changed;         /* now: sites that changed since the last batch was begun */
+    uint64_t resyncs;                 /* epochs after the first */
+    uint64_t epoch, sequence;         /* of the last batch that was begun */
+    uint64_t changed;                 /* now: sites that changed since the last batch was begun */
+    int64_t peak_objects, peak_bytes; /* in use when most bytes were in use */
+    int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
 } pprofdelta_heap_stats;
 
 PPROFDELTA_API void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out);

@@ -25,7 +25,7 @@ void pd_compact_begin(pd_compact *c, pd_mem *mem, pprofdelta_error *err)
     pd_keymap_clear(&c->expected);
     pd_keymap_clear(&c->functions);
     pd_keymap_clear(&c->locations);
-    c->samples = 0;
+    c->samples = c->mapping_len = 0;
     if (c->format == PPROFDELTA_OTLP)
         pd_compact_otlp_begin(c);
     pd_compact_string(c, (pd_bytes){0});
@@ -90,6 +90,23 @@ uint32_t pd_compact_find_mapping(const pd_compact *c, pd_key key, uint64_t *star
     return id_of(c, c->otlp.mapping_ids, index);
 }
 
+/* Puts a mapping with its start as written into the list, if it is not there. Returns its id. */
+static uint32_t list_mapping(pd_compact *c, uint32_t number, const pd_compact_mapping *m,
+                             uint64_t start)
+{
+    pd_writer *w = &c->writer;
+    pd_compact_mapping listed = *m;
+    listed.start = start;
+    listed.limit = m->limit - m->start + start;
+    if (!w->status)
+        w->status = pd_mem_grow(w->mem, &c->mapping_list, &c->mapping_cap, c->mapping_len + 1,
+                                sizeof *c->mapping_list, w->err);
+    uint32_t id = format_of(c)->mapping_id(c, number, &listed);
+    if (!w->status && id > c->mapping_len)
+        c->mapping_list[c->mapping_len++] = listed;
+    return id;
+}
+
 uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapping *m,
                                 uint64_t *start)
 {
@@ -99,8 +116,14 @@ uint32_t pd_compact_add_mapping(pd_compact *c, pd_key key, const pd_compact_mapp
     uint32_t expected = pd_keymap_find(&c->expected, key);
     *start = expected == PD_KEYMAP_NONE ? m->start : c->expected_starts[expected];
     id = intern_start(c, &c->mappings, &c->mapping_starts, &c->mapping_starts_cap, key, *start);
-    id = id ? format_of(c)->mapping(c, id, m, *start) : 0;
+    id = id ? list_mapping(c, id, m, *start) : 0;
     return c->writer.status ? 0 : id;
+}
+
+void pd_compact_mapping_has(pd_compact *c, uint32_t id, uint32_t has)
+{
+    if (!c->writer.status)
+        c->mapping_list[id - 1].has |= has;
 }
 
 uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_name,
@@ -167,6 +190,8 @@ void pd_compact_comment(pd_compact *c, uint32_t string)
 
 pprofdelta_status pd_compact_end(pd_compact *c, const pd_compact_header *h)
 {
+    for (uint32_t id = 1; id <= c->mapping_len && !c->writer.status; id++)
+        format_of(c)->mapping(c, id, &c->mapping_list[id - 1]);
     format_of(c)->end(c, h);
     return c->writer.status;
 }
@@ -206,6 +231,7 @@ void pd_compact_release(pd_compact *c, pd_mem *mem)
     pd_keymap_release(&c->functions, mem);
     pd_keymap_release(&c->locations, mem);
     pd_mem_release(mem, &c->mapping_starts, &c->mapping_starts_cap, sizeof *c->mapping_starts);
+    pd_mem_release(mem, &c->mapping_list, &c->mapping_cap, sizeof *c->mapping_list);
     pd_mem_release(mem, &c->expected_starts, &c->expected_starts_cap, sizeof *c->expected_starts);
     if (c->format == PPROFDELTA_OTLP)
         pd_compact_otlp_release(&c->otlp, mem);

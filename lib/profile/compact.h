@@ -40,7 +40,9 @@ typedef struct pd_compact {
         pd_buffer buffers[11];
     };
     pd_keymap strings, mappings, functions, locations;
-    uint64_t *mapping_starts;  /* memory_start of each mapping, as written */
+    uint64_t *mapping_starts;                /* memory_start of each key, as written */
+    struct pd_compact_mapping *mapping_list; /* by output id, from 1; encoded at the end */
+    size_t mapping_len, mapping_cap;
     pd_keymap expected;        /* keys of mappings that may be added later */
     uint64_t *expected_starts; /* and their memory_start */
     size_t mapping_starts_cap, expected_starts_cap;
@@ -72,6 +74,10 @@ uint32_t pd_compact_find_mapping(const pd_compact *compact, pd_key key, uint64_t
  * the key, if there is one. */
 uint32_t pd_compact_add_mapping(pd_compact *compact, pd_key key, const pd_compact_mapping *mapping,
                                 uint64_t *start);
+
+/* What is known of the mapping with this output id after all, besides what it was added with. (In
+ * OTLP, mappings of two keys that were added with equal contents have one output id.) */
+void pd_compact_mapping_has(pd_compact *compact, uint32_t id, uint32_t has);
 
 /* If a mapping with this key is added later, its start is `start`. */
 void pd_compact_expect_mapping(pd_compact *compact, pd_key key, uint64_t start);

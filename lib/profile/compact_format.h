@@ -19,12 +19,13 @@ typedef struct pd_compact_label {
 typedef struct pd_compact_format {
     void (*string)(pd_compact *c, pd_bytes string);
     void (*type)(pd_compact *c, uint32_t type, uint32_t unit);
-    /* id: the number of the key, from 1. Returns the output id. */
-    uint32_t (*mapping)(pd_compact *c, uint32_t id, const pd_compact_mapping *mapping,
-                        uint64_t start);
+    /* number: that of the key, from 1. Returns the output id: a known one, or the next one. */
+    uint32_t (*mapping_id)(pd_compact *c, uint32_t number, const pd_compact_mapping *mapping);
+    /* At the end, in the order of their ids, before `end`. */
+    void (*mapping)(pd_compact *c, uint32_t id, const pd_compact_mapping *mapping);
     void (*function)(pd_compact *c, uint32_t id, const pd_compact_function *function);
     void (*line)(pd_compact *c, uint32_t function, int64_t line, int64_t column);
-    /* The same as for a mapping. The lines were added before. */
+    /* id: the number of the key, from 1. Returns the output id. The lines were added before. */
     uint32_t (*location)(pd_compact *c, uint32_t id, uint32_t mapping, uint64_t address,
                          bool is_folded);
     void (*label)(pd_compact *c, const pd_compact_label *label);

@@ -92,20 +92,14 @@ static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
     o->type_names[o->types++][1] = unit;
 }
 
-/* Writes the entry in scratch, unless an equal one is there. The output id is that of the entry;
- * (*ids)[number - 1] is set to it. */
-static uint32_t put_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t field,
-                          uint32_t **ids, size_t *ids_cap, uint32_t number)
+/* The output id of an entry is that of its content; (*ids)[number - 1] is set to it. */
+static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_key content, uint32_t **ids,
+                           size_t *ids_cap, uint32_t number, bool *is_new)
 {
     pd_writer *w = &c->writer;
-    bool is_new;
-    pd_key content = pd_key_of_bytes(c->scratch.ptr, c->scratch.len, 0);
     if (!w->status)
         w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
-    uint32_t id = pd_compact_intern(c, contents, content, &is_new) + 1;
-    if (is_new)
-        pd_write_part(w, table, field, &c->scratch);
-    c->scratch.len = 0;
+    uint32_t id = pd_compact_intern(c, contents, content, is_new) + 1;
     if (!w->status)
         (*ids)[number - 1] = id;
     return id;
@@ -134,22 +128,30 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
             add_index(c, &o->list, pd_otlp_true(c, has[bit]));
 }
 
-static uint32_t put_mapping(pd_compact *c, uint32_t number, const pd_compact_mapping *m,
-                            uint64_t start)
+static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
 {
+    pd_compact_otlp *o = &c->otlp;
+    bool is_new;
+    uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
+    return content_id(c, &o->mapping_contents, pd_key_of_words(words, 6, 0), &o->mapping_ids,
+                      &o->mapping_ids_cap, number, &is_new);
+}
+
+static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
+{
+    (void)id;
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->list.len = 0;
     put_mapping_attributes(c, m);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, start);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_LIMIT, m->limit - m->start + start);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, m->start);
+    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_LIMIT, m->limit);
     pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILE_OFFSET, m->file_offset);
     pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILENAME_STRINDEX,
                     pd_otlp_strindex(c, m->filename));
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
-    return put_entry(c, &o->mapping_contents, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE,
-                     &o->mapping_ids, &o->mapping_ids_cap, number);
+    pd_write_part(w, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE, &c->scratch);
 }
 
 static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
@@ -188,9 +190,14 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
     c->lines.len = 0;
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
-    return put_entry(c, &o->location_contents, &c->location_bytes,
-                     PD_OTLP_DICTIONARY_LOCATION_TABLE, &o->location_ids, &o->location_ids_cap,
-                     number);
+    bool is_new;
+    uint32_t id =
+        content_id(c, &o->location_contents, pd_key_of_bytes(c->scratch.ptr, c->scratch.len, 0),
+                   &o->location_ids, &o->location_ids_cap, number, &is_new);
+    if (is_new)
+        pd_write_part(w, &c->location_bytes, PD_OTLP_DICTIONARY_LOCATION_TABLE, &c->scratch);
+    c->scratch.len = 0;
+    return id;
 }
 
 /* ---- samples --------------------------------------------------------------------------------- */
@@ -501,6 +508,7 @@ static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
 const pd_compact_format pd_compact_as_otlp = {
     .string = put_string,
     .type = put_type,
+    .mapping_id = mapping_id,
     .mapping = put_mapping,
     .function = put_function,
     .line = put_line,

@@ -14,19 +14,24 @@ static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
     pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
 }
 
-static uint32_t put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m, uint64_t start)
+static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
+{
+    (void)c, (void)m;
+    return number;
+}
+
+static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
 {
     pd_writer *w = &c->writer;
     pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, start);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit - m->start + start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, m->start);
+    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit);
     pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
     pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
     pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
     for (uint32_t bit = 0; bit < 4; bit++)
         pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
     pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
-    return id;
 }
 
 static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
@@ -135,6 +140,7 @@ static size_t list_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
 const pd_compact_format pd_compact_as_pprof = {
     .string = put_string,
     .type = put_type,
+    .mapping_id = mapping_id,
     .mapping = put_mapping,
     .function = put_function,
     .line = put_line,

@@ -97,6 +97,13 @@ def uploader(encoding="gzip"):
             "--data-binary", "@-", f"http://{address}/v1development/profiles"]
 
 
+def post(t, path):
+    """What is a request already, compressed with gzip."""
+    sent = subprocess.run([*uploader()[1:-2], f"@{path}", uploader()[-1]], capture_output=True, check=False,
+                          timeout=harness.TIMEOUT)
+    t.equal(sent.returncode, 0, sent.stderr.decode())
+
+
 def send(t, name, *options, code=0, encoding="gzip"):
     ran = t.run("--state", "S", name, "--format=otlp", "-q", *options, *uploader(encoding), manners=False)
     t.equal(ran.code, code, ran.err)
@@ -197,6 +204,10 @@ def test_other_targets_and_profiles_have_other_ids(t):
     t.equal(len(set(seen)), len(seen))
 
 
+def decoded(t, path):
+    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(here, "python", "read_otlp.py"), path], t.dir))
+
+
 def test_a_second_decoder(t):
     if isinstance(decoder, real.Missing):
         t.skip(str(decoder))
@@ -205,8 +216,7 @@ def test_a_second_decoder(t):
             t.write(name, data)
         t.succeeds("one", "two", "-q", "-o", "pprof")
         t.succeeds("one", "two", "-q", "--format=otlp", "--compress=none", "--resource", "service.name=b", "-o", "otlp")
-        said = json.loads(real.made("read_otlp.py", [decoder, os.path.join(here, "python", "read_otlp.py"),
-                                                     t.path("otlp")], t.dir))
+        said = decoded(t, t.path("otlp"))
         want = pb.read(t.load("pprof"))
         t.equal((said["resource"], said["scope"], said["wrong"]), ({"service.name": "b"}, "pprofdelta", []))
         t.equal(said["types"], [name.split("/")[0] for name in want.types])
@@ -321,11 +331,18 @@ def test_the_recipe_of_the_heap_agent(t):
     t.check(looks, "the agent wrote profiles")
     t.succeeds("sum", *looks, "-q", "-o", "sum.pb.gz")
     t.succeeds("sum", *looks, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
-    sent = subprocess.run([*uploader()[1:-2], f"@{t.path('sum.otlp')}", uploader()[-1]], capture_output=True,
-                          check=False, timeout=harness.TIMEOUT)
-    t.equal(sent.returncode, 0, sent.stderr.decode())
+    post(t, t.path("sum.otlp"))
     t.equal(len(ask("received")), 1)
     holds(t, "-", "sum.pb.gz", "-", "record")
+    t.succeeds("record", "-q", "-o", "requests", "--format=otlp", "--", t.path("checkout"))
+    requests = sorted(glob.glob(t.path("requests/*.otlp.gz")))
+    t.check(requests, "the agent wrote requests")
+    for request in requests:
+        t.succeeds("check", "-q", request)
+        post(t, request)
+        if not isinstance(decoder, real.Missing):
+            t.equal(decoded(t, t.write("request", pb.inflate(t.load(request))))["wrong"], [], request)
+    t.equal([one["status"] for one in ask("received")], [200] * len(requests))
 
 
 if __name__ == "__main__":

@@ -66,10 +66,11 @@ typedef struct trial {
 
 /* ---- what a program names -------------------------------------------------------------------- */
 
-static const pprofdelta_value_type types[LIVE_TYPES] = {{"cpu", "nanoseconds", 0},
-                                                        {"samples", "count", 0},
-                                                        {"alloc", "bytes", 0},
-                                                        {"cpu", "nanoseconds", 0}};
+enum { TYPES = 4 };
+static const pprofdelta_value_type types[TYPES] = {{"cpu", "nanoseconds", 0},
+                                                   {"samples", "count", 0},
+                                                   {"alloc", "bytes", 0},
+                                                   {"cpu", "nanoseconds", 0}};
 
 static const pprofdelta_frame frames[FRAMES] = {
     {"main", NULL, "main.c", 1, 2, 3}, {"main", "main", "main.c", 1, 2, 3}, /* the same */
@@ -144,7 +145,7 @@ static void start(trial *t, slot *s)
     s->m = arena_alloc(&t->arena, sizeof *s->m);
     s->m->stack = ARENA_ARRAY(&t->arena, model_location *, MOST_DEPTH);
     s->m->labels = ARENA_ARRAY(&t->arena, model_label, MOST_LABELS);
-    s->m->values = ARENA_ARRAY(&t->arena, int64_t, LIVE_TYPES);
+    s->m->values = ARENA_ARRAY(&t->arena, int64_t, TYPES);
     s->status = s->sample ? PPROFDELTA_OK : PPROFDELTA_E_MEMORY;
     require(s->sample || t->memory.refused > refused);
 }
@@ -195,7 +196,7 @@ static void push_label(trial *t, slot *s)
 
 static void push_value(trial *t, slot *s)
 {
-    size_t type = program_below(&t->in, LIVE_TYPES + 1), refused = t->memory.refused;
+    size_t type = program_below(&t->in, TYPES + 1), refused = t->memory.refused;
     int64_t value = (int64_t)program_number(&t->in);
     bool is_right = type < t->m.types_len;
     if (!s->m)
@@ -354,7 +355,7 @@ static void agree(const char *wrong)
 static model_sample *lost_one(trial *t)
 {
     model_sample *m = arena_alloc(&t->export_arena, sizeof *m);
-    m->values = ARENA_ARRAY(&t->export_arena, int64_t, LIVE_TYPES);
+    m->values = ARENA_ARRAY(&t->export_arena, int64_t, TYPES);
     return m;
 }
 
@@ -499,7 +500,7 @@ static bool make_builder(trial *t)
     pprofdelta_allocator allocator = {resize, release, t};
     pprofdelta_error err = fuzz_unfilled();
     o.types = types;
-    o.types_len = 1 + how % LIVE_TYPES;
+    o.types_len = 1 + how % TYPES;
     o.compression = how >= 252 ? (pprofdelta_compression)(how & 1) : PPROFDELTA_PLAIN;
     o.period_type = how & 4 ? "cpu" : NULL;
     o.default_type = how & 8 ? "samples" : NULL;

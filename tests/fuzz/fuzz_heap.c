@@ -63,6 +63,7 @@ static void require_stats(trial *t)
     }
     require(stats.live == live && (t->nested || stats.deferred == deferred));
     require(stats.inuse_objects == objects && stats.inuse_bytes == bytes);
+    require(stats.peak_bytes == t->most && stats.peak_bytes >= bytes);
     require(stats.memory <= t->mapped && stats.memory <= t->options.max_memory);
 }
 
@@ -88,7 +89,7 @@ static void look_at_top(trial *t)
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* Some columns of the sums. Where sites were forgotten nobody knows of which of them their
- * allocations were: then these are one row. */
+ * allocations and their peak were: then these are one row. */
 static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_inuse)
 {
     pprofdelta_heap_stats stats;
@@ -96,12 +97,15 @@ static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_i
     pprofdelta_heap_get_stats(t->heap, &stats);
     for (size_t i = 0; i < of->len; i++) {
         const int64_t *v = of->rows[i].values;
-        const int64_t allocs[LIVE_TYPES] = {v[0], v[1], 0, 0},
-                      inuse[LIVE_TYPES] = {0, 0, v[2], v[3]};
+        const int64_t allocs[LIVE_TYPES] = {v[0], v[1]}, inuse[LIVE_TYPES] = {0, 0, v[2], v[3]},
+                      peak[LIVE_TYPES] = {0, 0, 0, 0, v[4], v[5]};
+        const char *key = stats.forgotten ? "forgotten" : of->rows[i].key;
         if (has_allocs)
-            live_add(&out, stats.forgotten ? "forgotten" : of->rows[i].key, allocs);
-        if (has_inuse)
+            live_add(&out, key, allocs);
+        if (has_inuse) {
             live_add(&out, of->rows[i].key, inuse);
+            live_add(&out, key, peak);
+        }
     }
     return out;
 }
@@ -230,17 +234,12 @@ static void end_batch(trial *t)
 
 static void become_child(trial *t, pprofdelta_heap_child what)
 {
-    live_sums inherited = {.arena = &t->arena};
+    const live_sums nothing = {.arena = &t->arena};
     pprofdelta_heap_fork_child(t->heap, what, ++t->id, t->now);
     t->receiver = (live_receiver){.arena = &t->arena};
     t->is_deaf = t->has_batch = false;
     t->drops = 0;
-    for (size_t i = 0; i < t->sums.len && what == PPROFDELTA_HEAP_KEEP; i++) {
-        const int64_t *v = t->sums.rows[i].values;
-        const int64_t values[LIVE_TYPES] = {0, 0, v[2], v[3]};
-        live_add(&inherited, t->sums.rows[i].key, values);
-    }
-    t->sums = inherited;
+    t->sums = live_inherited(what == PPROFDELTA_HEAP_KEEP ? &t->sums : &nothing, &t->most);
     for (size_t i = 0; i < SLOTS && what == PPROFDELTA_HEAP_CLEAR; i++)
         t->slots[i].state = NONE;
     for (size_t i = 0; i < HANDS && what == PPROFDELTA_HEAP_CLEAR; i++)

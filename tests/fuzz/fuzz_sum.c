@@ -44,10 +44,9 @@ typedef struct trial {
     pprofdelta_stamp last; /* of the last that counts */
 } trial;
 
-static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"},
-                                             {"alloc_space", "bytes"},
-                                             {"inuse_objects", "count"},
-                                             {"inuse_space", "bytes"}};
+static const model_type types[LIVE_TYPES] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
+                                             {"inuse_objects", "count"}, {"inuse_space", "bytes"},
+                                             {"peak_objects", "count"},  {"peak_space", "bytes"}};
 
 /* ---- profiles -------------------------------------------------------------------------------- */
 
@@ -155,8 +154,9 @@ static live_sums copy(trial *t, const live_sums *of, bool has_gauges)
     live_sums out = {.arena = &t->arena};
     for (size_t i = 0; i < of->len; i++) {
         const int64_t *v = of->rows[i].values;
-        const int64_t values[LIVE_TYPES] = {v[0], v[1], has_gauges ? v[2] : 0,
-                                            has_gauges ? v[3] : 0};
+        int64_t values[LIVE_TYPES] = {v[0], v[1]};
+        for (int j = 2; j < LIVE_TYPES && has_gauges; j++)
+            values[j] = v[j];
         live_add(&out, of->rows[i].key, values);
     }
     return out;

@@ -48,6 +48,7 @@ typedef struct trial {
     truth slots[SLOTS];
     hand hands[HANDS];
     live_sums sums; /* what a full profile says */
+    int64_t most;   /* bytes that were in use */
     uint64_t drops; /* that are accounted for */
     unsigned steps, writes, nested;
     /* The batch under way. */
@@ -109,8 +110,8 @@ static inline size_t slot_of(const void *ptr)
 
 static inline void account(trial *t, const truth *of, int allocs, int inuse)
 {
-    int64_t values[] = {of->weight.objects * allocs, of->weight.bytes * allocs,
-                        of->weight.objects * inuse, of->weight.bytes * inuse};
+    int64_t values[LIVE_TYPES] = {of->weight.objects * allocs, of->weight.bytes * allocs,
+                                  of->weight.objects * inuse, of->weight.bytes * inuse};
     live_add(&t->sums, of->key, values);
 }
 
@@ -161,6 +162,8 @@ static inline void see_through(trial *t)
     if (of && !is_kept(t)) {
         account(t, of, -1, -1);
         of->state = NONE;
+    } else if (of) {
+        live_note_peak(&t->sums, &t->most);
     }
 }
 
@@ -222,8 +225,10 @@ static inline void track(trial *t, size_t slot)
     die(t, of); /* tracked again without being untracked: freed unseen */
     int answer = pprofdelta_heap_track(t->heap, &event);
     require(answer == is_kept(t));
-    if (answer)
+    if (answer) {
         be_born(t, of, &event, LIVE);
+        live_note_peak(&t->sums, &t->most);
+    }
 }
 
 static inline void defer(trial *t, size_t slot)

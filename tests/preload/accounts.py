@@ -240,7 +240,7 @@ def test_the_account_is_shown(t):
 def test_no_account(t):
     _, pid, _ = standing(t, "maps", options=("--rate=1", "--no-account"))
     for profile in checked(t, t.path("out"))[pid]:
-        t.equal(len(profile.types), 4)
+        t.equal(len(profile.types), recorded.RSS)
         t.check(not any(" account" in c for c in profile.comments), f"{profile.comments}")
 
 

@@ -109,6 +109,7 @@ def summed(t, profiles):
     got = recorded.Profile(out)
     t.equal((got.kind, got.epoch, got.sequence), ("full", profiles[-1].epoch, profiles[-1].sequence))
     t.equal(recorded.add_up([got]), recorded.add_up(profiles), "pprofdelta sum: what is in use")
+    t.equal(recorded.add_up([got], recorded.PEAK), recorded.add_up(profiles, recorded.PEAK), "pprofdelta sum: the peak")
     for column in (recorded.ALLOC_OBJECTS, recorded.ALLOC_BYTES):
         begun = max(i for i, p in enumerate(profiles) if p.kind == "full")
         t.equal(got.total(column), sum(p.total(column) for p in profiles[begun:]),

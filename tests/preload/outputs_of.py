@@ -1,5 +1,6 @@
 """Where profiles go, when, and what happens where they cannot go."""
 
+import glob
 import os
 import resource
 import shutil
@@ -10,8 +11,8 @@ import time
 
 import recorded
 from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
-from otlp import Request
-from pb import inflate
+from otlp import DICTIONARY, Request, one, parts
+from pb import fields, inflate, numbers
 
 ALLOCATE = """
 import sys, time
@@ -473,13 +474,124 @@ def test_arguments_are_the_commands_own(t):
     t.equal(done.out, plainly(t, "echo", "--help").out)
 
 
+CHURN = """
+import glob, os, sys, time
+kept, mine = [], 'out/heap.python3*.%d.*.pb.gz' % os.getpid()
+while int(max(glob.glob(mine), default='...0..').split('.')[-3]) < int(sys.argv[1]):
+    kept.append([bytes(50000) for _ in range(20)])
+    del kept[:-5]
+    time.sleep(0.002)
+    first = glob.glob(mine.replace('*.pb', '000001.pb'))
+    if len(sys.argv) > 2 and first and not os.path.exists('first'):
+        os.rename(first[0], 'first')
+        open('new', 'w').close()
+        os.rename('new', first[0])
+"""
+
+
+def churn(t, limit, windows, *more):
+    """The run of so many windows, and the names of the files that it left."""
+    ran = record(t, "/usr/bin/python3", "-c", CHURN, str(windows), *more, end=None,
+                 options=[f"--keep={limit}", "--interval=10ms", "--rate=1k"])
+    t.equal(ran.code, 0, ran.err)
+    return ran, sorted(name for name in os.listdir(t.path("out")) if name.startswith("heap.python3"))
+
+
+def test_the_oldest_profiles_are_deleted(t):
+    """By number, by size and by age. The newest always stays, and each says all that is in use."""
+    for limit, least, most in (("3", 3, 3), ("1", 1, 1), ("1ms", 1, 2), ("1h", 4, 1000), ("1k", 1, 1), ("16k", 1, 15),
+                               ("1G", 4, 1000)):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran, names = churn(t, limit, 20)
+        t.equal(sorted(os.listdir(t.path("out"))), names, "the list is left")
+        t.succeeds("check", "-q", *[os.path.join("out", name) for name in names])
+        found = only(t, recorded.profiles(t.path("out")))
+        t.check(least <= len(names) <= most, f"--keep={limit} left {names}")
+        numbers = [int(name.split(".")[-3]) for name in names]
+        t.equal(numbers, list(range(numbers[-1] - len(names) + 1, numbers[-1] + 1)), "the newest ones")
+        t.contains(ran.noise[1], f"{numbers[-1]} profiles, the oldest deleted (--keep): " if numbers[0] > 1 else
+                   f"{numbers[-1]} profiles: ")
+        t.equal({p.kind for p in found[1:]} - {"window"}, set(), "each stands for itself")
+        size = sum(os.path.getsize(os.path.join(t.path("out"), name)) for name in names)
+        t.check(limit != "16k" or size <= 16 << 10, f"{size} bytes")
+
+
+def test_nothing_else_is_deleted(t):
+    """Profiles of another run, files of others, and what took the place of a profile of this run."""
+    os.mkdir(t.path("out"))
+    others = {"heap.python3.11.1.000001.pb.gz": b"another run's", "heap.x": b"", "notes.txt": b"text"}
+    for name, data in others.items():
+        t.write("out/" + name, data)
+    _, names = churn(t, "10", 30, "replace")
+    kept = [name for name in names if os.path.getsize(t.path("out/" + name)) > 100]
+    t.equal(len(kept), 10, f"{names}")
+    empty = [name for name in names if not os.path.getsize(t.path("out/" + name))]
+    t.equal(len(empty), 1, f"what took the place of the first profile: {names}")
+    t.equal({name: t.load("out/" + name) for name in others}, others)
+    _, again = churn(t, "2", 5)
+    t.check(set(names) <= set(again), "the second run deleted files of the first")
+    t.equal(len(again), len(names) + 2)
+
+
+def test_all_processes_of_a_run_have_one_limit(t):
+    script = '"$0"; ("$0"; "$0") & wait; exec "$0"'
+    record(t, "sh", "-c", script, target(t, "counted"), options=["--keep=3", "--rate=1"])
+    found = recorded.profiles(t.path("out"))
+    t.equal(sum(len(profiles) for profiles in found.values()), 3)
+    t.check(any("counted" in p.path for profiles in found.values() for p in profiles), "the last program is there")
+
+
+def test_limits_that_are_none(t):
+    for value in ("", "0", "-1", "0s", "x", "5x", "1.5", "5m5", "0k"):
+        t.contains(t.fails(125, "record", f"--keep={value}", "true").err, "--keep", "7d", "1G")
+    for options in (["--to=cat"], ["--pid-tree"]):
+        t.contains(t.fails(125, "record", "--keep=1", *options, "true").err, "--keep", options[0].split("=")[0])
+    for value in ("5", "files=5", "files=,a", "files=0,a", "files=5,", "files=5,A/..", "days=5,a", "files=5," + 50 * "a"):
+        ran = record(t, "env", f"PPROFDELTA_RECORD_KEEP={value}", "true")
+        t.contains(ran.err, "value of this variable is invalid: PPROFDELTA_RECORD_KEEP")
+
+
 def test_requests_of_otlp(t):
     env = {"OTEL_RESOURCE_ATTRIBUTES": "a=x%2Cy", "OTEL_SERVICE_NAME": "my shop"}
     t.succeeds("record", "-q", "-o", "out", "--format=otlp", "--resource=k=50%,=", "--rate=1", "--",
                "sort", "/dev/null", env=env)
     names = os.listdir(t.path("out"))
     t.equal([name[-len(".000001.otlp.gz"):] for name in names], [".000001.otlp.gz"])
+    t.succeeds("check", *[os.path.join("out", name) for name in names])
     request = Request(inflate(t.load(os.path.join("out", names[0]))))
     t.equal(request.resource, [("service.name", "my shop"), ("a", "x,y"), ("k", "50%,=")])
-    t.equal(len(request.profiles), 5)  # rss_space is one
-    t.equal(len(set(request.ids)), 5)
+    t.equal(len(request.profiles), 7)  # rss_space is one
+    t.equal(len(set(request.ids)), 7)
+
+
+def attributes_of_mappings(data):
+    """[(file, {key: is it true})] of a request."""
+    dictionary = one(data, DICTIONARY)
+    strings = [text.decode() for text in parts(dictionary, 5)]
+    table = [dict(fields(entry)) for entry in parts(dictionary, 6)]
+    for entry in parts(dictionary, 1)[1:]:
+        mapping = dict(fields(entry))
+        found = [table[i] for i in numbers(mapping.get(5, b""))]
+        keys = [strings[f.get(1, 0)] for f in found]
+        assert len(set(keys)) == len(keys) and all(keys), keys
+        yield strings[mapping.get(4, 0)], {key: dict(fields(f[2])).get(2) for key, f in zip(keys, found)}
+
+
+def test_requests_of_otlp_have_what_profiles_have(t):
+    """Mappings with names and without, of two programs that one process is."""
+    for kind in ("otlp", "pprof"):
+        options = [f"--format={kind}", "--rate=1", "--snapshot", "-o", kind]
+        quiet(t, record(t, "sh", "-c", 'sort /dev/null; exec "$0"', target(t, "counted"), options=options))
+    for program in ("sort", "counted"):
+        paths = {kind: glob.glob(t.path(f"{kind}/heap.{program}.*")) for kind in ("otlp", "pprof")}
+        t.equal([len(found) for found in paths.values()], [1, 1], f"{paths}")
+        (request,), (profile,) = paths["otlp"], paths["pprof"]
+        t.succeeds("check", request)
+        found = list(attributes_of_mappings(inflate(t.load(request))))
+        named = [path for path, has in found if has.get("pprof.mapping.has_functions")]
+        t.check(any("libc" in path for path in named), f"{found}")
+        for kind in ("alloc_objects", "inuse_space"):
+            names = [{line.split(" ")[0].split(";")[-1]
+                      for line in t.succeeds("show", "--folded", "--type", kind, path).text.splitlines()}
+                     for path in (request, profile)]
+            t.check(names[0] and names[0] == names[1], f"{program} {kind}: {names}")

@@ -2,6 +2,7 @@
 
 import os
 import re
+import shutil
 import subprocess
 
 import recorded
@@ -34,7 +35,7 @@ def test_leaks_are_found_to_the_byte(t):
         stacks = [stack for stack, _ in profile.samples if name in stack]
         t.check(all("run" in stack for stack in stacks), f"{name} was not called by run: {stacks}")
     t.equal(profile.types, ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count",
-                            "inuse_space/bytes", "rss_space/bytes"])
+                            "inuse_space/bytes", "peak_objects/count", "peak_space/bytes", "rss_space/bytes"])
 
 
 def test_leaks_are_estimated(t):
@@ -68,6 +69,41 @@ def test_deltas_add_up(t):
                 sums[name] = sums.get(name, 0) + size
                 break
     t.equal(sums, {name.decode(): size for name, size in leaked(ran.out).items()})
+
+
+MADE = ("make_early", "make_top", "make_worker", "make_grown", "make_late")
+PEAK = {"make_top": (200, 200 * 20000), "make_worker": (10, 10 * 30000), "make_grown": (1, 500000)}
+
+
+def made(profiles, columns):
+    """{function: [objects, bytes]} of what the target peak makes."""
+    sums = {}
+    for stack, values in recorded.add_up(profiles, columns).items():
+        for name in set(stack) & set(MADE):
+            at = sums.setdefault(name, [0, 0])
+            for i, value in enumerate(values):
+                at[i] += value
+    return {name: tuple(values) for name, values in sums.items() if any(values)}
+
+
+def test_the_peak(t):
+    """What was in use when most was, exactly, in one profile, in windows that are added up, as in-use values of
+    their own, and in a child, which begins with what it inherits."""
+    late, early = {"make_late": (150, 150 * 10000)}, {"make_early": (100, 100 * 10000)}
+    for what, options in (("", []), ("slowly", ["--interval=5ms"]), ("slowly", ["--interval=5ms", "--snapshot"]),
+                          ("fork", [])):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, target(t, "peak"), what, options=["--rate=1", *options], end=None)
+        t.equal(ran.code, 0, ran.err)
+        t.check(re.search(r"; peak of the live heap: 4\.5 MiB, after \d+\.\d s$", ran.noise[0]), ran.err)
+        found = checked(t, t.path("out"))
+        t.equal(len(found), 2 if what == "fork" else 1, "processes")
+        for pid, profiles in found.items():
+            is_parent = any("make_late" in stack for stack, _ in profiles[-1].samples)
+            t.equal(made(profiles, recorded.PEAK), PEAK, f"{what} {options}: the peak")
+            t.equal(made(profiles, (recorded.INUSE_OBJECTS, recorded.INUSE_BYTES)), late if is_parent else early)
+            t.check(what != "slowly" or len(profiles) > 3, f"{len(profiles)} windows")
+    t.contains(plainly(t, t.binary, "show", "--type=peak_space", profiles[-1].path).out.decode(), "by peak_space")
 
 
 def test_snapshots_say_what_is_in_use(t):

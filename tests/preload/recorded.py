@@ -11,9 +11,10 @@ sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), ".."
 
 import pb  # noqa: E402
 
-ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, RSS = range(5)
+ALLOC_OBJECTS, ALLOC_BYTES, INUSE_OBJECTS, INUSE_BYTES, PEAK_OBJECTS, PEAK_BYTES, RSS = range(7)
 NAME = re.compile(r"heap\.([\w+.-]+)\.(\d+)\.(\d{6})\.pb\.gz$")
 STAMP = re.compile(r"pprofdelta: live epoch=(\d+) seq=(\d+) attempt=(\d+) kind=(\w+) from=(\d+) to=(\d+) id=(\w+)$")
+PEAK = PEAK_OBJECTS, PEAK_BYTES
 _tables = {}
 
 
@@ -105,16 +106,16 @@ class Profile:
         return sums
 
 
-def add_up(profiles):
-    """In-use values of a process, by stack: the last full profile and the deltas behind it."""
+def add_up(profiles, columns=(INUSE_OBJECTS, INUSE_BYTES)):
+    """In-use values of a process (or the peak), by stack: the last full profile and the deltas behind it."""
     sums = {}
     for profile in profiles:
         if profile.kind in ("full", "window"):
             sums = {}
         for stack, values in profile.samples:
             at = sums.setdefault(stack, [0, 0])
-            at[0] += values[INUSE_OBJECTS]
-            at[1] += values[INUSE_BYTES]
+            for i, column in enumerate(columns):
+                at[i] += values[column]
     return {stack: values for stack, values in sums.items() if values != [0, 0]}
 
 

@@ -6,10 +6,12 @@ import shutil
 import signal
 import subprocess
 
+import pb
 import recorded
 from agents import TIMEOUT, checked, plainly, quiet, record, target
 
 TREE = ["--pid-tree", "--rate=1"]
+TYPES = ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count", "inuse_space/bytes"]
 
 
 def the_sum(t):
@@ -31,18 +33,18 @@ def by_binary(path):
 
 
 def added_by_hand(t, folder):
-    """The same, from the profiles of the single processes."""
-    sums = {}
+    """The same, and the time, from the profiles of the single processes. What is of one time, of which each
+    process has its own, is in no sum."""
+    sums, begin, end = {}, [], []
     for profiles in checked(t, folder).values():
-        for one in {p.id: None for p in profiles}:
-            own = sorted((p for p in profiles if p.id == one), key=lambda p: p.sequence)
-            for profile in own:
-                for stack, values in profile.samples:
-                    at = sums.setdefault(stack, [0] * len(values))
-                    for i, value in enumerate(values):
-                        is_gauge = i >= 4  # rss_space is absolute, so the last window has it
-                        at[i] += value if profile is own[-1] or not is_gauge else 0
-    return sums
+        for profile in profiles:
+            begin.append(profile.begin)
+            end.append(profile.end)
+            for stack, values in profile.samples:
+                at = sums.setdefault(stack, [0] * len(TYPES))
+                for i in range(len(TYPES)):
+                    at[i] += values[i]
+    return sums, (max(end), max(end) - min(begin))
 
 
 def whole(t, *command, code=0, options=()):
@@ -53,7 +55,11 @@ def whole(t, *command, code=0, options=()):
     path, folder = the_sum(t)
     done = plainly(t, t.binary, "check", path)
     t.equal((done.code, done.err), (0, ""), "pprofdelta check")
-    got, want = by_binary(path), added_by_hand(t, folder)
+    got, (want, time) = by_binary(path), added_by_hand(t, folder)
+    with open(path, "rb") as file:
+        header = pb.read(file.read())
+    t.equal((header.time, header.duration), time, f"{command}: the end and the duration")
+    t.equal((header.types, header.comments), (TYPES, []))
     t.equal(got, {stack: values for stack, values in want.items() if any(values)}, f"{command}")
     return ran, path, folder
 
@@ -71,19 +77,11 @@ def test_the_sum_of_a_tree(t):
     t.check(os.path.basename(first[3]) in ("dash", "bash", "sh"), f"the main binary is {first[3]}")
 
 
-def test_the_account_of_a_tree(t):
-    """The resident memory of a tree is that of all its processes; without an account there is no such type."""
-    counted = target(t, "counted")
-    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted)
-    last = {p.id: p for profiles in checked(t, folder).values() for p in sorted(profiles, key=lambda p: p.sequence)}
-    parts = [sum(values[-1] for _, values in profile.samples) for profile in last.values()]
-    whole_tree = recorded.Profile(path, is_stamped=False)
-    t.equal(whole_tree.types[-1], "rss_space/bytes")
-    t.check(len([part for part in parts if part]) >= 3, f"{parts}")
-    t.equal(sum(values[-1] for _, values in whole_tree.samples), sum(parts))
-    _, path, folder = whole(t, "sh", "-c", '"$0"; "$0" & wait', counted, options=["--no-account"])
-    t.equal(recorded.Profile(path, is_stamped=False).types, ["alloc_objects/count", "alloc_space/bytes",
-                                                             "inuse_objects/count", "inuse_space/bytes"])
+def test_processes_one_after_the_other(t):
+    """The tree lasts from the first beginning to the last end, whichever process that was."""
+    script = '"$0"; sleep 0.2; "$0"'
+    whole(t, "sh", "-c", script, target(t, "counted"))
+    whole(t, "sh", "-c", f"({script}) & exec sleep 0.1", target(t, "counted"), options=["--no-account"])
 
 
 def test_a_server_that_forks(t):
@@ -156,7 +154,8 @@ def test_what_the_command_leaves_behind_belongs_to_the_tree(t):
 def test_the_end_says_where_it_is(t):
     ran = record(t, target(t, "counted"), options=TREE, end=None)
     path, folder = the_sum(t)
-    t.equal(ran.noise, [f"pprofdelta: note: 1 profile of 1 program, added up: {path} (one by one: {folder})",
+    t.equal(ran.noise, [f"pprofdelta: note: 1 profile of 1 program, added up: {path} "
+                        f"(one by one, with the peak and the resident memory of each: {folder})",
                         f"pprofdelta: note: next: pprofdelta show {path}"])
     ran = record(t, "true", options=["--pid-tree"], end=None)
     t.equal(len(ran.noise), 1)

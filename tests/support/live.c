@@ -23,6 +23,44 @@ void live_add(live_sums *sums, const char *key, const int64_t *values)
         row->values[i] += values[i];
 }
 
+static int64_t in_use(const live_sums *sums)
+{
+    int64_t bytes = 0;
+    for (size_t i = 0; i < sums->len; i++)
+        bytes += sums->rows[i].values[3];
+    return bytes;
+}
+
+static void become_peak(live_sums *sums)
+{
+    for (size_t i = 0; i < sums->len; i++) {
+        int64_t *values = sums->rows[i].values;
+        values[4] = values[2];
+        values[5] = values[3];
+    }
+}
+
+void live_note_peak(live_sums *sums, int64_t *most)
+{
+    if (in_use(sums) <= *most)
+        return;
+    *most = in_use(sums);
+    become_peak(sums);
+}
+
+live_sums live_inherited(const live_sums *of, int64_t *most)
+{
+    live_sums sums = {.arena = of->arena};
+    for (size_t i = 0; i < of->len; i++) {
+        const int64_t *v = of->rows[i].values;
+        const int64_t values[LIVE_TYPES] = {0, 0, v[2], v[3]};
+        live_add(&sums, of->rows[i].key, values);
+    }
+    become_peak(&sums);
+    *most = in_use(&sums);
+    return sums;
+}
+
 static const int64_t *values_of(const live_sums *sums, const char *key)
 {
     static const int64_t none[LIVE_TYPES];
@@ -32,16 +70,21 @@ static const int64_t *values_of(const live_sums *sums, const char *key)
     return none;
 }
 
+static const char *numbers(arena *a, const int64_t *values)
+{
+    buf b = buf_begin(a);
+    for (int i = 0; i < LIVE_TYPES; i++)
+        buf_format(&b, i ? " %" PRId64 : "%" PRId64, values[i]);
+    return buf_string(&b);
+}
+
 static const char *first_difference(const live_sums *a, const live_sums *b, const char *names)
 {
     for (size_t i = 0; i < a->len; i++) {
         const int64_t *x = a->rows[i].values, *y = values_of(b, a->rows[i].key);
         if (memcmp(x, y, sizeof a->rows[i].values) != 0)
-            return arena_format(a->arena,
-                                "%s: %s: %" PRId64 " %" PRId64 " %" PRId64 " %" PRId64 ", %" PRId64
-                                " %" PRId64 " %" PRId64 " %" PRId64,
-                                a->rows[i].key, names, x[0], x[1], x[2], x[3], y[0], y[1], y[2],
-                                y[3]);
+            return arena_format(a->arena, "%s: %s: %s, %s", a->rows[i].key, names,
+                                numbers(a->arena, x), numbers(a->arena, y));
     }
     return NULL;
 }
@@ -112,10 +155,9 @@ static const char *sample_key(arena *a, const Pd__View__Profile *p, const Pd__Vi
 
 static bool types_are_right(const Pd__View__Profile *p)
 {
-    static const char *const names[][2] = {{"alloc_objects", "count"},
-                                           {"alloc_space", "bytes"},
-                                           {"inuse_objects", "count"},
-                                           {"inuse_space", "bytes"}};
+    static const char *const names[][2] = {{"alloc_objects", "count"}, {"alloc_space", "bytes"},
+                                           {"inuse_objects", "count"}, {"inuse_space", "bytes"},
+                                           {"peak_objects", "count"},  {"peak_space", "bytes"}};
     for (size_t i = 0; i < LIVE_TYPES; i++)
         if (p->n_sample_type != LIVE_TYPES ||
             strcmp(view_text(p, p->sample_type[i]->type), names[i][0]) != 0 ||

@@ -10,7 +10,7 @@
 #include "arena.h"
 #include "pprofdelta_heap.h"
 
-enum { LIVE_TYPES = 4 };
+enum { LIVE_TYPES = 6, LIVE_SUMS = 4 }; /* the first LIVE_SUMS are not the peak */
 
 typedef struct live_row {
     const char *key;
@@ -25,6 +25,12 @@ typedef struct live_sums {
 } live_sums;
 
 void live_add(live_sums *sums, const char *key, const int64_t *values);
+
+/* What is in use now becomes the peak, if it is more than ever (*most bytes). */
+void live_note_peak(live_sums *sums, int64_t *most);
+
+/* What a child that keeps its parent's allocations begins with: they are the peak. */
+live_sums live_inherited(const live_sums *of, int64_t *most);
 
 /* Returns NULL if both are equal (rows of zeros do not count), else the difference. */
 const char *live_differ(const live_sums *got, const live_sums *want);
@@ -42,7 +48,7 @@ typedef struct live_profile {
     size_t len;
 } live_profile;
 
-/* Returns false if it is not a valid profile with these four types and one valid stamp. */
+/* Returns false if it is not a valid profile with these types and one valid stamp. */
 bool live_read(arena *a, const void *bytes, size_t len, live_profile *out);
 
 /* The receiver: the sum of the batches of one epoch. */

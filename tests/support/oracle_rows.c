@@ -195,10 +195,12 @@ static void make_header(work *w)
     x->is_stamped = !(w->o->options->flags & PPROFDELTA_NO_STAMP);
     x->default_type = default_type(w);
     int64_t before = w->o->held.time_nanos;
+    wide duration = p->duration_nanos;
     if (w->o->has_base)
-        p->duration_nanos = before && p->time_nanos ? p->time_nanos - before : 0;
+        duration = before && p->time_nanos ? (wide)p->time_nanos - before : 0;
     else if (w->o->options->first == PPROFDELTA_FIRST_ZERO)
-        p->duration_nanos = 0;
+        duration = 0;
+    p->duration_nanos = duration < 0 || duration > INT64_MAX ? 0 : (int64_t)duration;
     x->header = reading_header(&w->cur);
 }
 

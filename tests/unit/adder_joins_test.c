@@ -264,6 +264,37 @@ TEST(force_adds_windows_that_do_not_join)
     arena_free(&a);
 }
 
+/* The time of what was added by force is from the first beginning to the last end, in any order. */
+TEST(force_never_makes_a_negative_duration)
+{
+    static const struct {
+        int64_t times[3][2], duration, time;
+    } orders[] = {{{{200, 260}, {100, 150}, {120, 130}}, 160, 260},
+                  {{{100, 110}, {300, 400}, {200, 210}}, 300, 400},
+                  {{{100, 110}, {0, 90}, {200, 210}}, 0, 210}, /* the beginning is not known */
+                  {{{0, 110}, {20, 90}, {200, 210}}, 0, 210}};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.flags = PPROFDELTA_FORCE;
+    for (size_t i = 0; i < sizeof orders / sizeof *orders; i++) {
+        arena a = {0};
+        build b[3];
+        buf parts[3];
+        pprofdelta_status status;
+        pprofdelta_error err;
+        for (size_t j = 0; j < 3; j++)
+            parts[j] = sums_window(&b[j], orders[i].times[j][0], orders[i].times[j][1], 0, NULL,
+                                   "1 1 5 5");
+        buf bytes = sums_add(&a, &options, parts, 3, &status, &err);
+        REQUIRE(status == PPROFDELTA_OK);
+        reading r = sums_read(&a, bytes);
+        CHECK_MSG(r.view->duration_nanos == orders[i].duration, "%zu", i);
+        CHECK_MSG(r.view->time_nanos == orders[i].time, "%zu", i);
+        for (size_t j = 0; j < 3; j++)
+            build_free(&b[j]);
+        arena_free(&a);
+    }
+}
+
 /* A longer window is a delta, and can be added like one. */
 TEST(sums_can_be_added)
 {
@@ -289,4 +320,5 @@ TEST(sums_can_be_added)
 }
 
 TEST_MAIN(CASE(windows_join_or_the_message_names_the_gap),
-          CASE(force_adds_windows_that_do_not_join), CASE(sums_can_be_added))
+          CASE(force_adds_windows_that_do_not_join), CASE(force_never_makes_a_negative_duration),
+          CASE(sums_can_be_added))

@@ -33,8 +33,8 @@ TEST(a_tombstone_is_the_negation_of_what_was_sent)
     pprofdelta_heap_untrack(s.heap, pointer(1));
     live_profile tombstone = sent(&s, 3);
     CHECK(add.sums.len == 1 && tombstone.sums.len == 1);
-    static const int64_t added[] = {2, 100, 2, 100}, removed[] = {0, 0, -2, -100},
-                         both[] = {2, 100, 0, 0};
+    static const int64_t added[] = {2, 100, 2, 100, 2, 100}, removed[] = {0, 0, -2, -100, 0, 0},
+                         both[] = {2, 100, 0, 0, 0, 0};
     CHECK(memcmp(add.sums.rows[0].values, added, sizeof added) == 0);
     CHECK(memcmp(tombstone.sums.rows[0].values, removed, sizeof removed) == 0);
     CHECK_STR(add.sums.rows[0].key, tombstone.sums.rows[0].key);
@@ -247,6 +247,41 @@ TEST(sites_are_forgotten_where_room_is_short)
     end(&s);
 }
 
+/* A site that is forgotten was part of the peak. Its share goes where its counters go, also if it was
+ * held for a batch that is lost, and the next batch has the same peak. */
+TEST(a_forgotten_site_stays_in_the_peak)
+{
+    scene s;
+    begin(&s, (pprofdelta_heap_options){.max_sites = 3, .max_attempts = 1});
+    pprofdelta_heap_event without_stack = {.ptr = pointer(9), .weight = {2, 100}};
+    CHECK(pprofdelta_heap_track(s.heap, &without_stack));
+    for (size_t i = 1; i <= 3; i++)
+        track(&s, i);
+    pprofdelta_heap_untrack(s.heap, pointer(3));
+    uint64_t stack[] = {7, 7};
+    pprofdelta_heap_event event = {
+        .ptr = pointer(50), .weight = {1, 1}, .stack = stack, .depth = 2};
+    CHECK(!pprofdelta_heap_track(s.heap, &event));
+    for (int64_t now = 1; now <= 2; now++) {
+        begun(&s, now);
+        s.mail.refuses = true;
+        CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_CHANGES, &s.sink, NULL) ==
+              PPROFDELTA_E_SINK);
+        pprofdelta_heap_abandon(s.heap);
+    }
+    s.mail.refuses = false;
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_get_stats(s.heap, &stats);
+    CHECK(stats.lost == 1 && stats.forgotten == 1 && stats.peak_bytes == 400);
+    live_profile p = sent(&s, 3);
+    CHECK(is(&p, "full", 2, 2, 0, 3) && p.sums.len == 3);
+    for (size_t i = 0; i < p.sums.len; i++) {
+        int64_t sites = *p.sums.rows[i].key ? 1 : 2;
+        CHECK(p.sums.rows[i].values[4] == 2 * sites && p.sums.rows[i].values[5] == 100 * sites);
+    }
+    end(&s);
+}
+
 TEST(calls_out_of_order_are_refused_or_do_nothing)
 {
     scene s;
@@ -280,4 +315,5 @@ TEST_MAIN(CASE(batches_follow_each_other), CASE(a_tombstone_is_the_negation_of_w
           CASE(a_resync_comes_with_the_next_batch),
           CASE(a_commit_without_a_successful_write_abandons), CASE(attempts_are_bounded),
           CASE(bytes_that_wait_are_bounded), CASE(sites_are_forgotten_where_room_is_short),
+          CASE(a_forgotten_site_stays_in_the_peak),
           CASE(calls_out_of_order_are_refused_or_do_nothing))

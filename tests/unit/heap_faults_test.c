@@ -92,6 +92,7 @@ static void check_receiver(show *s)
     CHECK_MSG(sums[2] == (int64_t)s->alive && sums[3] == 3 * (int64_t)s->alive,
               "%" PRId64 " of %" PRIu64, sums[2], s->alive);
     CHECK(sums[1] == 3 * sums[0] && sums[0] >= sums[2]);
+    CHECK(sums[5] == 3 * sums[4] && sums[4] >= sums[2] && sums[4] <= sums[0]);
     CHECK(s->receiver.gaps == 0);
 }
 

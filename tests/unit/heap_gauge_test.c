@@ -22,9 +22,9 @@ static reading read_mail(scene *s, const void *bytes, size_t len)
 {
     reading r = {0};
     CHECK(reading_make(&s->arena, bytes, len, &r) == PPROFDELTA_OK);
-    CHECK(r.view->n_sample_type == 5);
-    CHECK_STR(reading_string(&r, r.view->sample_type[4]->type), "rss_space");
-    CHECK_STR(reading_string(&r, r.view->sample_type[4]->unit), "bytes");
+    CHECK(r.view->n_sample_type == LIVE_TYPES + 1);
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_TYPES]->type), "rss_space");
+    CHECK_STR(reading_string(&r, r.view->sample_type[LIVE_TYPES]->unit), "bytes");
     return r;
 }
 
@@ -36,10 +36,10 @@ static int64_t gauge_of(const reading *r, size_t depth, bool is_named)
         const reading_sample *sample = &r->samples[i];
         const Pd__View__Location *leaf = r->locations[sample->stack[0]].view;
         if (sample->depth == depth && (leaf->n_line == 1) == is_named)
-            found += sample->values[4];
-        for (int type = 0; type < 4; type++)
+            found += sample->values[LIVE_TYPES];
+        for (int type = 0; type < LIVE_TYPES; type++)
             CHECK(!is_named || leaf->n_line != 1 || !sample->values[type]);
-        CHECK(leaf->n_line == 1 || !sample->values[4]);
+        CHECK(leaf->n_line == 1 || !sample->values[LIVE_TYPES]);
     }
     return found;
 }
@@ -124,8 +124,11 @@ TEST(misuse_is_refused)
     scene s;
     pprofdelta_heap *heap = NULL;
     pprofdelta_heap_row rows[1] = {{frames, 1, NULL, 0, 1}};
-    static const char *const bad[][2] = {
-        {"", "bytes"}, {"alloc_rss", "bytes"}, {"inuse_rss", "bytes"}, {"rss_space", NULL}};
+    static const char *const bad[][2] = {{"", "bytes"},
+                                         {"alloc_rss", "bytes"},
+                                         {"inuse_rss", "bytes"},
+                                         {"peak_rss", "bytes"},
+                                         {"rss_space", NULL}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
         o.gauge = bad[i][0];

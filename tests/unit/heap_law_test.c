@@ -25,6 +25,7 @@ typedef struct world {
     pprofdelta_heap *heap;
     truth slots[SLOTS]; /* one for each pointer there is */
     live_sums sums;     /* what a full profile says */
+    int64_t most;       /* bytes that were in use */
     live_receiver receiver;
     live_profile sent[MOST_SENT]; /* what arrived, as deltas or windows */
     live_sums then[MOST_SENT];    /* ... and what was alive then */
@@ -48,9 +49,10 @@ static size_t slot_of(const void *ptr)
 
 static void account(world *w, const truth *t, int allocs, int inuse)
 {
-    int64_t values[] = {t->weight.objects * allocs, t->weight.bytes * allocs,
-                        t->weight.objects * inuse, t->weight.bytes * inuse};
+    int64_t values[LIVE_TYPES] = {t->weight.objects * allocs, t->weight.bytes * allocs,
+                                  t->weight.objects * inuse, t->weight.bytes * inuse};
     live_add(&w->sums, t->key, values);
+    live_note_peak(&w->sums, &w->most);
 }
 
 static void die(world *w, size_t slot)
@@ -250,7 +252,9 @@ static void deliver(world *w, const pprofdelta_heap_batch *batch, const live_sum
     }
     /* What is in use as it stands, and the same allocations as in the delta. */
     for (size_t i = 0; i < then->len; i++) {
-        int64_t more[LIVE_TYPES] = {0, 0, -then->rows[i].values[2], -then->rows[i].values[3]};
+        int64_t more[LIVE_TYPES] = {0};
+        for (int j = 2; j < LIVE_TYPES; j++)
+            more[j] = -then->rows[i].values[j];
         live_add(&window.sums, then->rows[i].key, more);
     }
     for (size_t i = 0; i < p.sums.len; i++) {
@@ -363,7 +367,8 @@ static void sum_up(world *w)
               "it says %s", err.text);
 }
 
-/* Everything dies: what a receiver has in use is exactly nothing, and so are the filter's bytes. */
+/* Everything dies: what a receiver has in use is exactly nothing, and so are the filter's bytes. The
+ * peak stays. */
 static void end_world(world *w)
 {
     for (size_t slot = 0; slot < SLOTS; slot++) {
@@ -383,6 +388,13 @@ static void end_world(world *w)
     pprofdelta_heap_stats stats;
     pprofdelta_heap_get_stats(w->heap, &stats);
     CHECK(stats.live == 0 && stats.inuse_objects == 0 && stats.inuse_bytes == 0);
+    int64_t objects = 0, bytes = 0;
+    for (size_t i = 0; i < w->receiver.now.len; i++) {
+        objects += w->receiver.now.rows[i].values[4];
+        bytes += w->receiver.now.rows[i].values[5];
+    }
+    CHECK(stats.peak_objects == objects && stats.peak_bytes == bytes && bytes == w->most);
+    CHECK(stats.peak_nanos > 0);
     CHECK(stats.deferred == 0 && !stats.dropped_memory && !stats.dropped_sites);
     pprofdelta_heap_free(w->heap);
     arena_free(&w->arena);
@@ -408,13 +420,8 @@ static void become_child(world *w, pprofdelta_heap_child what)
     pprofdelta_heap_fork_child(w->heap, what, id, w->now);
     w->receiver = (live_receiver){.arena = &w->arena};
     w->sent_len = 0;
-    live_sums inherited = {.arena = &w->arena};
-    for (size_t i = 0; i < w->sums.len && what == PPROFDELTA_HEAP_KEEP; i++) {
-        int64_t *values = w->sums.rows[i].values;
-        values[0] = values[1] = 0;
-        live_add(&inherited, w->sums.rows[i].key, values);
-    }
-    w->sums = inherited;
+    const live_sums nothing = {.arena = &w->arena};
+    w->sums = live_inherited(what == PPROFDELTA_HEAP_KEEP ? &w->sums : &nothing, &w->most);
     if (what == PPROFDELTA_HEAP_CLEAR)
         memset(w->slots, 0, sizeof w->slots);
     pprofdelta_heap_stats stats;

@@ -1,6 +1,7 @@
 /* What a batch looks like as a profile: its stamp, symbols and mappings, its size; and who may do
  * what while it is written. */
 #include "heap_scene.h"
+#include "otlp_model.h"
 #include "reading.h"
 
 #include <dlfcn.h>
@@ -252,6 +253,70 @@ TEST(addresses_have_their_mappings)
     end(&s);
 }
 
+/* Names of the program's own functions: none has lines, and no other mapping has names. */
+static void name_own(void *cookie, uint64_t address, pprofdelta_symbol *out)
+{
+    static pprofdelta_frame frame;
+    if (address != (uint64_t)(uintptr_t)&a_function)
+        return;
+    frame = (pprofdelta_frame){.name = cookie};
+    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
+}
+
+/* What the batch means, written as pprof or as OTLP. */
+static otlp_model model_of(arena *a, pprofdelta_format format, unsigned flags,
+                           pprofdelta_symbolizer *symbolize)
+{
+    scene s;
+    otlp_model model = {0};
+    pprofdelta *pd;
+    pprofdelta_census census;
+    pprofdelta_error err = {0};
+    begin(&s, (pprofdelta_heap_options){.flags = flags,
+                                        .format = format,
+                                        .symbolize = symbolize,
+                                        .symbolize_cookie = (void *)(uintptr_t) "a_function"});
+    uint64_t stack[] = {(uint64_t)(uintptr_t)dlsym(NULL, "getppid"),
+                        (uint64_t)(uintptr_t)&a_function, 16};
+    pprofdelta_heap_event event = {.ptr = &s, .weight = {1, 8}, .stack = stack, .depth = 3};
+    CHECK(pprofdelta_heap_track(s.heap, &event));
+    begun(&s, 1);
+    CHECK(pprofdelta_heap_write(s.heap, PPROFDELTA_HEAP_SNAPSHOT, &s.sink, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    CHECK_MSG(pprofdelta_check(pd, s.mail.bytes, s.mail.len, &census, &err) == PPROFDELTA_OK,
+              "check: %s", err.text);
+    pprofdelta_free(pd);
+    if (format == PPROFDELTA_OTLP)
+        otlp_model_read(a, s.mail.bytes, s.mail.len, &model);
+    else
+        otlp_model_read_pprof(a, s.mail.bytes, s.mail.len, &model);
+    CHECK_MSG(!model.wrong, "%s", model.wrong);
+    end(&s);
+    return model;
+}
+
+/* With what is known of the mappings, also what is known only when an address has a name. */
+TEST(a_request_means_what_the_profile_means)
+{
+    static const struct {
+        unsigned flags;
+        pprofdelta_symbolizer *symbolize;
+        const char *has; /* of the program's mapping: functions, files, lines, inlined calls */
+    } kinds[] = {{PPROFDELTA_NO_MAPPINGS, NULL, "main"},
+                 {0, name_own, " 1111"},
+                 {PPROFDELTA_HEAP_NAMES_ONLY, name_own, " 1000"}};
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++) {
+        arena a = {0};
+        otlp_model pprof = model_of(&a, PPROFDELTA_PPROF, kinds[i].flags, kinds[i].symbolize),
+                   request = model_of(&a, PPROFDELTA_OTLP, kinds[i].flags, kinds[i].symbolize);
+        REQUIRE(pprof.text && request.text);
+        const char *wrong = otlp_model_differ(&a, &pprof, &request);
+        CHECK_MSG(!wrong, "%zu: %s", i, wrong);
+        CHECK_MSG(strstr(request.text, kinds[i].has), "%zu: %s", i, request.text);
+        arena_free(&a);
+    }
+}
+
 static int take_nothing(void *cookie, const void *data, size_t len)
 {
     (void)data;
@@ -280,4 +345,4 @@ TEST_MAIN(CASE(the_sink_holds_no_lock), CASE(the_stamp_can_be_left_out),
           CASE(a_symbolizer_is_asked_once_for_an_address),
           CASE(numbers_that_are_no_addresses_are_known_by_their_lines),
           CASE(equal_numbers_of_two_processes_are_two_places), CASE(addresses_have_their_mappings),
-          CASE(a_batch_without_changes_is_small))
+          CASE(a_request_means_what_the_profile_means), CASE(a_batch_without_changes_is_small))

@@ -153,6 +153,7 @@ static int check_child(stage *s, arena *memory, bool clear)
             sums[j] += p.sums.rows[i].values[j];
     bool good = p.id == 5 && p.epoch == 1 && p.sequence == 1 && sums[0] == 3 && sums[1] == 5 &&
                 sums[2] == stats.inuse_objects && sums[3] == stats.inuse_bytes &&
+                sums[4] == stats.peak_objects && sums[5] == stats.peak_bytes &&
                 (!clear || sums[3] == 5);
     return good ? 0 : 2;
 }
@@ -205,7 +206,7 @@ static live_sums truth_of(stage *s, actor *actors, arena *memory)
     for (size_t at = 0; at < SLOTS; at++) {
         uint64_t stack[DEPTH];
         pprofdelta_heap_event event = event_of(at, &s->slots[at], stack);
-        int64_t values[] = {0, 0, event.weight.objects, event.weight.bytes};
+        int64_t values[LIVE_TYPES] = {0, 0, event.weight.objects, event.weight.bytes};
         if (s->slots[at].state == ALIVE)
             live_add(&sums, live_key(memory, &event, DEPTH), values);
     }
@@ -214,8 +215,8 @@ static live_sums truth_of(stage *s, actor *actors, arena *memory)
             uint64_t stack[DEPTH];
             slot as_slot = {.stack = stack_number};
             pprofdelta_heap_event event = event_of(0, &as_slot, stack);
-            int64_t values[] = {actors[i].allocated[stack_number][0],
-                                actors[i].allocated[stack_number][1], 0, 0};
+            int64_t values[LIVE_TYPES] = {actors[i].allocated[stack_number][0],
+                                          actors[i].allocated[stack_number][1], 0, 0};
             live_add(&sums, live_key(memory, &event, DEPTH), values);
         }
     return sums;
@@ -240,6 +241,17 @@ static void check_end(stage *s, actor *actors, arena *memory, live_receiver *rec
     CHECK(pprofdelta_heap_write(s->heap, PPROFDELTA_HEAP_CHANGES, &sink, NULL) == PPROFDELTA_OK);
     REQUIRE(live_read(memory, mail.bytes, mail.len, &p));
     live_receive(receiver, &p);
+    /* When the peak was is not known here, but how much it was. */
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap_get_stats(s->heap, &stats);
+    for (size_t i = 0; i < receiver->now.len; i++) {
+        int64_t *values = receiver->now.rows[i].values;
+        CHECK(values[4] >= 0 && values[5] >= 0);
+        stats.peak_objects -= values[4];
+        stats.peak_bytes -= values[5];
+        values[4] = values[5] = 0;
+    }
+    CHECK(!stats.peak_objects && !stats.peak_bytes);
     const char *wrong = live_differ(&receiver->now, &truth);
     CHECK_MSG(!wrong, "%s", wrong);
     CHECK(receiver->gaps == 0);

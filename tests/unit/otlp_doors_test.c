@@ -325,7 +325,7 @@ static const char *differ_by_door(duo *d, otlp_model *one, otlp_model *other)
         one->text = untimed(&d->arena, one->text);
         other->text = untimed(&d->arena, other->text);
     }
-    if (one->types != 2 && one->types != 4)
+    if (one->types != 2 && one->types != 6)
         return "the types are not there";
     if (strcmp(other->resource, resource_text) != 0)
         return other->resource;

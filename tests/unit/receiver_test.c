@@ -311,6 +311,7 @@ typedef struct tracker_course {
     sent sent[MOST];
     live_sums truth[MOST]; /* when the batch began: all that was allocated and is in use */
     live_sums now;
+    int64_t most; /* bytes that were in use */
     size_t sent_len;
     size_t last_of[MOST]; /* the last attempt at each sequence, in sent */
 } tracker_course;
@@ -336,6 +337,7 @@ static void live_on(tracker_course *c, size_t at)
         const int64_t values[LIVE_TYPES] = {is_new, is_new ? 64 : 0, is_new ? 1 : -1,
                                             is_new ? 64 : -64};
         live_add(&c->now, live_key(&c->arena, &event, 64), values);
+        live_note_peak(&c->now, &c->most);
     }
 }
 

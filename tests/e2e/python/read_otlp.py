@@ -1,7 +1,7 @@
 """What opentelemetry-proto reads in an OTLP request: read_otlp.py FILE
 
 Prints a JSON object: types, samples ([stack, labels, values], zeros where a type has no such sample), and
-what is wrong with the tables: entries that are there twice, and entries that nothing uses.
+what is wrong with the tables: entries that are there twice, and attributes that cannot be.
 """
 
 import collections
@@ -52,6 +52,14 @@ class Reading:
             wrong += [f"{field.name}: the first is not zero"] * bool(entries[0])
         return wrong
 
+    def attributes(self):
+        """Mappings and locations with an attribute that is none, or with two of one key."""
+        wrong = []
+        for entry in [*self.d.mapping_table, *self.d.location_table]:
+            keys = [self.label(at)[0] for at in entry.attribute_indices]
+            wrong += [f"attributes {keys}"] * (0 in entry.attribute_indices or len(set(keys)) != len(keys))
+        return wrong
+
 
 def main():
     request = load(sys.argv[1])
@@ -67,7 +75,7 @@ def main():
             values[column] += sum(sample.values)
     print(json.dumps({
         "resource": {one.key: value_of(one.value) for one in resource.resource.attributes},
-        "scope": scope.scope.name, "types": types, "wrong": reading.repeated(),
+        "scope": scope.scope.name, "types": types, "wrong": reading.repeated() + reading.attributes(),
         "ids": [profile.profile_id.hex() for profile in scope.profiles],
         "samples": [[reading.stack(stack), [*map(reading.label, attributes)], values]
                     for (stack, attributes), values in samples.items()]}))
