@@ -460,6 +460,19 @@ def test_profiles_without_in_use_values(t):
                "hint: leaks needs what is in use")
 
 
+def test_the_type_is_chosen_by_its_name(t):
+    """Other gauges, before and behind it, do not count, nor does the default type."""
+    types = ["peak_objects/count", "peak_space/bytes", *HEAP, "rss_space/bytes"]
+    files = []
+    for i in range(16):
+        samples = [((name, "serve", "main"), [9999, 9 << 20, made, made * 1024, live, live * 1024, 0])
+                   for name, (made, live) in scene(i).items()]
+        files.append(f"peak{i:02}.pb.gz")
+        t.write(files[-1], gz(profile(samples, types=types, time=T0 + i * MINUTE, period_type=KIND, period=1,
+                                      default="peak_space")))
+    t.equal(leaks(t, "--all", *files), leaks(t, "--all", *film(t)))
+
+
 def test_another_type(t):
     files = film(t)
     report = leaks(t, "--type=inuse_objects", *files)
