@@ -5,6 +5,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -78,6 +79,21 @@ pd_runtime pd_runtime_of(const char *path)
     return runtime;
 }
 
+/* With PYTHONMALLOC=malloc or malloc_debug, Python has no allocator of its own. */
+static const char *python_advice(void)
+{
+    static const char malloc_name[] = "malloc";
+    const char *allocator = getenv("PYTHONMALLOC");
+    if (allocator && strncmp(allocator, malloc_name, sizeof malloc_name - 1) == 0)
+        return "Python: C stacks are seen, without Python functions, which are not in the "
+               "profiles; tracemalloc or memray shows these";
+    return "Python: C stacks are seen, without Python functions, and not objects up to 512 "
+           "bytes, "
+           "which have an allocator of their own; PYTHONMALLOC=malloc shows these, tracemalloc "
+           "or "
+           "memray the Python functions";
+}
+
 const char *pd_runtime_advice(pd_runtime runtime)
 {
     switch (runtime) {
@@ -93,11 +109,7 @@ const char *pd_runtime_advice(pd_runtime runtime)
                "objects; "
                "use node --heap-prof or @datadog/pprof for these";
     case PD_RUNTIME_PYTHON:
-        return "Python: C stacks are seen, without Python functions, and not objects up to 512 "
-               "bytes, "
-               "which have an allocator of their own; PYTHONMALLOC=malloc shows these, tracemalloc "
-               "or "
-               "memray the Python functions";
+        return python_advice();
     default:
         return "";
     }

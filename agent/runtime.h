@@ -17,7 +17,7 @@ typedef enum pd_runtime {
 pd_runtime pd_runtime_of(const char *path);
 
 /* Returns one sentence, with no period at its end: what is seen of the heap, what is not, and what
- * shows the rest. Empty for PD_RUNTIME_NONE. */
+ * shows the rest, if it is not set in the environment already. Empty for PD_RUNTIME_NONE. */
 const char *pd_runtime_advice(pd_runtime runtime);
 
 #endif

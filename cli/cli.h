@@ -27,7 +27,7 @@ enum {
     CLI_UPLOAD = 4, /* the uploader failed: the next run covers the window too */
     /* leaks --fail */
     CLI_LEAKS_FOUND = 5,
-    CLI_LEAKS_NO_VERDICT = 6, /* too few profiles */
+    CLI_LEAKS_NO_VERDICT = 6, /* growth that is unknown, or too few profiles */
     /* record, as env: otherwise the exit status is that of the command */
     CLI_RECORD_FAILED = 125, /* record itself failed */
     CLI_NOT_RUN = 126,       /* the command exists but cannot be run, or cannot be recorded */

@@ -50,12 +50,57 @@ static void put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, 
     printf(", \"line\": %" PRId64 "}", frame->line);
 }
 
+static void put_stack(const char *name, const cli_leaks_rows *rows, size_t row)
+{
+    printf(", \"%s\": [", name);
+    cli_leaks_each_frame(rows, row, put_frame, NULL);
+    fputs("]", stdout);
+}
+
+typedef struct areas {
+    const cli_leaks_run *run;
+    size_t put;
+} areas;
+
+static void put_area(const cli_leaks_area *area, void *cookie)
+{
+    areas *a = cookie;
+    fputs(a->put++ ? ", {" : "{", stdout);
+    put_name("area");
+    cli_string_put(stdout, area->name, CLI_TEXT_JSON);
+    fputs(", ", stdout);
+    put_number("growth", area->growth);
+    printf("\"now\": %.9g", area->now);
+    put_stack("stack", &a->run->areas, area->row);
+    fputs("}", stdout);
+}
+
+/* What grew: a stack, or areas of the resident memory. */
+static void put_what(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    areas a = {.run = run};
+    put_name("place");
+    if (f->cause.frame)
+        put_frame(&run->rows, f->cause.frame, 0, NULL);
+    else
+        fputs("null", stdout);
+    fputs(", ", stdout);
+    put_name("areas");
+    fputs("[", stdout);
+    if (f->what == CLI_LEAKS_AREAS)
+        cli_leaks_each_area(run, f, put_area, &a);
+    fputs("]", stdout);
+    put_stack("stack", f->what == CLI_LEAKS_AREAS ? &run->areas : &run->rows, f->row);
+}
+
 static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
 {
+    static const char *const words[] = {"stack", "place", "shared", "rest", "resident"};
     const cli_leaks_verdict *v = &f->verdict;
     putchar('{');
     put_text("kind", cli_leaks_kind_word(v->kind));
     put_text("reason", cli_leaks_reason_word(v->reason));
+    put_text("what", words[f->what]);
     put_number("now", f->now);
     put_number("objects", f->objects);
     put_number("per_hour", v->slope * 3600);
@@ -66,13 +111,13 @@ static void put_finding(const cli_leaks_run *run, const cli_leaks_finding *f)
     put_known("age_seconds", f->age);
     printf("\"stacks\": %zu, \"group\": %zu, ", f->stacks, f->group);
     put_name("shared");
-    if (f->is_group)
+    if (f->what == CLI_LEAKS_SHARED)
         cli_string_put(stdout, cli_leaks_text(&run->rows, f->shared), CLI_TEXT_JSON);
     else
         fputs("null", stdout);
-    fputs(", \"stack\": [", stdout);
-    cli_leaks_each_frame(&run->rows, f->row, put_frame, NULL);
-    fputs("]}", stdout);
+    fputs(", ", stdout);
+    put_what(run, f);
+    fputs("}", stdout);
 }
 
 static void put_head(const cli_leaks_run *run, const cli_leaks_findings *findings)
@@ -91,6 +136,8 @@ static void put_head(const cli_leaks_run *run, const cli_leaks_findings *finding
     put_number("span_seconds", run->span);
     put_number("now", findings->now);
     put_number("per_hour", findings->slope * 3600);
+    put_number("smallest_leak", findings->smallest);
+    put_number("smallest_leak_in_noise", findings->smallest_in_noise);
     printf("\"suspects\": %zu, \"unknown\": %zu,\n", findings->suspects, findings->unknown);
 }
 

@@ -20,18 +20,4 @@ void cli_leaks_print_json(const cli_leaks_report *report);
 /* Is the finding printed? */
 bool cli_leaks_is_shown(const cli_leaks_report *report, const cli_leaks_finding *finding);
 
-/* Calls put for each frame of a row, leaf first. */
-typedef void cli_leaks_put_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame,
-                                 size_t at, void *cookie);
-void cli_leaks_each_frame(const cli_leaks_rows *rows, size_t row, cli_leaks_put_frame *put,
-                          void *cookie);
-
-/* Prints the stack of a row, leaf first, without wrappers of malloc and start-up functions unless
- * all_frames is set. Returns false if memory is short. */
-bool cli_leaks_put_stack(const cli_leaks_run *run, size_t row, bool all_frames, const char *indent);
-
-/* Marks the names of the frames that are left out there; is_folded has one element for each text of
- * the run. Returns false if memory is short. */
-bool cli_leaks_note_folded(const cli_leaks_run *run, size_t row, unsigned char *is_folded);
-
 #endif

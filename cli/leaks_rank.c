@@ -1,4 +1,4 @@
-/* Judges all stacks of a run and the groups of stacks that share a frame: see leaks_rank.h. */
+/* Judges all stacks of a run, and sums of them: see leaks_rank.h. */
 #include "leaks_rank.h"
 
 #include "cli.h"
@@ -19,7 +19,16 @@ typedef struct total {
     size_t stacks;
     double largest;  /* growth of one stack */
     size_t last_row; /* plus 1 */
+    size_t most;     /* the row that has most in use */
 } total;
+
+/* What is judged, and what all its stacks allocated, in samples. */
+typedef struct ranking {
+    cli_leaks_run *run;
+    cli_leaks_cause *causes; /* of each row */
+    double allocated[CLI_LEAKS_POINTS], weight;
+    size_t groups; /* so far */
+} ranking;
 
 /* ---- series ------------------------------------------------------------------------------- */
 
@@ -48,15 +57,22 @@ static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
     return strcmp(run->unit, "count") ? smallest_change(run, row) : 1;
 }
 
-static cli_leaks_series series_of(const cli_leaks_run *run, const double *levels,
-                                  const double *allocated, double weight, double tests)
+static cli_leaks_verdict judge(const ranking *r, const double *levels, const double *allocated,
+                               double weight, double tests)
 {
-    return (cli_leaks_series){.len = run->rows.points,
-                              .seconds = run->rows.seconds,
-                              .levels = levels,
-                              .allocated = run->has_allocated ? allocated : NULL,
-                              .weight = weight > 0 ? weight : 1,
-                              .tests = tests};
+    const cli_leaks_rows *rows = &r->run->rows;
+    double work[CLI_LEAKS_POINTS];
+    for (size_t i = 0; i < rows->points; i++)
+        work[i] = (r->allocated[i] - allocated[i]) / r->weight;
+    bool is_known = r->run->has_allocated;
+    const cli_leaks_series series = {.len = rows->points,
+                                     .seconds = rows->seconds,
+                                     .levels = levels,
+                                     .allocated = is_known ? allocated : NULL,
+                                     .work = is_known ? work : NULL,
+                                     .weight = weight > 0 ? weight : 1,
+                                     .tests = tests};
+    return cli_leaks_judge(&series);
 }
 
 static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double *allocated)
@@ -70,13 +86,12 @@ static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double
     f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
 }
 
-/* ---- groups ------------------------------------------------------------------------------- */
+/* ---- sums --------------------------------------------------------------------------------- */
 
 /* Stacks whose growth is certain have a verdict of their own. */
-static bool may_be_grouped(const cli_leaks_row *row)
+static bool is_uncertain(const cli_leaks_row *row)
 {
-    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit &&
-           row->verdict.reason != CLI_LEAKS_SAWTOOTH;
+    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit;
 }
 
 static void add_to_total(total *to, const cli_leaks_run *run, const cli_leaks_row *row)
@@ -91,7 +106,118 @@ static void add_to_total(total *to, const cli_leaks_run *run, const cli_leaks_ro
     to->now += row->now;
     to->objects += row->objects_now;
     to->largest = fmax(to->largest, row->verdict.growth);
-    to->stacks++;
+    if (!to->stacks++ || row->now > run->rows.rows[to->most].now)
+        to->most = (size_t)(row - run->rows.rows);
+}
+
+static double mean_weight(const total *t)
+{
+    return t->levelled > 0 ? t->weights / t->levelled : 1;
+}
+
+static cli_leaks_verdict judge_total(const ranking *r, const total *t, double tests)
+{
+    return judge(r, t->levels, t->allocated, mean_weight(t), tests);
+}
+
+/* The finding of several stacks. */
+static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli_leaks_what what,
+                                  const total *t, const cli_leaks_verdict *verdict)
+{
+    cli_leaks_finding *f = &out->list[out->len++];
+    *f = (cli_leaks_finding){.verdict = *verdict,
+                             .what = what,
+                             .row = t->most,
+                             .stacks = t->stacks,
+                             .cause = r->causes[t->most],
+                             .now = t->now,
+                             .objects = t->objects,
+                             .weight = mean_weight(t)};
+    set_age(f, r->run, t->allocated);
+    return f;
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+static bool is_same_frame(const cli_leaks_frame *a, const cli_leaks_frame *b)
+{
+    return a == b || (a && b && a->name == b->name && a->file == b->file && a->line == b->line);
+}
+
+/* One line of the program, called by one function: called by several, it may be a wrapper. */
+static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
+{
+    bool has_caller = a->caller && b->caller;
+    return a->frame && is_same_frame(a->frame, b->frame) &&
+           (has_caller ? a->caller->name == b->caller->name : a->caller == b->caller);
+}
+
+/* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
+static bool belongs(const ranking *r, size_t row, size_t suspect)
+{
+    const cli_leaks_row *candidate = &r->run->rows.rows[row];
+    bool may_grow = candidate->verdict.kind != CLI_LEAKS_NONE ||
+                    (is_uncertain(candidate) && candidate->verdict.growth > 0);
+    return !candidate->group && may_grow && is_same_cause(&r->causes[row], &r->causes[suspect]);
+}
+
+/* Joins the stacks of the cause of a suspect, if there are several. */
+static void join_place(cli_leaks_findings *out, ranking *r, size_t suspect)
+{
+    cli_leaks_rows *rows = &r->run->rows;
+    total sum = {.stacks = 0};
+    for (size_t i = 0; i < rows->len; i++)
+        if (belongs(r, i, suspect))
+            add_to_total(&sum, r->run, &rows->rows[i]);
+    if (sum.stacks < 2)
+        return;
+    cli_leaks_verdict verdict = judge_total(r, &sum, (double)rows->len);
+    if (verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
+        verdict = rows->rows[suspect].verdict;
+    r->groups++;
+    for (size_t i = 0; i < rows->len; i++)
+        if (belongs(r, i, suspect))
+            rows->rows[i].group = r->groups;
+    add_sum(out, r, CLI_LEAKS_PLACE, &sum, &verdict)->group = r->groups;
+}
+
+/* What a constructor or a helper allocates for a line that is the cause of a suspect has that cause,
+ * too. */
+static void move_cause(ranking *r, size_t row)
+{
+    const cli_leaks_rows *rows = &r->run->rows;
+    for (size_t i = 0; r->causes[row].caller && i < rows->len; i++)
+        if (i != row && rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT && r->causes[i].frame &&
+            is_same_frame(r->causes[row].caller, r->causes[i].frame)) {
+            r->causes[row] = r->causes[i];
+            return;
+        }
+}
+
+/* The time for this is limited; more suspects than these are not joined. */
+enum { MOST_JOINED = 1000 };
+
+static void find_places(cli_leaks_findings *out, ranking *r)
+{
+    const cli_leaks_rows *rows = &r->run->rows;
+    size_t suspects[MOST_JOINED], len = 0;
+    for (size_t i = 0; i < rows->len && len < MOST_JOINED; i++)
+        if (rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT)
+            suspects[len++] = i;
+    for (size_t i = 0; i < len; i++)
+        move_cause(r, suspects[i]);
+    for (size_t i = 0; i < len; i++)
+        if (!rows->rows[suspects[i]].group)
+            join_place(out, r, suspects[i]);
+}
+
+/* ---- functions that stacks share ------------------------------------------------------------ */
+
+/* Stacks that rise and fall hide what grows beside them, so they come second. But where much comes
+ * and goes, stacks of a few samples all do. */
+static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
+{
+    return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
 }
 
 /* Calls visit(cookie, text, distance) for each frame of a row, leaf first. */
@@ -127,23 +253,15 @@ static void add_frame(void *cookie, uint32_t text, size_t distance)
     add_to_total(to, a->run, a->row);
 }
 
-static void add_up(total *totals, const cli_leaks_run *run)
+static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
 {
     for (size_t i = 0; i < run->rows.texts_len; i++)
         totals[i] = (total){.stacks = 0};
     for (size_t i = 0; i < run->rows.len; i++) {
         adding a = {totals, run, &run->rows.rows[i], i + 1};
-        if (may_be_grouped(a.row))
+        if (may_share(a.row, with_sawtooth))
             each_frame(&run->rows, a.row, add_frame, &a);
     }
-}
-
-static cli_leaks_verdict judge_total(const cli_leaks_run *run, const total *t)
-{
-    double tests = (double)(run->rows.len + run->rows.texts_len);
-    double weight = t->levelled > 0 ? t->weights / t->levelled : 1;
-    cli_leaks_series series = series_of(run, t->levels, t->allocated, weight, tests);
-    return cli_leaks_judge(&series);
 }
 
 /* A group is more than its largest stack. */
@@ -164,15 +282,17 @@ static bool is_closer(const cli_leaks_run *run, const total *totals, size_t a, s
 }
 
 /* The function whose stacks leak together; SIZE_MAX: none. */
-static size_t find_group(const cli_leaks_run *run, const total *totals, cli_leaks_verdict *verdicts)
+static size_t find_group(const ranking *r, const total *totals, cli_leaks_verdict *verdicts)
 {
     static const double nearly = 0.8;
+    const cli_leaks_run *run = r->run;
+    double tests = (double)(run->rows.len + run->rows.texts_len);
     double most = 0;
     size_t found = SIZE_MAX;
     for (size_t i = 0; i < run->rows.texts_len; i++) {
         verdicts[i] = (cli_leaks_verdict){.kind = CLI_LEAKS_NONE};
         if (totals[i].stacks > 1)
-            verdicts[i] = judge_total(run, &totals[i]);
+            verdicts[i] = judge_total(r, &totals[i], tests);
         if (verdicts[i].kind == CLI_LEAKS_SUSPECT && is_spread(&totals[i], &verdicts[i]))
             most = fmax(most, verdicts[i].growth);
     }
@@ -196,73 +316,107 @@ static void match_frame(void *cookie, uint32_t text, size_t distance)
     s->found |= text == s->text;
 }
 
-/* Marks the stacks of a group. Returns the one with most in use. */
-static size_t mark_group(cli_leaks_run *run, uint32_t text, size_t number)
+/* Marks the stacks of a group. */
+static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
 {
-    size_t largest = SIZE_MAX;
-    for (size_t i = 0; i < run->rows.len; i++) {
-        cli_leaks_row *row = &run->rows.rows[i];
+    for (size_t i = 0; i < r->run->rows.len; i++) {
+        cli_leaks_row *row = &r->run->rows.rows[i];
         search s = {text, false};
-        if (may_be_grouped(row))
-            each_frame(&run->rows, row, match_frame, &s);
-        if (!s.found)
-            continue;
-        row->group = number;
-        if (largest == SIZE_MAX || row->now > run->rows.rows[largest].now)
-            largest = i;
+        if (may_share(row, with_sawtooth))
+            each_frame(&r->run->rows, row, match_frame, &s);
+        if (s.found)
+            row->group = r->groups;
     }
-    return largest;
 }
 
-static void add_group(cli_leaks_findings *out, cli_leaks_run *run, const total *t, uint32_t text,
-                      const cli_leaks_verdict *verdict, size_t number)
-{
-    cli_leaks_finding *f = &out->list[out->len++];
-    *f = (cli_leaks_finding){.verdict = *verdict,
-                             .row = mark_group(run, text, number),
-                             .stacks = t->stacks,
-                             .group = number,
-                             .is_group = true,
-                             .shared = text,
-                             .now = t->now,
-                             .objects = t->objects,
-                             .weight = t->weights / t->levelled};
-    set_age(f, run, t->allocated);
-}
+enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
 
-enum { MOST_GROUPS = 100 };
-
-static bool find_groups(cli_leaks_findings *out, cli_leaks_run *run)
+static bool find_groups(cli_leaks_findings *out, ranking *r)
 {
-    total *totals = calloc(run->rows.texts_len + 1, sizeof *totals);
-    cli_leaks_verdict *verdicts = calloc(run->rows.texts_len + 1, sizeof *verdicts);
-    bool is_ready = totals && verdicts;
-    for (size_t number = 1; is_ready && number <= MOST_GROUPS; number++) {
-        add_up(totals, run);
-        size_t text = find_group(run, totals, verdicts);
-        if (text == SIZE_MAX)
+    size_t texts = r->run->rows.texts_len, found = 0;
+    total *totals = calloc(texts + 1, sizeof *totals);
+    cli_leaks_verdict *verdicts = calloc(texts + 1, sizeof *verdicts);
+    bool is_ready = totals && verdicts, with_sawtooth = false;
+    while (is_ready && found < MOST_GROUPS) {
+        add_up(totals, r->run, with_sawtooth);
+        size_t text = find_group(r, totals, verdicts);
+        if (text == SIZE_MAX && with_sawtooth)
             break;
-        add_group(out, run, &totals[text], (uint32_t)text, &verdicts[text], number);
+        if (text == SIZE_MAX) {
+            with_sawtooth = true;
+            continue;
+        }
+        found++;
+        r->groups++;
+        cli_leaks_finding *f = add_sum(out, r, CLI_LEAKS_SHARED, &totals[text], &verdicts[text]);
+        f->group = r->groups;
+        f->shared = (uint32_t)text;
+        mark_group(r, f->shared, with_sawtooth);
     }
     free(totals);
     free(verdicts);
     return is_ready;
 }
 
-/* ---- stacks ------------------------------------------------------------------------------- */
+/* ---- the rest ----------------------------------------------------------------------------- */
 
-static void judge_rows(cli_leaks_run *run)
+/* Growth of the rest is no suspect, since no function is known for it. It is one test of its own;
+ * that it counts as several leaves one innocent run in a hundred with a rest that is unknown. */
+static void judge_rest(cli_leaks_findings *out, const ranking *r)
 {
-    for (size_t i = 0; i < run->rows.len; i++) {
-        cli_leaks_row *row = &run->rows.rows[i];
-        cli_leaks_series series =
-            series_of(run, row->levels, row->allocated, weight_of(run, row), (double)run->rows.len);
-        row->verdict = cli_leaks_judge(&series);
+    static const double tests = 10;
+    total sum = {.stacks = 0};
+    for (size_t i = 0; i < r->run->rows.len; i++) {
+        const cli_leaks_row *row = &r->run->rows.rows[i];
+        if (!row->group && row->verdict.kind == CLI_LEAKS_NONE)
+            add_to_total(&sum, r->run, row);
     }
+    if (sum.stacks < 2)
+        return;
+    cli_leaks_verdict verdict = judge_total(r, &sum, tests);
+    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS)
+        return;
+    if (verdict.kind == CLI_LEAKS_SUSPECT)
+        verdict.reason = CLI_LEAKS_UNSURE;
+    verdict.kind = CLI_LEAKS_UNKNOWN;
+    add_sum(out, r, CLI_LEAKS_REST, &sum, &verdict);
 }
 
-static void add_rows(cli_leaks_findings *out, const cli_leaks_run *run)
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* Sets the verdict of each row, and what all rows have. */
+static void judge_rows(cli_leaks_findings *out, ranking *r)
 {
+    cli_leaks_rows *rows = &r->run->rows;
+    total all = {.stacks = 0};
+    double noise = 0, tests = (double)rows->len;
+    cli_leaks_grade_frames(r->run, rows);
+    for (size_t i = 0; i < rows->len; i++)
+        add_to_total(&all, r->run, &rows->rows[i]);
+    memcpy(r->allocated, all.allocated, sizeof r->allocated);
+    r->weight = mean_weight(&all);
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
+        row->verdict = judge(r, row->levels, row->allocated, weight_of(r->run, row), tests);
+        noise = fmax(noise, row->verdict.noise);
+        r->causes[i] = cli_leaks_find_cause(rows, i, 0);
+    }
+    cli_leaks_verdict verdict = judge_total(r, &all, 1);
+    out->now = all.now;
+    out->growth = verdict.growth;
+    out->slope = verdict.slope;
+    bool is_sampled = r->run->period > 1 && !strcmp(r->run->unit, "bytes");
+    const cli_leaks_series times = {.len = rows->points,
+                                    .seconds = rows->seconds,
+                                    .weight = is_sampled ? r->run->period : r->weight,
+                                    .tests = fmax(tests, 1)};
+    out->smallest = cli_leaks_smallest(&times, 0);
+    out->smallest_in_noise = cli_leaks_smallest(&times, noise);
+}
+
+static void add_rows(cli_leaks_findings *out, const ranking *r)
+{
+    const cli_leaks_run *run = r->run;
     for (size_t i = 0; i < run->rows.len; i++) {
         const cli_leaks_row *row = &run->rows.rows[i];
         cli_leaks_finding *f = &out->list[out->len++];
@@ -270,6 +424,7 @@ static void add_rows(cli_leaks_findings *out, const cli_leaks_run *run)
                                  .row = i,
                                  .stacks = 1,
                                  .group = row->group,
+                                 .cause = r->causes[i],
                                  .now = row->now,
                                  .objects = row->objects_now,
                                  .weight = weight_of(run, row)};
@@ -277,27 +432,19 @@ static void add_rows(cli_leaks_findings *out, const cli_leaks_run *run)
     }
 }
 
+bool cli_leaks_is_member(const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_STACK && f->group;
+}
+
 static void count(cli_leaks_findings *out)
 {
     for (size_t i = 0; i < out->len; i++) {
         const cli_leaks_finding *f = &out->list[i];
-        bool is_own = f->is_group || !f->group;
+        bool is_own = !cli_leaks_is_member(f);
         out->suspects += is_own && f->verdict.kind == CLI_LEAKS_SUSPECT;
         out->unknown += is_own && f->verdict.kind == CLI_LEAKS_UNKNOWN;
     }
-}
-
-static void judge_all(cli_leaks_findings *out, const cli_leaks_run *run)
-{
-    total all = {.stacks = 0};
-    for (size_t i = 0; i < run->rows.len; i++)
-        add_to_total(&all, run, &run->rows.rows[i]);
-    double weight = all.levelled > 0 ? all.weights / all.levelled : 1;
-    cli_leaks_series series = series_of(run, all.levels, all.allocated, weight, 1);
-    cli_leaks_verdict verdict = cli_leaks_judge(&series);
-    out->now = all.now;
-    out->growth = verdict.growth;
-    out->slope = verdict.slope;
 }
 
 /* Suspects by their slope, unknown ones by their growth, the others by what is in use. */
@@ -317,21 +464,31 @@ static int by_rank(const void *a, const void *b)
         return size_of(x) > size_of(y) ? -1 : 1;
     if (x->row != y->row)
         return x->row < y->row ? -1 : 1;
-    return (int)y->is_group - (int)x->is_group;
+    return (int)y->what - (int)x->what;
 }
 
 int cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run)
 {
+    ranking r = {.run = run};
     *out = (cli_leaks_findings){.len = 0};
-    out->list = calloc(run->rows.len + MOST_GROUPS, sizeof *out->list);
-    judge_rows(run);
-    if (!out->list || !find_groups(out, run))
-        return cli_system_error("the stacks", "judge", ENOMEM);
-    add_rows(out, run);
-    judge_all(out, run);
-    count(out);
-    qsort(out->list, out->len, sizeof *out->list, by_rank);
-    return CLI_DONE;
+    /* Each place has two stacks at least. */
+    out->list = calloc(run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS, sizeof *out->list);
+    r.causes = calloc(run->rows.len + 1, sizeof *r.causes);
+    bool is_ready = out->list && r.causes;
+    if (is_ready) {
+        judge_rows(out, &r);
+        find_places(out, &r);
+        is_ready = find_groups(out, &r);
+    }
+    if (is_ready) {
+        judge_rest(out, &r);
+        cli_leaks_judge_areas(out, run);
+        add_rows(out, &r);
+        count(out);
+        qsort(out->list, out->len, sizeof *out->list, by_rank);
+    }
+    free(r.causes);
+    return is_ready ? CLI_DONE : cli_system_error("the stacks", "judge", ENOMEM);
 }
 
 void cli_leaks_findings_free(cli_leaks_findings *findings)

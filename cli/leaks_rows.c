@@ -205,6 +205,8 @@ static bool number_place(cli_leaks_rows *rows, const cli_profile *profile,
 
 /* ---- stacks ------------------------------------------------------------------------------- */
 
+static const uint32_t NOT_NUMBERED = UINT32_MAX;
+
 /* Writes the places of a sample behind the paths. */
 static bool stage_path(cli_leaks_rows *rows, const cli_profile *profile,
                        const Pd__View__Sample *sample)
@@ -217,6 +219,9 @@ static bool stage_path(cli_leaks_rows *rows, const cli_profile *profile,
         uint64_t id = sample->location_id[i];
         bool is_dense = id - 1 < view->n_location && view->location[id - 1]->id == id;
         size_t at = is_dense ? (size_t)(id - 1) : cli_profile_location_index(profile, id);
+        if (rows->place_of[at] == NOT_NUMBERED &&
+            !number_place(rows, profile, view->location[at], &rows->place_of[at]))
+            return false;
         rows->path[rows->path_len + i] = rows->place_of[at];
     }
     return true;
@@ -297,8 +302,7 @@ bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
                  sizeof *rows->place_of))
         return false;
     for (size_t i = 0; i < view->n_location; i++)
-        if (!number_place(rows, profile, view->location[i], &rows->place_of[i]))
-            return false;
+        rows->place_of[i] = NOT_NUMBERED;
     begin_window(rows, moment->adds_allocated);
     for (size_t i = 0; i < view->n_sample; i++)
         if (!add_sample(rows, profile, columns, view->sample[i]))
@@ -311,7 +315,7 @@ bool cli_leaks_rows_add(cli_leaks_rows *rows, const cli_profile *profile,
 
 bool cli_leaks_rows_rename(cli_leaks_rows *rows, const cli_profile *profile)
 {
-    for (size_t i = 0; i < profile->view->n_location; i++) {
+    for (size_t i = 0; rows->len && i < profile->view->n_location; i++) {
         const Pd__View__Location *location = profile->view->location[i];
         uint32_t number;
         size_t before = rows->places_len;

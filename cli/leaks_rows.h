@@ -19,6 +19,7 @@ typedef struct cli_leaks_frame {
     uint32_t name, file, module; /* indexes into texts; module: the file of the mapping */
     int64_t line;                /* 0: not known */
     bool is_nameless;            /* the frame has no function */
+    unsigned char grade;         /* set and used by leaks_stack.c */
 } cli_leaks_frame;
 
 typedef struct cli_leaks_place {

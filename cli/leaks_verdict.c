@@ -22,8 +22,11 @@ const double cli_leaks_doubt_limit = 0.01;
 enum { THIRDS = 3, MOST_PAIRS = CLI_LEAKS_POINTS * CLI_LEAKS_POINTS / 2 };
 
 /* Growth that may be chance is worth a word if it is so far from the mean, or so unlikely in any of
- * the series. */
+ * the series. Less is enough if the level goes up only: if what it loses on the way is a small share
+ * of what it gains. Random comings and goings seldom look like that. */
 static const double least_sigmas = 3;
+static const double rising_sigmas = 1;
+static const double rising_loss = 1 / 8.0;
 static const double unsure_doubt = 0.1;
 
 /* The thresholds of the shape. */
@@ -32,6 +35,11 @@ static const double sawtooth_share = 0.5;    /* of the growth lost at once */
 static const double stopped_ratio = 1 / 3.0; /* recent speed over earlier speed */
 static const double slowing_ratio = 2 / 3.0;
 static const double late_ratio = 0.2; /* earlier speed over recent speed */
+static const double least_work = 30;  /* samples in each half, for a speed by work */
+
+/* So many standard deviations above what is needed, 19 of 20 leaks are sure enough. The shape of some
+ * is not clear in few windows, which leaves 8 of 10. */
+static const double power_sigmas = 1.6449;
 
 /* The thirds that are judged, and the points in them. */
 typedef struct parts {
@@ -124,6 +132,13 @@ static double tail(double sigmas)
     return 0.5 * erfc(sigmas / sqrt(2));
 }
 
+static cli_leaks_kind kind_of(cli_leaks_reason reason)
+{
+    if (reason == CLI_LEAKS_STEADY_GROWTH)
+        return CLI_LEAKS_SUSPECT;
+    return reason <= CLI_LEAKS_SLOWING ? CLI_LEAKS_UNKNOWN : CLI_LEAKS_NONE;
+}
+
 /* ---- shape -------------------------------------------------------------------------------- */
 
 static void insert_sorted(double *values, size_t len, double value)
@@ -169,17 +184,49 @@ static double largest_fall(const cli_leaks_series *s, size_t from)
     return largest;
 }
 
-/* Does the last third still grow? A part of the mean speed is enough, less what is chance. */
-static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v)
+/* Does the last third still grow? A part of the mean speed is enough, less what is chance. clock is
+ * the seconds or the work; less of it than `least` shows nothing. */
+static bool has_stopped(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v,
+                        const double *clock, double least)
 {
     size_t from = p->to[2] - p->from[2] > 1 ? p->from[2] : p->from[2] - 1;
     size_t half = from + (s->len - from) / 2;
-    double span = mean_of(s->seconds, half, s->len) - mean_of(s->seconds, from, half);
-    double whole = p->centre[2] - p->centre[0];
+    double span = mean_of(clock, half, s->len) - mean_of(clock, from, half);
+    double whole = mean_of(clock, p->from[2], p->to[2]) - mean_of(clock, p->from[0], p->to[0]);
     double rise = mean_of(s->levels, half, s->len) - mean_of(s->levels, from, half);
     double expected = v->growth * span / whole;
     double chance = sqrt(variance_of_growth(s, p) * span / whole);
-    return rise < stopped_ratio * expected - chance;
+    return span < least || rise < stopped_ratio * expected - chance;
+}
+
+/* Is it only the program that slows down, perhaps by its leak? Then the growth goes on as before if
+ * work is the time. It must be more than chance makes. */
+static bool is_steady_by_work(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v)
+{
+    double at[THIRDS];
+    if (!s->work)
+        return false;
+    for (size_t i = 0; i < THIRDS; i++)
+        at[i] = mean_of(s->work, p->from[i], p->to[i]);
+    double earlier = at[1] - at[0], later = at[2] - at[1];
+    if (earlier < least_work || later < least_work)
+        return false;
+    double expected = (p->level[1] - p->level[0]) / earlier * later;
+    return p->level[2] - p->level[1] >= slowing_ratio * expected + v->noise;
+}
+
+/* Growth that has the shape of a leak but for its speed: does it slow down? Where it slows down only
+ * because the program does, it is taken for one grade faster. */
+static cli_leaks_reason speed_of(const cli_leaks_series *s, const parts *p,
+                                 const cli_leaks_verdict *v)
+{
+    bool is_steady = is_steady_by_work(s, p, v);
+    if (v->recent < stopped_ratio)
+        return is_steady ? CLI_LEAKS_SLOWING : CLI_LEAKS_FILLED;
+    if (has_stopped(s, p, v, s->seconds, 0) &&
+        !(is_steady && !has_stopped(s, p, v, s->work, least_work)))
+        return CLI_LEAKS_SLOWING;
+    return v->recent < slowing_ratio && !is_steady ? CLI_LEAKS_SLOWING : CLI_LEAKS_STEADY_GROWTH;
 }
 
 /* Growth that chance does not explain: what shape has it? */
@@ -195,11 +242,25 @@ static cli_leaks_reason shape_of(const cli_leaks_series *s, const parts *p,
         return CLI_LEAKS_STEP;
     if (earlier <= 0 || v->recent > 1 / late_ratio)
         return CLI_LEAKS_LATE;
-    if (v->recent < stopped_ratio)
-        return CLI_LEAKS_FILLED;
-    if (v->recent < slowing_ratio || has_stopped(s, p, v))
-        return CLI_LEAKS_SLOWING;
-    return CLI_LEAKS_STEADY_GROWTH;
+    return speed_of(s, p, v);
+}
+
+/* Does the level go up only, from that point on, and by more than a few samples? */
+static bool rises_from(const cli_leaks_series *s, size_t from, const cli_leaks_verdict *v)
+{
+    double lost = 0, gained = 0;
+    for (size_t i = from; i + 1 < s->len; i++) {
+        double change = s->levels[i + 1] - s->levels[i];
+        *(change < 0 ? &lost : &gained) += fabs(change);
+    }
+    return lost <= rising_loss * gained && gained - lost >= least_sigmas * v->noise;
+}
+
+/* It may have risen since the first point, or since the end of the start-up; it still rises. */
+static bool keeps_rising(const cli_leaks_series *s, const parts *p, const cli_leaks_verdict *v)
+{
+    return v->growth >= rising_sigmas * v->noise &&
+           (rises_from(s, 0, v) || rises_from(s, p->from[0], v));
 }
 
 /* Does the level fall by more than half, and by more than chance? */
@@ -218,8 +279,11 @@ static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const p
     double since_start = p->level[2] - s->levels[0];
     if (v->growth < -least_sigmas * v->noise)
         return CLI_LEAKS_SHRINKING;
-    if (v->growth > least_sigmas * v->noise || v->doubt < unsure_doubt)
-        return CLI_LEAKS_UNSURE;
+    if (v->growth > least_sigmas * v->noise || v->doubt < unsure_doubt || keeps_rising(s, p, v)) {
+        cli_leaks_reason shape = shape_of(s, p, v);
+        bool is_noise = shape == CLI_LEAKS_SAWTOOTH && !falls_back(s);
+        return kind_of(shape) == CLI_LEAKS_NONE && !is_noise ? shape : CLI_LEAKS_UNSURE;
+    }
     if (falls_back(s))
         return CLI_LEAKS_SAWTOOTH;
     if (since_start <= p->level[2] / 4)
@@ -227,13 +291,6 @@ static cli_leaks_reason reason_without_growth(const cli_leaks_series *s, const p
     if (largest_step(s, 0) > step_share * since_start)
         return CLI_LEAKS_STEP;
     return v->growth < since_start / 4 ? CLI_LEAKS_FILLED : CLI_LEAKS_FLAT;
-}
-
-static cli_leaks_kind kind_of(cli_leaks_reason reason)
-{
-    if (reason == CLI_LEAKS_STEADY_GROWTH)
-        return CLI_LEAKS_SUSPECT;
-    return reason <= CLI_LEAKS_SLOWING ? CLI_LEAKS_UNKNOWN : CLI_LEAKS_NONE;
 }
 
 static cli_leaks_verdict judge_few(const cli_leaks_series *s)
@@ -268,6 +325,34 @@ cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *s)
     return v;
 }
 
+/* The count of samples that must leak and stay, if chance makes its square root. */
+static double least_samples(double sigmas)
+{
+    return (sigmas + power_sigmas) * (sigmas + power_sigmas);
+}
+
+/* How many standard deviations a growth needs for a suspect. */
+static double needed_sigmas(double tests)
+{
+    double low = 0, high = 40;
+    for (int i = 0; i < 60; i++) {
+        double middle = (low + high) / 2;
+        *(tail(middle) * tests > cli_leaks_doubt_limit ? &low : &high) = middle;
+    }
+    return high;
+}
+
+double cli_leaks_smallest(const cli_leaks_series *s, double noise)
+{
+    if (s->len < CLI_LEAKS_LEAST_POINTS)
+        return INFINITY;
+    const cli_leaks_series times = {.len = s->len, .seconds = s->seconds, .levels = s->seconds};
+    parts p = split(&times);
+    double sigmas = needed_sigmas(s->tests), span = s->seconds[s->len - 1] - s->seconds[0];
+    double growth = fmax(s->weight * least_samples(sigmas), (sigmas + power_sigmas) * noise);
+    return growth * span / (p.centre[2] - p.centre[0]);
+}
+
 /* ---- words -------------------------------------------------------------------------------- */
 
 static const struct {
@@ -276,6 +361,7 @@ static const struct {
     [CLI_LEAKS_STEADY_GROWTH] = {"steady-growth", "grows steadily, and what grew stays"},
     [CLI_LEAKS_FEW_POINTS] = {"few-windows", "grows, but there are too few windows"},
     [CLI_LEAKS_UNSURE] = {"unsure", "grows, but that may be chance"},
+    [CLI_LEAKS_RESIDENT] = {"resident", "resident memory grows, and the stacks do not explain it"},
     [CLI_LEAKS_LATE] = {"late", "grows only since the last third"},
     [CLI_LEAKS_SLOWING] = {"slowing", "grows, but more slowly than before"},
     [CLI_LEAKS_FLAT] = {"flat", "does not grow more than by chance"},

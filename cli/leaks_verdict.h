@@ -1,4 +1,4 @@
-/* Is a series of in-use values a leak? The decision of `pprofdelta leaks`, as one pure function.
+/* Is a series of in-use values a leak? The decision of `pprofdelta leaks`, as pure functions.
  *
  *     level |                            thirds of the part that is judged
  *           |                                        +----L3----+
@@ -10,7 +10,8 @@
  * The first third of the points is start-up and is not judged. The mean levels of the other thirds
  * give the growth, L3 - L1. Growth is a leak if chance does not explain it, and if it has the shape
  * of a leak: it is no single step, it does not fall back, it does not slow down, and it has not
- * stopped.
+ * stopped. Growth that chance may explain, but that goes up only, is no leak and not clean either:
+ * it is unknown.
  *
  * Chance: a sampled heap is an estimate. Each sample stands for about `weight` bytes, so that the
  * changes of a level behave like `weight` times a count of random arrivals and departures. A
@@ -36,6 +37,7 @@ typedef enum cli_leaks_reason {
     CLI_LEAKS_STEADY_GROWTH, /* SUSPECT */
     CLI_LEAKS_FEW_POINTS,    /* UNKNOWN, as are those down to SLOWING */
     CLI_LEAKS_UNSURE,        /* the growth may be chance */
+    CLI_LEAKS_RESIDENT,      /* resident memory grows, and the stacks do not; see leaks_rank.h */
     CLI_LEAKS_LATE,          /* it began in the last third */
     CLI_LEAKS_SLOWING,       /* it is slower than before */
     CLI_LEAKS_FLAT,          /* NONE, as are those below */
@@ -51,8 +53,9 @@ typedef struct cli_leaks_series {
     const double *seconds;   /* rising */
     const double *levels;    /* bytes in use */
     const double *allocated; /* bytes allocated until then; NULL: not known */
-    double weight;           /* bytes that a sample stands for, above 0 */
-    double tests;            /* series that are judged together, at least 1 */
+    const double *work; /* samples allocated elsewhere in the program until then; NULL: not known */
+    double weight;      /* bytes that a sample stands for, above 0 */
+    double tests;       /* series that are judged together, at least 1 */
 } cli_leaks_series;
 
 typedef struct cli_leaks_verdict {
@@ -70,6 +73,11 @@ typedef struct cli_leaks_verdict {
 extern const double cli_leaks_doubt_limit;
 
 cli_leaks_verdict cli_leaks_judge(const cli_leaks_series *series);
+
+/* The bytes that must leak in the run, at an even speed, to be a suspect in 8 of 10 runs: at a stack
+ * that frees nothing (noise 0), or where chance makes so much noise. INFINITY: there are too few
+ * points. Of the series, len, seconds, weight and tests count. */
+double cli_leaks_smallest(const cli_leaks_series *series, double noise);
 
 /* "steady", "few-windows", ...: the word for JSON, and the sentence for people. */
 const char *cli_leaks_reason_word(cli_leaks_reason reason);

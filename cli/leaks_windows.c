@@ -5,6 +5,7 @@
 #include "memory.h"
 #include "message.h"
 #include "progress.h"
+#include "show/units.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -286,6 +287,22 @@ static int has_no_room(const cli_leaks_file *file)
     return CLI_FAILED;
 }
 
+/* Adds the account of the resident memory, if the profile has one. */
+static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
+{
+    static const size_t none = SIZE_MAX;
+    cli_leaks_run *run = r->run;
+    size_t column = column_of(profile, "rss_space/bytes");
+    if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
+        return true;
+    moment.is_first = !run->areas.points || run->areas_block != moment.point;
+    run->areas_block = moment.point;
+    moment.point = run->areas.points - !moment.is_first;
+    run->areas.max_memory = r->max_memory - run->rows.memory;
+    return cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
+                              &moment);
+}
+
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
@@ -300,8 +317,10 @@ static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile 
     describe(r->run, profile, &columns);
     r->run->to_nanos = file->time_nanos;
     cli_leaks_moment moment = moment_of(r, file);
-    r->run->rows.max_memory = r->max_memory;
-    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment))
+    r->run->rows.max_memory = r->max_memory - r->run->areas.memory;
+    r->run->is_recorded = file->stamp.live != PPROFDELTA_LIVE_NONE;
+    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment) ||
+        !add_areas(r, profile, moment))
         return has_no_room(file);
     r->run->span = moment.seconds;
     r->windows++;
@@ -315,7 +334,8 @@ static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profil
     if (r->windows + 1 < r->run->windows)
         return CLI_DONE;
     int code = cli_names_find(profile, r->names);
-    if (!code && !cli_leaks_rows_rename(&r->run->rows, profile))
+    if (!code && (!cli_leaks_rows_rename(&r->run->rows, profile) ||
+                  !cli_leaks_rows_rename(&r->run->areas, profile)))
         code = has_no_room(file);
     return code;
 }
@@ -381,8 +401,10 @@ int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len,
 
 void cli_leaks_runs_free(cli_leaks_runs *runs)
 {
-    for (size_t i = 0; i < runs->len; i++)
+    for (size_t i = 0; i < runs->len; i++) {
         cli_leaks_rows_free(&runs->runs[i].rows);
+        cli_leaks_rows_free(&runs->runs[i].areas);
+    }
     free(runs->runs);
     *runs = (cli_leaks_runs){.len = 0};
 }

@@ -4,7 +4,10 @@
  *     changes of in-use values  --> the library's sum so far --------+--> leaks_rows.c
  *
  * A cumulative profile without a stamp is also compared with the one before it by the library, which
- * decides if the process restarted. Then the run ends, and a new run begins. */
+ * decides if the process restarted. Then the run ends, and a new run begins.
+ *
+ * The account of the resident memory that the heap agent writes (rss_space/bytes) has one stack for
+ * each area. The areas are the rows of a table of their own. */
 #ifndef CLI_LEAKS_WINDOWS_H
 #define CLI_LEAKS_WINDOWS_H
 
@@ -20,10 +23,13 @@ typedef struct cli_leaks_run {
     int64_t from_nanos, to_nanos; /* of the first and the last window's values */
     double span;                  /* seconds between them */
     cli_leaks_rows rows;
+    cli_leaks_rows areas;    /* points: only those of blocks with an account */
+    size_t areas_block;      /* the block of the last point of areas */
     char type[64], unit[64]; /* what is judged */
     double period;           /* bytes between two samples; 0: not known */
     bool is_heap;            /* the profiles have bytes */
     bool has_allocated;
+    bool is_recorded;   /* by the heap agent */
     bool has_restarted; /* it begins with a restart of the process of the run before */
     char binary[512];   /* empty: not known */
 } cli_leaks_run;

@@ -38,6 +38,7 @@ typedef struct cli_string {
 
 cli_string cli_string_of(const char *text);
 bool cli_string_is(cli_string string, const char *text);
+bool cli_string_begins(cli_string string, const char *with);
 
 /* Compares the bytes. Returns a negative number, 0, or a positive number. */
 int cli_string_compare(cli_string a, cli_string b);

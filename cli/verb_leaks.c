@@ -5,7 +5,9 @@
  *     leaks_windows.c   reads each window: in-use values, the library's sum where they are changes
  *     leaks_rows.c      one series for each stack
  *     leaks_verdict.c   is a series a leak? (pure)
- *     leaks_rank.c      judges stacks and groups of stacks, and ranks them
+ *     leaks_stack.c     the frames of a stack, and which is the program's own
+ *     leaks_rank.c      judges stacks and sums of stacks; ranks what was found
+ *     leaks_areas.c     judges the areas of the resident memory
  *     leaks_text.c, leaks_json.c   print */
 #include "leaks_files.h"
 #include "leaks_print.h"
@@ -35,7 +37,7 @@ static const char help[] =
     "      --all-frames       wrappers of malloc and start-up functions, too\n"
     "      --json             print one JSON object, with all frames\n"
     "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
-    "                         there are too few profiles for a verdict\n"
+    "                         none is, but growth is unknown or profiles are too few\n"
     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n"
     "      --every=TIME       the time between two profiles, whatever theirs are\n"
     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
@@ -230,16 +232,19 @@ static int print(const run *r, const cli_leaks_order_report *order)
     return cli_output_end_text();
 }
 
-/* The exit status with --fail. */
+/* The exit status with --fail. A run with too few profiles counts only if all have too few: programs
+ * start others that end soon. */
 static int status_of(const run *r)
 {
-    bool is_enough = false;
+    bool is_enough = false, is_unknown = false;
     for (size_t i = 0; i < r->runs.len; i++) {
+        bool has_verdict = r->runs.runs[i].windows >= CLI_LEAKS_LEAST_POINTS;
         if (r->findings[i].suspects)
             return CLI_LEAKS_FOUND;
-        is_enough |= r->runs.runs[i].windows >= CLI_LEAKS_LEAST_POINTS;
+        is_enough |= has_verdict;
+        is_unknown |= has_verdict && r->findings[i].unknown;
     }
-    return is_enough ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
+    return is_enough && !is_unknown ? CLI_DONE : CLI_LEAKS_NO_VERDICT;
 }
 
 static int perform(run *r)

@@ -64,7 +64,8 @@ def test_the_leak_is_found(t):
     t.equal([f["function"] for f in found["stack"]], ["leak", "serve", "main"])
     text = t.succeeds("leaks", *files).text
     t.contains(text, "verdict   1 suspect, 0 unknown, 5 stacks without steady growth",
-               "suspect 1: +5.86MiB/h, 1.56MiB in 1600 objects now, >99.99% sure", "age 16.0min",
+               "suspect 1: leak  app.go:11\n"
+               "          +5.86MiB/h, 1.56MiB in 1600 objects now, >99.99% sure\n", "age 16.0min",
                "            leak   app.go:11\n            serve  app.go:12\n            main   app.go:13\n")
     t.check("hidden" not in text, "nothing is hidden, and the text says that something is")
 
@@ -108,7 +109,8 @@ def test_one_way_to_print_a_stack(t):
         shown = t.succeeds("show", "--stacks=1", *options, files[-1]).text.splitlines()
         printed = t.succeeds("leaks", *options, *files).text.splitlines()
         frames = [line.strip() for line in shown if " app.go:" in line]
-        t.equal([line.strip() for line in printed if " app.go:" in line], frames)
+        t.equal([line.strip() for line in printed
+                 if " app.go:" in line and not line.startswith("suspect")], frames)
         t.equal(len(frames), 5 if options else 3)
 
 
@@ -137,7 +139,179 @@ def test_exit_status(t):
     t.equal(t.run("leaks", "--fail", *files[:5]).code, 6)
     calm = [heap(t, f"calm{i}.pb.gz", i, {"f": (10 * i + 10, 10)}) for i in range(8)]
     t.equal(t.run("leaks", "--fail", *calm).code, 0)
+    late = [heap(t, f"late{i}.pb.gz", i, {"f": (10000, 100 * max(1, i - 7))}) for i in range(12)]
+    t.equal(leaks(t, *late)["runs"][0]["findings"][0]["reason"], "late")
+    t.equal(t.run("leaks", "--fail", *late).code, 6)
+    t.equal(t.run("leaks", *late).code, 0)
     t.fails(1, "leaks", "--fail", "nothing.pb.gz")
+
+
+MIB = 1024  # objects of 1 KiB
+
+
+def test_growth_without_a_fall_is_not_clean(t):
+    """A series that was called clean, sampled at 512 KiB; the smallest leak is named."""
+    levels = [0, 5.5, 7.5, 9, 12, 13.5, 15.1, 18.1, 24, 24]
+    files = [heap(t, f"{i}.pb.gz", i, {"login": (int(v * MIB), int(v * MIB)), "buffers": (9000 * i, 512),
+                                       **{f"f{k}": (9000 * i, 1024) for k in range(13)}}, period=512 << 10)
+             for i, v in enumerate(levels)]
+    run = leaks(t, *files)["runs"][0]
+    found = run["findings"][0]
+    t.equal((found["kind"], leaf(found), run["unknown"]), ("unknown", "login", 1))
+    t.equal(t.run("leaks", "--fail", *files).code, 6)
+    t.check(15 << 20 < run["smallest_leak"] < 40 << 20, f"{run['smallest_leak']}")
+    t.check(run["smallest_leak_in_noise"] >= run["smallest_leak"], f"{run}")
+    t.contains(t.succeeds("leaks", *files).text, "power     a leak of ", "MiB in this run (+")
+    objects = leaks(t, "--type=inuse_objects", *files)["runs"][0]
+    t.check(abs(objects["smallest_leak"] * 1024 / run["smallest_leak"] - 1) < 0.01, f"{objects}")
+    flat = [heap(t, f"flat{i}.pb.gz", i, {"login": (9000 * i, 12 * MIB)}, period=512 << 10)
+            for i in range(len(levels))]
+    t.lacks(t.succeeds("leaks", *flat).text, "unknown 1")
+    t.equal(t.run("leaks", "--fail", *flat).code, 0)
+
+
+def test_stacks_that_come_and_go_in_a_caller_that_grows(t):
+    """Each stack rises and falls; the sum at their caller grows, as that of a cache which loses count."""
+    draw, files = random.Random(3), []
+    levels = [23.5, 24.2, 26.6, 36.2, 43.8, 47.3, 48.6, 46.7, 52.3, 55.3]
+    for i, level in enumerate(levels):
+        shares = [draw.random() ** 3 for _ in range(12)]
+        stacks = {(f"step{k}", "Cache::insert", "main"):
+                  (400 * MIB * (i + 1), int(level * MIB * share / sum(shares)))
+                  for k, share in enumerate(shares)}
+        files.append(heap(t, f"{i}.pb.gz", i, stacks, period=512 << 10))
+    run = leaks(t, *files)["runs"][0]
+    t.check(run["suspects"] + run["unknown"] > 0, f"all is clean: {run}")
+    t.check(any(f["what"] in ("shared", "rest") for f in run["findings"]), f"{run['findings']}")
+    t.check(t.run("leaks", "--fail", *files).code in (5, 6), "--fail exits with 0")
+
+
+def test_growth_that_no_stack_explains(t):
+    """Stacks which each step up at another time, and stay: together they grow all the time."""
+    files = [heap(t, f"{i}.pb.gz", i, {(f"f{k:02}",): (5000, 400 if i > k else 0) for k in range(16)})
+             for i in range(16)]
+    run = leaks(t, *files)["runs"][0]
+    t.equal([(f["kind"], f["what"]) for f in run["findings"]], [("unknown", "rest")])
+    t.contains(t.succeeds("leaks", *files).text, "16 stacks grow together, none of them enough; the largest:")
+    t.equal(t.run("leaks", "--fail", *files).code, 6)
+
+
+def resident(t, name, at, areas, live=100, comment=None):
+    """A profile with an account of the resident memory. areas: {stack: KiB}."""
+    samples = [(("use", "main"), [500 * at, 500 * at * 1024, live, live * 1024, 0])]
+    samples += [(stack, [0, 0, 0, 0, kib * 1024]) for stack, kib in areas.items()]
+    t.write(name, gz(profile(samples, types=HEAP + ["rss_space/bytes"], time=T0 + at * MINUTE,
+                             period_type=KIND, period=512 << 10, comments=[comment] if comment else ())))
+    return name
+
+
+HEAP_AREAS = {("[live heap]",): 100, ("[allocator slack]",): 300, ("[file mappings, clean or shared]", "/usr/lib/libx.so"): 4000}
+
+
+def test_resident_memory_that_the_stacks_do_not_explain(t):
+    arenas = ("[anonymous mappings]", "mmap", "_PyMem_ArenaAlloc", "new_arena", "main")
+    files = [resident(t, f"{i}.pb.gz", i, {**HEAP_AREAS, arenas: 30000 + 1500 * i}) for i in range(14)]
+    run = leaks(t, *files)["runs"][0]
+    found = run["findings"][0]
+    t.equal((run["suspects"], run["unknown"]), (0, 1))
+    t.equal((found["kind"], found["reason"], found["what"]), ("unknown", "resident", "resident"))
+    t.equal(found["per_hour"], 1500 * 1024 * 60)
+    t.equal([(a["area"], [f["function"] for f in a["stack"]]) for a in found["areas"]],
+            [("[anonymous mappings]", list(arenas))])
+    t.equal(t.run("leaks", "--fail", *files).code, 6)
+    text = t.succeeds("leaks", *files).text
+    t.contains(text, "unknown 1: resident memory\n",
+               "resident memory grows, and the stacks do not explain it\n            +10.3MiB  [anonymous mappings]  ",
+               "next      record with PYTHONMALLOC=malloc")
+    t.contains(t.succeeds("leaks", "--type=inuse_objects", *files).text, "+87.9MiB/h, 52.2MiB now\n", "+10.3MiB  ")
+
+
+def test_resident_memory_that_is_no_leak(t):
+    """It is full, it steps, it is little, or the stacks explain it; the heap's own growth counts, too."""
+    pages = ("[anonymous mappings]", "mmap", "load", "main")
+    shapes = {
+        "flat": lambda i: {pages: 30000},
+        "full": lambda i: {pages: min(30000, 9000 * i)},
+        "step": lambda i: {pages: 30000 if i > 9 else 1000},
+        "little": lambda i: {pages: 3000 + 10 * i},
+        "share": lambda i: {pages: 3000000 + 150 * i},
+        "agent": lambda i: {("[heap agent]",): 3000 + 1500 * i},
+    }
+    for name, shape in shapes.items():
+        files = [resident(t, f"{name}{i:02}.pb.gz", i, {**HEAP_AREAS, **shape(i)}) for i in range(14)]
+        t.equal(leaks(t, *files)["runs"][0]["unknown"], 0, name)
+        t.equal(t.run("leaks", "--fail", *files).code, 0, name)
+    for slack, expected in (1000, [("suspect", "stack")]), (6000, [("suspect", "stack"), ("unknown", "resident")]):
+        files = []
+        for i in range(14):
+            live = 100 + 4000 * i
+            files.append(resident(t, f"{slack}.{i:02}.pb.gz", i,
+                                  {("[live heap]",): live, ("[allocator slack]",): 100 + slack * i}, live))
+        t.equal([(f["kind"], f["what"]) for f in leaks(t, *files)["runs"][0]["findings"]], expected)
+
+
+def test_windows_without_an_account(t):
+    """The agent leaves it out where it takes too long. The others count."""
+    pages = ("[anonymous mappings]", "mmap", "load", "main")
+    files = [resident(t, f"{i:02}.pb.gz", i, {} if i % 3 == 1 else {**HEAP_AREAS, pages: 3000 + 1500 * i})
+             for i in range(30)]
+    found = leaks(t, *files)["runs"][0]["findings"]
+    t.equal([(f["what"], f["per_hour"]) for f in found], [("resident", 1500 * 1024 * 60)])
+    few = leaks(t, *[resident(t, f"few{i:02}.pb.gz", i, {pages: 3000 + 1500 * i} if i > 8 else {})
+                     for i in range(14)])
+    t.equal(few["runs"][0]["findings"], [])
+
+
+def test_one_cause_is_one_suspect(t):
+    """A map of sessions: the library allocates in several ways for one line of the program."""
+    ways = [("operator new(unsigned long)", "std::string::_M_create(unsigned long&)", "std::string::assign"),
+            ("operator new(unsigned long)", "std::map<int, Session>::operator[](int&&)"),
+            ("malloc", "std::vector<char>::push_back")]
+    tail = ("login", "serve", "main", "__libc_start_main")
+    files = [heap(t, f"{i}.pb.gz", i, {**{way + tail: (100 * (k + 1) * (i + 1),) * 2 for k, way in enumerate(ways)},
+                                       ("malloc", "login", "other", "main"): (300 * (i + 1),) * 2,
+                                       ("malloc", "steady", "main"): (900, 900)})
+             for i in range(12)]
+    run = leaks(t, *files)["runs"][0]
+    t.equal([(f["what"], f["stacks"], f["place"]["function"]) for f in run["findings"]],
+            [("place", 3, "login"), ("stack", 1, "login")])
+    t.equal(run["suspects"], 2)
+    found = run["findings"][0]
+    t.equal((found["per_hour"], found["now"]), (600 * 1024 * 60, 600 * 12 * 1024))
+    text = t.succeeds("leaks", *files).text
+    line = f"app.go:{found['place']['line']}\n"
+    t.contains(text, f"suspect 1: login  {line}", "stack 1 of 3: 3.52MiB, +17.6MiB/h\n", "stack 3 of 3: ",
+               "1 stack without steady growth")
+    t.equal(text.count("suspect "), 3)
+    members = [f for f in leaks(t, "--all", *files)["runs"][0]["findings"] if f["group"] == found["group"]]
+    t.equal(sorted(f["what"] for f in members), ["place", "stack", "stack", "stack"])
+
+
+def test_a_leak_that_slows_its_program_down(t):
+    """By time it grows ever more slowly; by what the program allocates, it does not."""
+    files = []
+    for i in range(16):
+        done = int(100000 * (1 - 0.88 ** i))
+        files.append(heap(t, f"{i:02}.pb.gz", i, {"leak": (done, done), "serve_it": (30 * done, 20)}))
+    t.equal(suspects(leaks(t, *files)), ["leak"])
+    files = [heap(t, f"steady{i:02}.pb.gz", i, {"leak": (n, n), "serve_it": (99999 * i, 20)})
+             for i, n in enumerate(int(100000 * (1 - 0.88 ** i)) for i in range(16))]
+    t.equal(leaks(t, *files)["runs"][0]["findings"][0]["reason"], "slowing")
+
+
+def test_hints_name_what_is_not_set(t):
+    levels = [1 + 4 * i // 5 for i in range(12)]
+    for period, recorded, hint in ((512 << 10, True, "(record --rate=64k)"), (64 << 10, True, "(record --rate=8k)"),
+                                   (512 << 10, False, "(in Go runtime.MemProfileRate = 64 << 10)"),
+                                   (1, True, None), (512, False, None)):
+        files = []
+        for i, n in enumerate(levels):
+            comment = [stamp(i + 1, "window", since=60 * i, until=60 * (i + 1))] if recorded else ()
+            size = max(period >> 10, 1)
+            files.append(heap(t, f"{period}.{recorded}.{i:02}.pb.gz", i + 1, {"f": (n * size, n * size)},
+                              period=period, comments=comment))
+        text = t.succeeds("leaks", *files).text
+        t.contains(text, "unknown 1: f", "\nnext      record longer" + (", or take more samples " + hint if hint else "\n"))
 
 
 def test_too_few_windows_are_unknown(t):
@@ -284,6 +458,19 @@ def test_profiles_without_in_use_values(t):
     result = t.fails(1, "leaks", *[f"{i}.pb.gz" for i in range(8)])
     t.contains(result.err, "has no in-use values; there are: alloc_objects, alloc_space",
                "hint: leaks needs what is in use")
+
+
+def test_the_type_is_chosen_by_its_name(t):
+    """Other gauges, before and behind it, do not count, nor does the default type."""
+    types = ["peak_objects/count", "peak_space/bytes", *HEAP, "rss_space/bytes"]
+    files = []
+    for i in range(16):
+        samples = [((name, "serve", "main"), [9999, 9 << 20, made, made * 1024, live, live * 1024, 0])
+                   for name, (made, live) in scene(i).items()]
+        files.append(f"peak{i:02}.pb.gz")
+        t.write(files[-1], gz(profile(samples, types=types, time=T0 + i * MINUTE, period_type=KIND, period=1,
+                                      default="peak_space")))
+    t.equal(leaks(t, "--all", *files), leaks(t, "--all", *film(t)))
 
 
 def test_another_type(t):
