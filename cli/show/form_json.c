@@ -123,6 +123,15 @@ static void put_filter_sums(const cli_shown *shown, size_t side, size_t filter)
     putchar(']');
 }
 
+/* The index in "types" of the type that the other forms are sorted by. */
+static void put_chosen(const cli_shown *shown)
+{
+    if (shown->types->len)
+        printf("\"chosen_type\": %zu,\n", shown->chosen);
+    else
+        fputs("\"chosen_type\": null,\n", stdout);
+}
+
 /* --hide keeps everything. */
 static void put_filters(const cli_shown *shown)
 {
@@ -308,6 +317,7 @@ static int put_two(const cli_shown *shown)
     }
     fputs("],\n", stdout);
     put_two_types(shown);
+    put_chosen(shown);
     put_filters(shown);
     int code = put_stacks(shown);
     fputs("\n]\n}\n", stdout);
@@ -323,6 +333,7 @@ int cli_show_json(const cli_shown *shown)
     put_mappings(shown->profiles);
     fputs(",\n", stdout);
     put_types(shown->selections);
+    put_chosen(shown);
     put_filters(shown);
     put_samples(shown->selections);
     fputs("\n}\n", stdout);

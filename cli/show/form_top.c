@@ -251,7 +251,7 @@ static void put_caption(const top *t, size_t rows)
     printf("%zu function%s, by %s", t->rows_len, t->rows_len == 1 ? "" : "s",
            t->shown->is_by_cum ? "cumulative " : "");
     cli_string_put(stdout, cli_profile_type(t->profile, t->sort), CLI_TEXT_SHOWN);
-    putchar('\n');
+    puts(cli_shown_zero(t->shown));
 }
 
 static bool is_dropped(const top *t, size_t type)

@@ -38,18 +38,33 @@ static void add_share(line *l, pprofdelta_sum part, pprofdelta_sum whole)
         add(l, "%.1f%%", 100 * cli_sum_double(part) / cli_sum_double(whole));
 }
 
+static cli_string type_at(const cli_shown *shown, size_t at)
+{
+    size_t last = shown->sides - 1;
+    return cli_profile_type(&shown->profiles[last], shown->types->column[last][at]);
+}
+
 /* "12.3% of alloc_space", or "12.3% -> 14.0% of alloc_space". kept[side] is indexed by column. */
 static void add_shares(line *l, const cli_shown *shown, const pprofdelta_sum *kept[CLI_SIDES])
 {
     const cli_types *types = shown->types;
-    size_t last = shown->sides - 1;
     for (size_t side = 0; side < shown->sides; side++) {
         size_t column = types->column[side][shown->chosen];
         add(l, "%s", side ? " -> " : "");
         add_share(l, kept[side][column], cli_profile_total(&shown->profiles[side], column));
     }
     add(l, " of ");
-    add_string(l, cli_profile_type(&shown->profiles[last], types->column[last][shown->chosen]));
+    add_string(l, type_at(shown, shown->chosen));
+}
+
+static void describe_type(const cli_shown *shown, cli_selection_put put, void *cookie)
+{
+    line l = {.len = 0};
+    add_string(&l, type_at(shown, shown->chosen));
+    add(&l, ", because ");
+    add_string(&l, type_at(shown, shown->preferred));
+    add(&l, " is 0 in every sample");
+    put(cookie, "type", l.text);
 }
 
 static void describe_filter(const cli_shown *shown, size_t at, cli_selection_put put, void *cookie)
@@ -116,6 +131,8 @@ static size_t count_folded(const cli_shown *shown)
 void cli_selection_describe(const cli_shown *shown, cli_selection_put put, void *cookie)
 {
     char text[CLI_WRAPPERS_ROOM];
+    if (shown->chosen != shown->preferred)
+        describe_type(shown, put, cookie);
     for (size_t i = 0; i < shown->filters->len; i++)
         describe_filter(shown, i, put, cookie);
     if (shown->selections[0].has_filters)
@@ -134,4 +151,11 @@ static void note(void *cookie, const char *title, const char *text)
 void cli_selection_note(const cli_shown *shown)
 {
     cli_selection_describe(shown, note, NULL);
+}
+
+const char *cli_shown_zero(const cli_shown *shown)
+{
+    if (!cli_types_are_zero(shown->types, shown->profiles, shown->sides, shown->chosen))
+        return "";
+    return shown->only_chosen ? ": all is 0; --type=TYPE shows another type" : ": all is 0";
 }
