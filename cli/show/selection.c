@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "message.h"
 #include "show/frame_place.h"
+#include "show/short_names.h"
 #include "show/wrappers.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ _Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* Matches for the strings of the string table, each made when it is needed first. */
+/* Matches for strings of the string table, each made when it is needed first. */
 typedef struct file_matches {
     uint64_t *bits;
     unsigned char *is_known;
@@ -79,15 +80,19 @@ static void judge_location(work *w, file_matches *files, const uint64_t *names, 
                 ? cli_profile_function(s->profile, location->line[line]->function_id)
                 : NULL;
         uint32_t name = s->symbols.frames[frame];
-        if (names)
+        if (names && function)
             w->matches[frame] =
-                names[name] | of_module | (function ? match_file(files, w, function->filename) : 0);
+                match_file(files, w, function->filename) | match_file(files, w, function->name);
+        if (names)
+            w->matches[frame] |= names[name] | of_module;
         w->kinds[frame] = (unsigned char)cli_frame_kind(s->symbols.names[name], module, !function);
     }
 }
 
+/* The full name matches, and the short one. */
 static bool judge_frames(work *w)
 {
+    char shortened[CLI_SHORT_NAME_MAX];
     const cli_symbols *symbols = &w->selection->symbols;
     size_t strings = w->selection->profile->view->n_string_table;
     bool has_patterns = w->filters && w->filters->len;
@@ -101,7 +106,7 @@ static bool judge_frames(work *w)
         is_ready = files.bits && files.is_known && names;
     }
     for (size_t i = 0; is_ready && names && i < symbols->len; i++)
-        names[i] = match(w->filters, symbols->names[i]);
+        names[i] = match(w->filters, cli_short_name(symbols->names[i], shortened));
     for (size_t i = 0; is_ready && i < w->selection->profile->view->n_location; i++)
         judge_location(w, &files, names, i);
     free(files.bits);
@@ -276,7 +281,7 @@ int cli_selection_make(cli_selection *selection, const cli_profile *profile,
         else
             selection->has_filters = true;
     }
-    int code = cli_symbols_make(&selection->symbols, profile);
+    int code = cli_symbols_make(&selection->symbols, profile, folding == CLI_FOLD_WRAPPERS);
     if (code)
         return code;
     bool is_ready = reserve(&w) && judge_frames(&w);

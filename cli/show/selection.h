@@ -30,7 +30,8 @@ typedef struct cli_selection {
 /* Which frames are taken out of the stacks. */
 typedef enum cli_folding {
     CLI_FOLD_NOTHING, /* only --hide counts: for the forms that show a profile whole */
-    CLI_FOLD_WRAPPERS /* and the functions of allocators and start-up, unless --all-frames */
+    CLI_FOLD_WRAPPERS /* and the functions of allocators and start-up, unless --all-frames; names
+                         are short */
 } cli_folding;
 
 /* Prints what is wrong; returns an exit code. filters may be NULL. Free *selection whatever is
