@@ -43,9 +43,9 @@ static void add_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, 
     stack *s = cookie;
     cli_string name = cli_leaks_text(rows, frame->name);
     cli_string module = cli_leaks_text(rows, frame->module);
-    s->texts[at] = (cli_frame_text){
-        name, {cli_leaks_text(rows, frame->file), frame->line, module, frame->is_nameless}};
-    s->kinds[at] = (unsigned char)cli_frame_kind(name, module, frame->is_nameless);
+    cli_string source = cli_leaks_text(rows, frame->file);
+    s->texts[at] = (cli_frame_text){name, {source, frame->line, module, frame->is_nameless}};
+    s->kinds[at] = (unsigned char)cli_frame_kind(name, module, source, frame->is_nameless);
     s->names[at] = frame->name;
 }
 

@@ -85,7 +85,9 @@ static void judge_location(work *w, file_matches *files, const uint64_t *names, 
                 match_file(files, w, function->filename) | match_file(files, w, function->name);
         if (names)
             w->matches[frame] |= names[name] | of_module;
-        w->kinds[frame] = (unsigned char)cli_frame_kind(s->symbols.names[name], module, !function);
+        cli_string source = cli_profile_string(s->profile, function ? function->filename : 0);
+        w->kinds[frame] =
+            (unsigned char)cli_frame_kind(s->symbols.names[name], module, source, !function);
     }
 }
 

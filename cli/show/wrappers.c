@@ -1,7 +1,8 @@
 /* Which frames of a stack say nothing about the program: see wrappers.h.
  *
- * A frame is judged by its name. Without one, it is judged by the file that it lies in: an
- * allocator's library, or the C library below main. */
+ * A frame is judged by its name; an inlined one, which may be named without its class, by its source
+ * file, too. Without a name, it is judged by the file that it lies in: an allocator's library, or the C
+ * library below main. */
 #include "show/wrappers.h"
 
 #include <stdio.h>
@@ -144,10 +145,6 @@ static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_
 /* The beginnings of the names of files, without their folders. */
 static const char *const allocator_files[] = {"libpprofdelta-agent.", "libjemalloc.", "libtcmalloc",
                                               "libmimalloc"};
-/* The beginnings of names of Rust's library. */
-static const char *const rust_crates[] = {"alloc::", "core::", "hashbrown::"};
-static const char *const rust_types[] = {
-    "<alloc::", "<core::", "<std::", "<hashbrown::", "<str", "<T ", "<[T]", "<&str"};
 static const char *const libc_files[] = {
     "libc.so.", "libc-2.", "libpthread.so.", "libpthread-2.", "ld-musl-", "libc.musl-", "ld-linux"};
 
@@ -258,27 +255,24 @@ static bool is_malloc(cli_string name)
     return false;
 }
 
-/* A method of a type of Rust's library, of no trait or of one of the library: "<str as core::...". */
-static bool is_of_rust(cli_string name)
+/* Whether a source file is of the library of C++ or Rust. */
+static bool is_in_library(cli_string source)
 {
-    static const char *const traits[] = {" as core::", " as alloc::", " as std::"};
-    if (begins_with_one_of(rust_types, COUNT(rust_types), name) && !contains(name, " as "))
-        return true;
-    for (size_t i = 0; i < COUNT(traits); i++)
-        if (contains(name, traits[i]))
-            return begins_with_one_of(rust_types, COUNT(rust_types), name);
-    return begins_with_one_of(rust_crates, COUNT(rust_crates), name);
+    return contains(source, "/include/c++/") || begins(source, "/rust/deps/") ||
+           (begins(source, "/rustc/") && contains(source, "/library/"));
 }
 
-static unsigned library_kind(cli_string name)
+static unsigned library_kind(cli_string name, cli_string source)
 {
     size_t owner;
     cli_string last = last_component(name, &owner);
     cli_string qualified = {name.ptr + owner, name.len - owner};
     if (contains(name, "::operator new"))
         return CLI_FRAME_ALLOCATES;
-    if (!begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
-        return is_of_rust(name) ? CLI_FRAME_IN_LIBRARY : 0;
+    if (begins(name, "alloc::") || begins(name, "core::"))
+        return CLI_FRAME_IN_LIBRARY;
+    if (!is_in_library(source) && !begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
+        return 0;
     if (is_one_of(cxx_starts, COUNT(cxx_starts), last))
         return CLI_FRAME_STARTS;
     if (is_one_of(cxx_callers, COUNT(cxx_callers), last))
@@ -296,11 +290,12 @@ static cli_string without_folders(cli_string file)
     return (cli_string){file.ptr + from, file.len - from};
 }
 
-static unsigned named_kind(cli_string name)
+static unsigned named_kind(cli_string name, cli_string source)
 {
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
-    unsigned kind = matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : library_kind(name);
+    unsigned kind =
+        matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : library_kind(name, source);
     if (matches(allocators, COUNT(allocators), name) || is_malloc(name) ||
         contains(name, "GlobalAlloc"))
         kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
@@ -309,10 +304,10 @@ static unsigned named_kind(cli_string name)
     return kind;
 }
 
-unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless)
+unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless)
 {
     cli_string base = without_folders(file);
-    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name);
+    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name, source);
     if (begins_with_one_of(allocator_files, COUNT(allocator_files), base))
         kind |= CLI_FRAME_ALLOCATES;
     if ((is_nameless || kind & CLI_FRAME_STARTS) &&

@@ -25,8 +25,8 @@ enum {
 };
 
 /* What a frame is: the bits above. name is the function as it is shown, demangled or not; file is
- * that of the mapping. is_nameless: name was made from an address. */
-unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless);
+ * that of the mapping; source may be empty. is_nameless: name was made from an address. */
+unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless);
 
 /* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
  * a stack that has one. The leaf end is only cut if is_heap. */

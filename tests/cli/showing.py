@@ -188,6 +188,43 @@ def test_long_names_lose_their_middle(t):
     t.contains(terminal(t, 220, "show", "a"), name + "\n")
 
 
+STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+INSERT = f"std::set<{STRING}, std::less<{STRING} >, std::allocator<{STRING} > >::insert"
+
+
+def test_names_of_cxx_are_short(t):
+    """In every form for people. The whole profile has full names, and the filters know both. Functions whose
+    short names are equal are one. Of the library, the call that the program made stays."""
+    tree = f"std::_Rb_tree<{STRING}, {STRING}, std::_Identity<{STRING} > >::_M_create_node"
+    new = ("operator new(unsigned long)", f"std::__new_allocator<{STRING} >::allocate", f"{STRING}::basic_string", tree)
+    t.write("a", profile([((*new, INSERT, "login", "main"), [1, 10, 1, 10]),
+                          ((*new, INSERT.replace("__cxx11::", "__1::"), "login", "main"), [1, 5, 1, 5])]))
+    short = "std::set<std::string>::insert"
+    for args in (("a",), ("a", "--cum"), ("a", "--stacks")):
+        t.contains(t.succeeds("show", *args).text, short)
+        t.lacks(t.succeeds("show", *args).text, "basic_string", "_Rb_tree")
+    t.write("none", profile([]))
+    t.contains(t.succeeds("show", "none", "a").text, f"  0B  15B    +15B    +15B  {short}\n")
+    t.equal(t.run("show", "a", "--folded").text, f"main;login;{short} 15\n")
+    t.equal(t.run("show", "none", "a", "--folded").text, f"main;login;{short} 0 15\n")
+    t.equal(t.run("show", "a", "--folded", "--all-frames").text, "main;login;" + ";".join(
+        ["std::set<std::string>::insert", "std::_Rb_tree<std::string, std::string, std::_Identity<std::string>>::_M_create_node",
+         "std::string::string", "std::__new_allocator<std::string>::allocate", "operator new(unsigned long)"]) + " 15\n")
+    got = json.loads(t.succeeds("show", "a", "--json").text)
+    t.equal([frame["function"] for frame in got["samples"][0]["stack"]], [*new, INSERT, "login", "main"])
+    got = json.loads(t.succeeds("show", "none", "a", "--json").text)
+    t.check(INSERT in [frame["function"] for one in got["stacks"] for frame in one["stack"]], "JSON of two")
+    t.contains(t.succeeds("show", "a", "--raw").text, INSERT)
+    for pattern in ("std::set<std::string>::insert$", "char_traits<char>.*::insert$", "^login$"):
+        for option, kept in (("focus", 2), ("ignore", 0)):
+            for form in ("--raw", "--folded"):
+                t.contains(t.run("show", "a", form, f"--{option}={pattern}").err, f"kept: {kept} of 2 samples")
+            t.equal(len(json.loads(t.succeeds("show", "a", "--json", f"--{option}={pattern}").text)["samples"]), kept)
+    # Without the underscore functions, the leaf is that of the program.
+    t.write("b", profile([((*new, "login", "main"), [1, 10, 1, 10])]))
+    t.equal(t.run("show", "b", "--folded").text, "main;login 10\n")
+
+
 def test_many_types_that_do_not_fit(t):
     kinds = [f"kind_number{i}/count" for i in range(12)]
     t.write("a", profile([(("f", "main"), [10**9 + i for i in range(12)])], types=kinds,

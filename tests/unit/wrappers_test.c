@@ -76,11 +76,6 @@ static const struct {
     {"alloc::rc::Rc<T,A>::clone", "", P},
     {"<alloc::boxed::Box<T> as app::Draw>::draw", "", 0},
     {"std::vector<int, std::allocator<int> >::push_back(int const&)", "", P},
-    {"<alloc::vec::Vec<u8>>::push", "", P},
-    {"<alloc::string::String as core::clone::Clone>::clone", "", P},
-    {"<str as alloc::string::ToString>::to_string", "", P},
-    {"<T as alloc::slice::<impl [T]>::to_vec_in::ConvertVec>::to_vec", "", P},
-    {"hashbrown::raw::RawTable<T,A>::reserve_rehash", "", P},
     {"std::collections::hash::map::HashMap<K,V,S>::insert", "", P},
     {"<app::Session as core::clone::Clone>::clone", "", 0},
     {"<alloc::vec::Vec<T> as app::Grow>::grow", "", 0},
@@ -228,18 +223,20 @@ TEST(what_wraps_malloc_in_c)
         "",
     };
     for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
-        CHECK_MSG(cli_frame_kind(cli_string_of(wrappers[i]), cli_string_of(""), false) == A, "%s",
-                  wrappers[i]);
+        CHECK_MSG(cli_frame_kind(cli_string_of(wrappers[i]), cli_string_of(""), cli_string_of(""),
+                                 false) == A,
+                  "%s", wrappers[i]);
     for (size_t i = 0; i < sizeof others / sizeof *others; i++)
-        CHECK_MSG(!cli_frame_kind(cli_string_of(others[i]), cli_string_of(""), false), "%s",
-                  others[i]);
+        CHECK_MSG(
+            !cli_frame_kind(cli_string_of(others[i]), cli_string_of(""), cli_string_of(""), false),
+            "%s", others[i]);
 }
 
 TEST(frames_are_judged_by_name)
 {
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
-        unsigned got =
-            cli_frame_kind(cli_string_of(frames[i].name), cli_string_of(frames[i].file), false);
+        unsigned got = cli_frame_kind(cli_string_of(frames[i].name), cli_string_of(frames[i].file),
+                                      cli_string_of(""), false);
         CHECK_MSG(got == frames[i].kind, "%s in %s: %u", frames[i].name, frames[i].file, got);
     }
 }
@@ -259,8 +256,39 @@ TEST(frames_without_a_name_are_judged_by_file)
         {"", N},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        CHECK(cli_frame_kind(cli_string_of("libc.so.6+0x1"), cli_string_of(files[i].file), true) ==
-              files[i].kind);
+        CHECK(cli_frame_kind(cli_string_of("libc.so.6+0x1"), cli_string_of(files[i].file),
+                             cli_string_of(""), true) == files[i].kind);
+}
+
+TEST(inlined_frames_are_judged_by_source)
+{
+    static const struct {
+        const char *name, *source;
+        unsigned kind;
+    } rows[] = {
+        {"_M_create<login(int)::<lambda()>>", "/usr/include/c++/12/bits/std_function.h", A},
+        {"function<login(int)::<lambda()>>", "/usr/include/c++/12/bits/std_function.h", P},
+        {"push_back", "/opt/llvm/include/c++/v1/vector", P},
+        {"_M_invoke", "/usr/include/c++/12/bits/std_function.h", 0}, /* calls the program */
+        {"__invoke_impl<void>", "/usr/include/c++/12/bits/invoke.h", S},
+        {"operator new", "/usr/include/c++/12/bits/new_allocator.h", A},
+        {"main", "/usr/include/c++/12/vector", M},
+        {"<[u8]>::to_vec_in", "/rustc/5980/library/alloc/src/slice.rs", P},
+        {"<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec", "/rustc/5980/library/alloc/src/slice.rs",
+         P},
+        {"core::ops::function::FnOnce::call_once", "/rustc/5980/library/core/src/ops/function.rs",
+         S},
+        {"hashbrown::raw::alloc::inner::do_alloc", "/rust/deps/hashbrown-0.15.4/src/raw/alloc.rs",
+         P},
+        {"push_back", "src/include/c/vector.h", 0},
+        {"parse", "/home/library/rustc/parse.rs", 0},
+        {"parse", "", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned got = cli_frame_kind(cli_string_of(rows[i].name), cli_string_of("app"),
+                                      cli_string_of(rows[i].source), false);
+        CHECK_MSG(got == rows[i].kind, "%s in %s: %u", rows[i].name, rows[i].source, got);
+    }
 }
 
 /* Stacks leaf first: one letter a frame. */
@@ -446,5 +474,6 @@ TEST(odd_names_are_left_or_get_shorter)
 }
 
 TEST_MAIN(CASE(what_wraps_malloc_in_c), CASE(frames_are_judged_by_name),
-          CASE(frames_without_a_name_are_judged_by_file), CASE(only_the_ends_of_a_stack_are_cut),
-          CASE(names_are_short), CASE(odd_names_are_left_or_get_shorter))
+          CASE(frames_without_a_name_are_judged_by_file), CASE(inlined_frames_are_judged_by_source),
+          CASE(only_the_ends_of_a_stack_are_cut), CASE(names_are_short),
+          CASE(odd_names_are_left_or_get_shorter))
