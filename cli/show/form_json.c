@@ -138,8 +138,12 @@ static void put_filters(const cli_shown *shown)
     fputs("\"filters\": [", stdout);
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
+        size_t matched = 0;
+        for (size_t side = 0; side < shown->sides; side++)
+            matched += shown->selections[side].matched[i];
         printf("%s{\"option\": \"%s\", \"value\": ", i ? ", " : "", cli_filter_name(filter->kind));
         put_text(filter->text);
+        printf(", \"matched\": %zu", matched);
         if (filter->kind != CLI_FILTER_HIDE && shown->sides > 1) {
             fputs(", \"before\": ", stdout);
             put_filter_sums(shown, 0, i);
@@ -321,6 +325,7 @@ static int put_two(const cli_shown *shown)
     put_filters(shown);
     int code = put_stacks(shown);
     fputs("\n]\n}\n", stdout);
+    cli_selection_note(shown);
     return code;
 }
 
@@ -337,5 +342,6 @@ int cli_show_json(const cli_shown *shown)
     put_filters(shown);
     put_samples(shown->selections);
     fputs("\n}\n", stdout);
+    cli_selection_note(shown);
     return CLI_DONE;
 }

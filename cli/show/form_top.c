@@ -326,8 +326,9 @@ static void put_functions(top *t, bool has_shares, size_t rows)
     layout l = {.len = 0};
     lay_out(&l, t, has_shares, rows);
     put_caption(t, rows);
-    put_table(t, &l, rows);
-    if (shows_all)
+    if (rows)
+        put_table(t, &l, rows);
+    if (rows && shows_all)
         put_dropped(t);
 }
 

@@ -147,6 +147,7 @@ static bool keep(work *w, const Pd__View__Sample *sample, size_t len)
             keeps = cli_filter_keeps_labels(filter, s->profile, sample);
         else if (filter->kind != CLI_FILTER_HIDE)
             keeps = has_match == (filter->kind == CLI_FILTER_FOCUS);
+        s->matched[i] += filter->kind == CLI_FILTER_TAG ? keeps : has_match;
         is_kept &= keeps;
         for (size_t c = 0; keeps && c < sample->n_value; c++)
             cli_sum_add(&s->kept[i * s->profile->view->n_sample_type + c], sample->value[c]);
@@ -254,12 +255,13 @@ static bool reserve(work *w)
     s->is_folded = calloc(s->symbols.len + 1, 1);
     s->kept = calloc((w->filters ? w->filters->len : 0) * types + 1, sizeof *s->kept);
     s->kept_by_all = calloc(types + 1, sizeof *s->kept_by_all);
+    s->matched = calloc((w->filters ? w->filters->len : 0) + 1, sizeof *s->matched);
     w->matches = calloc(s->symbols.frames_len + 1, sizeof *w->matches);
     w->kinds = calloc(s->symbols.frames_len + 1, 1);
     w->cut = calloc(w->deepest + 1, 1);
     w->stack = calloc(w->deepest + 1, sizeof *w->stack);
     return s->samples && s->first && s->frames && s->is_folded && s->kept && s->kept_by_all &&
-           w->matches && w->kinds && w->cut && w->stack;
+           s->matched && w->matches && w->kinds && w->cut && w->stack;
 }
 
 static void release(work *w)
@@ -305,6 +307,7 @@ void cli_selection_free(cli_selection *selection)
     free(selection->is_folded);
     free(selection->kept);
     free(selection->kept_by_all);
+    free(selection->matched);
     *selection = (cli_selection){0};
 }
 

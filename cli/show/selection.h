@@ -24,6 +24,7 @@ typedef struct cli_selection {
     unsigned char *is_folded;    /* for each name: it is a wrapper that was hidden somewhere */
     pprofdelta_sum *kept;        /* kept[filter * types + column]: by this filter alone */
     pprofdelta_sum *kept_by_all; /* for each column */
+    size_t *matched;             /* for each filter: the number of samples that match */
     bool has_filters;            /* one of focus, ignore or tag is there */
 } cli_selection;
 

@@ -2,13 +2,14 @@
 #include "show/shown.h"
 
 #include "message.h"
+#include "show/unmatched.h"
 #include "show/wrappers.h"
 
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { ROOM = 512 };
+enum { ROOM = 1024 };
 
 typedef struct line {
     char text[ROOM];
@@ -67,18 +68,54 @@ static void describe_type(const cli_shown *shown, cli_selection_put put, void *c
     put(cookie, "type", l.text);
 }
 
+/* "; nothing matches, and the nearest functions are parse, serve" */
+typedef struct listing {
+    line text;
+    const char *comma;
+} listing;
+
+/* A name that is too long loses its middle. */
+static void add_listed(void *cookie, cli_string text)
+{
+    enum { MOST = 96, END = 46 };
+    listing *l = cookie;
+    add(&l->text, "%s", l->comma);
+    if (text.len <= MOST) {
+        add_string(&l->text, text);
+    } else {
+        add_string(&l->text, (cli_string){text.ptr, END});
+        add(&l->text, "...");
+        add_string(&l->text, (cli_string){text.ptr + text.len - END, END});
+    }
+    l->comma = ", ";
+}
+
+static void add_unmatched(line *l, const cli_shown *shown, const cli_filter *filter)
+{
+    listing there = {.comma = " "};
+    const char *what =
+        cli_unmatched_list(filter, shown->selections, shown->sides, add_listed, &there);
+    add(l, "; nothing matches, and %s%s", what, there.text.text);
+}
+
 static void describe_filter(const cli_shown *shown, size_t at, cli_selection_put put, void *cookie)
 {
     const cli_filter *filter = &shown->filters->list[at];
     const pprofdelta_sum *kept[CLI_SIDES] = {NULL};
+    size_t samples = 0, matched = 0;
     line l = {.len = 0};
-    for (size_t side = 0; side < shown->sides; side++)
+    for (size_t side = 0; side < shown->sides; side++) {
+        samples += shown->profiles[side].view->n_sample;
+        matched += shown->selections[side].matched[at];
         kept[side] = shown->selections[side].kept + at * shown->profiles[side].view->n_sample_type;
+    }
     if (filter->kind != CLI_FILTER_HIDE && shown->types->len) {
         add_shares(&l, shown, kept);
         add(&l, ": ");
     }
     add_string(&l, cli_string_of(filter->text));
+    if (samples && !matched)
+        add_unmatched(&l, shown, filter);
     put(cookie, cli_filter_name(filter->kind), l.text);
 }
 

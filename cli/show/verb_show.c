@@ -230,6 +230,8 @@ static int match_types(const show_options *options, cli_shown *shown, cli_types 
     shown->preferred = shown->chosen;
     if (!code && !options->type && options->form != OPT_RAW)
         shown->chosen = cli_types_instead(types, shown->profiles, shown->sides, shown->preferred);
+    if (options->form == OPT_JSON) /* which shows all types */
+        shown->preferred = shown->chosen;
     return code;
 }
 
