@@ -6,7 +6,7 @@
 
 #include <string.h>
 
-enum { DEEPEST = 64 };
+enum { DEEPEST = 24 };
 
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
@@ -55,28 +55,26 @@ static void copy(shortening *s, size_t len)
 
 /* ---- arguments ---------------------------------------------------------------------------- */
 
-/* The first comma and the last one that are not inside brackets. Returns false if there is none. */
-static bool find_commas(cli_string list, size_t *first, size_t *last)
+/* The place of the last comma of a list that is not inside brackets; len if there is none, or if the
+ * brackets behind it have no partners. */
+static size_t last_comma(cli_string list)
 {
-    size_t depth = 0, commas = 0;
-    for (size_t i = 0; i < list.len; i++) {
-        char c = list.ptr[i];
-        if (c == '>' && i && list.ptr[i - 1] == '-')
+    size_t depth = 0;
+    for (size_t at = list.len; at-- > 0;) {
+        char c = list.ptr[at];
+        if (!depth && c == ',')
+            return at;
+        if (c == '>' && at && list.ptr[at - 1] == '-')
             continue;
-        depth += c && strchr("<([{", c) != NULL;
-        if (c && strchr(">)]}", c) && !depth--)
-            return false;
-        if (c != ',' || depth)
-            continue;
-        *last = i;
-        if (!commas++)
-            *first = i;
+        depth += c == '>' || c == ')' || c == ']' || c == '}';
+        if ((c == '<' || c == '(' || c == '[' || c == '{') && !depth--)
+            break;
     }
-    return commas > 0;
+    return list.len;
 }
 
-/* Whether an argument is the one that its template has by default, if its first argument is `of`. */
-static bool is_default(cli_string argument, cli_string of)
+/* Whether an argument is the one that the template of the list has by default. */
+static bool is_default(cli_string argument, cli_string list)
 {
     static const char *const templates[] = {"std::char_traits<", "std::less<", "std::equal_to<",
                                             "std::hash<", "std::default_delete<"};
@@ -86,9 +84,10 @@ static bool is_default(cli_string argument, cli_string of)
         return true;
     for (size_t i = 0; i < COUNT(templates); i++) {
         size_t len = strlen(templates[i]);
-        if (argument.len == len + of.len + 1 && begins(argument, templates[i]) &&
-            !memcmp(argument.ptr + len, of.ptr, of.len) && ends(argument, ">"))
-            return true;
+        if (!begins(argument, templates[i]) || !ends(argument, ">"))
+            continue;
+        size_t of = argument.len - len - 1; /* it is of the first argument: std::less<K> */
+        return list.ptr[of] == ',' && !memcmp(list.ptr, argument.ptr + len, of);
     }
     return false;
 }
@@ -96,15 +95,15 @@ static bool is_default(cli_string argument, cli_string of)
 /* Drops arguments from the end of the list in the output, but never the first one. */
 static void drop_defaults(shortening *s, size_t from)
 {
-    size_t first = 0, last = 0;
-    while (find_commas((cli_string){s->to + from, s->len - from}, &first, &last)) {
-        size_t begin = from + last + 1;
-        while (begin < s->len && s->to[begin] == ' ')
+    for (;;) {
+        cli_string list = {s->to + from, s->len - from};
+        size_t comma = last_comma(list), begin = comma + 1;
+        while (begin < list.len && list.ptr[begin] == ' ')
             begin++;
-        if (!is_default((cli_string){s->to + begin, s->len - begin},
-                        (cli_string){s->to + from, first}))
+        if (comma == list.len ||
+            !is_default((cli_string){list.ptr + begin, list.len - begin}, list))
             return;
-        s->len = from + last;
+        s->len = from + comma;
     }
 }
 

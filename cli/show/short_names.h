@@ -4,7 +4,7 @@
 
 #include "text.h"
 
-enum { CLI_SHORT_NAME_MAX = 16384 };
+enum { CLI_SHORT_NAME_MAX = 8192 };
 
 /* Leaves out of a demangled name what it is said without: default template arguments, the namespaces
  * and tags of an ABI, and the template that std::string stands for:

@@ -258,6 +258,9 @@ static bool is_malloc(cli_string name)
 /* Whether a source file is of the library of C++ or Rust. */
 static bool is_in_library(cli_string source)
 {
+    enum { LONGEST = 512 };
+    if (source.len > LONGEST)
+        return false;
     return contains(source, "/include/c++/") || begins(source, "/rust/deps/") ||
            (begins(source, "/rustc/") && contains(source, "/library/"));
 }

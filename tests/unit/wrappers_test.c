@@ -422,7 +422,7 @@ TEST(names_are_short)
         {"a::b<std::allocator<c>", "a::b<std::allocator<c>"},
         {"a::b>, std::allocator<c>>", "a::b>, std::allocator<c>>"},
         {"a::<<<<<<<", "a::<<<<<<<"},
-        {"a::b<)(, std::allocator<c>>", "a::b<)(, std::allocator<c>>"},
+        {"a::b<c, )std::allocator<c>>", "a::b<c, )std::allocator<c>>"},
         {"app::__1x::f", "app::__1x::f"},
         {"__1::f", "__1::f"},
         {"operator", "operator"},
@@ -456,7 +456,7 @@ TEST(odd_names_are_left_or_get_shorter)
         free(copy);
         free(out);
     }
-    for (size_t depth = 64; depth < 66; depth++) {
+    for (size_t depth = 24; depth < 26; depth++) {
         static const char part[] = "a::b<", tag[] = "[abi:x]";
         size_t len = 0;
         for (size_t i = 0; i < depth; i++, len += sizeof part - 1)
@@ -464,7 +464,7 @@ TEST(odd_names_are_left_or_get_shorter)
         memset(large + len, '>', depth);
         memcpy(large + len + depth, tag, sizeof tag - 1);
         cli_string deep = {large, len + depth + sizeof tag - 1};
-        CHECK(cli_short_name(deep, to).len == deep.len - (depth == 64 ? sizeof tag - 1 : 0));
+        CHECK(cli_short_name(deep, to).len == deep.len - (depth == 24 ? sizeof tag - 1 : 0));
     }
     memset(large, 'a', sizeof large);
     memcpy(large, "a::[abi:x]", 10);
