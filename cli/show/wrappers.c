@@ -231,11 +231,22 @@ static bool is_variant(cli_string text)
     return true;
 }
 
+/* Cuts what a compiler adds to the name of a part or a copy of a function: "xmalloc.constprop.0". */
+static cli_string without_clone(cli_string name)
+{
+    static const char *const clones[] = {".cold", ".constprop.", ".isra.", ".part.", ".lto_priv."};
+    const char *dot = memchr(name.ptr, '.', name.len);
+    size_t len = dot ? (size_t)(dot - name.ptr) : name.len;
+    cli_string rest = {name.ptr + len, name.len - len};
+    return begins_with_one_of(clones, COUNT(clones), rest) ? (cli_string){name.ptr, len} : name;
+}
+
 /* A name of C: letters, digits and underscores. */
 static bool is_malloc(cli_string name)
 {
     enum { LONGEST = 64 };
     char small[LONGEST];
+    name = without_clone(name);
     if (name.len > LONGEST)
         return false;
     for (size_t i = 0; i < name.len; i++) {

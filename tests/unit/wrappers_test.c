@@ -193,6 +193,9 @@ TEST(what_wraps_malloc_in_c)
         "luaM_malloc_",
         "talloc_realloc_array",
         "mallocx",
+        "xmalloc.constprop.0",
+        "ztrymalloc_usable_internal.part.0.isra.0",
+        "malloc.cold",
     };
     static const char *const others[] = {
         "mallocator",
