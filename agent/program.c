@@ -2,10 +2,8 @@
 #include "agent/program.h"
 
 #include <errno.h>
-#include <limits.h>
 #include <stdbool.h>
 #include <string.h>
-#include <unistd.h>
 
 static char name[PD_PROGRAM_MAX + 1] = "unknown";
 
@@ -26,24 +24,14 @@ void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from)
         memcpy(out, "_", 2);
 }
 
+/* A login shell is started with a hyphen in front of its name. */
 void pd_program_begin(void)
 {
-    static const char removed[] = " (deleted)"; /* which the kernel adds */
-    char path[PATH_MAX];
-    int kept = errno;
-    ssize_t len = readlink("/proc/self/exe", path, sizeof path - 1);
     const char *from = program_invocation_short_name;
-    if (len > 0) {
-        path[len] = '\0';
-        size_t end = sizeof removed - 1;
-        if ((size_t)len > end && strcmp(path + len - end, removed) == 0)
-            path[(size_t)len - end] = '\0';
-        const char *slash = strrchr(path, '/');
-        from = slash ? slash + 1 : path;
-    }
+    if (from && *from == '-')
+        from++;
     if (from && *from)
         pd_program_copy(name, from);
-    errno = kept;
 }
 
 const char *pd_program_name(void)

@@ -1,4 +1,4 @@
-/* The program that this process runs: the file that it was started from. */
+/* The name under which the program of this process was started. */
 #ifndef PD_AGENT_PROGRAM_H
 #define PD_AGENT_PROGRAM_H
 
@@ -11,7 +11,8 @@ void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from);
 /* Reads the name. Call at the start. */
 void pd_program_begin(void);
 
-/* The name, for names of files. Of a script, it is that of the interpreter. */
+/* The name, for names of files: the last part of the path that was run, which may be a symbolic link.
+ * Of a script, it is that of the interpreter. "unknown" if the program was started without a name. */
 const char *pd_program_name(void);
 
 #endif

@@ -62,14 +62,19 @@ static bool is_of_a_library(const cli_leaks_run *run, const cli_leaks_rows *rows
            ANY(cli_string_begins, file, library_folders) || ANY(contains, file, library_parts);
 }
 
+static unsigned kind_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
+{
+    return cli_frame_kind(cli_leaks_text(rows, frame->name), cli_leaks_text(rows, frame->module),
+                          cli_leaks_text(rows, frame->file), frame->is_nameless);
+}
+
 enum { NOTHING, OF_ALLOCATOR, OF_LIBRARY, OWN };
 
 void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
 {
     for (size_t i = 0; i < rows->frames_len; i++) {
         cli_leaks_frame *frame = &rows->frames[i];
-        unsigned kind = cli_frame_kind(cli_leaks_text(rows, frame->name),
-                                       cli_leaks_text(rows, frame->module), frame->is_nameless);
+        unsigned kind = kind_of(rows, frame);
         frame->grade = kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS) ? OF_ALLOCATOR
                        : is_of_a_library(run, rows, frame)             ? OF_LIBRARY
                                                                        : OWN;
@@ -133,8 +138,7 @@ static void add_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, 
 {
     stack *s = cookie;
     s->texts[at] = text_of(rows, frame);
-    s->kinds[at] = (unsigned char)cli_frame_kind(s->texts[at].name, s->texts[at].place.module,
-                                                 frame->is_nameless);
+    s->kinds[at] = (unsigned char)kind_of(rows, frame);
     s->names[at] = frame->name;
 }
 

@@ -175,7 +175,7 @@ static void put_caption(const change *c, size_t rows)
     else
         printf("\n%zu function%s changed, by %s", c->rows_len, c->rows_len == 1 ? "" : "s", cum);
     cli_string_put(stdout, type, CLI_TEXT_SHOWN);
-    putchar('\n');
+    puts(cli_shown_zero(shown));
 }
 
 int cli_show_change(const cli_shown *shown)

@@ -123,14 +123,27 @@ static void put_filter_sums(const cli_shown *shown, size_t side, size_t filter)
     putchar(']');
 }
 
+/* The index in "types" of the type that the other forms are sorted by. */
+static void put_chosen(const cli_shown *shown)
+{
+    if (shown->types->len)
+        printf("\"chosen_type\": %zu,\n", shown->chosen);
+    else
+        fputs("\"chosen_type\": null,\n", stdout);
+}
+
 /* --hide keeps everything. */
 static void put_filters(const cli_shown *shown)
 {
     fputs("\"filters\": [", stdout);
     for (size_t i = 0; i < shown->filters->len; i++) {
         const cli_filter *filter = &shown->filters->list[i];
+        size_t matched = 0;
+        for (size_t side = 0; side < shown->sides; side++)
+            matched += shown->selections[side].matched[i];
         printf("%s{\"option\": \"%s\", \"value\": ", i ? ", " : "", cli_filter_name(filter->kind));
         put_text(filter->text);
+        printf(", \"matched\": %zu", matched);
         if (filter->kind != CLI_FILTER_HIDE && shown->sides > 1) {
             fputs(", \"before\": ", stdout);
             put_filter_sums(shown, 0, i);
@@ -308,9 +321,11 @@ static int put_two(const cli_shown *shown)
     }
     fputs("],\n", stdout);
     put_two_types(shown);
+    put_chosen(shown);
     put_filters(shown);
     int code = put_stacks(shown);
     fputs("\n]\n}\n", stdout);
+    cli_selection_note(shown);
     return code;
 }
 
@@ -323,8 +338,10 @@ int cli_show_json(const cli_shown *shown)
     put_mappings(shown->profiles);
     fputs(",\n", stdout);
     put_types(shown->selections);
+    put_chosen(shown);
     put_filters(shown);
     put_samples(shown->selections);
     fputs("\n}\n", stdout);
+    cli_selection_note(shown);
     return CLI_DONE;
 }

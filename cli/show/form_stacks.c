@@ -166,10 +166,8 @@ static void put_caption(const listing *l, size_t stacks)
     cli_string_put(
         stdout, cli_profile_type(&shown->profiles[last], shown->types->column[last][shown->chosen]),
         CLI_TEXT_SHOWN);
-    pprofdelta_sum all =
-        cli_profile_total(&shown->profiles[last], shown->types->column[last][shown->chosen]);
-    bool is_nothing = !last && cli_sum_is_zero(all);
-    puts(is_nothing ? ": all is 0; --type=TYPE shows another type" : ", leaf first");
+    const char *zero = cli_shown_zero(shown);
+    puts(*zero ? zero : ", leaf first");
 }
 
 /* The sums of the types that the list is not sorted by. */

@@ -251,7 +251,7 @@ static void put_caption(const top *t, size_t rows)
     printf("%zu function%s, by %s", t->rows_len, t->rows_len == 1 ? "" : "s",
            t->shown->is_by_cum ? "cumulative " : "");
     cli_string_put(stdout, cli_profile_type(t->profile, t->sort), CLI_TEXT_SHOWN);
-    putchar('\n');
+    puts(cli_shown_zero(t->shown));
 }
 
 static bool is_dropped(const top *t, size_t type)
@@ -326,8 +326,9 @@ static void put_functions(top *t, bool has_shares, size_t rows)
     layout l = {.len = 0};
     lay_out(&l, t, has_shares, rows);
     put_caption(t, rows);
-    put_table(t, &l, rows);
-    if (shows_all)
+    if (rows)
+        put_table(t, &l, rows);
+    if (rows && shows_all)
         put_dropped(t);
 }
 

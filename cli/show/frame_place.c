@@ -1,6 +1,8 @@
 /* Where a frame lies: see frame_place.h. */
 #include "show/frame_place.h"
 
+#include "show/short_names.h"
+
 #include <inttypes.h>
 #include <stdio.h>
 
@@ -67,15 +69,17 @@ static void put_place(const cli_place *place)
 void cli_frames_put(const cli_frame_text *frames, size_t len, const char *indent)
 {
     size_t width = 0;
+    char shortened[CLI_SHORT_NAME_MAX];
     for (size_t i = 0; i < len; i++) {
-        size_t columns = cli_string_columns(frames[i].name);
+        size_t columns = cli_string_columns(cli_short_name(frames[i].name, shortened));
         if (columns > width && columns <= WIDEST_NAME)
             width = columns;
     }
     for (size_t i = 0; i < len; i++) {
-        size_t columns = cli_string_columns(frames[i].name);
+        cli_string name = cli_short_name(frames[i].name, shortened);
+        size_t columns = cli_string_columns(name);
         fputs(indent, stdout);
-        cli_string_put(stdout, frames[i].name, CLI_TEXT_SHOWN);
+        cli_string_put(stdout, name, CLI_TEXT_SHOWN);
         if (frames[i].place.file.len || frames[i].place.module.len)
             printf("%*s", 2 + (columns < width ? (int)(width - columns) : 0), "");
         put_place(&frames[i].place);

@@ -33,7 +33,7 @@ typedef struct cli_frame_text {
  *         parse  src/parse.c:120
  *         0x4f2  [libx.so]
  *
- * Nothing is cut. indent stands in front of each line. */
+ * Names are short (short_names.h). Nothing is cut. indent stands in front of each line. */
 void cli_frames_put(const cli_frame_text *frames, size_t len, const char *indent);
 
 #endif

@@ -7,6 +7,7 @@
 #include "cli.h"
 #include "message.h"
 #include "show/frame_place.h"
+#include "show/short_names.h"
 #include "show/wrappers.h"
 
 #include <errno.h>
@@ -33,7 +34,7 @@ _Static_assert(CLI_FILTERS_MAX <= 64, "a filter is a bit");
 
 /* ---- frames ------------------------------------------------------------------------------- */
 
-/* Matches for the strings of the string table, each made when it is needed first. */
+/* Matches for strings of the string table, each made when it is needed first. */
 typedef struct file_matches {
     uint64_t *bits;
     unsigned char *is_known;
@@ -79,15 +80,21 @@ static void judge_location(work *w, file_matches *files, const uint64_t *names, 
                 ? cli_profile_function(s->profile, location->line[line]->function_id)
                 : NULL;
         uint32_t name = s->symbols.frames[frame];
-        if (names)
+        if (names && function)
             w->matches[frame] =
-                names[name] | of_module | (function ? match_file(files, w, function->filename) : 0);
-        w->kinds[frame] = (unsigned char)cli_frame_kind(s->symbols.names[name], module, !function);
+                match_file(files, w, function->filename) | match_file(files, w, function->name);
+        if (names)
+            w->matches[frame] |= names[name] | of_module;
+        cli_string source = cli_profile_string(s->profile, function ? function->filename : 0);
+        w->kinds[frame] =
+            (unsigned char)cli_frame_kind(s->symbols.names[name], module, source, !function);
     }
 }
 
+/* The full name matches, and the short one. */
 static bool judge_frames(work *w)
 {
+    char shortened[CLI_SHORT_NAME_MAX];
     const cli_symbols *symbols = &w->selection->symbols;
     size_t strings = w->selection->profile->view->n_string_table;
     bool has_patterns = w->filters && w->filters->len;
@@ -101,7 +108,7 @@ static bool judge_frames(work *w)
         is_ready = files.bits && files.is_known && names;
     }
     for (size_t i = 0; is_ready && names && i < symbols->len; i++)
-        names[i] = match(w->filters, symbols->names[i]);
+        names[i] = match(w->filters, cli_short_name(symbols->names[i], shortened));
     for (size_t i = 0; is_ready && i < w->selection->profile->view->n_location; i++)
         judge_location(w, &files, names, i);
     free(files.bits);
@@ -140,6 +147,7 @@ static bool keep(work *w, const Pd__View__Sample *sample, size_t len)
             keeps = cli_filter_keeps_labels(filter, s->profile, sample);
         else if (filter->kind != CLI_FILTER_HIDE)
             keeps = has_match == (filter->kind == CLI_FILTER_FOCUS);
+        s->matched[i] += filter->kind == CLI_FILTER_TAG ? keeps : has_match;
         is_kept &= keeps;
         for (size_t c = 0; keeps && c < sample->n_value; c++)
             cli_sum_add(&s->kept[i * s->profile->view->n_sample_type + c], sample->value[c]);
@@ -247,12 +255,13 @@ static bool reserve(work *w)
     s->is_folded = calloc(s->symbols.len + 1, 1);
     s->kept = calloc((w->filters ? w->filters->len : 0) * types + 1, sizeof *s->kept);
     s->kept_by_all = calloc(types + 1, sizeof *s->kept_by_all);
+    s->matched = calloc((w->filters ? w->filters->len : 0) + 1, sizeof *s->matched);
     w->matches = calloc(s->symbols.frames_len + 1, sizeof *w->matches);
     w->kinds = calloc(s->symbols.frames_len + 1, 1);
     w->cut = calloc(w->deepest + 1, 1);
     w->stack = calloc(w->deepest + 1, sizeof *w->stack);
     return s->samples && s->first && s->frames && s->is_folded && s->kept && s->kept_by_all &&
-           w->matches && w->kinds && w->cut && w->stack;
+           s->matched && w->matches && w->kinds && w->cut && w->stack;
 }
 
 static void release(work *w)
@@ -276,7 +285,7 @@ int cli_selection_make(cli_selection *selection, const cli_profile *profile,
         else
             selection->has_filters = true;
     }
-    int code = cli_symbols_make(&selection->symbols, profile);
+    int code = cli_symbols_make(&selection->symbols, profile, folding == CLI_FOLD_WRAPPERS);
     if (code)
         return code;
     bool is_ready = reserve(&w) && judge_frames(&w);
@@ -298,6 +307,7 @@ void cli_selection_free(cli_selection *selection)
     free(selection->is_folded);
     free(selection->kept);
     free(selection->kept_by_all);
+    free(selection->matched);
     *selection = (cli_selection){0};
 }
 

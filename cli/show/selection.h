@@ -24,13 +24,15 @@ typedef struct cli_selection {
     unsigned char *is_folded;    /* for each name: it is a wrapper that was hidden somewhere */
     pprofdelta_sum *kept;        /* kept[filter * types + column]: by this filter alone */
     pprofdelta_sum *kept_by_all; /* for each column */
+    size_t *matched;             /* for each filter: the number of samples that match */
     bool has_filters;            /* one of focus, ignore or tag is there */
 } cli_selection;
 
 /* Which frames are taken out of the stacks. */
 typedef enum cli_folding {
     CLI_FOLD_NOTHING, /* only --hide counts: for the forms that show a profile whole */
-    CLI_FOLD_WRAPPERS /* and the functions of allocators and start-up, unless --all-frames */
+    CLI_FOLD_WRAPPERS /* and the functions of allocators and start-up, unless --all-frames; names
+                         are short */
 } cli_folding;
 
 /* Prints what is wrong; returns an exit code. filters may be NULL. Free *selection whatever is

@@ -103,3 +103,29 @@ int cli_types_choose(const cli_types *types, const cli_profile *profiles, size_t
     }
     return name ? refuse_name(types, profiles, sides, name) : CLI_DONE;
 }
+
+bool cli_types_are_zero(const cli_types *types, const cli_profile *profiles, size_t sides,
+                        size_t at)
+{
+    for (size_t side = 0; side < sides; side++)
+        for (size_t i = 0; i < profiles[side].view->n_sample; i++)
+            if (profiles[side].view->sample[i]->value[types->column[side][at]])
+                return false;
+    return true;
+}
+
+size_t cli_types_instead(const cli_types *types, const cli_profile *profiles, size_t sides,
+                         size_t at)
+{
+    const cli_profile *cur = &profiles[sides - 1];
+    const size_t *columns = types->column[sides - 1];
+    cli_string unit = cli_profile_unit(cur, columns[at]);
+    if (!cli_types_are_zero(types, profiles, sides, at))
+        return at;
+    for (int any = 0; any < 2; any++)
+        for (size_t i = 0; i < types->len; i++)
+            if ((any || !cli_string_compare(cli_profile_unit(cur, columns[i]), unit)) &&
+                !cli_types_are_zero(types, profiles, sides, i))
+                return i;
+    return at;
+}

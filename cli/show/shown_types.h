@@ -20,4 +20,13 @@ int cli_types_match(cli_types *types, const cli_profile *profiles, size_t sides)
 int cli_types_choose(const cli_types *types, const cli_profile *profiles, size_t sides,
                      const char *name, size_t *chosen);
 
+/* Whether a type is 0 in every sample of every side. at is an index in *types. */
+bool cli_types_are_zero(const cli_types *types, const cli_profile *profiles, size_t sides,
+                        size_t at);
+
+/* The type to show in place of the default type `at`: `at` itself unless it is 0 in every sample.
+ * Then the first type of its unit that is not, else the first of any unit; `at` if all are 0. */
+size_t cli_types_instead(const cli_types *types, const cli_profile *profiles, size_t sides,
+                         size_t at);
+
 #endif

@@ -6,6 +6,7 @@
 
 #include "cli.h"
 #include "message.h"
+#include "show/short_names.h"
 
 #include <errno.h>
 #include <inttypes.h>
@@ -100,7 +101,45 @@ static void number(cli_symbols *symbols, named *frames, size_t len)
     }
 }
 
-static void name_frames(cli_symbols *symbols, const cli_profile *profile, named *frames)
+/* The short names of the strings that are names, each made when it is needed first. */
+typedef struct short_names {
+    cli_string *of; /* for each string of the table; ptr is NULL before */
+    char *chars;
+    size_t len;
+} short_names;
+
+static bool reserve_short(short_names *names, cli_symbols *symbols, const cli_profile *profile)
+{
+    size_t room = CLI_SHORT_NAME_MAX, strings = profile->view->n_string_table;
+    for (size_t i = 0; i < strings; i++)
+        room += profile->view->string_table[i].len;
+    names->of = calloc(strings + 1, sizeof *names->of);
+    names->chars = symbols->shortened = malloc(room);
+    return names->of && names->chars;
+}
+
+static cli_string shorten(short_names *names, const cli_profile *profile, int64_t index)
+{
+    if (!names->of[index].ptr) {
+        char *to = names->chars + names->len;
+        names->of[index] = cli_short_name(cli_profile_string(profile, index), to);
+        names->len += names->of[index].ptr == to ? names->of[index].len : 0;
+    }
+    return names->of[index];
+}
+
+static cli_string shown_name(short_names *names, const cli_profile *profile,
+                             const Pd__View__Function *function)
+{
+    cli_string full = function_name(profile, function);
+    int64_t index =
+        cli_profile_string(profile, function->name).len ? function->name : function->system_name;
+    bool is_string = names->of && cli_profile_string(profile, index).len;
+    return is_string ? shorten(names, profile, index) : full;
+}
+
+static void name_frames(cli_symbols *symbols, const cli_profile *profile, short_names *names,
+                        named *frames)
 {
     const Pd__View__Profile *view = profile->view;
     char *made = symbols->made;
@@ -113,7 +152,7 @@ static void name_frames(cli_symbols *symbols, const cli_profile *profile, named 
                                  : NULL;
             frames[at].frame = at;
             if (function) {
-                frames[at].name = function_name(profile, function);
+                frames[at].name = shown_name(names, profile, function);
             } else {
                 frames[at].name = make_name(made, profile, location);
                 made += MADE_ROOM;
@@ -154,20 +193,23 @@ static bool reserve(cli_symbols *symbols, const cli_profile *profile, named **fr
     return symbols->names && symbols->frames && symbols->made && *frames && *len <= UINT32_MAX;
 }
 
-int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile)
+int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile, bool is_short)
 {
     named *frames = NULL;
     size_t len = 0;
     int code = CLI_DONE;
+    short_names names = {.len = 0};
     *symbols = (cli_symbols){0};
-    if (reserve(symbols, profile, &frames, &len)) {
+    if ((!is_short || reserve_short(&names, symbols, profile)) &&
+        reserve(symbols, profile, &frames, &len)) {
         symbols->frames_len = len;
-        name_frames(symbols, profile, frames);
+        name_frames(symbols, profile, &names, frames);
         number(symbols, frames, len);
     } else {
         code = cli_system_error(profile->input.name, "show", ENOMEM);
     }
     free(frames);
+    free(names.of);
     return code;
 }
 
@@ -177,5 +219,6 @@ void cli_symbols_free(cli_symbols *symbols)
     free(symbols->frames);
     free(symbols->first);
     free(symbols->made);
+    free(symbols->shortened);
     *symbols = (cli_symbols){0};
 }

@@ -13,9 +13,10 @@ typedef struct cli_symbols {
     size_t len;
     uint32_t *frames; /* indexes into names */
     size_t frames_len;
-    size_t *first; /* view->location[i] has frames[first[i]] to frames[first[i + 1] - 1],
+    size_t *first;   /* view->location[i] has frames[first[i]] to frames[first[i + 1] - 1],
                       innermost call first, at least one */
-    char *made;    /* the bytes of the names that were made from addresses */
+    char *made;      /* the bytes of the names that were made from addresses */
+    char *shortened; /* and of the short names */
 } cli_symbols;
 
 /* The name of one frame, for callers that do not number the names: of a line of the location, or of
@@ -24,8 +25,9 @@ enum { CLI_SYMBOL_MADE = 96 };
 cli_string cli_symbols_name(const cli_profile *profile, const Pd__View__Location *location,
                             const Pd__View__Line *line, char made[CLI_SYMBOL_MADE]);
 
-/* Prints what is wrong; returns an exit code. Free *symbols whatever is returned. */
-int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile);
+/* is_short: the names of functions are those of short_names.h. Prints what is wrong; returns an exit
+ * code. Free *symbols whatever is returned. */
+int cli_symbols_make(cli_symbols *symbols, const cli_profile *profile, bool is_short);
 void cli_symbols_free(cli_symbols *symbols);
 
 #endif

@@ -226,7 +226,13 @@ static int match_types(const show_options *options, cli_shown *shown, cli_types 
     int code = cli_types_match(types, shown->profiles, shown->sides);
     if (code)
         return code;
-    return cli_types_choose(types, shown->profiles, shown->sides, options->type, &shown->chosen);
+    code = cli_types_choose(types, shown->profiles, shown->sides, options->type, &shown->chosen);
+    shown->preferred = shown->chosen;
+    if (!code && !options->type && options->form != OPT_RAW)
+        shown->chosen = cli_types_instead(types, shown->profiles, shown->sides, shown->preferred);
+    if (options->form == OPT_JSON) /* which shows all types */
+        shown->preferred = shown->chosen;
+    return code;
 }
 
 static int print_form(const show_options *options, const cli_shown *shown)

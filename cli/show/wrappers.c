@@ -1,7 +1,8 @@
 /* Which frames of a stack say nothing about the program: see wrappers.h.
  *
- * A frame is judged by its name. Without one, it is judged by the file that it lies in: an
- * allocator's library, or the C library below main. */
+ * A frame is judged by its name; an inlined one, which may be named without its class, by its source
+ * file, too. Without a name, it is judged by the file that it lies in: an allocator's library, or the C
+ * library below main. */
 #include "show/wrappers.h"
 
 #include <stdio.h>
@@ -13,31 +14,30 @@ typedef struct rule {
     const char *text;
 } rule;
 
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
 /* ---- the tables --------------------------------------------------------------------------- */
 
 static const rule allocators[] = {
     /* the C library */
-    {WHOLE, "malloc"},
-    {WHOLE, "calloc"},
-    {WHOLE, "realloc"},
-    {WHOLE, "reallocarray"},
-    {WHOLE, "posix_memalign"},
     {WHOLE, "aligned_alloc"},
-    {WHOLE, "memalign"},
     {WHOLE, "valloc"},
     {WHOLE, "pvalloc"},
-    {WHOLE, "__posix_memalign"},
-    {WHOLE, "__libc_malloc"},
-    {WHOLE, "__libc_calloc"},
-    {WHOLE, "__libc_realloc"},
-    {WHOLE, "__libc_reallocarray"},
-    {WHOLE, "__libc_memalign"},
     {WHOLE, "__libc_valloc"},
     {WHOLE, "__libc_pvalloc"},
-    {WHOLE, "__libc_malloc_impl"},
-    {WHOLE, "_int_malloc"},
-    {WHOLE, "_int_realloc"},
-    {WHOLE, "_int_memalign"},
+    /* of C programs, beside those that is_malloc knows */
+    {WHOLE, "ngx_alloc"},
+    {PREFIX, "ngx_palloc"},
+    {PREFIX, "ngx_pnalloc"},
+    {PREFIX, "apr_palloc"},
+    {PREFIX, "g_slice_alloc"},
+    {PREFIX, "palloc"},
+    {WHOLE, "repalloc"},
+    {PREFIX, "MemoryContextAlloc"},
+    {PREFIX, "AllocSetAlloc"},
+    {WHOLE, "PyType_GenericAlloc"},
+    {WHOLE, "_PyType_AllocNoTrack"},
+    {PREFIX, "_PyObject_GC_New"},
     /* C++ */
     {PREFIX, "operator new"},
     {PREFIX, "_Znw"},
@@ -123,6 +123,17 @@ static const rule starts[] = {
     {WHOLE, "runtime.mcall"},
 };
 
+/* The stems of the names of C functions that do what malloc does, in any case of letters, with any
+ * letters in front: xmalloc, zrealloc, g_malloc0_n, sqlite3DbMallocRawNN, PyMem_RawCalloc. */
+static const char *const stems[] = {"malloc", "calloc", "realloc", "zalloc", "memalign"};
+
+/* The words that may follow, so that mallocator and realloc_buffer are none of them. */
+static const char *const variants[] = {"aligned", "alarm",    "alloc",  "array",  "atomic", "debug",
+                                       "die",     "fail",     "finish", "flags",  "free",   "hook",
+                                       "impl",    "internal", "loc",    "nn",     "no",     "num",
+                                       "or",      "raw",      "safe",   "tcache", "usable", "with",
+                                       "wrapper", "zeroed",   "zero",   "n",      "x",      "z"};
+
 /* Functions of the C++ library, std::...::NAME. Names with an underscore in front are the library's
  * internals (_M_allocate, __push_back_slow_path), but these call functions of the program, which may
  * be inlined into them. */
@@ -206,21 +217,83 @@ static cli_string last_component(cli_string name, size_t *owner)
     return last;
 }
 
-#define COUNT(array) (sizeof(array) / sizeof *(array))
+/* Whether the text is made of variants, digits and underscores. Letters are small. */
+static bool is_variant(cli_string text)
+{
+    while (text.len) {
+        size_t len = strchr("_0123456789", text.ptr[0]) ? 1 : 0;
+        for (size_t i = 0; !len && i < COUNT(variants); i++)
+            len = begins(text, variants[i]) ? strlen(variants[i]) : 0;
+        if (!len)
+            return false;
+        text = (cli_string){text.ptr + len, text.len - len};
+    }
+    return true;
+}
 
-static unsigned cxx_kind(cli_string name)
+/* Cuts what a compiler adds to the name of a part or a copy of a function: "xmalloc.constprop.0". */
+static cli_string without_clone(cli_string name)
+{
+    static const char *const clones[] = {".cold", ".constprop.", ".isra.", ".part.", ".lto_priv."};
+    const char *dot = memchr(name.ptr, '.', name.len);
+    size_t len = dot ? (size_t)(dot - name.ptr) : name.len;
+    cli_string rest = {name.ptr + len, name.len - len};
+    return begins_with_one_of(clones, COUNT(clones), rest) ? (cli_string){name.ptr, len} : name;
+}
+
+/* A name of C: letters, digits and underscores. */
+static bool is_malloc(cli_string name)
+{
+    enum { LONGEST = 64 };
+    char small[LONGEST];
+    name = without_clone(name);
+    if (name.len > LONGEST)
+        return false;
+    for (size_t i = 0; i < name.len; i++) {
+        char c = name.ptr[i];
+        bool is_large = c >= 'A' && c <= 'Z';
+        if (!is_large && !(c >= 'a' && c <= 'z') && !(c >= '0' && c <= '9') && c != '_')
+            return false;
+        small[i] = is_large ? (char)(c - 'A' + 'a') : c;
+    }
+    for (size_t at = 0; at < name.len; at++)
+        for (size_t i = 0; i < COUNT(stems); i++) {
+            cli_string rest = {small + at, name.len - at};
+            size_t len = strlen(stems[i]);
+            if (begins(rest, stems[i]) && is_variant((cli_string){rest.ptr + len, rest.len - len}))
+                return true;
+        }
+    return false;
+}
+
+/* Whether a source file is of the library of C++ or Rust. */
+static bool is_in_library(cli_string source)
+{
+    enum { LONGEST = 512 };
+    if (source.len > LONGEST)
+        return false;
+    return contains(source, "/include/c++/") || begins(source, "/rust/deps/") ||
+           (begins(source, "/rustc/") && contains(source, "/library/"));
+}
+
+static unsigned library_kind(cli_string name, cli_string source)
 {
     size_t owner;
     cli_string last = last_component(name, &owner);
     cli_string qualified = {name.ptr + owner, name.len - owner};
-    if (!begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
-        return contains(name, "::operator new") ? CLI_FRAME_ALLOCATES : 0;
+    if (contains(name, "::operator new"))
+        return CLI_FRAME_ALLOCATES;
+    if (begins(name, "alloc::") || begins(name, "core::"))
+        return CLI_FRAME_IN_LIBRARY;
+    if (!is_in_library(source) && !begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
+        return 0;
     if (is_one_of(cxx_starts, COUNT(cxx_starts), last))
         return CLI_FRAME_STARTS;
-    bool is_internal = begins(last, "_") && !is_one_of(cxx_callers, COUNT(cxx_callers), last);
-    return is_internal || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
+    if (is_one_of(cxx_callers, COUNT(cxx_callers), last))
+        return 0;
+    return begins(last, "_") || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
                ? CLI_FRAME_ALLOCATES
-               : 0;
+               : CLI_FRAME_IN_LIBRARY;
 }
 
 static cli_string without_folders(cli_string file)
@@ -231,22 +304,24 @@ static cli_string without_folders(cli_string file)
     return (cli_string){file.ptr + from, file.len - from};
 }
 
-static unsigned named_kind(cli_string name)
+static unsigned named_kind(cli_string name, cli_string source)
 {
     if (cli_string_is(name, "main"))
         return CLI_FRAME_IS_MAIN;
-    unsigned kind = matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : cxx_kind(name);
-    if (matches(allocators, COUNT(allocators), name) || contains(name, "GlobalAlloc"))
-        kind |= CLI_FRAME_ALLOCATES;
+    unsigned kind =
+        matches(starts, COUNT(starts), name) ? CLI_FRAME_STARTS : library_kind(name, source);
+    if (matches(allocators, COUNT(allocators), name) || is_malloc(name) ||
+        contains(name, "GlobalAlloc"))
+        kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
     if (begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
     return kind;
 }
 
-unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless)
+unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless)
 {
     cli_string base = without_folders(file);
-    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name);
+    unsigned kind = is_nameless ? CLI_FRAME_IS_NAMELESS : named_kind(name, source);
     if (begins_with_one_of(allocator_files, COUNT(allocator_files), base))
         kind |= CLI_FRAME_ALLOCATES;
     if ((is_nameless || kind & CLI_FRAME_STARTS) &&
@@ -272,9 +347,12 @@ static bool starts_program(const unsigned char *kinds, size_t at, bool is_root)
 void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,
                       size_t *to)
 {
+    const unsigned inner = CLI_FRAME_ALLOCATES | CLI_FRAME_IN_LIBRARY;
     size_t leaf = 0, root = len;
-    while (is_heap && leaf < len && kinds[leaf] & CLI_FRAME_ALLOCATES)
+    while (is_heap && leaf < len && kinds[leaf] & inner)
         leaf++;
+    if (leaf && kinds[leaf - 1] & CLI_FRAME_IN_LIBRARY) /* the call that the program made */
+        leaf--;
     while (root > leaf && starts_program(kinds, root - 1, root == len))
         root--;
     if (leaf == root && leaf) /* the allocator's outermost function stands for all of them */

@@ -1,10 +1,14 @@
-/* Which frames of a stack say nothing about the program: the functions of the allocator at its leaf
- * end, and those that start a program or a thread at its root end. `show` folds them away.
+/* Which frames of a stack say nothing about the program: the functions of the allocator and the inner
+ * ones of the library at its leaf end, and those that start a program or a thread at its root end.
+ * `show` folds them away.
  *
  *     _start  __libc_start_main  main  serve  parse  operator new  malloc     root first
  *     `-- start-up, hidden ---'                      `-- allocator, hidden -'
  *
- * A frame of either kind in the middle of a stack is shown. */
+ *     main  serve  std::vector::push_back  std::vector::_M_realloc_insert  std::string::string  malloc
+ *                  the program's call      `-- hidden -------------------------------------------'
+ *
+ * A frame of any kind in the middle of a stack is shown. */
 #ifndef CLI_SHOW_WRAPPERS_H
 #define CLI_SHOW_WRAPPERS_H
 
@@ -16,12 +20,13 @@ enum {
     CLI_FRAME_IN_LIBC = 4,     /* a start of the C library's */
     CLI_FRAME_IS_NAMELESS = 8, /* the frame has no function */
     CLI_FRAME_IS_MAIN = 16,    /* main: a start if it calls CLI_FRAME_STARTS_RUST */
-    CLI_FRAME_STARTS_RUST = 32
+    CLI_FRAME_STARTS_RUST = 32,
+    CLI_FRAME_IN_LIBRARY = 64 /* a public function of the library of C++ or Rust */
 };
 
 /* What a frame is: the bits above. name is the function as it is shown, demangled or not; file is
- * that of the mapping. is_nameless: name was made from an address. */
-unsigned cli_frame_kind(cli_string name, cli_string file, bool is_nameless);
+ * that of the mapping; source may be empty. is_nameless: name was made from an address. */
+unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless);
 
 /* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
  * a stack that has one. The leaf end is only cut if is_heap. */

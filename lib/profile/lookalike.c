@@ -235,6 +235,42 @@ static bool is_profile(pd_bytes head)
     return is_one;
 }
 
+/* What a profile begins with: the empty string, a value type, or another message. Each message has
+ * fields from 1 up to at most 10, which are numbers or bytes. */
+static bool may_be_body(uint8_t tag, uint64_t len, pd_bytes body)
+{
+    if (tag >> 3 == PD_PROFILE_STRING_TABLE)
+        return !len;
+    if (tag >> 3 == PD_PROFILE_COMMENT || !len || !body.len)
+        return true;
+    uint32_t number = body.ptr[0] >> 3, wire = body.ptr[0] & 7;
+    return number && number <= PD_MAPPING_HAS_INLINE_FRAMES &&
+           (wire == PD_WIRE_VARINT || wire == PD_WIRE_BYTES);
+}
+
+/* Whether a profile may begin so, which may be damaged later. The first field that is bytes decides.
+ * In front of it are well-formed numbers and unknown fields. */
+static bool begins_as_profile(pd_bytes head)
+{
+    pd_reader r = pd_reader_of(head.ptr, head.len);
+    pd_field f;
+    while (r.at != r.end) {
+        const uint8_t *tag = r.at;
+        bool is_whole = pd_reader_next(&r, &f), is_known = *tag < 0x80;
+        if ((is_known && !is_field_of_profile(*tag)) ||
+            (!is_whole && pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at)))
+            return false;
+        if (is_known && (*tag & 7) == PD_WIRE_BYTES) {
+            uint64_t len = 0;
+            const uint8_t *body = pd_varint_decode(tag + 1, r.end, &len);
+            return !body || may_be_body(*tag, len, (pd_bytes){body, (size_t)(r.end - body)});
+        }
+        if (!is_whole)
+            return is_known;
+    }
+    return true;
+}
+
 /* ---- the result -------------------------------------------------------------------------- */
 
 pd_lookalike pd_lookalike_of(pd_bytes bytes)
@@ -302,12 +338,18 @@ pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pp
 {
     const uint64_t nowhere = PPROFDELTA_NOWHERE;
     pd_lookalike what = pd_lookalike_of(bytes);
+    pd_bytes head = {bytes.ptr, bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD};
+    if (!what.rest && err && what.kind == PPROFDELTA_FILE_UNKNOWN && !begins_as_profile(head)) {
+        pprofdelta_error why = *err;
+        return pd_fail(err, status, why.stage, NULL, nowhere, why.offset,
+                       "not a pprof profile: %s%s%s", why.field, *why.field ? ": " : "", why.text);
+    }
     if (!what.rest)
         return status;
     if (!what.is_quoted)
         return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "this is %s%s",
                        what.name, what.rest);
-    pd_bytes text = {bytes.ptr, bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD};
+    pd_bytes text = head;
     bool is_title = find_quote(&what, &text);
     size_t len = first_line(text);
     bool is_cut = len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r';

@@ -21,7 +21,8 @@ typedef struct pd_lookalike {
 pd_lookalike pd_lookalike_of(pd_bytes bytes);
 
 /* For bytes that were refused with this status. If they are of a known kind, sets *err to say so
- * and returns PPROFDELTA_E_PROFILE. Otherwise leaves *err and returns the status. */
+ * and returns PPROFDELTA_E_PROFILE. Otherwise returns the status, and sets *err only if no profile
+ * begins as the bytes do: then its text begins with "not a pprof profile". */
 pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status,
                                     pprofdelta_error *err);
 

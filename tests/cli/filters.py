@@ -88,11 +88,14 @@ def has_tag(tag, labels):
     return False
 
 
-def keeps(model, option, value, sample):
+def is_met(model, option, value, sample):
     if option == "tag":
         return has_tag(value, sample[2])
-    found = any(matches(value, frame) for frame in model.frames(sample))
-    return found == (option == "focus") or option == "hide"
+    return any(matches(value, frame) for frame in model.frames(sample))
+
+
+def keeps(model, option, value, sample):
+    return is_met(model, option, value, sample) == (option in ("focus", "tag")) or option == "hide"
 
 
 def shown(model, filters, sample, folds):
@@ -174,7 +177,8 @@ def test_json_has_what_is_kept(t):
                 t.equal((one["total"], one["kept"]), (sum(sample[1][column] for sample in model.samples),
                                                       sum(sample[1][column] for sample in kept)), str(filters))
             t.equal(got["filters"], [
-                {"option": option, "value": value, **({} if option == "hide" else {"kept": [
+                {"option": option, "value": value, "matched": sum(
+                    is_met(model, option, value, sample) for sample in model.samples), **({} if option == "hide" else {"kept": [
                     sum(sample[1][column] for sample in model.samples if keeps(model, option, value, sample))
                     for column in range(len(HEAP))]})} for option, value in filters])
 
@@ -375,12 +379,54 @@ kept      1 of 3 samples, 75.0% -> 0.0% of alloc_space
 """)
     result = t.run("show", "a", "--focus=nowhere", "--folded")
     t.equal((result.code, result.text), (0, ""))
-    t.equal(result.err, "pprofdelta: note: focus: 0.0% of alloc_space: nowhere\npprofdelta: note: kept: 0 of 2 "
+    near = "; nothing matches, and the nearest functions are serve, parse, main"
+    t.equal(result.err, f"pprofdelta: note: focus: 0.0% of alloc_space: nowhere{near}\npprofdelta: note: kept: 0 of 2 "
             "samples, 0.0% of alloc_space; no sample is left to show\n")
     t.contains(t.succeeds("show", "a", "--focus=nowhere").text, "no sample is left to show\n", "0 functions, by")
     t.contains(t.succeeds("show", "a", "--focus=nowhere", "--stacks").text, "0 stacks, by")
     page = t.run("show", "a", "--focus=nowhere", "--flame=-")
-    t.equal(data_of(page.text)["notes"][0], ["focus", "0.0% of alloc_space: nowhere"])
+    t.equal(data_of(page.text)["notes"][0], ["focus", "0.0% of alloc_space: nowhere" + near])
+
+
+def test_a_filter_that_matches_nothing_says_what_there_is(t):
+    """In every form, of two profiles what both have; the exit status is 0, since another window may have it."""
+    long = "own::" + "x" * 200 + "::pars"
+    samples = [(Stack("Parse", "app::read_line(int)", "main", labels={"user": name, "size": 16}), [1, 1, 1, 1])
+               for name in ("x", "y\n", "x")]
+    t.write("a", profile([*samples, (("malloc", "parse_line", "main"), [1, 1, 1, 1])]))
+    t.write("b", profile([(("pasre", "main"), [1, 1, 1, 1])]))
+    t.write("many", profile([(Stack("f", labels={"n": i, "k": "v"}), [1, 1, 1, 1]) for i in range(20)]))
+    t.write("long", profile([((long, "main"), [1, 1, 1, 1])]))
+    t.write("none", profile([]))
+    functions = "the nearest functions are "
+    for args, filters, want in (
+            (["a"], ["--focus=prase"], functions + "Parse, main, malloc"),
+            (["a"], ["--focus=parse$"], functions + "Parse, main, malloc"),  # the case differs
+            (["a"], ["--ignore=^main\\.[(]red_line"], functions + "app::read_line(int), parse_line, main"),
+            (["a"], ["--hide=prase"], functions + "Parse, main, malloc"),
+            (["a"], ["--focus=%"], functions + "app::read_line(int), main, Parse"),
+            (["a", "b"], ["--focus=prase"], functions + "Parse, pasre, main"),
+            (["b", "a"], ["--focus=" + "y" * 99], functions + "main, pasre, Parse"),
+            (["long"], ["--focus=prs"], functions + f"{long[:46]}...{long[-46:]}, main"),
+            (["a"], ["--tag=usr"], "the labels are user, size"), (["a"], ["--tag=usr=x"], "the labels are user, size"),
+            (["a"], ["--tag=user=z"], "its values are x, y\\x0a"), (["a"], ["--tag=size=1:15"], "its values are 16bytes"),
+            (["b", "a"], ["--tag=size=17"], "its values are 16bytes"), (["b"], ["--tag=user"], "no sample has a label"),
+            (["many"], ["--tag=n=99"], "its values are " + ", ".join(f"{i}bytes" for i in range(8)) + ", and more"),
+            (["a"], ["--focus=main", "--tag=user=z"], "its values are x, y\\x0a")):
+        said = "nothing matches, and " + want
+        for form in ((), ("--stacks",)):
+            t.contains(t.succeeds("show", *args, *form, *filters).text, f"; {said}\n")
+        for form in ("--folded", "--json"):
+            result = t.run("show", *args, form, *filters)
+            t.equal((result.code, result.err.count(f"; {said}\n")), (0, 1), result.err)
+        t.check(any(said in text for _, text in data_of(t.run("show", *args, "--flame=-", *filters).text)["notes"]), want)
+    # What matches somewhere, and what no filter could match.
+    for args, filters in ((["a"], ["--focus=Parse", "--focus=malloc"]), (["b", "a"], ["--focus=Parse"]),
+                          (["a"], ["--ignore=main"]), (["a"], ["--tag=user", "--hide=malloc"]), (["none"], ["--focus=x"])):
+        result = t.run("show", *args, "--folded", *filters)
+        t.equal((result.code, "nothing matches" in result.err), (0, False), result.err)
+    text = t.succeeds("show", "a", "--focus=nowhere").text
+    t.check(text.endswith("\n0 functions, by inuse_space\n"), "a table without a row: " + text)
 
 
 def test_what_is_hidden_is_said(t):

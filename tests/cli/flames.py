@@ -5,7 +5,7 @@ import json
 import os
 import re
 
-from pb import Stack, gz, profile
+from pb import HEAP, Stack, gz, profile
 from samples import CUR, PREV, T0, T1, cur, pair, prev, two
 from showing import terminal
 
@@ -246,6 +246,40 @@ def test_two_from_stdin(t):
     want = t.succeeds("show", "--folded", before, after).text
     t.equal(t.succeeds("show", "--folded", "-", after, stdin=t.load(before)).text, want)
     t.equal(t.succeeds("show", "--folded", before, "-", stdin=t.load(after)).text, want)
+
+
+# ---- the type that is shown -------------------------------------------------------------------------
+
+def test_a_default_type_of_zeros_is_not_shown(t):
+    """The first type of its unit that is not 0 in every sample, else the first of any unit; the default
+    if all are 0, and what the user names in any case. PREV and CUR have one type."""
+    for types, default, values, want in (
+            (HEAP, "", [[5, 500, 0, 0], [7, 900, 0, 0]], "alloc_space"),  # all was freed
+            (HEAP, "inuse_objects", [[5, 500, 0, 0], [7, 900, 0, 0]], "alloc_objects"),
+            (HEAP, "", [[5, 0, 0, 0], [7, 0, 0, 0]], "alloc_objects"),
+            (HEAP, "", [[5, 500, 0, 3], [7, 900, 0, -3]], "inuse_space"),  # the sum is 0, the values are not
+            (HEAP, "", [[0, 0, 0, 0], [0, 0, 0, 0]], "inuse_space"), (HEAP, "", [], "inuse_space"),
+            (["contentions/count", "delay/nanoseconds"], "", [[3, 0], [4, 0]], "contentions")):
+        samples = [((name, "main"), row) for name, row in zip("ab", values)]
+        before, after = two(t, samples, [], types=types, default=default)
+        names = [one.split("/")[0] for one in types]
+        preferred, is_zero = default or names[-1], not any(map(any, values))
+        said = f"{want}, because {preferred} is 0 in every sample"
+        for args in ((before,), (before, after), (after, before)):
+            for form in ((), ("--stacks",)):
+                text = t.succeeds("show", *args, *form).text
+                t.contains(text, f"by {want}")
+                t.equal((f"type      {said}\n" in text, ": all is 0" in text), (want != preferred, is_zero), text)
+                text = t.succeeds("show", *args, *form, f"--type={preferred}").text
+                t.lacks(text, "because")
+                t.equal(f"by {preferred}: all is 0; --type=TYPE shows another type\n" in text,
+                        is_zero or want != preferred, text)
+            result = t.run("show", "--folded", *args)
+            t.equal((f"note: type: {said}\n" in result.err, bool(result.text)), (want != preferred, not is_zero))
+            data = data_of(t.run("show", "--flame=-", *args).text)
+            t.equal((data["chosen"], ["type", said] in data["notes"]), (names.index(want), want != preferred))
+            t.equal(json.loads(t.run("show", "--json", *args).text)["chosen_type"], names.index(want))
+        t.lacks(t.run("show", "--raw", before).err, "because")
 
 
 # ---- colour ----------------------------------------------------------------------------------------

@@ -80,18 +80,13 @@ def test_the_default_type_sorts(t):
 
 
 def test_the_last_type_sorts_where_no_default_is_named(t):
-    """As in pprof, also where it is zero all over, or the default is none that there is."""
-    samples = [(("b", "main"), [7, 3, 0]), (("a", "main"), [9, 2, 0])]
+    """As in pprof, also where the default is none that there is."""
+    samples = [(("b", "main"), [7, 3]), (("a", "main"), [9, 2])]
     for default in ("", "nonsense"):
-        two(t, samples, samples, types=["cpu/nanoseconds", "alloc/bytes", "last/count"], default=default)
-        t.contains(t.succeeds("show", "cur.pb.gz").text, "by last\n")
-        t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "")
-        two(t, samples, samples, types=["cpu/nanoseconds", "last/count", "alloc/bytes"], default=default)
+        two(t, samples, samples, types=["cpu/nanoseconds", "alloc/bytes"], default=default)
+        t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc\n")
+        t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 2\nmain;b 3\n")
         t.contains(t.succeeds("show", "cur.pb.gz", "prev.pb.gz").text, "by alloc\n")
-    two(t, [(s, v[:2]) for s, v in samples], [(s, v[:2]) for s, v in samples],
-        types=["cpu/nanoseconds", "alloc/bytes"])
-    t.contains(t.succeeds("show", "cur.pb.gz").text, "by alloc\n")
-    t.equal(t.succeeds("show", "--folded", "cur.pb.gz").text, "main;a 2\nmain;b 3\n")
 
 
 def test_a_type_that_is_not_there(t):
@@ -191,6 +186,43 @@ def test_long_names_lose_their_middle(t):
         lines = terminal(t, columns, "show", "a").splitlines()
         t.equal(max(len(line) for line in lines[8:]), columns)
     t.contains(terminal(t, 220, "show", "a"), name + "\n")
+
+
+STRING = "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+INSERT = f"std::set<{STRING}, std::less<{STRING} >, std::allocator<{STRING} > >::insert"
+
+
+def test_names_of_cxx_are_short(t):
+    """In every form for people. The whole profile has full names, and the filters know both. Functions whose
+    short names are equal are one. Of the library, the call that the program made stays."""
+    tree = f"std::_Rb_tree<{STRING}, {STRING}, std::_Identity<{STRING} > >::_M_create_node"
+    new = ("operator new(unsigned long)", f"std::__new_allocator<{STRING} >::allocate", f"{STRING}::basic_string", tree)
+    t.write("a", profile([((*new, INSERT, "login", "main"), [1, 10, 1, 10]),
+                          ((*new, INSERT.replace("__cxx11::", "__1::"), "login", "main"), [1, 5, 1, 5])]))
+    short = "std::set<std::string>::insert"
+    for args in (("a",), ("a", "--cum"), ("a", "--stacks")):
+        t.contains(t.succeeds("show", *args).text, short)
+        t.lacks(t.succeeds("show", *args).text, "basic_string", "_Rb_tree")
+    t.write("none", profile([]))
+    t.contains(t.succeeds("show", "none", "a").text, f"  0B  15B    +15B    +15B  {short}\n")
+    t.equal(t.run("show", "a", "--folded").text, f"main;login;{short} 15\n")
+    t.equal(t.run("show", "none", "a", "--folded").text, f"main;login;{short} 0 15\n")
+    t.equal(t.run("show", "a", "--folded", "--all-frames").text, "main;login;" + ";".join(
+        ["std::set<std::string>::insert", "std::_Rb_tree<std::string, std::string, std::_Identity<std::string>>::_M_create_node",
+         "std::string::string", "std::__new_allocator<std::string>::allocate", "operator new(unsigned long)"]) + " 15\n")
+    got = json.loads(t.succeeds("show", "a", "--json").text)
+    t.equal([frame["function"] for frame in got["samples"][0]["stack"]], [*new, INSERT, "login", "main"])
+    got = json.loads(t.succeeds("show", "none", "a", "--json").text)
+    t.check(INSERT in [frame["function"] for one in got["stacks"] for frame in one["stack"]], "JSON of two")
+    t.contains(t.succeeds("show", "a", "--raw").text, INSERT)
+    for pattern in ("std::set<std::string>::insert$", "char_traits<char>.*::insert$", "^login$"):
+        for option, kept in (("focus", 2), ("ignore", 0)):
+            for form in ("--raw", "--folded"):
+                t.contains(t.run("show", "a", form, f"--{option}={pattern}").err, f"kept: {kept} of 2 samples")
+            t.equal(len(json.loads(t.succeeds("show", "a", "--json", f"--{option}={pattern}").text)["samples"]), kept)
+    # Without the underscore functions, the leaf is that of the program.
+    t.write("b", profile([((*new, "login", "main"), [1, 10, 1, 10])]))
+    t.equal(t.run("show", "b", "--folded").text, "main;login 10\n")
 
 
 def test_many_types_that_do_not_fit(t):
@@ -341,7 +373,7 @@ def test_json(t):
                       "offset": "0x0"}],
         "types": [{"type": "x", "unit": "count", "total": 2**63, "kept": 2**63},
                   {"type": "y", "unit": "bytes", "total": 1, "kept": 1}],
-        "filters": [], "otlp": None})
+        "chosen_type": 0, "filters": [], "otlp": None})
     t.equal(samples[0]["values"], [1, -2])
     t.equal([frame["function"] for frame in samples[0]["stack"]], ["f", "main"])
     t.equal(samples[0]["stack"][0]["mapping"], "app")

@@ -61,6 +61,9 @@ def runs(what, command, cwd=work, **more):
 
 out = runs("the demo", "./dev demo", tree, CFLAGS="-O0")
 check("the demo shows a delta", "alloc_space" in out and "$ pprofdelta show --top" in out, out[-2000:])
+named = re.findall(r"[\w./-]+\.pb\.gz", "".join(line for line in out.splitlines(True) if line.startswith("$ ")))
+check("the files that the demo names are there",
+      len(named) > 3 and all(os.path.exists(os.path.join(tree, name)) for name in named), named)
 
 # The commands of the README's list, in its order, with files in the place of its words.
 env["PATH"] = os.path.join(tree, "build", "cli") + ":" + env["PATH"]

@@ -531,6 +531,40 @@ def test_names_and_times_are_short(t):
     page.clean()
 
 
+def test_a_new_size_is_drawn_at_once(t):
+    """A new size clears the canvas. A picture that is taken then, as of a page that was just opened, has the
+    graph: it does not wait for the next one."""
+    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
+    t.write("b", profile(LATER, time=T1, default=OBJECTS))
+    for args in (("a",), ("a", "b")):
+        page = Page(t, *args)
+        before = page.colour(0.3, 2)
+        page.browser.run("new Promise(done => { const ask = requestAnimationFrame, view = document.querySelector('#view');"
+                         "requestAnimationFrame = () => 0; view.style.height = '300px';"
+                         "new ResizeObserver(() => { requestAnimationFrame = ask; done() }).observe(view) })")
+        t.equal(page.colour(0.3, 2), before, str(args))
+        page.clean()
+
+
+def test_a_type_of_zeros_says_so(t):
+    """The page begins with a type that is not 0, and names those where there is nothing to draw."""
+    t.write("a", profile([(stack, [*values[:2], 0, 0]) for stack, values in SAMPLES]))
+    page = Page(t, "a")
+    options = "[...document.querySelector('#type').options].map(one => one.text)"
+    t.equal(page.browser.run(options), ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count (all 0)",
+                                        "inuse_space/bytes (all 0)"])
+    t.contains(page.browser.text("#notes"), "type: alloc_space, because inuse_space is 0 in every sample")
+    t.contains(page.detail(), "all, total 800B")
+    said = "document.querySelector('#graph').ariaLabel"
+    t.equal(page.browser.run(said), "flame graph of alloc_space")
+    page.keys("t")
+    t.equal(page.browser.run(said), "inuse_objects is 0 in every sample. Other types: alloc_objects, alloc_space.")
+    drawn = page.browser.run("[...document.querySelector('#graph').getContext('2d').getImageData(20, 20, 400, 20).data]")
+    t.check(set(drawn) != {255}, "the graph does not say it")
+    page.seen("zeros")
+    page.clean()
+
+
 def test_names_are_only_text(t):
     name = "</script><img src=x onerror=alert(1)><b>bold"
     t.write("a", profile([((name, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))

@@ -330,6 +330,24 @@ def test_files_may_not_grow(t):
     t.equal(os.listdir(t.path("out")), [], "what is left")
 
 
+def test_profiles_have_the_name_that_was_run(t):
+    """Of a symbolic link that is its own name, as of redis-server, which is a link on Debian."""
+    os.symlink(target(t, "family"), t.path("family-server"))
+    for command, name in (([target(t, "family")], "family"), (["./family-server"], "family-server"),
+                          (["bash", "-c", "exec -a 'a b: c' ./family-server"], "a_b__c"),
+                          (["bash", "-c", "exec -a -login ./family-server"], "login"),
+                          (["bash", "-c", "exec -a '' ./family-server"], "unknown"),
+                          (["bash", "-c", "exec -a there/ ./family-server"], "unknown")):
+        shutil.rmtree(t.path("out"), ignore_errors=True)
+        ran = record(t, *command, options=["--rate=1"])
+        t.equal(ran.code, 0, str(command))
+        first = next((path for path in sorted(os.listdir(t.path("out"))) if path.startswith(f"heap.{name}.")
+                      and path.endswith(".pb.gz")), None)
+        t.check(first, f"{command}: {os.listdir(t.path('out'))}")
+        t.check(any(path == target(t, "family") for _, _, _, path, _ in
+                    recorded.Profile(t.path("out/" + first)).mappings.values()), "the mapping of the program")
+
+
 def test_nothing_is_overwritten(t):
     """Another process of that pid was here before."""
     os.mkdir(t.path("out"))

@@ -19,6 +19,7 @@ NAMES = {
     "_RNvCskwGfYPst2Cb_3app5serve": "app::serve",
     "_RINvNtC3std3mem8align_ofjE": "std::mem::align_of::<usize>",
 }
+SHOWN = [name.replace("<int, std::allocator<int> >", "<int>") for name in NAMES.values()]  # for people
 AS_THEY_ARE = ["main", "malloc", "_start", "_Z", "_R", "_Zebra", "_ZN", "runtime.mallocgc", "_Rust_me",
                "__libc_start_main", "main.(*T)._Z", "\u00e9_Z3foov", ""]
 
@@ -41,10 +42,10 @@ def write(t, names, addresses=False):
 
 def test_names_of_both_languages(t):
     write(t, [*NAMES, *[name for name in AS_THEY_ARE if name]])
-    want = sorted([*NAMES.values(), *[name for name in AS_THEY_ARE if name]])
-    for form in ("--folded",):
-        lines = t.succeeds("show", "in.pb", form).text.splitlines()
-        t.equal(sorted({line.rsplit(" ", 1)[0] for line in lines}), sorted(set(want)))
+    others = [name for name in AS_THEY_ARE if name]
+    want = sorted([*NAMES.values(), *others])
+    lines = t.succeeds("show", "in.pb", "--folded").text.splitlines()
+    t.equal(sorted({line.rsplit(" ", 1)[0] for line in lines}), sorted({*SHOWN, *others}))
     got = json.loads(t.succeeds("show", "in.pb", "--json").text)
     t.equal(sorted(s["stack"][0]["function"] for s in got["samples"]), want)
     for name in ("shapes::Store::fill", "app::serve"):
@@ -72,7 +73,7 @@ def test_names_that_would_fill_the_memory(t):
     write(t, [*bombs, *NAMES])
     lines = t.succeeds("show", "in.pb", "--folded").text.splitlines()
     shown = {line.rsplit(" ", 1)[0] for line in lines}
-    t.equal([name for name in NAMES.values() if name not in shown], [], "other names")
+    t.equal([name for name in SHOWN if name not in shown], [], "other names")
     t.equal([name[:40] for name in bombs if name not in shown], [], "left as they are")
 
 
@@ -83,7 +84,7 @@ def test_names_that_are_deep_or_long(t):
     write(t, [*hard, *NAMES])
     lines = t.succeeds("show", "in.pb", "--folded").text.splitlines()
     shown = {line.rsplit(" ", 1)[0] for line in lines}
-    t.equal([name for name in NAMES.values() if name not in shown], [])
+    t.equal([name for name in SHOWN if name not in shown], [])
 
 
 def test_damaged_names(t):
@@ -110,7 +111,7 @@ def test_damaged_names(t):
     samples = [((name,), [1, 1, 1, 1]) for name in sorted(names)]
     t.write("in.pb", pb.profile([*samples, *[((name,), [1, 1, 1, 1]) for name in NAMES]], addresses=False))
     shown = t.succeeds("show", "in.pb", "--folded").text
-    t.contains(shown, "std::vector<int, std::allocator<int> >::push_back")
+    t.contains(shown, "std::vector<int>::push_back")
     t.succeeds("symbolize", "in.pb", "-o", "out.pb")
     t.succeeds("check", "out.pb")
 

@@ -1,10 +1,13 @@
-/* cli/show/wrappers.c: which frames `show` folds away. */
+/* cli/show/wrappers.c: which frames `show` folds away; cli/show/short_names.c: what it calls the rest. */
+#include "show/short_names.h"
 #include "show/wrappers.h"
 #include "test.h"
 
+#include <stdlib.h>
 #include <string.h>
 
 enum { A = CLI_FRAME_ALLOCATES, S = CLI_FRAME_STARTS, L = CLI_FRAME_IN_LIBC };
+enum { P = CLI_FRAME_IN_LIBRARY };
 enum { N = CLI_FRAME_IS_NAMELESS, M = CLI_FRAME_IS_MAIN, R = CLI_FRAME_STARTS_RUST };
 
 static const struct {
@@ -62,32 +65,36 @@ static const struct {
     {"std::__1::vector<a::_b>::__push_back_slow_path", "", A},
     {"anything", "/opt/lib/libpprofdelta-agent.so", A},
     {"prof_backtrace", "/usr/lib/libjemalloc.so.2", A},
+    {"my_malloc", "", A},
     /* not allocators */
     {"mallocator", "", 0},
-    {"my_malloc", "", 0},
-    {"xmalloc", "", 0},
     {"Pool::allocate(unsigned long)", "", 0},
     {"operator+(A const&, A const&)", "", 0},
     {"newspaper", "", 0},
     {"new", "", 0},
-    {"alloc::vec::Vec<T,A>::push", "", 0},
-    {"alloc::rc::Rc<T,A>::clone", "", 0},
+    {"alloc::vec::Vec<T,A>::push", "", P},
+    {"alloc::rc::Rc<T,A>::clone", "", P},
     {"<alloc::boxed::Box<T> as app::Draw>::draw", "", 0},
-    {"std::vector<int, std::allocator<int> >::push_back(int const&)", "", 0},
+    {"std::vector<int, std::allocator<int> >::push_back(int const&)", "", P},
+    {"std::collections::hash::map::HashMap<K,V,S>::insert", "", P},
+    {"<app::Session as core::clone::Clone>::clone", "", 0},
+    {"<alloc::vec::Vec<T> as app::Grow>::grow", "", 0},
+    {"allocate::all", "", 0},
+    {"mystd::vector<int>::push_back", "", 0},
     {"runtime.gcBgMarkWorker", "", 0},
     {"runtime.mapassign_faststr", "", 0},
     {"strdup", "/lib/libc.so.6", 0},
     {"qsort", "/lib/libc.so.6", 0},
     {"", "", 0},
     {"::", "", 0},
-    {"std::", "", 0},
-    {"std::a<", "", 0},
+    {"std::", "", P},
+    {"std::a<", "", P},
     {"(anonymous namespace)::allocate(int)", "", 0},
-    {"std::function<void (int)>::operator()(int) const", "", 0},
+    {"std::function<void (int)>::operator()(int) const", "", P},
     {"std::_Function_handler<void (), main::{lambda()#1}>::_M_invoke(std::_Any_data const&)", "",
      0},
-    {"std::__cxx11::list<Session*, std::allocator<Session*> >::push_back", "", 0},
-    {"std::make_shared<Node>", "", 0},
+    {"std::__cxx11::list<Session*, std::allocator<Session*> >::push_back", "", P},
+    {"std::make_shared<Node>", "", P},
     {"app::_M_construct", "", 0},
     {"_internal", "", 0},
     /* start-up */
@@ -121,11 +128,118 @@ static const struct {
     {"serve", "", 0},
 };
 
+/* Names that are made of one stem, and names that only have its letters. */
+TEST(what_wraps_malloc_in_c)
+{
+    static const char *const wrappers[] = {
+        "malloc",
+        "calloc",
+        "realloc",
+        "reallocarray",
+        "posix_memalign",
+        "__libc_malloc_impl",
+        "_int_malloc",
+        "__posix_memalign",
+        "xmalloc",
+        "xrealloc",
+        "xcalloc",
+        "xzalloc",
+        "xmallocz",
+        "xnmalloc",
+        "zmalloc",
+        "zcalloc",
+        "zrealloc",
+        "zcalloc_num",
+        "ztrymalloc_usable_internal",
+        "ngx_alloc",
+        "ngx_calloc",
+        "ngx_palloc",
+        "ngx_palloc_large",
+        "ngx_pcalloc",
+        "ngx_pnalloc",
+        "ngx_memalign",
+        "sqlite3Malloc",
+        "sqlite3MemMalloc",
+        "sqlite3_malloc64",
+        "sqlite3MallocZero",
+        "sqlite3DbMallocRawNN",
+        "sqlite3DbReallocOrFree",
+        "mallocWithAlarm",
+        "dbMallocRawFinish",
+        "g_malloc",
+        "g_malloc0",
+        "g_malloc0_n",
+        "g_realloc_n",
+        "g_try_malloc",
+        "g_slice_alloc",
+        "g_slice_alloc0",
+        "PyMem_Malloc",
+        "PyMem_RawCalloc",
+        "PyObject_Malloc",
+        "_PyObject_Realloc",
+        "pymalloc_alloc",
+        "_PyMem_RawMalloc",
+        "PyType_GenericAlloc",
+        "apr_palloc",
+        "apr_pcalloc",
+        "CRYPTO_zalloc",
+        "_safe_emalloc",
+        "_emalloc_56",
+        "av_mallocz",
+        "palloc0",
+        "repalloc",
+        "MemoryContextAllocZero",
+        "ruby_xmalloc2",
+        "luaM_malloc_",
+        "talloc_realloc_array",
+        "mallocx",
+        "xmalloc.constprop.0",
+        "ztrymalloc_usable_internal.part.0.isra.0",
+        "malloc.cold",
+    };
+    static const char *const others[] = {
+        "mallocator",
+        "reallocate",
+        "realloc_buffer",
+        "calloc_nodes",
+        "malloc_stats",
+        "malloc_trim",
+        "malloc_usable_size",
+        "preallocated",
+        "dealloc",
+        "alloc",
+        "session_alloc",
+        "page_alloc",
+        "heap_allocate",
+        "strdup",
+        "xstrdup",
+        "g_strdup",
+        "g_object_new",
+        "sdsnewlen",
+        "my malloc",
+        "app::malloc",
+        "main.malloc",
+        "malloc.part",
+        "small_object",
+        "ngx_create_pool",
+        "a_name_that_is_longer_than_any_of_an_allocator_that_is_known_malloc",
+        "",
+    };
+    for (size_t i = 0; i < sizeof wrappers / sizeof *wrappers; i++)
+        CHECK_MSG(cli_frame_kind(cli_string_of(wrappers[i]), cli_string_of(""), cli_string_of(""),
+                                 false) == A,
+                  "%s", wrappers[i]);
+    for (size_t i = 0; i < sizeof others / sizeof *others; i++)
+        CHECK_MSG(
+            !cli_frame_kind(cli_string_of(others[i]), cli_string_of(""), cli_string_of(""), false),
+            "%s", others[i]);
+}
+
 TEST(frames_are_judged_by_name)
 {
     for (size_t i = 0; i < sizeof frames / sizeof *frames; i++) {
-        unsigned got =
-            cli_frame_kind(cli_string_of(frames[i].name), cli_string_of(frames[i].file), false);
+        unsigned got = cli_frame_kind(cli_string_of(frames[i].name), cli_string_of(frames[i].file),
+                                      cli_string_of(""), false);
         CHECK_MSG(got == frames[i].kind, "%s in %s: %u", frames[i].name, frames[i].file, got);
     }
 }
@@ -145,8 +259,39 @@ TEST(frames_without_a_name_are_judged_by_file)
         {"", N},
     };
     for (size_t i = 0; i < sizeof files / sizeof *files; i++)
-        CHECK(cli_frame_kind(cli_string_of("libc.so.6+0x1"), cli_string_of(files[i].file), true) ==
-              files[i].kind);
+        CHECK(cli_frame_kind(cli_string_of("libc.so.6+0x1"), cli_string_of(files[i].file),
+                             cli_string_of(""), true) == files[i].kind);
+}
+
+TEST(inlined_frames_are_judged_by_source)
+{
+    static const struct {
+        const char *name, *source;
+        unsigned kind;
+    } rows[] = {
+        {"_M_create<login(int)::<lambda()>>", "/usr/include/c++/12/bits/std_function.h", A},
+        {"function<login(int)::<lambda()>>", "/usr/include/c++/12/bits/std_function.h", P},
+        {"push_back", "/opt/llvm/include/c++/v1/vector", P},
+        {"_M_invoke", "/usr/include/c++/12/bits/std_function.h", 0}, /* calls the program */
+        {"__invoke_impl<void>", "/usr/include/c++/12/bits/invoke.h", S},
+        {"operator new", "/usr/include/c++/12/bits/new_allocator.h", A},
+        {"main", "/usr/include/c++/12/vector", M},
+        {"<[u8]>::to_vec_in", "/rustc/5980/library/alloc/src/slice.rs", P},
+        {"<u8 as <[_]>::to_vec_in::ConvertVec>::to_vec", "/rustc/5980/library/alloc/src/slice.rs",
+         P},
+        {"core::ops::function::FnOnce::call_once", "/rustc/5980/library/core/src/ops/function.rs",
+         S},
+        {"hashbrown::raw::alloc::inner::do_alloc", "/rust/deps/hashbrown-0.15.4/src/raw/alloc.rs",
+         P},
+        {"push_back", "src/include/c/vector.h", 0},
+        {"parse", "/home/library/rustc/parse.rs", 0},
+        {"parse", "", 0},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        unsigned got = cli_frame_kind(cli_string_of(rows[i].name), cli_string_of("app"),
+                                      cli_string_of(rows[i].source), false);
+        CHECK_MSG(got == rows[i].kind, "%s in %s: %u", rows[i].name, rows[i].source, got);
+    }
 }
 
 /* Stacks leaf first: one letter a frame. */
@@ -165,6 +310,8 @@ static unsigned char kind_of(char letter)
         return M;
     case 'r':
         return S | R;
+    case 'p': /* a public function of the library */
+        return P;
     case 'b': /* a function of both kinds */
         return A | S;
     default:
@@ -192,6 +339,12 @@ TEST(only_the_ends_of_a_stack_are_cut)
         {"afmcn", true, "fm"},    {"afmn", true, "fmn"}, /* nothing shows that it is _start */
         {"afncn", true, "fn"},                           /* only the root */
         {"nn", true, "nn"},       {"ccn", true, "c"},
+        {"apf", true, "pf"},      {"aapapf", true, "pf"}, /* the call that the program made */
+        {"appppf", true, "pf"},   {"appaf", true, "f"},   /* its outermost function is inlined */
+        {"pf", true, "pf"},       {"fpf", true, "fpf"},
+        {"appf", false, "appf"},  {"app", true, "p"},
+        {"appss", true, "p"},     {"p", true, "p"},
+        {"apfpf", true, "pfpf"},
     };
     for (size_t i = 0; i < sizeof stacks / sizeof *stacks; i++) {
         unsigned char kinds[16];
@@ -206,5 +359,124 @@ TEST(only_the_ends_of_a_stack_are_cut)
     }
 }
 
-TEST_MAIN(CASE(frames_are_judged_by_name), CASE(frames_without_a_name_are_judged_by_file),
-          CASE(only_the_ends_of_a_stack_are_cut))
+/* ---- names as people say them --------------------------------------------------------------- */
+
+#define STRING "std::__cxx11::basic_string<char, std::char_traits<char>, std::allocator<char> >"
+#define STRING1                                                                                    \
+    "std::__1::basic_string<char, std::__1::char_traits<char>, std::__1::allocator<char>>"
+
+TEST(names_are_short)
+{
+    static const struct {
+        const char *name, *want;
+    } rows[] = {
+        {STRING "::reserve", "std::string::reserve"},
+        {STRING1 "::append", "std::string::append"},
+        {STRING "::basic_string", "std::string::string"},
+        {STRING "::~basic_string", "std::string::~string"},
+        {STRING "::basic_stringy", "std::string::basic_stringy"},
+        {"std::basic_string<char, own::traits, std::allocator<char> >::find",
+         "std::basic_string<char, own::traits>::find"},
+        {"std::__cxx11::basic_string<wchar_t, std::char_traits<wchar_t>, std::allocator<wchar_t> "
+         ">::"
+         "basic_string",
+         "std::wstring::wstring"},
+        {"std::__cxx11::basic_ostringstream<char, std::char_traits<char>, std::allocator<char> "
+         ">::str",
+         "std::ostringstream::str"},
+        {"std::__cxx11::list<" STRING ", std::allocator<" STRING " > >::push_back",
+         "std::list<std::string>::push_back"},
+        {"std::map<" STRING ", std::vector<int, std::allocator<int> >, std::less<" STRING " >, "
+         "std::allocator<std::pair<" STRING " const, std::vector<int, std::allocator<int> > > > >::"
+         "operator[]",
+         "std::map<std::string, std::vector<int>>::operator[]"},
+        {"std::unordered_map<K, V, std::hash<K>, std::equal_to<K>, std::allocator<std::pair<K "
+         "const, "
+         "V> > >::insert",
+         "std::unordered_map<K, V>::insert"},
+        {"std::map<K, V, std::greater<K>, std::allocator<std::pair<K const, V> > >::at",
+         "std::map<K, V, std::greater<K>>::at"},
+        {"std::set<K, std::less<void>, std::allocator<K> >::find",
+         "std::set<K, std::less<void>>::find"},
+        {"std::vector<K, own::pool<K> >::push_back", "std::vector<K, own::pool<K>>::push_back"},
+        {"std::unique_ptr<T, std::default_delete<T> >::reset", "std::unique_ptr<T>::reset"},
+        {"std::allocator_traits<std::allocator<X> >::allocate",
+         "std::allocator_traits<std::allocator<X>>::allocate"},
+        {"f<std::function<void (int, std::allocator<char>)> >",
+         "f<std::function<void (int, std::allocator<char>)>>"},
+        {"own::map<std::function<void (K, V)>, std::allocator<K> >",
+         "own::map<std::function<void (K, V)>>"},
+        {"own::basic_string<char, std::allocator<char> >::f", "own::basic_string<char>::f"},
+        {"mystd::basic_string<char, std::allocator<char> >::f", "mystd::basic_string<char>::f"},
+        {"std::operator<< <char, std::char_traits<char> >", "std::operator<< <char>"},
+        {"A::operator-><std::vector<T, std::allocator<T> > >", "A::operator-><std::vector<T>>"},
+        {"f[abi:cxx11]", "f"},
+        {"app::name[abi:cxx11]", "app::name"},
+        {"std::filesystem::__cxx11::path::path", "std::filesystem::path::path"},
+        {"alloc::vec::Vec<u8, alloc::alloc::Global>::push", "alloc::vec::Vec<u8>::push"},
+        {"<fn(i32) -> alloc::vec::Vec<u8, alloc::alloc::Global>>::call",
+         "<fn(i32) -> alloc::vec::Vec<u8>>::call"},
+        /* as it is */
+        {"", ""},
+        {"main", "main"},
+        {"main.(*Server[go.shape.int]).serve", "main.(*Server[go.shape.int]).serve"},
+        {"parse<int>", "parse<int>"},
+        {"<anonymous>", "<anonymous>"},
+        {"a::b<std::allocator<c>", "a::b<std::allocator<c>"},
+        {"a::b>, std::allocator<c>>", "a::b>, std::allocator<c>>"},
+        {"a::<<<<<<<", "a::<<<<<<<"},
+        {"a::b<c, )std::allocator<c>>", "a::b<c, )std::allocator<c>>"},
+        {"app::__1x::f", "app::__1x::f"},
+        {"__1::f", "__1::f"},
+        {"operator", "operator"},
+        {"a::operator", "a::operator"},
+        {"a::[abi:", "a::[abi:"},
+    };
+    static char to[CLI_SHORT_NAME_MAX];
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        cli_string got = cli_short_name(cli_string_of(rows[i].name), to);
+        CHECK_MSG(cli_string_is(got, rows[i].want), "%s: %.*s", rows[i].name, (int)got.len,
+                  got.ptr);
+        char copy[1024];
+        size_t len = got.len;
+        memcpy(copy, got.ptr, len);
+        got = cli_short_name((cli_string){copy, len}, to);
+        CHECK_MSG(got.len == len && got.ptr == copy, "twice: %.*s", (int)len, copy);
+    }
+}
+
+/* Every prefix of a name, copied to exactly so many bytes, and names too long or too deep. */
+TEST(odd_names_are_left_or_get_shorter)
+{
+    static const char name[] =
+        "std::map<" STRING ", X, std::less<" STRING " > >::operator->[abi:a]";
+    static char to[CLI_SHORT_NAME_MAX], large[CLI_SHORT_NAME_MAX + 2];
+    for (size_t len = 0; len < sizeof name; len++) {
+        char *copy = malloc(len + 1), *out = malloc(CLI_SHORT_NAME_MAX);
+        REQUIRE(copy && out);
+        memcpy(copy, name, len);
+        CHECK(cli_short_name((cli_string){copy, len}, out).len <= len);
+        free(copy);
+        free(out);
+    }
+    for (size_t depth = 24; depth < 26; depth++) {
+        static const char part[] = "a::b<", tag[] = "[abi:x]";
+        size_t len = 0;
+        for (size_t i = 0; i < depth; i++, len += sizeof part - 1)
+            memcpy(large + len, part, sizeof part - 1);
+        memset(large + len, '>', depth);
+        memcpy(large + len + depth, tag, sizeof tag - 1);
+        cli_string deep = {large, len + depth + sizeof tag - 1};
+        CHECK(cli_short_name(deep, to).len == deep.len - (depth == 24 ? sizeof tag - 1 : 0));
+    }
+    memset(large, 'a', sizeof large);
+    memcpy(large, "a::[abi:x]", 10);
+    CHECK(cli_short_name((cli_string){large, CLI_SHORT_NAME_MAX + 1}, to).ptr == large);
+    CHECK(cli_short_name((cli_string){large, CLI_SHORT_NAME_MAX}, to).len ==
+          CLI_SHORT_NAME_MAX - 7);
+}
+
+TEST_MAIN(CASE(what_wraps_malloc_in_c), CASE(frames_are_judged_by_name),
+          CASE(frames_without_a_name_are_judged_by_file), CASE(inlined_frames_are_judged_by_source),
+          CASE(only_the_ends_of_a_stack_are_cut), CASE(names_are_short),
+          CASE(odd_names_are_left_or_get_shorter))

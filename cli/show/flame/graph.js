@@ -124,6 +124,10 @@ function makeGraph(canvas, extent, view, names) {
         i++;
       }
     }
+    if (state.layout.nothing) {
+      context.fillStyle = ink.text;
+      context.fillText(state.layout.nothing, ROW, 1.5 * ROW, state.width - 2 * ROW);
+    }
     if (state.hover >= 0) outline(state.hover, ink.text, top);
     outline(state.selected, ink.focus, top);
     canvas.dataset.drawn = drawn;
@@ -181,7 +185,7 @@ function makeGraph(canvas, extent, view, names) {
     state, labelOf,
     recolour() { readInk(); ask(); },
     redraw: ask,
-    measure() { if (tree) { fit(); ask(); } },
+    measure() { if (tree) { fit(); draw(); } }, /* at once: fit() may have cleared the canvas */
     /* Shows a layout, zoomed to a node. */
     show(layout, zoom) {
       state.layout = layout;
@@ -189,10 +193,10 @@ function makeGraph(canvas, extent, view, names) {
       state.zoom = state.selected = zoom < tree.len && layout.weight[zoom] > 0 ? zoom : 0;
       state.hover = -1;
       fit();
-      moveTo(layout.start[state.zoom], layout.weight[state.zoom] || 1, false);
       view.scrollTop = 0;
       if (tree.name[0] >= 0 && !state.zoom) view.scrollTop = (tree.row[0] + 0.5) * ROW - state.height / 2;
       else reveal(state.zoom);
+      moveTo(layout.start[state.zoom], layout.weight[state.zoom] || 1, false);
     },
     find(hits) { state.hits = hits; ask(); },
     zoom(i) {

@@ -28,6 +28,8 @@
     return parts.join(", ");
   }
 
+  const isZero = (type) => type.self.length === 0 && !(isPair && type.before.length);
+
   function putHead() {
     const files = data.profiles.map((profile) => profile.file);
     const title = files.join(" \u2192 ");
@@ -41,7 +43,7 @@
       line.textContent = `${name}: ${text}`;
       return line;
     }));
-    data.types.forEach((type, i) => element("type").append(new Option(`${type.type}/${type.unit}`, i)));
+    data.types.forEach((type, i) => element("type").append(new Option(`${type.type}/${type.unit}${isZero(type) ? " (all 0)" : ""}`, i)));
     element("width-label").hidden = !isPair;
     element("table").classList.toggle("pair", isPair);
     element("label-label").hidden = data.labels.length === 0;
@@ -53,6 +55,13 @@
     if (isPair) parts.push(`${formatChange(now - before, unit())} (${formatShare(now - before, before)})`);
     if (values.isKept) parts.push(`with the label ${shown.label}`);
     element("totals").textContent = parts.join(", ");
+  }
+
+  /* What stands in the place of a graph without a frame. */
+  function nothingText() {
+    const others = data.types.filter((type) => !isZero(type)).map((type) => type.type);
+    if (!isZero(values.type)) return `No sample with ${values.type.type} is left.`;
+    return `${values.type.type} is 0 in every sample. ${others.length ? `Other types: ${others.join(", ")}.` : ""}`;
   }
 
   /* ---- the text of one frame ---- */
@@ -183,11 +192,11 @@
     if (isLarge) yield 0;
     const isSame = layout && layout.tree === tree, selected = state.selected;
     isBuilding = false;
-    layout = { ...next, view: shown.view };
+    layout = { ...next, view: shown.view, nothing: next.weight[0] > 0 ? "" : nothingText() };
     graph.show(layout, shown.zoom);
     if (isSame && layout.weight[selected] > 0) graph.select(selected);
     element("legend").hidden = !layout.isSigned;
-    canvas.ariaLabel = `${element("view-kind").selectedOptions[0].textContent} of ${layout.type.type}`;
+    canvas.ariaLabel = layout.nothing || `${element("view-kind").selectedOptions[0].textContent} of ${layout.type.type}`;
     hideTip();
     putTotals(sums.total, sums.totalBefore);
     if (error) element("totals").textContent = `Label: ${error}`;

@@ -1,0 +1,20 @@
+/* The names of C++ functions as people say them. */
+#ifndef CLI_SHOW_SHORT_NAMES_H
+#define CLI_SHOW_SHORT_NAMES_H
+
+#include "text.h"
+
+enum { CLI_SHORT_NAME_MAX = 8192 };
+
+/* Leaves out of a demangled name what it is said without: default template arguments, the namespaces
+ * and tags of an ABI, and the template that std::string stands for:
+ *
+ *     std::__cxx11::list<std::__cxx11::basic_string<char, std::char_traits<char>,
+ *         std::allocator<char> >, std::allocator<...> >::push_back
+ *     std::list<std::string>::push_back
+ *
+ * Returns the short name, which is in `to`, or the name itself: if nothing is left out, if it is longer
+ * than CLI_SHORT_NAME_MAX, or if its brackets have no partners. */
+cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]);
+
+#endif
