@@ -52,7 +52,7 @@ static void add_newline(line *to)
     add(to, "\n", 1);
 }
 
-int cli_message_raw(const char *bytes, size_t len)
+void cli_message_raw(const char *bytes, size_t len)
 {
     cli_progress_clear();
     fflush(stdout); /* keeps the order if stdout and stderr are one file */
@@ -61,11 +61,10 @@ int cli_message_raw(const char *bytes, size_t len)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return -1;
+            return;
         bytes += done;
         len -= (size_t)done;
     }
-    return 0;
 }
 
 /* Breaks text at spaces, so that no line is wider than WIDTH unless one word is. The lines after

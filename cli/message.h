@@ -50,7 +50,8 @@ int cli_window_error(const char *state, const char *cur, const pprofdelta_error 
 /* The same for two inputs of a sum; last is NULL for the first input. */
 int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err);
 
-/* Writes bytes to stderr unchanged. Returns 0, or -1 if they could not be written. */
-int cli_message_raw(const char *bytes, size_t len);
+/* Writes bytes to stderr unchanged. A failure is ignored: it could not be printed
+ * either. */
+void cli_message_raw(const char *bytes, size_t len);
 
 #endif
