@@ -21,6 +21,9 @@ __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
 
+/* From now on cli_note prints nothing. */
+void cli_message_quiet(void);
+
 /* The hint for an input that is too large: how to raise the limit. */
 void cli_hint_memory(void);
 
@@ -36,6 +39,10 @@ int cli_system_error(const char *name, const char *verb, int error);
 /* Prints an error of the library about a file: where, what, and a hint if there is one. Returns the
  * exit code for the error. */
 int cli_library_error(const char *name, const pprofdelta_error *err);
+
+/* The note that a file, which no user has named, is left out, and why. */
+void cli_note_left_out(const char *name, const char *why);
+void cli_note_refused(const char *name, const pprofdelta_error *err);
 
 /* The same for a context that could not be made: the options are wrong, or the limit is too low for
  * the first file. */

@@ -4,7 +4,9 @@ import os
 import random
 import re
 import struct
+import subprocess
 
+import harness
 import pb
 from compiled import Elf, Symbolized, compile_shapes, located, run
 
@@ -57,6 +59,26 @@ def test_files_that_are_no_elf_files(t):
     os.remove(path)
     os.symlink(path, path)
     t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+
+
+def test_only_regular_files_are_opened(t):
+    """A profile may name any path. To open a pipe lets its writer go on, and to open a device may have effects."""
+    path, data = made(t)
+    want = t.succeeds("symbolize", "in.pb").out
+    os.rename(path, path + ".1")
+    os.symlink(path + ".1", path)
+    t.equal(t.succeeds("symbolize", "in.pb").out, want, "a link to the binary is followed")
+    for name in ("/dev/zero", "/proc/self/maps", "/proc/self/mem"):
+        os.remove(path)
+        os.symlink(name, path)
+        t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    os.remove(path)
+    os.mkfifo(path)
+    writer = subprocess.Popen(["sh", "-c", 'echo alone >"$0"', path])
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    got = subprocess.run(["cat", path], stdout=subprocess.PIPE, timeout=harness.TIMEOUT, check=False).stdout
+    t.equal(got, b"alone\n")
+    t.equal(writer.wait(), 0)
 
 
 def test_damaged_headers_and_tables(t):
