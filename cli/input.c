@@ -26,6 +26,7 @@ const char *cli_input_name(const char *path)
 }
 
 enum { TOO_LARGE = -1, FOREIGN = -2 }; /* are no errno */
+enum { READY = 64 << 20 };             /* a file of this size gets its memory at once */
 
 /* The limit, but not more than a process can have. */
 static uint64_t possible(uint64_t limit)
@@ -74,25 +75,30 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     if (len > limit)
         return TOO_LARGE;
     size_t room = 0, most = (size_t)limit + 1, all = len ? (size_t)len + 1 : 2 * CLI_INPUT_HEAD;
-    size_t want = all < CLI_INPUT_HEAD ? all : CLI_INPUT_HEAD;
+    size_t want = len && all <= READY ? all : CLI_INPUT_HEAD;
+    bool is_known = false; /* the head was examined */
     for (;;) {
         if (in->len > limit)
             return TOO_LARGE;
-        if (in->len == room) {
-            if (room == CLI_INPUT_HEAD && foreign(in->bytes, in->len))
+        if (!is_known && in->len == CLI_INPUT_HEAD) {
+            if (foreign(in->bytes, in->len))
                 return FOREIGN;
+            is_known = true;
+        }
+        if (in->len == room) {
             if (want > most)
                 want = most;
             uint8_t *grown = realloc(in->bytes, want);
             if (!grown)
                 return ENOMEM;
-            if (len && room <= CLI_INPUT_HEAD)
-                cli_memory_make_ready(grown + room, want - room);
+            if (len && want >= all)
+                cli_memory_make_ready(grown, want);
             in->bytes = grown;
             room = want;
             want = room < all ? all : room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
         }
-        ssize_t got = read(fd, in->bytes + in->len, room - in->len);
+        size_t end = is_known || room < CLI_INPUT_HEAD ? room : CLI_INPUT_HEAD;
+        ssize_t got = read(fd, in->bytes + in->len, end - in->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
