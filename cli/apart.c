@@ -31,6 +31,16 @@ static struct rlimit lowered(struct rlimit now, rlim_t value)
         }                                                                                          \
     } while (0)
 
+/* What this process, if it is a child, may do. */
+static struct {
+    cli_apart_limits limits;
+    FILE *out;
+    uint64_t size;     /* of the address space at the beginning; 0: not known */
+    uint64_t file_len; /* of all files that are allowed */
+    uint64_t steps;    /* that are left */
+    rlim_t files;      /* that may be open */
+} own;
+
 /* The address space of this process in bytes; 0 if it is not known. */
 static uint64_t own_size(void)
 {
@@ -44,16 +54,55 @@ static uint64_t own_size(void)
     return len > 0 && page > 0 ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
 }
 
+static void limit_cost(unsigned seconds, uint64_t memory)
+{
+    LIMIT(RLIMIT_CPU, seconds);
+    if (own.size && memory < (rlim_t)RLIM_INFINITY - own.size)
+        LIMIT(RLIMIT_AS, (rlim_t)(own.size + memory));
+}
+
 static void set_limits(const cli_apart_limits *limits)
 {
     static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM};
     for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
         signal(fatal[i], SIG_DFL);
-    uint64_t size = own_size(), most = (rlim_t)RLIM_INFINITY - size;
+    struct rlimit files;
+    own.limits = *limits;
+    own.size = own_size();
+    own.steps = UINT64_MAX;
+    own.files = getrlimit(RLIMIT_NOFILE, &files) ? 64 : files.rlim_cur;
     LIMIT(RLIMIT_CORE, 0);
-    LIMIT(RLIMIT_CPU, limits->seconds);
-    if (size && limits->memory < most)
-        LIMIT(RLIMIT_AS, (rlim_t)(size + limits->memory));
+    limit_cost(limits->seconds, limits->memory);
+}
+
+void cli_apart_allow(uint64_t file_len, uint64_t steps)
+{
+    enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
+    enum { STEPS = 1 << 20, STEPS_A_BYTE = 16 };
+    if (!own.file_len)
+        own.steps = STEPS;
+    file_len = file_len < UINT32_MAX ? file_len + 1 : UINT32_MAX;
+    own.file_len += file_len;
+    own.steps += file_len * STEPS_A_BYTE + steps;
+    uint64_t seconds = SECONDS + own.file_len / BYTES_A_SECOND;
+    uint64_t memory = MEMORY + own.file_len * FACTOR;
+    limit_cost(seconds < own.limits.seconds ? (unsigned)seconds : own.limits.seconds,
+               memory < own.limits.memory ? memory : own.limits.memory);
+}
+
+void cli_apart_spend(uint64_t steps)
+{
+    if (steps > own.steps) {
+        fflush(own.out);
+        raise(SIGXCPU);
+        _exit(EXIT_FAILURE);
+    }
+    own.steps -= steps;
+}
+
+void cli_apart_open_files(bool is_allowed)
+{
+    LIMIT(RLIMIT_NOFILE, is_allowed ? own.files : 0);
 }
 
 static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
@@ -61,7 +110,7 @@ static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
 {
     prctl(PR_SET_PDEATHSIG, SIGKILL);
     set_limits(limits);
-    FILE *out = fdopen(fd, "w");
+    FILE *out = own.out = fdopen(fd, "w");
     bool is_done = out && work(cookie, out) && !fflush(out);
     _exit(!is_done); /* does not flush the copies of the parent's buffers */
 }
@@ -151,7 +200,9 @@ void cli_answer_put_number(FILE *out, uint64_t number)
 
 void cli_answer_put_string(FILE *out, const char *text)
 {
+    enum { BYTES_A_STEP = 8 };
     size_t len = text ? strlen(text) : 0;
+    cli_apart_spend(1 + len / BYTES_A_STEP);
     cli_answer_put_number(out, len);
     if (len)
         fwrite(text, 1, len, out);

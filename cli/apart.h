@@ -45,6 +45,22 @@ cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_
                             cli_answer *answer);
 void cli_answer_free(cli_answer *answer);
 
+/* ---- in the child ---- */
+
+/* The child may read a file of this size: it gets memory, processor time and steps in proportion, and
+ * a little of each, up to the limits of cli_apart_run. The allowances of several files are added up.
+ * `steps` is added. Before the first call, the limits alone count. */
+void cli_apart_allow(uint64_t file_len, uint64_t steps);
+
+/* Counts steps of the work. If they are used up, the child ends as if its processor time were over.
+ * So what a damaged file can cost does not depend on the machine. */
+void cli_apart_spend(uint64_t steps);
+
+/* May the child open files? The libraries open those that an ELF file names, which may be pipes. */
+void cli_apart_open_files(bool is_allowed);
+
+/* ---- in the parent ---- */
+
 /* The reason, as the end of a sentence that begins with what was read. */
 const char *cli_apart_reason(cli_apart_end end);
 

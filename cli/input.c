@@ -9,12 +9,11 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <inttypes.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { FIRST_ROOM = 64 * 1024 };
 
 bool cli_input_is_stdin(const char *path)
 {
@@ -26,7 +25,8 @@ const char *cli_input_name(const char *path)
     return cli_input_is_stdin(path) ? "(stdin)" : path;
 }
 
-enum { TOO_LARGE = -1 }; /* is no errno */
+enum { TOO_LARGE = -1, FOREIGN = -2 }; /* are no errno */
+enum { READY = 64 << 20 };             /* a file of this size gets its memory at once */
 
 /* The limit, but not more than a process can have. */
 static uint64_t possible(uint64_t limit)
@@ -41,32 +41,64 @@ static uint64_t announced(int fd)
     return fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-/* Reads to the end of fd. Asks for one byte more than the limit, to distinguish a file of that
- * length from a larger one, and for one byte more than a regular file's length, so that one read
- * reaches its end. Returns 0, TOO_LARGE or an errno. */
+pprofdelta_status cli_input_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
+                                     const char **what, pprofdelta_error *err)
+{
+    pprofdelta *context;
+    pprofdelta_status status = pprofdelta_new(NULL, NULL, &context, err);
+    if (status)
+        return status;
+    status = pprofdelta_identify(context, head, len, kind, what, err);
+    pprofdelta_free(context);
+    return status;
+}
+
+/* What the file is if it is no profile, by its first bytes; NULL: it may be one. */
+static const char *foreign(const uint8_t *head, size_t len)
+{
+    pprofdelta_file_kind kind;
+    const char *what;
+    bool is_foreign = !cli_input_identify(head, len, &kind, &what, NULL) &&
+                      kind != PPROFDELTA_FILE_PROFILE && kind != PPROFDELTA_FILE_OTLP &&
+                      kind != PPROFDELTA_FILE_TEXT;
+    return is_foreign ? what : NULL;
+}
+
+/* Reads to the end of fd, unless the first bytes show that it is no profile. Asks for one byte more
+ * than the limit, to distinguish a file of that length from a larger one, and for one byte more than
+ * a regular file's length, so that one read reaches its end. Returns 0, TOO_LARGE, FOREIGN or an
+ * errno. */
 static int read_all(cli_input *in, int fd, uint64_t limit)
 {
     uint64_t len = announced(fd);
     limit = possible(limit);
     if (len > limit)
         return TOO_LARGE;
-    size_t room = 0, most = (size_t)limit + 1, want = len ? (size_t)len + 1 : FIRST_ROOM;
+    size_t room = 0, most = (size_t)limit + 1, all = len ? (size_t)len + 1 : 2 * CLI_INPUT_HEAD;
+    size_t want = len && all <= READY ? all : CLI_INPUT_HEAD;
+    bool is_known = false; /* the head was examined */
     for (;;) {
         if (in->len > limit)
             return TOO_LARGE;
+        if (!is_known && in->len == CLI_INPUT_HEAD) {
+            if (foreign(in->bytes, in->len))
+                return FOREIGN;
+            is_known = true;
+        }
         if (in->len == room) {
             if (want > most)
                 want = most;
             uint8_t *grown = realloc(in->bytes, want);
             if (!grown)
                 return ENOMEM;
-            if (len && !in->bytes)
+            if (len && want >= all)
                 cli_memory_make_ready(grown, want);
             in->bytes = grown;
             room = want;
-            want = room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
+            want = room < all ? all : room > SIZE_MAX / 2 ? SIZE_MAX : room * 2;
         }
-        ssize_t got = read(fd, in->bytes + in->len, room - in->len);
+        size_t end = is_known || room < CLI_INPUT_HEAD ? room : CLI_INPUT_HEAD;
+        ssize_t got = read(fd, in->bytes + in->len, end - in->len);
         if (got < 0 && errno == EINTR)
             continue;
         if (got <= 0)
@@ -75,53 +107,57 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     }
 }
 
-static int read_file(cli_input *in, const char *path, uint64_t limit, const char **doing)
+/* Writes the end of a sentence that begins with the name of the file. */
+static void explain(char why[CLI_WHY_ROOM], const cli_input *in, int fd, int wrong, uint64_t limit)
 {
-    *doing = "open";
-    int fd = open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
-    if (fd < 0)
-        return errno;
-    *doing = "read";
+    size_t len = 0;
+    if (wrong == FOREIGN)
+        snprintf(why, CLI_WHY_ROOM, "not a pprof profile: this is %s",
+                 foreign(in->bytes, CLI_INPUT_HEAD));
+    else if (wrong != TOO_LARGE)
+        snprintf(why, CLI_WHY_ROOM, "cannot read: %s", strerror(wrong));
+    else if (limit > possible(limit))
+        snprintf(why, CLI_WHY_ROOM, "is larger than a %zu-bit process has room for",
+                 8 * sizeof(void *));
+    else
+        len = (size_t)snprintf(why, CLI_WHY_ROOM, "is larger than the limit of %" PRIu64 " bytes",
+                               limit);
+    if (len && announced(fd))
+        snprintf(why + len, CLI_WHY_ROOM - len, ": it has %" PRIu64, announced(fd));
+}
+
+/* Reads an open file, and writes why it failed. Returns an exit code. */
+static int take(cli_input *in, int fd, uint64_t limit, char why[CLI_WHY_ROOM])
+{
     int wrong = read_all(in, fd, limit);
-    close(fd);
+    if (wrong)
+        explain(why, in, fd, wrong, limit);
     return wrong;
 }
 
-static int refuse_too_large(const cli_input *in, const char *path, uint64_t limit)
+static int refuse(const cli_input *in, int wrong, uint64_t limit, const char *why)
 {
-    struct stat st;
-    if (limit > possible(limit)) {
-        cli_error("%s: is larger than a %zu-bit process has room for", in->name,
-                  8 * sizeof(void *));
-        return CLI_FAILED;
-    }
-    bool is_known = !cli_input_is_stdin(path) && stat(path, &st) == 0 && S_ISREG(st.st_mode);
-    if (is_known)
-        cli_error("%s: is larger than the limit of %" PRIu64 " bytes: it has %" PRIu64, in->name,
-                  limit, (uint64_t)st.st_size);
-    else
-        cli_error("%s: is larger than the limit of %" PRIu64 " bytes", in->name, limit);
-    cli_hint_memory();
+    cli_error("%s: %s", in->name, why);
+    if (wrong == TOO_LARGE && limit == possible(limit))
+        cli_hint_memory();
     return CLI_FAILED;
 }
 
 int cli_input_read(cli_input *in, const char *path, uint64_t limit)
 {
-    const char *doing = "read";
-    int wrong;
-    *in = (cli_input){.name = path};
-    in->name = cli_input_name(path);
+    char why[CLI_WHY_ROOM];
+    *in = (cli_input){.name = cli_input_name(path)};
     cli_progress_say("reading", in->name);
-    if (!cli_input_is_stdin(path)) {
-        wrong = read_file(in, path, limit, &doing);
-    } else {
-        if (isatty(STDIN_FILENO))
-            return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
-        wrong = read_all(in, STDIN_FILENO, limit);
-    }
-    if (wrong == TOO_LARGE)
-        return refuse_too_large(in, path, limit);
-    return wrong ? cli_system_error(in->name, doing, wrong) : CLI_DONE;
+    bool is_stdin = cli_input_is_stdin(path);
+    if (is_stdin && isatty(STDIN_FILENO))
+        return cli_usage("(stdin): is a terminal; give a file, or a pipe with a profile");
+    int fd = is_stdin ? STDIN_FILENO : open(path, O_RDONLY | O_CLOEXEC | O_NOCTTY);
+    if (fd < 0)
+        return cli_system_error(in->name, "open", errno);
+    int wrong = take(in, fd, limit, why);
+    if (!is_stdin)
+        close(fd);
+    return wrong ? refuse(in, wrong, limit, why) : CLI_DONE;
 }
 
 void cli_input_release(cli_input *in)
@@ -131,14 +167,54 @@ void cli_input_release(cli_input *in)
     in->len = 0;
 }
 
-bool cli_input_try(cli_input *in, const char *path, uint64_t limit)
+/* Returns 0, or TOO_LARGE or another number that is not 0, and frees the bytes. */
+static int try_to_read(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
 {
-    const char *doing;
-    *in = (cli_input){.name = path};
-    if (read_file(in, path, limit, &doing) == 0)
-        return true;
-    cli_input_release(in);
-    return false;
+    const char *slash = file.found_in ? strrchr(file.path, '/') : NULL;
+    int folder = file.found_in ? dirfd(file.found_in) : AT_FDCWD;
+    *in = (cli_input){.name = file.path};
+    if (file.found_in && limit > CLI_FOUND_MAX)
+        limit = CLI_FOUND_MAX;
+    int fd = cli_regular_open(folder, slash ? slash + 1 : file.path,
+                              O_RDONLY | (file.found_in ? O_NOFOLLOW : 0), why);
+    if (fd < 0)
+        return FOREIGN;
+    int wrong = take(in, fd, limit, why);
+    close(fd);
+    if (wrong)
+        cli_input_release(in);
+    return wrong;
+}
+
+bool cli_input_try(cli_input *in, cli_file file, uint64_t limit, char why[CLI_WHY_ROOM])
+{
+    return !try_to_read(in, file, limit, why);
+}
+
+int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit)
+{
+    char why[CLI_WHY_ROOM];
+    cli_progress_say("reading", file.path);
+    int wrong = try_to_read(in, file, limit, why);
+    return wrong ? refuse(in, wrong, limit, why) : CLI_DONE;
+}
+
+bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
+                           pprofdelta_census *census)
+{
+    cli_input in;
+    pprofdelta_error err;
+    char why[CLI_WHY_ROOM];
+    if (!cli_input_try(&in, file, limit, why)) {
+        cli_note_left_out(file.path, why);
+        return false;
+    }
+    cli_progress_say("checking", file.path);
+    bool is_good = !pprofdelta_check(context, in.bytes, in.len, census, &err);
+    if (!is_good)
+        cli_note_refused(file.path, &err);
+    cli_input_free(&in);
+    return is_good;
 }
 
 void cli_input_free(cli_input *in)

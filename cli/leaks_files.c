@@ -7,7 +7,6 @@
 #include "message.h"
 #include "progress.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,7 +19,7 @@ static int short_of_memory(const char *name)
 }
 
 /* Adds a file. Takes path, which was allocated, also if it fails. */
-static int add_file(cli_leaks_files *files, char *path)
+static int add_file(cli_leaks_files *files, char *path, DIR *found_in)
 {
     if (path && files->len == files->cap) {
         size_t cap = files->cap * 2 + 16;
@@ -35,22 +34,10 @@ static int add_file(cli_leaks_files *files, char *path)
     }
     if (!path)
         return short_of_memory("the list of files");
-    files->files[files->len] = (cli_leaks_file){.path = path, .operand = files->len};
+    files->files[files->len] =
+        (cli_leaks_file){.path = path, .found_in = found_in, .operand = files->len};
     files->len++;
     return CLI_DONE;
-}
-
-static bool is_profile_name(const char *name)
-{
-    static const char end[] = ".pb.gz";
-    size_t len = strlen(name);
-    return name[0] != '.' && len > sizeof end - 1 && !strcmp(name + len - (sizeof end - 1), end);
-}
-
-static int by_path(const void *a, const void *b)
-{
-    const cli_leaks_file *x = a, *y = b;
-    return strcmp(x->path, y->path);
 }
 
 static char *join(const char *dir, const char *name)
@@ -62,73 +49,95 @@ static char *join(const char *dir, const char *name)
     return path;
 }
 
-static int add_entries(cli_leaks_files *files, const char *path, DIR *dir)
-{
-    for (const struct dirent *entry; (entry = readdir(dir));) {
-        int code =
-            is_profile_name(entry->d_name) ? add_file(files, join(path, entry->d_name)) : CLI_DONE;
-        if (code)
-            return code;
-    }
-    return CLI_DONE;
-}
-
 /* Adds the profiles of a directory, in the order of their names. */
 static int add_directory(cli_leaks_files *files, const char *path)
 {
-    size_t before = files->len;
-    DIR *dir = opendir(path);
-    if (!dir)
-        return cli_system_error(path, "open", errno);
-    int code = add_entries(files, path, dir);
-    closedir(dir);
-    if (code)
-        return code;
-    if (files->len == before) {
+    cli_folder *folder = &files->folders[files->folders_len++];
+    int code = cli_folder_read(folder, path);
+    if (!code && !folder->len) {
         cli_error("%s: has no profiles: leaks takes the files named *.pb.gz in a directory", path);
         return CLI_FAILED;
     }
-    qsort(files->files + before, files->len - before, sizeof *files->files, by_path);
-    for (size_t i = before; i < files->len; i++)
-        files->files[i].operand = i;
-    return CLI_DONE;
+    for (size_t i = 0; i < folder->len && !code; i++)
+        code = add_file(files, join(path, folder->names[i]), folder->dir);
+    return code;
 }
 
 static int add_operand(cli_leaks_files *files, const char *operand)
 {
     struct stat status;
-    if (!cli_input_is_stdin(operand) && !stat(operand, &status) && S_ISDIR(status.st_mode))
+    if (!stat(operand, &status) && S_ISDIR(status.st_mode))
         return add_directory(files, operand);
-    return add_file(files, strdup(operand));
+    return add_file(files, strdup(operand), NULL);
 }
 
-static int set_time(cli_leaks_file *file, const pprofdelta_census *census, bool is_even)
+static void set_time(cli_leaks_file *file, const pprofdelta_census *census)
 {
     file->stamp = census->stamp;
-    file->time_nanos = census->time_nanos;
-    if (file->stamp.live)
-        file->time_nanos = file->stamp.to_nanos;
-    if (file->time_nanos > 0 || is_even)
-        return CLI_DONE;
-    cli_error("%s: has no time, so the speed of growth is not known", file->path);
+    file->time_nanos = file->stamp.live ? file->stamp.to_nanos : census->time_nanos;
+}
+
+cli_file cli_leaks_file_of(const cli_leaks_file *file)
+{
+    return (cli_file){file->path, file->found_in};
+}
+
+static int refuse_without_time(const char *path)
+{
+    cli_error("%s: has no time, so the speed of growth is not known", path);
     cli_hint("--every=TIME is the time between two windows: --every=60s");
     return CLI_FAILED;
 }
 
-static int read_census(cli_leaks_file *file, pprofdelta *context, bool is_even, uint64_t max_memory)
+/* A file that the user named. */
+static int read_named(cli_leaks_file *file, pprofdelta *context, bool is_even, uint64_t max_memory)
 {
     cli_input input;
     pprofdelta_census census;
     pprofdelta_error err;
-    int code = cli_input_read(&input, file->path, max_memory);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
     if (!code) {
         cli_progress_say("checking", input.name);
         if (pprofdelta_check(context, input.bytes, input.len, &census, &err))
             code = cli_library_error(input.name, &err);
-        else
-            code = set_time(file, &census, is_even);
+        else if (set_time(file, &census), file->time_nanos <= 0 && !is_even)
+            code = refuse_without_time(file->path);
     }
     cli_input_free(&input);
+    return code;
+}
+
+/* A file of a directory. Returns false, after a note, if it does not count. */
+static bool read_found(cli_leaks_file *file, pprofdelta *context, bool is_even, uint64_t max_memory)
+{
+    pprofdelta_census census;
+    if (!cli_input_check_found(cli_leaks_file_of(file), context, max_memory, &census))
+        return false;
+    set_time(file, &census);
+    bool counts = file->time_nanos > 0 || is_even;
+    if (!counts)
+        cli_note_left_out(file->path, "has no time (--every=TIME gives one)");
+    return counts;
+}
+
+static int read_all(cli_leaks_files *files, pprofdelta *context, bool is_even, uint64_t max_memory)
+{
+    int code = CLI_DONE;
+    size_t len = files->len;
+    files->len = 0;
+    for (size_t i = 0; i < len; i++) {
+        cli_leaks_file *file = &files->files[i];
+        if (!code && !file->found_in)
+            code = read_named(file, context, is_even, max_memory);
+        if (code || !file->found_in || read_found(file, context, is_even, max_memory))
+            files->files[files->len++] = *file;
+        else
+            free(file->path);
+    }
+    if (!files->len) {
+        cli_error("no profile is left to judge");
+        return CLI_FAILED;
+    }
     return code;
 }
 
@@ -138,14 +147,16 @@ int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, si
     int code = CLI_DONE;
     pprofdelta *context = NULL;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    *files = (cli_leaks_files){.len = 0};
+    *files = (cli_leaks_files){.folders = calloc(len, sizeof *files->folders)};
+    if (!files->folders)
+        return short_of_memory("the list of files");
     options.max_memory = max_memory;
     for (size_t i = 0; i < len && !code; i++)
         code = add_operand(files, operands[i]);
     if (!code)
         code = cli_context_new(&options, files->files[0].path, &context);
-    for (size_t i = 0; i < files->len && !code; i++)
-        code = read_census(&files->files[i], context, is_even, max_memory);
+    if (!code)
+        code = read_all(files, context, is_even, max_memory);
     pprofdelta_free(context);
     return code;
 }
@@ -154,6 +165,9 @@ void cli_leaks_files_free(cli_leaks_files *files)
 {
     for (size_t i = 0; i < files->len; i++)
         free(files->files[i].path);
+    for (size_t i = 0; i < files->folders_len; i++)
+        cli_folder_free(&files->folders[i]);
     free(files->files);
+    free(files->folders);
     *files = (cli_leaks_files){.len = 0};
 }

@@ -8,6 +8,8 @@
 
 #include "pprofdelta.h"
 
+#include <dirent.h>
+
 typedef enum cli_leaks_role {
     CLI_LEAKS_WINDOW, /* a window of its run */
     CLI_LEAKS_AGAIN,  /* the same window as a file that counts */
@@ -16,6 +18,7 @@ typedef enum cli_leaks_role {
 
 typedef struct cli_leaks_file {
     char *path;
+    DIR *found_in;      /* the directory that it was found in; NULL: the user named it */
     size_t operand;     /* the place on the command line, and among the files of a directory */
     int64_t time_nanos; /* when the values were taken; 0: not known */
     pprofdelta_stamp stamp;

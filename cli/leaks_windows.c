@@ -2,6 +2,7 @@
 #include "leaks_windows.h"
 
 #include "cli.h"
+#include "leaks_files.h"
 #include "memory.h"
 #include "message.h"
 #include "progress.h"
@@ -40,7 +41,7 @@ static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_
     cli_input input;
     pprofdelta_report report;
     pprofdelta_error err;
-    int code = cli_input_read(&input, file->path, max_memory);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
     *restarted = false;
     if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
                   pprofdelta_write(context, NULL, &report, &err))) {
@@ -344,8 +345,7 @@ static int read_window(reader *r, const cli_leaks_file *file)
 {
     cli_profile profile;
     cli_input input;
-    int code = cli_input_read(&input, file->path, r->max_memory);
-    cli_progress_say("reading", file->path);
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->max_memory);
     if (!code)
         code = add_up(r, file, &input);
     if (code) {

@@ -52,7 +52,7 @@ static void add_newline(line *to)
     add(to, "\n", 1);
 }
 
-int cli_message_raw(const char *bytes, size_t len)
+void cli_message_raw(const char *bytes, size_t len)
 {
     cli_progress_clear();
     fflush(stdout); /* keeps the order if stdout and stderr are one file */
@@ -61,11 +61,10 @@ int cli_message_raw(const char *bytes, size_t len)
         if (done < 0 && errno == EINTR)
             continue;
         if (done <= 0)
-            return -1;
+            return;
         bytes += done;
         len -= (size_t)done;
     }
-    return 0;
 }
 
 /* Breaks text at spaces, so that no line is wider than WIDTH unless one word is. The lines after
@@ -123,9 +122,18 @@ void cli_error(const char *format, ...)
     va_end(args);
 }
 
+static bool is_quiet;
+
+void cli_message_quiet(void)
+{
+    is_quiet = true;
+}
+
 void cli_note(const char *format, ...)
 {
     va_list args;
+    if (is_quiet)
+        return;
     va_start(args, format);
     print_message("note: ", format, args);
     va_end(args);
@@ -237,8 +245,10 @@ static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
     return NULL;
 }
 
+enum { DESCRIPTION = sizeof(pprofdelta_error) + 256 };
+
 /* "sample[12].location_id: no location has the id 99 (at byte 812 of the inflated profile)" */
-static void print_error(const char *name, const pprofdelta_error *err)
+static const char *describe(const pprofdelta_error *err, char to[DESCRIPTION])
 {
     char where[128] = "", at[80] = "";
     int first = (int)strcspn(err->field, "."); /* sample.location_id: sample[12].location_id */
@@ -252,13 +262,26 @@ static void print_error(const char *name, const pprofdelta_error *err)
                  !strcmp(err->stage, "inflate") ? "compressed file"
                  : !strcmp(err->stage, "state") ? "file"
                                                 : "inflated profile");
-    cli_error("%s: %s%s%s", name, where, err->text, at);
+    snprintf(to, DESCRIPTION, "%s%s%s", where, err->text, at);
+    return to;
+}
+
+void cli_note_left_out(const char *name, const char *why)
+{
+    cli_note("%s: %s; it is left out", name, why);
+}
+
+void cli_note_refused(const char *name, const pprofdelta_error *err)
+{
+    char text[DESCRIPTION];
+    cli_note_left_out(name, describe(err, text));
 }
 
 static int print_with_advice(const char *name, const pprofdelta_error *err, unsigned inputs)
 {
+    char text[DESCRIPTION];
     const char *advice = advice_for(err, inputs);
-    print_error(name, err);
+    cli_error("%s: %s", name, describe(err, text));
     if (advice)
         cli_hint("%s", advice);
     return err->status == PPROFDELTA_E_RESET   ? CLI_RESET

@@ -21,6 +21,9 @@ __attribute__((format(printf, 1, 2))) void cli_error(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_note(const char *format, ...);
 __attribute__((format(printf, 1, 2))) void cli_hint(const char *format, ...);
 
+/* From now on cli_note prints nothing. */
+void cli_message_quiet(void);
+
 /* The hint for an input that is too large: how to raise the limit. */
 void cli_hint_memory(void);
 
@@ -37,6 +40,10 @@ int cli_system_error(const char *name, const char *verb, int error);
  * exit code for the error. */
 int cli_library_error(const char *name, const pprofdelta_error *err);
 
+/* The note that a file, which no user has named, is left out, and why. */
+void cli_note_left_out(const char *name, const char *why);
+void cli_note_refused(const char *name, const pprofdelta_error *err);
+
 /* The same for a context that could not be made: the options are wrong, or the limit is too low for
  * the first file. */
 int cli_options_error(const char *first, const pprofdelta_error *err);
@@ -50,7 +57,8 @@ int cli_window_error(const char *state, const char *cur, const pprofdelta_error 
 /* The same for two inputs of a sum; last is NULL for the first input. */
 int cli_sum_error(const char *last, const char *name, const pprofdelta_error *err);
 
-/* Writes bytes to stderr unchanged. Returns 0, or -1 if they could not be written. */
-int cli_message_raw(const char *bytes, size_t len);
+/* Writes bytes to stderr unchanged. A failure is ignored: it could not be printed
+ * either. */
+void cli_message_raw(const char *bytes, size_t len);
 
 #endif

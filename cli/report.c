@@ -305,15 +305,17 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
     fputs("}\n", out);
 }
 
-int cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
+void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
 {
     char *bytes = NULL;
     size_t len = 0;
     if (options->report == CLI_REPORT_NONE)
-        return CLI_DONE;
+        return;
     FILE *out = open_memstream(&bytes, &len);
-    if (!out)
-        return cli_system_error("--report", "print", errno);
+    if (!out) {
+        cli_note("--report: cannot print: %s", strerror(errno));
+        return;
+    }
     if (options->report == CLI_REPORT_JSON) {
         json_whole(out, report, unread);
     } else {
@@ -322,9 +324,9 @@ int cli_report_print(const cli_options *options, const pprofdelta_report *report
     }
     int lost = ferror(out);
     lost |= fclose(out);
-    int code = lost                          ? cli_system_error("--report", "print", ENOMEM)
-               : cli_message_raw(bytes, len) ? CLI_FAILED
-                                             : CLI_DONE;
+    if (lost)
+        cli_note("--report: cannot print: %s", strerror(ENOMEM));
+    else
+        cli_message_raw(bytes, len);
     free(bytes);
-    return code;
 }

@@ -15,8 +15,9 @@ void cli_report_unread(const cli_options *options, const pprofdelta_report *repo
                        uint64_t unread);
 
 /* Prints the report in the form that --report names, in one write. unread is 0 if there was no
- * uploader. Returns an exit code. */
-int cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
+ * uploader. If it cannot be printed, the run has succeeded all the same: the output is complete, and
+ * the window counts. */
+void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
 
 /* The reason of a restart: a word for programs (NULL: no restart), and a clause for people. */
 const char *cli_restart_name(pprofdelta_restart restart);

@@ -3,10 +3,16 @@
 #include "symbolize_dwarf.h"
 
 #include "apart.h"
+#include "regular.h"
 
 #include <dwarf.h>
+#include <elfutils/libdwelf.h>
+#include <fcntl.h>
+#include <limits.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 /* Frames at one address, and entries within each other, at most. */
 enum { CHAIN_MAX = 256, DEPTH_MAX = 512 };
@@ -20,7 +26,10 @@ struct cli_link {
 typedef struct walk {
     cli_wanted *wanted;
     size_t len;
-    Dwarf_Die unit; /* that has the entries: with split DWARF, of another file */
+    size_t first, end; /* the unit's addresses are among these */
+    const char *dir;   /* of the file */
+    Dwarf_Off last_1;  /* the offset of the last entry plus one */
+    Dwarf_Die unit;    /* that has the entries: with split DWARF, of another file */
     Dwarf_Off unit_1;
     uint64_t roots; /* subprograms so far */
     bool is_failed;
@@ -45,6 +54,7 @@ static size_t first_from(const walk *w, uint64_t pc)
 /* Ranges at 0 are code that the linker left out. */
 static bool is_range(Dwarf_Addr begin, Dwarf_Addr end)
 {
+    cli_apart_spend(1);
     return begin && begin < end;
 }
 
@@ -59,9 +69,13 @@ static bool claim(walk *w, Dwarf_Die *unit, Dwarf_Off unit_1)
         if (!is_range(begin, end))
             continue;
         for (size_t i = first_from(w, begin); i < w->len && w->wanted[i].pc < end; i++) {
-            has_any |= !w->wanted[i].unit;
-            if (!w->wanted[i].unit)
-                w->wanted[i].unit = unit_1;
+            cli_apart_spend(1);
+            if (w->wanted[i].unit)
+                continue;
+            w->wanted[i].unit = unit_1;
+            w->first = !has_any || i < w->first ? i : w->first;
+            w->end = !has_any || i >= w->end ? i + 1 : w->end;
+            has_any = true;
         }
     }
     return has_any;
@@ -121,6 +135,7 @@ static bool add_function(walk *w, Dwarf_Die *die, uint64_t root)
             continue;
         for (size_t i = first_from(w, begin); i < w->len && w->wanted[i].pc < end; i++) {
             cli_wanted *wanted = &w->wanted[i];
+            cli_apart_spend(1);
             if (wanted->unit != w->unit_1 || (is_root ? wanted->root != 0 : wanted->root != root))
                 continue;
             wanted->root = root;
@@ -132,13 +147,19 @@ static bool add_function(walk *w, Dwarf_Die *die, uint64_t root)
 }
 
 /* Visits the entries in this one. Nested functions can be in a function that holds no wanted
- * address, but inlined calls cannot. */
+ * address, but inlined calls cannot. The offsets of entries rise. In a damaged file a sibling may be
+ * a child, too: the entries in it would be visited twice, and those in them four times. */
 static void visit(walk *w, Dwarf_Die *parent, uint64_t root, size_t depth)
 {
     Dwarf_Die die;
     if (depth == DEPTH_MAX || w->is_failed || dwarf_child(parent, &die))
         return;
     do {
+        Dwarf_Off at_1 = dwarf_dieoffset(&die) + 1;
+        if (at_1 <= w->last_1)
+            return;
+        w->last_1 = at_1;
+        cli_apart_spend(1);
         int tag = dwarf_tag(&die);
         uint64_t inner = root;
         if (tag == DW_TAG_subprogram)
@@ -256,9 +277,71 @@ static void write_address(const walk *w, Dwarf_Die *lines, const cli_wanted *wan
 
 static void write_unit(walk *w, Dwarf_Die *lines, FILE *out)
 {
-    for (size_t i = 0; i < w->len; i++)
+    Dwarf_Lines *table;
+    size_t len;
+    if (!dwarf_getsrclines(lines, &table, &len))
+        cli_apart_spend(len);
+    cli_apart_spend(w->end - w->first);
+    for (size_t i = w->first; i < w->end; i++)
         if (w->wanted[i].unit == w->unit_1)
             write_address(w, lines, &w->wanted[i], out);
+}
+
+/* ---- other files ----------------------------------------------------------------------------- */
+
+/* May libdw open this file, which the debug information names? It is regular, or missing. */
+static bool may_open(const char *dir, const char *name)
+{
+    char path[PATH_MAX];
+    struct stat st;
+    bool is_whole = *name == '/' || !*dir;
+    int len = snprintf(path, sizeof path, "%s%s%s", is_whole ? "" : dir, is_whole ? "" : "/", name);
+    if (len < 0 || (size_t)len >= sizeof path)
+        return false;
+    int fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL);
+    if (fd < 0)
+        return access(path, F_OK) != 0;
+    cli_apart_allow(fstat(fd, &st) ? 0 : (uint64_t)st.st_size, 0);
+    close(fd);
+    return true;
+}
+
+static const char *text_of(Dwarf_Die *die, unsigned name)
+{
+    Dwarf_Attribute attribute;
+    return dwarf_attr(die, name, &attribute) ? dwarf_formstring(&attribute) : NULL;
+}
+
+/* The unit that has the entries of this one: with split DWARF, of another file, which libdw looks for
+ * beside this file and where it was compiled. */
+static Dwarf_Die find_entries(const walk *w, Dwarf_Die *unit)
+{
+    Dwarf_Die split = {0};
+    char dir[PATH_MAX];
+    const char *name = text_of(unit, DW_AT_dwo_name), *made_in = text_of(unit, DW_AT_comp_dir);
+    if (!name)
+        name = text_of(unit, DW_AT_GNU_dwo_name);
+    if (!name)
+        return *unit;
+    snprintf(dir, sizeof dir, "%s%s%s", made_in && *made_in == '/' ? "" : w->dir,
+             made_in && *made_in != '/' ? "/" : "", made_in ? made_in : "");
+    cli_apart_open_files(true);
+    if (may_open(w->dir, name) && may_open(dir, name))
+        dwarf_cu_info(unit->cu, NULL, NULL, NULL, &split, NULL, NULL, NULL);
+    cli_apart_open_files(false);
+    return split.addr && dwarf_tag(&split) != DW_TAG_invalid ? split : *unit;
+}
+
+void cli_dwarf_load_alt(Dwarf *dwarf, const char *dir)
+{
+    const char *name;
+    const void *id;
+    if (dwelf_dwarf_gnu_debugaltlink(dwarf, &name, &id) <= 0)
+        return;
+    cli_apart_open_files(true);
+    if (may_open(dir, name))
+        dwarf_getalt(dwarf);
+    cli_apart_open_files(false);
 }
 
 /* ---- all units ------------------------------------------------------------------------------- */
@@ -268,21 +351,22 @@ static void visit_units(walk *w, Dwarf *dwarf, FILE *out)
     Dwarf_CU *cu = NULL;
     Dwarf_Half version;
     uint8_t type;
-    Dwarf_Die unit, split;
-    while (!w->is_failed && !dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit, &split)) {
+    Dwarf_Die unit;
+    while (!w->is_failed && !dwarf_get_units(dwarf, cu, &cu, &version, &type, &unit, NULL)) {
         w->unit_1 = dwarf_dieoffset(&unit) + 1;
+        w->last_1 = 0;
         if (type == DW_UT_type || type == DW_UT_split_type || !claim(w, &unit, w->unit_1))
             continue;
-        w->unit = dwarf_tag(&split) == DW_TAG_invalid ? unit : split;
+        w->unit = find_entries(w, &unit);
         visit(w, &w->unit, 0, 0);
         w->unit = unit; /* which has the directory of the compilation */
         write_unit(w, &unit, out);
     }
 }
 
-bool cli_dwarf_write(Dwarf *dwarf, cli_wanted *wanted, size_t len, FILE *out)
+bool cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out)
 {
-    walk w = {.wanted = wanted, .len = len};
+    walk w = {.wanted = wanted, .len = len, .dir = dir};
     if (dwarf)
         visit_units(&w, dwarf, out);
     for (size_t i = 0; i < len && !w.is_failed; i++)

@@ -33,8 +33,11 @@ typedef struct cli_wanted {
 } cli_wanted;
 
 /* Writes the frames of all addresses that have any, in the form of cli_module_resolve. `wanted` rises
- * by pc. An address without an entry has the name of its symbol. dwarf may be NULL. Returns false if
- * memory is short. */
-bool cli_dwarf_write(Dwarf *dwarf, cli_wanted *wanted, size_t len, FILE *out);
+ * by pc. An address without an entry has the name of its symbol. dwarf may be NULL; dir is the folder
+ * of its file. Returns false if memory is short. */
+bool cli_dwarf_write(Dwarf *dwarf, const char *dir, cli_wanted *wanted, size_t len, FILE *out);
+
+/* Loads the file that .gnu_debugaltlink names, if it is a regular file. */
+void cli_dwarf_load_alt(Dwarf *dwarf, const char *dir);
 
 #endif

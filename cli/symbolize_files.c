@@ -1,11 +1,12 @@
 /* Finds ELF files and debug files: see symbolize_files.h. Runs in the child process. */
 #include "symbolize_files.h"
 
+#include "regular.h"
+
 #include <elfutils/libdwelf.h>
 #include <fcntl.h>
 #include <stdarg.h>
 #include <string.h>
-#include <sys/stat.h>
 #include <sys/wait.h>
 #include <unistd.h>
 #include <zlib.h>
@@ -26,14 +27,9 @@ static void file_close(cli_elf_file *file)
 /* Opens a regular file that is an ELF file of any class. */
 static bool file_open(cli_elf_file *file, const char *path, cli_elf_files *files)
 {
-    struct stat st;
-    *file = (cli_elf_file){.fd = open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY)};
+    *file = (cli_elf_file){.fd = cli_regular_open(AT_FDCWD, path, O_RDONLY, NULL)};
     if (file->fd < 0)
         return false;
-    if (fstat(file->fd, &st) || !S_ISREG(st.st_mode)) {
-        file_close(file);
-        return false;
-    }
     file->elf = elf_begin(file->fd, ELF_C_READ_MMAP, NULL);
     if (!file->elf || elf_kind(file->elf) != ELF_K_ELF) {
         file_close(file);

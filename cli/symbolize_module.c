@@ -15,6 +15,9 @@
 
 #include <gelf.h>
 #include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 enum { SECONDS_MAX = 60 };
 
@@ -121,6 +124,28 @@ static bool put_nothing(FILE *out, const cli_elf_files *files)
     return true;
 }
 
+/* The folder that a file was opened in, as libdw finds it. Links are followed. */
+static void read_folder(int fd, char dir[PATH_MAX])
+{
+    char self[32];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(self, dir, PATH_MAX - 1);
+    dir[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = '\0';
+}
+
+/* An address has up to 256 frames, but few have more than 30. */
+static void allow(const cli_elf_file *file, size_t addresses)
+{
+    enum { STEPS_AN_ADDRESS = 1024 };
+    struct stat st;
+    if (file->elf)
+        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size,
+                        addresses * (uint64_t)STEPS_AN_ADDRESS);
+}
+
 /* The head comes last to be known but first in the answer, so what decides it is read first. */
 static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_request *request)
 {
@@ -128,14 +153,19 @@ static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_
     cli_wanted *wanted = take_wanted(files, request, &len);
     if (!wanted)
         return false;
-    Elf *with_dwarf = files->debug.elf ? files->debug.elf : files->binary.elf;
+    const cli_elf_file *with_dwarf = files->debug.elf ? &files->debug : &files->binary;
+    char dir[PATH_MAX];
+    read_folder(with_dwarf->fd, dir);
     bool has_table = false;
     if (files->debug.elf)
         has_table |= cli_table_name(files->debug.elf, wanted, len);
     if (files->binary.elf)
         has_table |= cli_table_name(files->binary.elf, wanted, len);
-    Dwarf *dwarf = dwarf_begin_elf(with_dwarf, DWARF_C_READ, NULL);
+    cli_apart_open_files(false);
+    Dwarf *dwarf = dwarf_begin_elf(with_dwarf->elf, DWARF_C_READ, NULL);
     Dwarf_CU *unit = NULL;
+    if (dwarf)
+        cli_dwarf_load_alt(dwarf, dir);
     bool has_units = dwarf && !dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL);
     put_head(out,
              has_units   ? CLI_MODULE_READ
@@ -143,7 +173,7 @@ static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_
                          : CLI_MODULE_NO_SYMBOLS,
              files->binary.path, files->debug.path, "");
     fflush(out); /* the reader may crash below */
-    bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, wanted, len, out);
+    bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
     cli_answer_put_number(out, 0);
     return is_done;
 }
@@ -156,6 +186,8 @@ static bool work(void *cookie, FILE *out)
     cli_elf_files_find(request, &files);
     if (!files.binary.elf && !files.debug.elf)
         return put_nothing(out, &files);
+    allow(&files.binary, request->addresses_len);
+    allow(&files.debug, request->addresses_len);
     return put_symbols(out, &files, request);
 }
 

@@ -1,6 +1,8 @@
 /* Temporary files that are removed when the process ends: see temporary.h. */
 #include "temporary.h"
 
+#include "regular.h"
+
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
@@ -155,11 +157,10 @@ static int make(char *name)
 static void remove_left_over(int folder, const char *name)
 {
     struct stat st;
-    int fd = openat(folder, name, O_RDWR | O_NOFOLLOW | O_CLOEXEC | O_NONBLOCK | O_NOCTTY);
+    int fd = cli_regular_open(folder, name, O_RDWR | O_NOFOLLOW, NULL);
     if (fd < 0)
         return;
-    if (!fstat(fd, &st) && S_ISREG(st.st_mode) && st.st_uid == geteuid() &&
-        !flock(fd, LOCK_EX | LOCK_NB))
+    if (!fstat(fd, &st) && st.st_uid == geteuid() && !flock(fd, LOCK_EX | LOCK_NB))
         unlinkat(folder, name, 0);
     close(fd);
 }

@@ -16,7 +16,6 @@
 #include "pprofdelta.h"
 #include "view_edit.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <limits.h>
 #include <stdbool.h>
@@ -26,13 +25,15 @@
 #include <string.h>
 
 typedef struct file {
-    char *path;
+    char *path; /* that of place */
+    cli_file place;
     uint64_t id, sequence, attempt;
     int64_t from;  /* of its window */
     int64_t began; /* of the first window of its process */
 } file;
 
 typedef struct list {
+    cli_folder folder;
     file *files;
     size_t len, cap;
 } list;
@@ -54,40 +55,25 @@ static int no_memory(void)
 
 /* ---- the files ------------------------------------------------------------------------------- */
 
-static bool is_profile(const char *name)
-{
-    static const char begin[] = "heap.", end[] = ".pb.gz";
-    size_t len = strlen(name), end_len = sizeof end - 1;
-    return strncmp(name, begin, sizeof begin - 1) == 0 && len > end_len &&
-           strcmp(name + len - end_len, end) == 0;
-}
-
-/* Reads the stamp of a profile. What is not one of the agent's is left out, with a message. */
+/* Reads the stamp of a profile. What is not one of the agent's is left out, with a note. */
 static bool read_file(pprofdelta *context, file *f)
 {
-    cli_input input;
     pprofdelta_census census;
-    pprofdelta_error err;
-    if (cli_input_read(&input, f->path, PPROFDELTA_DEFAULT_MAX_MEMORY))
+    if (!cli_input_check_found(f->place, context, PPROFDELTA_DEFAULT_MAX_MEMORY, &census))
         return false;
-    bool is_good = !pprofdelta_check(context, input.bytes, input.len, &census, &err);
-    if (!is_good)
-        cli_library_error(f->path, &err);
-    else if (census.stamp.live == PPROFDELTA_LIVE_NONE)
-        cli_note("%s: is left out: it is not a profile of the agent", f->path);
-    bool is_ours = is_good && census.stamp.live != PPROFDELTA_LIVE_NONE;
-    if (is_ours) {
-        f->id = census.stamp.id;
-        f->sequence = census.stamp.sequence;
-        f->attempt = census.stamp.attempt;
-        f->from = census.stamp.from_nanos;
+    if (census.stamp.live == PPROFDELTA_LIVE_NONE) {
+        cli_note_left_out(f->place.path, "is not a profile of the agent");
+        return false;
     }
-    cli_input_free(&input);
-    return is_ours;
+    f->id = census.stamp.id;
+    f->sequence = census.stamp.sequence;
+    f->attempt = census.stamp.attempt;
+    f->from = census.stamp.from_nanos;
+    return true;
 }
 
 /* Takes path. */
-static int add_file(list *l, pprofdelta *context, char *path)
+static int add_file(list *l, pprofdelta *context, char *path, DIR *found_in)
 {
     if (!path)
         return no_memory();
@@ -102,7 +88,7 @@ static int add_file(list *l, pprofdelta *context, char *path)
         l->files = files;
         l->cap = cap;
     }
-    l->files[l->len] = (file){.path = path};
+    l->files[l->len] = (file){.path = path, .place = {path, found_in}};
     if (read_file(context, &l->files[l->len]))
         l->len++;
     else
@@ -119,16 +105,11 @@ static char *join(const char *folder, const char *name)
     return path;
 }
 
-static int read_folder(list *l, pprofdelta *context, const char *folder)
+static int read_folder(list *l, pprofdelta *context, const char *path)
 {
-    DIR *dir = opendir(folder);
-    int code = CLI_DONE;
-    if (!dir)
-        return cli_system_error(folder, "read", errno);
-    for (const struct dirent *entry; !code && (entry = readdir(dir));)
-        if (is_profile(entry->d_name))
-            code = add_file(l, context, join(folder, entry->d_name));
-    closedir(dir);
+    int code = cli_folder_read(&l->folder, path);
+    for (size_t i = 0; i < l->folder.len && !code; i++)
+        code = add_file(l, context, join(path, l->folder.names[i]), l->folder.dir);
     return code;
 }
 
@@ -169,6 +150,7 @@ static void free_list(list *l)
     for (size_t i = 0; i < l->len; i++)
         free(l->files[i].path);
     free(l->files);
+    cli_folder_free(&l->folder);
 }
 
 /* ---- the sums -------------------------------------------------------------------------------- */
@@ -208,7 +190,7 @@ static bool sum_process(const file *files, size_t len, buffer *out)
         cli_input input;
         last = i ? at : NULL;
         at = files[i].path;
-        if (cli_input_read(&input, at, PPROFDELTA_DEFAULT_MAX_MEMORY)) {
+        if (cli_input_read_again(&input, files[i].place, PPROFDELTA_DEFAULT_MAX_MEMORY)) {
             pprofdelta_adder_free(adder);
             return false;
         }

@@ -80,7 +80,8 @@ static int perform(run *r, int argc, char **argv)
         return code;
     cli_progress_end();
     cli_report_notes(&r->options, &report, r->prev.name, r->cur.name);
-    return cli_report_print(&r->options, &report, 0);
+    cli_report_print(&r->options, &report, 0);
+    return CLI_DONE;
 }
 
 int cli_delta(int argc, char **argv)

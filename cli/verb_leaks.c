@@ -250,6 +250,8 @@ static int status_of(const run *r)
 static int perform(run *r)
 {
     const leaks_options *options = &r->options;
+    if (options->quiet)
+        cli_message_quiet();
     cli_progress_start(!options->quiet);
     int code = cli_leaks_files_read(&r->files, options->files, options->files_len,
                                     options->every_nanos, options->max_memory);

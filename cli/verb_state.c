@@ -151,7 +151,8 @@ static int perform(run *r)
         return code;
     cli_report_notes(o, &r->report, o->state, r->cur.name);
     cli_report_unread(o, &r->report, r->unread);
-    return cli_report_print(o, &r->report, r->unread);
+    cli_report_print(o, &r->report, r->unread);
+    return CLI_DONE;
 }
 
 int cli_state_run(const cli_options *options)

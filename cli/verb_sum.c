@@ -62,10 +62,12 @@ static int refuse_gap(const run *r, const pprofdelta_error *err)
 static bool read_stamp(const run *r, const char *path, pprofdelta_stamp *stamp)
 {
     cli_input input;
+    char why[CLI_WHY_ROOM];
     pprofdelta *context = NULL;
     pprofdelta_census census;
     uint64_t limit = r->options.library.max_memory;
-    bool is_read = !cli_input_is_stdin(path) && cli_input_try(&input, path, limit);
+    bool is_read =
+        !cli_input_is_stdin(path) && cli_input_try(&input, (cli_file){path, NULL}, limit, why);
     bool is_known = is_read && !pprofdelta_new(&r->options.library, NULL, &context, NULL) &&
                     !pprofdelta_check(context, input.bytes, input.len, &census, NULL);
     if (is_known)

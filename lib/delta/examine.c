@@ -122,6 +122,8 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
     pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
     if (is_good && pd_request_begins((pd_bytes){bytes, made}))
         found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
+    else if (is_good && pd_dump_begins((pd_bytes){bytes, made}))
+        found = (pd_lookalike){.kind = PPROFDELTA_FILE_TEXT, .name = "a heap profile as text"};
     *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;

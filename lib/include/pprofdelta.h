@@ -273,7 +273,8 @@ typedef enum pprofdelta_file_kind {
     PPROFDELTA_FILE_STATE,       /* written by pprofdelta_save */
     PPROFDELTA_FILE_HTML,        /* an HTML page */
     PPROFDELTA_FILE_OTHER,       /* another kind that has a name */
-    PPROFDELTA_FILE_OTLP         /* an OTLP request with profiles, perhaps damaged */
+    PPROFDELTA_FILE_OTLP,        /* an OTLP request with profiles, perhaps damaged */
+    PPROFDELTA_FILE_TEXT         /* a text heap profile that pprofdelta_inflate converts */
 } pprofdelta_file_kind;
 
 /* ---------------------------------------------------------------------------------------------

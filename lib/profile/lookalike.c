@@ -6,8 +6,6 @@
 #include <stdbool.h>
 #include <string.h>
 
-enum { QUOTED = 40 };
-
 static bool has(pd_bytes bytes, size_t off, const char *magic, size_t len)
 {
     return bytes.len >= off + len && memcmp(bytes.ptr + off, magic, len) == 0;
@@ -56,39 +54,39 @@ static const struct {
     size_t len;
     pd_lookalike is;
 } binaries[] = {
-    {0, MAGIC("\x1f\x8b"), {KNOWN, "gzip data once more", ": compressed twice", false}},
-    {0, MAGIC("\x28\xb5\x2f\xfd"), {KNOWN, "zstd data once more", ": compressed twice", false}},
+    {0, MAGIC("\x1f\x8b"), {KNOWN, "gzip data once more", ": compressed twice"}},
+    {0, MAGIC("\x28\xb5\x2f\xfd"), {KNOWN, "zstd data once more", ": compressed twice"}},
     {0,
      MAGIC("\x89PDS"),
-     {PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile", false}},
-    {257, MAGIC("ustar"), {KNOWN, "a tar archive", TAKE_OUT, false}},
-    {0, MAGIC("PK\3\4"), {KNOWN, "a zip archive", TAKE_OUT, false}},
-    {0, MAGIC("PK\5\6"), {KNOWN, "an empty zip archive", NOT, false}},
-    {0, MAGIC("7z\xbc\xaf\x27\x1c"), {KNOWN, "a 7z archive", TAKE_OUT, false}},
-    {0, MAGIC("Rar!\x1a\7"), {KNOWN, "a rar archive", TAKE_OUT, false}},
-    {0, MAGIC("!<arch>\n"), {KNOWN, "an ar archive (a library or a Debian package)", NOT, false}},
+     {PPROFDELTA_FILE_STATE, "a state that pprofdelta wrote", ", not a profile"}},
+    {257, MAGIC("ustar"), {KNOWN, "a tar archive", TAKE_OUT}},
+    {0, MAGIC("PK\3\4"), {KNOWN, "a zip archive", TAKE_OUT}},
+    {0, MAGIC("PK\5\6"), {KNOWN, "an empty zip archive", NOT}},
+    {0, MAGIC("7z\xbc\xaf\x27\x1c"), {KNOWN, "a 7z archive", TAKE_OUT}},
+    {0, MAGIC("Rar!\x1a\7"), {KNOWN, "a rar archive", TAKE_OUT}},
+    {0, MAGIC("!<arch>\n"), {KNOWN, "an ar archive (a library or a Debian package)", NOT}},
     {0,
      MAGIC("\xfd"
            "7zXZ\0"),
-     {KNOWN, "xz data", CONVERT, false}},
-    {0, MAGIC("\x04\x22\x4d\x18"), {KNOWN, "lz4 data", CONVERT, false}},
-    {0, MAGIC("\xff\6\0\0sNaPpY"), {KNOWN, "snappy data", CONVERT, false}},
-    {0, MAGIC("PERFILE"), {KNOWN, "a recording by Linux perf", NOT, false}},
-    {0, MAGIC("FLR\0"), {KNOWN, "a recording by Java Flight Recorder", NOT, false}},
-    {0, MAGIC("JAVA PROFILE 1.0"), {KNOWN, "a Java heap dump", NOT, false}},
-    {0, MAGIC("go1.7 heap dump\n"), {KNOWN, "a heap dump by Go's debug.WriteHeapDump", NOT, false}},
+     {KNOWN, "xz data", CONVERT}},
+    {0, MAGIC("\x04\x22\x4d\x18"), {KNOWN, "lz4 data", CONVERT}},
+    {0, MAGIC("\xff\6\0\0sNaPpY"), {KNOWN, "snappy data", CONVERT}},
+    {0, MAGIC("PERFILE"), {KNOWN, "a recording by Linux perf", NOT}},
+    {0, MAGIC("FLR\0"), {KNOWN, "a recording by Java Flight Recorder", NOT}},
+    {0, MAGIC("JAVA PROFILE 1.0"), {KNOWN, "a Java heap dump", NOT}},
+    {0, MAGIC("go1.7 heap dump\n"), {KNOWN, "a heap dump by Go's debug.WriteHeapDump", NOT}},
     {0,
      MAGIC("\0\0\0\0\0\0\0\0\3\0\0\0\0\0\0\0\0\0\0\0\0\0\0\0"),
-     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it", false}},
+     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it"}},
     {0,
      MAGIC("\0\0\0\0\3\0\0\0\0\0\0\0"),
-     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it", false}},
-    {0, MAGIC("\xcf\xfa\xed\xfe"), {KNOWN, "a program", PROGRAM, false}},
-    {0, MAGIC("\x89PNG\r\n\x1a\n"), {KNOWN, "a PNG image", NOT, false}},
-    {0, MAGIC("\xff\xd8\xff"), {KNOWN, "a JPEG image", NOT, false}},
-    {0, MAGIC("GIF8"), {KNOWN, "a GIF image", NOT, false}},
-    {0, MAGIC("%PDF-"), {KNOWN, "a PDF document", NOT, false}},
-    {0, MAGIC("SQLite format 3\0"), {KNOWN, "an SQLite database", NOT, false}},
+     {KNOWN, "a CPU profile in the old form of gperftools", ": pprof -proto converts it"}},
+    {0, MAGIC("\xcf\xfa\xed\xfe"), {KNOWN, "a program", PROGRAM}},
+    {0, MAGIC("\x89PNG\r\n\x1a\n"), {KNOWN, "a PNG image", NOT}},
+    {0, MAGIC("\xff\xd8\xff"), {KNOWN, "a JPEG image", NOT}},
+    {0, MAGIC("GIF8"), {KNOWN, "a GIF image", NOT}},
+    {0, MAGIC("%PDF-"), {KNOWN, "a PDF document", NOT}},
+    {0, MAGIC("SQLite format 3\0"), {KNOWN, "an SQLite database", NOT}},
 };
 
 /* "go 1.22 trace" */
@@ -117,16 +115,15 @@ static bool find_binary(pd_bytes bytes, pd_lookalike *out)
         return true;
     }
     if (is_trace(bytes))
-        *out = (pd_lookalike){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it",
-                              false};
+        *out = (pd_lookalike){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it"};
     else if (!has(bytes, 0,
                   MAGIC("\x7f"
                         "ELF")))
         return false;
     else if (is_core(bytes))
-        *out = (pd_lookalike){KNOWN, "a core dump", NOT, false};
+        *out = (pd_lookalike){KNOWN, "a core dump", NOT};
     else
-        *out = (pd_lookalike){KNOWN, "a program", PROGRAM, false};
+        *out = (pd_lookalike){KNOWN, "a program", PROGRAM};
     return true;
 }
 
@@ -185,25 +182,22 @@ static bool is_count(pd_bytes text)
 
 static pd_lookalike text_kind(pd_bytes text)
 {
-    static const char begins[] = NOT "; it begins with";
     static const char debug[] = "; fetch it without debug";
     if (is_html(text))
-        return (pd_lookalike){PPROFDELTA_FILE_HTML, "an HTML page", begins, true};
+        return (pd_lookalike){PPROFDELTA_FILE_HTML, "an HTML page", NOT};
     if (is_json(text))
-        return (pd_lookalike){KNOWN, "JSON", begins, true};
+        return (pd_lookalike){KNOWN, "JSON", NOT};
     if (has(text, 0, MAGIC("<?xml")) || has(text, 0, MAGIC("<svg")))
-        return (pd_lookalike){KNOWN, "an XML document", begins, true};
+        return (pd_lookalike){KNOWN, "an XML document", NOT};
     if (has(text, 0, MAGIC("version https://git-lfs")))
-        return (pd_lookalike){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it",
-                              false};
+        return (pd_lookalike){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it"};
     if (has(text, 0, MAGIC("heap_v2/")))
-        return (pd_lookalike){KNOWN, "a heap profile as text", ", but of an unknown form:", true};
+        return (pd_lookalike){KNOWN, "a heap profile as text", ", but of an unknown form"};
     if (has(text, 0, MAGIC("heap profile: ")) || has(text, 0, MAGIC("--- ")) || is_count(text))
-        return (pd_lookalike){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug,
-                              false};
+        return (pd_lookalike){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug};
     if (has(text, 0, MAGIC("goroutine ")) && contains(text, "]:\n"))
-        return (pd_lookalike){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug, false};
-    return (pd_lookalike){KNOWN, "text", begins, true};
+        return (pd_lookalike){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug};
+    return (pd_lookalike){KNOWN, "text", NOT};
 }
 
 /* ---- profiles ---------------------------------------------------------------------------- */
@@ -275,63 +269,22 @@ static bool begins_as_profile(pd_bytes head)
 
 pd_lookalike pd_lookalike_of(pd_bytes bytes)
 {
-    pd_lookalike found = {PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind", NULL, false};
+    pd_lookalike found = {PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind", NULL};
     if (bytes.len > PD_LOOKALIKE_HEAD)
         bytes.len = PD_LOOKALIKE_HEAD;
     if (!bytes.len)
-        return (pd_lookalike){PPROFDELTA_FILE_EMPTY, "an empty file", NULL, false};
+        return (pd_lookalike){PPROFDELTA_FILE_EMPTY, "an empty file", NULL};
     if (find_binary(bytes, &found))
         return found;
     if (is_text(bytes))
         return text_kind(first_word(bytes));
     if (has(bytes, 0, MAGIC("BZh")))
-        return (pd_lookalike){KNOWN, "bzip2 data", CONVERT, false};
+        return (pd_lookalike){KNOWN, "bzip2 data", CONVERT};
     if (has(bytes, 0, MAGIC("MZ")))
-        return (pd_lookalike){KNOWN, "a program", PROGRAM, false};
+        return (pd_lookalike){KNOWN, "a program", PROGRAM};
     if (is_profile(bytes))
-        return (pd_lookalike){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL, false};
+        return (pd_lookalike){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL};
     return found;
-}
-
-/* The length of the part of the first line that is quoted. It ends with a whole character. */
-static size_t first_line(pd_bytes text)
-{
-    size_t len = 0;
-    while (len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r')
-        len++;
-    if (len <= QUOTED)
-        return len;
-    len = QUOTED;
-    while (len && (text.ptr[len] & 0xc0) == 0x80)
-        len--;
-    return len;
-}
-
-/* The text after "<title>" of an HTML page. "404 Not Found" is more useful than the first line. */
-static bool find_title(pd_bytes html, pd_bytes *title)
-{
-    static const char tag[] = "<title";
-    for (; html.len; html = behind(html, 1))
-        if (begins_with_tag(html, tag) && has(html, sizeof tag - 1, MAGIC(">"))) {
-            *title = first_word(behind(html, sizeof tag));
-            for (size_t i = 0; i < title->len; i++)
-                if (title->ptr[i] == '<')
-                    title->len = i;
-            return title->len > 0;
-        }
-    return false;
-}
-
-/* Finds the text to quote. Returns whether it is the title of a page. */
-static bool find_quote(const pd_lookalike *what, pd_bytes *text)
-{
-    pd_bytes title;
-    if (what->kind == PPROFDELTA_FILE_HTML && find_title(*text, &title)) {
-        *text = title;
-        return true;
-    }
-    *text = first_word(*text);
-    return false;
 }
 
 pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
@@ -346,15 +299,6 @@ pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pp
     }
     if (!what.rest)
         return status;
-    if (!what.is_quoted)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "this is %s%s",
-                       what.name, what.rest);
-    pd_bytes text = head;
-    bool is_title = find_quote(&what, &text);
-    size_t len = first_line(text);
-    bool is_cut = len < text.len && text.ptr[len] != '\n' && text.ptr[len] != '\r';
-    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
-                   "this is %s%s \"%.*s%s\"", what.name,
-                   is_title ? NOT "; its title is" : what.rest, (int)len, (const char *)text.ptr,
-                   is_cut ? "..." : "");
+    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "this is %s%s",
+                   what.name, what.rest);
 }

@@ -1,11 +1,10 @@
 /* What kind of file it is, by its first bytes. A user who passes an archive, an error page or the
- * text form of a profile gets that as the message, instead of a protobuf error. */
+ * text form of a profile gets that as the message, instead of a protobuf error. The message has no
+ * byte of the file: the file may be one that its reader must not see. */
 #ifndef PD_PROFILE_LOOKALIKE_H
 #define PD_PROFILE_LOOKALIKE_H
 
 #include "base/mem.h"
-
-#include <stdbool.h>
 
 enum { PD_LOOKALIKE_HEAD = 512 }; /* number of bytes that are examined */
 
@@ -13,7 +12,6 @@ typedef struct pd_lookalike {
     pprofdelta_file_kind kind;
     const char *name; /* a noun with its article: "a zip archive" */
     const char *rest; /* the end of the sentence "this is NAME..."; NULL: nothing is known */
-    bool is_quoted;   /* the sentence ends with the first line of the file */
 } pd_lookalike;
 
 /* Returns the kind of inflated bytes. There may be more than PD_LOOKALIKE_HEAD; only those are

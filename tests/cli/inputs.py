@@ -231,7 +231,7 @@ def test_memory_limit_of_the_file_itself(t):
         result = t.fails(1, *args, "--max-memory=1M")
         t.contains(result.err, "huge: is larger than the limit of 1048576 bytes: it has 2000000",
                    "--max-memory")
-    result = t.fails(1, before, "-", "--max-memory=1M", stdin=b"\0" * 2_000_000)
+    result = t.fails(1, before, "-", "--max-memory=1M", stdin=profile(large(2_000_000), time=T0))
     t.contains(result.err, "(stdin): is larger than the limit")
 
 
@@ -243,10 +243,53 @@ def test_a_file_beyond_all_memory(t):
         t.contains(t.fails(1, *args).err, "vast: is larger than ")
 
 
-def test_endless_input_ends(t):
+def test_only_the_head_of_a_foreign_file_is_read(t):
     before, _ = pair(t)
-    result = t.fails(1, before, "/dev/zero", "--max-memory=4M")
-    t.contains(result.err, "/dev/zero: is larger than the limit")
+    heads = {"zeros": b"", "archive.tar": b"x" * 257 + b"ustar\0", "zipped.gz": gz(b"\x7fELF" + bytes(99)),
+             "page": b"<html>", "state": b"\x89PDS\r\n\x1a\n\2"}
+    for name, head in heads.items():
+        t.write(name, head)
+        os.truncate(t.path(name), 7 << 30)
+    for name in (*heads, "/dev/zero"):
+        for args in (("check", name), (before, name), ("sum", before, name), ("show", name)):
+            t.contains(t.fails(1, *args).err, f"{name}: not a pprof profile: this is ")
+        t.check(peak_of(t, "check", t.path(name)) < 1000, f"{name} is read whole")
+
+
+def test_no_message_has_a_byte_of_a_foreign_file(t):
+    before, _ = pair(t)
+    secret = b"hunter2"
+    dump = b"heap_v2/524288\n  t*: 1: 2 [0: 0]\n"
+    files = [secret, b"<html><title>" + secret, b"<html>" + secret, b'{"' + secret, b"<?xml " + secret,
+             b"heap_v2/" + secret, dump + b"@ " + secret, dump + secret, dump + b"@ 0x1\n  t*: " + secret,
+             b"heap profile: " + secret, b"--- " + secret, b"#!/bin/" + secret, b"\0" + secret, b"\x0a\x07" + secret,
+             b"\x32\x00\x32\x07" + secret + b"\x0a\x00", b"\x1f\x8b\x08\x08\0\0\0\0\0\3" + secret,
+             b"\x89PDS\r\n\x1a\n" + secret, chunk(1, chunk(1, chunk(1, chunk(1, secret) * 2)))]
+    for n, data in enumerate(files):
+        for form in (data, gz(data), data + bytes(300_000)):
+            t.write("file", form)
+            for args in (("check", "file"), (before, "file"), ("file", before), ("sum", before, "file"),
+                         ("show", "file"), ("leaks", "file"), ("symbolize", "file"), ("--state", "file", before)):
+                t.lacks(t.run(*args).err, "hunter2", "68756e74")
+
+
+def test_a_pipe_is_read_as_a_file(t):
+    """Of large profiles the head is read first."""
+    t.write("prev", profile(large(400_000), time=T0))
+    t.write("cur", profile(large(900_000), time=T1))
+    want = t.succeeds("prev", "cur").out
+    os.mkfifo(t.path("pipe"))
+    writer = subprocess.Popen(["sh", "-c", "cat cur >pipe"], cwd=t.dir)
+    t.equal(t.succeeds("prev", "pipe").out, want)
+    t.equal(writer.wait(), 0)
+    with open(t.path("cur"), "rb") as file:
+        t.equal(t.succeeds("prev", "/dev/stdin", stdin=file).out, want)
+    read_end, write_end = os.pipe()
+    writer = subprocess.Popen(["cat", "cur"], cwd=t.dir, stdout=write_end)
+    os.close(write_end)
+    t.equal(t.succeeds("prev", f"/dev/fd/{read_end}", pass_fds=[read_end]).out, want)
+    os.close(read_end)
+    t.equal(writer.wait(), 0)
 
 
 def of_many(count, grown):

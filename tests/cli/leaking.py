@@ -355,6 +355,62 @@ def test_a_directory(t):
     t.contains(t.fails(1, "leaks", "empty").err, "empty: has no profiles", "*.pb.gz")
 
 
+def plant(t, folder):
+    """What strangers may put into a folder under the names of profiles: {name: why it is left out}."""
+    secret = b"hunter2:" + bytes(9)
+    t.write("secret", secret)
+    t.write("elsewhere.pb.gz", t.load("run/heap.00.pb.gz"))
+    whole = t.load("run/heap.08.pb.gz")
+    files = {"empty": b"", "text": b"hunter2\n", "page": b"<html><title>hunter2", "binary": secret,
+             "cut": whole[:-20], "other": gz(b"hunter2"), "untimed": gz(profile([(("f",), [1, 1, 1, 1])])),
+             "dump": b"heap_v2/524288\n  t*: 1: 2 [0: 0]\n@ hunter2\n"}
+    for name, data in files.items():
+        t.write(f"{folder}/{name}.pb.gz", data)
+    for name, target in (("zero", "/dev/zero"), ("private", "../secret"), ("linked", "../elsewhere.pb.gz"),
+                         ("dangling", "nowhere")):
+        os.symlink(target, t.path(f"{folder}/{name}.pb.gz"))
+    os.mkfifo(t.path(f"{folder}/fifo.pb.gz"))
+    os.mkdir(t.path(f"{folder}/folder.pb.gz"))
+    for name, head in (("vast", b""), ("claims", whole[:4000])):
+        t.write(f"{folder}/{name}.pb.gz", head)
+        os.truncate(t.path(f"{folder}/{name}.pb.gz"), 20 << 30)
+    links = dict.fromkeys(("zero", "private", "linked", "dangling"), "is a symbolic link")
+    return {**links, **dict.fromkeys(files, ""), "fifo": "is a pipe", "folder": "is a directory",
+            "empty": "it is empty", "text": "not a pprof profile", "page": "not a pprof profile",
+            "cut": "cut off", "untimed": "has no time", "vast": "larger than the limit of 1073741824",
+            "claims": "larger than the limit of 1073741824"}
+
+
+def test_what_strangers_put_into_a_directory(t):
+    os.mkdir(t.path("run"))
+    for name in film(t):
+        os.rename(t.path(name), t.path(os.path.join("run", name)))
+    want = t.succeeds("leaks", "run").text
+    planted = plant(t, "run")
+    result = t.succeeds("leaks", "run")
+    t.equal(result.text, want)
+    for name, why in planted.items():
+        line = [line for line in result.err.splitlines() if f"run/{name}.pb.gz: " in line]
+        if t.equal(len(line), 1, name):
+            t.check(line[0].startswith("pprofdelta: note: ") and line[0].endswith("; it is left out"), line[0])
+            t.contains(line[0], why)
+    t.equal(t.succeeds("leaks", "-q", "run").err, "")
+    good = [f"run/heap.{i:02}.pb.gz" for i in range(16)]
+    for name in planted:
+        if name in ("zero", "linked", "untimed"):
+            continue
+        named = t.fails(1, "leaks", *good, f"run/{name}.pb.gz")
+        t.check(named.err.startswith(f"pprofdelta: run/{name}.pb.gz: "), named.err)
+        result.err += named.err
+    t.lacks(result.err, "hunter2")
+    t.contains(t.fails(1, "leaks", *good, "run/zero.pb.gz").err, "run/zero.pb.gz: is a device")
+    t.contains(t.fails(1, "leaks", *good, "run/fifo.pb.gz").err, "run/fifo.pb.gz: is a pipe")
+    t.contains(t.succeeds("leaks", *good, "run/linked.pb.gz").err, "is the same window")
+    for name in good:
+        os.remove(t.path(name))
+    t.contains(t.fails(1, "leaks", "run").err, "pprofdelta: no profile is left to judge")
+
+
 def test_a_restart_splits_the_run(t):
     files = film(t)
     for i in range(16, 32):

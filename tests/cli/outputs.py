@@ -387,7 +387,7 @@ def test_an_output_that_cannot_be_read_stays(t):
     t.write("out", OLD)
     os.chmod(t.path("out"), 0o200)
     result = t.fails(1, before, after, "-o", "out")
-    t.contains(result.err, "out: cannot read it to check that it may be replaced: Permission denied")
+    t.contains(result.err, "out: cannot open: Permission denied; it is read to check that it may be replaced")
     os.chmod(t.path("out"), 0o600)
     untouched(t)
 

@@ -19,23 +19,20 @@ PAGE = (b"<!DOCTYPE html>\n<html><head><title>404 Not Found</title></head>\n"
 
 
 def other_files(refuse):
-    text = 'this is text, not a pprof profile; it begins with "{}"'
-    json = 'this is JSON, not a pprof profile; it begins with "{}"'
+    text = "this is text, not a pprof profile"
+    json = "this is JSON, not a pprof profile"
     debug = "this is the text form of a profile, as ?debug=1 gives it; fetch it without debug"
-    page = "this is an HTML page, not a pprof profile; "
-    refuse("page.html", PAGE, page + 'its title is "404 Not Found"')
-    refuse("page.html.gz", gzip(PAGE), page + 'its title is "404 Not Found"')
-    refuse("page-without-title.html", b"\n<html>\n<body>sorry</body></html>\n",
-           page + 'it begins with "<html>"')
-    refuse("error.txt", b"404 page not found\n", text.format("404 page not found"))
+    page = "this is an HTML page, not a pprof profile"
+    refuse("page.html", PAGE, page)
+    refuse("page.html.gz", gzip(PAGE), page)
+    refuse("page-without-title.html", b"\n<html>\n<body>sorry</body></html>\n", page)
+    refuse("error.txt", b"404 page not found\n", text)
     refuse("error.json",
-           b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n',
-           json.format('{"error":{"code":404,"message":"there is...'))
-    refuse("list.json.gz", gzip(b'[{"name": "heap"}]\n'), json.format('[{"name": "heap"}]'))
+           b'{"error":{"code":404,"message":"there is no profile of that name here"}}\n', json)
+    refuse("list.json.gz", gzip(b'[{"name": "heap"}]\n'), json)
     refuse("error.xml", b'<?xml version="1.0"?><Error><Code>AccessDenied</Code></Error>',
-           'this is an XML document, not a pprof profile; it begins with '
-           '"<?xml version="1.0"?><Error><Code>Access..."')
-    refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text.format("no profile"))
+           "this is an XML document, not a pprof profile")
+    refuse("byte-order-mark.txt", b"\xef\xbb\xbfno profile", text)
     refuse("heap-debug-1.txt", b"heap profile: 3: 4096 [12: 16384] @ heap/1048576\n"
            b"1: 4096 [4: 16384] @ 0x45f6c8 0x4602c5\n", debug)
     refuse("mutex-debug-1.txt", b"--- mutex:\ncycles/second=2000000000\nsampling period=1\n", debug)
@@ -43,7 +40,7 @@ def other_files(refuse):
     refuse("goroutine-debug-2.txt", b"goroutine 1 [running]:\nmain.main()\n\t/main.go:7 +0x1\n",
            "this is a list of goroutines, as ?debug=2 gives it; fetch it without debug")
     refuse("unknown-rate.heap", b"heap_v2/0\n@ 0x1\n",
-           'this is a heap profile as text, but of an unknown form: "heap_v2/0"')
+           "this is a heap profile as text, but of an unknown form")
     for name, content in (("archive.tar", TAR), ("archive.tar.gz", gzip(TAR)),
                           ("archive.tar.zst", zstd(TAR))):
         refuse(name, content,

@@ -152,10 +152,10 @@ def counts(refuse):
 
 def twice(refuse):
     refuse("resource-key-twice", request(resources(resource=SERVICE + here(SERVICE))),
-           'resource.attributes: the key "service.name" is there twice')
+           'resource.attributes: the key is there twice')
     refuse("scope-key-twice", request(resources(scope=key_value(b"a", text_value(b"1"), 3) +
                                                 here(key_value(b"a", text_value(b"2"), 3)))),
-           'scope.attributes: the key "a" is there twice')
+           'scope.attributes: the key is there twice')
     refuse("sample-key-twice", request(resources(profile(sample(packed(2, 1, here(varint(2))), packed(4, 1)))),
                                        with_entry(ATTRIBUTES, attribute(5, text_value(b"other")))),
            "samples[0].attribute_indices: attribute 2 has a key that is there already")

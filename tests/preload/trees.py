@@ -84,6 +84,23 @@ def test_processes_one_after_the_other(t):
     whole(t, "sh", "-c", f"({script}) & exec sleep 0.1", target(t, "counted"), options=["--no-account"])
 
 
+def test_what_is_planted_in_the_folder_of_a_tree(t):
+    script = """cd "$PPROFDELTA_RECORD_DIR"; "$0"
+        : >heap.empty.1.pb.gz; echo hunter2 >heap.text.2.pb.gz; mkfifo heap.fifo.3.pb.gz
+        ln -s /dev/zero heap.zero.4.pb.gz; truncate -s 20G heap.vast.5.pb.gz"""
+    shutil.rmtree(t.path("out"), ignore_errors=True)
+    ran = record(t, "sh", "-c", script, target(t, "counted"), options=TREE)
+    t.equal(ran.code, 0, ran.err)
+    path, folder = the_sum(t)
+    for name in ("heap.empty.1", "heap.text.2", "heap.fifo.3", "heap.zero.4", "heap.vast.5"):
+        t.contains(ran.err, f"pprofdelta: note: {folder}/{name}.pb.gz: ")
+        os.remove(f"{folder}/{name}.pb.gz")
+    t.equal(ran.err.count("it is left out"), 5)
+    t.check("hunter2" not in ran.err, ran.err)
+    got, want = by_binary(path), added_by_hand(t, folder)
+    t.equal(got, {stack: values for stack, values in want.items() if any(values)})
+
+
 def test_a_server_that_forks(t):
     """What was in use before the fork is in use in each process."""
     whole(t, target(t, "forks"))

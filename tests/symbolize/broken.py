@@ -4,7 +4,9 @@ import os
 import random
 import re
 import struct
+import subprocess
 
+import harness
 import pb
 from compiled import Elf, Symbolized, compile_shapes, located, run
 
@@ -59,6 +61,26 @@ def test_files_that_are_no_elf_files(t):
     t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
 
 
+def test_only_regular_files_are_opened(t):
+    """A profile may name any path. To open a pipe lets its writer go on, and to open a device may have effects."""
+    path, data = made(t)
+    want = t.succeeds("symbolize", "in.pb").out
+    os.rename(path, path + ".1")
+    os.symlink(path + ".1", path)
+    t.equal(t.succeeds("symbolize", "in.pb").out, want, "a link to the binary is followed")
+    for name in ("/dev/zero", "/proc/self/maps", "/proc/self/mem"):
+        os.remove(path)
+        os.symlink(name, path)
+        t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    os.remove(path)
+    os.mkfifo(path)
+    writer = subprocess.Popen(["sh", "-c", 'echo alone >"$0"', path])
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "is not here")
+    got = subprocess.run(["cat", path], stdout=subprocess.PIPE, timeout=harness.TIMEOUT, check=False).stdout
+    t.equal(got, b"alone\n")
+    t.equal(writer.wait(), 0)
+
+
 def test_damaged_headers_and_tables(t):
     path, data = made(t)
     rng = random.Random(1)
@@ -100,6 +122,97 @@ def test_entries_that_refer_to_each_other(t):
                 # A reference to the attribute's own entry is near; to one entry is at its place.
                 struct.pack_into("<I", copy, offset + at, at - 1 if target == "self" else places[0] - 1)
         attempt(t, path, copy)
+
+
+def flags_of_children(data, begin, size):
+    """Where .debug_abbrev says that entries have children."""
+    at, end = begin, begin + size
+
+    def number():
+        nonlocal at
+        value = shift = 0
+        while True:
+            byte, at = data[at], at + 1
+            value, shift = value | (byte & 127) << shift, shift + 7
+            if byte < 128:
+                return value
+
+    while at < end:
+        if not number():
+            continue
+        number()
+        yield at
+        at += 1
+        while True:
+            name, form = number(), number()
+            if form == 0x21:  # DW_FORM_implicit_const
+                number()
+            if not name and not form:
+                break
+
+
+def test_entries_that_are_siblings_and_children(t):
+    """With a wrong flag, what is read as an entry's sibling may be one of its children, at every depth."""
+    path, data = made(t)
+    flags = list(flags_of_children(data, *sections(path)[".debug_abbrev"]))
+    t.check(len(flags) > 20, f"{len(flags)} flags")
+    for at in flags:
+        copy = bytearray(data)
+        copy[at] ^= 1
+        t.lacks(attempt(t, path, copy).err, "processor time")
+
+
+RANGES = """
+.section .debug_abbrev
+.uleb128 1, 0x11; .byte 1; .uleb128 0x11, 1, 0x12, 7, 0, 0
+.uleb128 2, 0x2e; .byte 0; .uleb128 0x55, 0x17, 0, 0
+.byte 0
+.section .debug_info
+.long end - begin
+begin: .short 4; .long .debug_abbrev; .byte 8
+.uleb128 1; .quad main; .quad 64
+.rept 20000
+.uleb128 2; .long .debug_ranges
+.endr
+.byte 0
+end:
+.section .debug_ranges
+.rept 20000
+.quad 1 << 40, (1 << 40) + 1
+.endr
+.quad 0, 0
+.section .note.GNU-stack,"",@progbits
+"""
+
+
+def test_ranges_that_multiply(t):
+    """20,000 functions, each with the same 20,000 ranges. The steps are counted, so the end does not depend on
+    the machine."""
+    t.write("main.c", b"int main(void) { return 0; }\n")
+    t.write("ranges.s", RANGES.encode())
+    path = t.path("multiplied")
+    run("cc", "-O1", "-Wl,--build-id", "-o", path, t.path("main.c"), t.path("ranges.s"))
+    elf = Elf(path)
+    t.write("in.pb", located(elf, elf.addresses("main")))
+    t.contains(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "takes too much processor time")
+    t.succeeds("check", "out.pb")
+
+
+def test_no_file_is_opened_that_debug_information_names(t):
+    """It may name a pipe, which would wait for a writer for ever."""
+    path = compile_shapes(t, "-g", "-O2", "-gsplit-dwarf", compiler="clang++")
+    elf = Elf(path)
+    t.write("in.pb", located(elf, elf.addresses(*WANTED)[::7]))
+    parts = [name for name in os.listdir(t.dir) if name.endswith(".dwo")]
+    t.check(parts, "there are parts")
+    t.lacks(t.succeeds("symbolize", "in.pb", "-o", "out.pb").err, "cannot be read")
+    whole = t.load("out.pb")
+    for name in parts:
+        os.remove(t.path(name))
+        os.mkfifo(t.path(name))
+    t.succeeds("symbolize", "in.pb", "-o", "out.pb")
+    t.check(t.load("out.pb") != whole, "the parts have the functions")
+    t.succeeds("check", "out.pb")
 
 
 def test_the_rest_is_found_beside_a_damaged_file(t):

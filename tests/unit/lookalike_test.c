@@ -80,7 +80,7 @@ static const struct {
     FILE("<?xml version=\"1.0\"?><Error>", OTHER, "an XML document"),
     FILE("<svg width=\"100%\">", OTHER, "an XML document"),
     FILE("version https://git-lfs.github.com/spec/v1\n", OTHER, "a pointer of Git LFS"),
-    FILE("heap_v2/512\n", OTHER, "a heap profile as text"),
+    FILE("heap_v2/0\n", OTHER, "a heap profile as text"),
     FILE("heap profile: 1: 2 [3: 4] @ heap/512\n", OTHER,
          "the text form of a profile, as ?debug=1 gives it"),
     FILE("--- contention:\n", OTHER, "the text form of a profile, as ?debug=1 gives it"),
@@ -158,6 +158,29 @@ TEST(compressed_files_have_the_kind_of_their_content)
     }
     pprofdelta_free(pd);
     arena_free(&a);
+}
+
+/* What the library converts is no profile by its bytes, and is told apart from other text. */
+TEST(text_heap_profiles_have_a_kind)
+{
+    static const char *const texts[] = {
+        "heap_v2/524288\n  t*: 1: 2 [0: 0]\n",
+        "heap profile:      1:     2 [     1:     2] @ heapprofile\n",
+    };
+    static const char other[] = "heap_v2/0\n";
+    pprofdelta *pd;
+    pprofdelta_file_kind kind;
+    const char *name;
+    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
+    for (size_t i = 0; i < 2; i++) {
+        CHECK(pprofdelta_identify(pd, texts[i], strlen(texts[i]), &kind, &name, NULL) ==
+              PPROFDELTA_OK);
+        CHECK_MSG(kind == PPROFDELTA_FILE_TEXT, "%s", texts[i]);
+        CHECK_STR(name, "a heap profile as text");
+    }
+    CHECK(pprofdelta_identify(pd, other, strlen(other), &kind, &name, NULL) == PPROFDELTA_OK);
+    CHECK(kind == OTHER);
+    pprofdelta_free(pd);
 }
 
 /* The first part of something large is enough; what cannot be inflated is of no kind. */
@@ -265,5 +288,5 @@ TEST(random_bytes_are_no_profile)
 
 TEST_MAIN(CASE(every_kind_is_recognised), CASE(no_prefix_is_read_past_its_end),
           CASE(compressed_files_have_the_kind_of_their_content),
-          CASE(a_prefix_of_compressed_data_is_enough), CASE(bytes_with_which_no_profile_begins),
-          CASE(random_bytes_are_no_profile))
+          CASE(text_heap_profiles_have_a_kind), CASE(a_prefix_of_compressed_data_is_enough),
+          CASE(bytes_with_which_no_profile_begins), CASE(random_bytes_are_no_profile))

@@ -31,7 +31,7 @@ class Context:
     at once, since the GIL is released while the library works.
 
     A profile is any object with a contiguous buffer: bytes, bytearray, memoryview, mmap, a NumPy
-    array. It is read where it is. Do not change its bytes during the call.
+    array. bytes are read where they are; all others are copied, so they may change during the call.
     """
 
     __slots__ = ("_core",)
@@ -140,7 +140,7 @@ def check(profile: Buffer, *, max_memory: int = 0) -> Census:
     >>> pprofdelta.check(b"<html>")
     Traceback (most recent call last):
         ...
-    pprofdelta.InvalidProfileError: this is an HTML page, not a pprof profile; it begins with "<html>"
+    pprofdelta.InvalidProfileError: this is an HTML page, not a pprof profile
     """
     with Context(max_memory=max_memory) as context:
         return context.check(profile)

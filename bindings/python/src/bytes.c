@@ -1,4 +1,5 @@
-/* Bytes in and out: the caller's buffer as input, and a growing buffer as the sink. */
+/* Bytes in and out: the caller's bytes or a copy of a buffer as input, and a growing buffer as the
+ * sink. */
 #include "core.h"
 
 #include <stdlib.h>
@@ -6,16 +7,31 @@
 
 bool core_input_init(core_input *input, PyObject *object)
 {
-    if (PyObject_GetBuffer(object, &input->view, PyBUF_SIMPLE))
+    Py_buffer view;
+    *input = (core_input){.bytes = ""};
+    if (PyBytes_CheckExact(object)) {
+        input->owner = Py_NewRef(object);
+        input->bytes = PyBytes_AsString(object);
+        input->len = (size_t)PyBytes_Size(object);
+        return true;
+    }
+    if (PyObject_GetBuffer(object, &view, PyBUF_SIMPLE))
         return false;
-    input->bytes = input->view.buf ? input->view.buf : "";
-    input->len = (size_t)input->view.len;
-    return true;
+    input->len = (size_t)view.len;
+    if (view.len)
+        input->bytes = input->copy = malloc(input->len);
+    if (input->copy)
+        memcpy(input->copy, view.buf, input->len);
+    PyBuffer_Release(&view);
+    if (!input->bytes)
+        PyErr_NoMemory();
+    return input->bytes != NULL;
 }
 
 void core_input_fini(core_input *input)
 {
-    PyBuffer_Release(&input->view);
+    Py_XDECREF(input->owner);
+    free(input->copy);
 }
 
 /* Makes room for len more bytes: at least twice the old capacity, so that a long output is copied

@@ -199,9 +199,9 @@ static PyObject *context_save(Context *self, PyObject *unused)
     status = pprofdelta_save(self->pd, &sink, &err);
     Py_END_ALLOW_THREADS
     status = core_output_status(&self->output, status, &err);
-    leave(self);
     PyObject *result = status ? core_raise(type_of(self), &err) : core_output_bytes(&self->output);
     core_output_reset(&self->output);
+    leave(self);
     return result;
 }
 

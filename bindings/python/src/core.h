@@ -1,7 +1,7 @@
 /* The extension module pprofdelta._core.
  *
  * The module is thin: one Python method for each function of pprofdelta.h that the package uses. A
- * method takes its input from the caller's buffer without a copy, releases the GIL while the library
+ * method takes its input from the caller's bytes without a copy, releases the GIL while the library
  * works, and returns bytes and tuples. The Python files of the package turn tuples into dataclasses
  * and numbers into enums. They also name the members of the tuples (_core.pyi).
  *
@@ -47,14 +47,18 @@ void core_leave(core_guard *guard);
 
 /* ---- input and output ------------------------------------------------------------------------ */
 
+/* Either owner or copy is set, or neither if there is no byte. */
 typedef struct core_input {
-    Py_buffer view;
     const void *bytes; /* never NULL */
     size_t len;
+    PyObject *owner;
+    void *copy;
 } core_input;
 
-/* Takes the bytes of any object with a contiguous buffer, without a copy. Sets an exception and
- * returns false if the object has none. */
+/* Takes the bytes of any object with a contiguous buffer. Sets an exception and returns false if the
+ * object has none. The library relies on its checks of the input, so the input must not change while
+ * it works without the GIL. Nothing changes a bytes object. The bytes of every other object are
+ * copied: also a buffer that is read-only may be a view of what another thread writes. */
 bool core_input_init(core_input *input, PyObject *object);
 void core_input_fini(core_input *input);
 

@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import gzip
+import mmap
 import os
 import subprocess
 import sys
 import threading
 from concurrent.futures import ThreadPoolExecutor
+from typing import Any
 
 import pytest
 
@@ -61,6 +64,96 @@ def test_a_second_call_at_once_is_refused(heap: Pair, in_thread: bool) -> None:
     window = context.window(Calling(heap[1], function))
     assert len(raised) == 4 and window.report.sequence == 2
     context.commit()
+
+
+SAVE = """
+import re, resource
+import pprofdelta
+from pprofdelta import _errors
+
+def varint(n):
+    return bytes([n & 127 | 128]) + varint(n >> 7) if n > 127 else bytes([n])
+
+def field(number, body):
+    return varint(number << 3 | 2) + varint(len(body)) + body
+
+def profile(count):
+    # Each sample is at a location of its own. The one type is a counter.
+    types = field(1, b"\\x08\\x01\\x10\\x02") + b"".join(field(6, t) for t in (b"", b"delay", b"nanoseconds"))
+    samples = (field(2, b"\\x08" + varint(i) + b"\\x10" + varint(count)) for i in range(1, 100_001))
+    places = (field(4, b"\\x08" + varint(i) + b"\\x18" + varint(i)) for i in range(1, 100_001))
+    return types + b"".join(samples) + b"".join(places)
+
+context = pprofdelta.Context(compression="none")
+context.base(profile(1))
+cur = profile(2)
+outcomes = []
+
+class Intruding(pprofdelta.OutOfMemoryError):
+    def __init__(self, *args):
+        super().__init__(*args)
+        resource.setrlimit(resource.RLIMIT_AS, (resource.RLIM_INFINITY, resource.RLIM_INFINITY))
+        try:
+            outcomes.append(context.window(cur))
+        except pprofdelta.UsageError as error:
+            outcomes.append(str(error))
+
+_errors._CLASSES[pprofdelta.Status.MEMORY] = Intruding
+used = int(re.search(r"VmSize:\\s*(\\d+)", open("/proc/self/status").read())[1]) * 1024
+resource.setrlimit(resource.RLIMIT_AS, (used + (1 << 20), resource.RLIM_INFINITY))
+try:
+    context.save()
+except pprofdelta.OutOfMemoryError:
+    print(*outcomes)
+"""
+
+
+def test_a_save_that_fails_is_one_call_until_its_error_is_made() -> None:
+    environment = {**os.environ, "MALLOC_MMAP_THRESHOLD_": "65536"}  # large memory is mapped each time
+    ran = subprocess.run([sys.executable, "-c", SAVE], capture_output=True, text=True, check=False, env=environment)
+    assert (ran.returncode, "another call is using this object" in ran.stdout) == (0, True), ran
+
+
+def shared(kind: str, data: bytes) -> tuple[Any, Any]:
+    """A buffer that can be written, and what is passed to a call: a view of it."""
+    if kind == "mmap":
+        mapped = mmap.mmap(-1, len(data))
+        return memoryview(mapped), mapped
+    buffer = bytearray(data)
+    if kind == "numpy":
+        array = pytest.importorskip("numpy").frombuffer(buffer, dtype="uint8")
+        array.flags.writeable = False
+        return memoryview(buffer), array
+    return memoryview(buffer), {"bytearray": buffer, "memoryview": memoryview(buffer).toreadonly()}[kind]
+
+
+@pytest.mark.parametrize("kind", ["bytearray", "memoryview", "numpy", "mmap"])
+def test_a_buffer_may_change_during_a_call(heap: Pair, kind: str) -> None:
+    """Each call reads the bytes as they were when it began: those of one profile, or of none."""
+    profile = gzip.decompress(heap[1])
+    junk = b"\xff" * len(profile)
+    want = pprofdelta.check(profile)
+    with pytest.raises(pprofdelta.Error) as refused:
+        pprofdelta.check(junk)
+    writable, passed = shared(kind, profile)
+    is_over = threading.Event()
+
+    def overwrite() -> None:
+        while not is_over.is_set():
+            writable[:] = junk
+            writable[:] = profile
+
+    thread = threading.Thread(target=overwrite)
+    thread.start()
+    try:
+        for _ in range(500):
+            try:
+                assert pprofdelta.check(passed) == want
+            except pprofdelta.Error as error:
+                assert str(error) == str(refused.value)
+    finally:
+        is_over.set()
+        thread.join()
 
 
 def test_the_child_of_a_fork_goes_on(heap: Pair) -> None:
