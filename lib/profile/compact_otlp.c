@@ -92,17 +92,17 @@ static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
     o->type_names[o->types++][1] = unit;
 }
 
-/* Writes the entry in scratch, unless an equal one is there. The output id is that of the entry;
- * (*ids)[number - 1] is set to it. */
+/* Writes the entry in scratch, unless an equal one is there: entry 0 is what has no field. The output
+ * id is that of the entry; (*ids)[number - 1] is set to it. */
 static uint32_t put_entry(pd_compact *c, pd_keymap *contents, pd_buffer *table, uint32_t field,
                           uint32_t **ids, size_t *ids_cap, uint32_t number)
 {
     pd_writer *w = &c->writer;
-    bool is_new;
+    bool is_new = false;
     pd_key content = pd_key_of_bytes(c->scratch.ptr, c->scratch.len, 0);
     if (!w->status)
         w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
-    uint32_t id = pd_compact_intern(c, contents, content, &is_new) + 1;
+    uint32_t id = c->scratch.len ? pd_compact_intern(c, contents, content, &is_new) + 1 : 0;
     if (is_new)
         pd_write_part(w, table, field, &c->scratch);
     c->scratch.len = 0;
