@@ -46,8 +46,11 @@ static void sort(otlp_points *p)
 static void add_sorted(buf *b, otlp_points *labels)
 {
     sort(labels);
-    for (size_t i = 0; i < labels->len; i++)
-        buf_format(b, "{%s}", labels->texts[i]);
+    for (size_t i = 0; i < labels->len; i++) {
+        buf_text(b, "{");
+        buf_text(b, labels->texts[i]);
+        buf_text(b, "}");
+    }
 }
 
 static void put_frame(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
