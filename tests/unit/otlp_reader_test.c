@@ -500,6 +500,17 @@ static void deep_timestamps(parts *p)
            both(of(p->a, 1, 1), in(p->a, 5, again(p->a, text(p->a, "\1\1\1\1\1\1\1\1"), 200000))));
 }
 
+static parts parts_begin(arena *a, size_t size)
+{
+    parts p = {.a = a, .half = size / 2};
+    buf *const bufs[] = {&p.samples, &p.profiles, &p.scopes, &p.resource, &p.resources};
+    for (size_t i = 0; i < sizeof bufs / sizeof *bufs; i++)
+        *bufs[i] = buf_begin(a);
+    for (size_t i = 0; i < sizeof p.tables / sizeof *p.tables; i++)
+        p.tables[i] = buf_begin(a);
+    return p;
+}
+
 /* The conversion of a shape ends, and takes no more memory than a request may take. A reader that is
  * quadratic in time does not end with the shapes of 1 MiB. */
 TEST(requests_do_not_multiply)
@@ -527,14 +538,9 @@ TEST(requests_do_not_multiply)
     };
     for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
         arena a = {NULL};
-        parts p = {.a = &a, .half = shapes[i].size / 2};
-        buf *const bufs[] = {&p.samples, &p.profiles, &p.scopes, &p.resource, &p.resources};
+        parts p = parts_begin(&a, shapes[i].size);
         pprofdelta_error err = {.text = ""};
         uint64_t peak;
-        for (size_t j = 0; j < sizeof bufs / sizeof *bufs; j++)
-            *bufs[j] = buf_begin(&a);
-        for (size_t j = 0; j < 8; j++)
-            p.tables[j] = buf_begin(&a);
         shapes[i].make(&p);
         buf request = request_of_parts(&p);
         uint64_t most = PD_REQUEST_ALWAYS + request.len * (uint64_t)PD_REQUEST_TIMES;
@@ -548,6 +554,45 @@ TEST(requests_do_not_multiply)
                                    "the conversion of this OTLP request makes more than %" PRIu64
                                    " bytes: 512 times its size, and 64 MiB",
                                    most));
+        arena_free(&a);
+    }
+}
+
+static void lines_x_name(parts *p)
+{
+    buf line = in(p->a, 3, of(p->a, 1, 1));
+    p->tables[FUNCTION] = in(p->a, FUNCTION, of(p->a, 1, 1));
+    p->tables[LOCATION] = in(p->a, LOCATION, again(p->a, line, p->half));
+}
+
+static void functions_x_name(parts *p)
+{
+    for (uint64_t i = 1; p->tables[FUNCTION].len + p->tables[LOCATION].len < p->half; i++) {
+        put_part(&p->tables[FUNCTION], FUNCTION, both(of(p->a, 1, 1), of(p->a, 4, i)));
+        put_part(&p->tables[LOCATION], LOCATION, in(p->a, 3, of(p->a, 1, i)));
+    }
+}
+
+static void mappings_x_name(parts *p)
+{
+    p->tables[MAPPING] = again(p->a, in(p->a, MAPPING, of(p->a, 4, 1)), p->half);
+}
+
+/* The profile that is made of a request is parsed. A parser that hashes a long name for each line, each
+ * function or each mapping does not end. */
+TEST(a_long_name_is_hashed_once)
+{
+    void (*const shapes[])(parts * p) = {lines_x_name, functions_x_name, mappings_x_name};
+    for (size_t i = 0; i < sizeof shapes / sizeof *shapes; i++) {
+        arena a = {NULL};
+        pprofdelta *pd;
+        parts p = parts_begin(&a, 16 << 20);
+        shapes[i](&p);
+        p.tables[STRING] = long_string(&p);
+        buf request = request_of_parts(&p);
+        CHECK(!pprofdelta_new(NULL, NULL, &pd, NULL));
+        CHECK(!pprofdelta_check(pd, request.ptr, request.len, NULL, NULL));
+        pprofdelta_free(pd);
         arena_free(&a);
     }
 }
@@ -605,5 +650,5 @@ TEST_MAIN(CASE(deltas_of_real_profiles_mean_the_same), CASE(what_is_in_a_request
           CASE(deltas_and_sums_refuse_a_request), CASE(each_prefix_is_refused),
           CASE(each_allocation_may_fail),
           CASE(what_succeeds_with_one_limit_succeeds_with_a_higher_one),
-          CASE(requests_do_not_multiply), CASE(the_shape_tells_a_request),
-          CASE(generated_profiles_are_not_requests))
+          CASE(requests_do_not_multiply), CASE(a_long_name_is_hashed_once),
+          CASE(the_shape_tells_a_request), CASE(generated_profiles_are_not_requests))
