@@ -558,6 +558,28 @@ TEST(requests_do_not_multiply)
     }
 }
 
+/* Another plan needs less memory, which is no help here. */
+TEST(a_request_that_multiplies_is_read_once)
+{
+    arena a = {NULL};
+    parts p = parts_begin(&a, 128 << 10);
+    tracker alone = {.calls = 0}, whole = {.calls = 0};
+    pprofdelta_allocator reader = tracker_allocator(&alone);
+    pprofdelta_allocator checker = tracker_allocator(&whole);
+    pprofdelta *pd;
+    uint64_t peak;
+    key_x_depth(&p);
+    buf request = request_of_parts(&p);
+    CHECK(read_with(&reader, UINT64_C(8) << 30, request, NULL, &peak) == PPROFDELTA_E_LIMIT);
+    CHECK(!pprofdelta_new(NULL, &checker, &pd, NULL));
+    size_t before = whole.calls;
+    CHECK(pprofdelta_check(pd, request.ptr, request.len, NULL, NULL) == PPROFDELTA_E_LIMIT);
+    CHECK_MSG(whole.calls - before < 2 * alone.calls, "%zu calls, %zu", alone.calls,
+              whole.calls - before);
+    pprofdelta_free(pd);
+    arena_free(&a);
+}
+
 static void lines_x_name(parts *p)
 {
     buf line = in(p->a, 3, of(p->a, 1, 1));
@@ -650,5 +672,6 @@ TEST_MAIN(CASE(deltas_of_real_profiles_mean_the_same), CASE(what_is_in_a_request
           CASE(deltas_and_sums_refuse_a_request), CASE(each_prefix_is_refused),
           CASE(each_allocation_may_fail),
           CASE(what_succeeds_with_one_limit_succeeds_with_a_higher_one),
-          CASE(requests_do_not_multiply), CASE(a_long_name_is_hashed_once),
-          CASE(the_shape_tells_a_request), CASE(generated_profiles_are_not_requests))
+          CASE(requests_do_not_multiply), CASE(a_request_that_multiplies_is_read_once),
+          CASE(a_long_name_is_hashed_once), CASE(the_shape_tells_a_request),
+          CASE(generated_profiles_are_not_requests))
