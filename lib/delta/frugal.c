@@ -1,4 +1,4 @@
-/* A call that fails with E_LIMIT is made again, with a plan that needs less memory: see plan.h.
+/* A call that fails for want of memory is made again, with a plan that needs less: see plan.h.
  *
  * Plans after the first one begin with nothing but what the context remembers. So whether they
  * succeed depends neither on tasks nor on what the context did before. */
@@ -75,25 +75,34 @@ static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foresee
                 pd_mem_who_allows(&pd->mem));
 }
 
+/* Other limits are those of a profile: no plan helps. */
+static bool is_of_memory(pprofdelta_status status, const pprofdelta_error *err)
+{
+    return status == PPROFDELTA_E_LIMIT &&
+           (!strcmp(err->stage, "memory") || !strcmp(err->stage, "inflate"));
+}
+
 pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err)
 {
     pprofdelta_error least, this;
     uint64_t lacked = 0, foreseen = 0, held; /* 0: not known */
     pprofdelta_status status = PPROFDELTA_E_LIMIT;
-    for (unsigned nth = pd->first_plan; nth < PD_PLANS && status == PPROFDELTA_E_LIMIT; nth++) {
+    bool is_short = true;
+    for (unsigned nth = pd->first_plan; nth < PD_PLANS && is_short; nth++) {
         status = try_plan(pd, nth, call, cookie, &held, &this);
+        is_short = is_of_memory(status, &this);
         bool is_less = pd->mem.lacked && (!lacked || pd->mem.lacked < lacked);
-        if (nth == pd->first_plan || status != PPROFDELTA_E_LIMIT || is_less) {
+        if (nth == pd->first_plan || !is_short || is_less) {
             least = this;
             lacked = nth ? pd->mem.lacked : 0; /* what plan 0 lacks is not what the call needs */
         }
         foreseen = nth == PD_PLAN_STREAM ? foresee(pd, held) : foreseen;
     }
-    if (status == PPROFDELTA_E_LIMIT) {
+    if (is_short)
         say_how_much(pd, lacked, foreseen, &least);
+    if (status == PPROFDELTA_E_LIMIT)
         shed(pd); /* or else the next call finds all memory taken */
-    }
     if (status && err)
         *err = least;
     return status;

@@ -433,7 +433,12 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *adder
 
 /* Checks whether this is a valid profile, as pprofdelta_window does, or a valid OTLP request; the
  * census is then of the pprof profile that pprofdelta_inflate makes of it. census may be NULL. What
- * the context remembers stays as it is. */
+ * the context remembers stays as it is.
+ *
+ * The samples of a request share stacks, attributes and resources; those of a pprof profile have a
+ * copy each. So the profile of a request may be larger than the request. Returns E_LIMIT if the
+ * conversion makes more than 512 times the bytes of the inflated request and 64 MiB, or takes more
+ * than max_memory. */
 PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_census *census, pprofdelta_error *err);
 
@@ -445,8 +450,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void 
                                                      pprofdelta_error *err);
 
 /* Inflates a file: gzip (any number of members), zstd or plain. A text heap profile is converted to
- * an unsampled profile, and an OTLP request to one profile with all its samples. *out belongs to the context, or is `bytes` if they are plain. It is valid
- * until the next call on the context. */
+ * an unsampled profile, and an OTLP request to one profile with all its samples, within the limits
+ * of pprofdelta_check. *out belongs to the context, or is `bytes` if they are plain. It is valid until
+ * the next call on the context. */
 PPROFDELTA_API pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                                     const uint8_t **out, size_t *out_len,
                                                     pprofdelta_error *err);

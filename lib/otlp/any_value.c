@@ -41,9 +41,14 @@ static void check_key_value(pd_request_reading *r, const char *name, const pd_fi
         pd_request_fail(r, name, key_at, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
-    if (index)
-        key = r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index];
-    pd_key hash = pd_key_of_bytes(key.ptr, key.len, 0);
+    const pd_dictionary *d = r->dictionary;
+    pd_key hash;
+    if (index) { /* many may refer to a long string: it was hashed */
+        key = d->tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index];
+        hash = d->numbers.keys[d->strings[index]];
+    } else {
+        hash = pd_key_of_bytes(key.ptr, key.len, 0);
+    }
     r->parse.status = pd_keymap_room(keys, r->parse.mem, hash, r->parse.err);
     if (r->parse.status)
         return;
@@ -155,6 +160,14 @@ static bool find_value(pd_bytes value, pd_field *f)
 static pd_bytes body_of(const pd_field *f)
 {
     return (pd_bytes){f->body.at, (size_t)(f->body.end - f->body.at)};
+}
+
+pd_bytes pd_any_value_known(pd_bytes value)
+{
+    pd_field f;
+    if (!find_value(value, &f))
+        return (pd_bytes){NULL, 0};
+    return (pd_bytes){f.start, value.len - (size_t)(f.start - value.ptr)};
 }
 
 pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body)
@@ -270,46 +283,47 @@ uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
 static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint32_t *unit);
 static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
 
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value)
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, uint32_t unit,
+                        pd_bytes value)
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
     int64_t pair_number = 0;
-    uint32_t key_number = pd_request_number(r, key), pair_unit = 0;
+    uint32_t pair_unit = 0;
     if (r->parse.status)
         return;
     if (!find_value(value, &f)) {
-        pd_request_label_text(r, key_number, 0);
+        pd_request_label_text(r, number, 0);
         return;
     }
     switch (f.number) {
     case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_request_label_text(r, key_number, pd_request_number(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_number(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
-        pd_request_label_text(r, key_number, f.value ? d->strings[f.value] : 0);
+        pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
         break;
     case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-        pd_request_label_text(r, key_number,
+        pd_request_label_text(r, number,
                               pd_request_number(r, pd_bytes_of(f.value ? "true" : "false")));
         break;
     case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_request_label_number(r, key_number, (int64_t)f.value, unit);
+        pd_request_label_number(r, number, (int64_t)f.value, unit);
         break;
     case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        pd_request_label_text(r, key_number, number_of_double(r, f.value));
+        pd_request_label_text(r, number, number_of_double(r, f.value));
         break;
     case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_request_label_text(r, key_number, pd_request_hex(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_hex(r, body_of(&f)));
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
         while (!r->parse.status && pd_reader_next(&f.body, &element))
             if (element.number == PD_OTLP_ARRAY_VALUE_VALUES)
-                pd_any_value_label(r, key, unit, body_of(&element));
+                pd_any_value_label(r, key, number, unit, body_of(&element));
         break;
     default:
         if (find_number(r, f.body, &pair_number, &pair_unit))
-            pd_request_label_number(r, key_number, pair_number, pair_unit);
+            pd_request_label_number(r, number, pair_number, pair_unit);
         else
             label_members(r, key, unit, f.body);
     }
@@ -343,6 +357,7 @@ static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd
     pd_mem *mem = r->parse.mem;
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
+    pd_request_spend(r, key.len);
     pd_write_raw(&r->writer, &name, key.ptr, key.len);
     pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
     while (!r->parse.status && !r->writer.status && pd_reader_next(&list, &f)) {
@@ -351,8 +366,11 @@ static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd
         pd_key_value member = pd_key_value_of(r, f.body);
         name.len = key.len + 1;
         pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);
-        if (!r->writer.status)
-            pd_any_value_label(r, (pd_bytes){name.ptr, name.len}, unit, member.value);
+        if (r->writer.status)
+            break;
+        pd_request_spend(r, name.len);
+        pd_bytes whole = {name.ptr, name.len};
+        pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);
     }
     pd_buffer_release(mem, &name);
 }

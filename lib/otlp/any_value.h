@@ -17,8 +17,12 @@ enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
 /* Checks a value and everything in it. */
 void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value);
 
-/* Appends the labels of a value to the record in r->part. */
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_bytes value);
+/* What of a checked value is read: from its first known field on. Empty if it has none. */
+pd_bytes pd_any_value_known(pd_bytes value);
+
+/* Appends the labels of a value to the record in r->part. number: the number of the key. */
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, uint32_t unit,
+                        pd_bytes value);
 
 /* The number of a string with the bytes in hexadecimal. */
 uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes);

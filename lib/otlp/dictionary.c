@@ -33,6 +33,20 @@ void pd_request_fail(pd_request_reading *r, const char *field, const uint8_t *at
                               r->parse.element, pd_parse_offset(&r->parse, at), "%s", text);
 }
 
+void pd_request_spend(pd_request_reading *r, uint64_t bytes)
+{
+    if (bytes <= r->left) {
+        r->left -= bytes;
+    } else if (!r->parse.status) {
+        r->left = 0;
+        r->parse.status = pd_fail(r->parse.err, PPROFDELTA_E_LIMIT, "profile", "samples",
+                                  PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                                  "the conversion of this OTLP request makes more than %" PRIu64
+                                  " bytes: %d times its size, and %d MiB",
+                                  r->most, PD_REQUEST_TIMES, PD_REQUEST_ALWAYS >> 20);
+    }
+}
+
 uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
                           uint64_t index, unsigned table)
 {
@@ -219,6 +233,8 @@ static void read_attribute(pd_request_reading *r, pd_reader body, pd_request_att
     }
     pd_parse_end(&r->parse, "attribute_table", &body);
     require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
+    if (!r->parse.status)
+        out->value = pd_any_value_known(out->value);
 }
 
 static void read_attributes(pd_request_reading *r)
@@ -256,6 +272,15 @@ static void set_string(pd_request_reading *r, void *cookie, uint32_t string)
     *(uint32_t *)cookie = string;
 }
 
+uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index)
+{
+    pd_request_attribute *attribute = &r->dictionary->attributes[index];
+    if (!attribute->has_text)
+        pd_any_value_strings(r, attribute->value, set_string, &attribute->text);
+    attribute->has_text = true;
+    return attribute->text;
+}
+
 static void take_of_mapping(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     static const char *const ids[] = {
@@ -271,7 +296,7 @@ static void take_of_mapping(pd_request_reading *r, void *cookie, uint64_t index,
     (void)at;
     for (size_t i = 0; i < BUILD_IDS; i++)
         if (is_key(r, attribute->key, ids[i])) {
-            pd_any_value_strings(r, attribute->value, set_string, &facts->build_id[i]);
+            facts->build_id[i] = pd_request_attribute_text(r, index);
             return;
         }
     for (unsigned i = 0; i < sizeof has / sizeof *has; i++)
@@ -473,11 +498,9 @@ static void read_link(pd_request_reading *r, pd_reader body)
 
 static void take_location(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
 {
-    static const char name[] = "stack_table.location_indices";
-    size_t *len = cookie;
-    if (!pd_request_index(r, name, at, value, PD_OTLP_DICTIONARY_LOCATION_TABLE))
-        pd_request_fail(r, name, at, "location 0 is not allowed: it means none");
-    ++*len;
+    pd_request_index(r, "stack_table.location_indices", at, value,
+                     PD_OTLP_DICTIONARY_LOCATION_TABLE);
+    ++*(size_t *)cookie;
 }
 
 static void read_stack(pd_request_reading *r, pd_reader body)
@@ -516,6 +539,16 @@ static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
     r->parse.element = PPROFDELTA_NOWHERE;
 }
 
+static void begin_pieces(pd_request_reading *r, unsigned table)
+{
+    pd_request_table *t = &r->dictionary->tables[table];
+    if (!r->parse.status)
+        r->parse.status = pd_mem_grow(r->parse.mem, &t->pieces, &t->pieces_cap, t->len,
+                                      sizeof *t->pieces, r->parse.err);
+    if (!r->parse.status && t->len)
+        memset(t->pieces, 0, t->len * sizeof *t->pieces);
+}
+
 void pd_dictionary_read(pd_request_reading *r)
 {
     read_strings(r);
@@ -525,6 +558,9 @@ void pd_dictionary_read(pd_request_reading *r)
     read_table(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, PD_PROFILE_LOCATION, read_location);
     read_table(r, PD_OTLP_DICTIONARY_LINK_TABLE, 0, read_link);
     read_table(r, PD_OTLP_DICTIONARY_STACK_TABLE, 0, read_stack);
+    begin_pieces(r, PD_OTLP_DICTIONARY_LINK_TABLE);
+    begin_pieces(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
+    begin_pieces(r, PD_OTLP_DICTIONARY_STACK_TABLE);
 }
 
 void pd_dictionary_clear(pd_dictionary *d)
@@ -532,14 +568,19 @@ void pd_dictionary_clear(pd_dictionary *d)
     for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++)
         d->tables[i].len = 0;
     pd_keymap_clear(&d->numbers);
-    d->is_found = false;
+    d->is_found = d->has_nowhere = false;
     d->unshown = 0;
+    d->pieces.len = 0;
 }
 
 void pd_dictionary_release(pd_dictionary *d, pd_mem *mem)
 {
-    for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++)
-        pd_mem_release(mem, &d->tables[i].entries, &d->tables[i].cap, sizeof(pd_bytes));
+    for (unsigned i = 1; i <= PD_OTLP_DICTIONARY_STACK_TABLE; i++) {
+        pd_request_table *t = &d->tables[i];
+        pd_mem_release(mem, &t->entries, &t->cap, sizeof *t->entries);
+        pd_mem_release(mem, &t->pieces, &t->pieces_cap, sizeof *t->pieces);
+    }
+    pd_buffer_release(mem, &d->pieces);
     pd_keymap_release(&d->numbers, mem);
     pd_mem_release(mem, &d->strings, &d->strings_cap, sizeof *d->strings);
     pd_mem_release(mem, &d->attributes, &d->attributes_cap, sizeof *d->attributes);

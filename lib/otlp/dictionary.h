@@ -14,16 +14,28 @@
 #include "profile/parse.h"
 #include "wire/writer.h"
 
+/* What an entry becomes in each sample that refers to it: bytes in pd_dictionary.pieces. They are made
+ * once, for the first of these samples. */
+typedef struct pd_request_piece {
+    size_t off, len;
+    bool is_made;
+} pd_request_piece;
+
 /* The entries of one table. */
 typedef struct pd_request_table {
     pd_bytes *entries;
     size_t len, cap;
+    pd_request_piece *pieces; /* of stacks, attributes and links: one for each entry */
+    size_t pieces_cap;
 } pd_request_table;
 
 typedef struct pd_request_attribute {
     uint32_t key, unit; /* numbers of strings */
     uint32_t key_at;    /* the index of the key in string_table */
-    pd_bytes value;     /* an AnyValue, which was checked; len 0: unset */
+    pd_bytes value;     /* an AnyValue, which was checked, from its value on; len 0: unset */
+    uint32_t text;      /* the number of its last string, if has_text */
+    bool has_text;
+    bool is_taken; /* a profile had it: its comments are in the profile */
 } pd_request_attribute;
 
 typedef struct pd_dictionary {
@@ -38,6 +50,8 @@ typedef struct pd_dictionary {
     size_t marks_cap;
     uint64_t mark;
     uint64_t unshown; /* attributes of mappings and locations that a profile has no place for */
+    pd_buffer pieces;
+    bool has_nowhere; /* a stack has location 0, and the profile has a location for it */
 } pd_dictionary;      /* zero it to begin */
 
 /* What all readers of a request use. Errors are sticky in `parse`. */
@@ -49,6 +63,7 @@ typedef struct pd_request_reading {
     pd_buffer *inner;   /* a record in that */
     pd_buffer *text;    /* a string that is being made */
     pd_dictionary *dictionary;
+    uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
 } pd_request_reading;
 
 /* ---- for all readers ---------------------------------------------------------------------- */
@@ -64,6 +79,13 @@ __attribute__((cold, format(printf, 4, 5))) void pd_request_fail(pd_request_read
                                                                  const char *field,
                                                                  const uint8_t *at,
                                                                  const char *format, ...);
+
+/* Counts bytes that are made from what the request has once and refers to many times: samples with
+ * their stacks and labels, and the keys of nested values. Everything else is of the order of the
+ * request. Fails with E_LIMIT if more is made than PD_REQUEST_TIMES times the bytes of the request
+ * and PD_REQUEST_ALWAYS: so the request bounds the size of its profile, and the time. */
+enum { PD_REQUEST_TIMES = 512, PD_REQUEST_ALWAYS = 64 << 20 };
+void pd_request_spend(pd_request_reading *r, uint64_t bytes);
 
 /* Checks an index into a table of the dictionary (a field number of Dictionary) and returns it; 0
  * after an error. Entry 0 always exists. */
@@ -91,6 +113,9 @@ typedef void pd_request_taker(pd_request_reading *r, void *cookie, uint64_t valu
                               const uint8_t *at);
 void pd_request_list(pd_request_reading *r, const char *name, const pd_field *f,
                      pd_request_taker *take, void *cookie);
+
+/* The number of the last string in the value of an attribute, or 0. */
+uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index);
 
 /* A list of attribute indices: `take` is called with each, after it was checked. begin a list with
  * pd_request_attributes_begin; a key that is there twice is an error. */

@@ -134,6 +134,7 @@ static uint64_t next_point(points *p)
 static void add_row(pd_request_reading *r, pd_request *o, const pd_request_row *row)
 {
     pd_mem *mem = r->parse.mem;
+    pd_request_spend(r, sizeof *row + o->types_len * sizeof *o->values);
     if (o->rows_len >= PD_KEYMAP_MAX)
         pd_request_fail(r, "samples", row->sample.ptr, "more samples than fit in 31 bits");
     if (!r->parse.status)
@@ -254,8 +255,10 @@ static void label_resource(pd_request_reading *r, pd_bytes resource)
         name.len = 0;
         pd_write_raw(&r->writer, &name, (const uint8_t *)prefix, sizeof prefix - 1);
         pd_write_raw(&r->writer, &name, attribute.key.ptr, attribute.key.len);
+        pd_request_spend(r, name.len);
+        pd_bytes whole = {name.ptr, name.len};
         if (!r->writer.status)
-            pd_any_value_label(r, (pd_bytes){name.ptr, name.len}, 0, attribute.value);
+            pd_any_value_label(r, whole, pd_request_number(r, whole), 0, attribute.value);
         r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
     }
     pd_buffer_release(r->parse.mem, &name);
@@ -295,123 +298,190 @@ static differences differences_of(const pd_request *o)
     return found;
 }
 
+/* Appends the labels of a resource or a scope to o->common. Sets with one owner follow each other. */
+static void add_labels_of(pd_request_reading *r, pd_request *o, pd_request_labels *labels,
+                          size_t owner, pd_bytes message,
+                          void (*label)(pd_request_reading *r, pd_bytes message))
+{
+    if (labels->owner != owner + 1) {
+        labels->owner = owner + 1;
+        labels->bytes.len = 0;
+        label(r, message);
+        pd_write_raw(&r->writer, &labels->bytes, r->part->ptr, r->part->len);
+        r->part->len = 0;
+    }
+    pd_write_raw(&r->writer, &o->common, labels->bytes.ptr, labels->bytes.len);
+}
+
 /* Makes the labels that all samples of a set have. */
 static void make_common(pd_request_reading *r, pd_request *o, const pd_request_set *set,
                         const differences *differ)
 {
     const pd_request_profile *profile = &o->profiles[set->first];
+    const struct pd_request_source *source = &o->sources[set->scope];
     uint32_t nanoseconds = differ->times ? number_of(r, "nanoseconds") : 0;
-    r->part->len = 0;
+    o->common.len = 0;
     if (differ->resources)
-        label_resource(r, o->sources[set->scope].resource);
+        add_labels_of(r, o, &o->of_resource, set->resource, source->resource, label_resource);
     if (differ->scopes)
-        label_scope(r, o->sources[set->scope].scope);
+        add_labels_of(r, o, &o->of_scope, set->scope, source->scope, label_scope);
     if (differ->times) {
         pd_request_label_number(r, number_of(r, "profile.time_unix_nano"), (int64_t)profile->time,
                                 nanoseconds);
         pd_request_label_number(r, number_of(r, "profile.duration_nano"),
                                 (int64_t)profile->duration, nanoseconds);
     }
-    o->common.len = 0;
     pd_write_raw(&r->writer, &o->common, r->part->ptr, r->part->len);
     r->part->len = 0;
+    pd_request_spend(r, o->common.len);
     r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
 }
 
-/* ---- writing ------------------------------------------------------------------------------- */
+/* ---- what samples refer to ------------------------------------------------------------------- */
 
-static void put_id(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+static void put_number(pd_request_reading *r, uint64_t value)
 {
-    (void)cookie;
-    (void)at;
     uint8_t *p = pd_write_room(&r->writer, r->inner, PD_VARINT_MAX);
     if (p)
         pd_write_done(r->inner, pd_varint_encode(p, value));
 }
 
-static void write_stack(pd_request_reading *r, size_t index)
+/* Location 0 is a frame of which nothing is known. Its id in the profile is the first that no entry
+ * has. */
+static void put_location(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
-    const pd_request_table *stacks = &r->dictionary->tables[PD_OTLP_DICTIONARY_STACK_TABLE];
+    pd_dictionary *d = r->dictionary;
+    size_t len = d->tables[PD_OTLP_DICTIONARY_LOCATION_TABLE].len;
+    uint64_t nowhere = len ? len : 1;
+    (void)cookie;
+    (void)at;
+    if (!index && !d->has_nowhere) {
+        d->has_nowhere = true;
+        r->text->len = 0;
+        pd_write_varint(&r->writer, r->text, PD_LOCATION_ID, nowhere);
+        pd_write_part(&r->writer, r->profile, PD_PROFILE_LOCATION, r->text);
+    }
+    put_number(r, index ? index : nowhere);
+}
+
+static void make_stack(pd_request_reading *r, pd_bytes message, size_t index)
+{
+    pd_reader stack = pd_request_reader(message);
     pd_field f;
-    if (!index)
-        return;
-    pd_reader stack = pd_request_reader(stacks->entries[index]);
+    (void)index;
     while (pd_reader_next(&stack, &f))
         if (f.number == PD_OTLP_STACK_LOCATION_INDICES)
-            pd_request_list(r, "stack_table.location_indices", &f, put_id, NULL);
+            pd_request_list(r, "stack_table.location_indices", &f, put_location, NULL);
     if (r->inner->len)
         pd_write_part(&r->writer, r->part, PD_SAMPLE_LOCATION_ID, r->inner);
+}
+
+static void make_attribute(pd_request_reading *r, pd_bytes message, size_t index)
+{
+    const pd_dictionary *d = r->dictionary;
+    const pd_request_table *strings = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    const pd_request_attribute *attribute = &d->attributes[index];
+    (void)message;
+    pd_any_value_label(r, attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0},
+                       attribute->key, attribute->unit, attribute->value);
+}
+
+/* Of an id that is written twice, the last counts. */
+static void make_link(pd_request_reading *r, pd_bytes message, size_t index)
+{
+    static const char *const names[] = {
+        [PD_OTLP_LINK_TRACE_ID] = "trace_id", [PD_OTLP_LINK_SPAN_ID] = "span_id"};
+    pd_bytes ids[PD_OTLP_LINK_SPAN_ID + 1] = {{NULL, 0}};
+    pd_reader link = pd_request_reader(message);
+    pd_field f;
+    (void)index;
+    while (pd_reader_next(&link, &f))
+        if (f.number <= PD_OTLP_LINK_SPAN_ID)
+            ids[f.number] = body_of(&f);
+    for (size_t i = PD_OTLP_LINK_TRACE_ID; i <= PD_OTLP_LINK_SPAN_ID; i++)
+        if (ids[i].len)
+            pd_request_label_text(r, number_of(r, names[i]), pd_request_hex(r, ids[i]));
+}
+
+/* Appends what an entry of these tables becomes in a sample. */
+static void add_piece(pd_request_reading *r, pd_buffer *to, unsigned table, size_t index)
+{
+    static void (*const makers[])(pd_request_reading * r, pd_bytes message, size_t index) = {
+        [PD_OTLP_DICTIONARY_LINK_TABLE] = make_link,
+        [PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE] = make_attribute,
+        [PD_OTLP_DICTIONARY_STACK_TABLE] = make_stack};
+    pd_dictionary *d = r->dictionary;
+    if (!index || r->parse.status)
+        return;
+    pd_request_piece *piece = &d->tables[table].pieces[index];
+    if (!piece->is_made) {
+        makers[table](r, d->tables[table].entries[index], index);
+        *piece = (pd_request_piece){d->pieces.len, r->part->len, true};
+        pd_write_raw(&r->writer, &d->pieces, r->part->ptr, r->part->len);
+        r->part->len = 0;
+    }
+    pd_request_spend(r, piece->len);
+    if (!r->parse.status && !r->writer.status)
+        pd_write_raw(&r->writer, to, d->pieces.ptr + piece->off, piece->len);
+}
+
+/* ---- writing ------------------------------------------------------------------------------- */
+
+static void add_attribute_labels(pd_request_reading *r, void *cookie, uint64_t index,
+                                 const uint8_t *at)
+{
+    pd_request *o = cookie;
+    (void)at;
+    add_piece(r, &o->labels, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, (size_t)index);
+}
+
+/* Makes what all rows of a sample have, and returns the index of its stack. What was checked is read
+ * again, once for each sample. */
+static size_t begin_rows(pd_request_reading *r, pd_request *o, pd_bytes message)
+{
+    pd_reader body = pd_request_reader(message);
+    uint64_t stack = 0, link = 0;
+    pd_field f;
+    o->labels.len = 0;
+    while (!r->parse.status && pd_reader_next(&body, &f)) {
+        if (f.number == PD_OTLP_SAMPLE_STACK_INDEX)
+            stack = f.value;
+        else if (f.number == PD_OTLP_SAMPLE_ATTRIBUTE_INDICES)
+            pd_request_list(r, "samples.attribute_indices", &f, add_attribute_labels, o);
+        else if (f.number == PD_OTLP_SAMPLE_LINK_INDEX)
+            link = f.value;
+    }
+    add_piece(r, &o->labels, PD_OTLP_DICTIONARY_LINK_TABLE, (size_t)link);
+    return (size_t)stack;
 }
 
 static void write_values(pd_request_reading *r, const int64_t *values, size_t len)
 {
     for (size_t i = 0; i < len; i++)
-        put_id(r, NULL, (uint64_t)values[i], NULL);
+        put_number(r, (uint64_t)values[i]);
     pd_write_part(&r->writer, r->part, PD_SAMPLE_VALUE, r->inner);
 }
 
-static void put_attribute(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+/* The rows of a sample follow each other. */
+static void write_rows(pd_request_reading *r, pd_request *o)
 {
-    const pd_dictionary *d = r->dictionary;
-    const pd_request_table *strings = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
-    const pd_request_attribute *attribute = &d->attributes[index];
-    (void)cookie;
-    (void)at;
-    pd_any_value_label(r, attribute->key_at ? strings->entries[attribute->key_at] : (pd_bytes){0},
-                       attribute->unit, attribute->value);
-}
-
-static void write_link(pd_request_reading *r, uint64_t index)
-{
-    static const char *const names[] = {
-        [PD_OTLP_LINK_TRACE_ID] = "trace_id", [PD_OTLP_LINK_SPAN_ID] = "span_id"};
-    const pd_request_table *links = &r->dictionary->tables[PD_OTLP_DICTIONARY_LINK_TABLE];
-    pd_field f;
-    if (!index)
-        return;
-    pd_reader link = pd_request_reader(links->entries[index]);
-    while (pd_reader_next(&link, &f))
-        if (f.number <= PD_OTLP_LINK_SPAN_ID)
-            pd_request_label_text(r, number_of(r, names[f.number]), pd_request_hex(r, body_of(&f)));
-}
-
-/* What was checked is read again. */
-static void write_labels(pd_request_reading *r, const pd_request *o, const pd_request_row *row)
-{
-    pd_reader body = pd_request_reader(row->sample);
-    uint64_t link = 0;
-    pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_SAMPLE_ATTRIBUTE_INDICES)
-            pd_request_list(r, "samples.attribute_indices", &f, put_attribute, NULL);
-        else if (f.number == PD_OTLP_SAMPLE_LINK_INDEX)
-            link = f.value;
-    }
-    write_link(r, link);
-    if (row->has_timestamp)
-        pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
-                                number_of(r, "nanoseconds"));
-    pd_write_raw(&r->writer, r->part, o->common.ptr, o->common.len);
-}
-
-static uint64_t stack_of(pd_bytes message)
-{
-    pd_reader body = pd_request_reader(message);
-    uint64_t stack = 0;
-    pd_field f;
-    while (pd_reader_next(&body, &f))
-        if (f.number == PD_OTLP_SAMPLE_STACK_INDEX)
-            stack = f.value;
-    return stack;
-}
-
-static void write_rows(pd_request_reading *r, const pd_request *o)
-{
+    const uint8_t *last = NULL;
+    size_t stack = 0;
     for (size_t i = 0; i < o->rows_len && !r->parse.status; i++) {
-        write_stack(r, (size_t)stack_of(o->rows[i].sample));
+        const pd_request_row *row = &o->rows[i];
+        if (row->sample.ptr != last)
+            stack = begin_rows(r, o, row->sample);
+        last = row->sample.ptr;
+        pd_request_spend(r, o->labels.len + o->common.len);
+        add_piece(r, r->part, PD_OTLP_DICTIONARY_STACK_TABLE, stack);
         write_values(r, o->values + i * o->types_len, o->types_len);
-        write_labels(r, o, &o->rows[i]);
-        pd_write_part(&r->writer, r->profile, PD_PROFILE_SAMPLE, r->part);
+        pd_write_raw(&r->writer, r->part, o->labels.ptr, o->labels.len);
+        if (row->has_timestamp)
+            pd_request_label_number(r, number_of(r, "timestamp_unix_nano"), (int64_t)row->timestamp,
+                                    number_of(r, "nanoseconds"));
+        pd_write_raw(&r->writer, r->part, o->common.ptr, o->common.len);
+        if (!r->parse.status)
+            pd_write_part(&r->writer, r->profile, PD_PROFILE_SAMPLE, r->part);
         r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
     }
 }
@@ -425,6 +495,8 @@ void pd_request_points(pd_request_reading *r, pd_request *o)
         o->rows_len = 0;
         for (size_t p = o->sets[i].first; p < end && !r->parse.status; p++)
             read_profile(r, o, p);
+        if (!o->rows_len)
+            continue;
         make_common(r, o, &o->sets[i], &differ);
         write_rows(r, o);
     }

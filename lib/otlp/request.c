@@ -61,18 +61,21 @@ static bool is_key(const pd_request_reading *r, const pd_request_attribute *attr
 static void take_of_profile(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
 {
     walk *w = cookie;
-    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
+    pd_request_attribute *attribute = &r->dictionary->attributes[index];
     (void)at;
-    if (is_key(r, attribute, "pprof.profile.comment"))
-        pd_any_value_strings(r, attribute->value, add_comment, w);
-    else if (is_key(r, attribute, "pprof.profile.drop_frames"))
-        pd_any_value_strings(r, attribute->value, set_string, &w->facts.drop_frames);
-    else if (is_key(r, attribute, "pprof.profile.keep_frames"))
-        pd_any_value_strings(r, attribute->value, set_string, &w->facts.keep_frames);
-    else if (is_key(r, attribute, "pprof.profile.doc_url"))
-        pd_any_value_strings(r, attribute->value, set_string, &w->facts.doc_url);
-    else
+    if (is_key(r, attribute, "pprof.profile.comment")) {
+        if (!attribute->is_taken)
+            pd_any_value_strings(r, attribute->value, add_comment, w);
+        attribute->is_taken = true;
+    } else if (is_key(r, attribute, "pprof.profile.drop_frames")) {
+        set_string(r, &w->facts.drop_frames, pd_request_attribute_text(r, index));
+    } else if (is_key(r, attribute, "pprof.profile.keep_frames")) {
+        set_string(r, &w->facts.keep_frames, pd_request_attribute_text(r, index));
+    } else if (is_key(r, attribute, "pprof.profile.doc_url")) {
+        set_string(r, &w->facts.doc_url, pd_request_attribute_text(r, index));
+    } else {
         r->dictionary->unshown++;
+    }
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
@@ -478,7 +481,9 @@ static void clear(pd_request *o)
     o->is_read = false;
     o->resources = o->scopes = o->profiles_count = o->samples = 0;
     o->timestamps = o->links = o->payloads = 0;
-    o->profile.len = o->part.len = o->inner.len = o->text.len = o->common.len = 0;
+    o->profile.len = o->part.len = o->inner.len = o->text.len = 0;
+    o->labels.len = o->common.len = 0;
+    o->of_resource.owner = o->of_scope.owner = 0;
     o->sets_len = o->types_len = o->rows_len = 0;
 }
 
@@ -498,6 +503,7 @@ pprofdelta_status pd_request_read(pd_request *o, pd_mem *mem, pd_bytes *bytes,
               .otlp = o};
     pd_request_reading *r = &w.reading;
     clear(o);
+    r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes->len * PD_REQUEST_TIMES;
     for_each(&w, *bytes, PD_OTLP_REQUEST_DICTIONARY, find_dictionary);
     pd_dictionary_read(r);
     for_each(&w, *bytes, PD_OTLP_REQUEST_RESOURCE_PROFILES, read_resource_profiles);
@@ -523,7 +529,9 @@ void pd_request_release(pd_request *o, pd_mem *mem)
     pd_dictionary_release(&o->dictionary, mem);
     pd_keymap_release(&o->keys, mem);
     pd_keymap_release(&o->comments, mem);
-    pd_buffer *const buffers[] = {&o->profile, &o->part, &o->inner, &o->text, &o->common};
+    pd_buffer *const buffers[] = {
+        &o->profile,           &o->part,          &o->inner, &o->text, &o->labels, &o->common,
+        &o->of_resource.bytes, &o->of_scope.bytes};
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers; i++)
         pd_buffer_release(mem, buffers[i]);
     pd_mem_release(mem, &o->sources, &o->sources_cap, sizeof *o->sources);

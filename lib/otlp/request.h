@@ -50,6 +50,12 @@ typedef struct pd_request_chain {
     size_t profile;       /* the last profile that took a row, + 1 */
 } pd_request_chain;
 
+/* The labels of the resource or the scope that was labelled last. */
+typedef struct pd_request_labels {
+    size_t owner; /* its number, + 1 */
+    pd_buffer bytes;
+} pd_request_labels;
+
 typedef struct pd_request {
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
@@ -60,7 +66,9 @@ typedef struct pd_request {
     pd_dictionary dictionary;
     pd_buffer profile; /* the pprof profile */
     pd_buffer part, inner, text;
+    pd_buffer labels; /* of the attributes and the link of a sample */
     pd_buffer common; /* the labels that all samples of a set have */
+    pd_request_labels of_resource, of_scope;
     struct pd_request_source {
         pd_bytes resource, scope; /* the messages */
     } * sources;                  /* of each scope */

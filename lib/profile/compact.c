@@ -131,6 +131,8 @@ uint32_t pd_compact_add_function(pd_compact *c, uint32_t name, uint32_t system_n
 {
     bool is_new;
     uint64_t words[] = {name, system_name, filename, (uint64_t)start_line};
+    if (c->format == PPROFDELTA_OTLP && !(name | system_name | filename | (uint64_t)start_line))
+        return 0;
     uint32_t id = pd_compact_intern(c, &c->functions, pd_key_of_words(words, 4, 0), &is_new) + 1;
     if (is_new)
         format_of(c)->function(c, id,

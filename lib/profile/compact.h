@@ -94,9 +94,9 @@ void pd_compact_add_line(pd_compact *compact, uint32_t function, int64_t line, i
 uint32_t pd_compact_add_location(pd_compact *compact, pd_key ident, uint32_t mapping,
                                  uint64_t address, bool is_folded);
 
-/* An output id as a varint of up to four bytes, the first byte in the lowest bits, then zeros.
- * (Only the id 0, which does not occur, has a byte 0.) It is encoded once and copied often. 0: no
- * id. */
+/* An output id as a varint of up to four bytes, the first byte in the lowest bits, then zeros. It is
+ * encoded once and copied often. 0: no id yet, or the id 0, which only OTLP has; it is one byte of a
+ * stack. */
 typedef uint32_t pd_encoded;
 
 enum { PD_ENCODED_MAX = (1 << 28) - 1 }; /* the largest id of four bytes */

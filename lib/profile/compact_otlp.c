@@ -92,14 +92,19 @@ static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
     o->type_names[o->types++][1] = unit;
 }
 
-/* The output id of an entry is that of its content; (*ids)[number - 1] is set to it. */
-static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_key content, uint32_t **ids,
+/* The output id of an entry is that of its content; entry 0 has none. (*ids)[number - 1] is set to
+ * the id. */
+static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_bytes content, uint32_t **ids,
                            size_t *ids_cap, uint32_t number, bool *is_new)
 {
     pd_writer *w = &c->writer;
     if (!w->status)
         w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
-    uint32_t id = pd_compact_intern(c, contents, content, is_new) + 1;
+    *is_new = false;
+    uint32_t id = 0;
+    if (content.len)
+        id = pd_compact_intern(c, contents, pd_key_of_bytes(content.ptr, content.len, 0), is_new) +
+             1;
     if (!w->status)
         (*ids)[number - 1] = id;
     return id;
@@ -133,7 +138,9 @@ static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapp
     pd_compact_otlp *o = &c->otlp;
     bool is_new;
     uint64_t words[] = {m->start, m->limit, m->file_offset, m->filename, m->build_id, m->has};
-    return content_id(c, &o->mapping_contents, pd_key_of_words(words, 6, 0), &o->mapping_ids,
+    uint64_t any = words[0] | words[1] | words[2] | words[3] | words[4] | words[5];
+    return content_id(c, &o->mapping_contents,
+                      (pd_bytes){(const uint8_t *)words, any ? sizeof words : 0}, &o->mapping_ids,
                       &o->mapping_ids_cap, number, &is_new);
 }
 
@@ -191,9 +198,8 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_LOCATION_ATTRIBUTE_INDICES, &o->list);
     bool is_new;
-    uint32_t id =
-        content_id(c, &o->location_contents, pd_key_of_bytes(c->scratch.ptr, c->scratch.len, 0),
-                   &o->location_ids, &o->location_ids_cap, number, &is_new);
+    uint32_t id = content_id(c, &o->location_contents, (pd_bytes){c->scratch.ptr, c->scratch.len},
+                             &o->location_ids, &o->location_ids_cap, number, &is_new);
     if (is_new)
         pd_write_part(w, &c->location_bytes, PD_OTLP_DICTIONARY_LOCATION_TABLE, &c->scratch);
     c->scratch.len = 0;

@@ -5,7 +5,9 @@
  *     dictionary                      its length; then the tables: mappings, locations, functions,
  *                                     links, strings, attributes, stacks
  *
- * Entry 0 of each table is the zero value. So an index into a table is what an output id is in pprof.
+ * Entry 0 of each table is the zero value. So an index into a table is what an output id is in pprof,
+ * and a mapping, a location or a function of which nothing is known has the id 0: it is looked up anew
+ * each time that it occurs.
  * What differs:
  *   - The string table has the strings only that something refers to by index. Values of attributes
  *     have their strings in them. So a string gets its index when it is first referred to.

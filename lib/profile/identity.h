@@ -28,12 +28,18 @@ typedef struct pd_place {
 /* The place of a location without a mapping. */
 #define PD_NOWHERE_MAPPED ((pd_place){{0, 0}, 0})
 
+/* The key of a mapping's file; {0, 0}: none. */
+pd_key pd_file_key(pd_bytes filename, pd_bytes build_id);
+pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset);
 pd_place pd_place_of_mapping(uint64_t start, uint64_t file_offset, pd_bytes filename,
                              pd_bytes build_id);
 
 /* The identity of a location with an address, or with neither address nor lines. */
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded);
 
+/* A function from its strings, or from their keys. */
+pd_key pd_string_key(pd_bytes string);
+pd_key pd_function_key_of(pd_key name, pd_key system_name, pd_key filename, int64_t start_line);
 pd_key pd_function_key(pd_bytes name, pd_bytes system_name, pd_bytes filename, int64_t start_line);
 
 /* The identity of a location without an address: begin, then each line in order. */

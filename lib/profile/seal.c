@@ -122,6 +122,30 @@ static void resolve_references(sealing *s)
     }
 }
 
+/* Begins with no key of a string. Each is made when it is first needed: many lines, or many mappings,
+ * may refer to one long string. */
+static pprofdelta_status begin_keys(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status = pd_mem_reserve(mem, &t->string_keys, &t->string_keys_cap,
+                                              t->strings_len, sizeof *t->string_keys, err);
+    if (!status)
+        memset(t->string_keys, 0, t->strings_len * sizeof *t->string_keys);
+    return status;
+}
+
+static bool is_made(pd_key key)
+{
+    return (key.lo | key.hi) != 0;
+}
+
+static pd_key key_of_string(const pd_tables *t, uint32_t index)
+{
+    pd_key *key = &t->string_keys[index];
+    if (!is_made(*key))
+        *key = pd_string_key(t->strings[index]);
+    return *key;
+}
+
 static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
 {
     pd_key key = pd_location_key_lines_begin(location->is_folded);
@@ -130,22 +154,49 @@ static pd_key key_of_lines(const pd_tables *t, const pd_location *location)
         pd_key function = {0, 0};
         if (line->function != PD_NONE) {
             const pd_function *f = &t->functions[line->function];
-            function = pd_function_key(t->strings[f->name], t->strings[f->system_name],
-                                       t->strings[f->filename], f->start_line);
+            function =
+                pd_function_key_of(key_of_string(t, f->name), key_of_string(t, f->system_name),
+                                   key_of_string(t, f->filename), f->start_line);
         }
         key = pd_location_key_line(key, function, line->line, line->column);
     }
     return key;
 }
 
+static pd_key file_of(const pd_tables *t, const pd_mapping *m)
+{
+    return pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
+}
+
+/* The places of many mappings: those with a build id, then those without. */
+static pprofdelta_status place_many(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (unsigned has_id = 0; has_id < 2 && !status; has_id++) {
+        status = begin_keys(t, mem, err);
+        for (size_t i = 0; i < t->mappings_len && !status; i++) {
+            const pd_mapping *m = &t->mappings[i];
+            if ((t->strings[m->build_id].len > 0) != has_id)
+                continue;
+            pd_key *key = &t->string_keys[has_id ? m->build_id : m->filename];
+            if (!is_made(*key))
+                *key = file_of(t, m);
+            t->places[i] = pd_place_in_file(*key, m->start, m->file_offset);
+        }
+    }
+    return status;
+}
+
 pprofdelta_status pd_tables_place(pd_tables *t, pd_mem *mem, pprofdelta_error *err)
 {
+    enum { FEW = 256 }; /* mappings whose names are hashed each */
     pprofdelta_status status =
         pd_mem_reserve(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places, err);
+    if (!status && t->mappings_len > FEW)
+        return place_many(t, mem, err);
     for (size_t i = 0; i < t->mappings_len && !status; i++) {
         const pd_mapping *m = &t->mappings[i];
-        t->places[i] = pd_place_of_mapping(m->start, m->file_offset, t->strings[m->filename],
-                                           t->strings[m->build_id]);
+        t->places[i] = pd_place_in_file(file_of(t, m), m->start, m->file_offset);
     }
     return status;
 }
@@ -154,14 +205,14 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
 {
     pprofdelta_status status =
         pd_mem_reserve(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents, err);
-    if (status)
-        return status;
     t->by_address = t->by_lines = 0;
-    for (size_t i = 0; i < t->locations_len; i++) {
+    for (size_t i = 0; i < t->locations_len && !status; i++) {
         const pd_location *location = &t->locations[i];
         if (!location->address && location->lines_len) {
-            t->idents[i] = key_of_lines(t, location);
-            t->by_lines++;
+            if (!t->by_lines++)
+                status = begin_keys(t, mem, err);
+            if (!status)
+                t->idents[i] = key_of_lines(t, location);
             continue;
         }
         pd_place place =
@@ -169,7 +220,7 @@ pprofdelta_status pd_tables_identify(pd_tables *t, pd_mem *mem, pprofdelta_error
         t->idents[i] = pd_location_key_address(place, location->address, location->is_folded);
         t->by_address++;
     }
-    return PPROFDELTA_OK;
+    return status;
 }
 
 pprofdelta_status pd_tables_seal(pd_tables *tables, pd_mem *mem, pprofdelta_error *err)

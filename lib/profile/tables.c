@@ -445,6 +445,7 @@ void pd_tables_trim(pd_tables *t, pd_mem *mem)
     pd_mem_trim(mem, &t->locations, &t->locations_cap, t->locations_len, sizeof *t->locations);
     pd_mem_trim(mem, &t->idents, &t->idents_cap, t->locations_len, sizeof *t->idents);
     pd_mem_trim(mem, &t->places, &t->places_cap, t->mappings_len, sizeof *t->places);
+    pd_mem_trim(mem, &t->string_keys, &t->string_keys_cap, 0, sizeof *t->string_keys);
     pd_idmap_trim(&t->mapping_map, mem);
     pd_idmap_trim(&t->function_map, mem);
     pd_idmap_trim(&t->location_map, mem);
@@ -461,6 +462,7 @@ void pd_tables_release(pd_tables *t, pd_mem *mem)
     pd_mem_release(mem, &t->locations, &t->locations_cap, sizeof *t->locations);
     pd_mem_release(mem, &t->idents, &t->idents_cap, sizeof *t->idents);
     pd_mem_release(mem, &t->places, &t->places_cap, sizeof *t->places);
+    pd_mem_release(mem, &t->string_keys, &t->string_keys_cap, sizeof *t->string_keys);
     pd_idmap_release(&t->mapping_map, mem);
     pd_idmap_release(&t->function_map, mem);
     pd_idmap_release(&t->location_map, mem);

@@ -109,7 +109,7 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
     if (location->mapping != PD_NONE) {
         uint32_t m = (uint32_t)location->mapping;
         mapping = pd_transfer_mapping(t, m);
-        if (mapping && address)
+        if (address)
             address += t->starts[m] - t->tables->mappings[m].start;
     }
     return pd_compact_add_location(t->compact, t->tables->idents[index], mapping, address,

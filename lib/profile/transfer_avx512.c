@@ -17,8 +17,8 @@ static void meet_all(pd_transfer *t, const uint32_t index[16], uint32_t which)
     }
 }
 
-/* Writes sixteen locations, or the last `len`, to `out`. Returns NULL if an id is not sequential.
- */
+/* Writes sixteen locations, or the last `len`, to `out`. Returns NULL if an id is not sequential, or
+ * if a location has the id 0, whose only byte is 0. */
 FAST static inline uint8_t *put_sixteen(pd_transfer *t, unsigned len, __m512i id, uint8_t *out)
 {
     __m512i most = _mm512_set1_epi32((int)t->tables->location_map.sequential);
@@ -33,6 +33,8 @@ FAST static inline uint8_t *put_sixteen(pd_transfer *t, unsigned len, __m512i id
         _mm512_storeu_si512(indices, index);
         meet_all(t, indices, unmet);
         words = _mm512_mask_i32gather_epi32(zero, here, index, t->locations, 4);
+        if (_mm512_mask_testn_epi32_mask(here, words, words))
+            return NULL;
     }
     __mmask64 bytes = _mm512_test_epi8_mask(words, words);
     _mm512_storeu_si512(out, _mm512_maskz_compress_epi8(bytes, words));

@@ -13,6 +13,8 @@ import subprocess
 import tempfile
 import traceback
 
+from pb import Request, inflate
+
 TIMEOUT = 120  # for a command that hangs; nothing here measures time
 
 
@@ -75,7 +77,29 @@ class Test:
         result = Result(process.returncode, out or b"", err or b"")
         if manners:
             self.manners(args, result)
+        if "--format=otlp" in args and result.code == 0:
+            for data in self.written(args, result):
+                self.request(data)
         return result
+
+    def written(self, args, result):
+        """What the command wrote: to standard output, to the file of -o, or for record into its folder."""
+        if "-o" not in args:
+            return [result.out] if result.out else []
+        out = self.path(args[args.index("-o") + 1])
+        if os.path.isdir(out):
+            return [self.load(os.path.join(out, name)) for name in os.listdir(out) if ".otlp" in name]
+        return [self.load(out)]
+
+    def request(self, data):
+        """The OTLP request in an output. The command reads it, too: a request that check refuses passes no test. (run()
+        does this with what the command writes itself.)"""
+        checked = subprocess.run([self.binary, "check", "-"], input=data, capture_output=True, timeout=TIMEOUT,
+                                 check=False)
+        self.check(checked.returncode == 0 and b"an OTLP request" in checked.stdout,
+                   f"check refuses what was written: {checked.stderr or checked.stdout!r}")
+        is_zstd = data[:4] == b"\x28\xb5\x2f\xfd"
+        return None if is_zstd and not shutil.which("zstd") else Request(inflate(data))
 
     def manners(self, args, result):
         """Holds for every run: it ends by itself, and every message says who speaks."""

@@ -1,36 +1,10 @@
 """--format=otlp: its options, the environment of OpenTelemetry, and ids that stay over retries."""
 
-from pb import fields, gz, inflate, profile, read
+from pb import LOCATION, STACK, Request, gz, inflate, mapped, profile, read
 from samples import T0, T1, cur, pair, prev
 
-# Field numbers of opentelemetry-proto 1.10.
-RESOURCE_PROFILES, DICTIONARY = 1, 2
-PROFILE_ID, TIME, DURATION, SAMPLES = 7, 3, 4, 2
-
-
-def parts(data, number):
-    return [value for n, value in fields(data) if n == number]
-
-
-def one(data, number):
-    found = parts(data, number)
-    return found[0] if found else b""
-
-
-class Request:
-    """What the tests look at in a request."""
-
-    def __init__(self, data):
-        resource_profiles = one(data, RESOURCE_PROFILES)
-        self.resource = [(one(pair, 1).decode(), one(one(pair, 2), 1).decode())
-                         for pair in parts(one(resource_profiles, 1), 1)]
-        self.profiles = parts(one(resource_profiles, 2), 2)
-        self.ids = [one(p, PROFILE_ID) for p in self.profiles]
-        self.strings = [text.decode() for text in parts(one(data, DICTIONARY), 5)]
-
-
 def request(t, *args, **kwargs):
-    return Request(inflate(t.succeeds(*args, **kwargs).out))
+    return Request(inflate(t.succeeds(*args, **kwargs).out))  # which run() has checked
 
 
 def otlp(t, *args, **kwargs):
@@ -48,7 +22,7 @@ def test_a_delta_is_one_request(t):
     t.check("alloc_space" in r.strings and "main" in r.strings, "a string is missing")
     t.equal(len(set(r.ids)), 4)
     t.equal({len(i) for i in r.ids}, {16})
-    t.equal(one(r.profiles[0], DURATION), T1 - T0)
+    t.equal(r.duration, T1 - T0)
     for how in "gzip", "zstd", "none":
         out = t.succeeds(*pair(t), "--format=otlp", f"--compress={how}", env=CLEAN).out
         if how != "zstd":
@@ -99,6 +73,18 @@ def test_a_bad_variable_is_noted_and_ignored(t):
     t.lacks(result.err, "OTEL")
 
 
+def test_what_nothing_is_known_of_is_entry_0(t):
+    """A location without an address, a mapping and lines equals the zero value, which is there once."""
+    for name, value in (("one", 1), ("two", 4)):
+        t.write(name, mapped([("", 0, 0, [value, value]), ("f", 1, 8, [2 * value, value])],
+                             [(0x1000, 0x2000, 0, "app", "")], time=T0 + value))
+    t.succeeds("--state", "S", "one", "-o", "first")
+    for args in (("one", "two"), ("--state", "S", "two"), ("sum", "--force", "two")):
+        r = request(t, *args, "--format=otlp", env=CLEAN)
+        t.equal(len(r.tables[LOCATION]), 2, str(args))
+        t.check(b"\x0a\x01\0" in r.tables[STACK], f"{args}: no stack has location 0")
+
+
 def test_wrong_command_lines(t):
     names = pair(t)
     t.contains(t.fails(2, *names, "--format=json").err, "--format")
@@ -120,7 +106,7 @@ def test_a_window_that_is_sent_again_has_its_ids(t):
         env = dict(CLEAN, OUT=t.path(number), CODE=str(code))
         run = t.succeeds if not code else lambda *a, **k: t.fails(4, *a, **k)
         run("--state", "s", name, "--format=otlp", *options, *keep, env=env)
-        return Request(inflate(t.load(number))).ids
+        return t.request(t.load(number)).ids
 
     first = window("one.pb.gz", 1, "1")
     t.equal(window("two.pb.gz", 1, "2"), first)  # another profile, the same window
@@ -145,7 +131,7 @@ def test_a_state_begun_with_pprof_has_an_identity(t):
         run = t.succeeds if not code else lambda *a, **k: t.fails(4, *a, **k)
         run("--state", "s", "two.pb.gz", "--format=otlp", "--", "sh", "-c", f"cat >got; exit {code}",
             env=CLEAN)
-        ids.append(Request(inflate(t.load("got"))).ids)
+        ids.append(t.request(t.load("got")).ids)
     t.equal(ids[1:], ids[:-1])
 
 

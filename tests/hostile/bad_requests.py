@@ -110,12 +110,9 @@ def broken_indices(refuse):
             (FUNCTIONS, here(number(2, 7)), f"function_table[2].system_name_strindex: {outside(7, TEXTS)}"),
             (ATTRIBUTES, here(number(1, 7)), f"attribute_table[2].key_strindex: {outside(7, TEXTS)}"),
             (ATTRIBUTES, chunk(2, here(number(8, 7))), f"attribute_table[2].value: {outside(7, TEXTS)}"),
-            (STACKS, packed(1, 1, here(varint(2))), f"stack_table[2].location_indices: {outside(2, LOCATIONS)}"),
-            (STACKS, packed(1, here(varint(0))),
-             "stack_table[2].location_indices: location 0 is not allowed: it means none")):
+            (STACKS, packed(1, 1, here(varint(2))), f"stack_table[2].location_indices: {outside(2, LOCATIONS)}")):
         name = says.split(":")[0].replace("[2]", "").replace("_", "-").replace(".", "-")
-        refuse(f"{name}-{'zero' if 'means none' in says else 'past-the-end'}", request(second=with_entry(table, entry)),
-               says)
+        refuse(f"{name}-past-the-end", request(second=with_entry(table, entry)), says)
 
 
 def first_entries(refuse):

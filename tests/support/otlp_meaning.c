@@ -110,8 +110,19 @@ bool meaning_is_utf8(ProtobufCBinaryData text)
 const char *meaning_mapping(arena *a, uint64_t start, uint64_t limit, uint64_t offset,
                             const char *file, const char *build_id, const char *has)
 {
+    bool is_known = start || limit || offset || strcmp(file, "0''") != 0 ||
+                    strcmp(build_id, "0''") != 0 || strcmp(has, "0000") != 0;
+    if (!is_known)
+        return "none";
     return arena_format(a, "%" PRIx64 "-%" PRIx64 "+%" PRIx64 " %s %s %s", start, limit, offset,
                         file, build_id, has);
+}
+
+const char *meaning_function(arena *a, const char *name, const char *system_name, const char *file,
+                             int64_t start_line)
+{
+    const char *text = arena_format(a, "%s %s %s %" PRId64, name, system_name, file, start_line);
+    return strcmp(text, "0'' 0'' 0'' 0") ? text : "none";
 }
 
 const char *meaning_number(arena *a, int64_t number, const char *unit)

@@ -34,8 +34,11 @@ const char *meaning_quoted(arena *a, ProtobufCBinaryData text);
 bool meaning_is_utf8(ProtobufCBinaryData text);
 
 const char *meaning_number(arena *a, int64_t number, const char *unit);
+/* "none" if nothing is known of it: OTLP has entry 0 for it. */
 const char *meaning_mapping(arena *a, uint64_t start, uint64_t limit, uint64_t offset,
                             const char *file, const char *build_id, const char *has);
+const char *meaning_function(arena *a, const char *name, const char *system_name, const char *file,
+                             int64_t start_line);
 
 /* Labels: "KEY: VALUE, VALUE;" for each key, sorted by key, the values in order. */
 typedef struct meaning_labels {

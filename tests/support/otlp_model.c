@@ -33,14 +33,22 @@ static const char *pprof_mapping(const pprof *s, uint64_t id)
     return "none";
 }
 
+/* The first mapping of which anything is known. */
+static const char *pprof_main(const pprof *s)
+{
+    const char *text = "none";
+    for (size_t i = 0; i < s->p->n_mapping && !strcmp(text, "none"); i++)
+        text = pprof_mapping(s, s->p->mapping[i]->id);
+    return text;
+}
+
 static const char *pprof_function(const pprof *s, uint64_t id)
 {
     for (size_t i = 0; id && i < s->p->n_function; i++) {
         const Pd__View__Function *f = s->p->function[i];
         if (f->id == id)
-            return arena_format(s->a, "%s %s %s %" PRId64, string_of(s, f->name),
-                                string_of(s, f->system_name), string_of(s, f->filename),
-                                f->start_line);
+            return meaning_function(s->a, string_of(s, f->name), string_of(s, f->system_name),
+                                    string_of(s, f->filename), f->start_line);
     }
     return "none";
 }
@@ -104,7 +112,7 @@ static void pprof_header(const pprof *s, meaning *out)
         meaning_add_times(out, (uint64_t)(time - duration), (uint64_t)duration);
     else
         meaning_add_times(out, 0, (uint64_t)time);
-    const char *period_type = "none";
+    const char *period_type = "0'' 0''";
     if (p->period_type)
         period_type = arena_format(s->a, "%s %s", string_of(s, p->period_type->type),
                                    string_of(s, p->period_type->unit));
@@ -128,7 +136,7 @@ bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *ou
     for (size_t i = 0; i < p->n_sample_type; i++)
         meaning_add(&l, arena_format(a, "type %zu %s %s", i, string_of(&s, p->sample_type[i]->type),
                                      string_of(&s, p->sample_type[i]->unit)));
-    meaning_add_text(&l, "main", p->n_mapping ? pprof_mapping(&s, p->mapping[0]->id) : "none");
+    meaning_add_text(&l, "main", pprof_main(&s));
     pprof_samples(&s, &l);
     pprof_header(&s, &l);
     out->text = meaning_join(&l);
@@ -136,35 +144,49 @@ bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *ou
     return true;
 }
 
-/* ---- with compression ------------------------------------------------------------------------ */
+/* ---- what was written ------------------------------------------------------------------------ */
 
-static bool read_with(arena *a, const void *bytes, size_t len, otlp_model *out,
-                      bool (*read)(arena *, const void *, size_t, otlp_model *))
+/* The library reads the request, and what it makes of it means what the model means. */
+static const char *read_back(arena *a, pprofdelta *pd, const void *bytes, size_t len,
+                             otlp_model *out)
 {
-    pprofdelta *pd;
-    const uint8_t *inflated;
-    size_t inflated_len;
+    pprofdelta_error err = {.text = ""};
     pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
-    if (pprofdelta_new(NULL, NULL, &pd, NULL))
-        return false;
-    bool is_read = !pprofdelta_inflate(pd, bytes, len, &inflated, &inflated_len, NULL);
-    if (is_read && pprofdelta_request_of(pd, &request)) { /* what was inflated is a profile of it */
-        inflated = request.bytes;
-        inflated_len = request.len;
-    }
-    is_read = is_read && read(a, inflated, inflated_len, out);
-    pprofdelta_free(pd);
-    return is_read;
+    const uint8_t *profile;
+    size_t profile_len;
+    otlp_model back;
+    if (pprofdelta_check(pd, bytes, len, NULL, &err))
+        return arena_format(a, "the library refuses it: %s: %s", err.field, err.text);
+    if (pprofdelta_inflate(pd, bytes, len, &profile, &profile_len, &err) ||
+        !pprofdelta_request_of(pd, &request) ||
+        !otlp_model_of_request(a, request.bytes, request.len, out) ||
+        !otlp_model_of_pprof(a, profile, profile_len, &back))
+        return "it cannot be unpacked";
+    return otlp_model_differ(a, &back, out);
 }
 
-bool otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out)
+void otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
-    return read_with(a, bytes, len, out, otlp_model_of_request);
+    pprofdelta *pd;
+    *out = (otlp_model){.text = "", .resource = "", .wrong = "there is no memory"};
+    if (pprofdelta_new(NULL, NULL, &pd, NULL))
+        return;
+    const char *wrong = read_back(a, pd, bytes, len, out);
+    out->wrong = wrong;
+    pprofdelta_free(pd);
 }
 
 bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *out)
 {
-    return read_with(a, bytes, len, out, otlp_model_of_pprof);
+    pprofdelta *pd;
+    const uint8_t *inflated;
+    size_t inflated_len;
+    if (pprofdelta_new(NULL, NULL, &pd, NULL))
+        return false;
+    bool is_read = !pprofdelta_inflate(pd, bytes, len, &inflated, &inflated_len, NULL) &&
+                   otlp_model_of_pprof(a, inflated, inflated_len, out);
+    pprofdelta_free(pd);
+    return is_read;
 }
 
 const char *otlp_model_differ(arena *a, const otlp_model *one, const otlp_model *other)

@@ -22,8 +22,11 @@ typedef struct otlp_model {
 bool otlp_model_of_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
 bool otlp_model_of_request(arena *a, const void *bytes, size_t len, otlp_model *out);
 
-/* Inflates (any compression) and reads a request. */
-bool otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out);
+/* Every request that a test gets from a writer goes through this function. It reads the request (any
+ * compression), and the library reads it, too. out->wrong: also what the library refuses, and where
+ * the profile that the library makes of the request means something else. */
+void otlp_model_read(arena *a, const void *bytes, size_t len, otlp_model *out);
+
 bool otlp_model_read_pprof(arena *a, const void *bytes, size_t len, otlp_model *out);
 
 /* NULL, or the first line that differs. */

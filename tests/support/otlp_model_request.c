@@ -153,15 +153,13 @@ static const char *otlp_function(otlp *s, int32_t index)
     if (!index || !use(s, s->functions, index, s->d->n_function_table, "function"))
         return "none";
     const Pd__Otlp__Function *f = s->d->function_table[index];
-    return arena_format(s->a, "%s %s %s %" PRId64, otlp_string(s, f->name_strindex),
-                        otlp_string(s, f->system_name_strindex),
-                        otlp_string(s, f->filename_strindex), f->start_line);
+    return meaning_function(s->a, otlp_string(s, f->name_strindex),
+                            otlp_string(s, f->system_name_strindex),
+                            otlp_string(s, f->filename_strindex), f->start_line);
 }
 
 static const char *otlp_location(otlp *s, int32_t index)
 {
-    if (!index)
-        blame(s, "a stack has location 0");
     if (!use(s, s->locations, index, s->d->n_location_table, "location"))
         return "lost";
     const Pd__Otlp__Location *l = s->d->location_table[index];
@@ -225,7 +223,7 @@ static const char *otlp_header(otlp *s, const Pd__Otlp__Profile *p)
     static const char *const keys[] = {"pprof.profile.drop_frames", "pprof.profile.keep_frames",
                                        "pprof.profile.doc_url"};
     meaning_add_times(&out, p->time_unix_nano, p->duration_nano);
-    const char *period_type = "none";
+    const char *period_type = "0'' 0''";
     if (p->period_type)
         period_type = arena_format(s->a, "%s %s", otlp_string(s, p->period_type->type_strindex),
                                    otlp_string(s, p->period_type->unit_strindex));
@@ -304,8 +302,7 @@ static void check_table(otlp *s, const char *name, size_t len, ProtobufCMessage 
         buf hex = buf_begin(s->a);
         for (size_t j = 0; j < size; j++)
             buf_format(&hex, "%02x", packed[j]);
-        if (i)
-            meaning_add(&all, buf_string(&hex));
+        meaning_add(&all, buf_string(&hex));
     }
     if (meaning_has_twice(&all))
         blame(s, arena_format(s->a, "an entry of the %s table is there twice", name));

@@ -46,8 +46,11 @@ static void sort(otlp_points *p)
 static void add_sorted(buf *b, otlp_points *labels)
 {
     sort(labels);
-    for (size_t i = 0; i < labels->len; i++)
-        buf_format(b, "{%s}", labels->texts[i]);
+    for (size_t i = 0; i < labels->len; i++) {
+        buf_text(b, "{");
+        buf_text(b, labels->texts[i]);
+        buf_text(b, "}");
+    }
 }
 
 static void put_frame(buf *b, ProtobufCBinaryData name, ProtobufCBinaryData system,
@@ -323,11 +326,15 @@ static otlp_points labels_of(const request *r, const Pd__Otlp__ResourceProfiles 
 
 static const char *stack_of(const request *r, const Pd__Otlp__Sample *s)
 {
+    static const Pd__Otlp__Location nowhere = PD__OTLP__LOCATION__INIT;
     buf b = buf_begin(r->a);
     if (s->stack_index) {
         const Pd__Otlp__Stack *stack = r->d->stack_table[s->stack_index];
         for (size_t i = 0; i < stack->n_location_indices; i++)
-            put_location(r, &b, r->d->location_table[stack->location_indices[i]]);
+            put_location(r, &b,
+                         stack->location_indices[i]
+                             ? r->d->location_table[stack->location_indices[i]]
+                             : &nowhere);
     }
     return text_of(r->a, &b);
 }

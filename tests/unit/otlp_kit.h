@@ -27,8 +27,9 @@ static inline const char *differ(arena *a, buf pprof, buf request, otlp_model *o
     otlp_model meant;
     if (!otlp_model_read_pprof(a, pprof.ptr, pprof.len, &meant))
         return "the pprof output cannot be read";
-    if (!otlp_model_read(a, request.ptr, request.len, otlp))
-        return "the OTLP output cannot be read";
+    otlp_model_read(a, request.ptr, request.len, otlp);
+    if (otlp->wrong)
+        return otlp->wrong;
     if (otlp->types != meant.types)
         return "there is not one profile for each type";
     const char *wrong = otlp_model_differ(a, &meant, otlp);

@@ -125,11 +125,13 @@ static void refuse_each_write(stage *s, pprofdelta *pd, uint64_t seed)
         REQUIRE(status == PPROFDELTA_OK || status == PPROFDELTA_E_SINK);
         request = c.bytes;
     }
-    CHECK(otlp_model_read(&s->arena, request.ptr, request.len, &arrived) && !arrived.wrong);
+    otlp_model_read(&s->arena, request.ptr, request.len, &arrived);
+    CHECK_MSG(!arrived.wrong, "seed %" PRIu64 ": %s", seed, arrived.wrong);
     pprofdelta_abandon(pd);
     request = buf_begin(&s->arena);
     CHECK(!window(pd, profile, &request, NULL));
-    CHECK(otlp_model_read(&s->arena, request.ptr, request.len, &again) && !again.wrong);
+    otlp_model_read(&s->arena, request.ptr, request.len, &again);
+    CHECK_MSG(!again.wrong, "seed %" PRIu64 ": %s", seed, again.wrong);
     CHECK_MSG(same_ids(&arrived, &again), "seed %" PRIu64, seed);
 }
 

@@ -27,8 +27,11 @@ static void write_labels(rng *r, pd_compact *c)
     }
 }
 
-static uint32_t write_location(rng *r, pd_compact *c, uint64_t number)
+/* What a location is made of depends on its number only: OTLP has no id for one that is empty, which
+ * is made again whenever it occurs. */
+static uint32_t write_location(uint64_t seed, pd_compact *c, uint64_t number)
 {
+    rng own = {seed * 64 + number}, *r = &own;
     pd_key ident = {number * UINT64_C(0x9e3779b97f4a7c15), number};
     uint32_t id = pd_compact_find_location(c, ident), mapping = 0;
     uint64_t start;
@@ -51,14 +54,14 @@ static uint32_t write_location(rng *r, pd_compact *c, uint64_t number)
     return pd_compact_add_location(c, ident, mapping, rng_below(r, 4), rng_chance(r, 10));
 }
 
-static void write_sample(rng *r, pd_compact *c)
+static void write_sample(rng *r, uint64_t seed, pd_compact *c)
 {
     int64_t values[3];
     size_t depth = rng_below(r, 4);
     uint8_t *at;
     uint32_t ids[4];
     for (size_t i = 0; i < depth; i++)
-        ids[i] = write_location(r, c, rng_below(r, 40));
+        ids[i] = write_location(seed, c, rng_below(r, 40));
     if (depth && (at = pd_compact_stack(c, depth))) {
         for (size_t i = 0; i < depth; i++)
             at = pd_compact_stack_put(at, pd_encode_id(ids[i]));
@@ -84,7 +87,7 @@ static pprofdelta_status write_world(uint64_t seed, pd_compact *c, pd_mem *mem, 
         pd_compact_type(c, type, draw_string(&r, c));
     }
     for (size_t samples = rng_below(&r, 40); samples; samples--)
-        write_sample(&r, c);
+        write_sample(&r, seed, c);
     for (size_t comments = rng_below(&r, 3); comments; comments--)
         pd_compact_comment(c, draw_string(&r, c));
     pd_compact_header h = {.has_period_type = rng_chance(&r, 50), .period = rng_magnitude(&r, 20)};
@@ -135,7 +138,7 @@ TEST(any_content_means_the_same)
         REQUIRE(!write_world(seed, &w.pprof, &w.mem, &pprof));
         REQUIRE(!write_world(seed, &w.otlp, &w.mem, &request));
         REQUIRE(otlp_model_of_pprof(&a, pprof.ptr, pprof.len, &one));
-        REQUIRE(otlp_model_of_request(&a, request.ptr, request.len, &other));
+        otlp_model_read(&a, request.ptr, request.len, &other);
         const char *wrong = otlp_model_differ(&a, &one, &other);
         AGREE(seed, wrong);
         CHECK_STR(other.resource, resource_text);
