@@ -18,6 +18,8 @@ import (
 // [WithKeptMemory] after a window, if it was idle for [WithIdle], and after a failure of the engine.
 // A pool starts no goroutine. (The timer for idle instances runs a function when it is due.)
 //
+// NewPool makes a pool; calls that need a zero Pool fail with [ErrUsage].
+//
 // Computers without [WithPool] share a default pool with default options. It is made when it is first
 // needed and is never closed.
 type Pool struct {
@@ -87,6 +89,9 @@ func (o *poolOptions) complete() error {
 // Close drops all instances, when the calls that use them have returned. Later calls that need the
 // pool fail with [ErrClosed]. What computers remember stays: [Computer.Save] still works.
 func (p *Pool) Close() error {
+	if p == nil || p.places == nil {
+		return notMade("the pool", "NewPool")
+	}
 	p.mu.Lock()
 	select {
 	case <-p.closed:
@@ -111,6 +116,9 @@ func (p *Pool) Close() error {
 // acquire waits for an instance. It prefers the one whose context remembers the state with this
 // token, then the one that was used last.
 func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
+	if p.places == nil {
+		return nil, notMade("the pool", "NewPool")
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}

@@ -103,6 +103,61 @@ func TestOneComputerServesManyGoroutines(t *testing.T) {
 	}
 }
 
+// TestAllMethodsByManyGoroutines is for the race detector.
+func TestAllMethodsByManyGoroutines(t *testing.T) {
+	ctx := context.Background()
+	pool := newPool(t, WithInstances(2))
+	profile := newProcess(4, 30).bytes(t)
+	c := newComputer(t, WithPool(pool))
+	for range 4 {
+		w, err := c.Window(ctx, profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state bytes.Buffer
+		if err := c.Save(ctx, &state); err != nil {
+			t.Fatal(err)
+		}
+		// What fails does so because a window is pending.
+		calls := []func() error{
+			func() error { return c.Delta(profile, io.Discard) },
+			func() error { return c.DeltaContext(ctx, profile, io.Discard) },
+			func() error { return c.Base(ctx, profile) },
+			func() error { return c.Load(ctx, bytes.NewReader(state.Bytes())) },
+			func() error { return c.Save(ctx, io.Discard) },
+			func() error { _, err := c.Describe(ctx); return err },
+			func() error { c.SetStarted(time.Time{}); return nil },
+			func() error { _, err := c.Window(ctx, profile); return err },
+			func() error { _, err := c.WindowFrom(ctx, bytes.NewReader(profile)); return err },
+			func() error { c.Abandon(); return nil },
+			func() error { w.Abandon(); return nil },
+			func() error { return w.Commit() },
+			func() error { _, err := Check(ctx, profile, WithPool(pool)); return err },
+		}
+		for range 3 {
+			calls = append(calls, func() error {
+				var out bytes.Buffer
+				n, err := w.WriteTo(&out)
+				if n != int64(out.Len()) || len(parsed(t, out.Bytes()).SampleType) == 0 {
+					t.Errorf("%d of %d bytes", n, out.Len())
+				}
+				return err
+			})
+		}
+		var group sync.WaitGroup
+		for _, call := range calls {
+			group.Go(func() {
+				if err := call(); err != nil && !errors.Is(err, ErrUsage) {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		c.Abandon()
+	}
+	deltaOf(t, c, profile)
+}
+
 func TestContextEndsTheWaiting(t *testing.T) {
 	pool := newPool(t, WithInstances(1))
 	c := newComputer(t, WithPool(pool))
