@@ -111,7 +111,7 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 		return err
 	}
 	defer c.unlock()
-	window, err := c.compute(ctx, profile)
+	window, err := c.compute(ctx, profile, 0)
 	if err != nil {
 		return err
 	}
@@ -136,11 +136,16 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 // The context ends the time that Window waits for its turn and for an instance of the pool. A window
 // that is being computed is finished.
 func (c *Computer) Window(ctx context.Context, profile []byte) (*Window, error) {
+	return c.window(ctx, profile, 0)
+}
+
+// window is Window. inGo is how many bytes are held for this call already.
+func (c *Computer) window(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
 	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	return c.compute(ctx, profile)
+	return c.compute(ctx, profile, inGo)
 }
 
 // WindowFrom is [Computer.Window] with a profile that it reads to its end first.
@@ -150,32 +155,32 @@ func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error)
 	}
 	buffer := takeBuffer()
 	defer buffer.give()
-	profile, err := buffer.readAll(r, c.o.pool.o.maxMemory)
+	profile, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return nil, err
 	}
-	return c.Window(ctx, profile)
+	return c.window(ctx, profile, int64(cap(buffer.b)))
 }
 
 // compute makes a window, which is then pending.
-func (c *Computer) compute(ctx context.Context, profile []byte) (*Window, error) {
+func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
 	state, token := c.remembered()
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
-	err := c.o.pool.use(ctx, token, func(h *held) error {
+	err := c.o.pool.use(ctx, token, inGo, func(h *held) error {
 		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
+		plain, err := inflate(profile, h, 0, h.account)
 		if err != nil {
 			return err
 		}
-		delta, report, err := h.window(plain, c.started.Load())
+		window.plain.b = window.plain.b[:0]
+		report, err := h.window(plain, c.started.Load(), window.plain)
 		if err != nil {
 			return err
 		}
 		h.token = 0
 		window.Report = *report
-		window.plain.b = append(window.plain.b, delta...)
 		return window.settle(h, state)
 	})
 	if err != nil {
@@ -219,11 +224,11 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 	}
 	defer c.unlock()
 	state, token := c.remembered()
-	return c.o.pool.use(ctx, token, func(h *held) error {
+	return c.o.pool.use(ctx, token, 0, func(h *held) error {
 		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
+		plain, err := inflate(profile, h, 0, h.account)
 		if err != nil {
 			return err
 		}
@@ -237,12 +242,12 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 // take makes the computer remember what the context remembers.
 func (c *Computer) take(h *held) error {
 	h.token = 0
-	state, err := h.save()
+	state, err := h.state()
 	if err != nil {
 		return err
 	}
 	h.token = newToken()
-	c.remember(keep(state), h.token)
+	c.remember(state, h.token)
 	return nil
 }
 
@@ -269,7 +274,7 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 }
 
 func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
-	err = c.o.pool.use(ctx, 0, func(h *held) error {
+	err = c.o.pool.use(ctx, 0, 0, func(h *held) error {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
@@ -287,7 +292,7 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 	}
 	buffer := takeBuffer()
 	defer buffer.give()
-	state, err := buffer.readAll(r, c.o.pool.o.maxMemory)
+	state, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return err
 	}
@@ -295,7 +300,7 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, 0, func(h *held) error {
+	return c.o.pool.use(ctx, 0, int64(cap(buffer.b)), func(h *held) error {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
@@ -313,7 +318,7 @@ func (c *Computer) Describe(ctx context.Context) (*Memory, error) {
 	}
 	state, token := c.remembered()
 	var memory *Memory
-	err := c.o.pool.use(ctx, token, func(h *held) error {
+	err := c.o.pool.use(ctx, token, 0, func(h *held) error {
 		err := h.ready(&c.o, state, token)
 		if err == nil {
 			memory, err = h.describe()

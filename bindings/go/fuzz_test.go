@@ -108,7 +108,7 @@ func FuzzInflate(f *testing.F) {
 	f.Fuzz(func(t *testing.T, in []byte) {
 		const limit = 1 << 20
 		rooms := &roomInGo{}
-		out, err := inflate(in, rooms, 0, limit)
+		out, err := inflate(in, rooms, 0, &account{ctx: context.Background(), limit: limit})
 		var e *Error
 		if err != nil && (!errors.As(err, &e) || e.Status != ErrInflate && e.Status != ErrLimit ||
 			e.Offset < Nowhere || e.Offset > int64(len(in))) {

@@ -44,28 +44,29 @@ type Window struct {
 // settle computes the states after either end of the window. before is the state that it follows.
 func (w *Window) settle(h *held, before []byte) error {
 	if before == nil {
-		state, err := h.save()
-		if err != nil {
+		var err error
+		if w.abandoned, err = h.state(); err != nil {
 			return err
 		}
-		w.abandoned = keep(state)
 	}
 	if err := h.commit(); err != nil {
 		return err
 	}
-	state, err := h.save()
-	if err != nil {
-		return err
-	}
-	w.committed = keep(state)
+	var err error
+	w.committed, err = h.state()
 	h.token = w.token
-	return nil
+	return err
 }
 
-// keep copies a state, with room for the zero bytes of some attempts.
-func keep(state []byte) []byte {
+// state returns what the context remembers, with room for the zero bytes of some attempts.
+func (h *held) state() ([]byte, error) {
 	const attempts = 8
-	return append(make([]byte, 0, len(state)+attempts), state...)
+	state := takeBuffer()
+	defer state.give()
+	if err := h.save(state); err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, len(state.b)+attempts), state.b...), nil
 }
 
 // abandonedState returns the state with one more attempt: see pprofdelta_save.
