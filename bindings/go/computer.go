@@ -104,8 +104,8 @@ func (c *Computer) Delta(profile []byte, w io.Writer) error {
 	return c.DeltaContext(context.Background(), profile, w)
 }
 
-// DeltaContext is [Computer.Delta]. The context ends the time that it waits for its turn and for an
-// instance of the pool.
+// DeltaContext is [Computer.Delta]. If the context ends before the delta is written, the call ends with
+// its error, and the computer is as before.
 func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer) error {
 	if err := c.lock(ctx); err != nil {
 		return err
@@ -133,8 +133,9 @@ func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer
 // [Window.Commit] or [Window.Abandon]. After an error, nothing is pending and the computer is as
 // before.
 //
-// The context ends the time that Window waits for its turn and for an instance of the pool. A window
-// that is being computed is finished.
+// If the context ends, Window ends with its error, also while the window is being computed: within
+// milliseconds, or after a zstd frame that is being inflated. With the build tag pprofdelta_cgo, a
+// computation ends when the library takes memory again.
 func (c *Computer) Window(ctx context.Context, profile []byte) (*Window, error) {
 	return c.window(ctx, profile, 0)
 }
