@@ -5,6 +5,7 @@ import (
 	"crypto/rand"
 	"encoding/binary"
 	"io"
+	"sync"
 	"sync/atomic"
 	"time"
 )
@@ -12,14 +13,22 @@ import (
 // Computer remembers the counters of one target and computes deltas: the target's windows. It is what
 // fastdelta's DeltaComputer is, and its Delta method can be called in the same way.
 //
-// Between windows a computer holds its saved state only, 20 to 25 bytes for each sample. All methods
-// may be called by several goroutines at once. Calls on one computer run one after the other.
+// Between windows a computer holds its saved state only, 20 to 25 bytes for each sample. New makes a
+// computer; the methods of a zero Computer fail with [ErrUsage].
+//
+// All methods may be called by several goroutines at once. Delta, Window, WindowFrom, Base and Load of
+// one computer run one after the other. A call of Delta lasts until its writer returns, so the writer
+// must not call one of these. The other methods do not wait for a call; they may be called by the
+// writer, too.
 type Computer struct {
 	o       options
 	started atomic.Int64
 
-	// What follows is used by the goroutine that has put an element into turn.
-	turn    chan struct{}
+	turn chan struct{} // has an element while a call runs that changes what is remembered
+
+	// mu guards what follows, and the ends of windows. The state is only changed by the call that has
+	// the turn and by the end of the pending window. Its bytes are never changed.
+	mu      sync.Mutex
 	state   []byte // as pprofdelta_save writes it, and a zero byte for each attempt since; nil: empty
 	token   uint64 // see held.token
 	pending *Window
@@ -39,31 +48,58 @@ func New(opts ...Option) (*Computer, error) {
 	return c, nil
 }
 
-// lock waits for the turn of this call.
+// made fails for a zero computer.
+func (c *Computer) made() error {
+	if c == nil || c.turn == nil {
+		return notMade("the computer", "New")
+	}
+	return nil
+}
+
+// lock waits for the turn of this call. It fails if a window is pending.
 func (c *Computer) lock(ctx context.Context) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	if err := ctx.Err(); err != nil {
 		return err
 	}
 	select {
 	case c.turn <- struct{}{}:
-		return nil
 	case <-ctx.Done():
 		return ctx.Err()
 	}
-}
-
-func (c *Computer) unlock() { <-c.turn }
-
-// lockIdle is lock, and fails if a window is pending.
-func (c *Computer) lockIdle(ctx context.Context) error {
-	if err := c.lock(ctx); err != nil {
-		return err
-	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
 	if c.pending != nil {
 		c.unlock()
 		return fail(ErrUsage, "delta", "a window is pending: commit or abandon it first")
 	}
 	return nil
+}
+
+func (c *Computer) unlock() { <-c.turn }
+
+// remembered returns what the computer remembers. A pending window counts as an attempt.
+func (c *Computer) remembered() (state []byte, token uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending != nil {
+		return c.pending.abandonedState(), 0
+	}
+	return c.state, c.token
+}
+
+// remember replaces what the computer remembers.
+func (c *Computer) remember(state []byte, token uint64) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.state, c.token = state, token
+}
+
+// notMade is the error of a value that is zero.
+func notMade(what, by string) error {
+	return fail(ErrUsage, "options", what+" was not made by "+by)
 }
 
 // Delta computes the delta of this profile (gzip, zstd or plain), writes it to w in one call and
@@ -73,81 +109,107 @@ func (c *Computer) Delta(profile []byte, w io.Writer) error {
 	return c.DeltaContext(context.Background(), profile, w)
 }
 
-// DeltaContext is [Computer.Delta]. The context ends the time that it waits for its turn and for an
-// instance of the pool.
+// DeltaContext is [Computer.Delta]. If the context ends before the delta is written, the call ends with
+// its error, and the computer is as before.
 func (c *Computer) DeltaContext(ctx context.Context, profile []byte, w io.Writer) error {
-	if err := c.lockIdle(ctx); err != nil {
+	if err := c.lock(ctx); err != nil {
 		return err
 	}
 	defer c.unlock()
-	window, err := c.compute(ctx, profile)
+	window, err := c.compute(ctx, profile, 0)
 	if err != nil {
 		return err
 	}
 	defer window.give()
-	defer window.end(false) // for a writer that panics, too
+	defer window.Abandon() // for a writer that panics, too
+	if _, err := window.Bytes(); err != nil {
+		return err
+	}
+	if err := ctx.Err(); err != nil {
+		return err
+	}
 	if _, err := window.WriteTo(w); err != nil {
 		return err
 	}
-	window.end(true)
-	return nil
+	return window.Commit()
 }
 
 // Window computes the delta of this profile (gzip, zstd or plain). The window is then pending until
 // [Window.Commit] or [Window.Abandon]. After an error, nothing is pending and the computer is as
 // before.
 //
-// The context ends the time that Window waits for its turn and for an instance of the pool. A window
-// that is being computed is finished.
+// If the context ends, Window ends with its error, also while the window is being computed: within
+// milliseconds, or after a zstd frame that is being inflated. With the build tag pprofdelta_cgo, a
+// computation ends when the library takes memory again.
 func (c *Computer) Window(ctx context.Context, profile []byte) (*Window, error) {
-	if err := c.lockIdle(ctx); err != nil {
+	return c.window(ctx, profile, 0)
+}
+
+// window is Window. inGo is how many bytes are held for this call already.
+func (c *Computer) window(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
+	if err := c.lock(ctx); err != nil {
 		return nil, err
 	}
 	defer c.unlock()
-	window, err := c.compute(ctx, profile)
-	if err != nil {
-		return nil, err
-	}
-	c.pending = window
-	return window, nil
+	return c.compute(ctx, profile, inGo)
 }
 
 // WindowFrom is [Computer.Window] with a profile that it reads to its end first.
 func (c *Computer) WindowFrom(ctx context.Context, r io.Reader) (*Window, error) {
+	if err := c.made(); err != nil {
+		return nil, err
+	}
 	buffer := takeBuffer()
 	defer buffer.give()
-	profile, err := buffer.readAll(r, c.o.pool.o.maxMemory)
+	profile, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return nil, err
 	}
-	return c.Window(ctx, profile)
+	return c.window(ctx, profile, int64(cap(buffer.b)))
 }
 
-// compute makes a window, which is not pending yet.
-func (c *Computer) compute(ctx context.Context, profile []byte) (*Window, error) {
+// compute makes a window, which is then pending.
+func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Window, error) {
+	state, token := c.remembered()
 	window := &Window{c: c, token: newToken(), plain: takeBuffer()}
-	err := c.o.pool.use(ctx, c.token, func(h *held) error {
-		if err := h.ready(&c.o, c.state, c.token); err != nil {
+	err := c.o.pool.use(ctx, token, inGo, func(h *held) error {
+		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
+		plain, err := inflate(profile, h, 0, h.account)
 		if err != nil {
 			return err
 		}
-		delta, report, err := h.window(plain, c.started.Load())
+		window.plain.b = window.plain.b[:0]
+		report, err := h.window(plain, c.started.Load(), window.plain)
 		if err != nil {
 			return err
 		}
 		h.token = 0
 		window.Report = *report
-		window.plain.b = append(window.plain.b, delta...)
-		return window.settle(h)
+		return window.settle(h, state)
 	})
 	if err != nil {
 		window.give()
 		return nil, err
 	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.pending = window
 	return window, nil
+}
+
+// Abandon abandons the pending window, whatever it is, as [Window.Abandon] does. It is for a window
+// whose pointer was lost. Without a pending window, it does nothing.
+func (c *Computer) Abandon() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.pending != nil {
+		c.pending.end(false)
+	}
 }
 
 // SetStarted sets when the target's process began; the zero time is unknown. If that is after the
@@ -163,15 +225,16 @@ func (c *Computer) SetStarted(t time.Time) {
 // Base makes the computer remember this profile, whatever it remembered before. In an empty computer,
 // the profile has sequence 1, so the first window after it has sequence 2.
 func (c *Computer) Base(ctx context.Context, profile []byte) error {
-	if err := c.lockIdle(ctx); err != nil {
+	if err := c.lock(ctx); err != nil {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, c.token, func(h *held) error {
-		if err := h.ready(&c.o, c.state, c.token); err != nil {
+	state, token := c.remembered()
+	return c.o.pool.use(ctx, token, 0, func(h *held) error {
+		if err := h.ready(&c.o, state, token); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, c.o.pool.o.maxMemory)
+		plain, err := inflate(profile, h, 0, h.account)
 		if err != nil {
 			return err
 		}
@@ -185,12 +248,12 @@ func (c *Computer) Base(ctx context.Context, profile []byte) error {
 // take makes the computer remember what the context remembers.
 func (c *Computer) take(h *held) error {
 	h.token = 0
-	state, err := h.save()
+	state, err := h.state()
 	if err != nil {
 		return err
 	}
-	c.state, c.token = keep(state), newToken()
-	h.token = c.token
+	h.token = newToken()
+	c.remember(state, h.token)
 	return nil
 }
 
@@ -200,14 +263,10 @@ func (c *Computer) take(h *held) error {
 // To keep the order of attempts over the end of the process, save after [Computer.Window] and before
 // the delta is sent, and again after [Window.Commit].
 func (c *Computer) Save(ctx context.Context, w io.Writer) error {
-	if err := c.lock(ctx); err != nil {
+	if err := c.made(); err != nil {
 		return err
 	}
-	defer c.unlock()
-	state := c.state
-	if c.pending != nil {
-		state = c.pending.abandonedState()
-	}
+	state, _ := c.remembered()
 	if state == nil { // only the library knows the state of an empty context
 		var err error
 		if state, err = c.emptyState(ctx); err != nil {
@@ -221,7 +280,7 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 }
 
 func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
-	err = c.o.pool.use(ctx, 0, func(h *held) error {
+	err = c.o.pool.use(ctx, 0, 0, func(h *held) error {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
@@ -234,17 +293,20 @@ func (c *Computer) emptyState(ctx context.Context) (state []byte, err error) {
 // Load makes the computer remember what was saved, whatever it remembered before. It reads r to its
 // end. After an error the computer is as before.
 func (c *Computer) Load(ctx context.Context, r io.Reader) error {
+	if err := c.made(); err != nil {
+		return err
+	}
 	buffer := takeBuffer()
 	defer buffer.give()
-	state, err := buffer.readAll(r, c.o.pool.o.maxMemory)
+	state, err := buffer.readAll(r, c.o.pool.o.maxMemory/2)
 	if err != nil {
 		return err
 	}
-	if err := c.lockIdle(ctx); err != nil {
+	if err := c.lock(ctx); err != nil {
 		return err
 	}
 	defer c.unlock()
-	return c.o.pool.use(ctx, 0, func(h *held) error {
+	return c.o.pool.use(ctx, 0, int64(cap(buffer.b)), func(h *held) error {
 		if err := h.ready(&c.o, nil, 0); err != nil {
 			return err
 		}
@@ -257,16 +319,12 @@ func (c *Computer) Load(ctx context.Context, r io.Reader) error {
 
 // Describe returns what the computer remembers. A pending window counts as an attempt.
 func (c *Computer) Describe(ctx context.Context) (*Memory, error) {
-	if err := c.lock(ctx); err != nil {
+	if err := c.made(); err != nil {
 		return nil, err
 	}
-	defer c.unlock()
-	state, token := c.state, c.token
-	if c.pending != nil {
-		state, token = c.pending.abandonedState(), 0
-	}
+	state, token := c.remembered()
 	var memory *Memory
-	err := c.o.pool.use(ctx, token, func(h *held) error {
+	err := c.o.pool.use(ctx, token, 0, func(h *held) error {
 		err := h.ready(&c.o, state, token)
 		if err == nil {
 			memory, err = h.describe()

@@ -111,6 +111,114 @@ func TestPendingWindowRefusesOtherCalls(t *testing.T) {
 	}
 }
 
+// TestZeroValuesFail: nothing hangs, and nothing panics.
+func TestZeroValuesFail(t *testing.T) {
+	ctx := context.Background()
+	profile := newProcess(3, 30).bytes(t)
+	for name, c := range map[string]*Computer{"zero": new(Computer), "nil": nil} {
+		_, window := c.Window(ctx, profile)
+		_, from := c.WindowFrom(ctx, bytes.NewReader(profile))
+		_, describe := c.Describe(ctx)
+		for what, err := range map[string]error{"Delta": c.Delta(profile, io.Discard), "Window": window,
+			"WindowFrom": from, "Base": c.Base(ctx, profile), "Save": c.Save(ctx, io.Discard),
+			"Load": c.Load(ctx, bytes.NewReader(profile)), "Describe": describe} {
+			statusOf(t, name+" computer: "+what, err, ErrUsage)
+		}
+		c.Abandon()
+	}
+	for name, w := range map[string]*Window{"zero": new(Window), "nil": nil} {
+		_, bytes := w.Bytes()
+		_, to := w.WriteTo(io.Discard)
+		for what, err := range map[string]error{"Bytes": bytes, "WriteTo": to, "Commit": w.Commit()} {
+			statusOf(t, name+" window: "+what, err, ErrUsage)
+		}
+		w.Abandon()
+	}
+	pool := new(Pool)
+	_, made := New(WithPool(pool))
+	_, check := Check(ctx, profile, WithPool(pool))
+	_, compare := Compare(ctx, profile, profile, io.Discard, WithPool(pool))
+	_, sum := Sum(ctx, io.Discard, [][]byte{profile}, WithPool(pool))
+	for what, err := range map[string]error{"New": made, "Check": check, "Compare": compare, "Sum": sum,
+		"Close": pool.Close(), "Close of nil": (*Pool)(nil).Close()} {
+		statusOf(t, "zero pool: "+what, err, ErrUsage)
+	}
+}
+
+// calling is a writer that calls something.
+type calling func() error
+
+func (call calling) Write(p []byte) (int, error) { return len(p), call() }
+
+func TestMethodsAreCalledByAWriter(t *testing.T) {
+	ctx := context.Background()
+	p := newProcess(3, 30)
+	c := newComputer(t)
+	first := p.bytes(t)
+	deltaOf(t, c, first)
+	p.run()
+	second := p.bytes(t)
+	var state bytes.Buffer
+	var memory *Memory
+	inside := func() (err error) {
+		c.SetStarted(time.Time{})
+		if memory, err = c.Describe(ctx); err != nil {
+			return err
+		}
+		state.Reset()
+		return c.Save(ctx, &state)
+	}
+	if err := c.Delta(second, calling(inside)); err != nil {
+		t.Fatal(err)
+	}
+	if memory.Sequence != 1 || memory.Attempts != 1 {
+		t.Errorf("%+v", memory)
+	}
+	if err := c.Save(ctx, calling(inside)); err != nil {
+		t.Fatal(err)
+	}
+	if memory.Sequence != 2 || memory.Attempts != 0 {
+		t.Errorf("%+v", memory)
+	}
+	p.run()
+	third := p.bytes(t)
+	abandons := func() error { c.Abandon(); return nil }
+	statusOf(t, "Abandon by the writer", c.Delta(third, calling(abandons)), ErrUsage)
+	w, delta := windowOf(t, c, third)
+	same(t, "after Abandon", parsed(t, delta), merged(t, second, third))
+	for _, inside := range []func() error{w.Commit, func() error { return c.Delta(third, io.Discard) }} {
+		if _, err := w.WriteTo(calling(inside)); err != nil {
+			t.Error(err)
+		}
+	}
+	if memory, err := c.Describe(ctx); err != nil || memory.Sequence != 4 {
+		t.Errorf("%+v, %v", memory, err)
+	}
+}
+
+// TestAWindowWhosePointerIsLost is abandoned by its computer.
+func TestAWindowWhosePointerIsLost(t *testing.T) {
+	p := newProcess(3, 30)
+	c := newComputer(t)
+	c.Abandon() // does nothing
+	first := p.bytes(t)
+	deltaOf(t, c, first)
+	p.run()
+	lost, _ := windowOf(t, c, p.bytes(t))
+	c.Abandon()
+	statusOf(t, "Commit", lost.Commit(), ErrUsage)
+	p.run()
+	cur := p.bytes(t)
+	w, delta := windowOf(t, c, cur)
+	same(t, "after Abandon", parsed(t, delta), merged(t, first, cur))
+	if w.Report.Sequence != 2 || w.Report.Attempt != 2 {
+		t.Errorf("%+v", w.Report)
+	}
+	if err := w.Commit(); err != nil {
+		t.Error(err)
+	}
+}
+
 func TestStateMovesBetweenComputers(t *testing.T) {
 	ctx := context.Background()
 	for _, end := range []string{"commit", "abandon", "pending"} {

@@ -29,8 +29,12 @@
 //
 // Between windows, a computer holds its state: 20 to 25 bytes for each sample. Windows are computed by the
 // instances of a [Pool], GOMAXPROCS by default, which all computers share. An instance is in use while a
-// window is computed, and not while the delta is compressed, written or uploaded. All types may be used by
-// several goroutines at once; calls on one computer run one after the other.
+// window is computed, and not while the delta is compressed, written or uploaded. [WithMaxMemory] limits all
+// memory that a call takes. All types may be used by several goroutines at once. The calls of one computer that
+// change what it remembers run one after the other; [Computer] has the details.
+//
+// A context that ends stops the call, also while a window is being computed. The instance is then dropped, and the
+// computer is as before.
 //
 // # Errors
 //

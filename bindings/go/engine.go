@@ -1,5 +1,42 @@
 package pprofdelta
 
+import (
+	"context"
+	"fmt"
+)
+
+// An account is what one use of an instance may take, and takes.
+type account struct {
+	ctx    context.Context // ends the use
+	limit  int64           // bytes: the most that engine and inGo come to
+	engine int64           // what the engine holds, beyond what a new instance has
+	inGo   int64           // what is held beside the engine
+	isFull bool            // more was refused
+}
+
+// fits returns whether this is within the limit. If so, it is held now.
+func (a *account) fits(engine, inGo int64) bool {
+	if engine+inGo > a.limit {
+		a.isFull = true
+		return false
+	}
+	a.engine, a.inGo = engine, inGo
+	return true
+}
+
+// hold counts n bytes more beside the engine.
+func (a *account) hold(n int64) error {
+	if !a.fits(a.engine, a.inGo+n) {
+		return a.full()
+	}
+	return nil
+}
+
+func (a *account) full() error {
+	return fail(ErrLimit, "memory",
+		fmt.Sprintf("the call takes more than the %d bytes that the pool's max memory allows", a.limit))
+}
+
 // An engine makes instances of the C library. There are two: engine_wazero.go runs the library as
 // WebAssembly; engine_cgo.go (build tag pprofdelta_cgo) calls the installed library. Each defines
 //
@@ -7,7 +44,8 @@ package pprofdelta
 //
 // An engine is used by several goroutines at once.
 type engine interface {
-	newInstance() (instance, error)
+	// newInstance makes an instance that takes its memory from the account.
+	newInstance(a *account) (instance, error)
 	// close is called when no instance is in use.
 	close() error
 }
@@ -16,8 +54,9 @@ type engine interface {
 // at a time. Output is never compressed, and input is inflated: compression is the business of
 // codec.go.
 //
-// What fails is an *Error. After one with ErrEngine or ErrMemory, the pool closes the instance.
-// Slices that a call returns last until the next call.
+// What fails is an *Error, or the error of the account's context, which ends a call. After that, or an
+// error with ErrEngine or ErrMemory, or if the account is full, the pool closes the instance. Output is
+// appended to a buffer, which has a part of it after an error.
 type instance interface {
 	// room returns a buffer of n bytes for an input, of which there are two (slot 0 and 1). The first
 	// `keep` bytes are those of the last room of this slot. It lasts until the slot's next room. A
@@ -29,20 +68,20 @@ type instance interface {
 	prepare(o *options) error
 	load(state []byte) error
 	// save returns what the context remembers, with the attempt of a pending window.
-	save() ([]byte, error)
+	save(to *buffer) error
 	base(profile []byte) error
 	// window leaves the window pending.
-	window(profile []byte, started int64) ([]byte, *Report, error)
+	window(profile []byte, started int64, to *buffer) (*Report, error)
 	commit() error
 	abandon() error
 	describe() (*Memory, error)
-	compare(prev, cur []byte) ([]byte, *Report, error)
+	compare(prev, cur []byte, to *buffer) (*Report, error)
 	check(profile []byte) (*Census, error)
 
 	// A sum is apart from the context. sumBegin drops the sum that was begun before.
 	sumBegin(o *options) error
 	sumAdd(profile []byte) (Joint, error)
-	sumFinish() ([]byte, error)
+	sumFinish(to *buffer) error
 
 	// size is how many bytes the instance holds.
 	size() int64

@@ -15,29 +15,23 @@ package pprofdelta
 #include <stdlib.h>
 #include <string.h>
 
-// A bag is a sink that keeps what was written.
-typedef struct bag {
-    unsigned char *bytes;
-    size_t len, cap;
-} bag;
-
-static int bag_put(void *cookie, const void *data, size_t len) {
-    bag *b = cookie;
-    if (len > b->cap - b->len) {
-        size_t cap = b->cap;
-        while (len > cap - b->len) {
-            if (cap > SIZE_MAX / 2) return 1;
-            cap = cap ? 2 * cap : 4096;
-        }
-        unsigned char *bytes = realloc(b->bytes, cap);
-        if (!bytes) return 1;
-        b->bytes = bytes;
-        b->cap = cap;
-    }
-    if (len) memcpy(b->bytes + b->len, data, len);
-    b->len += len;
-    return 0;
-}
+// What an instance has in C memory.
+typedef struct door {
+    pprofdelta *pd;
+    pprofdelta_adder *adder;
+    size_t held, most; // bytes of all blocks, without their sizes; the most in this call
+    int is_full;       // more was refused
+    int is_stopped;    // set by another thread: no memory is given any more
+    struct {
+        unsigned char *bytes;
+        size_t len, cap;
+    } out;
+    pprofdelta_error err;
+    pprofdelta_report report;
+    pprofdelta_memory memory;
+    pprofdelta_census census;
+    pprofdelta_joint joint;
+} door;
 
 // A span is a source of bytes in memory.
 typedef struct span {
@@ -58,48 +52,66 @@ static int span_read(void *cookie, void *buf, size_t len, size_t *got) {
 enum { HEAD = 16 };
 
 static void *counted_resize(void *cookie, void *ptr, size_t size) {
-    size_t *held = cookie, old = 0;
+    door *d = cookie;
+    size_t old = 0;
     unsigned char *base = NULL;
     if (size > SIZE_MAX - HEAD) return NULL;
     if (ptr) {
         base = (unsigned char *)ptr - HEAD;
         memcpy(&old, base, sizeof old);
     }
+    if (__atomic_load_n(&d->is_stopped, __ATOMIC_RELAXED)) return NULL;
+    if (size > old && (d->held > d->most || size - old > d->most - d->held)) {
+        d->is_full = 1;
+        return NULL;
+    }
     base = realloc(base, size + HEAD);
     if (!base) return NULL;
     memcpy(base, &size, sizeof size);
-    *held += size - old;
+    d->held += size - old;
     return base + HEAD;
 }
 
 static void counted_release(void *cookie, void *ptr) {
-    size_t *held = cookie, size;
+    door *d = cookie;
+    size_t size;
     unsigned char *base = (unsigned char *)ptr - HEAD;
     memcpy(&size, base, sizeof size);
-    *held -= size;
+    d->held -= size;
     free(base);
 }
 
-// What an instance has in C memory.
-typedef struct door {
-    pprofdelta *pd;
-    pprofdelta_adder *adder;
-    size_t held;
-    bag out;
-    pprofdelta_error err;
-    pprofdelta_report report;
-    pprofdelta_memory memory;
-    pprofdelta_census census;
-    pprofdelta_joint joint;
-} door;
-
 static pprofdelta_allocator door_allocator(door *d) {
-    return (pprofdelta_allocator){counted_resize, counted_release, &d->held};
+    return (pprofdelta_allocator){counted_resize, counted_release, d};
+}
+
+static int door_put(void *cookie, const void *data, size_t len) {
+    door *d = cookie;
+    if (len > d->out.cap - d->out.len) {
+        size_t cap = len > SIZE_MAX / 2 - d->out.len ? SIZE_MAX : d->out.len + len + d->out.len / 4;
+        unsigned char *bytes = counted_resize(d, d->out.bytes, cap);
+        if (!bytes) return 1;
+        d->out.bytes = bytes;
+        d->out.cap = cap;
+    }
+    if (len) memcpy(d->out.bytes + d->out.len, data, len);
+    d->out.len += len;
+    return 0;
 }
 
 static pprofdelta_sink door_sink(door *d) {
     d->out.len = 0;
-    return (pprofdelta_sink){bag_put, &d->out};
+    return (pprofdelta_sink){door_put, d};
+}
+
+static void door_begin(door *d, size_t most) {
+    d->most = most;
+    d->is_full = 0;
+    __atomic_store_n(&d->is_stopped, 0, __ATOMIC_RELAXED);
+}
+
+static void door_stop(door *d) {
+    __atomic_store_n(&d->is_stopped, 1, __ATOMIC_RELAXED);
 }
 
 static pprofdelta_options door_options(unsigned flags, int on_reset, int first, uint64_t max_memory,
@@ -172,43 +184,65 @@ static pprofdelta_status door_finish(door *d) {
 static void door_free(door *d) {
     pprofdelta_free(d->pd);
     pprofdelta_adder_free(d->adder);
-    free(d->out.bytes);
+    if (d->out.bytes) counted_release(d, d->out.bytes);
     free(d);
 }
 */
 import "C"
 
 import (
+	"bytes"
+	"context"
 	"runtime"
 	"time"
 	"unsafe"
 )
 
-// engineName is what the engine is called in messages and tests.
+// engineName is what the engine is called in tests.
 const engineName = "cgo"
 
-type cgoEngine struct{ maxMemory int64 }
+type cgoEngine struct{}
 
-func newEngine(o *poolOptions) (engine, error) { return &cgoEngine{o.maxMemory}, nil }
+func newEngine(*poolOptions) (engine, error) { return cgoEngine{}, nil }
 
-func (e *cgoEngine) close() error { return nil }
+func (cgoEngine) close() error { return nil }
 
-func (e *cgoEngine) newInstance() (instance, error) {
+func (cgoEngine) newInstance(a *account) (instance, error) {
 	door := (*C.door)(C.calloc(1, C.sizeof_door)) // cgo's calloc never returns NULL
-	return &cgoInstance{door: door, maxMemory: e.maxMemory}, nil
+	return &cgoInstance{door: door, account: a}, nil
 }
 
 type cgoInstance struct {
-	door      *C.door
-	maxMemory int64
-	empty     []byte    // the state of an empty context with its options
-	rooms     [2][]byte // in Go's memory: C borrows them
+	door    *C.door
+	account *account
+	empty   []byte    // the state of an empty context with its options
+	rooms   [2][]byte // in Go's memory: C borrows them
 }
 
-// result converts the status of a call.
-func (i *cgoInstance) result(status C.pprofdelta_status) error {
+// do makes a call and converts its status. If the context ends, the call gets no memory any more.
+func (i *cgoInstance) do(call func() C.pprofdelta_status) error {
+	a := i.account
+	left := a.limit - a.inGo - int64(cap(i.rooms[0])+cap(i.rooms[1]))
+	C.door_begin(i.door, C.size_t(max(left, 0)))
+	stopped := make(chan struct{})
+	release := context.AfterFunc(a.ctx, func() {
+		C.door_stop(i.door)
+		close(stopped)
+	})
+	status := call()
+	if !release() {
+		<-stopped
+	}
 	if status == C.PPROFDELTA_OK {
 		return nil
+	}
+	isShort := status == C.PPROFDELTA_E_MEMORY || status == C.PPROFDELTA_E_SINK
+	if err := a.ctx.Err(); err != nil && isShort {
+		return err
+	}
+	if i.door.is_full != 0 && isShort {
+		a.isFull = true
+		return a.full()
 	}
 	e := &i.door.err
 	return &Error{
@@ -228,13 +262,12 @@ func offsetOf(n uint64) int64 { return int64(n) }
 // start returns a pointer to the bytes. It is valid for the call that it is an argument of.
 func start(bytes []byte) unsafe.Pointer { return unsafe.Pointer(unsafe.SliceData(bytes)) }
 
-// output is what the last call has written.
-func (i *cgoInstance) output() []byte {
-	return unsafe.Slice((*byte)(i.door.out.bytes), int(i.door.out.len))
-}
-
 func (i *cgoInstance) room(slot, n, keep int) ([]byte, error) {
-	if cap(i.rooms[slot]) < n {
+	if more := n - cap(i.rooms[slot]); more > 0 {
+		held := int64(i.door.held) + int64(cap(i.rooms[0])+cap(i.rooms[1])+more)
+		if !i.account.fits(held, i.account.inGo) {
+			return nil, i.account.full()
+		}
 		bigger := make([]byte, n)
 		copy(bigger, i.rooms[slot][:keep])
 		i.rooms[slot] = bigger
@@ -273,12 +306,12 @@ func (i *cgoInstance) with(o *options, make func(*C.pprofdelta_options) C.pprofd
 	if o.firstZero {
 		first = C.PPROFDELTA_FIRST_ZERO
 	}
-	made := C.door_options(C.unsigned(o.flags), C.int(o.onReset), C.int(first), C.uint64_t(i.maxMemory),
+	made := C.door_options(C.unsigned(o.flags), C.int(o.onReset), C.int(first), C.uint64_t(i.account.limit),
 		counters, C.size_t(len(o.counters)), gauges, C.size_t(len(o.gauges)), C.int(o.format),
 		// An attribute is a key and its value.
 		(*C.pprofdelta_attribute)(unsafe.Pointer(texts)), C.size_t(len(o.resource)/2))
 	made.id = C.uint64_t(o.id)
-	return i.result(make(&made))
+	return i.do(func() C.pprofdelta_status { return make(&made) })
 }
 
 func (i *cgoInstance) prepare(o *options) error {
@@ -286,9 +319,10 @@ func (i *cgoInstance) prepare(o *options) error {
 	if err != nil {
 		return err
 	}
-	i.empty = nil
-	state, err := i.save()
-	i.empty = append([]byte{}, state...)
+	empty := takeBuffer()
+	defer empty.give()
+	err = i.save(empty)
+	i.empty = bytes.Clone(empty.b)
 	return err
 }
 
@@ -296,24 +330,35 @@ func (i *cgoInstance) load(state []byte) error {
 	if state == nil {
 		state = i.empty
 	}
-	return i.result(C.door_load(i.door, start(state), C.size_t(len(state))))
+	return i.do(func() C.pprofdelta_status { return C.door_load(i.door, start(state), C.size_t(len(state))) })
 }
 
-func (i *cgoInstance) save() ([]byte, error) {
-	err := i.result(C.door_save(i.door))
-	return i.output(), err
+func (i *cgoInstance) save(to *buffer) error {
+	return i.write(to, func() C.pprofdelta_status { return C.door_save(i.door) })
+}
+
+// write is do, and appends what the call has written.
+func (i *cgoInstance) write(to *buffer, call func() C.pprofdelta_status) error {
+	if err := i.do(call); err != nil {
+		return err
+	}
+	return to.add(unsafe.Slice((*byte)(i.door.out.bytes), int(i.door.out.len)), i.account)
 }
 
 func (i *cgoInstance) base(profile []byte) error {
-	return i.result(C.pprofdelta_base(i.door.pd, start(profile), C.size_t(len(profile)), &i.door.err))
+	return i.do(func() C.pprofdelta_status {
+		return C.pprofdelta_base(i.door.pd, start(profile), C.size_t(len(profile)), &i.door.err)
+	})
 }
 
-func (i *cgoInstance) window(profile []byte, started int64) ([]byte, *Report, error) {
-	err := i.result(C.door_window(i.door, start(profile), C.size_t(len(profile)), C.int64_t(started)))
+func (i *cgoInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	err := i.write(to, func() C.pprofdelta_status {
+		return C.door_window(i.door, start(profile), C.size_t(len(profile)), C.int64_t(started))
+	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return i.output(), i.report(), nil
+	return i.report(), nil
 }
 
 func (i *cgoInstance) commit() error {
@@ -326,12 +371,14 @@ func (i *cgoInstance) abandon() error {
 	return nil
 }
 
-func (i *cgoInstance) compare(prev, cur []byte) ([]byte, *Report, error) {
-	err := i.result(C.door_compare(i.door, start(prev), C.size_t(len(prev)), start(cur), C.size_t(len(cur))))
+func (i *cgoInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
+	err := i.write(to, func() C.pprofdelta_status {
+		return C.door_compare(i.door, start(prev), C.size_t(len(prev)), start(cur), C.size_t(len(cur)))
+	})
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return i.output(), i.report(), nil
+	return i.report(), nil
 }
 
 func (i *cgoInstance) sumBegin(o *options) error {
@@ -339,24 +386,22 @@ func (i *cgoInstance) sumBegin(o *options) error {
 }
 
 func (i *cgoInstance) sumAdd(profile []byte) (Joint, error) {
-	err := i.result(C.pprofdelta_adder_add(i.door.adder, start(profile), C.size_t(len(profile)), &i.door.joint, &i.door.err))
+	err := i.do(func() C.pprofdelta_status {
+		return C.pprofdelta_adder_add(i.door.adder, start(profile), C.size_t(len(profile)), &i.door.joint, &i.door.err)
+	})
 	if err != nil {
 		return 0, err
 	}
 	return Joint(i.door.joint), nil
 }
 
-func (i *cgoInstance) sumFinish() ([]byte, error) {
-	err := i.result(C.door_finish(i.door))
-	if err != nil {
-		return nil, err
-	}
-	return i.output(), nil
+func (i *cgoInstance) sumFinish(to *buffer) error {
+	return i.write(to, func() C.pprofdelta_status { return C.door_finish(i.door) })
 }
 
 func (i *cgoInstance) size() int64 {
 	d := i.door
-	return int64(C.sizeof_door+d.held+d.out.cap) + int64(cap(i.rooms[0])+cap(i.rooms[1])+cap(i.empty))
+	return int64(C.sizeof_door+d.held) + int64(cap(i.rooms[0])+cap(i.rooms[1])+cap(i.empty))
 }
 
 func (i *cgoInstance) close() {
@@ -439,7 +484,9 @@ func (i *cgoInstance) check(profile []byte) (*Census, error) {
 		pinned.Pin(unsafe.SliceData(profile))
 	}
 	c := &i.door.census
-	err := i.result(C.pprofdelta_check(i.door.pd, start(profile), C.size_t(len(profile)), c, &i.door.err))
+	err := i.do(func() C.pprofdelta_status {
+		return C.pprofdelta_check(i.door.pd, start(profile), C.size_t(len(profile)), c, &i.door.err)
+	})
 	if err != nil {
 		return nil, err
 	}

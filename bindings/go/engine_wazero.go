@@ -6,12 +6,15 @@ import (
 	"context"
 	_ "embed"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"math"
+	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
 	"github.com/tetratelabs/wazero/api"
+	"github.com/tetratelabs/wazero/experimental"
 )
 
 // module is the C library, built from bindings/wasm by `./dev wasm`.
@@ -19,13 +22,13 @@ import (
 //go:embed pprofdelta.wasm
 var module []byte
 
-// memoryFactor is how much of the limit of a call the linear memory may take: the profile, the
-// context, the delta and the state. So the library's own limit comes first.
+// engineName is what the engine is called in tests.
+const engineName = "wazero"
+
 const (
-	pageSize     = 64 << 10
-	memoryFactor = 4
-	memoryExtra  = 16 << 20
-	memoryMost   = 65535 // pages
+	pageSize    = 64 << 10
+	memoryExtra = 16 << 20 // more than a new instance has
+	memoryMost  = 65535    // pages
 )
 
 // compiled holds the machine code of the module for all pools of the process without a directory of
@@ -47,7 +50,7 @@ func newEngine(o *poolOptions) (engine, error) {
 	if o.interpret {
 		config = wazero.NewRuntimeConfigInterpreter()
 	}
-	pages := (o.maxMemory*memoryFactor + memoryExtra) / pageSize
+	pages := (o.maxMemory + memoryExtra) / pageSize
 	config = config.WithMemoryLimitPages(uint32(min(pages, memoryMost)))
 	if o.cacheDir != "" {
 		var err error
@@ -59,6 +62,10 @@ func newEngine(o *poolOptions) (engine, error) {
 		config = config.WithCompilationCache(compiled())
 	}
 	e.runtime = wazero.NewRuntimeWithConfig(ctx, config)
+	if err := e.addHost(ctx); err != nil {
+		e.close()
+		return nil, failFor(ErrEngine, "engine", "the host's functions were not made", err)
+	}
 	code := module
 	if o.code != nil {
 		code = o.code
@@ -70,6 +77,36 @@ func newEngine(o *poolOptions) (engine, error) {
 	}
 	return e, nil
 }
+
+// addHost makes the functions that the module imports. What they panic with is a trap.
+func (e *wasmEngine) addHost(ctx context.Context) error {
+	poll := api.GoFunc(func(ctx context.Context, _ []uint64) {
+		if err := instanceOf(ctx).account.ctx.Err(); err != nil {
+			panic(err)
+		}
+	})
+	write := api.GoModuleFunc(func(ctx context.Context, m api.Module, stack []uint64) {
+		i := instanceOf(ctx)
+		bytes, ok := m.Memory().Read(uint32(stack[0]), uint32(stack[1]))
+		if !ok || i.to == nil {
+			panic(errors.New("output that nobody has asked for"))
+		}
+		if err := i.to.add(bytes, i.account); err != nil {
+			panic(err)
+		}
+	})
+	numbers := []api.ValueType{api.ValueTypeI32, api.ValueTypeI32}
+	_, err := e.runtime.NewHostModuleBuilder("host").
+		NewFunctionBuilder().WithGoFunction(poll, nil, nil).Export("poll").
+		NewFunctionBuilder().WithGoModuleFunction(write, numbers, nil).Export("write").
+		Instantiate(ctx)
+	return err
+}
+
+// instanceKey is the key of the instance in the context of its calls.
+type instanceKey struct{}
+
+func instanceOf(ctx context.Context) *wasmInstance { return ctx.Value(instanceKey{}).(*wasmInstance) }
 
 func (e *wasmEngine) close() error {
 	err := e.runtime.Close(context.Background())
@@ -116,26 +153,62 @@ var functionNames = [functions]string{
 
 // wasmInstance is an instance of the module.
 type wasmInstance struct {
-	o         *poolOptions
+	account   *account
+	ctx       context.Context // of all calls; it has the instance
 	module    api.Module
 	memory    api.Memory
 	functions [functions]api.Function
 	stack     [4]uint64 // arguments and results
-	buffers   uint32    // address of the module's four numbers
+	buffers   uint32    // address of the module's two numbers
 	rooms     [2]room
+	to        *buffer // of the call under way, for its output
 }
+
+// counted is memory that grows as far as the account allows. What a new instance has is not counted.
+type counted struct {
+	experimental.LinearMemory
+	account *account
+	base    uint64
+}
+
+func (c *counted) Reallocate(size uint64) []byte {
+	if c.base == 0 {
+		c.base = size
+	}
+	if !c.account.fits(int64(size-c.base), c.account.inGo) {
+		return nil
+	}
+	return c.LinearMemory.Reallocate(size)
+}
+
+// ordinary is memory in Go's heap.
+type ordinary struct{ bytes []byte }
+
+func (o *ordinary) Reallocate(size uint64) []byte {
+	if more := int(size) - len(o.bytes); more > 0 {
+		o.bytes = append(o.bytes, make([]byte, more)...)
+	}
+	return o.bytes
+}
+
+func (o *ordinary) Free() { o.bytes = nil }
 
 // room is where an input is in the linear memory.
 type room struct{ at, size uint32 }
 
-func (e *wasmEngine) newInstance() (instance, error) {
-	ctx := withMemory(context.Background())
+func (e *wasmEngine) newInstance(a *account) (instance, error) {
+	i := &wasmInstance{account: a}
+	i.ctx = context.WithValue(context.Background(), instanceKey{}, i)
+	ctx := experimental.WithMemoryAllocator(i.ctx, experimental.MemoryAllocatorFunc(
+		func(_, most uint64) experimental.LinearMemory {
+			return &counted{LinearMemory: reserve(most), account: a}
+		}))
 	config := wazero.NewModuleConfig().WithName("").WithStartFunctions("_initialize")
 	module, err := e.runtime.InstantiateModule(ctx, e.code, config)
 	if err != nil {
 		return nil, failFor(ErrEngine, "engine", "no instance of the module was made", err)
 	}
-	i := &wasmInstance{o: e.o, module: module, memory: module.Memory()}
+	i.module, i.memory = module, module.Memory()
 	for fn, name := range functionNames {
 		if i.functions[fn] = module.ExportedFunction(name); i.functions[fn] == nil {
 			i.close()
@@ -150,7 +223,7 @@ func (e *wasmEngine) newInstance() (instance, error) {
 }
 
 func (i *wasmInstance) close() {
-	// The module has no imports and no exit code, so there is nothing that an error could mean.
+	// The module has no exit code, so there is nothing that an error could mean.
 	_ = i.module.Close(context.Background())
 }
 
@@ -159,40 +232,50 @@ func (i *wasmInstance) size() int64 { return int64(i.memory.Size()) }
 // call calls a function and returns its result. A trap is ErrEngine.
 func (i *wasmInstance) call(fn function, arguments ...uint64) (uint32, error) {
 	copy(i.stack[:], arguments)
-	if err := i.functions[fn].CallWithStack(context.Background(), i.stack[:]); err != nil {
+	if err := i.functions[fn].CallWithStack(i.ctx, i.stack[:]); err != nil {
+		if ended := i.account.ctx.Err(); ended != nil {
+			return 0, ended
+		}
+		if i.account.isFull {
+			return 0, i.account.full()
+		}
 		return 0, failFor(ErrEngine, "engine", functionNames[fn]+" did not return", err)
 	}
 	return uint32(i.stack[0]), nil
 }
 
-// run calls a function that returns a status, and returns its output and its answer.
-func (i *wasmInstance) run(fn function, arguments ...uint64) ([]byte, *answer, error) {
+// run calls a function that returns a status, and returns its answer.
+func (i *wasmInstance) run(fn function, to *buffer, arguments ...uint64) (*answer, error) {
+	i.to = to
 	status, err := i.call(fn, arguments...)
+	i.to = nil
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	where, ok := i.memory.Read(i.buffers, 16)
+	where, ok := i.memory.Read(i.buffers, 8)
 	if !ok {
-		return nil, nil, outside(fn)
+		return nil, outside(fn)
 	}
 	word := binary.LittleEndian.Uint32
-	output, ok := i.memory.Read(word(where), word(where[4:]))
-	bytes, ok2 := i.memory.Read(word(where[8:]), word(where[12:]))
-	if !ok || !ok2 {
-		return nil, nil, outside(fn)
+	bytes, ok := i.memory.Read(word(where), word(where[4:]))
+	if !ok {
+		return nil, outside(fn)
 	}
 	found := &answer{bytes: bytes}
-	if status == 0 {
-		return output, found, nil
-	}
-	if len(bytes) == 0 {
-		return nil, nil, fail(Status(status), "memory", Status(status).text())
+	switch {
+	case status == 0:
+		return found, nil
+	case Status(status) == ErrMemory && i.account.isFull:
+		return nil, i.account.full()
+	case len(bytes) == 0:
+		return nil, fail(Status(status), "memory", Status(status).text())
 	}
 	failed := found.error(Status(status))
 	if found.short {
-		return nil, nil, outside(fn)
+		return nil, outside(fn)
 	}
-	return nil, nil, failed
+	failed.Text = strings.Replace(failed.Text, "max_memory allows", "the pool's max memory leaves room for", 1)
+	return nil, failed
 }
 
 func outside(fn function) error {
@@ -236,12 +319,12 @@ func (i *wasmInstance) stage(slot int, input []byte) (uint64, error) {
 }
 
 // runWith calls a function with the length of an input in room 0.
-func (i *wasmInstance) runWith(fn function, input []byte, arguments ...uint64) ([]byte, *answer, error) {
+func (i *wasmInstance) runWith(fn function, to *buffer, input []byte, arguments ...uint64) (*answer, error) {
 	n, err := i.stage(0, input)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	return i.run(fn, append([]uint64{n}, arguments...)...)
+	return i.run(fn, to, append([]uint64{n}, arguments...)...)
 }
 
 // begin calls pd_new or pd_sum_new with options in room 0; glue.c describes their encoding.
@@ -255,7 +338,7 @@ func (i *wasmInstance) begin(fn function, o *options) error {
 		uint32(len(o.gauges)), uint32(o.format), uint32(len(o.resource))} {
 		b = binary.LittleEndian.AppendUint32(b, word)
 	}
-	b = binary.LittleEndian.AppendUint64(b, uint64(i.o.maxMemory))
+	b = binary.LittleEndian.AppendUint64(b, uint64(i.account.limit))
 	b = binary.LittleEndian.AppendUint64(b, o.id)
 	for _, names := range [][]string{o.counters, o.gauges, o.resource} {
 		for _, name := range names {
@@ -265,51 +348,55 @@ func (i *wasmInstance) begin(fn function, o *options) error {
 	if _, err := i.stage(0, b); err != nil {
 		return err
 	}
-	_, _, err := i.run(fn)
+	_, err := i.run(fn, nil)
 	return err
 }
 
 func (i *wasmInstance) prepare(o *options) error { return i.begin(fnNew, o) }
 
 func (i *wasmInstance) load(state []byte) error {
-	_, _, err := i.runWith(fnLoad, state)
+	_, err := i.runWith(fnLoad, nil, state)
 	return err
 }
 
-func (i *wasmInstance) save() ([]byte, error) {
-	state, _, err := i.run(fnSave)
-	return state, err
+func (i *wasmInstance) save(to *buffer) error {
+	_, err := i.run(fnSave, to)
+	return err
 }
 
 func (i *wasmInstance) base(profile []byte) error {
-	_, _, err := i.runWith(fnBase, profile)
+	_, err := i.runWith(fnBase, nil, profile)
 	return err
 }
 
-func (i *wasmInstance) window(profile []byte, started int64) ([]byte, *Report, error) {
-	delta, found, err := i.runWith(fnWindow, profile, uint64(started))
+func (i *wasmInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
+	found, err := i.runWith(fnWindow, to, profile, uint64(started))
+	return report(fnWindow, found, err)
+}
+
+func report(fn function, found *answer, err error) (*Report, error) {
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	report := found.report()
 	if found.short {
-		return nil, nil, outside(fnWindow)
+		return nil, outside(fn)
 	}
-	return delta, report, nil
+	return report, nil
 }
 
 func (i *wasmInstance) commit() error {
-	_, _, err := i.run(fnCommit)
+	_, err := i.run(fnCommit, nil)
 	return err
 }
 
 func (i *wasmInstance) abandon() error {
-	_, _, err := i.run(fnAbandon)
+	_, err := i.run(fnAbandon, nil)
 	return err
 }
 
 func (i *wasmInstance) describe() (*Memory, error) {
-	_, found, err := i.run(fnDescribe)
+	found, err := i.run(fnDescribe, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -320,29 +407,22 @@ func (i *wasmInstance) describe() (*Memory, error) {
 	return memory, nil
 }
 
-func (i *wasmInstance) compare(prev, cur []byte) ([]byte, *Report, error) {
+func (i *wasmInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
 	// The second room may move the memory, but not the first room in it.
 	prevLen, err := i.stage(0, prev)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
 	curLen, err := i.stage(1, cur)
 	if err != nil {
-		return nil, nil, err
+		return nil, err
 	}
-	delta, found, err := i.run(fnCompare, prevLen, curLen)
-	if err != nil {
-		return nil, nil, err
-	}
-	report := found.report()
-	if found.short {
-		return nil, nil, outside(fnCompare)
-	}
-	return delta, report, nil
+	found, err := i.run(fnCompare, to, prevLen, curLen)
+	return report(fnCompare, found, err)
 }
 
 func (i *wasmInstance) check(profile []byte) (*Census, error) {
-	_, found, err := i.runWith(fnCheck, profile)
+	found, err := i.runWith(fnCheck, nil, profile)
 	if err != nil {
 		return nil, err
 	}
@@ -356,14 +436,14 @@ func (i *wasmInstance) check(profile []byte) (*Census, error) {
 func (i *wasmInstance) sumBegin(o *options) error { return i.begin(fnSumNew, o) }
 
 func (i *wasmInstance) sumAdd(profile []byte) (Joint, error) {
-	_, found, err := i.runWith(fnSumAdd, profile)
+	found, err := i.runWith(fnSumAdd, nil, profile)
 	if err != nil {
 		return 0, err
 	}
 	return Joint(found.u32()), nil
 }
 
-func (i *wasmInstance) sumFinish() ([]byte, error) {
-	sum, _, err := i.run(fnSumFinish)
-	return sum, err
+func (i *wasmInstance) sumFinish(to *buffer) error {
+	_, err := i.run(fnSumFinish, to)
+	return err
 }

@@ -45,7 +45,7 @@ func (p *Pool) check(o *options) error {
 	if p.hasEqual(o) {
 		return nil
 	}
-	err := p.use(context.Background(), 0, func(h *held) error { return h.ready(o, nil, 0) })
+	err := p.use(context.Background(), 0, 0, func(h *held) error { return h.ready(o, nil, 0) })
 	if err == nil {
 		p.mu.Lock()
 		p.good = o
@@ -78,29 +78,25 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 	var report *Report
 	delta := takeBuffer()
 	defer delta.give()
-	err = o.pool.use(ctx, 0, func(h *held) error {
+	err = o.pool.use(ctx, 0, 0, func(h *held) error {
 		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
-		plainPrev, err := inflate(prev, h, 0, o.pool.o.maxMemory)
+		plainPrev, err := inflate(prev, h, 0, h.account)
 		if err != nil {
 			if e, ok := err.(*Error); ok {
 				e.IsPrev = true
 			}
 			return err
 		}
-		plainCur, err := inflate(cur, h, 1, o.pool.o.maxMemory)
+		plainCur, err := inflate(cur, h, 1, h.account)
 		if err != nil {
 			return err
 		}
-		bytes, found, err := h.compare(plainPrev, plainCur)
+		delta.b = delta.b[:0]
+		report, err = h.compare(plainPrev, plainCur, delta)
 		h.token = 0
-		if err != nil {
-			return err
-		}
-		report = found
-		delta.b = append(delta.b, bytes...)
-		return nil
+		return err
 	})
 	if err != nil {
 		return nil, err
@@ -147,23 +143,22 @@ func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([
 	joints := make([]Joint, 0, len(profiles))
 	sum := takeBuffer()
 	defer sum.give()
-	err = o.pool.use(ctx, 0, func(h *held) error {
+	err = o.pool.use(ctx, 0, 0, func(h *held) error {
+		joints, sum.b = joints[:0], sum.b[:0]
 		if err := h.sumBegin(&o); err != nil {
 			return err
 		}
 		for i, profile := range profiles {
-			if err := ctx.Err(); err != nil {
-				return err
+			joint, err := h.add(profile)
+			if ended := ctx.Err(); ended != nil {
+				return ended
 			}
-			joint, err := h.add(profile, o.pool.o.maxMemory)
 			if err != nil {
 				return &ProfileError{Index: i, Err: err}
 			}
 			joints = append(joints, joint)
 		}
-		bytes, err := h.sumFinish()
-		sum.b = append(sum.b, bytes...)
-		return err
+		return h.sumFinish(sum)
 	})
 	if err != nil {
 		return nil, err
@@ -171,8 +166,8 @@ func Sum(ctx context.Context, w io.Writer, profiles [][]byte, opts ...Option) ([
 	return joints, o.write(w, sum.b)
 }
 
-func (h *held) add(profile []byte, limit int64) (Joint, error) {
-	plain, err := inflate(profile, h, 0, limit)
+func (h *held) add(profile []byte) (Joint, error) {
+	plain, err := inflate(profile, h, 0, h.account)
 	if err != nil {
 		return 0, err
 	}
@@ -198,11 +193,11 @@ func Check(ctx context.Context, profile []byte, opts ...Option) (*Census, error)
 		return nil, err
 	}
 	var census *Census
-	err = o.pool.use(ctx, 0, func(h *held) error {
+	err = o.pool.use(ctx, 0, 0, func(h *held) error {
 		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
-		plain, err := inflate(profile, h, 0, o.pool.o.maxMemory)
+		plain, err := inflate(profile, h, 0, h.account)
 		if err != nil {
 			return err
 		}

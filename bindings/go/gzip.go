@@ -100,12 +100,11 @@ func (o *inflated) body(i *inflater, m *member, claim int64) error {
 		return failFor(ErrInflate, "inflate", "the deflate data is not readable", err)
 	}
 	for {
-		if o.len == len(o.bytes) {
-			if err := o.more(claim, m.pos); err != nil {
-				return err
-			}
+		room, err := o.next(claim, m.pos)
+		if err != nil {
+			return err
 		}
-		n, err := i.flate.Read(o.bytes[o.len:])
+		n, err := i.flate.Read(room)
 		o.len += n
 		if int64(o.len) > o.limit {
 			return o.tooLarge(claim > o.limit, m.pos)

@@ -23,7 +23,7 @@ func (r *roomInGo) room(slot, n, keep int) ([]byte, error) {
 // plainOf inflates a profile.
 func plainOf(t testing.TB, packed []byte) []byte {
 	t.Helper()
-	plain, err := inflate(packed, &roomInGo{}, 0, defaultMaxMemory)
+	plain, err := inflateOf(packed, defaultMaxMemory)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -86,7 +86,7 @@ func hasWords(t *testing.T, want expectation, e *Error) bool {
 		return false
 	}
 	said = strings.TrimSuffix(said, at[0])
-	said = strings.ReplaceAll(said, "max_memory leaves room for", "the pool's max memory allows")
+	said = strings.ReplaceAll(said, "max_memory", "the pool's max memory")
 	text := e.Text
 	if e.Field != "" {
 		text = e.place() + ": " + text

@@ -2,7 +2,7 @@
 
 package pprofdelta
 
-import "context"
+import "github.com/tetratelabs/wazero/experimental"
 
-// withMemory leaves the memory of instances in Go's heap: see linear_mmap.go.
-func withMemory(ctx context.Context) context.Context { return ctx }
+// reserve leaves the memory of instances in Go's heap: see linear_mmap.go.
+func reserve(uint64) experimental.LinearMemory { return new(ordinary) }

@@ -3,18 +3,10 @@
 package pprofdelta
 
 import (
-	"context"
 	"syscall"
 
 	"github.com/tetratelabs/wazero/experimental"
 )
-
-// withMemory makes instances take their memory from the system and not from Go's heap. The garbage collector may
-// let the heap grow to twice what is in use, and an instance is most of what is in use if there are few targets.
-// Besides, such memory grows where it is, and is given back when the instance is closed.
-func withMemory(ctx context.Context) context.Context {
-	return experimental.WithMemoryAllocator(ctx, experimental.MemoryAllocatorFunc(reserve))
-}
 
 // mapped is a range of addresses for the largest memory, of which a part at its begin is usable. What was never
 // written takes no memory.
@@ -23,7 +15,10 @@ type mapped struct {
 	usable uint64
 }
 
-func reserve(_, most uint64) experimental.LinearMemory {
+// reserve returns memory from the system and not from Go's heap. The garbage collector may let the heap grow to
+// twice what is in use, and an instance is most of what is in use if there are few targets. Besides, such memory
+// grows where it is, and is given back when the instance is closed.
+func reserve(most uint64) experimental.LinearMemory {
 	all, err := syscall.Mmap(-1, 0, int(most), syscall.PROT_NONE, syscall.MAP_PRIVATE|syscall.MAP_ANON|syscall.MAP_NORESERVE)
 	if err != nil { // addresses are limited, too (ulimit -v)
 		return new(ordinary)
@@ -45,15 +40,3 @@ func (m *mapped) Free() {
 	_ = syscall.Munmap(m.all) // of a range that Mmap returned
 	m.all, m.usable = nil, 0
 }
-
-// ordinary is memory in Go's heap.
-type ordinary struct{ bytes []byte }
-
-func (o *ordinary) Reallocate(size uint64) []byte {
-	if more := int(size) - len(o.bytes); more > 0 {
-		o.bytes = append(o.bytes, make([]byte, more)...)
-	}
-	return o.bytes
-}
-
-func (o *ordinary) Free() { o.bytes = nil }

@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"math"
 	"slices"
 	"time"
 )
@@ -129,6 +130,7 @@ func NoSequence() Option { return func(o *options) { o.flags |= flagNoSequence }
 // The defaults of a pool.
 const (
 	defaultMaxMemory = 1 << 30
+	mostMaxMemory    = min(3<<30, math.MaxInt-1<<20)
 	defaultKeep      = 64 << 20
 	defaultIdle      = time.Minute
 )
@@ -153,9 +155,12 @@ type PoolOption func(*poolOptions)
 // The default is GOMAXPROCS.
 func WithInstances(n int) PoolOption { return func(o *poolOptions) { o.instances = n } }
 
-// WithMaxMemory sets how many bytes one call may take, with the inflated input: max_memory of
-// pprofdelta_options. The default, which is also the most, is 1 GiB. Input that inflates to more is
-// refused with [ErrLimit] before it is held.
+// WithMaxMemory sets how many bytes of memory one call may take: the memory that its instance grows by
+// (with the inflated input, the arrays of the library and what moving them leaves unused), the window of
+// a zstd decompressor, the delta, and the input that WindowFrom and Load have read. Not included are a new instance
+// (2 MiB), the input and the writer of the caller, the states that computers hold between calls, the
+// compressed delta, and what the garbage collector has not freed yet. A call that takes more fails with
+// [ErrLimit]. An inflated heap profile of n bytes takes about 9 n. The default is 1 GiB, the most 3 GiB.
 func WithMaxMemory(bytes int64) PoolOption { return func(o *poolOptions) { o.maxMemory = bytes } }
 
 // WithKeptMemory sets how large an instance may be that is kept for the next window. The memory of an

@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"math"
@@ -15,8 +16,11 @@ import (
 // instances serve thousands of targets.
 //
 // An instance is made when a window needs one and none is idle. It is dropped if it is larger than
-// [WithKeptMemory] after a window, if it was idle for [WithIdle], and after a failure of the engine.
+// [WithKeptMemory] after a window, if it was idle for [WithIdle], after a failure of the engine, and if a
+// context has ended its call.
 // A pool starts no goroutine. (The timer for idle instances runs a function when it is due.)
+//
+// NewPool makes a pool; calls that need a zero Pool fail with [ErrUsage].
 //
 // Computers without [WithPool] share a default pool with default options. It is made when it is first
 // needed and is never closed.
@@ -35,6 +39,8 @@ type Pool struct {
 // held is an instance with what the pool knows about it.
 type held struct {
 	instance
+	account *account
+	isUsed  bool      // before
 	options *options  // of the context; nil: there is none
 	empty   []byte    // the state of a context that remembers nothing
 	token   uint64    // of the state that the context remembers; 0: of no computer
@@ -74,8 +80,8 @@ func (o *poolOptions) complete() error {
 	switch {
 	case o.instances < 0 || o.instances > math.MaxInt16:
 		return fail(ErrUsage, "options", "WithInstances is not from 0 to 32767")
-	case o.maxMemory <= 0 || o.maxMemory > defaultMaxMemory:
-		return fail(ErrUsage, "options", "WithMaxMemory is not from 1 to 1 GiB")
+	case o.maxMemory <= 0 || o.maxMemory > mostMaxMemory:
+		return fail(ErrUsage, "options", "WithMaxMemory is not from 1 to 3 GiB")
 	case o.keep < 0:
 		return fail(ErrUsage, "options", "WithKeptMemory is negative")
 	case o.idle < 0:
@@ -87,6 +93,9 @@ func (o *poolOptions) complete() error {
 // Close drops all instances, when the calls that use them have returned. Later calls that need the
 // pool fail with [ErrClosed]. What computers remember stays: [Computer.Save] still works.
 func (p *Pool) Close() error {
+	if p == nil || p.places == nil {
+		return notMade("the pool", "NewPool")
+	}
 	p.mu.Lock()
 	select {
 	case <-p.closed:
@@ -111,6 +120,9 @@ func (p *Pool) Close() error {
 // acquire waits for an instance. It prefers the one whose context remembers the state with this
 // token, then the one that was used last.
 func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
+	if p.places == nil {
+		return nil, notMade("the pool", "NewPool")
+	}
 	if err := ctx.Err(); err != nil {
 		return nil, err
 	}
@@ -126,15 +138,24 @@ func (p *Pool) acquire(ctx context.Context, token uint64) (*held, error) {
 	case <-p.closed:
 		return nil, fail(ErrClosed, "options", "the pool is closed")
 	}
-	if h := p.takeIdle(token); h != nil {
-		return h, nil
+	h := p.takeIdle(token)
+	if h == nil {
+		var err error
+		if h, err = p.newHeld(); err != nil {
+			<-p.places
+			return nil, err
+		}
 	}
-	instance, err := p.engine.newInstance()
+	return h, nil
+}
+
+func (p *Pool) newHeld() (*held, error) {
+	a := &account{ctx: context.Background(), limit: p.o.maxMemory}
+	instance, err := p.engine.newInstance(a)
 	if err != nil {
-		<-p.places
 		return nil, err
 	}
-	return &held{instance: instance}, nil
+	return &held{instance: instance, account: a}, nil
 }
 
 func (p *Pool) takeIdle(token uint64) *held {
@@ -157,10 +178,14 @@ func (p *Pool) takeIdle(token uint64) *held {
 // release gives an instance back. err is what its last call returned.
 func (p *Pool) release(h *held, err error) {
 	defer func() { <-p.places }()
-	if errors.Is(err, ErrEngine) || errors.Is(err, ErrMemory) || h.size() > p.o.keep {
+	a := h.account
+	isBroken := errors.Is(err, ErrEngine) || errors.Is(err, ErrMemory) || err != nil && (a.isFull || a.ctx.Err() != nil)
+	if isBroken || h.size() > p.o.keep {
 		h.close()
 		return
 	}
+	h.isUsed = true
+	a.ctx, a.inGo = context.Background(), 0
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	h.since = time.Now()
@@ -199,8 +224,10 @@ func (p *Pool) drop(n int) {
 	p.idle = p.idle[n:]
 }
 
-// use calls do with an instance.
-func (p *Pool) use(ctx context.Context, token uint64, do func(h *held) error) error {
+// use calls do with an instance. inGo is how many bytes are held for this use already. do may be called
+// twice: what a used instance has no room for is done again by a new one, so that the limit does not
+// depend on earlier uses.
+func (p *Pool) use(ctx context.Context, token uint64, inGo int64, do func(h *held) error) error {
 	h, err := p.acquire(ctx, token)
 	if err != nil {
 		return err
@@ -212,10 +239,26 @@ func (p *Pool) use(ctx context.Context, token uint64, do func(h *held) error) er
 			<-p.places
 		}
 	}()
-	err = do(h)
+	err = h.use(ctx, inGo, do)
+	if err != nil && h.account.isFull && h.isUsed {
+		if other, failed := p.newHeld(); failed == nil {
+			h.close()
+			h = other
+			err = h.use(ctx, inGo, do)
+		}
+	}
 	returned = true
 	p.release(h, err)
 	return err
+}
+
+func (h *held) use(ctx context.Context, inGo int64, do func(h *held) error) error {
+	a := h.account
+	a.ctx, a.inGo, a.isFull = ctx, 0, false
+	if err := a.hold(inGo); err != nil {
+		return err
+	}
+	return do(h)
 }
 
 // ready makes the context have these options and remember this state; nil is the empty one.
@@ -246,10 +289,11 @@ func (h *held) renew(o *options) error {
 	if err := h.prepare(o); err != nil {
 		return err
 	}
-	empty, err := h.save()
-	if err != nil {
+	empty := takeBuffer()
+	defer empty.give()
+	if err := h.save(empty); err != nil {
 		return err
 	}
-	h.options, h.empty = o, append([]byte(nil), empty...)
+	h.options, h.empty = o, bytes.Clone(empty.b)
 	return nil
 }

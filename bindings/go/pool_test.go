@@ -103,6 +103,61 @@ func TestOneComputerServesManyGoroutines(t *testing.T) {
 	}
 }
 
+// TestAllMethodsByManyGoroutines is for the race detector.
+func TestAllMethodsByManyGoroutines(t *testing.T) {
+	ctx := context.Background()
+	pool := newPool(t, WithInstances(2))
+	profile := newProcess(4, 30).bytes(t)
+	c := newComputer(t, WithPool(pool))
+	for range 4 {
+		w, err := c.Window(ctx, profile)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state bytes.Buffer
+		if err := c.Save(ctx, &state); err != nil {
+			t.Fatal(err)
+		}
+		// What fails does so because a window is pending.
+		calls := []func() error{
+			func() error { return c.Delta(profile, io.Discard) },
+			func() error { return c.DeltaContext(ctx, profile, io.Discard) },
+			func() error { return c.Base(ctx, profile) },
+			func() error { return c.Load(ctx, bytes.NewReader(state.Bytes())) },
+			func() error { return c.Save(ctx, io.Discard) },
+			func() error { _, err := c.Describe(ctx); return err },
+			func() error { c.SetStarted(time.Time{}); return nil },
+			func() error { _, err := c.Window(ctx, profile); return err },
+			func() error { _, err := c.WindowFrom(ctx, bytes.NewReader(profile)); return err },
+			func() error { c.Abandon(); return nil },
+			func() error { w.Abandon(); return nil },
+			func() error { return w.Commit() },
+			func() error { _, err := Check(ctx, profile, WithPool(pool)); return err },
+		}
+		for range 3 {
+			calls = append(calls, func() error {
+				var out bytes.Buffer
+				n, err := w.WriteTo(&out)
+				if n != int64(out.Len()) || len(parsed(t, out.Bytes()).SampleType) == 0 {
+					t.Errorf("%d of %d bytes", n, out.Len())
+				}
+				return err
+			})
+		}
+		var group sync.WaitGroup
+		for _, call := range calls {
+			group.Go(func() {
+				if err := call(); err != nil && !errors.Is(err, ErrUsage) {
+					t.Error(err)
+				}
+			})
+		}
+		group.Wait()
+		c.Abandon()
+	}
+	deltaOf(t, c, profile)
+}
+
 func TestContextEndsTheWaiting(t *testing.T) {
 	pool := newPool(t, WithInstances(1))
 	c := newComputer(t, WithPool(pool))
@@ -144,6 +199,88 @@ func TestContextEndsTheWaiting(t *testing.T) {
 	if w, err := c.Window(context.Background(), profile); err != nil || w.Report.Attempt != 1 {
 		t.Errorf("a canceled call has changed the computer: %v", err)
 	}
+}
+
+// An ending context ends when it was asked `left` times.
+type ending struct {
+	context.Context
+	cancel func()
+	left   int
+}
+
+func endingAfter(n int) *ending {
+	ctx, cancel := context.WithCancel(context.Background())
+	return &ending{ctx, cancel, n}
+}
+
+func (e *ending) Err() error {
+	if e.left--; e.left < 0 {
+		e.cancel()
+	}
+	return e.Context.Err()
+}
+
+// TestContextEndsACall: wherever the context ends, the call changes nothing and the computer is usable.
+func TestContextEndsACall(t *testing.T) {
+	pool := newPool(t, WithInstances(1))
+	p := newProcess(4, 5000)
+	first := p.bytes(t)
+	p.run()
+	second := p.bytes(t)
+	c := newComputer(t, WithPool(pool))
+	w, delta := windowOf(t, c, first)
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
+	var state bytes.Buffer
+	if err := c.Save(context.Background(), &state); err != nil {
+		t.Fatal(err)
+	}
+	to := newComputer(t, WithPool(pool))
+	for name, call := range map[string]func(ctx context.Context) error{
+		"Window": func(ctx context.Context) error { _, err := c.Window(ctx, second); return err },
+		"WindowFrom": func(ctx context.Context) error {
+			_, err := c.WindowFrom(ctx, bytes.NewReader(second))
+			return err
+		},
+		"Base":     func(ctx context.Context) error { return to.Base(ctx, second) },
+		"Load":     func(ctx context.Context) error { return to.Load(ctx, bytes.NewReader(state.Bytes())) },
+		"Describe": func(ctx context.Context) error { _, err := c.Describe(ctx); return err },
+		"Check":    func(ctx context.Context) error { _, err := Check(ctx, second, WithPool(pool)); return err },
+		"Compare": func(ctx context.Context) error {
+			_, err := Compare(ctx, first, second, io.Discard, WithPool(pool))
+			return err
+		},
+		"Sum": func(ctx context.Context) error {
+			_, err := Sum(ctx, io.Discard, [][]byte{delta}, WithPool(pool))
+			return err
+		},
+		"DeltaContext": func(ctx context.Context) error {
+			return newComputer(t, WithPool(pool)).DeltaContext(ctx, second, failing{err: io.ErrClosedPipe})
+		},
+	} {
+		token, other, ended := c.token, to.token, 0
+		for ; ; ended++ {
+			ctx := endingAfter(ended)
+			err := call(ctx)
+			ctx.cancel()
+			if !errors.Is(err, context.Canceled) {
+				if err != nil && name != "DeltaContext" {
+					t.Errorf("%s: %v", name, err)
+				}
+				break
+			}
+			if c.pending != nil || c.token != token || to.token != other {
+				t.Fatalf("%s, ended %d times: the computer has changed", name, ended)
+			}
+		}
+		c.Abandon()
+		// The library asks, too, and not only this package.
+		if engineName == "wazero" && name != "Load" && name != "Describe" && ended < 8 {
+			t.Errorf("%s: the context was asked only %d times", name, ended)
+		}
+	}
+	same(t, "after contexts that have ended", parsed(t, deltaOf(t, c, second)), merged(t, first, second))
 }
 
 func TestClosedPool(t *testing.T) {
@@ -238,7 +375,7 @@ func TestInstanceOfTheSameTargetIsUsedAgain(t *testing.T) {
 
 func TestPoolOptions(t *testing.T) {
 	for what, opt := range map[string]PoolOption{"instances": WithInstances(-1),
-		"max memory": WithMaxMemory(0), "more memory": WithMaxMemory(2 << 30),
+		"max memory": WithMaxMemory(0), "more memory": WithMaxMemory(4 << 30),
 		"kept": WithKeptMemory(-1), "idle": WithIdle(-1)} {
 		_, err := NewPool(opt)
 		statusOf(t, what, err, ErrUsage)

@@ -1,13 +1,14 @@
 package pprofdelta
 
 import (
-	"context"
 	"io"
+	"sync"
 )
 
 // Window is a delta that was computed. Until it is committed or abandoned, its computer computes no
-// other. Commit and Abandon belong to the window, and not to the computer, so that a goroutine can
-// only end the window that it has written. A deferred Abandon after a Commit does nothing:
+// other. Commit and Abandon belong to the window, so that a goroutine only ends the window that it has
+// written. ([Computer.Abandon] ends a window whose pointer was lost.) A deferred Abandon after a Commit
+// does nothing:
 //
 //	window, err := computer.Window(ctx, profile)
 //	if err != nil {
@@ -19,46 +20,53 @@ import (
 //	}
 //	return window.Commit()
 //
-// A window holds no instance of the pool, so the upload may take its time.
+// A window holds no instance of the pool, so the upload may take its time. All methods may be called by
+// several goroutines at once.
 type Window struct {
 	// Report is what the window found.
 	Report Report
 
-	c         *Computer
-	plain     *buffer // the delta
-	encoded   *buffer // the delta, compressed; nil: not yet
-	committed []byte  // the state after Commit
-	abandoned []byte  // the state after Abandon, if the computer was empty
-	token     uint64  // of the state after Commit
+	c     *Computer
+	plain *buffer // the delta
+
+	once    sync.Once // makes what follows
+	encoded *buffer   // the delta, compressed
+	failed  error
+
+	// What follows is guarded by the computer's mu.
+	committed []byte // the state after Commit
+	abandoned []byte // the state after Abandon, if the computer was empty
+	token     uint64 // of the state after Commit
 	isEnded   bool
 	isSaved   bool // committed
 }
 
-// settle computes the states after either end of the window.
-func (w *Window) settle(h *held) error {
-	if w.c.state == nil {
-		state, err := h.save()
-		if err != nil {
+// settle computes the states after either end of the window. before is the state that it follows.
+func (w *Window) settle(h *held, before []byte) error {
+	if before == nil {
+		var err error
+		if w.abandoned, err = h.state(); err != nil {
 			return err
 		}
-		w.abandoned = keep(state)
 	}
 	if err := h.commit(); err != nil {
 		return err
 	}
-	state, err := h.save()
-	if err != nil {
-		return err
-	}
-	w.committed = keep(state)
+	var err error
+	w.committed, err = h.state()
 	h.token = w.token
-	return nil
+	return err
 }
 
-// keep copies a state, with room for the zero bytes of some attempts.
-func keep(state []byte) []byte {
+// state returns what the context remembers, with room for the zero bytes of some attempts.
+func (h *held) state() ([]byte, error) {
 	const attempts = 8
-	return append(make([]byte, 0, len(state)+attempts), state...)
+	state := takeBuffer()
+	defer state.give()
+	if err := h.save(state); err != nil {
+		return nil, err
+	}
+	return append(make([]byte, 0, len(state.b)+attempts), state.b...), nil
 }
 
 // abandonedState returns the state with one more attempt: see pprofdelta_save.
@@ -69,7 +77,7 @@ func (w *Window) abandonedState() []byte {
 	return w.abandoned
 }
 
-// end ends the window. The caller has the computer's turn.
+// end ends the window. The caller holds the computer's mu.
 func (w *Window) end(commit bool) {
 	if w.isEnded {
 		return
@@ -89,10 +97,11 @@ func (w *Window) end(commit bool) {
 // Commit makes the computer remember the window, since the delta has arrived: the next window begins
 // where this one ended. It fails with [ErrUsage] if the window was abandoned.
 func (w *Window) Commit() error {
-	if err := w.c.lock(context.Background()); err != nil {
-		return err
+	if w == nil || w.c == nil {
+		return notMade("the window", "Computer.Window")
 	}
-	defer w.c.unlock()
+	w.c.mu.Lock()
+	defer w.c.mu.Unlock()
 	w.end(true)
 	if !w.isSaved {
 		return fail(ErrUsage, "delta", "the window was abandoned")
@@ -103,28 +112,27 @@ func (w *Window) Commit() error {
 // Abandon ends a window that was lost, or may have been lost: the next window also covers its time,
 // with the same sequence and the next attempt. It does nothing if the window is ended already.
 func (w *Window) Abandon() {
-	if w.c.lock(context.Background()) == nil {
-		defer w.c.unlock()
+	if w != nil && w.c != nil {
+		w.c.mu.Lock()
+		defer w.c.mu.Unlock()
 		w.end(false)
 	}
 }
 
 // Bytes returns the delta in the computer's compression. It may be called at any time, also after
-// Commit, but not by several goroutines at once. The caller must not change the bytes.
+// Commit. The caller must not change the bytes.
 func (w *Window) Bytes() ([]byte, error) {
+	if w == nil || w.c == nil {
+		return nil, notMade("the window", "Computer.Window")
+	}
 	if w.c.o.compression == None {
 		return w.plain.b, nil
 	}
-	if w.encoded == nil {
-		encoded := takeBuffer()
-		bytes, err := deflate(encoded.b, w.plain.b, w.c.o.compression, w.c.o.level)
-		if err != nil {
-			return nil, err
-		}
-		encoded.b = bytes
-		w.encoded = encoded
-	}
-	return w.encoded.b, nil
+	w.once.Do(func() {
+		w.encoded = takeBuffer()
+		w.encoded.b, w.failed = deflate(w.encoded.b, w.plain.b, w.c.o.compression, w.c.o.level)
+	})
+	return w.encoded.b, w.failed
 }
 
 // give gives the buffers of a window back that nobody else has seen.

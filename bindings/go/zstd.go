@@ -14,13 +14,10 @@ import (
 // frame is measured by its block headers before it is inflated, so that a file that is cut off is told
 // from one that is damaged, and one frame at a time goes into the room.
 
-// zstdMaxRatio is the most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB.
-const zstdMaxRatio = (128 << 10) / 4
+// zstdBlock is the most that a block inflates to.
+const zstdBlock = 128 << 10
 
-// zstdUsualWindow is what every decompressor should accept, by RFC 8878.
-const zstdUsualWindow = 8 << 20
-
-// The options do not depend on the pool: the room and the check of the window are the limit.
+// The options do not depend on the pool: the room and the account are the limit.
 var zstdReaders = sync.Pool{New: func() any {
 	reader, err := zstd.NewReader(nil, zstd.WithDecoderConcurrency(1), zstd.WithDecoderLowmem(true),
 		zstd.WithDecodeAllCapLimit(true), zstd.WithDecoderMaxMemory(1<<32),
@@ -38,7 +35,7 @@ func (o *inflated) fromZstd(in []byte) ([]byte, error) {
 		return nil, failFor(ErrInflate, "inflate", "there is no zstd decompressor", item.(error))
 	}
 	defer func() {
-		if reader.Reset(nil) == nil { // it forgets the input
+		if reader.Reset(nil) == nil && o.window <= mostKept { // it forgets the input, but not its window
 			zstdReaders.Put(reader)
 		}
 	}()
@@ -63,14 +60,17 @@ func (o *inflated) fromZstd(in []byte) ([]byte, error) {
 	return o.done()
 }
 
+// zstdMaxRatio is the most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB.
+const zstdMaxRatio = zstdBlock / 4
+
 // frameForm is a frame that is whole by its block headers.
 type frameForm struct {
 	bytes   []byte
 	skipped bool
-	// hasClaim: it announces the length `most`. Else it needs the window.
+	// hasClaim: most is what it says that it inflates to. Else it is the most that its blocks can be.
 	hasClaim bool
 	most     int64
-	window   uint64
+	window   uint64 // without a claim
 }
 
 // zstdFrame measures the frame at in[pos].
@@ -94,7 +94,7 @@ func zstdFrame(in []byte, pos int) (frameForm, error) {
 	if header.DictionaryID != 0 {
 		return frameForm{}, refuse(ErrInflate, "inflate", pos, "the zstd frame needs a dictionary")
 	}
-	end, err := zstdBlocks(in, pos, pos+header.HeaderSize)
+	end, most, err := zstdBlocks(in, pos, pos+header.HeaderSize, min(zstdBlock, int64(header.WindowSize)))
 	if err != nil {
 		return frameForm{}, err
 	}
@@ -107,8 +107,10 @@ func zstdFrame(in []byte, pos int) (frameForm, error) {
 		return frameForm{}, refuse(ErrInflate, "inflate", pos,
 			"the zstd frame is too short for the %d bytes it announces", header.FrameContentSize)
 	}
-	return frameForm{bytes: in[pos:end], hasClaim: header.HasFCS,
-		most: int64(header.FrameContentSize), window: header.WindowSize}, nil
+	if header.HasFCS {
+		most = int64(header.FrameContentSize)
+	}
+	return frameForm{bytes: in[pos:end], hasClaim: header.HasFCS, most: most, window: header.WindowSize}, nil
 }
 
 func refuseHeader(in []byte, pos int, err error) error {
@@ -122,69 +124,74 @@ func zstdCutOff(in []byte) error {
 	return refuse(ErrInflate, "inflate", len(in), "the file is cut off in a zstd frame")
 }
 
-// zstdBlocks returns where the blocks of the frame at in[pos] end.
-func zstdBlocks(in []byte, pos, at int) (int, error) {
+// zstdBlocks returns where the blocks of the frame at in[pos] end, and how much they inflate to at most.
+// A compressed block inflates to block bytes at most.
+func zstdBlocks(in []byte, pos, at int, block int64) (end int, most int64, err error) {
 	const header, raw, repeated, compressed = 3, 0, 1, 2
 	for {
 		if len(in)-at < header {
-			return 0, zstdCutOff(in)
+			return 0, 0, zstdCutOff(in)
 		}
 		word := binary.LittleEndian.Uint16(in[at:])
-		block := uint32(word) | uint32(in[at+2])<<16
-		kind, size := block>>1&3, int(block>>3)
+		head := uint32(word) | uint32(in[at+2])<<16
+		kind, size := head>>1&3, int(head>>3)
 		switch kind {
 		case raw:
+			most += int64(size)
 		case repeated:
+			most += int64(size)
 			size = 1
 		case compressed:
 			if size == 0 {
-				return 0, refuse(ErrInflate, "inflate", pos,
+				return 0, 0, refuse(ErrInflate, "inflate", pos,
 					"the zstd frame is damaged: a compressed block is empty")
 			}
+			most += block
 		default:
-			return 0, refuse(ErrInflate, "inflate", pos,
+			return 0, 0, refuse(ErrInflate, "inflate", pos,
 				"the zstd frame is damaged: a block has no known type")
 		}
 		if at += header; size > len(in)-at {
-			return 0, zstdCutOff(in)
+			return 0, 0, zstdCutOff(in)
 		}
 		at += size
-		if block&1 != 0 {
-			return at, nil
+		if head&1 != 0 {
+			return at, most, nil
 		}
 	}
 }
 
-// frame appends what a frame inflates to. With a claim, the room is made first. Without one, the
-// package needs a window of its own, which counts against the limit, too.
+// frame appends what a frame inflates to. It is inflated at once if its length is known, or if it is
+// not longer than the window that the package would need otherwise.
 func (o *inflated) frame(reader *zstd.Decoder, frame frameForm, pos int) error {
 	switch {
 	case frame.skipped:
 		return nil
-	case frame.hasClaim:
+	case frame.hasClaim || frame.most <= min(int64(frame.window), o.limit-int64(o.len)):
 		return o.frameAtOnce(reader, frame, pos)
-	case frame.window > max(uint64(o.limit), zstdUsualWindow):
-		return o.tooLarge(true, pos)
 	}
 	return o.frameInPieces(reader, frame, pos)
 }
 
+// frameAtOnce has room for one block more: the package sees only after a block that there is too much.
+// Without that room, it would copy the output to memory of its own.
 func (o *inflated) frameAtOnce(reader *zstd.Decoder, frame frameForm, pos int) error {
-	claim := int64(o.len) + frame.most
-	if claim > o.limit {
+	if err := o.account.ctx.Err(); err != nil {
+		return err
+	}
+	most := int64(o.len) + frame.most
+	if most > o.limit {
 		return o.tooLarge(true, pos)
 	}
-	if o.bytes == nil {
-		if err := o.begin(claim, len(frame.bytes)); err != nil {
-			return err
-		}
+	var err error
+	o.bytes, err = o.instance.room(o.slot, int(most+zstdBlock), o.len)
+	if errors.Is(err, ErrLimit) {
+		return o.tooLarge(frame.hasClaim, pos)
 	}
-	if claim > int64(len(o.bytes)) {
-		if err := o.more(claim, pos); err != nil {
-			return err
-		}
+	if err != nil {
+		return err
 	}
-	out, err := reader.DecodeAll(frame.bytes, o.bytes[:o.len:claim])
+	out, err := reader.DecodeAll(frame.bytes, o.bytes[:o.len])
 	if err != nil {
 		return zstdDamaged(err, pos)
 	}
@@ -193,6 +200,14 @@ func (o *inflated) frameAtOnce(reader *zstd.Decoder, frame frameForm, pos int) e
 }
 
 func (o *inflated) frameInPieces(reader *zstd.Decoder, frame frameForm, pos int) error {
+	window := int64(frame.window)
+	window += min(window, zstdBlock)
+	if more := window - o.window; more > 0 {
+		if o.account.hold(more) != nil {
+			return o.tooLarge(false, pos)
+		}
+		o.window = window
+	}
 	if o.bytes == nil {
 		if err := o.begin(0, len(frame.bytes)); err != nil {
 			return err
@@ -202,12 +217,11 @@ func (o *inflated) frameInPieces(reader *zstd.Decoder, frame frameForm, pos int)
 		return zstdDamaged(err, pos)
 	}
 	for {
-		if o.len == len(o.bytes) {
-			if err := o.more(0, pos); err != nil {
-				return err
-			}
+		room, err := o.next(0, pos)
+		if err != nil {
+			return err
 		}
-		n, err := reader.Read(o.bytes[o.len:])
+		n, err := reader.Read(room)
 		o.len += n
 		switch {
 		case int64(o.len) > o.limit:

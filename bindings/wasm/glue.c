@@ -1,24 +1,43 @@
-/* The parsed door of the library as a WebAssembly module without imports, for hosts that cannot link a
- * C library. bindings/go is such a host.
+/* The parsed door of the library as a WebAssembly module, for hosts that cannot link a C library.
+ * bindings/go is such a host.
+ *
+ * The module imports two functions. Both may end the call by a trap; the instance is then of no use.
+ *
+ *     host.write         takes bytes of the output: a delta, a state, a sum
+ *     host.poll          is called often: the host may end the call there
  *
  * An instance of the module has one context, one sum, and these buffers:
  *
  *     room 0, room 1     input; the host writes it there
- *     output             bytes: a delta, a state, a sum
  *     answer             a report, a memory, a census, a joint, or an error
  *
- * Every function returns a pprofdelta_status. pd_buffers returns the address of four 32-bit numbers:
- * address and length of the output and of the answer. They change with each call.
+ * Every function returns a pprofdelta_status. pd_buffers returns the address of two 32-bit numbers:
+ * address and length of the answer. They change with each call.
  *
  * An answer is the members of the C struct in their order, without padding: numbers in little-endian
  * bytes (int, bool and enum: 4 bytes; others: 8), strings as a 4-byte length and the bytes, arrays as a
  * 4-byte length and the elements. Errors have their own members likewise. */
+#include "delta/context.h"
 #include "pprofdelta.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-#define EXPORT(name) __attribute__((export_name(#name))) pprofdelta_status name
+#define EXPORT(name) __attribute__((export_name(#name))) pprofdelta_status export_##name
+#define IMPORT(name) __attribute__((import_module("host"), import_name(#name))) void host_##name
+
+IMPORT(write)(const void *data, size_t len);
+IMPORT(poll)(void);
+
+/* The compiler calls this at the begin of each function of the library (build.py). */
+void __sanitizer_cov_trace_pc(void);
+__attribute__((no_sanitize("coverage"))) void __sanitizer_cov_trace_pc(void)
+{
+    enum { CALLS = 1 << 14 }; /* between two polls */
+    static uint32_t calls;
+    if (++calls % CALLS == 0)
+        host_poll();
+}
 
 /* ---- buffers ------------------------------------------------------------------------------------- */
 
@@ -28,10 +47,10 @@ typedef struct bytes {
     int has_failed; /* memory was short */
 } bytes;
 
-static bytes rooms[2], output, answer;
+static bytes rooms[2], answer;
 
 static struct {
-    uint32_t output, output_len, answer, answer_len;
+    uint32_t answer, answer_len;
 } where;
 
 static uint8_t *space(bytes *to, size_t more)
@@ -82,16 +101,16 @@ static void put_text(const char *text)
 static int to_output(void *cookie, const void *data, size_t len)
 {
     (void)cookie;
-    put(&output, data, len);
-    return output.has_failed;
+    host_write(data, len);
+    return 0;
 }
 
 static const pprofdelta_sink sink = {to_output, NULL};
 
 static void begin(void)
 {
-    output.len = answer.len = 0;
-    output.has_failed = answer.has_failed = 0;
+    answer.len = 0;
+    answer.has_failed = 0;
 }
 
 /* ---- answers ------------------------------------------------------------------------------------- */
@@ -209,15 +228,13 @@ static void put_census(const pprofdelta_census *c)
 /* What a function returns: status, or PPROFDELTA_E_MEMORY if there was no memory for the result. */
 static pprofdelta_status finish(pprofdelta_status status)
 {
-    if (output.has_failed || answer.has_failed) {
+    if (answer.has_failed) {
         begin();
         status = PPROFDELTA_E_MEMORY;
     } else if (status) {
         answer.len = 0;
         put_error();
     }
-    where.output = (uint32_t)(uintptr_t)output.ptr;
-    where.output_len = (uint32_t)output.len;
     where.answer = (uint32_t)(uintptr_t)answer.ptr;
     where.answer_len = (uint32_t)answer.len;
     return status;
@@ -247,6 +264,27 @@ __attribute__((export_name("pd_room"))) uint8_t *pd_room(uint32_t slot, uint32_t
         room->cap = size;
     }
     return room->ptr;
+}
+
+/* ---- memory -------------------------------------------------------------------------------------- */
+
+static uint64_t max_memory; /* for everything: of the options that were given last */
+
+/* What of max_memory the library may use for its arrays. The inputs are in the same memory, the host
+ * has a copy of the output, and growing arrays leave holes: measured, all this takes up to 2.1 times
+ * the arrays. */
+static uint64_t for_arrays(uint64_t inputs_len)
+{
+    uint64_t left = max_memory > inputs_len ? max_memory - inputs_len : 0;
+    return left / 5 * 2 + 1; /* 0 would be the default */
+}
+
+static void make_room(pd_mem *mem, uint64_t inputs_len)
+{
+    uint64_t limit = for_arrays(inputs_len);
+    mem->limit = limit < PD_MEM_MOST ? limit : PD_MEM_MOST;
+    if (mem->limit < mem->used) /* by what an earlier call needed */
+        mem->limit = mem->used;
 }
 
 /* ---- options ------------------------------------------------------------------------------------- */
@@ -290,6 +328,7 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
 {
     given_options given;
     memcpy(&given, rooms[0].ptr, sizeof given);
+    max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1] << 32;
     size_t counters = given.counters_len, gauges = given.gauges_len, len = given.resource_len / 2;
     texts->names = names_at((const char *)rooms[0].ptr + sizeof given, counters + gauges + 2 * len);
     texts->resource = malloc((len + 1) * sizeof *texts->resource);
@@ -305,8 +344,7 @@ static pprofdelta_status read_options(pprofdelta_options *out, given_texts *text
                                 .on_reset = (pprofdelta_on_reset)given.on_reset,
                                 .first = (pprofdelta_first)given.first,
                                 .compression = PPROFDELTA_PLAIN,
-                                .max_memory = given.max_memory[0] | (uint64_t)given.max_memory[1]
-                                                                        << 32,
+                                .max_memory = for_arrays(0),
                                 .counters = texts->names,
                                 .counters_len = counters,
                                 .gauges = texts->names + counters,
@@ -359,10 +397,11 @@ EXPORT(pd_load)(uint32_t len)
     reading from = {rooms[0].ptr, len};
     const pprofdelta_source source = {read_some, &from};
     begin();
+    make_room(&context->mem, len);
     return finish(pprofdelta_load(context, &source, &error));
 }
 
-/* The output is the state. */
+/* Writes the state. */
 EXPORT(pd_save)(void)
 {
     begin();
@@ -372,14 +411,16 @@ EXPORT(pd_save)(void)
 EXPORT(pd_base)(uint32_t len)
 {
     begin();
+    make_room(&context->mem, len);
     return finish(pprofdelta_base(context, rooms[0].ptr, len, &error));
 }
 
-/* The profile is in room 0. The output is the delta, the answer the report. The window is pending. */
+/* The profile is in room 0. Writes the delta. The answer is the report. The window is pending. */
 EXPORT(pd_window)(uint32_t len, int64_t started_nanos)
 {
     pprofdelta_report report;
     begin();
+    make_room(&context->mem, len);
     pprofdelta_set_started(context, started_nanos);
     pprofdelta_status status =
         pprofdelta_window(context, rooms[0].ptr, len, &sink, &report, &error);
@@ -412,11 +453,12 @@ EXPORT(pd_describe)(void)
     return finish(PPROFDELTA_OK);
 }
 
-/* Room 0 has prev, room 1 has cur. */
+/* Room 0 has prev, room 1 has cur. Writes the delta. The answer is the report. */
 EXPORT(pd_compare)(uint32_t prev_len, uint32_t cur_len)
 {
     pprofdelta_report report;
     begin();
+    make_room(&context->mem, (uint64_t)prev_len + cur_len);
     pprofdelta_status status = pprofdelta_compare(context, rooms[0].ptr, prev_len, rooms[1].ptr,
                                                   cur_len, &sink, &report, &error);
     if (!status)
@@ -428,6 +470,7 @@ EXPORT(pd_check)(uint32_t len)
 {
     pprofdelta_census census;
     begin();
+    make_room(&context->mem, len);
     pprofdelta_status status = pprofdelta_check(context, rooms[0].ptr, len, &census, &error);
     if (!status)
         put_census(&census);
@@ -458,13 +501,14 @@ EXPORT(pd_sum_add)(uint32_t len)
 {
     pprofdelta_joint joint;
     begin();
+    make_room(pd_adder_mem(adder), len);
     pprofdelta_status status = pprofdelta_adder_add(adder, rooms[0].ptr, len, &joint, &error);
     if (!status)
         put32((uint32_t)joint);
     return finish(status);
 }
 
-/* The output is the sum, which is gone afterwards. */
+/* Writes the sum, which is gone afterwards. */
 EXPORT(pd_sum_finish)(void)
 {
     begin();
@@ -477,7 +521,7 @@ EXPORT(pd_sum_finish)(void)
 /* ---- the C library of the module ------------------------------------------------------------------ */
 
 /* wasi-libc asks the host for a random number at its start, for stack protection, which the module does
- * not use. With this function the module asks for nothing. */
+ * not use. With this function the module does not import that. */
 int32_t __imported_wasi_snapshot_preview1_random_get(int32_t buf, int32_t len);
 int32_t __imported_wasi_snapshot_preview1_random_get(int32_t buf, int32_t len)
 {

@@ -79,6 +79,11 @@ void pprofdelta_adder_free(pprofdelta_adder *adder)
     pprofdelta_free(pd);
 }
 
+pd_mem *pd_adder_mem(pprofdelta_adder *adder)
+{
+    return &adder->pd->mem;
+}
+
 /* ---- adding a profile -------------------------------------------------------------------- */
 
 /* Makes the sum empty. */

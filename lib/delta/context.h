@@ -156,4 +156,9 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
 /* Holds the tally against the bytes that came in and the bytes that are to go out. */
 pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofdelta_error *err);
 
+/* ---- adder.c --------------------------------------------------------------------------------- */
+
+/* The account of a sum. bindings/wasm changes its limit. */
+pd_mem *pd_adder_mem(pprofdelta_adder *adder);
+
 #endif

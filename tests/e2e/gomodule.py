@@ -76,7 +76,7 @@ class Tests:
             return
         with tempfile.TemporaryDirectory(prefix="pprofdelta-gomodule-") as cache:
             self.go("test", "-run=^TestSumIsTheInverse$", ".", PPROFDELTA_TEST_CACHE=cache)
-            self.tests("race", "-race", "-short", "-run=Many|Context|Closed|Dropped|Target|Trap|Abandoned|Pending",
+            self.tests("race", "-race", "-short", "-run=Many|Context|Closed|Dropped|Target|Trap|Abandoned|Pending|Writer",
                        ".", CGO_ENABLED="1", PPROFDELTA_TEST_CACHE=cache)
 
     def fuzzers(self):

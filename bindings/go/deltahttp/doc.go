@@ -3,7 +3,8 @@
 //
 //	deltahttp.Register(mux)
 //
-// registers three profiles, with the paths and the sample types of godeltaprof's HTTP handlers:
+// registers three profiles for GET and HEAD, with the paths and the sample types of godeltaprof's HTTP handlers. A
+// program may import net/http/pprof, too.
 //
 //	/debug/pprof/delta_heap
 //	/debug/pprof/delta_mutex (needs runtime.SetMutexProfileFraction)
@@ -24,9 +25,11 @@
 // Requests without a name share one reader. The first window of a reader begins with the process. Requests of one
 // reader for one profile are answered one after the other.
 //
-// The number of readers is limited ([MaxReaders]); a further one gets status 503. A reader without a request for
-// [Expiry] is forgotten when another request arrives. No goroutine is started. A reader costs about 25 bytes for
-// each sample of each profile that it has asked for.
+// The number of readers is limited ([MaxReaders]). For a further one, the reader is forgotten that has asked least
+// recently; if all of them are being answered, the further one gets status 503. A reader without a request for
+// [Expiry] is forgotten when another request arrives. The next window of a forgotten reader begins with the process,
+// so it has again what earlier windows had; a reader that must notice that uses the parameter after (see below). No
+// goroutine is started. A reader costs about 25 bytes for each sample of each profile that it has asked for.
 //
 // # Windows that are lost
 //

@@ -56,8 +56,8 @@ var kinds = [...]kind{
 // Option changes a handler.
 type Option func(*handler)
 
-// MaxReaders sets how many readers are known at the same time. A further one is refused with status 503 until
-// a reader has expired. The default is 16. Values below 1 count as 1.
+// MaxReaders sets how many readers are known at the same time. For a further one, the reader is forgotten that has
+// asked least recently. The default is 16. Values below 1 count as 1.
 func MaxReaders(n int) Option {
 	return func(h *handler) { h.readers.most = max(1, n) }
 }
@@ -94,12 +94,23 @@ func Handler(opts ...Option) http.Handler {
 	return newHandler(opts)
 }
 
-// Register adds the profiles of a new handler to mux, below Prefix.
+// Register adds the profiles of a new handler to mux, below Prefix. The patterns have the method GET, so they do not
+// conflict with "GET /debug/pprof/" of net/http/pprof.
 func Register(mux *http.ServeMux, opts ...Option) {
 	h := newHandler(opts)
 	for _, k := range kinds {
-		mux.Handle(Prefix+k.path, h)
+		mux.Handle(pattern(Prefix+k.path), h)
 	}
+}
+
+// pattern returns the pattern for GET and HEAD. With GODEBUG=httpmuxgo121=1, patterns have no method.
+func pattern(path string) string {
+	probe := http.NewServeMux()
+	probe.Handle("GET "+path, http.NotFoundHandler())
+	if _, found := probe.Handler(&http.Request{Method: http.MethodGet, URL: &url.URL{Path: path}}); found == "" {
+		return path
+	}
+	return "GET " + path
 }
 
 func newHandler(opts []Option) *handler {
@@ -161,10 +172,10 @@ func (h *handler) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 // serve answers with the next window of the reader. The other requests of the reader for this kind of profile
 // wait meanwhile.
 func (h *handler) serve(w http.ResponseWriter, r *http.Request, req request) *problem {
-	one, full := h.readers.take(req.reader)
-	if full != nil {
-		w.Header().Set("Retry-After", strconv.Itoa(int(math.Ceil(full.free.Seconds()))))
-		return refuse(http.StatusServiceUnavailable, "%v", full)
+	one := h.readers.take(req.reader)
+	if one == nil {
+		w.Header().Set("Retry-After", "1")
+		return refuse(http.StatusServiceUnavailable, "%d readers are being answered, which is the limit; raise deltahttp.MaxReaders", h.readers.most)
 	}
 	defer h.readers.give(one)
 	c := &one.cursors[req.kind]

@@ -489,6 +489,25 @@ func TestHeaders(t *testing.T) {
 	}
 }
 
+// TestRegisterBesideOtherPatterns: Register panics if its patterns conflict with those of the program.
+func TestRegisterBesideOtherPatterns(t *testing.T) {
+	for _, other := range []string{"/debug/pprof/", "GET /debug/pprof/", "/debug/pprof/{profile}",
+		"GET /debug/pprof/{profile}", "/{any}/pprof/delta_heap", "/", "GET /{rest...}", "POST /debug/pprof/delta_heap"} {
+		mux := http.NewServeMux()
+		mux.Handle(other, http.NotFoundHandler())
+		Register(mux)
+		get(t, mux, Prefix+"delta_heap")
+		if w := ask(mux, http.MethodHead, Prefix+"delta_heap"); w.Code != http.StatusOK {
+			t.Errorf("HEAD beside %s: status %d", other, w.Code)
+		}
+	}
+	mux := http.NewServeMux()
+	Register(mux)
+	if w := ask(mux, http.MethodPost, Prefix+"delta_heap"); w.Code != http.StatusMethodNotAllowed {
+		t.Errorf("POST: status %d", w.Code)
+	}
+}
+
 func TestTypesAreThoseOfTheRuntime(t *testing.T) {
 	h := Handler()
 	for kind, want := range map[string]string{
@@ -552,29 +571,47 @@ func TestParametersThatMeanNothingHere(t *testing.T) {
 	get(t, Handler(), "/delta_heap?gc=&debug=0&seconds=&after=&other=1")
 }
 
-func TestReadersAreLimitedAndExpire(t *testing.T) {
-	h := newHandler([]Option{MaxReaders(2), Expiry(time.Hour)})
+func TestTheReaderThatAskedLeastRecentlyIsForgotten(t *testing.T) {
+	h := newHandler([]Option{MaxReaders(3), Expiry(time.Hour)})
 	now := time.Now()
 	h.readers.now = func() time.Time { return now }
-	ask2 := func(name string, status int, wait string) {
-		t.Helper()
-		w := ask(h, http.MethodGet, "/delta_heap?reader="+name)
-		if w.Code != status || w.Header().Get("Retry-After") != wait {
-			t.Errorf("%s: status %d, Retry-After %q; want %d, %q: %.200q", name, w.Code, w.Header().Get("Retry-After"), status, wait, w.Body)
+	var last int64
+	h.collect = func(string) ([]byte, error) { last++; return made(t, last, last), nil }
+	for i, step := range []struct {
+		query   string
+		objects int64         // the whole count, for a reader that is new
+		after   time.Duration // then
+	}{
+		{"", 1, time.Minute},
+		{"?reader=a", 2, time.Minute},
+		{"?reader=b", 3, time.Minute},
+		{"", 3, time.Minute},          // from 1 to 4
+		{"?reader=c", 5, time.Minute}, // a is forgotten
+		{"", 2, time.Minute},
+		{"?reader=b", 4, time.Minute},
+		{"?reader=a", 8, time.Minute}, // c is
+		{"?reader=d", 9, time.Hour},   // the one without a name is
+		{"", 10, 0},                   // all have expired
+	} {
+		if got := objects(t, get(t, h, "/delta_heap"+step.query)); got != step.objects {
+			t.Errorf("step %d, %q: %d objects, not %d", i, step.query, got, step.objects)
 		}
+		now = now.Add(step.after)
 	}
-	ask2("a", 200, "")
-	now = now.Add(30 * time.Minute)
-	ask2("b", 200, "")
-	ask2("c", 503, "1800")
-	now = now.Add(29 * time.Minute)
-	ask2("a", 200, "") // a is used again, so b is the first to expire
-	ask2("c", 503, "1860")
-	now = now.Add(31 * time.Minute)
-	ask2("c", 200, "")
-	ask2("b", 503, "1740")
-	if _, ok := h.readers.named["b"]; ok || len(h.readers.named) != 2 {
+	if len(h.readers.named) != 1 {
 		t.Errorf("the readers are %v", h.readers.named)
+	}
+}
+
+// TestManyNamesLockNobodyOut: requests with other names do not keep a scraper from being answered.
+func TestManyNamesLockNobodyOut(t *testing.T) {
+	h := newHandler(nil)
+	for i := range 5 * defaultMaxReaders {
+		get(t, h, fmt.Sprintf("/delta_block?reader=%d", i))
+		get(t, h, "/delta_block")
+	}
+	if n := len(h.readers.named); n != defaultMaxReaders {
+		t.Errorf("%d readers", n)
 	}
 }
 
@@ -593,19 +630,14 @@ func TestTheWindowOfAForgottenReaderBeginsWithTheProcess(t *testing.T) {
 	}
 }
 
-func TestAReaderInUseDoesNotExpire(t *testing.T) {
-	r := &newHandler([]Option{MaxReaders(1), Expiry(0)}).readers
-	one, full := r.take("one")
-	if full != nil {
-		t.Fatal(full)
+func TestAReaderInUseIsNotForgotten(t *testing.T) {
+	h := newHandler([]Option{MaxReaders(1), Expiry(0)})
+	one := h.readers.take("one")
+	if w := ask(h, http.MethodGet, "/delta_heap?reader=two"); w.Code != 503 || w.Header().Get("Retry-After") != "1" {
+		t.Errorf("status %d, Retry-After %q: %s", w.Code, w.Header().Get("Retry-After"), w.Body)
 	}
-	if _, full := r.take("two"); full == nil || full.free != 0 {
-		t.Errorf("a second reader: %v", full)
-	}
-	r.give(one)
-	if _, full := r.take("two"); full != nil {
-		t.Error(full)
-	}
+	h.readers.give(one)
+	get(t, h, "/delta_heap?reader=two")
 }
 
 func TestTheClockIsSetBack(t *testing.T) {
@@ -654,7 +686,7 @@ func TestErrorsAreTold(t *testing.T) {
 
 func TestARequestThatEndsWhileItWaits(t *testing.T) {
 	h := newHandler(nil)
-	one, _ := h.readers.take("one")
+	one := h.readers.take("one")
 	c := &one.cursors[0]
 	if err := c.lock(t.Context()); err != nil {
 		t.Fatal(err)

@@ -2,7 +2,6 @@ package deltahttp
 
 import (
 	"context"
-	"fmt"
 	"sync"
 	"time"
 
@@ -37,26 +36,16 @@ type readers struct {
 	named map[string]*reader
 }
 
-// tooMany is the error for a new reader that has no room.
-type tooMany struct {
-	most int
-	free time.Duration // until the first reader may be forgotten
-}
-
-func (e *tooMany) Error() string {
-	return fmt.Sprintf("there are %d readers already, which is the limit; use the name of one of them, "+
-		"wait until one has expired, or raise deltahttp.MaxReaders", e.most)
-}
-
-// take returns the reader with this name, which the caller gives back. A new name makes a new reader.
-func (r *readers) take(name string) (*reader, *tooMany) {
+// take returns the reader with this name, which the caller gives back. A new name makes a new reader. It returns nil
+// if there is no room for one, since all readers are in use.
+func (r *readers) take(name string) *reader {
 	r.mutex.Lock()
 	defer r.mutex.Unlock()
 	r.expire()
 	one := r.named[name]
 	if one == nil {
-		if len(r.named) >= r.most {
-			return nil, &tooMany{r.most, r.untilRoom()}
+		if len(r.named) >= r.most && !r.forget() {
+			return nil
 		}
 		one = &reader{}
 		for i := range one.cursors {
@@ -65,7 +54,7 @@ func (r *readers) take(name string) (*reader, *tooMany) {
 		r.named[name] = one
 	}
 	one.users++
-	return one, nil
+	return one
 }
 
 func (r *readers) give(one *reader) {
@@ -84,15 +73,18 @@ func (r *readers) expire() {
 	}
 }
 
-// untilRoom is never negative: expire has run.
-func (r *readers) untilRoom() time.Duration {
-	least := r.expiry
-	for _, one := range r.named {
-		if one.users == 0 {
-			least = min(least, r.expiry-r.now().Sub(one.used))
+// forget forgets the reader that has been used least recently, if there is one that is not in use.
+func (r *readers) forget() bool {
+	name, least := "", (*reader)(nil)
+	for n, one := range r.named {
+		if one.users == 0 && (least == nil || one.used.Before(least.used)) {
+			name, least = n, one
 		}
 	}
-	return least
+	if least != nil {
+		delete(r.named, name)
+	}
+	return least != nil
 }
 
 // lock waits until no other request has the cursor, or until the context ends.

@@ -3,6 +3,8 @@
 //
 //	import _ "github.com/pprofdelta/pprofdelta/bindings/go/deltahttp/register"
 //
+// A program may import net/http/pprof, too.
+//
 // It replaces github.com/grafana/pyroscope-go/godeltaprof/http/pprof. A program with both registers the same
 // patterns twice, and http.Handle panics.
 package register

@@ -3,12 +3,18 @@ package register
 import (
 	"net/http"
 	"net/http/httptest"
+	_ "net/http/pprof" // its patterns must not conflict
 	"testing"
 
 	"github.com/google/pprof/profile"
 )
 
 func TestTheDefaultMuxHasTheProfiles(t *testing.T) {
+	w := httptest.NewRecorder()
+	http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/heap", nil))
+	if w.Code != http.StatusOK {
+		t.Errorf("net/http/pprof: status %d: %s", w.Code, w.Body)
+	}
 	for _, kind := range []string{"heap", "mutex", "block"} {
 		w := httptest.NewRecorder()
 		http.DefaultServeMux.ServeHTTP(w, httptest.NewRequest(http.MethodGet, "/debug/pprof/delta_"+kind, nil))
