@@ -73,8 +73,8 @@ type Report struct {
 	Attempt       uint64    // 1 for the first delta of this sequence, and 1 more for each further one
 	OutputLen     uint64    // bytes of the delta before it is compressed
 	Types         []TypeReport
-	IsSame        bool // cur is the same profile as prev
-	MayBeWindow   bool // the durations do not show that both profiles are cumulative
+	IsSame        bool   // cur is the same profile as prev
+	MayBeWindow   bool   // the durations do not show that both profiles are cumulative
 	ID            uint64 // of the series of windows, as in the stamp; 0 without a sequence
 }
 
