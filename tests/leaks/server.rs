@@ -11,6 +11,13 @@ extern "C" {
 
 const USR2: i32 = 12;
 
+/// Hides a value from the optimizer, also from a compiler that has no stable std::hint::black_box.
+fn opaque<T>(value: T) -> T {
+    let copy = unsafe { std::ptr::read_volatile(&value) };
+    std::mem::forget(value);
+    copy
+}
+
 fn count_profiles(path: &str) -> usize {
     std::fs::read_dir(path)
         .map(|entries| {
@@ -66,7 +73,7 @@ impl Server {
 
     #[inline(never)]
     fn leak_fast(&mut self) {
-        std::mem::forget(std::hint::black_box(Box::new([1u8; 512])));
+        std::mem::forget(opaque(Box::new([1u8; 512])));
     }
 
     #[inline(never)]
@@ -124,7 +131,7 @@ impl Server {
 
     #[inline(never)]
     fn answer(&mut self) {
-        std::hint::black_box(vec![1u8; 1000]);
+        opaque(vec![1u8; 1000]);
     }
 
     #[inline(never)]
@@ -150,7 +157,7 @@ impl Server {
 #[inline(never)]
 fn leak_thread() {
     for _ in 0..4 {
-        std::mem::forget(std::hint::black_box(Box::new([1u8; 4096])));
+        std::mem::forget(opaque(Box::new([1u8; 4096])));
     }
 }
 
