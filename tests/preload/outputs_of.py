@@ -11,8 +11,7 @@ import time
 
 import recorded
 from agents import (TIMEOUT, checked, counted, only, plainly, quiet, record, same, start, stop, target, until)
-from otlp import DICTIONARY, Request, one, parts
-from pb import fields, inflate, numbers
+from pb import Request, fields, inflate, numbers, one, parts
 
 ALLOCATE = """
 import sys, time
@@ -584,7 +583,7 @@ def test_requests_of_otlp(t):
 
 def attributes_of_mappings(data):
     """[(file, {key: is it true})] of a request."""
-    dictionary = one(data, DICTIONARY)
+    dictionary = one(data, 2)
     strings = [text.decode() for text in parts(dictionary, 5)]
     table = [dict(fields(entry)) for entry in parts(dictionary, 6)]
     for entry in parts(dictionary, 1)[1:]:
