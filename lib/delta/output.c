@@ -207,15 +207,20 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     if (status)
         return status;
     pd_output_comments(pd);
+    const pd_stretch *w = &story->window;
+    bool has_sequence = pd_has_sequence(pd);
+    pprofdelta_stamp stamp = {
+        .from_nanos = w->from_nanos, .to_nanos = w->to_nanos, .restart = w->restart};
+    if (has_sequence) {
+        stamp.sequence = w->sequence;
+        stamp.attempt = w->attempt;
+        stamp.acked = pd->series.acked.sequence;
+    }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
-                                                .to_nanos = story->to_nanos,
-                                                .sequence = story->sequence,
-                                                .attempt = story->attempt,
-                                                .restart = story->restart});
-    pd_compact_header header = pd_output_header(pd, story->to_nanos, story->duration_nanos);
-    header.series = story->sequence ? &pd->next_identity : NULL;
-    header.sequence = story->sequence;
+        pd_output_stamp(pd, &stamp);
+    pd_compact_header header = pd_output_header(pd, w->to_nanos, w->duration_nanos);
+    header.series = has_sequence ? &pd->next_identity : NULL;
+    header.sequence = stamp.sequence;
     status = pd_compact_end(&pd->compact, &header);
     return status ? status : finish_encoder(pd, err);
 }

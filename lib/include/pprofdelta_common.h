@@ -76,7 +76,10 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_SOURCE,   /* the source failed */
     /* The input is not cumulative: its times show that it is a window, or its types show that it is
      * a CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
-    PPROFDELTA_E_NOT_CUMULATIVE
+    PPROFDELTA_E_NOT_CUMULATIVE,
+    /* The profile is older than the one before it in the series: no counter has grown, and some have
+     * fallen or are missing. It came late; what the context remembers is as before. */
+    PPROFDELTA_E_OLDER
 } pprofdelta_status;
 
 /* Returns a few words for a status, for callers without an error struct. Never returns NULL. */

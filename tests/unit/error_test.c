@@ -133,18 +133,18 @@ static pprofdelta_status fail_with(const failure *f, pprofdelta_report *report,
 
 TEST(every_status_has_its_own_text)
 {
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_NOT_CUMULATIVE; i++) {
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_OLDER; i++) {
         const char *text = pprofdelta_status_text((pprofdelta_status)i);
         REQUIRE(text && *text);
         for (int n = PPROFDELTA_OK; n < i; n++)
             CHECK(strcmp(text, pprofdelta_status_text((pprofdelta_status)n)) != 0);
     }
-    static const int unknown[] = {PPROFDELTA_E_NOT_CUMULATIVE + 1, -1, 1000, INT32_MAX, INT32_MIN};
+    static const int unknown[] = {PPROFDELTA_E_OLDER + 1, -1, 1000, INT32_MAX, INT32_MIN};
     const char *first = pprofdelta_status_text((pprofdelta_status)unknown[0]);
     REQUIRE(first && *first);
     for (size_t i = 0; i < sizeof unknown / sizeof *unknown; i++)
         CHECK_STR(pprofdelta_status_text((pprofdelta_status)unknown[i]), first);
-    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_NOT_CUMULATIVE; i++)
+    for (int i = PPROFDELTA_OK; i <= PPROFDELTA_E_OLDER; i++)
         CHECK(strcmp(first, pprofdelta_status_text((pprofdelta_status)i)) != 0);
 }
 

@@ -19,7 +19,7 @@ typedef struct stand {
  * of 5; one mapping; four entries. */
 enum {
     WIDTHS = PD_STATE_FIXED + 4 * 8,
-    PADDING = WIDTHS + 2 + 5 + 68,
+    PADDING = WIDTHS + 4 + 5 + 68,
     HEAD_SUM = (PADDING + 7) / 8 * 8,
     MAPPINGS = HEAD_SUM + PD_STATE_HEAD_SUM,
     ENTRIES = MAPPINGS + PD_STATE_MAPPING,
