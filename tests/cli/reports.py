@@ -6,7 +6,7 @@ import os
 from pb import Stack, gz, profile
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window",
+KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window", "clock_set_back",
         "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
 
 
