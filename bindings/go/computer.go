@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"io"
 	"sync/atomic"
@@ -18,7 +19,7 @@ type Computer struct {
 
 	// What follows is used by the goroutine that has put an element into turn.
 	turn    chan struct{}
-	state   []byte // as pprofdelta_save writes it, and a zero byte for each attempt since; nil: empty
+	state   []byte // as pprofdelta_save writes it; nil: empty
 	token   uint64 // see held.token
 	pending *Window
 }
@@ -184,16 +185,16 @@ func (c *Computer) take(h *held) error {
 	if err != nil {
 		return err
 	}
-	c.state, c.token = keep(state), newToken()
+	c.state, c.token = bytes.Clone(state), newToken()
 	h.token = c.token
 	return nil
 }
 
-// Save writes what the computer remembers, in one call, in the format of pprofdelta_save. Only the
-// attempt of a pending window is included: save after [Window.Commit] to include the window.
+// Save writes what the computer remembers, in one call, in the format of pprofdelta_save: what was
+// committed, and the last attempt at a window that is open or pending.
 //
-// To keep the order of attempts over the end of the process, save after [Computer.Window] and before
-// the delta is sent, and again after [Window.Commit].
+// So that nothing is lost or counts twice when the process ends, save after [Computer.Window] and
+// before the delta is sent, and again after [Window.Commit].
 func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	if err := c.lock(ctx); err != nil {
 		return err
@@ -201,7 +202,7 @@ func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	defer c.unlock()
 	state := c.state
 	if c.pending != nil {
-		state = c.pending.abandonedState()
+		state = c.pending.state
 	}
 	if state == nil { // only the library knows the state of an empty context
 		var err error
@@ -258,7 +259,7 @@ func (c *Computer) Describe(ctx context.Context) (*Memory, error) {
 	defer c.unlock()
 	state, token := c.state, c.token
 	if c.pending != nil {
-		state, token = c.pending.abandonedState(), 0
+		state, token = c.pending.state, 0
 	}
 	var memory *Memory
 	err := c.o.pool.use(ctx, token, func(h *held) error {

@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"io"
 )
@@ -24,49 +25,27 @@ type Window struct {
 	// Report is what the window found.
 	Report Report
 
-	c         *Computer
-	plain     *buffer // the delta
-	encoded   *buffer // the delta, compressed; nil: not yet
-	committed []byte  // the state after Commit
-	abandoned []byte  // the state after Abandon, if the computer was empty
-	token     uint64  // of the state after Commit
-	isEnded   bool
-	isSaved   bool // committed
+	c       *Computer
+	plain   *buffer // the delta
+	encoded *buffer // the delta, compressed; nil: not yet
+	state   []byte  // with the attempt; Commit sets its last byte: see pprofdelta_save
+	token   uint64  // of the state after Commit
+	isEnded bool
+	isSaved bool // committed
 }
 
-// settle computes the states after either end of the window.
+// settle computes the state after the window, and commits it in the instance.
 func (w *Window) settle(h *held) error {
-	if w.c.state == nil {
-		state, err := h.save()
-		if err != nil {
-			return err
-		}
-		w.abandoned = keep(state)
-	}
-	if err := h.commit(); err != nil {
-		return err
-	}
 	state, err := h.save()
 	if err != nil {
 		return err
 	}
-	w.committed = keep(state)
+	w.state = bytes.Clone(state)
+	if err := h.commit(); err != nil {
+		return err
+	}
 	h.token = w.token
 	return nil
-}
-
-// keep copies a state, with room for the zero bytes of some attempts.
-func keep(state []byte) []byte {
-	const attempts = 8
-	return append(make([]byte, 0, len(state)+attempts), state...)
-}
-
-// abandonedState returns the state with one more attempt: see pprofdelta_save.
-func (w *Window) abandonedState() []byte {
-	if w.abandoned == nil {
-		w.abandoned = append(w.c.state, 0) // nothing else uses the capacity of c.state
-	}
-	return w.abandoned
 }
 
 // end ends the window. The caller has the computer's turn.
@@ -74,13 +53,13 @@ func (w *Window) end(commit bool) {
 	if w.isEnded {
 		return
 	}
+	w.c.state, w.c.token = w.state, 0
 	if commit {
-		w.c.state, w.c.token = w.committed, w.token
-	} else {
-		w.c.state, w.c.token = w.abandonedState(), 0
+		w.state[len(w.state)-1] = 1 // the attempt has arrived
+		w.c.token = w.token
 	}
 	w.isEnded, w.isSaved = true, commit
-	w.committed, w.abandoned = nil, nil
+	w.state = nil
 	if w.c.pending == w {
 		w.c.pending = nil
 	}
@@ -117,11 +96,11 @@ func (w *Window) Bytes() ([]byte, error) {
 	}
 	if w.encoded == nil {
 		encoded := takeBuffer()
-		bytes, err := deflate(encoded.b, w.plain.b, w.c.o.compression, w.c.o.level)
+		packed, err := deflate(encoded.b, w.plain.b, w.c.o.compression, w.c.o.level)
 		if err != nil {
 			return nil, err
 		}
-		encoded.b = bytes
+		encoded.b = packed
 		w.encoded = encoded
 	}
 	return w.encoded.b, nil
@@ -139,9 +118,9 @@ func (w *Window) give() {
 // WriteTo writes the delta in one call, and does not end the window. It may be called again, for
 // example with another writer after an error.
 func (w *Window) WriteTo(to io.Writer) (int64, error) {
-	bytes, err := w.Bytes()
+	delta, err := w.Bytes()
 	if err != nil {
 		return 0, err
 	}
-	return writeAll(to, bytes)
+	return writeAll(to, delta)
 }
