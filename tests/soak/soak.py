@@ -157,7 +157,7 @@ class Soak:
                 self.usual = 0.9 * self.usual + 0.1 * (time.monotonic() - began)
         elif code == 4:
             self.count(f"failed: {fate}")
-        elif code == 1 and "cur is older than prev" in err:
+        elif code == 1 and "cur is an older profile that comes late" in err:
             self.count("overtaken")  # by a run that began later and got the lock first
         else:
             self.complaints.append(f"exit code {code}: {err}")
