@@ -212,9 +212,8 @@ static const struct advice {
     {PPROFDELTA_E_PROFILE, ANY, NULL, "is an OTLP request;",
      "fetch the profiles as pprof; pprofdelta show prints what is in a request"},
     {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them"},
-    {PPROFDELTA_E_MISMATCH, A_STATE, "time_nanos", NULL,
-     "the state has a later profile already: another run came first, and nothing is lost; or the "
-     "clock of the target was set back"},
+    {PPROFDELTA_E_OLDER, ANY, NULL, NULL,
+     "the state has a later profile already: another run came first, and nothing is lost"},
     {PPROFDELTA_E_MISMATCH, A_STATE, NULL, "value types differ",
      "a state is for one kind of profile of one target; if the target has other types now, move "
      "the "
@@ -294,7 +293,7 @@ static int print_about_two(const char *first, const char *second, const pprofdel
                            unsigned inputs)
 {
     char both[2 * 4096 + 8];
-    if (err->status != PPROFDELTA_E_MISMATCH)
+    if (err->status != PPROFDELTA_E_MISMATCH && err->status != PPROFDELTA_E_OLDER)
         return print_with_advice(second, err, inputs);
     snprintf(both, sizeof both, "%s and %s", first, second);
     return print_with_advice(both, err, inputs);

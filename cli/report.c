@@ -129,6 +129,10 @@ void cli_report_notes(const cli_options *options, const pprofdelta_report *repor
     if (report->restart != PPROFDELTA_RESTART_NONE)
         cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
                  cli_restart_reason(report->restart));
+    if (report->clock_set_back)
+        cli_note("%s: the clock was set back since %s; the window counts, and ends no earlier than "
+                 "the last one",
+                 cur_name, prev_name);
     if (report->files_replaced)
         cli_note("%s: the files of %" PRIu64 " %s were replaced, renamed or removed since %s; the "
                  "process counts as the same",
@@ -182,6 +186,8 @@ static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unrea
         fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
     if (report->is_same)
         fputs("same      the profile is the same as the last one\n", out);
+    if (report->clock_set_back)
+        fputs("clock     was set back\n", out);
     if (report->may_be_window)
         fputs("duration  a profile may be a window\n", out);
     fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
@@ -293,8 +299,9 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
             ", \"duration_nanos\": %" PRId64 "}, ",
             report->from_nanos, report->to_nanos, duration_of(report));
-    fprintf(out, "\"same\": %s, \"may_be_window\": %s, ", report->is_same ? "true" : "false",
-            report->may_be_window ? "true" : "false");
+    fprintf(out, "\"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
+            report->is_same ? "true" : "false", report->may_be_window ? "true" : "false",
+            report->clock_set_back ? "true" : "false");
     fputs("\"id\": ", out);
     cli_report_put_id(out, report->id);
     fprintf(out,

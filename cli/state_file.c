@@ -109,7 +109,7 @@ static bool is_current(const cli_state *state)
 
 int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
 {
-    *state = (cli_state){.path = path, .lock = -1, .founded_lock = -1};
+    *state = (cli_state){.path = path, .lock = -1, .next = -1};
     for (;;) {
         int code = open_either(state);
         if (!code)
@@ -126,7 +126,7 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
 
 int cli_state_look(cli_state *state, const char *path)
 {
-    *state = (cli_state){.path = path, .exists = true, .founded_lock = -1};
+    *state = (cli_state){.path = path, .exists = true, .next = -1};
     state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
     return state->lock < 0 ? cannot_open(path, errno) : read_facts(state);
 }
@@ -272,86 +272,48 @@ static int write_state(cli_state *state, pprofdelta *context, int fd)
     return CLI_DONE;
 }
 
-/* Writes the context's state into a temporary file. */
-static int write_beside(cli_state *state, pprofdelta *context, char **name, int *fd)
-{
-    *name = cli_temporary_create(state->path, state->path, true, fd);
-    if (!*name)
-        return cli_system_error(state->path, "create a temporary file beside it", errno);
-    return write_state(state, context, *fd);
-}
-
-int cli_state_found(cli_state *state, pprofdelta *context)
-{
-    if (state->exists)
-        return CLI_DONE;
-    return write_beside(state, context, &state->founded, &state->founded_lock);
-}
-
 int cli_state_prepare(cli_state *state, pprofdelta *context)
 {
-    int fd = -1, code = write_beside(state, context, &state->temporary, &fd);
-    if (fd >= 0 && close(fd) && !code)
-        code = cli_system_error(state->path, "write the state", errno);
-    return code;
+    state->temporary = cli_temporary_create(state->path, state->path, true, &state->next);
+    if (!state->temporary)
+        return cli_system_error(state->path, "create a temporary file beside it", errno);
+    return write_state(state, context, state->next);
 }
 
-/* Renames a temporary file to FILE, if FILE is still the locked file. */
-static int replace(cli_state *state, char **name)
+int cli_state_move(cli_state *state)
 {
     if (!is_current(state)) {
-        cli_error("%s: is no longer the file that this run locked; it is unchanged", state->path);
+        cli_error("%s: is no longer the file that this run locked; nothing was sent", state->path);
         return CLI_FAILED;
     }
-    char *temporary = *name;
-    *name = NULL;
+    char *temporary = state->temporary;
+    state->temporary = NULL;
     if (cli_temporary_replace(temporary, state->path))
         return cli_system_error(state->path, "replace the state", errno);
-    return CLI_DONE;
-}
-
-/* Renames the empty state to FILE. Its lock replaces the lock of the directory. */
-static int settle_founded(cli_state *state)
-{
-    int code = replace(state, &state->founded);
-    if (code)
-        return code;
     close(state->lock);
-    state->lock = state->founded_lock;
-    state->founded_lock = -1;
+    state->lock = state->next;
+    state->next = -1;
     state->exists = true;
-    if ((code = read_facts(state)))
+    int code = read_facts(state);
+    if (code)
         return code;
     return cli_temporary_sync_folder(state->path)
                ? cli_system_error(state->path, "sync the directory of the state", errno)
                : CLI_DONE;
 }
 
-int cli_state_attempt(cli_state *state)
+int cli_state_arrived(cli_state *state)
 {
+    static const char arrived = 1; /* see pprofdelta_save */
     ssize_t done;
-    if (!state->exists)
-        return settle_founded(state);
-    if (!is_current(state)) {
-        cli_error("%s: is no longer the file that this run locked; nothing was sent", state->path);
-        return CLI_FAILED;
+    while ((done = pwrite(state->lock, &arrived, 1, (off_t)state->len - 1)) < 0 && errno == EINTR) {
     }
-    while ((done = pwrite(state->lock, "", 1, (off_t)state->len)) < 0 && errno == EINTR) {
-    }
-    if (done != 1 || fdatasync(state->lock))
-        return cli_system_error(state->path, "record the attempt", done ? errno : EIO);
-    return CLI_DONE;
-}
-
-int cli_state_move(cli_state *state)
-{
-    int code = replace(state, &state->temporary);
-    if (code)
-        return code;
-    if (cli_temporary_sync_folder(state->path)) /* only a power cut can undo the rename */
-        cli_note(
-            "%s: cannot sync the directory: %s; after a power cut this window may be sent again",
-            state->path, strerror(errno));
+    if (done != 1)
+        return cli_system_error(state->path, "record that the delta has arrived",
+                                done ? errno : EIO);
+    if (fdatasync(state->lock)) /* only a power cut can undo the byte */
+        cli_note("%s: cannot sync the state: %s; after a power cut this window may be sent again",
+                 state->path, strerror(errno));
     return CLI_DONE;
 }
 
@@ -359,11 +321,9 @@ void cli_state_close(cli_state *state)
 {
     if (state->temporary)
         cli_temporary_remove(state->temporary);
-    if (state->founded)
-        cli_temporary_remove(state->founded);
-    if (state->founded_lock >= 0)
-        close(state->founded_lock);
+    if (state->next >= 0)
+        close(state->next);
     if (state->lock >= 0)
         close(state->lock);
-    *state = (cli_state){.lock = -1, .founded_lock = -1};
+    *state = (cli_state){.lock = -1, .next = -1};
 }

@@ -33,27 +33,37 @@ static void put_window(const pprofdelta_memory *m)
     putchar('\n');
 }
 
-/* The attempts to send the next window. No state was moved after them. */
-static void put_attempts(const pprofdelta_memory *m)
+/* The open window: its last attempt was not acknowledged. */
+static void put_open(const pprofdelta_memory *m)
 {
-    if (m->attempts)
-        printf("attempts  %" PRIu64 " at sequence %" PRIu64 ", none of them acknowledged\n",
-               m->attempts, m->sequence + 1);
+    if (!m->attempts)
+        return;
+    printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
+           m->open_sequence, m->attempts);
+    if (m->open_from_nanos)
+        cli_report_put_time(stdout, m->open_from_nanos);
+    else
+        fputs("the beginning", stdout);
+    fputs(" to ", stdout);
+    cli_report_put_time(stdout, m->open_to_nanos);
+    if (m->open_restart)
+        printf(", a restart: %s", cli_restart_reason(m->open_restart));
+    putchar('\n');
 }
 
 static void print_text(const cli_state *state, const pprofdelta_memory *m)
 {
     fputs("state     ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
-    printf("%s\nid        %016" PRIx64, m->has_base ? "" : ", nothing remembered yet", m->id);
-    if (!m->has_base) {
+    printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
+    if (!m->types_len) {
         printf("\nbytes     %llu\n", state->len);
-        put_attempts(m);
         return;
     }
     printf("\nsequence  %" PRIu64 "\n", m->sequence);
-    put_window(m);
-    put_attempts(m);
+    if (m->sequence)
+        put_window(m);
+    put_open(m);
     fputs("build id  ", stdout);
     cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
     printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
@@ -84,6 +94,19 @@ static void print_types(const pprofdelta_memory *m)
     putchar(']');
 }
 
+static void print_open(const pprofdelta_memory *m)
+{
+    const char *restart = cli_restart_name(m->open_restart);
+    if (!m->attempts) {
+        fputs("\"open\": null, ", stdout);
+        return;
+    }
+    printf("\"open\": {\"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": %s%s%s}, ",
+           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos, restart ? "\"" : "",
+           restart ? restart : "null", restart ? "\"" : "");
+}
+
 static void print_json(const cli_state *state, const pprofdelta_memory *m)
 {
     const char *restart = cli_restart_name(m->restart);
@@ -103,6 +126,7 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
            ", \"duration_nanos\": %" PRId64 "}, \"restart\": %s%s%s, ",
            m->from_nanos, m->to_nanos, duration, restart ? "\"" : "", restart ? restart : "null",
            restart ? "\"" : "");
+    print_open(m);
     print_types(m);
     fputs("}\n", stdout);
 }
@@ -117,7 +141,7 @@ static int read_state(const cli_options *options, cli_state *state, pprofdelta *
 
 int cli_status_print(const cli_options *options)
 {
-    cli_state state = {.lock = -1, .founded_lock = -1};
+    cli_state state = {.lock = -1, .next = -1};
     pprofdelta *context = NULL;
     int code = read_state(options, &state, &context);
     if (!code) {

@@ -1,11 +1,11 @@
-/* pprofdelta --state FILE [CUR]: one window. FILE is replaced only after its delta has arrived.
+/* pprofdelta --state FILE [CUR]: one window.
  *
  *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
- *              -> the attempt, in FILE -> the delta goes out -> FILE is replaced
+ *              -> FILE is replaced -> the delta goes out -> one byte of FILE says that it arrived
  *
- * Everything that can fail for lack of space or permissions is done before the delta goes out. After
- * it, there is one rename. If the run ends in between, it has sent a window of which FILE has only the
- * attempt: the next window begins at the same place, with the same sequence and a higher attempt. So
+ * Everything that can fail for lack of space or permissions is done before the delta goes out. If the
+ * run ends before the last byte is written, FILE has an open attempt: the next window begins at the
+ * same place, with the same sequence and a higher attempt, and has at least what this one had. So
  * nothing is lost, and nothing counts twice if the receiver keeps, of each sequence, the delta with the
  * highest attempt. */
 #include "verb_state.h"
@@ -80,17 +80,6 @@ static int compute(run *r)
     return cli_window_error(r->options->state, r->cur.name, &err);
 }
 
-/* Readies what FILE is to become, and records in FILE that the delta goes out. */
-static int note_attempt(run *r)
-{
-    int code = cli_state_found(&r->state, r->context);
-    if (code)
-        return code;
-    pprofdelta_commit(r->context); /* in memory: FILE is another matter */
-    code = cli_state_prepare(&r->state, r->context);
-    return code ? code : cli_state_attempt(&r->state);
-}
-
 static int finish(run *r, const pprofdelta_sink *sink)
 {
     pprofdelta_error err;
@@ -147,7 +136,8 @@ static int perform(run *r)
     if ((code = cli_context_new(&options, o->cur, &r->context)) || (code = read_cur(r)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
         (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
-        (code = note_attempt(r)) || (code = deliver(r)) || (code = cli_state_move(&r->state)))
+        (code = cli_state_prepare(&r->state, r->context)) || (code = cli_state_move(&r->state)) ||
+        (code = deliver(r)) || (code = cli_state_arrived(&r->state)))
         return code;
     cli_report_notes(o, &r->report, o->state, r->cur.name);
     cli_report_unread(o, &r->report, r->unread);
@@ -157,7 +147,7 @@ static int perform(run *r)
 
 int cli_state_run(const cli_options *options)
 {
-    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1, .founded_lock = -1}};
+    run r = {.options = options, .output = {.fd = -1}, .state = {.lock = -1, .next = -1}};
     int code = perform(&r);
     cli_progress_end();
     cli_output_close(&r.output);

@@ -9,6 +9,7 @@
 #include "output_file.h"
 #include "progress.h"
 
+#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -119,6 +120,25 @@ static int refuse(const run *r, const char *name, const pprofdelta_error *err)
     return cli_sum_error(r->last, name, err);
 }
 
+/* Names what is missing between the last file and this one: a restart ended it before it arrived. */
+static void note_ended(const run *r, const char *name)
+{
+    pprofdelta_stamp last, next;
+    char which[80] = "a window";
+    if (read_stamp(r, r->last, &last) && read_stamp(r, name, &next)) {
+        uint64_t first = last.sequence + 1, end = next.sequence - 1;
+        if (first < end)
+            snprintf(which, sizeof which, "each of the windows %" PRIu64 " to %" PRIu64, first,
+                     end);
+        else
+            snprintf(which, sizeof which, "%swindow %" PRIu64,
+                     first > end ? "the last attempt at " : "", end);
+    }
+    cli_note("%s: %s is missing after %s: a restart ended it before it was acknowledged; if it did "
+             "not arrive, it is lost",
+             name, which, r->last);
+}
+
 static void note(run *r, const char *name, pprofdelta_joint joint)
 {
     const char *gap = r->gap;
@@ -142,6 +162,9 @@ static void note(run *r, const char *name, pprofdelta_joint joint)
         cli_note("%s: the program restarted before this window; the sum covers the time before and "
                  "after the restart (for the time after it only, begin with this file)",
                  name);
+        break;
+    case PPROFDELTA_JOINT_ENDED:
+        note_ended(r, name);
         break;
     case PPROFDELTA_JOINT_AGAIN:
         cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);

@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"context"
 	"crypto/rand"
 	"encoding/binary"
@@ -27,9 +28,9 @@ type Computer struct {
 	turn chan struct{} // has an element while a call runs that changes what is remembered
 
 	// mu guards what follows, and the ends of windows. The state is only changed by the call that has
-	// the turn and by the end of the pending window. Its bytes are never changed.
+	// the turn and by the end of the pending window. Its bytes are not changed.
 	mu      sync.Mutex
-	state   []byte // as pprofdelta_save writes it, and a zero byte for each attempt since; nil: empty
+	state   []byte // as pprofdelta_save writes it; nil: empty
 	token   uint64 // see held.token
 	pending *Window
 }
@@ -85,7 +86,7 @@ func (c *Computer) remembered() (state []byte, token uint64) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.pending != nil {
-		return c.pending.abandonedState(), 0
+		return bytes.Clone(c.pending.state), 0 // Commit changes a byte of it
 	}
 	return c.state, c.token
 }
@@ -187,7 +188,7 @@ func (c *Computer) compute(ctx context.Context, profile []byte, inGo int64) (*Wi
 		}
 		h.token = 0
 		window.Report = *report
-		return window.settle(h, state)
+		return window.settle(h)
 	})
 	if err != nil {
 		window.give()
@@ -257,11 +258,11 @@ func (c *Computer) take(h *held) error {
 	return nil
 }
 
-// Save writes what the computer remembers, in one call, in the format of pprofdelta_save. Only the
-// attempt of a pending window is included: save after [Window.Commit] to include the window.
+// Save writes what the computer remembers, in one call, in the format of pprofdelta_save: what was
+// committed, and the last attempt at a window that is open or pending.
 //
-// To keep the order of attempts over the end of the process, save after [Computer.Window] and before
-// the delta is sent, and again after [Window.Commit].
+// So that nothing is lost or counts twice when the process ends, save after [Computer.Window] and
+// before the delta is sent, and again after [Window.Commit].
 func (c *Computer) Save(ctx context.Context, w io.Writer) error {
 	if err := c.made(); err != nil {
 		return err

@@ -376,7 +376,14 @@ func TestRestart(t *testing.T) {
 	if w.Report.Restart != RestartStarted {
 		t.Errorf("restart %d", w.Report.Restart)
 	}
-	w.Abandon()
+	w.Abandon() // all attempts at this window are a restart
+	w, _ = windowOf(t, c, p.bytes(t))
+	if w.Report.Restart != RestartStarted || w.Report.Sequence != 2 || w.Report.Attempt != 2 {
+		t.Errorf("restart %d, sequence %d, attempt %d", w.Report.Restart, w.Report.Sequence, w.Report.Attempt)
+	}
+	if err := w.Commit(); err != nil {
+		t.Fatal(err)
+	}
 	c.SetStarted(time.Time{})
 	w, _ = windowOf(t, c, p.bytes(t))
 	if w.Report.Restart != RestartNone {
@@ -388,6 +395,45 @@ func TestRestart(t *testing.T) {
 	deltaOf(t, c, p.bytes(t))
 	again.clock = p.clock + second
 	statusOf(t, "ResetFail", c.Delta(again.bytes(t), io.Discard), ErrReset)
+}
+
+// An hour back, then a scrape after the other: none fails, the first says so, and the windows join.
+func TestClockThatIsSetBack(t *testing.T) {
+	p := newProcess(4, 30)
+	c := newComputer(t)
+	deltas := [][]byte{deltaOf(t, c, p.bytes(t))}
+	p.clock -= 3600 * second
+	var late, last []byte
+	for i := range 70 {
+		p.run()
+		last = p.bytes(t)
+		w, delta := windowOf(t, c, last)
+		if w.Report.ClockSetBack != (i == 0) || w.Report.To.Before(w.Report.From) {
+			t.Fatalf("window %d: %+v", i, w.Report)
+		}
+		if err := w.Commit(); err != nil {
+			t.Fatal(err)
+		}
+		deltas = append(deltas, bytes.Clone(delta))
+		if i == 30 {
+			late = last
+		}
+	}
+	var out bytes.Buffer
+	if _, err := Sum(context.Background(), &out, deltas); err != nil {
+		t.Fatal(err)
+	}
+	if got, want := rows(parsed(t, out.Bytes())), rows(parsed(t, last)); len(got) != len(want) {
+		t.Errorf("%d rows, not %d", len(got), len(want))
+	}
+	before, err := c.Describe(context.Background())
+	if err != nil {
+		t.Fatal(err)
+	}
+	statusOf(t, "a late profile", c.Delta(late, io.Discard), ErrOlder)
+	if after, _ := c.Describe(context.Background()); after.Sequence != before.Sequence || after.Attempts != 0 {
+		t.Errorf("%+v", after)
+	}
 }
 
 func TestOptionsArriveAtTheLibrary(t *testing.T) {

@@ -456,6 +456,7 @@ func (i *cgoInstance) report() *Report {
 		Types:         typeReports(r.types, r.types_len),
 		IsSame:        r.is_same != 0,
 		MayBeWindow:   r.may_be_window != 0,
+		ClockSetBack:  r.clock_set_back != 0,
 	}
 }
 
@@ -473,6 +474,11 @@ func (i *cgoInstance) describe() (*Memory, error) {
 		Restart:  Restart(m.restart),
 		BuildID:  C.GoString(m.build_id),
 		Types:    typeReports(m.types, m.types_len),
+
+		OpenSequence: uint64(m.open_sequence),
+		OpenFrom:     timeOf(int64(m.open_from_nanos)),
+		OpenTo:       timeOf(int64(m.open_to_nanos)),
+		OpenRestart:  Restart(m.open_restart),
 	}, nil
 }
 
@@ -517,6 +523,7 @@ func (i *cgoInstance) check(profile []byte) (*Census, error) {
 			Epoch:    uint64(s.epoch),
 			First:    uint64(s.first),
 			Attempt:  uint64(s.attempt),
+			Acked:    uint64(s.acked),
 		},
 		Binary:  C.GoStringN(c.binary, C.int(c.binary_len)),
 		BuildID: C.GoStringN(c.build_id, C.int(c.build_id_len)),

@@ -41,8 +41,11 @@ const (
 	// ErrNotCumulative: the input is not cumulative: its times show that it is a window, or its types
 	// show that it is a CPU profile, a goroutine profile or the like (see [Force]).
 	ErrNotCumulative Status = 14
+	// ErrOlder: the profile is older than the one before it in the series: no counter has grown, and
+	// some have fallen or are missing.
+	ErrOlder Status = 15
 	// ErrOtherTarget: the profiles are of two services (see [Force]).
-	ErrOtherTarget Status = 15
+	ErrOtherTarget Status = 16
 
 	// ErrEngine: the engine did not finish the call, for example because of a trap. The instance was
 	// dropped; the computer is as it was before.
@@ -66,6 +69,7 @@ var statusTexts = map[Status]string{
 	ErrState:         "not a valid state",
 	ErrSource:        "the reader failed",
 	ErrNotCumulative: "the profile is not cumulative",
+	ErrOlder:         "the profile is older than the last one",
 	ErrOtherTarget:   "the profiles are of two services",
 	ErrEngine:        "the engine failed",
 	ErrClosed:        "the pool is closed",

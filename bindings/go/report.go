@@ -73,23 +73,28 @@ type Report struct {
 	Attempt       uint64    // 1 for the first delta of this sequence, and 1 more for each further one
 	OutputLen     uint64    // bytes of the delta before it is compressed
 	Types         []TypeReport
-	IsSame        bool   // cur is the same profile as prev
-	MayBeWindow   bool   // the durations do not show that both profiles are cumulative
+	IsSame        bool // cur is the same profile as prev
+	MayBeWindow   bool // the durations do not show that both profiles are cumulative
+	ClockSetBack  bool // cur's time is before that of the profile before it, and cur is later
 	ID            uint64 // of the series of windows, as in the stamp; 0 without a sequence
 }
 
 // Memory is what a computer remembers.
 type Memory struct {
-	HasBase  bool      // false: nothing; all other members except Attempts and ID are zero or empty
+	HasBase  bool      // false: nothing, or only attempts at the first window
 	Sequence uint64    // of the last committed window, or 1 after a base
-	Attempts uint64    // deltas of the next window so far
-	Samples  uint64    // distinct samples
+	Attempts uint64    // deltas of the window that is open; 0: none is
+	Samples  uint64    // distinct samples, with those of the open window
 	Unseen   uint64    // those of them that the last profile did not have
-	From, To time.Time // of the last committed window; the next window begins at To
+	From, To time.Time // of the last committed window
 	Restart  Restart   // of the last committed window
 	BuildID  string    // of the target's main mapping
 	// Types has the counters first. Only Prev of the sums is set.
 	Types []TypeReport
+	// The open window, whose last attempt was not committed; zero if none is open.
+	OpenSequence     uint64
+	OpenFrom, OpenTo time.Time
+	OpenRestart      Restart
 	ID    uint64 // of the series of windows; set without a base, too
 }
 
@@ -115,6 +120,7 @@ type Stamp struct {
 	Epoch    uint64 // of the full batch that this batch continues
 	First    uint64 // this is the sum of the batches First to Sequence
 	Attempt  uint64 // at this sequence, from 1; 0: none
+	Acked    uint64 // the sequence that was committed last before it
 }
 
 // Census is what [Check] found in a valid profile.
@@ -152,6 +158,7 @@ const (
 	JointForced               // it does not join (Force)
 	JointResync               // a live heap's full profile, which includes all before it
 	JointGap                  // batches of a live heap are missing before it: it does not count
+	JointEnded                // a window that a restart ended is missing before it: it was never acknowledged
 )
 
 // timeOf converts nanoseconds since 1970; 0 is unknown.

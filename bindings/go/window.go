@@ -1,6 +1,7 @@
 package pprofdelta
 
 import (
+	"bytes"
 	"io"
 	"sync"
 )
@@ -34,47 +35,33 @@ type Window struct {
 	failed  error
 
 	// What follows is guarded by the computer's mu.
-	committed []byte // the state after Commit
-	abandoned []byte // the state after Abandon, if the computer was empty
-	token     uint64 // of the state after Commit
-	isEnded   bool
-	isSaved   bool // committed
+	state   []byte // with the attempt; Commit sets its last byte: see pprofdelta_save
+	token   uint64 // of the state after Commit
+	isEnded bool
+	isSaved bool // committed
 }
 
-// settle computes the states after either end of the window. before is the state that it follows.
-func (w *Window) settle(h *held, before []byte) error {
-	if before == nil {
-		var err error
-		if w.abandoned, err = h.state(); err != nil {
-			return err
-		}
+// settle computes the state after the window, and commits it in the instance.
+func (w *Window) settle(h *held) error {
+	var err error
+	if w.state, err = h.state(); err != nil {
+		return err
 	}
 	if err := h.commit(); err != nil {
 		return err
 	}
-	var err error
-	w.committed, err = h.state()
 	h.token = w.token
-	return err
+	return nil
 }
 
-// state returns what the context remembers, with room for the zero bytes of some attempts.
+// state returns what the context remembers.
 func (h *held) state() ([]byte, error) {
-	const attempts = 8
 	state := takeBuffer()
 	defer state.give()
 	if err := h.save(state); err != nil {
 		return nil, err
 	}
-	return append(make([]byte, 0, len(state.b)+attempts), state.b...), nil
-}
-
-// abandonedState returns the state with one more attempt: see pprofdelta_save.
-func (w *Window) abandonedState() []byte {
-	if w.abandoned == nil {
-		w.abandoned = append(w.c.state, 0) // nothing else uses the capacity of c.state
-	}
-	return w.abandoned
+	return bytes.Clone(state.b), nil
 }
 
 // end ends the window. The caller holds the computer's mu.
@@ -82,13 +69,13 @@ func (w *Window) end(commit bool) {
 	if w.isEnded {
 		return
 	}
+	w.c.state, w.c.token = w.state, 0
 	if commit {
-		w.c.state, w.c.token = w.committed, w.token
-	} else {
-		w.c.state, w.c.token = w.abandonedState(), 0
+		w.state[len(w.state)-1] = 1 // the attempt has arrived
+		w.c.token = w.token
 	}
 	w.isEnded, w.isSaved = true, commit
-	w.committed, w.abandoned = nil, nil
+	w.state = nil
 	if w.c.pending == w {
 		w.c.pending = nil
 	}
@@ -147,9 +134,9 @@ func (w *Window) give() {
 // WriteTo writes the delta in one call, and does not end the window. It may be called again, for
 // example with another writer after an error.
 func (w *Window) WriteTo(to io.Writer) (int64, error) {
-	bytes, err := w.Bytes()
+	delta, err := w.Bytes()
 	if err != nil {
 		return 0, err
 	}
-	return writeAll(to, bytes)
+	return writeAll(to, delta)
 }

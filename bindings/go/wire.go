@@ -61,7 +61,7 @@ func (a *answer) report() *Report {
 		ByLines: a.u64(), FilesReplaced: a.u64(), OtherBuild: a.flag(), UnknownFields: a.u64(),
 		HadBase: a.flag(), Restart: Restart(a.u32()), From: a.time(), To: a.time(),
 		Sequence: a.u64(), Attempt: a.u64(), OutputLen: a.u64(), Types: a.types(),
-		IsSame: a.flag(), MayBeWindow: a.flag(), ID: a.u64(),
+		IsSame: a.flag(), MayBeWindow: a.flag(), ClockSetBack: a.flag(), ID: a.u64(),
 	}
 }
 
@@ -69,7 +69,8 @@ func (a *answer) memory() *Memory {
 	return &Memory{
 		HasBase: a.flag(), Sequence: a.u64(), Attempts: a.u64(), Samples: a.u64(),
 		Unseen: a.u64(), From: a.time(), To: a.time(), Restart: Restart(a.u32()),
-		BuildID: a.text(), Types: a.types(), ID: a.u64(),
+		BuildID: a.text(), Types: a.types(),
+		OpenSequence: a.u64(), OpenFrom: a.time(), OpenTo: a.time(), OpenRestart: Restart(a.u32()), ID: a.u64(),
 	}
 }
 
@@ -77,7 +78,7 @@ func (a *answer) stamp() Stamp {
 	return Stamp{
 		IsDelta: a.flag(), From: a.time(), To: a.time(), Sequence: a.u64(),
 		Restart: Restart(a.u32()), Live: Live(a.u32()), ID: a.u64(), Epoch: a.u64(),
-		First: a.u64(), Attempt: a.u64(),
+		First: a.u64(), Attempt: a.u64(), Acked: a.u64(),
 	}
 }
 

@@ -172,6 +172,7 @@ static void put_report(const pprofdelta_report *r)
     put_types(r->types, r->types_len);
     put32(r->is_same != 0);
     put32(r->may_be_window != 0);
+    put32(r->clock_set_back != 0);
     put64(r->id);
 }
 
@@ -187,6 +188,10 @@ static void put_memory(const pprofdelta_memory *m)
     put32((uint32_t)m->restart);
     put_text(m->build_id);
     put_types(m->types, m->types_len);
+    put64(m->open_sequence);
+    put64((uint64_t)m->open_from_nanos);
+    put64((uint64_t)m->open_to_nanos);
+    put32((uint32_t)m->open_restart);
     put64(m->id);
 }
 
@@ -202,6 +207,7 @@ static void put_stamp(const pprofdelta_stamp *s)
     put64(s->epoch);
     put64(s->first);
     put64(s->attempt);
+    put64(s->acked);
 }
 
 static void put_census(const pprofdelta_census *c)

@@ -52,6 +52,7 @@ const char *pprofdelta_status_text(pprofdelta_status status)
         [PPROFDELTA_E_STATE] = "not a usable state",
         [PPROFDELTA_E_SOURCE] = "the input could not be read",
         [PPROFDELTA_E_NOT_CUMULATIVE] = "the input is not a cumulative profile",
+        [PPROFDELTA_E_OLDER] = "the profile is older than the last one",
         [PPROFDELTA_E_OTHER_TARGET] = "the profiles are of two services",
     };
     if ((size_t)status >= sizeof text / sizeof *text)

@@ -70,7 +70,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->compressor.compression = options->compression;
     b->compressor.level = options->level;
     b->pid = getpid();
-    b->from_nanos = pd_time_now();
+    b->series.last.to_nanos = pd_time_now();
     b->id = options->id ? options->id : pd_random_id(b);
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);

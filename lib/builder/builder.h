@@ -29,6 +29,7 @@
 #include "codec/compress.h"
 #include "ledger/types.h"
 #include "builder/collected.h"
+#include "ledger/series.h"
 #include "builder/gate.h"
 
 enum { PD_SHARDS = 16, PD_SHELVES = 16 };
@@ -74,9 +75,8 @@ struct pprofdelta_builder {
     pd_gate work;
     pd_collected spare, outgoing;
     pd_builder_window window;
-    int64_t pid, from_nanos;
-    uint64_t sequence; /* of the last window that was committed */
-    uint64_t attempts; /* at the next one: handed out and abandoned */
+    int64_t pid;
+    pd_series series; /* ends where the next window begins */
     pd_mem export_mem;
     pd_compact compact;
     pd_buffer resource; /* OTLP: encoded */

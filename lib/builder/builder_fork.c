@@ -35,10 +35,8 @@ void pprofdelta_builder_fork_child(pprofdelta_builder *b)
     pd_collected_clear(&b->spare);
     pd_collected_clear(&b->outgoing);
     b->pid = getpid();
-    b->sequence = 0;
-    b->attempts = 0;
     b->id = pd_random_id(b);
-    b->from_nanos = pd_time_now();
+    b->series = (pd_series){.last = {.to_nanos = pd_time_now()}};
     for (size_t i = 0; i < PD_SHELVES; i++)
         pd_gate_reset(&b->pool[i].gate);
     for (size_t i = 0; i < PD_SHARDS; i++) {

@@ -57,13 +57,22 @@ static uint32_t next_text(pprofdelta_builder *b, const char **at)
     return pd_compact_string(&b->compact, text);
 }
 
+/* The window under way, which ends at window.to_nanos. */
+static pd_stretch stretch_of(const pprofdelta_builder *b)
+{
+    int64_t to = b->window.to_nanos;
+    return pd_series_next(&b->series, PPROFDELTA_RESTART_NONE, to,
+                          pd_series_elapsed(b->series.last.to_nanos, to));
+}
+
 static pprofdelta_builder_report make_report(const pprofdelta_builder *b)
 {
+    pd_stretch window = stretch_of(b);
     return (pprofdelta_builder_report){.pid = b->pid,
-                                       .sequence = b->sequence + 1,
-                                       .attempt = b->attempts + 1,
-                                       .from_nanos = b->from_nanos,
-                                       .to_nanos = b->window.to_nanos,
+                                       .sequence = window.sequence,
+                                       .attempt = window.attempt,
+                                       .from_nanos = window.from_nanos,
+                                       .to_nanos = window.to_nanos,
                                        .samples_in = b->outgoing.in,
                                        .samples_lost = b->outgoing.lost};
 }
@@ -82,16 +91,15 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
         pprofdelta_stamp stamp = {.from_nanos = report->from_nanos,
                                   .to_nanos = report->to_nanos,
                                   .sequence = report->sequence,
+                                  .attempt = report->attempt,
                                   .id = b->id,
-                                  .attempt = report->attempt};
+                                  .acked = b->series.acked.sequence};
         pd_stamp_add(&stamp, report->pid, &b->compact);
     }
-    bool is_forward = report->to_nanos > report->from_nanos;
     pd_compact_header header = {.has_period_type = b->has_period_type,
                                 .period = b->period,
                                 .time_nanos = report->to_nanos,
-                                .duration_nanos =
-                                    is_forward ? report->to_nanos - report->from_nanos : 0,
+                                .duration_nanos = stretch_of(b).duration_nanos,
                                 .series = b->id,
                                 .sequence = report->sequence};
     header.period_type = next_text(b, &text);
@@ -149,16 +157,15 @@ static pprofdelta_status compute(pprofdelta_builder *b, pprofdelta_builder_repor
 static void commit(pprofdelta_builder *b)
 {
     pd_collected_clear(&b->outgoing);
-    b->sequence++;
-    b->attempts = 0;
-    b->from_nanos = b->window.to_nanos;
+    b->series.last = stretch_of(b);
+    pd_series_commit(&b->series);
     b->window.is_open = false;
 }
 
 static void abandon(pprofdelta_builder *b)
 {
-    if (b->window.is_open)
-        b->attempts += b->window.is_handed_out;
+    if (b->window.is_open && b->window.is_handed_out)
+        b->series.last = stretch_of(b);
     b->window.is_open = false;
 }
 
@@ -238,7 +245,10 @@ static void clear(pprofdelta_builder *b)
     pd_builder_drain(b, &b->outgoing);
     pd_collected_clear(&b->outgoing);
     pd_collected_clear(&b->spare);
-    b->from_nanos = pd_time_now();
+    pd_series_end_open(&b->series); /* its samples are gone: what was delivered of it stands */
+    int64_t now = pd_time_now();
+    if (now > b->series.last.to_nanos)
+        b->series.last.to_nanos = now;
 }
 
 pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *b, pprofdelta_error *err)

@@ -28,13 +28,12 @@ struct pprofdelta_adder {
     pd_compact stacks;
     uint64_t *origins; /* of the entries: offsets of their records in stacks */
     size_t origins_cap;
-    bool is_waiting;  /* cur's window is pending: filled, not in the ledger */
-    bool has_settled; /* an earlier window is in the ledger */
-    bool is_over;     /* finished, or failed in the middle: only free is valid */
-    bool is_live;     /* the first profile was of a live heap */
-    bool is_forced;   /* a profile was added by force */
-    bool has_gap;     /* batches are missing, and no full one has followed */
-    bool is_beside;   /* the last is a restart; another attempt at its window is settled */
+    bool is_waiting;                     /* cur's window is pending: filled, not in the ledger */
+    bool has_settled;                    /* an earlier window is in the ledger */
+    bool is_over;                        /* finished, or failed in the middle: only free is valid */
+    bool is_live;                        /* the first profile was of a live heap */
+    bool is_forced;                      /* a profile was added by force */
+    bool has_gap;                        /* batches are missing, and no full one has followed */
     bool is_gauge[PPROFDELTA_MAX_TYPES]; /* by counter of the ledger: in use, of a live heap */
     bool has_window;                     /* a batch with absolute gauges is settled */
     pd_mapped_list mapped, spare_mapped; /* the mappings of the sum; the next list */
@@ -152,12 +151,6 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
                        PPROFDELTA_NOWHERE,
                        "the second fills a gap before a profile that was given already: give them "
                        "in order");
-    if (!status && *joint == PPROFDELTA_JOINT_AGAIN && a->is_beside && !next->restart)
-        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "the second takes the place of every earlier attempt at window %" PRIu64
-                       ", before and after the restart: give it without them",
-                       next->sequence);
     if (!status)
         return PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && can_force) {
@@ -279,7 +272,7 @@ static pprofdelta_status settle(pprofdelta_adder *a, pd_look *look, pprofdelta_e
         if (is_new)
             status = keep_stack(a, look, entry, w->origin[row], err);
     }
-    ledger->committed = ledger->keys.len;
+    ledger->committed = ledger->kept = ledger->keys.len;
     return status;
 }
 
@@ -380,9 +373,6 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         a->is_waiting = true;
         a->is_forced |= how == PPROFDELTA_JOINT_FORCED;
         a->has_gap &= how != PPROFDELTA_JOINT_RESYNC;
-        a->is_beside = (how == PPROFDELTA_JOINT_AGAIN && a->is_beside) ||
-                       (how == PPROFDELTA_JOINT_RESTART && stamp.sequence &&
-                        a->last.sequence == stamp.sequence);
         a->last = stamp;
         if (!a->has_settled)
             a->first = stamp;

@@ -34,16 +34,17 @@ struct pprofdelta {
     pd_ledger ledger;
     pd_schema schema;
     pd_remembered last;
-    uint64_t sequence; /* of the last committed window */
-    uint64_t attempts; /* at the next one: how often its delta was handed out */
-    uint64_t id;       /* of the series of windows: options.id, of the state, or random; 0: none */
-    bool has_base;   /* the ledger holds a profile, perhaps one without samples */
+    pd_series series;
+    uint64_t id; /* of the series: options.id, of the state, or random; 0: none */
+    /* There is a profile to subtract, or a restart after it. Else the context is empty, or the first
+     * window of a series is open. */
+    bool has_base;
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
     /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
      * pending until it is committed or abandoned. */
     bool is_begun;   /* `given` is its profile, or beside has it */
     bool is_made;    /* its delta is in the encoder */
-    bool is_pending; /* the ledger holds its new samples */
+    bool is_pending; /* it can be committed */
     bool is_pair;    /* it is of two profiles that belong to no series */
     pd_bytes given;
     pd_beside beside;
@@ -122,10 +123,28 @@ pprofdelta_status pd_judge_times(pprofdelta *pd, pprofdelta_error *err);
 /* What the delta says of itself. */
 typedef struct pd_story {
     pd_subtraction how;
-    pprofdelta_restart restart;
-    int64_t from_nanos, to_nanos, duration_nanos;
-    uint64_t sequence, attempt;
+    pprofdelta_restart restart; /* between the profile that was seen last and cur */
+    pd_stretch window;
+    bool is_set_back; /* the clock was set back since the profile that was seen last */
 } pd_story;
+
+/* Does the context hold a profile, perhaps one without samples? */
+static inline bool pd_has_seen(const pprofdelta *pd)
+{
+    return pd->ledger.window != 0;
+}
+
+/* Do its windows have sequences and attempts? */
+static inline bool pd_has_sequence(const pprofdelta *pd)
+{
+    return !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
+}
+
+/* Does the window keep its base until it is committed? */
+static inline bool pd_is_negative(const pprofdelta *pd)
+{
+    return pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+}
 
 /* Decides what the filled window is and how it will be remembered (pd->how). */
 pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err);

@@ -1,8 +1,9 @@
 /* base, begin, write, commit, abandon, compare: the course of a delta, and what each step leaves
  * behind.
  *
- * Nothing that is remembered changes before pprofdelta_commit. The ledger meanwhile has the new
- * samples of the window behind its committed entries; a failure removes them. A base is built in a
+ * Nothing that is remembered changes before a window is made: the ledger has its new samples behind
+ * the kept entries, and a failure removes them. A window that was made is settled at once as the open
+ * attempt (see ledger.h), because its delta may arrive whatever happens then. A base is built in a
  * spare ledger, which is exchanged for the other when it is whole. */
 #include "delta/context.h"
 
@@ -51,7 +52,7 @@ static pprofdelta_status fill_spare(pprofdelta *pd, pd_look *look, bool keeps_ro
 static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_error *err)
 {
     const pd_bytes *bytes = cookie;
-    bool needs_stacks = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+    bool needs_stacks = pd_is_negative(pd);
     pd_reading reading =
         pd_context_reading(pd, &pd->cur, *bytes, (pd_plan_facts){.keeps_bytes = needs_stacks});
     pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
@@ -69,7 +70,12 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
     PD_SWAP(pd_ledger, pd->ledger, pd->spare);
     PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
     PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd->sequence = pd->sequence ? pd->sequence : 1; /* all since the process began is window 1 */
+    pd_stretch base = {.sequence = pd->series.last.sequence, .to_nanos = pd->last.time_nanos};
+    bool is_first = !base.sequence; /* all since the process began is window 1 */
+    base.sequence += is_first;
+    pd->series.last = base;
+    base.sequence = is_first ? base.sequence : pd->series.acked.sequence;
+    pd->series.acked = base;
     pd->has_base = pd->is_from_base = true;
     return PPROFDELTA_OK;
 }
@@ -117,7 +123,7 @@ static pprofdelta_status judge_types(pprofdelta *pd, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     pprofdelta_status status = pd_judge_types(pd, cur, err), match = PPROFDELTA_OK;
-    if (status == PPROFDELTA_E_MISMATCH && pd->has_base && !cur->dump.has_no_sums)
+    if (status == PPROFDELTA_E_MISMATCH && pd_has_seen(pd) && !cur->dump.has_no_sums)
         match = pd_schema_match(&pd->schema, cur->names, cur->tables.types_len, &cur->columns, err);
     return match ? match : status;
 }
@@ -128,7 +134,7 @@ static pprofdelta_status match_types(pprofdelta *pd, pprofdelta_error *err)
     pd_look *cur = &pd->cur;
     size_t types = cur->tables.types_len;
     pprofdelta_status status = PPROFDELTA_OK;
-    if (!pd->has_base) {
+    if (!pd_has_seen(pd)) {
         status = pd_schema_set(&pd->schema, &pd->mem, cur->names, types, err);
         if (!status)
             pd_ledger_clear(&pd->ledger, pd->schema.counters);
@@ -181,15 +187,16 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
         status = match_types(pd, err);
     if (!status)
         status = pd_judge_times(pd, err);
-    bool by_identity = pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE; /* as google/pprof has it */
-    if (!status && pd->has_base && !by_identity)
+    bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
+    if (!status && has_seen && !by_identity)
         status = recognise_mappings(pd, err);
     if (!status && !(pd->is_pair && pd->mapped.is_renamed)) /* keys of before are then wrong */
         keys = pd_beside_keys(&pd->beside);
     if (!status)
-        status =
-            pd_remember_look(pd, &pd->cur, pd->has_base ? &pd->last.mapped : NULL, &pd->next, err);
-    return status ? status : read_samples(pd, pd->has_base && !by_identity, keys, err);
+        status = pd_remember_look(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
+    if (!status)
+        status = read_samples(pd, has_seen && !by_identity, keys, err);
+    return status ? status : pd_window_wake_tried(&pd->cur.window, &pd->mem, err);
 }
 
 /* ---- ... judged, and made a delta ------------------------------------------------------------ */
@@ -208,9 +215,10 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
 }
 
 /* Has nothing been counted in no time? */
-static bool is_same_again(const pprofdelta_report *r)
+static bool is_same_again(const pprofdelta *pd, const pprofdelta_report *r)
 {
-    if (!r->had_base || r->restart || r->fresh || !r->to_nanos || r->from_nanos != r->to_nanos)
+    if (!r->had_base || r->restart || r->fresh || !r->to_nanos || r->from_nanos != r->to_nanos ||
+        pd->cur.tables.header.time_nanos != pd->last.time_nanos)
         return false;
     for (size_t i = 0; i < r->types_len; i++)
         if (r->types[i].is_counter && (r->types[i].delta.lo || r->types[i].delta.hi))
@@ -222,6 +230,8 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
                         pprofdelta_report *report)
 {
     const pd_look *cur = &pd->cur;
+    const pd_stretch *w = &story->window;
+    bool goes_on = pd_has_seen(pd) && !story->restart;
     pd_tally_report(tally, &pd->schema, &cur->columns, pd->types);
     *report = (pprofdelta_report){
         .samples_in = cur->tables.samples,
@@ -233,53 +243,76 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
         .duplicates = cur->window.duplicates,
         .by_address = cur->tables.by_address,
         .by_lines = cur->tables.by_lines,
-        .files_replaced = story->restart ? 0 : pd->mapped.files_replaced,
-        .other_build = !story->restart && pd->has_base && pd_judge_other_build(pd),
+        .files_replaced = goes_on ? pd->mapped.files_replaced : 0,
+        .other_build = goes_on && pd_judge_other_build(pd),
         .unknown_fields = cur->tables.unknown_fields + cur->tables.sample_unknown_fields,
-        .had_base = pd->has_base,
-        .restart = story->restart,
-        .from_nanos = story->from_nanos,
-        .to_nanos = story->to_nanos,
-        .sequence = story->sequence,
-        .attempt = story->attempt,
-        .id = story->sequence ? pd->id : 0,
+        .had_base = pd->has_base || story->restart,
+        .restart = w->restart,
+        .from_nanos = w->from_nanos,
+        .to_nanos = w->to_nanos,
+        .sequence = pd_has_sequence(pd) ? w->sequence : 0,
+        .attempt = pd_has_sequence(pd) ? w->attempt : 0,
+        .id = pd_has_sequence(pd) ? pd->id : 0,
         .types = pd->types,
         .types_len = cur->columns.len,
         .may_be_window = pd->may_be_window,
+        .clock_set_back = story->is_set_back,
     };
-    report->is_same = is_same_again(report);
+    report->is_same = is_same_again(pd, report);
 }
 
 /* Everything from a filled window to the encoder. */
-static pprofdelta_status encode_window(pprofdelta *pd, pprofdelta_report *report,
+static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_report *report,
                                        pprofdelta_error *err)
 {
-    pd_story story;
     pd_tally tally;
     bool has_books = report || (pd->flags & PPROFDELTA_VERIFY);
-    pprofdelta_status status = pd_judge_window(pd, &story, err);
-    if (!status && story.restart)
+    pprofdelta_status status = pd_judge_window(pd, story, err);
+    if (status)
+        return status;
+    if (story->restart)
         status = fill_again(pd, err);
-    pd->next.from_nanos = story.from_nanos;
-    pd->next.restart = story.restart;
+    else
+        pd_window_lift(&pd->cur.window);
     if (!status)
-        status = pd_output_write(pd, &story, has_books ? &tally : NULL, err);
+        status = pd_output_write(pd, story, has_books ? &tally : NULL, err);
     if (!status && (pd->flags & PPROFDELTA_VERIFY))
         status = pd_output_verify(pd, &tally, err);
     if (!status && report)
-        fill_report(pd, &story, &tally, report);
+        fill_report(pd, story, &tally, report);
     return status;
+}
+
+/* The profile becomes the one that was seen last, and the window the open attempt. */
+static void settle_window(pprofdelta *pd)
+{
+    pd_window_settle(&pd->cur.window, pd->how);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+}
+
+/* The delta was made. It may arrive, even if it is abandoned. */
+static void open_attempt(pprofdelta *pd, const pd_story *story)
+{
+    if (!pd_is_negative(pd))
+        settle_window(pd);
+    if (story->how == PD_SUBTRACT_ALL) /* what was counted so far belongs to no window */
+        pd_window_commit_settled(&pd->cur.window);
+    pd->has_base |= story->how == PD_SUBTRACT_ALL || story->restart;
+    pd->series.last = story->window;
 }
 
 static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_error *err)
 {
+    pd_story story;
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
-        status = encode_window(pd, report, err);
+        status = encode_window(pd, &story, report, err);
     pd_look_rest(&pd->cur);
     pd_look_rest(&pd->proof);
-    if (!status)
+    if (!status) {
+        open_attempt(pd, &story);
         return status;
+    }
     pd_encoder_drop(&pd->encoder);
     pd_window_abandon(&pd->cur.window);
     return status;
@@ -318,7 +351,7 @@ static void forget_begun(pprofdelta *pd)
 static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_status status;
-    if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !pd->is_from_base)
+    if (pd_is_negative(pd) && !pd->is_from_base)
         status = pd_refuse(err, "negative deltas are made of two profiles: pprofdelta_base comes "
                                 "first");
     else
@@ -327,7 +360,6 @@ static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofde
     if (status)
         return status;
     pd->is_made = pd->is_pending = true;
-    pd->attempts++;
     return PPROFDELTA_OK;
 }
 
@@ -369,10 +401,10 @@ void pprofdelta_commit(pprofdelta *pd)
 {
     if (!pd->is_pending)
         return;
-    pd_window_commit(&pd->cur.window, pd->how);
-    PD_SWAP(pd_remembered, pd->last, pd->next);
-    pd->sequence++;
-    pd->attempts = 0;
+    if (pd_is_negative(pd))
+        settle_window(pd);
+    pd_window_commit_settled(&pd->cur.window);
+    pd_series_commit(&pd->series);
     pd->has_base = true;
     pd->is_from_base = pd->is_pending = false;
 }
@@ -392,7 +424,8 @@ void pprofdelta_abandon(pprofdelta *pd)
 /* The context remembers nothing, and begins a new series. */
 static void forget(pprofdelta *pd)
 {
-    pd->sequence = pd->attempts = 0;
+    pd_ledger_clear(&pd->ledger, pd->ledger.counters);
+    pd->series = (pd_series){{0}, {0}};
     pd->id = pd->id ? pd_key_of_words(&pd->id, 1, 0).lo | 1 : 0;
     pd->has_base = pd->is_from_base = false;
 }

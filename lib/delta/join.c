@@ -17,13 +17,6 @@ static bool is_beginning(const pprofdelta_stamp *stamp)
     return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
 }
 
-/* The first window of a state that began with the counters of its first profile: it ends where it
- * begins. */
-static bool is_blank(const pprofdelta_stamp *stamp)
-{
-    return stamp->sequence == 1 && !stamp->restart && stamp->from_nanos == stamp->to_nanos;
-}
-
 /* Returns whether `next` is the later of two attempts at one window: by attempt, or by end if the
  * attempts are equal. */
 static bool is_later_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
@@ -36,46 +29,42 @@ static bool is_later_attempt(const pprofdelta_stamp *last, const pprofdelta_stam
 static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
                                     pprofdelta_joint *joint, pprofdelta_error *err)
 {
-    if (next->from_nanos != last->from_nanos && !(is_blank(last) && is_blank(next)))
+    if (next->from_nanos != last->from_nanos || next->restart != last->restart)
         return REFUSE("there are two windows %" PRIu64
-                      " that do not begin at the same time (%s and %s): they come from two states",
+                      " that do not begin in the same way (at %s and %s): they come from two "
+                      "states",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    bool is_later = is_later_attempt(last, next);
-    if (last->restart && !next->restart && !is_later)
-        return REFUSE("window %" PRIu64
-                      " from before the restart comes after the restart: give the "
-                      "deltas in order",
-                      next->sequence);
-    if (!is_later)
-        *joint = PPROFDELTA_JOINT_STALE;
-    else if (next->restart &&
-             !last->restart) /* the new process does not count what the old one did */
-        *joint = PPROFDELTA_JOINT_RESTART;
-    else
-        *joint = PPROFDELTA_JOINT_AGAIN;
+    *joint = is_later_attempt(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
     return PPROFDELTA_OK;
 }
 
 static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
-                                          const pprofdelta_stamp *next, pprofdelta_error *err)
+                                          const pprofdelta_stamp *next, pprofdelta_joint *joint,
+                                          pprofdelta_error *err)
 {
     uint64_t due = last->sequence + 1;
+    bool is_ended = last->sequence >= next->acked; /* what is missing was never acknowledged */
     if (next->sequence < due)
         return REFUSE("window %" PRIu64 " comes after window %" PRIu64
                       ": give the deltas of one state in order",
                       next->sequence, last->sequence);
-    if (next->sequence == due + 1)
+    if (!is_ended && next->acked == due)
         return REFUSE("window %" PRIu64 " is missing between them", due);
-    if (next->sequence > due)
+    if (!is_ended)
         return REFUSE("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
-                      next->sequence - 1);
-    if (next->from_nanos != last->to_nanos)
+                      next->acked);
+    bool joins = next->from_nanos == last->to_nanos && next->sequence == due;
+    bool was_acked = next->acked == last->sequence;
+    if (!joins && (next->from_nanos < last->to_nanos || (was_acked && next->sequence == due)))
         return REFUSE("window %" PRIu64 " ends at %s and window %" PRIu64
                       " begins at %s: a later attempt at window %" PRIu64
                       " is missing, or they come from two states",
                       last->sequence, pd_time_shown(last->to_nanos).text, next->sequence,
                       pd_time_shown(next->from_nanos).text, last->sequence);
+    *joint = !joins          ? PPROFDELTA_JOINT_ENDED
+             : next->restart ? PPROFDELTA_JOINT_RESTART
+                             : PPROFDELTA_JOINT_NEXT;
     return PPROFDELTA_OK;
 }
 
@@ -86,9 +75,13 @@ static bool is_untimed(const pprofdelta_stamp *last, const pprofdelta_stamp *nex
 }
 
 static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofdelta_stamp *next,
-                                      pprofdelta_error *err)
+                                      pprofdelta_joint *joint, pprofdelta_error *err)
 {
-    if (is_untimed(last, next))
+    bool has_no_times = is_untimed(last, next);
+    *joint = next->restart  ? PPROFDELTA_JOINT_RESTART
+             : has_no_times ? PPROFDELTA_JOINT_UNTIMED
+                            : PPROFDELTA_JOINT_NEXT;
+    if (has_no_times)
         return PPROFDELTA_OK;
     if (!last->to_nanos || !next->from_nanos)
         return REFUSE("the end of the first or the beginning of the second is unknown, so a "
@@ -191,11 +184,6 @@ pprofdelta_status pd_join(const pprofdelta_stamp *last, const pprofdelta_stamp *
     if (is_beginning(next))
         return REFUSE("the second is the first window of a state, which counts from the beginning "
                       "of the process: a sum may begin with it");
-    pprofdelta_status status =
-        has_both ? join_by_sequence(last, next, err) : join_by_time(last, next, err);
-    if (!status)
-        *joint = next->restart                         ? PPROFDELTA_JOINT_RESTART
-                 : !has_both && is_untimed(last, next) ? PPROFDELTA_JOINT_UNTIMED
-                                                       : PPROFDELTA_JOINT_NEXT;
-    return status;
+    return has_both ? join_by_sequence(last, next, joint, err)
+                    : join_by_time(last, next, joint, err);
 }

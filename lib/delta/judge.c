@@ -36,14 +36,23 @@ pprofdelta_status pd_judge_types(pprofdelta *pd, pd_look *look, pprofdelta_error
 
 /* ---- times ------------------------------------------------------------------------------------- */
 
-static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
+/* Is the clock of cur behind that of the profile that was seen last? */
+static bool is_before(const pprofdelta *pd)
 {
     int64_t prev = pd->last.time_nanos, cur = pd->cur.tables.header.time_nanos;
-    if (!pd->has_base || !prev || !cur || cur >= prev)
+    return pd_has_seen(pd) && prev && cur && cur < prev;
+}
+
+/* Of two files, or against a base of its own, the order is the caller's mistake. A series goes on: the
+ * counters decide whether the clock was set back. */
+static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
+{
+    if (!is_before(pd) || !(pd->is_pair || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",
-                   pd_time_shown(cur).text, pd_time_shown(prev).text);
+                   pd_time_shown(pd->cur.tables.header.time_nanos).text,
+                   pd_time_shown(pd->last.time_nanos).text);
 }
 
 static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
@@ -65,12 +74,13 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
 {
     const pd_header *header = &pd->cur.tables.header;
     pd_span cur = {header->time_nanos, header->duration_nanos};
-    pd_span prev = {pd->last.time_nanos, pd->last.live_id ? 0 : pd->last.duration_nanos};
+    pd_span prev = {is_before(pd) ? 0 : pd->last.time_nanos,
+                    pd->last.live_id ? 0 : pd->last.duration_nanos};
     pprofdelta_stamp stamp;
     pd->may_be_window = false;
     if (pd->flags & PPROFDELTA_FORCE || pd_look_live_stamp(&pd->cur, &stamp))
         return PPROFDELTA_OK;
-    pd_span_kind kind = pd_span_judge(pd->has_base ? &prev : NULL, &cur, pd->started_nanos);
+    pd_span_kind kind = pd_span_judge(pd_has_seen(pd) ? &prev : NULL, &cur, pd->started_nanos);
     pd->may_be_window = kind == PD_SPAN_UNCLEAR;
     return kind == PD_SPAN_WINDOW ? refuse_window(&prev, &cur, err) : PPROFDELTA_OK;
 }
@@ -79,7 +89,7 @@ static pprofdelta_status check_span(pprofdelta *pd, pprofdelta_error *err)
 static pprofdelta_status check_rate(const pprofdelta *pd, pprofdelta_error *err)
 {
     uint32_t prev = pd->last.rate, cur = pd->cur.dump.rate;
-    if (!pd->has_base || prev == cur)
+    if (!pd_has_seen(pd) || prev == cur)
         return PPROFDELTA_OK;
     if (prev && cur)
         return pd_fail(
@@ -161,29 +171,28 @@ static pprofdelta_status refuse_reset(pd_verdict verdict, pprofdelta_error *err)
                    "%s", why[verdict.restart]);
 }
 
-pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+/* An earlier profile of the process that was seen already: it has nothing that the later one does not
+ * have. A restart that is known without the counters is none. */
+static bool is_late(const pprofdelta *pd, const pd_verdict *verdict)
 {
-    const pd_header *cur = &pd->cur.tables.header;
-    bool is_numbered = !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
-    *story = (pd_story){.how = PD_SUBTRACT_CLAMP,
-                        .to_nanos = cur->time_nanos,
-                        .sequence = is_numbered ? pd->sequence + 1 : 0,
-                        .attempt = is_numbered ? pd->attempts + 1 : 0};
-    pd->how = PD_COMMIT_KEEP;
-    if (!pd->has_base) {
-        story->how = PD_SUBTRACT_NOTHING;
-        story->duration_nanos = cur->duration_nanos;
-        if (pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
-            story->how = PD_SUBTRACT_ALL;
-            story->from_nanos = story->to_nanos;
-            story->duration_nanos = 0;
-        }
-        pd->how = PD_COMMIT_REPLACE;
-        return PPROFDELTA_OK;
-    }
-    story->from_nanos = pd->last.time_nanos;
-    if (story->from_nanos && story->to_nanos)
-        story->duration_nanos = (int64_t)((uint64_t)story->to_nanos - (uint64_t)story->from_nanos);
+    return is_before(pd) && verdict->has_loss && !verdict->has_increase &&
+           verdict->restart != PPROFDELTA_RESTART_STARTED &&
+           verdict->restart != PPROFDELTA_RESTART_ANY;
+}
+
+static pprofdelta_status refuse_late(const pprofdelta *pd, pprofdelta_error *err)
+{
+    return pd_fail(err, PPROFDELTA_E_OLDER, "delta", "time_nanos", PPROFDELTA_NOWHERE,
+                   PPROFDELTA_NOWHERE,
+                   "cur is an older profile that comes late: it is of %s, prev is of %s, and no "
+                   "counter has grown",
+                   pd_time_shown(pd->cur.tables.header.time_nanos).text,
+                   pd_time_shown(pd->last.time_nanos).text);
+}
+
+/* The verdict on cur after the profile that was seen last. */
+static pprofdelta_status find_restart(const pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+{
     pd_reset_facts facts = {.on_reset = pd->on_reset,
                             .started_nanos = pd->started_nanos,
                             .prev_time_nanos = pd->last.time_nanos,
@@ -193,15 +202,38 @@ pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_er
     pd_verdict verdict = pd_reset_judge(&pd->cur.window, &facts);
     if (is_other_service(pd, verdict.restart))
         return refuse_service(pd, err);
-    bool is_reset = verdict.restart != PPROFDELTA_RESTART_NONE || verdict.has_decrease;
-    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && is_reset)
+    if (is_late(pd, &verdict))
+        return refuse_late(pd, err);
+    if (pd->on_reset == PPROFDELTA_ON_RESET_FAIL && (verdict.restart || verdict.has_decrease))
         return refuse_reset(verdict, err);
     story->restart = verdict.restart;
-    if (verdict.restart)
-        story->how = PD_SUBTRACT_NOTHING;
-    else if (pd->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
+    story->is_set_back = is_before(pd);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_judge_window(pprofdelta *pd, pd_story *story, pprofdelta_error *err)
+{
+    const pd_header *cur = &pd->cur.tables.header;
+    pprofdelta_status status = PPROFDELTA_OK;
+    bool is_first = !pd_has_seen(pd);
+    *story = (pd_story){.how = PD_SUBTRACT_CLAMP};
+    if (!is_first)
+        status = find_restart(pd, story, err);
+    if (status)
+        return status;
+    int64_t elapsed = is_first ? 0 : pd_series_elapsed(pd->last.time_nanos, cur->time_nanos);
+    story->window = pd_series_next(&pd->series, story->restart, cur->time_nanos, elapsed);
+    if (pd_is_negative(pd)) { /* each attempt is against the base */
         story->how = PD_SUBTRACT_NEGATIVE;
-    if (story->how != PD_SUBTRACT_CLAMP)
-        pd->how = PD_COMMIT_REPLACE;
+        story->window.duration_nanos = elapsed;
+    } else if (is_first && pd->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+        story->how = PD_SUBTRACT_ALL;
+        story->window.from_nanos = story->window.to_nanos;
+    } else if (is_first || story->restart) {
+        story->how = PD_SUBTRACT_NOTHING;
+    }
+    if (!pd->has_base && !story->restart && story->how != PD_SUBTRACT_ALL)
+        story->window.duration_nanos = cur->duration_nanos;
+    pd->how = story->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE;
     return PPROFDELTA_OK;
 }

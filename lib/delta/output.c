@@ -207,18 +207,23 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     if (status)
         return status;
     pd_output_comments(pd);
+    const pd_stretch *w = &story->window;
+    bool has_sequence = pd_has_sequence(pd);
+    pprofdelta_stamp stamp = {
+        .from_nanos = w->from_nanos, .to_nanos = w->to_nanos, .restart = w->restart};
+    if (has_sequence) {
+        stamp.sequence = w->sequence;
+        stamp.attempt = w->attempt;
+        stamp.id = pd->id;
+        stamp.acked = pd->series.acked.sequence;
+    }
     if (!(pd->flags & PPROFDELTA_NO_STAMP))
-        pd_output_stamp(pd, &(pprofdelta_stamp){.from_nanos = story->from_nanos,
-                                                .to_nanos = story->to_nanos,
-                                                .sequence = story->sequence,
-                                                .id = story->sequence ? pd->id : 0,
-                                                .attempt = story->attempt,
-                                                .restart = story->restart});
+        pd_output_stamp(pd, &stamp);
     /* That of a first window is cur's, which may be anything. */
-    int64_t duration = story->duration_nanos > 0 ? story->duration_nanos : 0;
-    pd_compact_header header = pd_output_header(pd, story->to_nanos, duration);
-    header.series = story->sequence ? pd->id : 0;
-    header.sequence = story->sequence;
+    int64_t duration = w->duration_nanos > 0 ? w->duration_nanos : 0;
+    pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
+    header.series = stamp.id;
+    header.sequence = stamp.sequence;
     status = pd_compact_end(&pd->compact, &header);
     return status ? status : finish_encoder(pd, err);
 }

@@ -23,8 +23,6 @@ pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd
     out->live_to_nanos = live.to_nanos;
     out->time_nanos = t->header.time_nanos;
     out->duration_nanos = t->header.duration_nanos > 0 ? t->header.duration_nanos : 0;
-    out->from_nanos = 0;
-    out->restart = PPROFDELTA_RESTART_NONE;
     out->rate = look->dump.rate;
     out->build_id.len = out->binary.len = 0;
     pprofdelta_status status = pd_mapped_remember(&out->mapped, &pd->mem, t, known, err);
@@ -43,8 +41,7 @@ pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
     pd_state state = {.ledger = &pd->ledger,
                       .schema = &pd->schema,
                       .last = &pd->last,
-                      .sequence = pd->sequence,
-                      .attempts = pd->attempts,
+                      .series = pd->series,
                       .id = pd->id,
                       .has_base = pd->has_base};
     return pd_state_write(&state, sink, err);
@@ -62,13 +59,10 @@ pprofdelta_status pprofdelta_load(pprofdelta *pd, const pprofdelta_source *sourc
     pprofdelta_status status = pd_state_read(&state, &pd->mem, source, err);
     if (status)
         return status;
-    if (state.has_base) {
-        PD_SWAP(pd_ledger, pd->ledger, pd->spare);
-        PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
-        PD_SWAP(pd_remembered, pd->last, pd->next);
-    }
-    pd->sequence = state.sequence;
-    pd->attempts = state.attempts;
+    PD_SWAP(pd_ledger, pd->ledger, pd->spare);
+    PD_SWAP(pd_schema, pd->schema, pd->spare_schema);
+    PD_SWAP(pd_remembered, pd->last, pd->next);
+    pd->series = state.series;
     pd->id = state.id ? state.id : pd->id;
     pd->has_base = state.has_base;
     pd->is_from_base = false;
@@ -95,8 +89,22 @@ static void add_up(pprofdelta *pd)
 
 void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
 {
-    *out = (pprofdelta_memory){.attempts = pd->attempts, .id = pd->id, .build_id = ""};
-    if (!pd->has_base)
+    const pd_stretch *last = &pd->series.last, *acked = &pd->series.acked;
+    *out = (pprofdelta_memory){.has_base = pd->has_base,
+                               .sequence = acked->sequence,
+                               .attempts = last->attempt,
+                               .from_nanos = acked->from_nanos,
+                               .to_nanos = acked->to_nanos,
+                               .restart = acked->restart,
+                               .build_id = "",
+                               .id = pd->id};
+    if (pd_series_is_open(&pd->series)) {
+        out->open_sequence = last->sequence;
+        out->open_from_nanos = last->from_nanos;
+        out->open_to_nanos = last->to_nanos;
+        out->open_restart = last->restart;
+    }
+    if (!pd_has_seen(pd))
         return;
     name_types(pd);
     add_up(pd);
@@ -104,13 +112,8 @@ void pprofdelta_describe(pprofdelta *pd, pprofdelta_memory *out)
         pd->last.build_id.ptr[pd->last.build_id.len] = 0; /* there is room: see copy_text */
         out->build_id = (const char *)pd->last.build_id.ptr;
     }
-    out->has_base = 1;
-    out->sequence = pd->sequence;
-    out->samples = pd->ledger.committed;
-    out->unseen = pd->ledger.committed - pd->ledger.living;
-    out->from_nanos = pd->last.from_nanos;
-    out->to_nanos = pd->last.time_nanos;
-    out->restart = pd->last.restart;
+    out->samples = pd->ledger.kept;
+    out->unseen = pd->ledger.kept - pd->ledger.living;
     out->types = pd->types;
     out->types_len = pd->schema.len;
 }

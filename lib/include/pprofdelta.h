@@ -132,7 +132,8 @@ typedef struct pprofdelta_report {
     uint64_t matched;        /* distinct samples of cur that are in the ledger */
     uint64_t fresh;          /* distinct samples of cur that are not */
     uint64_t vanished;       /* ledger entries that cur does not have */
-    uint64_t clamped;        /* distinct samples with a counter below the ledger's */
+    uint64_t clamped;        /* distinct samples with a counter below the ledger's, or below what an
+                                earlier attempt at the window had */
     uint64_t duplicates;     /* records of cur that were added to an earlier equal one */
     uint64_t by_address;     /* locations of cur that are identified by their address */
     uint64_t by_lines;       /* locations of cur that are identified by their lines */
@@ -141,10 +142,12 @@ typedef struct pprofdelta_report {
                                 says so */
     int other_build;         /* likewise: the main mapping has another build id than in prev */
     uint64_t unknown_fields; /* fields of cur that profile.proto does not have; they are skipped */
-    int had_base;            /* 0: the context was empty (see options.first) */
-    pprofdelta_restart restart;
+    int had_base;            /* 0: the context was empty, or only had attempts at this window (see
+                     options.first) */
+    pprofdelta_restart restart; /* between this window and the one before it: the same in all
+                                   attempts */
     int64_t from_nanos; /* prev's time; 0 if unknown, or if the window begins with the process */
-    int64_t to_nanos;   /* cur's time */
+    int64_t to_nanos;   /* cur's time; but never before the end of the window or attempt before */
     uint64_t sequence;  /* 1 for the first window of a context, 2 for the first after a base; see
                           "Sequence and attempt" */
     uint64_t attempt; /* 1 for the first delta of this sequence, and 1 more for each further one; 0
@@ -159,23 +162,30 @@ typedef struct pprofdelta_report {
      * a duration, or cur begins before prev did, or cur has a duration and there is no prev. If
      * that profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
+    /* 1: cur's time is before that of the profile before it, and the counters show that cur is later
+     * (see "A clock that is set back" in pprofdelta(1)). */
+    int clock_set_back;
     uint64_t id; /* of the series of windows, as in the stamp; 0 with sequence 0 */
 } pprofdelta_report;
 
 /* What a context remembers. */
 typedef struct pprofdelta_memory {
-    int has_base;               /* 0: nothing; all other members except attempts and id are zero or
-                       empty */
-    uint64_t sequence;          /* of the last committed window, or 1 after a base */
-    uint64_t attempts;          /* deltas of the next window so far; also set without a base */
-    uint64_t samples;           /* distinct samples */
+    int has_base;               /* 0: nothing, or only attempts at the first window */
+    uint64_t sequence;          /* of the last committed window, or 1 after a base; 0: none */
+    uint64_t attempts;          /* deltas of the window that is open; 0: none is */
+    uint64_t samples;           /* distinct samples, with those of the open window */
     uint64_t unseen;            /* those of them that the last profile did not have */
     int64_t from_nanos;         /* begin of the last committed window; 0 if unknown */
-    int64_t to_nanos;           /* its end, where the next window begins */
+    int64_t to_nanos;           /* its end */
     pprofdelta_restart restart; /* of the last committed window */
     const char *build_id;       /* of the target's main mapping; empty if it has none */
-    const pprofdelta_type_report *types; /* counters first; only prev of the sums is set */
+    const pprofdelta_type_report *types; /* counters first; only prev of the sums is set: what was
+                                            committed, of the process that was seen last */
     size_t types_len;
+    /* The open window, of which the last attempt was not committed. All 0 if none is open. */
+    uint64_t open_sequence;
+    int64_t open_from_nanos, open_to_nanos; /* of the last attempt */
+    pprofdelta_restart open_restart;
     uint64_t id; /* of the series of windows; also set without a base */
 } pprofdelta_memory;
 
@@ -189,23 +199,23 @@ typedef enum pprofdelta_live {
 
 /* Sequence and attempt
  *
- * The sequence of a window is one more than that of the last committed window. After an abandoned
- * window, the next delta has the same sequence, begins where the abandoned one began, and has a
- * higher attempt. A committed attempt is the last one of its sequence. If a receiver has several
- * deltas of one sequence, of one context or state, it uses the one with the highest attempt. The
- * order of arrival and the times do not matter.
+ * The rule for receivers: of the deltas of one context or state that have the same sequence, the one
+ * with the highest attempt counts, and everything that counts is added up. The order of arrival and
+ * the times do not matter. If the receiver keeps what it has acknowledged, nothing that was delivered
+ * is lost and nothing counts twice. pprofdelta_adder follows this rule, and libpprofdelta(3) has a
+ * receiver in C.
  *
- * There is one exception. After a restart, the new process has not counted what the old process
- * did. So a delta with a restart does not replace a delta without one:
+ * The context holds up its side: a window that was handed out is open until it is committed. The next
+ * delta is another attempt at it: it has the same sequence, begins at the same time, and has at least
+ * what the attempts before it had, of each sample that its profile and theirs have. A committed
+ * attempt is the last one of its sequence. A sequence belongs to one process: after a restart, the
+ * open window ends as it was delivered, and the new process begins with the next sequence. Whether a
+ * process has restarted is judged by the profile that was seen last, in a failed attempt, too.
  *
- *     b replaces a:   a.sequence == b.sequence && a.attempt < b.attempt &&
- *                     (a.restart || !b.restart)
- *
- * A delta counts until another one replaces it. A delta that arrives late with a lower attempt is
- * dropped by the same rule. If the receiver keeps what it has acknowledged, nothing is lost and
- * nothing counts twice. To notice a missing window: the window with the next sequence begins
- * (from_nanos) where the one that counts ends (to_nanos). libpprofdelta(3) has such a receiver in
- * C. pprofdelta_adder follows the same rule.
+ * To notice a missing window: the window with the next sequence begins (from_nanos) where the one
+ * that counts ends (to_nanos). A window that a restart ended may never have arrived; nobody has it
+ * any more. So a stamp has the sequence that was committed last (acked): only sequences up to that
+ * one must have arrived.
  *
  * The attempt must be saved before the delta is sent, so that the rule also holds if the process
  * ends: see pprofdelta_save. The batches of a live heap follow the same rule (see
@@ -223,6 +233,8 @@ typedef struct pprofdelta_stamp {
     uint64_t epoch;       /* of the full batch that this batch continues */
     uint64_t first;       /* this is the sum of the batches first to sequence; full: sequence */
     uint64_t attempt;     /* at this sequence, from 1; 0: none, as in a delta of two files */
+    uint64_t acked; /* the sequence that was committed last before it; sequence - 1 unless a restart
+                       ended an open window; 0 in a batch of a live heap */
 } pprofdelta_stamp;
 
 /* What pprofdelta_check found in a valid profile. */
@@ -296,8 +308,8 @@ PPROFDELTA_API void pprofdelta_free(pprofdelta *pd);
 PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos);
 
 /* Makes the context remember this profile, whatever it remembered before. In an empty context it
- * has sequence 1, so the first window after it has sequence 2. Otherwise sequence and attempts stay
- * as they are. Fails like pprofdelta_window; the context is then as before. If the profile is a
+ * has sequence 1, so the first window after it has sequence 2. Otherwise the next window has the
+ * sequence after the last one that was handed out. Fails like pprofdelta_window; the context is then as before. If the profile is a
  * window itself, only the next window shows that, and fails with PPROFDELTA_E_NOT_CUMULATIVE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
@@ -347,23 +359,22 @@ PPROFDELTA_API pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *
  */
 PPROFDELTA_API void pprofdelta_commit(pprofdelta *pd);
 
-/* The pending window was lost, or may have been lost: the next one also covers its time, with the
- * same sequence and the next attempt. A window that was only begun is dropped. */
+/* The pending window was lost, or may have been lost: it stays open. A window that was only begun is
+ * dropped. */
 PPROFDELTA_API void pprofdelta_abandon(pprofdelta *pd);
 
 /* ---------------------------------------------------------------------------------------------
  * The state: what a context remembers, saved
  * ------------------------------------------------------------------------------------------ */
 
-/* Writes what the context remembers to the sink, in several calls. Only the attempt of a pending
- * window is included: save after pprofdelta_commit to include the window. To keep states in files,
- * write the new one beside the old one, sync it, and rename it when the window has arrived.
+/* Writes what the context remembers to the sink, in several calls: what was committed, and the last
+ * attempt at a window that is open or pending.
  *
- * Save and sync the attempt before the delta is sent. Otherwise a process that ends between sending
- * and saving uses the same attempt twice. There are two ways:
- *   - pprofdelta_window, pprofdelta_save, send the delta, pprofdelta_commit, pprofdelta_save.
- *   - Append one zero byte to the file with the last saved state, and sync it, before the delta is
- *     sent. Each zero byte behind a saved state counts as one attempt more. */
+ * Save and sync the attempt before the delta is sent, and save again when it has arrived:
+ * pprofdelta_window, pprofdelta_save, send the delta, pprofdelta_commit, pprofdelta_save. To keep
+ * states in files, write each one beside the old one, sync it, and rename it. Instead of the second
+ * save, a program may overwrite the last byte of the file, which is 0, by 1: pprofdelta_load then
+ * commits the attempt. */
 PPROFDELTA_API pprofdelta_status pprofdelta_save(pprofdelta *pd, const pprofdelta_sink *sink,
                                                  pprofdelta_error *err);
 
@@ -393,7 +404,9 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_UNTIMED, /* neither has a time: a missing window cannot be noticed */
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
     PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which includes all before it */
-    PPROFDELTA_JOINT_GAP      /* batches of a live heap are missing before it: it does not count */
+    PPROFDELTA_JOINT_GAP,     /* batches of a live heap are missing before it: it does not count */
+    PPROFDELTA_JOINT_ENDED    /* like JOINT_RESTART, and a window that the restart ended is missing:
+                                 it was never acknowledged */
 } pprofdelta_joint;
 
 /* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,

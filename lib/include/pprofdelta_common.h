@@ -77,6 +77,9 @@ typedef enum pprofdelta_status {
     /* The input is not cumulative: its times show that it is a window, or its types show that it is
      * a CPU profile, a goroutine profile or the like (see PPROFDELTA_FORCE). */
     PPROFDELTA_E_NOT_CUMULATIVE,
+    /* The profile is older than the one before it in the series: no counter has grown, and some have
+     * fallen or are missing. It came late; what the context remembers is as before. */
+    PPROFDELTA_E_OLDER,
     PPROFDELTA_E_OTHER_TARGET /* the profiles are of two services (see PPROFDELTA_FORCE) */
 } pprofdelta_status;
 

@@ -153,7 +153,7 @@ typedef struct pprofdelta_look {
                                  0 and 1: all events */
     const double *scales;     /* types: NULL: 1 for each */
     /* All counters began again at zero after the last window: the remembered counters count as
-     * zero. Holds until a window is committed, so set it once, even if that window is abandoned.
+     * zero. Holds until a window is written, so set it once, even if that window is abandoned.
      * With ON_RESET_FAIL, write fails from then on: make a new recorder. */
     int restarted;
 } pprofdelta_look;
@@ -209,11 +209,10 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *
  * did not succeed is abandoned. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
-/* The profile was lost, or may have been lost. The next window also covers the time of this one. It
- * has the same sequence, and a higher attempt if this one was written (see pprofdelta.h). Of this
- * window only pprofdelta_look.restarted is kept. A restart that the recorder found itself is
- * forgotten: the next window is judged by its own counters. If report.restart was set and the cause
- * is known, set restarted in the next look. Cannot fail; without a window, does nothing. */
+/* The profile was lost, or may have been lost. If the window was written, it stays open: the next one
+ * also covers its time, with the same sequence and the next attempt, unless counting began again in
+ * between (see "Sequence and attempt" in pprofdelta.h). A window that was not written is dropped.
+ * Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
 
 /* Forgets the symbols and the mappings of program counters. Call it after dlclose(3), and when code

@@ -6,7 +6,7 @@ void pd_ledger_clear(pd_ledger *ledger, size_t counters)
     ledger->unindexed = 0;
     pd_keymap_clear(&ledger->keys);
     ledger->counters = counters;
-    ledger->committed = ledger->living = 0;
+    ledger->committed = ledger->kept = ledger->living = ledger->tried.len = 0;
     ledger->window = 0;
 }
 
@@ -35,6 +35,10 @@ pprofdelta_status pd_ledger_reserve(pd_ledger *ledger, pd_mem *mem, size_t need,
 
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room)
 {
+    pd_tried *tried = &ledger->tried;
+    pd_mem_trim(mem, &tried->entry, &tried->entry_cap, tried->len, sizeof *tried->entry);
+    pd_mem_trim(mem, &tried->values, &tried->values_cap, tried->len * tried->stride,
+                sizeof *tried->values);
     if (ledger->keys.cap <= room)
         return;
     pd_keymap_trim(&ledger->keys, mem, room);
@@ -86,7 +90,7 @@ void pd_ledger_settle(pd_ledger *ledger)
 {
     index_all(ledger);
     ledger->window = 1;
-    ledger->committed = ledger->living = ledger->keys.len;
+    ledger->committed = ledger->kept = ledger->living = ledger->keys.len;
     for (size_t i = 0; i < ledger->keys.len; i++)
         ledger->seen[i] = ledger->window;
 }
@@ -108,7 +112,23 @@ pprofdelta_status pd_ledger_widen(pd_ledger *ledger, pd_mem *mem, size_t side_le
 
 void pd_ledger_rollback(pd_ledger *ledger)
 {
-    pd_keymap_truncate(&ledger->keys, ledger->committed);
+    pd_keymap_truncate(&ledger->keys, ledger->kept);
+}
+
+void pd_ledger_exchange(pd_ledger *ledger)
+{
+    size_t committed = ledger->committed;
+    for (size_t row = 0; row < ledger->tried.len; row++) {
+        int64_t *base = pd_ledger_base(ledger, ledger->tried.entry[row]);
+        int64_t *tried = pd_tried_values(ledger, row);
+        for (size_t i = 0; i < ledger->counters; i++) {
+            int64_t value = base[i];
+            base[i] = tried[i];
+            tried[i] = value;
+        }
+    }
+    ledger->committed = ledger->kept;
+    ledger->kept = committed;
 }
 
 /* The number of entries last seen before this window. */
@@ -160,19 +180,19 @@ static void drop(pd_ledger *ledger, uint32_t window, size_t also)
     pd_keymap_reindex(&ledger->keys);
 }
 
-void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen)
+void pd_ledger_commit(pd_ledger *ledger)
 {
-    ledger->window = window;
-    ledger->living = living;
-    size_t unseen = ledger->keys.len - living;
-    if (unseen && forget_unseen) {
-        drop(ledger, window, 0);
-    } else if (unseen > living) {
-        size_t excess = unseen - living;
+    for (size_t row = 0; row < ledger->tried.len; row++)
+        pd_ledger_copy(pd_ledger_base(ledger, ledger->tried.entry[row]),
+                       pd_tried_values(ledger, row), ledger->counters);
+    ledger->tried.len = 0;
+    size_t unseen = ledger->keys.len - ledger->living;
+    if (unseen > ledger->living) {
+        size_t excess = unseen - ledger->living;
         uint32_t last = last_to_drop(ledger, excess);
         drop(ledger, last, excess - count_before(ledger, last));
     }
-    ledger->committed = ledger->keys.len;
+    ledger->committed = ledger->kept = ledger->keys.len;
 }
 
 void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
@@ -181,5 +201,9 @@ void pd_ledger_release(pd_ledger *ledger, pd_mem *mem)
     pd_mem_release(mem, &ledger->base, &ledger->base_cap, sizeof *ledger->base);
     pd_mem_release(mem, &ledger->seen, &ledger->seen_cap, sizeof *ledger->seen);
     pd_mem_release(mem, &ledger->side, &ledger->side_cap, 1);
+    pd_mem_release(mem, &ledger->tried.entry, &ledger->tried.entry_cap,
+                   sizeof *ledger->tried.entry);
+    pd_mem_release(mem, &ledger->tried.values, &ledger->tried.values_cap,
+                   sizeof *ledger->tried.values);
     *ledger = (pd_ledger){0};
 }

@@ -1,20 +1,37 @@
-/* The ledger: the counters of each sample when it was last seen.
+/* The ledger: the counters of each sample when they were last acknowledged, and, while an attempt is
+ * open, what the attempt had.
  *
  *     keys   [ k0 | k1 | k2 ... ]             the keys; pd_keymap numbers the entries
  *     base   [ c0 c1 | c0 c1 | c0 c1 ... ]    `counters` counters for each entry
  *     seen   [ w | w | w ... ]                the number of the last window that had the entry
  *     side   [ b.. | b.. | b.. ... ]          side_len bytes for each entry, used by the door
  *
- * The first `committed` entries are remembered. The entries after them are new in the current
- * window and are removed if it is abandoned. An entry that is not in a window stays with its last
- * counters, because a capped profile may have it again. When such entries outnumber the living
- * ones, those unseen for longest are dropped. */
+ *     entries   0 ... committed ... kept ... keys.len
+ *               with a base | open    | new in the window that is being filled
+ *
+ * A window that was handed out is an open attempt until it is committed. It may have arrived, so
+ * later attempts must have at least what it had, and a restart is judged against it. The ledger
+ * therefore keeps the rows of the last attempt (`tried`). Entries that were new in it have no base
+ * yet: each has a row. An entry without a row has the counters of its base in the attempt, too.
+ * `seen`, `window` and `living` are those of the profile that was seen last, in an open attempt,
+ * too.
+ *
+ * An entry that is not in a window stays with its last counters, because a capped profile may have
+ * it again. When such entries outnumber the living ones at a commit, those unseen for longest are
+ * dropped. */
 #ifndef PD_LEDGER_LEDGER_H
 #define PD_LEDGER_LEDGER_H
 
 #include "base/keymap.h"
 
 #include <string.h>
+
+/* The rows of an open attempt, in ascending order of their entries. */
+typedef struct pd_tried {
+    uint32_t *entry;
+    int64_t *values; /* `stride` for each row, the counters first */
+    size_t len, stride, entry_cap, values_cap;
+} pd_tried;
 
 typedef struct pd_ledger {
     pd_keymap keys;
@@ -25,11 +42,17 @@ typedef struct pd_ledger {
     size_t base_cap, seen_cap,
         side_cap; /* in values, entries and bytes; at least keys.cap entries */
     size_t counters;
-    size_t committed;
+    size_t committed, kept;
+    pd_tried tried;
     size_t unindexed; /* the last entries, whose keys have no slot yet: see pd_ledger_put */
-    size_t living;    /* entries in the last committed window */
-    uint32_t window;  /* number of the last committed window; 0: nothing is remembered */
+    size_t living;    /* entries in the last window */
+    uint32_t window;  /* number of the last window; 0: nothing is remembered */
 } pd_ledger;          /* zero it and set counters to begin */
+
+static inline int64_t *pd_tried_values(const pd_ledger *ledger, size_t row)
+{
+    return ledger->tried.values + row * ledger->tried.stride;
+}
 
 /* Removes all entries and sets the number of counters of an entry. */
 void pd_ledger_clear(pd_ledger *ledger, size_t counters);
@@ -44,7 +67,8 @@ static inline size_t pd_ledger_roomy(size_t len)
     return len + len / 32 + 16;
 }
 
-/* Shrinks the arrays to `room` entries, at least as many as there are. */
+/* Shrinks the arrays to `room` entries, at least as many as there are, and those of the open attempt
+ * to what it needs. */
 void pd_ledger_trim(pd_ledger *ledger, pd_mem *mem, size_t room);
 
 /* Gives each entry a side of side_len zero bytes. There must be none so far. */
@@ -102,19 +126,22 @@ static inline pprofdelta_status pd_ledger_put(pd_ledger *ledger, pd_mem *mem, pd
 /* Makes the entries that were put the last committed window. */
 void pd_ledger_settle(pd_ledger *ledger);
 
-/* Returns whether the last committed window had the entry. */
+/* Returns whether the last window had the entry. */
 static inline bool pd_ledger_is_living(const pd_ledger *ledger, size_t entry)
 {
     return entry < ledger->committed && ledger->seen[entry] == ledger->window;
 }
 
-/* Removes the entries that are not committed. */
+/* Removes the entries that are not kept. */
 void pd_ledger_rollback(pd_ledger *ledger);
 
-/* Makes `window` the last committed window. The caller has set base and seen of its `living`
- * entries. Drops all other entries if forget_unseen is set; else the longest unseen, while the
- * others outnumber the living. */
-void pd_ledger_commit(pd_ledger *ledger, uint32_t window, size_t living, bool forget_unseen);
+/* Exchanges the bases for what the open attempt had: all kept entries count as committed. The next
+ * call exchanges them again. In between, the ledger is only read. */
+void pd_ledger_exchange(pd_ledger *ledger);
+
+/* The open attempt has arrived: what it had becomes the base. Drops the entries unseen for longest
+ * while the others outnumber the living. */
+void pd_ledger_commit(pd_ledger *ledger);
 
 void pd_ledger_release(pd_ledger *ledger, pd_mem *mem);
 

@@ -18,6 +18,21 @@ static bool has_decrease(const pd_window *w)
     return any;
 }
 
+/* Returns whether a sample is new, or has a counter above the ledger's. */
+static bool has_increase(const pd_window *w)
+{
+    const pd_ledger *ledger = w->ledger;
+    bool any = false;
+    for (size_t row = 0; row < w->len && !any; row++) {
+        const int64_t *base = pd_ledger_base(ledger, w->entry[row]);
+        const int64_t *values = pd_window_values(w, row);
+        any = w->entry[row] >= ledger->committed;
+        for (size_t i = 0; i < ledger->counters && !any; i++)
+            any = values[i] > base[i];
+    }
+    return any;
+}
+
 /* Returns whether the window has all entries of the last one. */
 static bool has_all_living(const pd_window *w)
 {
@@ -79,16 +94,15 @@ static bool lost_half(const pd_window *w, bool any_vanished)
     return false;
 }
 
-pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
+/* Decides by the counters in w->ledger->base. */
+static pd_verdict judge(const pd_window *w, const pd_reset_facts *facts)
 {
-    pd_verdict verdict = {PPROFDELTA_RESTART_NONE, false};
-    if (!w->ledger->window)
-        return verdict;
-    verdict.has_decrease = has_decrease(w);
+    pd_verdict verdict = {.has_decrease = has_decrease(w), .has_increase = has_increase(w)};
+    bool any_vanished = !has_all_living(w);
+    verdict.has_loss = verdict.has_decrease || any_vanished;
     if (facts->on_reset == PPROFDELTA_ON_RESET_CLAMP ||
         facts->on_reset == PPROFDELTA_ON_RESET_NEGATIVE)
         return verdict;
-    bool any_vanished = !has_all_living(w);
     if (facts->started_nanos && facts->prev_time_nanos &&
         facts->started_nanos > facts->prev_time_nanos)
         verdict.restart = PPROFDELTA_RESTART_STARTED;
@@ -101,6 +115,16 @@ pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
             facts->other_build ? PPROFDELTA_RESTART_BUILD_ID : PPROFDELTA_RESTART_MASS;
     else if (facts->on_reset == PPROFDELTA_ON_RESET_RESTART && verdict.has_decrease)
         verdict.restart = PPROFDELTA_RESTART_ANY;
+    return verdict;
+}
+
+pd_verdict pd_reset_judge(const pd_window *w, const pd_reset_facts *facts)
+{
+    if (!w->ledger->window)
+        return (pd_verdict){.restart = PPROFDELTA_RESTART_NONE};
+    pd_ledger_exchange(w->ledger);
+    pd_verdict verdict = judge(w, facts);
+    pd_ledger_exchange(w->ledger);
     return verdict;
 }
 

@@ -25,7 +25,7 @@
 typedef struct pd_reset_facts {
     pprofdelta_on_reset on_reset;
     int64_t started_nanos;   /* start of the process, or 0 */
-    int64_t prev_time_nanos; /* time of the ledger's profile, or 0 */
+    int64_t prev_time_nanos; /* time of the profile that was seen last, or 0 */
     bool other_build;        /* the build ids of the main mapping are known and differ */
     bool main_moved; /* and the main mapping is in another place, which a live process cannot do */
     bool is_other_heap; /* the stamps are of two live heaps */
@@ -34,9 +34,12 @@ typedef struct pd_reset_facts {
 typedef struct pd_verdict {
     pprofdelta_restart restart;
     bool has_decrease; /* a counter of a known sample is below the ledger's */
+    bool has_loss;     /* or a sample of the last window is missing */
+    bool has_increase; /* a sample is new, or a counter is above the ledger's */
 } pd_verdict;
 
-/* Decides about a filled window. Changes nothing. */
+/* Decides about a filled window, by the profile that was seen last: the ledger's is the open
+ * attempt, if there is one. Changes nothing. See pd_window_wake_tried. */
 pd_verdict pd_reset_judge(const pd_window *window, const pd_reset_facts *facts);
 
 typedef struct pd_span {

@@ -130,31 +130,32 @@ static pd_key get_key(const uint8_t *at)
 
 /* The numbers of a head. */
 typedef struct promise {
-    uint64_t entries, unseen, mapped, attempts, binary_len;
-    uint32_t has_base, restart, types, counters, build_id_len;
+    uint64_t entries, committed, unseen, tried, mapped, binary_len;
+    uint32_t has_base, types, counters, build_id_len;
     size_t widths_off; /* of the first counter's width */
     size_t names_off;  /* of the first byte of the build id, which the binary's name follows */
 } promise;
 
+/* All that an empty state has is an id. */
+static bool check_empty(inlet *in)
+{
+    for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
+        if (in->head.ptr[i] && (i < PD_STATE_AT_ID || i >= PD_STATE_AT_ID + 8))
+            return refuse(in, "head", i, "the state is marked as empty, but is not");
+    return in->head.len == PD_STATE_FIXED ||
+           refuse(in, "head", PD_STATE_AT_HEAD, "the head of an empty state has another length");
+}
+
 static bool check_promise(inlet *in, const promise *p)
 {
+    if (!p->types)
+        return check_empty(in);
     if (p->has_base > 1)
         return refuse(in, "head", PD_STATE_AT_HAS_BASE, "a flag is neither 0 nor 1");
-    if (p->attempts > PD_STATE_ATTEMPTS_MAX)
-        return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "the number of attempts is too large");
-    if (!p->has_base) {
-        for (size_t i = PD_STATE_INTRO; i < in->head.len; i++)
-            if (in->head.ptr[i] && (i < PD_STATE_AT_ATTEMPTS || i >= PD_STATE_AT_ID + 8))
-                return refuse(in, "head", i, "the state is marked as empty, but is not");
-        return in->head.len == PD_STATE_FIXED ||
-               refuse(in, "head", PD_STATE_AT_HEAD,
-                      "the head of an empty state has another length");
-    }
-    if (p->restart > PPROFDELTA_RESTART_LIVE)
-        return refuse(in, "restart", PD_STATE_AT_RESTART, "the kind of restart is unknown");
-    if (!p->types || p->types > PPROFDELTA_MAX_TYPES || !p->counters || p->counters > p->types)
+    if (p->types > PPROFDELTA_MAX_TYPES || !p->counters || p->counters > p->types)
         return refuse(in, "sample_type", PD_STATE_AT_TYPES, "the numbers of types are not valid");
-    if (p->entries > PD_KEYMAP_MAX || p->unseen > p->entries)
+    if (p->entries > PD_KEYMAP_MAX || p->committed > p->entries || p->unseen > p->committed ||
+        p->tried > p->committed)
         return refuse(in, "entry", PD_STATE_AT_ENTRIES, "the numbers of entries are not valid");
     if (p->mapped > PD_MAPPED_MAX)
         return refuse(in, "mapping", PD_STATE_AT_MAPPED, "the state has too many mappings");
@@ -167,11 +168,11 @@ static bool read_promise(inlet *in, promise *p)
     if (in->head.len < PD_STATE_FIXED)
         return refuse(in, "head", PD_STATE_AT_HEAD, "the head is too short");
     *p = (promise){.entries = pd_get64(head + PD_STATE_AT_ENTRIES),
+                   .committed = pd_get64(head + PD_STATE_AT_COMMITTED),
                    .unseen = pd_get64(head + PD_STATE_AT_UNSEEN),
+                   .tried = pd_get64(head + PD_STATE_AT_TRIED),
                    .mapped = pd_get64(head + PD_STATE_AT_MAPPED),
-                   .attempts = pd_get64(head + PD_STATE_AT_ATTEMPTS),
                    .has_base = pd_get32(head + PD_STATE_AT_HAS_BASE),
-                   .restart = pd_get32(head + PD_STATE_AT_RESTART),
                    .types = pd_get32(head + PD_STATE_AT_TYPES),
                    .counters = pd_get32(head + PD_STATE_AT_COUNTERS),
                    .build_id_len = pd_get32(head + PD_STATE_AT_BUILD_ID),
@@ -184,7 +185,7 @@ static bool check_names(inlet *in, promise *p)
 {
     const uint8_t *head = in->head.ptr;
     p->widths_off = PD_STATE_FIXED + (size_t)p->types * 8;
-    p->names_off = p->widths_off + p->counters;
+    p->names_off = p->widths_off + 2 * (size_t)p->counters;
     uint64_t end = (uint64_t)p->names_off + p->build_id_len;
     if (p->binary_len > in->head.len)
         return refuse(in, "mapping", PD_STATE_AT_BINARY, "the length of a name is not valid");
@@ -230,26 +231,56 @@ static bool set_names(inlet *in, const promise *p, const pd_state *state)
     return !in->status;
 }
 
-static bool set_window(inlet *in, const promise *p, pd_state *state)
+/* Reads a window, whose numbers stand at these offsets. */
+static bool set_stretch(inlet *in, size_t sequence_off, size_t from_off, size_t to_off,
+                        size_t restart_off, pd_stretch *out)
 {
     const uint8_t *head = in->head.ptr;
-    state->sequence = pd_get64(head + PD_STATE_AT_SEQUENCE);
-    state->last->from_nanos = (int64_t)pd_get64(head + PD_STATE_AT_FROM);
+    uint32_t restart = pd_get32(head + restart_off);
+    *out = (pd_stretch){.sequence = pd_get64(head + sequence_off),
+                        .from_nanos = (int64_t)pd_get64(head + from_off),
+                        .to_nanos = (int64_t)pd_get64(head + to_off),
+                        .restart = (pprofdelta_restart)restart};
+    if (restart > PPROFDELTA_RESTART_LIVE)
+        return refuse(in, "restart", restart_off, "the kind of restart is unknown");
+    if (out->from_nanos && out->to_nanos && out->from_nanos > out->to_nanos)
+        return refuse(in, "window", from_off, "a window ends before it begins");
+    return true;
+}
+
+static bool set_windows(inlet *in, const promise *p, pd_state *state)
+{
+    const uint8_t *head = in->head.ptr;
+    pd_stretch *acked = &state->series.acked, *last = &state->series.last;
+    if (!set_stretch(in, PD_STATE_AT_SEQUENCE, PD_STATE_AT_FROM, PD_STATE_AT_TO,
+                     PD_STATE_AT_RESTART, acked) ||
+        !set_stretch(in, PD_STATE_AT_LAST_SEQUENCE, PD_STATE_AT_LAST_FROM, PD_STATE_AT_LAST_TO,
+                     PD_STATE_AT_LAST_RESTART, last))
+        return false;
+    last->attempt = pd_get64(head + PD_STATE_AT_ATTEMPTS);
+    last->duration_nanos = (int64_t)pd_get64(head + PD_STATE_AT_LAST_DURATION);
     state->last->time_nanos = (int64_t)pd_get64(head + PD_STATE_AT_TIME);
-    state->last->restart = (pprofdelta_restart)p->restart;
     state->last->rate = pd_get32(head + PD_STATE_AT_RATE);
     state->last->duration_nanos = (int64_t)pd_get64(head + PD_STATE_AT_DURATION);
     state->last->live_id = pd_get64(head + PD_STATE_AT_LIVE_ID);
     state->last->live_to_nanos = (int64_t)pd_get64(head + PD_STATE_AT_LIVE_TO);
-    if (state->sequence == UINT64_MAX)
-        return refuse(in, "sequence", PD_STATE_AT_SEQUENCE,
+    state->has_base = p->has_base;
+    bool is_open = last->attempt != 0;
+    if (last->sequence == UINT64_MAX)
+        return refuse(in, "sequence", PD_STATE_AT_LAST_SEQUENCE,
                       "the sequence number is the largest there is");
-    if (state->last->from_nanos && state->last->time_nanos &&
-        state->last->from_nanos > state->last->time_nanos)
-        return refuse(in, "window", PD_STATE_AT_FROM, "the last window ends before it begins");
-    if (state->last->duration_nanos < 0)
-        return refuse(in, "duration", PD_STATE_AT_DURATION,
-                      "the duration of the last profile is negative");
+    if (last->attempt > PD_STATE_ATTEMPTS_MAX)
+        return refuse(in, "attempts", PD_STATE_AT_ATTEMPTS, "the number of attempts is too large");
+    if (!last->sequence || last->sequence < acked->sequence + is_open)
+        return refuse(in, "sequence", PD_STATE_AT_SEQUENCE,
+                      "the sequences of the windows are not in order");
+    if (!is_open && (p->committed != p->entries || p->tried))
+        return refuse(in, "entry", PD_STATE_AT_COMMITTED,
+                      "no window is open, but entries are not committed");
+    if (state->last->duration_nanos < 0 || last->duration_nanos < 0)
+        return refuse(in, "duration", PD_STATE_AT_DURATION, "a duration is negative");
+    if (pd_get32(head + PD_STATE_AT_LAST_RESTART + 4))
+        return refuse(in, "head", PD_STATE_AT_LAST_RESTART + 4, "the padding is not zero");
     return true;
 }
 
@@ -322,38 +353,45 @@ static bool take_keys(inlet *in, const promise *p, pd_ledger *ledger)
     return true;
 }
 
-static bool take_counter(inlet *in, const promise *p, pd_ledger *ledger, size_t counter)
+/* Reads a counter of `len` rows of `counters` values, and adds it to what is there. Its width is at
+ * widths_off. */
+static bool take_column(inlet *in, size_t widths_off, size_t counter, int64_t *rows,
+                        size_t counters, size_t len)
 {
-    size_t width = in->head.ptr[p->widths_off + counter];
-    uint64_t all = 0, off = p->widths_off + counter;
+    size_t width_off = widths_off + counter, width = in->head.ptr[width_off];
+    uint64_t all = 0;
     if (width > sizeof(int64_t))
-        return refuse(in, "counter", off, "a value has at most 8 bytes");
+        return refuse(in, "counter", width_off, "a value has at most 8 bytes");
     uint64_t mask = width ? UINT64_MAX >> (64 - 8 * width) : 0;
-    for (size_t entry = 0; entry < p->entries;) {
+    for (size_t done = 0; done < len;) {
         size_t most = width ? PD_STATE_CHUNK / width : PD_STATE_CHUNK;
-        size_t left = (size_t)p->entries - entry, n = most < left ? most : left;
+        size_t left = len - done, n = most < left ? most : left;
         if (!take(in, in->chunk, n * width))
             return false;
         const uint8_t *at = in->chunk;
-        for (size_t end = entry + n; entry < end; entry++, at += width) {
+        for (size_t end = done + n; done < end; done++, at += width) {
             uint64_t value = pd_get64(at) & mask;
-            pd_ledger_base(ledger, entry)[counter] = (int64_t)value;
+            int64_t *to = &rows[done * counters + counter];
+            *to = (int64_t)((uint64_t)*to + value);
             all |= value;
         }
     }
     if (pd_state_width(all) != width) /* a state has one encoding */
-        return refuse(in, "counter", off, "its values need fewer bytes");
+        return refuse(in, "counter", width_off, "its values need fewer bytes");
     return true;
 }
 
 static bool take_entries(inlet *in, const promise *p, pd_ledger *ledger)
 {
+    size_t entries = (size_t)p->entries, committed = (size_t)p->committed;
     if (!take_keys(in, p, ledger))
         return false;
+    if (entries)
+        memset(ledger->base, 0, entries * p->counters * sizeof *ledger->base);
     for (size_t c = 0; c < p->counters; c++)
-        if (!take_counter(in, p, ledger, c))
+        if (!take_column(in, p->widths_off, c, ledger->base, p->counters, committed))
             return false;
-    for (size_t i = 0; i < p->entries; i++)
+    for (size_t i = 0; i < entries; i++)
         ledger->seen[i] = 0; /* the age, until number_windows */
     return true;
 }
@@ -364,7 +402,8 @@ static void number_windows(const promise *p, pd_ledger *ledger, uint32_t oldest)
     ledger->window = oldest + 1;
     for (size_t i = 0; i < p->entries; i++)
         ledger->seen[i] = ledger->window - ledger->seen[i];
-    ledger->committed = ledger->keys.len;
+    ledger->committed = (size_t)p->committed;
+    ledger->kept = ledger->keys.len;
     ledger->living = (size_t)(p->entries - p->unseen);
 }
 
@@ -381,7 +420,7 @@ static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
         for (size_t i = 0; i < n; i++, done++) {
             const uint8_t *at = in->chunk + i * PD_STATE_UNSEEN;
             uint32_t entry = pd_get32(at), age = pd_get32(at + 4);
-            if (entry < next || entry >= p->entries || !age || age == UINT32_MAX)
+            if (entry < next || entry >= p->committed || !age || age == UINT32_MAX)
                 return refuse_element(
                     in, "unseen", done, off + i * PD_STATE_UNSEEN,
                     "the entries are not in ascending order, or an age is not valid");
@@ -391,6 +430,62 @@ static bool take_unseen(inlet *in, const promise *p, pd_ledger *ledger)
         }
     }
     number_windows(p, ledger, oldest);
+    return true;
+}
+
+static bool make_room_for_tried(inlet *in, const promise *p, pd_tried *tried)
+{
+    tried->stride = p->counters;
+    tried->len = (size_t)(p->tried + (p->entries - p->committed));
+    size_t values;
+    if (__builtin_mul_overflow(tried->len, tried->stride, &values))
+        values = SIZE_MAX;
+    in->status = pd_mem_reserve(in->mem, &tried->entry, &tried->entry_cap, tried->len,
+                                sizeof *tried->entry, in->err);
+    if (!in->status)
+        in->status = pd_mem_reserve(in->mem, &tried->values, &tried->values_cap, values,
+                                    sizeof *tried->values, in->err);
+    return !in->status;
+}
+
+/* Reads the rows of committed entries; those of new entries follow. All begin as their bases. */
+static bool take_tried_entries(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    pd_tried *tried = &ledger->tried;
+    uint64_t next = 0; /* smallest valid entry */
+    for (size_t row = 0; row < tried->len; row++) {
+        uint64_t off = in->off, entry = p->committed + (row - p->tried);
+        if (row < p->tried) {
+            if (!take(in, in->chunk, PD_STATE_TRIED))
+                return false;
+            entry = pd_get32(in->chunk);
+            if (entry < next || entry >= p->committed)
+                return refuse_element(in, "tried", row, off,
+                                      "the entries are not in ascending order");
+            next = entry + 1;
+        }
+        tried->entry[row] = (uint32_t)entry;
+        pd_ledger_copy(pd_tried_values(ledger, row), pd_ledger_base(ledger, entry),
+                       ledger->counters);
+    }
+    return true;
+}
+
+static bool take_tried(inlet *in, const promise *p, pd_ledger *ledger)
+{
+    pd_tried *tried = &ledger->tried;
+    uint64_t off = in->off;
+    if (!make_room_for_tried(in, p, tried) || !take_tried_entries(in, p, ledger))
+        return false;
+    for (size_t c = 0; c < p->counters; c++)
+        if (!take_column(in, p->widths_off + p->counters, c, tried->values, p->counters,
+                         tried->len))
+            return false;
+    for (size_t row = 0; row < p->tried; row++)
+        if (!memcmp(pd_tried_values(ledger, row), pd_ledger_base(ledger, tried->entry[row]),
+                    ledger->counters * sizeof *tried->values))
+            return refuse_element(in, "tried", row, off + row * PD_STATE_TRIED,
+                                  "it is the same as what was committed");
     return true;
 }
 
@@ -406,18 +501,26 @@ static bool take_check(inlet *in)
     return true;
 }
 
-/* Reads the appended attempts: one zero byte each, up to the end of the source. */
-static bool take_attempts(inlet *in, pd_state *state)
+/* The last byte: has the open attempt arrived? */
+static bool take_arrived(inlet *in, pd_state *state)
 {
-    for (size_t got; (got = take_some(in, in->chunk, PD_STATE_CHUNK));) {
-        for (size_t i = 0; i < got; i++)
-            if (in->chunk[i])
-                return refuse(in, NULL, in->off - got + i, "the state is followed by other data");
-        state->attempts += got;
-        if (state->attempts > PD_STATE_ATTEMPTS_MAX)
-            return refuse(in, NULL, in->off, "the state is followed by too many attempts");
-    }
-    return !in->status;
+    uint64_t off = in->off;
+    size_t got = take_some(in, in->chunk, PD_STATE_ARRIVED + 1);
+    if (in->status)
+        return false;
+    if (!got)
+        return refuse(in, NULL, off, "the state is cut off");
+    if (got > PD_STATE_ARRIVED)
+        return refuse(in, NULL, off + PD_STATE_ARRIVED, "the state is followed by other data");
+    if (in->chunk[0] > 1)
+        return refuse(in, "arrived", off, "the last byte is neither 0 nor 1");
+    if (!in->chunk[0])
+        return true;
+    if (!pd_series_is_open(&state->series))
+        return refuse(in, "arrived", off, "no window is open that could have arrived");
+    pd_ledger_commit(state->ledger);
+    pd_series_commit(&state->series);
+    return state->has_base = true;
 }
 
 static bool read_parts(inlet *in, pd_state *state)
@@ -425,15 +528,16 @@ static bool read_parts(inlet *in, pd_state *state)
     promise p = {0};
     if (!take_head(in) || !read_promise(in, &p))
         return false;
-    state->has_base = p.has_base;
-    state->attempts = p.attempts;
+    state->has_base = false;
+    state->series = (pd_series){{0}, {0}};
     state->id = pd_get64(in->head.ptr + PD_STATE_AT_ID);
     pd_ledger_clear(state->ledger, p.counters);
-    if (!p.has_base)
-        return take_check(in) && take_attempts(in, state);
-    return check_names(in, &p) && set_names(in, &p, state) && set_window(in, &p, state) &&
+    if (!p.types)
+        return take_check(in) && take_arrived(in, state);
+    return check_names(in, &p) && set_names(in, &p, state) && set_windows(in, &p, state) &&
            take_mappings(in, &p, &state->last->mapped) && take_entries(in, &p, state->ledger) &&
-           take_unseen(in, &p, state->ledger) && take_check(in) && take_attempts(in, state);
+           take_unseen(in, &p, state->ledger) && take_tried(in, &p, state->ledger) &&
+           take_check(in) && take_arrived(in, state);
 }
 
 pprofdelta_status pd_state_read(pd_state *state, pd_mem *mem, const pprofdelta_source *source,

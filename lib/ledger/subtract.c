@@ -152,7 +152,11 @@ void pd_tally_begin(pd_tally *tally, const pd_window *w, pd_subtraction how)
             book_vanished(tally, w);
         book_still(tally, counters, met);
     }
+    tally->clamped += w->lifted_len;
     for (size_t i = 0; i < counters; i++) {
+        pd_type_sums *sums = &tally->types[i];
+        sums->cur = pd_sum_plus(sums->cur, pd_sum_negated(w->lifted[i]));
+        sums->clamped = pd_sum_plus(sums->clamped, w->lifted[i]);
         if (how == PD_SUBTRACT_NEGATIVE) /* the output has the vanished samples */
             tally->types[i].vanished = (pprofdelta_sum){0, 0};
         if (how == PD_SUBTRACT_ALL) /* as if prev were cur */

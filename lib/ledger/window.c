@@ -65,6 +65,8 @@ pprofdelta_status pd_window_begin(pd_window *w, pd_mem *mem, pd_ledger *ledger, 
     w->guess = 0;
     w->late_len = 0;
     w->skips_still = w->is_tight = w->has_late = false;
+    memset(w->lifted, 0, sizeof w->lifted);
+    w->lifted_len = 0;
     if (w->trace_cap)
         memset(w->trace, PD_TRACE_NONE, w->trace_cap * sizeof *w->trace);
     pprofdelta_status status = reserve_rows(w, mem, rows, err);
@@ -141,6 +143,42 @@ pprofdelta_status pd_window_wake(pd_window *w, pd_mem *mem, pprofdelta_error *er
     return status;
 }
 
+pprofdelta_status pd_window_wake_tried(pd_window *w, pd_mem *mem, pprofdelta_error *err)
+{
+    const pd_tried *tried = &w->ledger->tried;
+    pprofdelta_status status = PPROFDELTA_OK;
+    for (size_t row = 0; row < tried->len && !status; row++) {
+        if (pd_window_row_of(w, tried->entry[row]) != PD_ROW_STILL)
+            continue;
+        if (w->len == w->rows_cap)
+            status = reserve_rows(w, mem, grown(w, w->len), err);
+        if (!status)
+            make_row(w, tried->entry[row]);
+    }
+    return status;
+}
+
+void pd_window_lift(pd_window *w)
+{
+    const pd_ledger *ledger = w->ledger;
+    for (size_t nth = 0; nth < ledger->tried.len; nth++) {
+        uint32_t row = pd_window_row_of(w, ledger->tried.entry[nth]);
+        if (row == PD_ROW_NONE)
+            continue;
+        int64_t *values = pd_window_values(w, row);
+        const int64_t *tried = pd_tried_values(ledger, nth);
+        bool is_lifted = false;
+        for (size_t i = 0; i < ledger->counters; i++) {
+            if (values[i] >= tried[i])
+                continue;
+            pd_sum_add_unsigned(&w->lifted[i], (uint64_t)tried[i] - (uint64_t)values[i]);
+            values[i] = tried[i];
+            is_lifted = true;
+        }
+        w->lifted_len += is_lifted;
+    }
+}
+
 void pd_window_add_again(pd_window *w, uint32_t entry, const int64_t *values)
 {
     int64_t any = 0;
@@ -170,23 +208,100 @@ size_t pd_window_next(const pd_window *w, pd_window_walk *walk)
     return walk->row++;
 }
 
-void pd_window_commit(pd_window *w, pd_commit how)
+/* Exchanges two rows. */
+static void swap_rows(pd_window *w, size_t a, size_t b)
+{
+    int64_t *of_a = pd_window_values(w, a), *of_b = pd_window_values(w, b);
+    uint32_t entry = w->entry[a];
+    if (a == b)
+        return;
+    w->entry[a] = w->entry[b];
+    w->entry[b] = entry;
+    w->trace[entry] = (uint32_t)b + 1;
+    for (size_t i = 0; i < w->stride; i++) {
+        int64_t value = of_a[i];
+        of_a[i] = of_b[i];
+        of_b[i] = value;
+    }
+}
+
+/* No counter of a row is below its base. */
+static void keep_highest(pd_window *w)
+{
+    const pd_ledger *ledger = w->ledger;
+    for (size_t row = 0; row < w->len; row++) {
+        const int64_t *base = pd_ledger_base(ledger, w->entry[row]);
+        int64_t *values = pd_window_values(w, row);
+        for (size_t i = 0; i < ledger->counters && w->entry[row] < ledger->committed; i++)
+            values[i] = values[i] < base[i] ? base[i] : values[i];
+    }
+}
+
+/* Puts the rows in the order of their entries, and removes entries that have neither a base nor a
+ * row: they were new in an earlier attempt. */
+static void order_by_entry(pd_window *w)
 {
     pd_ledger *ledger = w->ledger;
-    uint32_t number = ledger->window + 1;
-    for (size_t row = 0; row < w->len; row++) {
-        uint32_t entry = w->entry[row];
-        int64_t *base = pd_ledger_base(ledger, entry);
-        const int64_t *values = pd_window_values(w, row);
-        bool replace = how == PD_COMMIT_REPLACE || entry >= ledger->committed;
-        for (size_t i = 0; i < ledger->counters; i++)
-            if (replace || values[i] > base[i])
-                base[i] = values[i];
+    size_t rows = 0, kept = 0;
+    for (size_t entry = 0; entry < ledger->keys.len; entry++) {
+        uint32_t row = pd_window_row_of(w, (uint32_t)entry);
+        if (row == PD_ROW_NONE && entry >= ledger->committed)
+            continue;
+        if (row < w->len) {
+            swap_rows(w, rows, row);
+            w->entry[rows++] = (uint32_t)kept;
+        }
+        if (kept != entry) {
+            ledger->keys.keys[kept] = ledger->keys.keys[entry];
+            ledger->seen[kept] = ledger->seen[entry];
+            if (ledger->side_len)
+                memcpy(pd_ledger_side(ledger, kept), pd_ledger_side(ledger, entry),
+                       ledger->side_len);
+        }
+        kept++;
     }
+    if (kept != ledger->keys.len) {
+        ledger->keys.len = kept;
+        pd_keymap_reindex(&ledger->keys);
+    }
+}
+
+/* Exchanges the rows of the window and those of the attempt. */
+static void swap_tried(pd_window *w)
+{
+    pd_tried *tried = &w->ledger->tried,
+             mine = {w->entry, w->values, w->len, w->stride, w->entry_cap, w->values_cap};
+    w->entry = tried->entry;
+    w->values = tried->values;
+    w->entry_cap = tried->entry_cap;
+    w->values_cap = tried->values_cap;
+    w->rows_cap = 0; /* until room is reserved */
+    *tried = mine;
+}
+
+void pd_window_settle(pd_window *w, pd_commit how)
+{
+    pd_ledger *ledger = w->ledger;
+    if (how == PD_COMMIT_REPLACE)
+        ledger->committed = 0;
+    keep_highest(w);
+    ledger->window++;
     for (size_t entry = 0; entry < ledger->keys.len; entry++)
-        ledger->seen[entry] = w->trace[entry] ? number : ledger->seen[entry];
-    pd_ledger_commit(ledger, number, w->len + w->still, how == PD_COMMIT_REPLACE);
+        ledger->seen[entry] = w->trace[entry] ? ledger->window : ledger->seen[entry];
+    order_by_entry(w);
+    ledger->kept = ledger->keys.len;
+    ledger->living = w->len + w->still;
+    swap_tried(w);
     w->len = w->still = 0;
+}
+
+void pd_window_commit_settled(pd_window *w)
+{
+    pd_ledger *ledger = w->ledger;
+    pd_ledger_commit(ledger);
+    if (ledger->tried.entry_cap > w->entry_cap) /* for the next window */
+        swap_tried(w);
+    w->len = 0;
 }
 
 void pd_window_abandon(pd_window *w)

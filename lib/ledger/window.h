@@ -2,7 +2,7 @@
  *
  * pd_window_add fills it with keys and values, whatever the door (parsed samples, records, live
  * allocations). Then it is checked for a restart (reset.h), subtracted row by row (subtract.h), and
- * committed to its ledger or abandoned.
+ * settled in its ledger as an open attempt, or abandoned.
  *
  *     row i    entry[i]    its entry in the ledger
  *              origin[i]   where the door finds the sample's stack: an offset or an index
@@ -20,6 +20,7 @@
 #ifndef PD_LEDGER_WINDOW_H
 #define PD_LEDGER_WINDOW_H
 
+#include "base/sum.h"
 #include "ledger/ledger.h"
 
 #define PD_ROW_NONE  UINT32_MAX       /* the entry is not in the window */
@@ -46,6 +47,9 @@ typedef struct pd_window {
     bool has_late;       /* there may be late rows */
     uint32_t *late;      /* the late rows, by origin; set by pd_window_order */
     size_t late_len, late_cap;
+    /* What pd_window_lift added, for each counter, and the number of rows that it changed. */
+    pprofdelta_sum lifted[PPROFDELTA_MAX_TYPES];
+    size_t lifted_len;
 } pd_window; /* zero it to begin */
 
 /* Begins a window on a ledger without uncommitted entries, with room for `rows` rows. Borrows the
@@ -82,6 +86,14 @@ pprofdelta_status pd_window_grow(pd_window *window, pd_mem *mem, pprofdelta_erro
 
 /* Gives each still sample a row. These rows are late. */
 pprofdelta_status pd_window_wake(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
+/* If an attempt is open, before the window is judged: gives a row to each still sample of which the
+ * attempt had more. These rows are late. */
+pprofdelta_status pd_window_wake_tried(pd_window *window, pd_mem *mem, pprofdelta_error *err);
+
+/* If an attempt is open and the window is no restart: gives each counter at least the value that it
+ * had in the attempt, which may have arrived. */
+void pd_window_lift(pd_window *window);
 
 /* Adds a sample whose entry is in the window already. There must be room for a row. */
 void pd_window_add_again(pd_window *window, uint32_t entry, const int64_t *values);
@@ -139,14 +151,25 @@ static inline pprofdelta_status pd_window_add(pd_window *w, pd_mem *mem, pd_key 
     return PPROFDELTA_OK;
 }
 
-/* How a window is committed. */
+/* What a window is to its ledger. */
 typedef enum pd_commit {
     PD_COMMIT_KEEP,   /* a counter keeps its highest value, a vanished sample keeps its entry */
-    PD_COMMIT_REPLACE /* the ledger holds this window only */
+    PD_COMMIT_REPLACE /* the ledger has this window only, in which every sample has a row */
 } pd_commit;
 
-/* Commits the window to its ledger. The window is empty afterwards. Cannot fail. */
-void pd_window_commit(pd_window *window, pd_commit how);
+/* Makes the window the open attempt of its ledger, in place of an earlier one. With
+ * PD_COMMIT_REPLACE the bases are removed. The window is empty afterwards. Cannot fail. */
+void pd_window_settle(pd_window *window, pd_commit how);
+
+/* Commits what was settled. Cannot fail. */
+void pd_window_commit_settled(pd_window *window);
+
+/* Settles the window and commits it. */
+static inline void pd_window_commit(pd_window *window, pd_commit how)
+{
+    pd_window_settle(window, how);
+    pd_window_commit_settled(window);
+}
 
 /* Removes the window's new entries from the ledger. The window is empty afterwards. */
 void pd_window_abandon(pd_window *window);

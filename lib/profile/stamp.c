@@ -32,13 +32,16 @@ static size_t write_live(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 size_t pd_stamp_write(const pprofdelta_stamp *stamp, char buf[PD_STAMP_MAX])
 {
     const char *restart = restarts[stamp->restart];
-    char sequence[64] = "", attempt[32] = "", id[32] = "";
+    char sequence[96] = "", attempt[32] = "", acked[32] = "", id[32] = "";
     if (stamp->live)
         return write_live(stamp, buf);
     if (stamp->attempt)
         snprintf(attempt, sizeof attempt, " attempt=%" PRIu64, stamp->attempt);
+    if (stamp->acked + 1 != stamp->sequence)
+        snprintf(acked, sizeof acked, " acked=%" PRIu64, stamp->acked);
     if (stamp->sequence)
-        snprintf(sequence, sizeof sequence, " seq=%" PRIu64 "%s", stamp->sequence, attempt);
+        snprintf(sequence, sizeof sequence, " seq=%" PRIu64 "%s%s", stamp->sequence, attempt,
+                 acked);
     if (stamp->id)
         snprintf(id, sizeof id, " id=%016" PRIx64, stamp->id);
     return (size_t)snprintf(buf, PD_STAMP_MAX,
@@ -139,7 +142,7 @@ static bool read_kind(pd_bytes text, pprofdelta_live *out)
 }
 
 /* The words that were read. */
-enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32 };
+enum { FROM = 1, TO = 2, SEQ = 4, KIND = 8, EPOCH = 16, ID = 32, ACKED = 64 };
 
 static bool read_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *seen)
 {
@@ -160,6 +163,8 @@ static bool read_delta_word(pd_bytes word, pprofdelta_stamp *stamp, unsigned *se
 {
     if (is_named(&word, "restart"))
         return read_restart(word, &stamp->restart);
+    if (is_named(&word, "acked"))
+        return *seen |= ACKED, read_magnitude(word, UINT64_MAX, &stamp->acked);
     return read_word(word, stamp, seen);
 }
 
@@ -199,6 +204,10 @@ static bool read_delta(pd_bytes rest, pprofdelta_stamp *out)
         if (!read_delta_word(next_word(&rest), &stamp, &seen))
             return false;
     if ((seen & (FROM | TO)) != (FROM | TO))
+        return false;
+    if (!(seen & ACKED) && stamp.sequence)
+        stamp.acked = stamp.sequence - 1;
+    if (stamp.sequence ? stamp.acked >= stamp.sequence : (seen & ACKED) != 0)
         return false;
     *out = stamp;
     return true;

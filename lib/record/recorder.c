@@ -239,21 +239,31 @@ pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofd
 
 /* ---- the end of a window --------------------------------------------------------------------- */
 
+/* The window was handed out: it is the open attempt, and the base if it has arrived. */
+static void open_attempt(pprofdelta_recorder *r, bool has_arrived)
+{
+    /* With FIRST_ZERO, what was counted so far belongs to no window. */
+    bool is_base = has_arrived || r->how == PD_SUBTRACT_ALL;
+    if (is_base && r->ledger.side_len)
+        pd_recorder_carry_on(r);
+    pd_window_settle(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
+    if (is_base)
+        pd_window_commit_settled(&r->window);
+    r->has_base |= is_base || r->restart;
+    r->last_nanos = r->time_nanos;
+    r->series.last = r->stretch;
+    r->restarted = false;
+}
+
 void pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
     if (r->state != PD_RECORDER_WRITING || !r->is_written) {
         pprofdelta_recorder_abandon(r);
         return;
     }
-    if (r->ledger.side_len)
-        pd_recorder_carry_on(r);
-    pd_window_commit(&r->window, r->how == PD_SUBTRACT_CLAMP ? PD_COMMIT_KEEP : PD_COMMIT_REPLACE);
+    open_attempt(r, true);
+    pd_series_commit(&r->series);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
-    r->last_nanos = r->time_nanos;
-    r->sequence++;
-    r->attempts = 0;
-    r->has_base = true;
-    r->restarted = false;
     r->state = PD_RECORDER_IDLE;
 }
 
@@ -261,7 +271,8 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
     if (r->state == PD_RECORDER_IDLE)
         return;
-    r->attempts += r->is_handed_out;
+    if (r->is_handed_out)
+        open_attempt(r, false);
     pd_window_abandon(&r->window);
     r->state = PD_RECORDER_IDLE;
 }
@@ -299,7 +310,9 @@ void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_record
         .entries = l->committed,
         .ledger_bytes = l->keys.cap * sizeof *l->keys.keys +
                         l->keys.slots_cap * sizeof *l->keys.slots + l->base_cap * sizeof *l->base +
-                        l->seen_cap * sizeof *l->seen + l->side_cap,
+                        l->seen_cap * sizeof *l->seen + l->side_cap +
+                        l->tried.entry_cap * sizeof *l->tried.entry +
+                        l->tried.values_cap * sizeof *l->tried.values,
         .window_bytes = w->entry_cap * sizeof *w->entry + w->origin_cap * sizeof *w->origin +
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
                         r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +

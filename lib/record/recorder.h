@@ -22,6 +22,7 @@
 
 #include "codec/compress.h"
 #include "ledger/reset.h"
+#include "ledger/series.h"
 #include "ledger/subtract.h"
 #include "ledger/types.h"
 #include "process/maps.h"
@@ -74,19 +75,19 @@ struct pprofdelta_recorder {
     size_t period_unit_off, default_type_off;
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
-    int64_t last_nanos;
-    uint64_t sequence; /* of the last committed window */
-    uint64_t attempts; /* at the next one: handed out and abandoned */
+    int64_t last_nanos; /* time of the window that was handed out last */
+    pd_series series;
     /* The window under way. */
     pd_recorder_state state;
     bool is_written;    /* the last write succeeded */
     bool is_handed_out; /* a write gave it to the sink */
     bool is_scaled;
-    bool has_base;       /* something is remembered */
-    bool keeps_still;    /* counting may have begun again: records that did not change are stored */
+    bool has_base;       /* there is something to subtract, or a restart after it */
+    bool keeps_still;    /* counting may have begun again, or an attempt is open: records that did
+                            not change are stored */
     bool may_hide;       /* a program counter is hidden or may be */
     bool has_read_again; /* the maps, in this write */
-    bool restarted;      /* reported by the caller since the last commit */
+    bool restarted;      /* reported by the caller since a window was handed out */
     int64_t time_nanos, period;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
@@ -100,7 +101,8 @@ struct pprofdelta_recorder {
     /* The mass of each counter that is still to be found to rule out a restart. */
     uint64_t to_meet[PPROFDELTA_MAX_TYPES];
     pd_subtraction how;
-    pprofdelta_restart restart;
+    pprofdelta_restart restart; /* after the window that was handed out last */
+    pd_stretch stretch;         /* of the window */
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
     size_t by_lines; /* places that are identified by their lines */
@@ -170,7 +172,13 @@ void pd_recorder_watch(pprofdelta_recorder *recorder);
 /* A record of this entry was added for the first time in this window. */
 void pd_recorder_met(pprofdelta_recorder *recorder, size_t entry);
 
-/* What the window is (how, restart). */
+/* Has a window been handed out before? */
+static inline bool pd_recorder_has_seen(const pprofdelta_recorder *recorder)
+{
+    return recorder->ledger.window != 0;
+}
+
+/* What the window is (how, restart, stretch). */
 pprofdelta_status pd_recorder_judge(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* Unsamples the increment of a row, in the order of rows. carries are those of its counters: read

@@ -21,10 +21,11 @@ static void set_to_meet(pprofdelta_recorder *r)
 
 void pd_recorder_watch(pprofdelta_recorder *r)
 {
-    r->window.skips_still = r->has_base && !r->restarted;
+    r->window.skips_still = pd_recorder_has_seen(r) && !r->restarted;
     r->asleep_len = 0;
-    r->keeps_still = r->window.skips_still && (r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
-                                               r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    r->keeps_still = r->window.skips_still &&
+                     (pd_series_is_open(&r->series) || r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                      r->on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_still)
         set_to_meet(r);
 }
@@ -32,7 +33,7 @@ void pd_recorder_watch(pprofdelta_recorder *r)
 void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
 {
     const int64_t *base = pd_ledger_base(&r->ledger, entry);
-    bool is_settled = r->on_reset == PPROFDELTA_ON_RESET_AUTO;
+    bool is_settled = r->on_reset == PPROFDELTA_ON_RESET_AUTO && !pd_series_is_open(&r->series);
     for (size_t i = 0; i < r->schema.counters; i++) {
         uint64_t mass =
             base[i] > 0 && pd_ledger_is_living(&r->ledger, entry) ? (uint64_t)base[i] : 0;
@@ -42,16 +43,20 @@ void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
     r->keeps_still = !is_settled;
 }
 
-/* Counting began again at zero: all records may be written. */
-static pprofdelta_status wake(pprofdelta_recorder *r, pprofdelta_error *err)
+/* Gives a row to the records that did not change: to all if counting began again at zero, else to
+ * those of which the open attempt had more. */
+static pprofdelta_status wake(pprofdelta_recorder *r, bool all, pprofdelta_error *err)
 {
-    size_t rows = r->window.len + r->window.still;
-    pprofdelta_status status =
-        pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap, rows, sizeof *r->kept_at, err);
+    size_t more = all ? r->window.still : r->ledger.tried.len;
+    pprofdelta_status status = pd_mem_grow(&r->mem, &r->kept_at, &r->kept_at_cap,
+                                           r->window.len + more, sizeof *r->kept_at, err);
     if (!status)
-        status = pd_window_wake(&r->window, &r->mem, err);
-    for (size_t i = 0; i < r->asleep_len && !status; i++)
-        r->kept_at[pd_window_row_of(&r->window, (uint32_t)r->asleep[i].entry)] = r->asleep[i].at;
+        status = (all ? pd_window_wake : pd_window_wake_tried)(&r->window, &r->mem, err);
+    for (size_t i = 0; i < r->asleep_len && !status; i++) {
+        uint32_t row = pd_window_row_of(&r->window, (uint32_t)r->asleep[i].entry);
+        if (row < r->window.len)
+            r->kept_at[row] = r->asleep[i].at;
+    }
     return status;
 }
 
@@ -67,12 +72,14 @@ static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_err
                        : "a counter went backwards");
 }
 
-pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *err)
+/* The verdict on the window after the one that was handed out last. */
+static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
+                                      pprofdelta_error *err)
 {
-    r->restart = PPROFDELTA_RESTART_NONE;
-    if (!r->has_base) {
-        r->how = r->first == PPROFDELTA_FIRST_ZERO ? PD_SUBTRACT_ALL : PD_SUBTRACT_NOTHING;
-        return PPROFDELTA_OK;
+    if (pd_series_is_open(&r->series) && r->window.still) {
+        pprofdelta_status status = wake(r, false, err);
+        if (status)
+            return status;
     }
     pd_reset_facts facts = {.on_reset = r->on_reset};
     pd_verdict verdict = pd_reset_judge(&r->window, &facts);
@@ -85,13 +92,34 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
      * it look like one. */
     if (r->window.still && !r->keeps_still)
         verdict.restart = PPROFDELTA_RESTART_NONE;
-    r->restart = verdict.restart;
-    r->how = verdict.restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
-    bool must_wake = verdict.restart && r->window.still;
-    pprofdelta_status status = must_wake ? wake(r, err) : PPROFDELTA_OK;
+    *out = verdict.restart;
+    if (!verdict.restart)
+        pd_window_lift(&r->window);
+    return verdict.restart && r->window.still ? wake(r, true, err) : PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    bool is_first = !pd_recorder_has_seen(r);
+    pprofdelta_status status = PPROFDELTA_OK;
+    pprofdelta_restart restart = PPROFDELTA_RESTART_NONE;
+    if (!is_first)
+        status = find_restart(r, &restart, err);
     if (!status)
         status = pd_window_order(&r->window, &r->mem, err);
-    return status;
+    if (status)
+        return status;
+    r->restart = restart;
+    int64_t elapsed = is_first ? 0 : pd_series_elapsed(r->last_nanos, r->time_nanos);
+    r->stretch = pd_series_next(&r->series, r->restart, r->time_nanos, elapsed);
+    r->how = is_first || r->restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
+    if (is_first && r->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
+        r->how = PD_SUBTRACT_ALL;
+        r->stretch.from_nanos = r->stretch.to_nanos;
+    } else if (!r->has_base && !r->restart) {
+        r->stretch.duration_nanos = pd_series_elapsed(r->started_nanos, r->time_nanos);
+    }
+    return PPROFDELTA_OK;
 }
 
 /* ---- unsampling ------------------------------------------------------------------------------ */

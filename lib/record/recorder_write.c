@@ -152,7 +152,7 @@ static void write_labels(pprofdelta_recorder *r, size_t row)
     }
 }
 
-static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_nanos)
+static pd_compact_header make_header(pprofdelta_recorder *r)
 {
     const char *text = (const char *)r->text.ptr;
     const char *period_unit = text + r->period_unit_off, *type = text + r->default_type_off;
@@ -161,28 +161,12 @@ static pd_compact_header make_header(pprofdelta_recorder *r, int64_t duration_na
         .period_type = write_text(r, text, strlen(text)),
         .period_unit = write_text(r, period_unit, strlen(period_unit)),
         .period = r->period,
-        .time_nanos = r->time_nanos,
-        .duration_nanos = duration_nanos,
+        .time_nanos = r->stretch.to_nanos,
+        .duration_nanos = r->stretch.duration_nanos,
         .default_sample_type = write_text(r, type, strlen(type)),
         .series = r->id,
-        .sequence = r->sequence + 1,
+        .sequence = r->stretch.sequence,
     };
-}
-
-/* When the window began; 0 if that is not known. A first window with PPROFDELTA_FIRST_ZERO begins
- * where it ends. */
-static int64_t from_nanos(const pprofdelta_recorder *r)
-{
-    if (r->has_base)
-        return r->last_nanos;
-    return r->first == PPROFDELTA_FIRST_ZERO ? r->time_nanos : 0;
-}
-
-/* If the clock was set back, the duration is 0. */
-static int64_t duration(const pprofdelta_recorder *r)
-{
-    int64_t from = from_nanos(r) ? from_nanos(r) : r->started_nanos;
-    return from && r->time_nanos > from ? (int64_t)((uint64_t)r->time_nanos - (uint64_t)from) : 0;
 }
 
 static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pprofdelta_error *err)
@@ -200,15 +184,16 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
     if (!(r->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = from_nanos(r),
-                                  .to_nanos = r->time_nanos,
-                                  .sequence = r->sequence + 1,
-                                  .attempt = r->attempts + 1,
+        pprofdelta_stamp stamp = {.from_nanos = r->stretch.from_nanos,
+                                  .to_nanos = r->stretch.to_nanos,
+                                  .sequence = r->stretch.sequence,
+                                  .attempt = r->stretch.attempt,
                                   .id = r->id,
-                                  .restart = r->restart};
+                                  .acked = r->series.acked.sequence,
+                                  .restart = r->stretch.restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
-    pd_compact_header header = make_header(r, duration(r));
+    pd_compact_header header = make_header(r);
     return pd_compact_finish(&r->compact, &header, out);
 }
 
@@ -228,16 +213,17 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .duplicates = r->window.duplicates,
         .by_address = r->symbols.place_keys.len - r->by_lines,
         .by_lines = r->by_lines,
-        .had_base = r->has_base,
-        .restart = r->restart,
-        .from_nanos = from_nanos(r),
-        .to_nanos = r->time_nanos,
-        .sequence = r->sequence + 1,
-        .attempt = r->attempts + 1,
+        .had_base = r->has_base || r->restart,
+        .restart = r->stretch.restart,
+        .from_nanos = r->stretch.from_nanos,
+        .to_nanos = r->stretch.to_nanos,
+        .sequence = r->stretch.sequence,
+        .attempt = r->stretch.attempt,
         .id = r->id,
         .output_len = written,
         .types = r->types,
         .types_len = r->columns.len,
+        .clock_set_back = pd_recorder_has_seen(r) && r->time_nanos < r->last_nanos,
     };
 }
 

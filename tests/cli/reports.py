@@ -7,7 +7,7 @@ import shutil
 from pb import Stack, gz, profile, read
 from samples import COUNTERS, SECOND, T0, T1, cur, pair, prev, two
 
-KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window", "id",
+KEYS = ["samples", "identity", "mappings", "restart", "window", "same", "may_be_window", "clock_set_back", "id",
         "sequence", "attempt", "unknown_fields", "output_bytes", "unread_bytes", "types"]
 
 

@@ -1,6 +1,7 @@
 #include <pprofdelta.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* A delta that was received: its stamp, as pprofdelta_check says it, and its bytes. */
 typedef struct delta {
@@ -12,46 +13,38 @@ typedef struct delta {
 /* Does b take a's place? */
 static int replaces(const pprofdelta_stamp *b, const pprofdelta_stamp *a)
 {
-    return b->id == a->id && b->sequence == a->sequence && b->attempt > a->attempt &&
-           (a->restart || !b->restart);
+    return b->id == a->id && b->sequence == a->sequence && b->attempt > a->attempt;
 }
 
-static int is_again(const pprofdelta_stamp *b, const pprofdelta_stamp *a)
-{
-    return b->id == a->id && b->sequence == a->sequence && b->attempt == a->attempt;
-}
-
-/* Keeps a delta of one target (one state, one context, one tracker), whenever it comes. kept has room
- * for one more. They are in order of sequence and attempt. Returns how many there are now. */
+/* Keeps a delta of one target (one state, one context, one tracker), whenever it comes: of each
+ * sequence the one with the highest attempt. kept has room for one more. They are in order of sequence.
+ * Returns how many there are now. */
 static size_t take(delta *kept, size_t len, delta got)
 {
-    size_t left = 0, at;
-    for (at = 0; at < len; at++)
-        if (replaces(&kept[at].stamp, &got.stamp) || is_again(&kept[at].stamp, &got.stamp))
-            return free(got.bytes), len;
-    for (at = 0; at < len; at++)
-        if (replaces(&got.stamp, &kept[at].stamp))
-            free(kept[at].bytes);
-        else
-            kept[left++] = kept[at];
-    for (at = left; at; at--) {
-        const pprofdelta_stamp *before = &kept[at - 1].stamp;
-        if (before->sequence < got.stamp.sequence ||
-            (before->sequence == got.stamp.sequence && before->attempt < got.stamp.attempt))
-            break;
-        kept[at] = kept[at - 1];
+    size_t at = len;
+    while (at && kept[at - 1].stamp.sequence > got.stamp.sequence)
+        at--;
+    if (at && kept[at - 1].stamp.sequence == got.stamp.sequence) {
+        delta *same = &kept[at - 1], lower = got;
+        if (replaces(&got.stamp, &same->stamp)) {
+            lower = *same;
+            *same = got;
+        }
+        return free(lower.bytes), len;
     }
+    memmove(&kept[at + 1], &kept[at], (len - at) * sizeof *kept);
     kept[at] = got;
-    return left + 1;
+    return len + 1;
 }
 
-/* Does next begin where last ends? Else an attempt is missing between them, or a whole window. */
+/* Is nothing missing between last and next that can still come? A batch of a live heap begins where
+ * the last one ends. Of windows, those up to `acked` must be there; others were ended by a restart. */
 static int joins(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
 {
-    if (next->sequence == last->sequence) /* a restart beside what the old process did */
-        return next->from_nanos == last->from_nanos;
-    return next->sequence == last->sequence + 1 && next->from_nanos == last->to_nanos &&
-           next->epoch == last->epoch;
+    int is_next = next->sequence == last->sequence + 1;
+    if (next->live || (is_next && next->acked == last->sequence))
+        return is_next && next->from_nanos == last->to_nanos && next->epoch == last->epoch;
+    return last->sequence >= next->acked && next->from_nanos >= last->to_nanos;
 }
 
 /* What can be added up: from the last full profile of a live heap (else from the first delta) up to

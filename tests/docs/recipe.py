@@ -9,6 +9,7 @@ usage: recipe.py SOURCE_ROOT PPROFDELTA"""
 
 import grp
 import http.server
+import json
 import os
 import pwd
 import re
@@ -206,11 +207,11 @@ class Recipe:
         return self.end(self.begin(*args, **kwargs))
 
     def kept(self):
-        """What the state remembers, but for the attempts: zero bytes at its end."""
+        """What the state remembers, but for the window that is open."""
         if not os.path.exists(self.state):
             return None
-        with open(self.state, "rb") as file:
-            return file.read().rstrip(b"\0")
+        found = json.loads(run(tool, "--state", self.state, "--status=json").stdout)
+        return [found[key] for key in ("sequence", "window", "restart", "types")]
 
 
 def look_path(n):

@@ -31,7 +31,7 @@ typedef struct trial {
     pprofdelta_options read; /* by the oracle */
     oracle oracle;
     accounts accounts;
-    uint64_t sequence; /* windows remembered */
+    uint64_t sequence, handed_out; /* of the last window that was remembered, and of this one */
     unsigned windows;
     /* The window under way. */
     arena arena;
@@ -41,8 +41,8 @@ typedef struct trial {
     size_t stacks_len;
     buf output; /* of its last write */
     reading out;
-    bool is_written;
-    bool is_restarted;           /* was told, and nothing has been committed since */
+    bool is_written, is_handed_out;
+    bool is_restarted;           /* was told, and nothing has been handed out since */
     const expectation *expected; /* NULL: it was refused, or the oracle cannot tell any more */
 } trial;
 
@@ -175,6 +175,7 @@ static pprofdelta_status write_once(trial *t, bool refuses, pprofdelta_report *r
     require((status == PPROFDELTA_E_SINK) == (refuses && c.calls));
     require(status || c.calls);
     t->is_written = !status;
+    t->is_handed_out |= c.calls != 0;
     t->output = c.bytes;
     return status;
 }
@@ -206,7 +207,7 @@ static void require_lawful(trial *t, const pprofdelta_report *report)
     require(reading_make(&t->arena, t->output.ptr, t->output.len, &t->out) == PPROFDELTA_OK);
     require(t->out.records == t->out.samples_len && report->samples_out == t->out.records);
     require(report->output_len == t->output.len && report->samples_in == t->fed);
-    require(report->sequence == t->sequence + 1 && report->types_len == t->p.r.types_len);
+    require(report->sequence > t->sequence && report->types_len == t->p.r.types_len);
     for (size_t i = 0; i < t->p.r.types_len; i++) {
         const pprofdelta_type_report *type = &report->types[i];
         uint64_t delta = 0;
@@ -324,6 +325,7 @@ static void write_window(trial *t, unsigned how, pprofdelta_report *report)
     if (status)
         return;
     require_lawful(t, report);
+    t->handed_out = report->sequence;
     if (t->expected)
         require_expected(t, *report);
     if (how & WRITE_AGAIN)
@@ -347,8 +349,10 @@ static void end_window(trial *t, unsigned how)
         oracle_commit(&t->oracle);
     else
         oracle_abandon(&t->oracle);
-    t->sequence += is_remembered;
-    t->is_restarted &= !is_remembered;
+    if (is_remembered)
+        t->sequence = t->handed_out;
+    t->is_restarted &= !t->is_handed_out;
+    t->p.is_wild |= t->is_handed_out && !t->expected; /* of what is open the oracle knows nothing */
     forget_stacks(t);
 }
 
@@ -359,7 +363,7 @@ static void window(trial *t)
     pprofdelta_report report;
     arena_free(&t->arena);
     t->expected = NULL;
-    t->is_written = false;
+    t->is_written = t->is_handed_out = false;
     t->p.r.time_nanos += 1 + (int64_t)(program_number(&t->p.in) & 0xffffffff);
     bool is_good = process_read_look(&t->p, look);
     if (how & WRONG_CALLS)

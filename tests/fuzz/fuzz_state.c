@@ -1,7 +1,8 @@
 /* Bytes as a state, as they are and once more with sums that are right: whoever wants to do harm
  * can compute these, too.
  *
- *   - what is taken is saved as the very same bytes: there is one way to write a state
+ *   - what is taken is saved as the very same bytes: there is one way to write a state; and an
+ *     attempt that has arrived is one that was committed
  *   - what is taken can be used: a window over it keeps the law of conservation, and so does the
  *     next
  *   - what is refused is a state's fault, says so, and leaves the context as it was
@@ -43,10 +44,20 @@ static void use(pprofdelta *pd, arena *a)
     require(!m.has_base || (m.types_len && m.build_id));
     if (try_window(pd, &out) != PPROFDELTA_OK)
         return; /* its types are others, or its time is later */
-    pprofdelta_commit(pd);
     uint64_t sequence = m.sequence;
     pprofdelta_describe(pd, &m);
-    require(m.sequence == sequence + 1 && m.samples >= 1);
+    require(m.attempts && m.open_sequence > sequence && m.sequence == sequence);
+    buf open = keep_save(a, pd);
+    pprofdelta_commit(pd);
+    buf committed = keep_save(a, pd);
+    sequence = m.open_sequence;
+    pprofdelta_describe(pd, &m);
+    require(m.sequence == sequence && !m.attempts && m.samples >= 1);
+    open.ptr[open.len - 1] = 1;                       /* the same, said by one byte */
+    if (keep_load(pd, open, NULL) == PPROFDELTA_OK) { /* or there is not enough memory */
+        buf again = keep_save(a, pd);
+        require(again.len == committed.len && !memcmp(again.ptr, committed.ptr, again.len));
+    }
     require(try_window(pd, &out) == PPROFDELTA_OK);
     pprofdelta_abandon(pd);
 }
@@ -63,18 +74,15 @@ static pprofdelta *new_context(const pprofdelta_allocator *allocator)
     return pd;
 }
 
-/* What was loaded is saved as it was. Attempts that were appended to it are one number then. */
-static void require_the_same(arena *a, buf given, buf again)
+/* What was loaded is saved as it was, unless its last attempt has arrived: that is committed then. */
+static void require_the_same(pprofdelta *pd, buf given, buf again)
 {
-    require(again.len <= given.len && again.len >= PD_STATE_FIXED + PD_STATE_CHECK);
-    for (size_t i = again.len; i < given.len; i++)
-        require(!given.ptr[i]);
-    uint64_t attempts = pd_get64(given.ptr + PD_STATE_AT_ATTEMPTS) + given.len - again.len;
-    buf want = buf_begin(a);
-    buf_add(&want, given.ptr, again.len);
-    pd_put64(want.ptr + PD_STATE_AT_ATTEMPTS, attempts);
-    keep_forge(want.ptr, want.len);
-    require(!memcmp(again.ptr, want.ptr, want.len));
+    pprofdelta_memory m;
+    pprofdelta_describe(pd, &m);
+    if (given.ptr[given.len - 1])
+        require(!m.attempts && m.has_base && again.len <= given.len);
+    else
+        require(again.len == given.len && !memcmp(again.ptr, given.ptr, again.len));
 }
 
 /* The context knows a window of its own; after a refusal it still does. */
@@ -93,7 +101,7 @@ static void load(const uint8_t *state, size_t len)
     pprofdelta_status status = keep_load(pd, given, &err);
     if (status == PPROFDELTA_OK) {
         fuzz_require_untouched(&err);
-        require_the_same(&a, given, keep_save(&a, pd));
+        require_the_same(pd, given, keep_save(&a, pd));
         use(pd, &a);
     } else {
         require(status == PPROFDELTA_E_STATE || status == PPROFDELTA_E_LIMIT);

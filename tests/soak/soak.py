@@ -157,7 +157,7 @@ class Soak:
                 self.usual = 0.9 * self.usual + 0.1 * (time.monotonic() - began)
         elif code == 4:
             self.count(f"failed: {fate}")
-        elif code == 1 and "cur is older than prev" in err:
+        elif code == 1 and "cur is an older profile that comes late" in err:
             self.count("overtaken")  # by a run that began later and got the lock first
         else:
             self.complaints.append(f"exit code {code}: {err}")
@@ -201,12 +201,10 @@ class Soak:
 # ---- the reckoning ---------------------------------------------------------------------------------
 
 def kept_of(taken):
-    """What counts of all that was taken, in order: of each sequence the highest attempt, and, if that is
-    a restart, the highest attempt that is none as well."""
+    """What counts of all that was taken, in order: of each sequence the highest attempt."""
     stamps = {stamp_of(body): body for body in taken}
     return [(stamp, body) for stamp, body in sorted(stamps.items(), key=lambda item: item[0][:2])
-            if not any(other[0] == stamp[0] and other[1] > stamp[1] and (stamp[2] or not other[2])
-                       for other in stamps)]
+            if not any(other[0] == stamp[0] and other[1] > stamp[1] for other in stamps)]
 
 
 def lives_of(taken):

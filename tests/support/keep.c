@@ -54,8 +54,9 @@ void keep_forge(uint8_t *state, size_t len)
         size_t summed = head - PD_STATE_HEAD_SUM;
         pd_put64(state + summed, XXH3_64bits(state, summed));
     }
-    if (len < PD_STATE_INTRO + PD_STATE_CHECK)
+    if (len < PD_STATE_INTRO + PD_STATE_CHECK + PD_STATE_ARRIVED)
         return;
+    len -= PD_STATE_ARRIVED;
     XXH128_hash_t sum = XXH3_128bits(state, len - PD_STATE_CHECK);
     pd_put64(state + len - PD_STATE_CHECK, sum.low64);
     pd_put64(state + len - PD_STATE_CHECK + 8, sum.high64);

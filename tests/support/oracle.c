@@ -73,28 +73,6 @@ static bool times_stacks(const work *w)
     return subtracted || (!counters && w->types_len && found == w->types_len);
 }
 
-/* The k-th column of a name is the k-th of that name in the ledger. Returns false if there is none
- * left. */
-static bool match_columns(work *w)
-{
-    const ledger *l = &w->o->held;
-    w->columns = ARENA_ARRAY(w->arena, size_t, w->types_len);
-    bool *taken = ARENA_ARRAY(w->arena, bool, l->types_len);
-    if (l->types_len != w->types_len)
-        return false;
-    for (size_t i = 0; i < w->types_len; i++) {
-        const char *name = work_type_name(w->arena, &w->types[i]);
-        size_t n = 0;
-        while (n < l->types_len && (taken[n] || strcmp(l->types[n], name) != 0))
-            n++;
-        if (n == l->types_len)
-            return false;
-        taken[n] = true;
-        w->columns[i] = n;
-    }
-    return true;
-}
-
 /* ---------------------------------------------------------------------------------------------
  * Can there be a delta?
  * ------------------------------------------------------------------------------------------ */
@@ -121,6 +99,7 @@ static status_set open_profile(work *w, const void *bytes, size_t len)
     status_set wrong = 0;
     if (is_stamped(&w->cur) && !(w->o->options->flags & PPROFDELTA_FORCE))
         wrong |= STATUS(PPROFDELTA_E_STAMPED);
+    w->time_nanos = w->cur.view->time_nanos;
     w->duration_nanos = w->cur.view->duration_nanos > 0 ? w->cur.view->duration_nanos : 0;
     if (!make_types(w))
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
@@ -131,20 +110,28 @@ static status_set open_profile(work *w, const void *bytes, size_t len)
     return wrong;
 }
 
-/* Returns whether cur is a later profile of what the ledger remembers. */
+static bool is_negative(const oracle *o)
+{
+    return o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
+}
+
+/* Returns whether cur can be a later profile of what was seen last. Negative deltas are of two files,
+ * whose order is the caller's; otherwise the counters decide. */
 static bool fits_ledger(work *w)
 {
-    int64_t before = w->o->held.time_nanos, now = w->cur.view->time_nanos;
-    bool swapped = before && now && now < before;
-    return match_columns(w) && !swapped;
+    int64_t before = w->seen->time_nanos, now = w->cur.view->time_nanos;
+    w->is_set_back = before && now && now < before;
+    w->is_same_time = now == before;
+    return ledger_match(w, w->seen) && !(w->is_set_back && is_negative(w->o));
 }
 
 /* Returns whether cur begins to count after prev. Sets whether that is unknown. */
 static bool is_window(work *w)
 {
     const oracle *o = w->o;
-    wide before = o->has_base ? o->held.time_nanos : 0, now = w->cur.view->time_nanos;
-    wide had = o->has_base ? o->held.duration_nanos : 0, has = w->duration_nanos;
+    wide before = o->has_seen && !w->is_set_back ? w->seen->time_nanos : 0;
+    wide now = w->cur.view->time_nanos;
+    wide had = o->has_seen ? w->seen->duration_nanos : 0, has = w->duration_nanos;
     w->may_be_window = !had != !has;
     if (!has || !before || !now)
         return false;
@@ -177,7 +164,7 @@ static bool any_fell(const work *w)
  * count. */
 static bool mass_fell(const work *w, size_t t)
 {
-    const ledger *l = &w->o->held;
+    const ledger *l = w->ledger;
     wide had = 0, lost = 0;
     for (size_t i = 0; i < l->len; i++) {
         int64_t base = l->entries[i].base[w->columns[t]];
@@ -200,11 +187,11 @@ static pprofdelta_restart find_restart(const work *w)
 {
     const oracle *o = w->o;
     pprofdelta_on_reset mode = o->options->on_reset;
-    if (!o->has_base || mode == PPROFDELTA_ON_RESET_CLAMP || mode == PPROFDELTA_ON_RESET_NEGATIVE)
+    if (!o->has_seen || mode == PPROFDELTA_ON_RESET_CLAMP || mode == PPROFDELTA_ON_RESET_NEGATIVE)
         return PPROFDELTA_RESTART_NONE;
-    if (o->held.time_nanos && o->started_nanos > o->held.time_nanos)
+    if (w->seen->time_nanos && o->started_nanos > w->seen->time_nanos)
         return PPROFDELTA_RESTART_STARTED;
-    const char *before = o->held.build_id, *now = reading_main_build_id(&w->cur);
+    const char *before = w->seen->build_id, *now = reading_main_build_id(&w->cur);
     bool other_build = *before && *now && strcmp(before, now) != 0;
     if (other_build && w->main_moved)
         return PPROFDELTA_RESTART_BUILD_ID;
@@ -221,12 +208,29 @@ static pprofdelta_restart find_restart(const work *w)
 static bool is_other_service(const work *w)
 {
     const oracle *o = w->o;
-    if (!o->has_base || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE ||
-        o->options->flags & PPROFDELTA_FORCE)
+    if (!o->has_seen || is_negative(o) || o->options->flags & PPROFDELTA_FORCE)
         return false;
     bool is_same_process = w->has_main && !w->restart;
     return !w->has_common && !is_same_process &&
-           mappings_differ(w->arena, o->held.binary, mappings_binary(w->arena, &w->cur));
+           mappings_differ(w->arena, w->seen->binary, mappings_binary(w->arena, &w->cur));
+}
+
+/* Returns whether cur is an earlier profile that comes late: something fell or is missing, and nothing
+ * grew or is new. */
+static bool is_late(const work *w)
+{
+    bool fell = any_fell(w), grew = false;
+    for (size_t i = 0; i < w->ledger->len; i++)
+        fell |= w->is_gone[i] && w->ledger->entries[i].seen == w->ledger->window;
+    for (size_t i = 0; i < w->cur.samples_len; i++) {
+        grew |= !w->matches[i];
+        for (size_t t = 0; w->matches[i] && t < w->types_len; t++)
+            grew |= w->types[t].is_counter &&
+                    w->cur.samples[i].values[t] > w->matches[i]->base[w->columns[t]];
+    }
+    bool is_known =
+        w->restart == PPROFDELTA_RESTART_STARTED || w->restart == PPROFDELTA_RESTART_ANY;
+    return w->is_set_back && fell && !grew && !is_known;
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -242,7 +246,7 @@ void oracle_init(oracle *o, const pprofdelta_options *options)
 void oracle_free(oracle *o)
 {
     arena_free(&o->held.arena);
-    arena_free(&o->pending.arena);
+    arena_free(&o->next.arena);
     arena_free(&o->base_arena);
     arena_free(&o->window_arena);
 }
@@ -250,6 +254,12 @@ void oracle_free(oracle *o)
 void oracle_set_started(oracle *o, int64_t started_nanos)
 {
     o->started_nanos = started_nanos;
+}
+
+static void replace_ledger(ledger *old, ledger now)
+{
+    arena_free(&old->arena);
+    *old = now;
 }
 
 status_set oracle_base(oracle *o, const void *bytes, size_t len)
@@ -263,16 +273,41 @@ status_set oracle_base(oracle *o, const void *bytes, size_t len)
         arena_free(&a);
         return wrong;
     }
-    ledger now = ledger_of_cur(&w, NULL);
-    arena_free(&o->held.arena);
+    replace_ledger(&o->held, ledger_of_cur(&w, NULL));
+    replace_ledger(&o->next, (ledger){0});
     arena_free(&o->base_arena);
-    o->held = now;
     o->base_arena = a;
     o->base = w.cur;
     o->base.arena = &o->base_arena;
-    o->has_base = o->is_fresh_base = true;
-    o->committed = o->committed ? o->committed : 1;
+    o->has_base = o->has_seen = o->is_fresh_base = true;
+    if (!o->sequence)
+        o->sequence = o->committed = 1;
+    o->attempts = 0; /* what was open has ended */
+    o->to_nanos = o->held.time_nanos;
     return STATUS(PPROFDELTA_OK);
+}
+
+/* The numbers and times of the next attempt, or of the next window. */
+static void number_window(work *w)
+{
+    oracle *o = w->o;
+    int64_t now = w->cur.view->time_nanos, before = o->has_seen ? w->seen->time_nanos : 0;
+    wide elapsed = before && now > before ? (wide)now - before : 0;
+    bool is_first = !o->has_seen && o->options->first == PPROFDELTA_FIRST_ZERO;
+    if (!o->attempts || w->restart) {
+        o->sequence++;
+        o->attempts = 0;
+        o->from_nanos = o->to_nanos;
+        o->duration_nanos = 0;
+        o->restart = w->restart;
+    }
+    o->attempts++;
+    o->to_nanos = now && now < o->to_nanos ? o->to_nanos : now;
+    o->duration_nanos = elapsed + (is_negative(o) ? 0 : o->duration_nanos);
+    if (o->duration_nanos > INT64_MAX)
+        o->duration_nanos = INT64_MAX;
+    if (is_first)
+        o->from_nanos = o->to_nanos;
 }
 
 status_set oracle_window(oracle *o, const void *bytes, size_t len, const expectation **out)
@@ -280,34 +315,45 @@ status_set oracle_window(oracle *o, const void *bytes, size_t len, const expecta
     if (o->is_pending)
         return STATUS(PPROFDELTA_E_USAGE);
     arena_free(&o->window_arena);
-    work w = {.o = o, .arena = &o->window_arena};
+    bool is_open = o->attempts && !is_negative(o);
+    work w = {.o = o, .arena = &o->window_arena, .seen = is_open ? &o->next : &o->held};
     status_set wrong = open_profile(&w, bytes, len);
-    if (o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE && !o->is_fresh_base)
+    if (is_negative(o) && !o->is_fresh_base)
         wrong |= STATUS(PPROFDELTA_E_USAGE);
-    if (w.cur.view && o->has_base && !fits_ledger(&w))
+    if (w.cur.view && o->has_seen && !fits_ledger(&w))
         wrong |= STATUS(PPROFDELTA_E_MISMATCH);
     if (w.cur.view && !(o->options->flags & PPROFDELTA_FORCE) && is_window(&w))
         wrong |= STATUS(PPROFDELTA_E_NOT_CUMULATIVE);
     if (wrong)
         return wrong;
-    if (o->has_base && o->options->on_reset != PPROFDELTA_ON_RESET_NEGATIVE)
+    if (o->has_seen && !is_negative(o))
         mappings_recognise(&w, bytes, len);
-    ledger_match(&w);
+    ledger_match(&w, w.seen);
     w.restart = find_restart(&w);
     if (is_other_service(&w))
         return STATUS(PPROFDELTA_E_OTHER_TARGET);
+    if (is_late(&w))
+        return STATUS(PPROFDELTA_E_OLDER);
     if (o->options->on_reset == PPROFDELTA_ON_RESET_FAIL && (w.restart || any_fell(&w)))
         return STATUS(PPROFDELTA_E_RESET);
-    if (w.restart && w.is_renamed) { /* another process has other mappings */
+    if (w.restart && w.is_renamed) /* another process has other mappings */
         reading_make(w.arena, bytes, len, &w.cur);
-        ledger_match(&w);
-    }
+    else if (!w.restart && is_open)
+        ledger_lift(&w);
+    static const ledger nothing = {0};
+    ledger_match(&w, w.restart ? &nothing : &o->held);
     w.result = arena_alloc(w.arena, sizeof *w.result);
-    o->attempts++;
+    number_window(&w);
     work_write_down(&w);
-    bool afresh = !o->has_base || w.restart || o->options->on_reset == PPROFDELTA_ON_RESET_NEGATIVE;
-    o->pending = afresh ? ledger_of_cur(&w, &o->held) : ledger_carried_on(&w);
-    o->is_pending = true;
+    bool is_first = !o->has_seen, afresh = is_first || w.restart || is_negative(o);
+    ledger next = afresh ? ledger_of_cur(&w, w.seen) : ledger_carried_on(&w);
+    if (w.restart) /* what the old process counted is not subtracted any more */
+        replace_ledger(&o->held, (ledger){0});
+    if (is_first && o->options->first == PPROFDELTA_FIRST_ZERO)
+        replace_ledger(&o->held, ledger_of_cur(&w, w.seen));
+    replace_ledger(&o->next, next);
+    o->has_base |= w.restart || (is_first && o->options->first == PPROFDELTA_FIRST_ZERO);
+    o->has_seen = o->is_pending = true;
     *out = w.result;
     return STATUS(PPROFDELTA_OK);
 }
@@ -316,18 +362,16 @@ void oracle_commit(oracle *o)
 {
     if (!o->is_pending)
         return;
-    arena_free(&o->held.arena);
-    o->held = o->pending;
-    o->pending = (ledger){0};
+    replace_ledger(&o->held, o->next);
+    o->next = (ledger){0};
+    ledger_forget(&o->held);
     o->is_pending = o->is_fresh_base = false;
     o->has_base = true;
-    o->committed++;
+    o->committed = o->sequence;
     o->attempts = 0;
 }
 
 void oracle_abandon(oracle *o)
 {
-    arena_free(&o->pending.arena);
-    o->pending = (ledger){0};
     o->is_pending = false;
 }

@@ -62,7 +62,7 @@ typedef struct ledger {
     ledger_entry *entries; /* by key */
     size_t len;
     uint64_t entered; /* number of windows so far */
-    uint64_t window;  /* the last committed one */
+    uint64_t window;  /* number of the last profile */
     int64_t time_nanos, duration_nanos;
     const char *build_id; /* of the main mapping */
     const char *binary;   /* the file name of the main mapping */
@@ -73,13 +73,20 @@ typedef struct ledger {
 typedef struct oracle {
     const pprofdelta_options *options; /* borrowed */
     int64_t started_nanos;
-    ledger held, pending; /* the ledger, and the ledger after a commit */
-    bool has_base, is_pending;
+    ledger held; /* what is subtracted */
+    ledger
+        next; /* what will be, after a commit: of the open window, or of the pending negative one */
+    bool has_base, has_seen, is_pending;
     bool is_fresh_base; /* pprofdelta_base was the last call */
     arena base_arena, window_arena;
     reading base;
-    uint64_t committed; /* number of windows; a base before the first one counts */
-    uint64_t attempts;  /* at the next window */
+    uint64_t
+        committed; /* sequence of the last committed window; a base before the first one counts */
+    uint64_t sequence;            /* of the last one that was handed out */
+    uint64_t attempts;            /* at it, while it is open; else 0 */
+    int64_t from_nanos, to_nanos; /* of it */
+    wide duration_nanos;
+    pprofdelta_restart restart;
 } oracle;
 
 void oracle_init(oracle *o, const pprofdelta_options *options);

@@ -26,7 +26,7 @@ static bool any_has_name(const reading *r, const char *name)
 /* The known mapping that is this one, by name and place, by name, or by place. */
 static const known_mapping *recognise(work *w, const reading_mapping *m)
 {
-    const ledger *l = &w->o->held;
+    const ledger *l = w->seen;
     const known_mapping *by_both = NULL, *by_name = NULL, *by_place = NULL;
     for (size_t i = l->mappings_len; i--;) {
         const known_mapping *k = &l->mappings[i];
@@ -45,7 +45,7 @@ static const known_mapping *recognise(work *w, const reading_mapping *m)
 
 static bool has_main_moved(const work *w)
 {
-    const ledger *l = &w->o->held;
+    const ledger *l = w->seen;
     const Pd__View__Mapping *m = w->cur.mappings[0].view;
     const known_mapping *k = &l->mappings[0];
     bool is_known = false;
@@ -102,7 +102,7 @@ bool mappings_differ(arena *a, const char *before, const char *now)
 void mappings_recognise(work *w, const void *bytes, size_t len)
 {
     size_t count = w->cur.view->n_mapping;
-    if (!count || !w->o->held.mappings_len)
+    if (!count || !w->seen->mappings_len)
         return;
     w->main_moved = has_main_moved(w);
     const char **files = ARENA_ARRAY(w->arena, const char *, count);

@@ -85,12 +85,15 @@ static void add_cur_rows(work *w)
     pprofdelta_report *report = &w->result->report;
     for (size_t i = 0; i < w->cur.samples_len; i++) {
         const reading_sample *s = &w->cur.samples[i];
-        const ledger_entry *match = w->restart ? NULL : w->matches[i];
+        const ledger_entry *match = w->matches[i];
         int64_t *values = ARENA_ARRAY(w->arena, int64_t, w->types_len);
         bool was_clamped = false;
         for (size_t t = 0; t < w->types_len; t++) {
             expected_type *type = &w->types[t];
-            type->cur += s->values[t];
+            int64_t lift = w->lifts ? w->lifts[i][t] : 0;
+            type->cur += (wide)s->values[t] - (uint64_t)lift;
+            type->clamped += (uint64_t)lift;
+            was_clamped |= lift != 0;
             const int64_t *base = match ? &match->base[w->columns[t]] : NULL;
             values[t] = type->is_counter ? subtract(w, type, s->values[t], base, &was_clamped)
                                          : s->values[t];
@@ -103,7 +106,7 @@ static void add_cur_rows(work *w)
 
 static void count_ledger(work *w)
 {
-    const ledger *l = &w->o->held;
+    const ledger *l = w->ledger;
     for (size_t i = 0; i < l->len; i++) {
         w->result->report.vanished += w->is_gone[i];
         for (size_t t = 0; t < w->types_len; t++) {
@@ -125,7 +128,7 @@ static void add_vanished_rows(work *w)
         w->types[t].vanished = 0;
     for (size_t i = 0; i < prev->samples_len; i++) {
         const reading_sample *s = &prev->samples[i];
-        if (!w->is_gone[ledger_find(&w->o->held, s->key) - w->o->held.entries])
+        if (!w->is_gone[ledger_find(w->ledger, s->key) - w->ledger->entries])
             continue;
         int64_t *values = ARENA_ARRAY(w->arena, int64_t, w->types_len);
         for (size_t t = 0; t < w->types_len; t++)
@@ -143,7 +146,7 @@ static void make_rows(work *w)
     w->rows =
         ARENA_ARRAY(w->arena, expected_row, w->cur.samples_len + (prev ? prev->samples_len : 0));
     add_cur_rows(w);
-    if (w->o->has_base && !w->restart)
+    if (w->o->has_base)
         count_ledger(w);
     if (prev)
         add_vanished_rows(w);
@@ -194,13 +197,12 @@ static void make_header(work *w)
             x->comments[x->comments_len++] = reading_string(&w->cur, p->comment[i]);
     x->is_stamped = !(w->o->options->flags & PPROFDELTA_NO_STAMP);
     x->default_type = default_type(w);
-    int64_t before = w->o->held.time_nanos;
-    wide duration = p->duration_nanos;
-    if (w->o->has_base)
-        duration = before && p->time_nanos ? (wide)p->time_nanos - before : 0;
-    else if (w->o->options->first == PPROFDELTA_FIRST_ZERO)
-        duration = 0;
-    p->duration_nanos = duration < 0 || duration > INT64_MAX ? 0 : (int64_t)duration;
+    const oracle *o = w->o;
+    p->time_nanos = o->to_nanos;
+    if (o->has_base || o->restart || o->options->first == PPROFDELTA_FIRST_ZERO)
+        p->duration_nanos = (int64_t)o->duration_nanos;
+    if (p->duration_nanos < 0) /* of a first window */
+        p->duration_nanos = 0;
     x->header = reading_header(&w->cur);
 }
 
@@ -235,26 +237,26 @@ static void make_report(work *w)
         !l->address && l->n_line ? report->by_lines++ : report->by_address++;
     }
     report->unknown_fields = w->cur.unknown_fields;
-    report->had_base = w->o->has_base;
-    report->restart = w->restart;
-    const char *before = w->o->held.build_id, *now = reading_main_build_id(&w->cur);
-    if (w->o->has_base && !w->restart) {
+    const oracle *o = w->o;
+    report->had_base = o->has_base || w->restart;
+    report->restart = o->restart;
+    const char *before = w->seen->build_id, *now = reading_main_build_id(&w->cur);
+    if (o->has_seen && !w->restart) {
         report->files_replaced = w->files_replaced;
         report->other_build = *before && *now && strcmp(before, now) != 0;
     }
-    report->from_nanos = w->o->held.time_nanos;
-    report->to_nanos = w->cur.view->time_nanos;
-    if (!w->o->has_base && w->o->options->first == PPROFDELTA_FIRST_ZERO)
-        report->from_nanos = report->to_nanos;
+    report->from_nanos = o->from_nanos;
+    report->to_nanos = o->to_nanos;
+    report->clock_set_back = w->is_set_back;
     report->may_be_window = w->may_be_window;
-    report->is_same = w->o->has_base && !w->restart && !report->fresh && report->to_nanos &&
-                      report->from_nanos == report->to_nanos;
+    report->is_same = o->has_base && !o->restart && !report->fresh && report->to_nanos &&
+                      report->from_nanos == report->to_nanos && w->is_same_time;
     for (size_t t = 0; t < w->types_len; t++)
         if (w->types[t].is_counter && w->types[t].delta)
             report->is_same = 0;
     if (!(w->o->options->flags & PPROFDELTA_NO_SEQUENCE)) {
-        report->sequence = w->o->committed + 1;
-        report->attempt = w->o->attempts;
+        report->sequence = o->sequence;
+        report->attempt = o->attempts;
     }
 }
 

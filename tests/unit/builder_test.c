@@ -208,6 +208,24 @@ TEST(clear_throws_away_what_was_flushed)
     bench_end(&t);
 }
 
+/* What was delivered of an abandoned window is not replaced by what comes after a clear. */
+TEST(clear_ends_an_open_window)
+{
+    bench t;
+    collector c;
+    bench_begin(&t);
+    add(&t, "a", 0, 1, NULL);
+    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
+    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
+    pprofdelta_builder_abandon(t.b);
+    int64_t end = t.report.to_nanos;
+    CHECK(pprofdelta_builder_clear(t.b, NULL) == PPROFDELTA_OK);
+    add(&t, "b", 0, 1, NULL);
+    CHECK_STR(export_rows(&t), "b 1 0 0");
+    CHECK(t.report.sequence == 2 && t.report.attempt == 1 && t.report.from_nanos >= end);
+    bench_end(&t);
+}
+
 TEST(a_label_with_a_string_has_no_number)
 {
     static const pprofdelta_label labels[] = {{"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}};
@@ -411,7 +429,8 @@ TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_samp
           CASE(a_window_is_written_as_often_as_wanted_and_is_the_same),
           CASE(an_abandoned_window_is_part_of_the_next),
           CASE(window_calls_out_of_order_are_refused), CASE(a_sink_may_end_its_window),
-          CASE(clear_throws_away_what_was_flushed), CASE(a_label_with_a_string_has_no_number),
+          CASE(clear_throws_away_what_was_flushed), CASE(clear_ends_an_open_window),
+          CASE(a_label_with_a_string_has_no_number),
           CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
           CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),
           CASE(a_new_builder_without_memory_is_told), CASE(the_steady_state_allocates_nothing),

@@ -9,7 +9,8 @@
 _Static_assert(PPROFDELTA_OK == 0, "a status is tested as a truth value");
 _Static_assert(PPROFDELTA_E_USAGE == 11, "statuses are not renumbered");
 _Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are the later ones");
-_Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OTHER_TARGET == 15,
+_Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
+                   PPROFDELTA_E_OTHER_TARGET == 16,
                "nor are the last ones");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
                    PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&

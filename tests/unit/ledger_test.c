@@ -92,8 +92,16 @@ static void forget_oldest(kit *k)
     memmove(k->model + oldest, k->model + oldest + 1, (k->len - oldest) * sizeof *k->model);
 }
 
+/* The entries of the window have their bases already. */
+static void commit(pd_ledger *l, uint32_t window, size_t living)
+{
+    l->window = window;
+    l->living = living;
+    pd_ledger_commit(l);
+}
+
 /* A window with `percent` of the known entries and some new ones. */
-static void look(kit *k, unsigned percent, size_t fresh, bool forget_unseen)
+static void look(kit *k, unsigned percent, size_t fresh)
 {
     uint32_t window = k->ledger.window + 1 + (uint32_t)rng_below(&k->rng, 3);
     size_t living = fresh, known = k->len;
@@ -106,8 +114,8 @@ static void look(kit *k, unsigned percent, size_t fresh, bool forget_unseen)
         meet(k);
         see(k, known + i, window);
     }
-    pd_ledger_commit(&k->ledger, window, living, forget_unseen);
-    while (forget_unseen ? k->len > living : k->len - living > living)
+    commit(&k->ledger, window, living);
+    while (k->len - living > living)
         forget_oldest(k);
     CHECK(k->ledger.window == window);
 }
@@ -120,7 +128,7 @@ TEST(equals_a_naive_list)
         for (int i = 0; i < 40; i++) {
             static const unsigned percents[] = {0, 2, 20, 50, 90, 100};
             unsigned percent = percents[rng_below(&k.rng, 6)];
-            look(&k, percent, rng_below(&k.rng, 60), rng_chance(&k.rng, 8));
+            look(&k, percent, rng_below(&k.rng, 60));
             CHECK_MSG(is_as_modelled(&k), "seed %llu, window %d", (unsigned long long)seed, i);
         }
         end(&k);
@@ -131,16 +139,16 @@ TEST(as_many_unseen_as_living_may_stay)
 {
     static kit k;
     begin(&k, 1);
-    look(&k, 0, 10, false);
+    look(&k, 0, 10);
     for (uint32_t window = 2; window < 12; window++) { /* the same five, all the time */
         for (size_t i = 0; i < 5; i++)
             see(&k, i, window);
-        pd_ledger_commit(&k.ledger, window, 5, false);
+        commit(&k.ledger, window, 5);
         CHECK(k.ledger.committed == 10);
     }
     for (size_t i = 0; i < 4; i++)
         see(&k, i, 12);
-    pd_ledger_commit(&k.ledger, 12, 4, false);
+    commit(&k.ledger, 12, 4);
     CHECK(k.ledger.committed == 8);
     for (uint64_t who = 1; who <= 10;
          who++) /* 6 and 7 were the first of those unseen for longest */
@@ -153,12 +161,12 @@ TEST(an_empty_window_removes_all)
 {
     static kit k;
     begin(&k, 1);
-    pd_ledger_commit(&k.ledger, 1, 0, false);
+    commit(&k.ledger, 1, 0);
     CHECK(k.ledger.committed == 0 && k.ledger.window == 1);
-    look(&k, 0, 10, false);
-    look(&k, 0, 0, false);
+    look(&k, 0, 10);
+    look(&k, 0, 0);
     CHECK(k.ledger.committed == 0 && k.ledger.keys.len == 0);
-    look(&k, 0, 10, false);
+    look(&k, 0, 10);
     CHECK(is_as_modelled(&k));
     end(&k);
 }
@@ -177,7 +185,7 @@ TEST(rollback_removes_uncommitted_entries)
             pd_ledger_rollback(&k.ledger);
             k.len = len;
             CHECK(is_as_modelled(&k));
-            look(&k, 80, rng_below(&k.rng, 20), false);
+            look(&k, 80, rng_below(&k.rng, 20));
         }
         end(&k);
     }
@@ -187,14 +195,14 @@ TEST(clear_removes_all)
 {
     static kit k;
     begin(&k, 1);
-    look(&k, 0, 100, false);
+    look(&k, 0, 100);
     size_t calls = k.tracker.calls;
     pd_ledger_clear(&k.ledger, 2);
     CHECK(k.ledger.counters == 2 && k.ledger.committed == 0 && k.ledger.window == 0);
     CHECK(pd_keymap_find(&k.ledger.keys, key_of(1)) == PD_KEYMAP_NONE);
     k.len = 0;
     CHECK(is_as_modelled(&k));
-    look(&k, 0, 100, false);
+    look(&k, 0, 100);
     CHECK(is_as_modelled(&k) && k.tracker.calls == calls);
     end(&k);
 }
@@ -206,7 +214,7 @@ TEST(every_allocation_may_fail)
     size_t nth = 1, refused = 1;
     for (; refused; nth++) {
         begin(&k, 2);
-        look(&k, 0, 20, false);
+        look(&k, 0, 20);
         k.tracker.fail_at = k.tracker.calls + nth;
         pprofdelta_error err = {0};
         pprofdelta_status status = pd_ledger_reserve(&k.ledger, &k.mem, 300, &err);
@@ -215,7 +223,7 @@ TEST(every_allocation_may_fail)
         CHECK(is_as_modelled(&k) && (refused || k.ledger.keys.cap >= 300));
         k.tracker.fail_at = 0;
         for (int i = 0; i < 10; i++) {
-            look(&k, 90, 20, false);
+            look(&k, 90, 20);
             CHECK(is_as_modelled(&k));
         }
         end(&k);
@@ -229,7 +237,7 @@ TEST(too_many_entries_are_refused)
                                    (size_t)PD_KEYMAP_MAX + 1};
     static kit k;
     begin(&k, 2);
-    look(&k, 0, 3, false);
+    look(&k, 0, 3);
     k.mem.limit = 1 << 20;
     for (size_t i = 0; i < sizeof needs / sizeof *needs; i++) {
         CHECK(pd_ledger_reserve(&k.ledger, &k.mem, needs[i], NULL) == PPROFDELTA_E_LIMIT);

@@ -70,6 +70,7 @@ static const char *one_window(both *b, stage *s)
     const char *wrong = differ(&s->arena, pprof, request, &meant);
     if (!wrong && one.samples_out != other.samples_out)
         wrong = "the reports differ";
+    b->is_again &= other.attempt > 1 || !other.sequence;
     if (!wrong && b->last.types && common_ids(&b->last, &meant) != (b->is_again ? meant.types : 0))
         wrong = b->is_again ? "a window that is sent again has other ids"
                             : "two windows have the same ids";

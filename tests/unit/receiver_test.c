@@ -1,15 +1,19 @@
-/* The receiver of the manual (docs/receiver.c) held against a model, for every course of a few
- * windows: deliveries and acknowledgements get lost, come twice and in any order, runs overlap, clocks
- * step back or stand still, programs restart, and senders end at any place.
+/* The receiver of the manual (docs/receiver.c) and the adder held against a model, for every course of
+ * a few windows: deliveries and acknowledgements get lost, come twice and in any order, runs are
+ * killed, profiles come late, clocks step back or stand still, programs restart.
  *
- * What must hold is said without stamps. Each event of a program is a sample of its own, so a time
- * that counts twice is a sample that does, and one that is lost is a sample that is missing. */
+ * The model knows of no stamps. What must hold: of each process, the receiver has exactly what had
+ * been counted, at its highest, when the last delta that was delivered was made; and no sequence has
+ * deltas of two processes. */
 #include "../support/test.h"
 
 #include "keep.h"
 #include "live.h"
+#include "pprofdelta_record.h"
 #include "rng.h"
 #include "scene.h"
+
+#include <limits.h>
 
 #define main receiver_main
 int receiver_main(int argc, char **argv);
@@ -18,11 +22,17 @@ int receiver_main(int argc, char **argv);
 
 enum { MOST = 64 };
 
+static bool is_again(const pprofdelta_stamp *a, const pprofdelta_stamp *b)
+{
+    return a->id == b->id && a->sequence == b->sequence && a->attempt == b->attempt;
+}
+
 /* What was handed out, and whether it came. */
 typedef struct sent {
     pprofdelta_stamp stamp;
     bool is_delivered;
     buf bytes;
+    unsigned life; /* of a window: the process */
 } sent;
 
 /* What a receiver keeps if it gets these, in an order that `shuffle` chooses, some of them twice. */
@@ -47,7 +57,7 @@ static size_t receive(const sent *all, size_t len, rng *shuffle, delta *kept)
 static size_t receive_in_any_order(const sent *all, size_t len, rng *r, delta *kept)
 {
     size_t have = receive(all, len, NULL, kept);
-    for (int i = 0; i < 4; i++) {
+    for (int i = 0; i < 2; i++) {
         delta others[MOST];
         bool same = receive(all, len, r, others) == have;
         for (size_t n = 0; n < have && same; n++)
@@ -65,139 +75,268 @@ static const sent *find(const sent *all, size_t len, const pprofdelta_stamp *sta
     return NULL;
 }
 
-/* ---- windows of a state ------------------------------------------------------------------------ */
+static int refuse_all(void *cookie, const void *data, size_t len)
+{
+    (void)cookie, (void)data, (void)len;
+    return -1;
+}
 
-/* A look at a program: in its `life`, when it had done so many things. */
-typedef struct look {
-    unsigned life, done;
-    int64_t time;
-    buf bytes;
-} look;
+/* ---- windows of a process after another -------------------------------------------------------- */
 
 typedef enum kind {
-    LATER, /* more was done */
-    STALE, /* an earlier look of this life, by a run that overlaps and was slower */
-    OTHER, /* ... or of the life before */
-    BACK,  /* more was done, and the clock says less */
-    EQUAL, /* more was done, and the clock says the same */
-    REBORN /* the program began anew */
+    GREW,
+    SHRANK,  /* a new process, in which every counter is smaller */
+    TOLD,    /* a new process, which has outgrown all before it; the caller knows when it began */
+    SHIFTED, /* a new process, in which one counter has outgrown the old one and one is smaller */
+    FELL,    /* it grew, but for some counters that are a little lower */
+    LATE,    /* an earlier profile of the process, by a run that overlaps and was slower */
+    BACK,    /* it grew, and the clock says less */
+    EQUAL    /* it grew, and the clock says the same */
 } kind;
-enum { KINDS = REBORN + 1, FATES = 3, LIVES = 16, EVENTS = 32, FIRST = 8 };
+
+typedef enum fate {
+    ARRIVED,    /* and was acknowledged */
+    UNANSWERED, /* it arrived, and the answer was lost, or the run was killed before it */
+    LOST,       /* or the run was killed between its state and the sending */
+    KILLED      /* before anything was written */
+} fate;
+
+typedef enum door { STATE, CONTEXT, RECORDER } door;
+
+enum {
+    RESTARTS = SHIFTED + 1,
+    FALLS = FELL + 1,
+    KINDS = EQUAL + 1,
+    FATES = KILLED + 1,
+    KEYS = 8,
+    DOORS = 3
+};
+
+/* A profile of a process: in its `life`, how much was counted of each key. */
+typedef struct look {
+    unsigned life;
+    int64_t time, started; /* started: 0 if nobody knows */
+    int64_t counts[KEYS];
+} look;
 
 typedef struct course {
     arena arena;
     rng rng;
+    door door;
+    pprofdelta *reader, *pd;
+    pprofdelta_recorder *recorder;
+    bool was_told; /* the recorder: of the look's restart */
     look looks[MOST];
     sent sent[MOST];
     size_t looks_len, sent_len;
-    buf state; /* on disk; empty: there is none */
-    look committed;
-    bool must[LIVES][EVENTS]; /* seen by a window that was acknowledged */
+    buf state;             /* STATE: on disk; empty: there is none */
+    unsigned low, high;    /* the magnitudes of all processes so far */
+    const look *last_seen; /* by a window that was handed out */
+    /* Of each life: the most that was handed out, and what was of that when a delta arrived. */
+    int64_t seen[MOST][KEYS], delivered[MOST][KEYS];
 } course;
 
-static void look_at(course *c, unsigned life, unsigned done, int64_t time)
+/* Counter `heavy` is a thousand times 2 to the magnitude, the others ten times that. */
+static void begin_life(course *c, look *l, unsigned magnitude)
 {
-    build b = {0};
-    build_types(&b, "alloc_objects/count");
-    for (unsigned i = 0; i < done; i++) {
-        char stack[32];
-        snprintf(stack, sizeof stack, "l%ue%u main", life, i);
-        build_sample(&b, stack, "1");
-    }
-    b.m.time_nanos = time;
-    buf bytes = build_bytes(&b);
-    look *l = &c->looks[c->looks_len++];
-    *l = (look){life, done, time, buf_begin(&c->arena)};
-    buf_add(&l->bytes, bytes.ptr, bytes.len);
-    build_free(&b);
+    l->life++;
+    l->started = 0;
+    for (unsigned key = 0; key < KEYS; key++)
+        l->counts[key] = (key == l->life % KEYS ? INT64_C(1000) : INT64_C(10)) << magnitude;
+    c->low = magnitude < c->low ? magnitude : c->low;
+    c->high = magnitude > c->high ? magnitude : c->high;
 }
 
-/* The look that a run of this kind has; NULL: there is none. */
+/* Has all that this profile has been handed out? */
+static bool is_covered(const course *c, const look *l)
+{
+    bool all = true;
+    for (unsigned key = 0; key < KEYS; key++)
+        all &= l->counts[key] <= c->seen[l->life][key];
+    return all;
+}
+
 static const look *choose(course *c, kind k)
 {
     const look *last = &c->looks[c->looks_len - 1];
-    if (k == STALE || k == OTHER) {
-        for (size_t i = c->looks_len - 1; i-- > 0;)
-            if ((c->looks[i].life == last->life) == (k == STALE))
-                return &c->looks[i];
+    if (k == LATE) {
+        for (const look *l = last; l-- > c->looks;)
+            if (l->life == last->life && c->last_seen && l->time < c->last_seen->time &&
+                l->counts[0] < c->last_seen->counts[0] && is_covered(c, l))
+                return l;
         return NULL;
     }
-    static const int64_t steps[] = {[LATER] = 10, [BACK] = -1, [EQUAL] = 0, [REBORN] = 10};
-    bool is_reborn = k == REBORN;
-    look_at(c, last->life + is_reborn, is_reborn ? FIRST : last->done + 1, last->time + steps[k]);
-    return &c->looks[c->looks_len - 1];
+    look *next = &c->looks[c->looks_len++];
+    *next = *last;
+    next->time += k == BACK ? -1 : k == EQUAL ? 0 : 10;
+    if (k == SHRANK)
+        begin_life(c, next, c->low - 2);
+    else if (k == TOLD)
+        begin_life(c, next, c->high + 2);
+    else if (k == SHIFTED)
+        begin_life(c, next, c->low);
+    if (k == TOLD)
+        next->started = next->time - 5;
+    for (unsigned key = 0; key < KEYS && k != SHRANK && k != TOLD && k != SHIFTED; key++)
+        next->counts[key] +=
+            k == FELL && key % 3 == 1 ? -2 : key % 3 == 0 || rng_chance(&c->rng, 50);
+    return next;
 }
 
-/* One run: a process that begins with what is on the disk. What has gone out is not taken back,
- * whatever becomes of it. False where it refuses the look. */
-static bool run(course *c, const look *l, bool is_delivered, bool is_acknowledged)
+static buf bytes_of(course *c, const look *l)
+{
+    build b = {0};
+    build_types(&b, "alloc_objects/count");
+    for (unsigned key = 0; key < KEYS; key++) {
+        char stack[32], value[32];
+        snprintf(stack, sizeof stack, "key%u main", key);
+        snprintf(value, sizeof value, "%lld", (long long)l->counts[key]);
+        build_sample(&b, stack, value);
+    }
+    b.m.time_nanos = l->time;
+    buf bytes = build_bytes(&b), kept = buf_begin(&c->arena);
+    buf_add(&kept, bytes.ptr, bytes.len);
+    build_free(&b);
+    return kept;
+}
+
+static pprofdelta *new_context(void)
 {
     pprofdelta *pd;
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
-    pprofdelta_report report;
     options.compression = PPROFDELTA_PLAIN;
-    collector got = {.bytes = buf_begin(&c->arena)};
-    pprofdelta_sink sink = collector_sink(&got);
+    options.flags = PPROFDELTA_VERIFY;
     if (pprofdelta_new(&options, NULL, &pd, NULL))
         abort();
-    CHECK(!c->state.len || keep_load(pd, c->state, NULL) == PPROFDELTA_OK);
-    pprofdelta_status status =
-        pprofdelta_window(pd, l->bytes.ptr, l->bytes.len, &sink, &report, NULL);
-    if (status) {
-        CHECK(status == PPROFDELTA_E_MISMATCH && l->time < c->committed.time);
-        pprofdelta_free(pd);
-        return false;
-    }
-    if (!c->state.len)
-        c->state = keep_save(&c->arena, pd);
-    else
-        buf_add(&c->state, "", 1);
-    pprofdelta_census census;
-    sent *s = &c->sent[c->sent_len++];
-    pprofdelta_commit(pd);
-    CHECK(pprofdelta_check(pd, got.bytes.ptr, got.bytes.len, &census, NULL) == PPROFDELTA_OK);
-    CHECK(census.stamp.attempt == report.attempt && census.stamp.sequence == report.sequence);
-    CHECK(!find(c->sent, c->sent_len - 1, &census.stamp));
-    *s = (sent){census.stamp, is_delivered, got.bytes};
-    if (is_acknowledged) {
-        c->state = keep_save(&c->arena, pd);
-        c->committed = *l;
-        for (unsigned i = 0; i < l->done; i++)
-            c->must[l->life][i] = true;
-    }
-    pprofdelta_free(pd);
-    return true;
+    return pd;
 }
 
-/* How often each event counts in what is kept. */
-static void count(course *c, const delta *kept, size_t len, unsigned counts[LIVES][EVENTS])
+static pprofdelta_status hand_out(course *c, const look *l, collector *got,
+                                  pprofdelta_report *report)
 {
-    memset(counts, 0, LIVES * sizeof *counts);
-    for (size_t i = 0; i < len; i++) {
-        reading r = {0};
-        const sent *s = find(c->sent, c->sent_len, &kept[i].stamp);
-        REQUIRE(s && reading_make(&c->arena, s->bytes.ptr, s->bytes.len, &r) == PPROFDELTA_OK);
-        for (size_t n = 0; n < r.samples_len; n++) {
-            const reading_location *leaf = &r.locations[r.samples[n].stack[0]];
-            const char *name =
-                reading_string(&r, r.view->function[leaf->view->line[0]->function_id - 1]->name);
-            char *end = NULL;
-            unsigned long life = strtoul(name + 1, &end, 10), event = strtoul(end + 1, NULL, 10);
-            REQUIRE(*name == 'l' && *end == 'e' && life < LIVES && event < EVENTS);
-            counts[life][event] += (unsigned)r.samples[n].values[0];
+    pprofdelta_sink sink = collector_sink(got);
+    if (c->door == RECORDER) {
+        pprofdelta_look how = {.time_nanos = l->time, .restarted = c->was_told};
+        pprofdelta_status status = pprofdelta_recorder_begin(c->recorder, &how, NULL);
+        for (uintptr_t key = 0; key < KEYS && !status; key++) {
+            pprofdelta_record record = {
+                .stack = (uintptr_t[]){0x1000 + key}, .depth = 1, .values = &l->counts[key]};
+            status = pprofdelta_recorder_add(c->recorder, &record, NULL);
         }
+        if (!status) /* twice: the sink may have refused the first one */
+            status = pprofdelta_recorder_write(c->recorder, &(pprofdelta_sink){refuse_all, NULL},
+                                               NULL, NULL) == PPROFDELTA_E_SINK
+                         ? PPROFDELTA_OK
+                         : PPROFDELTA_E_SINK;
+        c->was_told = false;
+        return status ? status : pprofdelta_recorder_write(c->recorder, &sink, report, NULL);
+    }
+    if (c->door == STATE) {
+        c->pd = new_context();
+        CHECK(!c->state.len || keep_load(c->pd, c->state, NULL) == PPROFDELTA_OK);
+    }
+    buf bytes = bytes_of(c, l);
+    pprofdelta_set_started(c->pd, l->started);
+    return pprofdelta_window(c->pd, bytes.ptr, bytes.len, &sink, report, NULL);
+}
+
+/* The end of a window that was handed out. The state was saved before it was sent. */
+static void end_window(course *c, bool is_acknowledged)
+{
+    if (c->door == RECORDER && is_acknowledged)
+        pprofdelta_recorder_commit(c->recorder);
+    else if (c->door == RECORDER)
+        pprofdelta_recorder_abandon(c->recorder);
+    else if (c->door == STATE && is_acknowledged && rng_chance(&c->rng, 50))
+        c->state.ptr[c->state.len - 1] = 1;
+    else if (is_acknowledged)
+        pprofdelta_commit(c->pd);
+    else
+        pprofdelta_abandon(c->pd);
+    if (c->door == STATE) {
+        bool is_marked = c->state.ptr[c->state.len - 1];
+        buf again = keep_save(&c->arena, c->pd);
+        CHECK(is_acknowledged || /* an abandoned window is what a pending one was */
+              (again.len == c->state.len && !memcmp(again.ptr, c->state.ptr, again.len)));
+        c->state = is_marked ? c->state : again;
+        pprofdelta_free(c->pd);
+        c->pd = NULL;
     }
 }
 
-/* The adder, given what is kept, comes to the same. */
-static void check_adder(course *c, const delta *kept, size_t len, uint64_t total)
+/* One run with this look. Only the profile that is late is refused. */
+static void run(course *c, const look *l, bool is_late, fate end)
+{
+    pprofdelta_report report;
+    pprofdelta_census census;
+    collector got = {.bytes = buf_begin(&c->arena)};
+    pprofdelta_status status = hand_out(c, l, &got, &report);
+    CHECK_MSG(status == (is_late ? PPROFDELTA_E_OLDER : PPROFDELTA_OK), "status %d", status);
+    if (status) {
+        if (c->door == STATE) {
+            pprofdelta_free(c->pd);
+            c->pd = NULL;
+        }
+        return;
+    }
+    if (c->door == STATE)
+        c->state = keep_save(&c->arena, c->pd);
+    CHECK(pprofdelta_check(c->reader, got.bytes.ptr, got.bytes.len, &census, NULL) ==
+          PPROFDELTA_OK);
+    CHECK(census.stamp.attempt == report.attempt && census.stamp.sequence == report.sequence &&
+          census.stamp.restart == report.restart);
+    CHECK(report.from_nanos <= report.to_nanos);
+    for (size_t i = 0; i < c->sent_len; i++) {
+        CHECK(!is_again(&c->sent[i].stamp, &census.stamp));
+        CHECK_MSG(c->sent[i].stamp.sequence != census.stamp.sequence || c->sent[i].life == l->life,
+                  "sequence %llu has two processes", (unsigned long long)census.stamp.sequence);
+    }
+    c->last_seen = l;
+    c->sent[c->sent_len++] = (sent){census.stamp, end <= UNANSWERED, got.bytes, l->life};
+    for (unsigned key = 0; key < KEYS; key++) {
+        int64_t *seen = &c->seen[l->life][key];
+        *seen = l->counts[key] > *seen ? l->counts[key] : *seen;
+        if (end <= UNANSWERED)
+            c->delivered[l->life][key] = *seen;
+    }
+    end_window(c, end == ARRIVED);
+}
+
+/* Adds the counters of a delta to sums, by key. */
+static void add_up(course *c, buf bytes, int64_t sums[KEYS])
+{
+    reading r = {0};
+    REQUIRE(reading_make(&c->arena, bytes.ptr, bytes.len, &r) == PPROFDELTA_OK);
+    for (size_t n = 0; n < r.samples_len; n++) {
+        const reading_location *leaf = &r.locations[r.samples[n].stack[0]];
+        size_t key = (size_t)leaf->view->address - 0x1000;
+        if (leaf->view->n_line)
+            key = strtoul(
+                reading_string(&r, r.view->function[leaf->view->line[0]->function_id - 1]->name) +
+                    3,
+                NULL, 10);
+        REQUIRE(key < KEYS);
+        sums[key] += r.samples[n].values[0];
+    }
+}
+
+static void check_sums(const int64_t got[KEYS], const int64_t want[KEYS], const char *what,
+                       unsigned life)
+{
+    for (unsigned key = 0; key < KEYS; key++)
+        CHECK_MSG(got[key] == want[key], "%s, process %u, key %u: %lld, not %lld", what, life, key,
+                  (long long)got[key], (long long)want[key]);
+}
+
+/* The adder, given these in their order, comes to the same. */
+static void check_adder(course *c, const delta *kept, size_t len, const int64_t want[KEYS],
+                        const char *what)
 {
     pprofdelta_adder *adder;
     pprofdelta_error err = {0};
     collector got = {.bytes = buf_begin(&c->arena)};
     pprofdelta_sink sink = collector_sink(&got);
-    uint64_t found = 0;
-    reading r = {0};
+    int64_t sums[KEYS] = {0};
     REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < len && !status; i++) {
@@ -206,89 +345,116 @@ static void check_adder(course *c, const delta *kept, size_t len, uint64_t total
     }
     status = status ? status : pprofdelta_adder_finish(adder, &sink, &err);
     pprofdelta_adder_free(adder);
-    CHECK_MSG(!status, "%s", err.text);
-    REQUIRE(!status && !reading_make(&c->arena, got.bytes.ptr, got.bytes.len, &r));
-    for (size_t i = 0; i < r.samples_len; i++)
-        found += (uint64_t)r.samples[i].values[0];
-    CHECK(found == total);
-}
-
-/* ... and given all that came as it came, where it takes it, too. */
-static void check_adder_of_all(course *c, uint64_t total)
-{
-    delta all[MOST];
-    size_t len = 0;
-    pprofdelta_adder *adder;
-    REQUIRE(pprofdelta_adder_new(NULL, NULL, &adder, NULL) == PPROFDELTA_OK);
-    pprofdelta_status status = PPROFDELTA_OK;
-    for (size_t i = 0; i < c->sent_len && !status; i++) {
-        const sent *s = &c->sent[i];
-        if (!s->is_delivered)
-            continue;
-        all[len++] = (delta){.stamp = s->stamp};
-        status = pprofdelta_adder_add(adder, s->bytes.ptr, s->bytes.len, NULL, NULL);
-    }
-    pprofdelta_adder_free(adder);
-    CHECK(!status || status == PPROFDELTA_E_MISMATCH);
-    if (!status && len)
-        check_adder(c, all, len, total);
+    CHECK_MSG(!status, "%s: %s", what, err.text);
+    if (status)
+        return;
+    add_up(c, got.bytes, sums);
+    check_sums(sums, want, what, 0);
 }
 
 static void judge(course *c)
 {
     delta kept[MOST];
-    unsigned counts[LIVES][EVENTS] = {{0}};
-    uint64_t total = 0;
+    int64_t sums[MOST][KEYS] = {{0}}, total[KEYS] = {0};
     size_t first, len = receive_in_any_order(c->sent, c->sent_len, &c->rng, kept);
-    count(c, kept, len, counts);
-    for (unsigned life = 0; life < LIVES; life++)
-        for (unsigned event = 0; event < EVENTS; event++) {
-            unsigned n = counts[life][event];
-            CHECK_MSG(n <= 1, "event %u of life %u counts %u times", event, life, n);
-            CHECK_MSG(n || !c->must[life][event], "event %u of life %u is lost", event, life);
-            total += n;
-        }
+    for (size_t i = 0; i < len; i++) {
+        const sent *s = find(c->sent, c->sent_len, &kept[i].stamp);
+        add_up(c, s->bytes, sums[s->life]);
+    }
+    unsigned lives = c->looks[c->looks_len - 1].life + 1;
+    for (unsigned life = 0; life < lives; life++) {
+        check_sums(sums[life], c->delivered[life], "the receiver", life);
+        for (unsigned key = 0; key < KEYS; key++)
+            total[key] += sums[life][key];
+    }
     CHECK(usable(kept, len, &first) == len && first == 0);
-    if (len)
-        check_adder(c, kept, len, total);
-    check_adder_of_all(c, total);
+    if (!len)
+        return;
+    check_adder(c, kept, len, total, "the sum");
+    len = 0; /* ... and given all that came, as it came */
+    for (size_t i = 0; i < c->sent_len; i++)
+        if (c->sent[i].is_delivered)
+            kept[len++] = (delta){.stamp = c->sent[i].stamp};
+    check_adder(c, kept, len, total, "the sum of all");
 }
 
-/* A step is a kind of look and a fate: it does not arrive, it does and nobody is told, or all is
- * well. */
+/* A step is a kind and a fate. */
 static void step(course *c, unsigned choice)
 {
-    unsigned fate = choice / KINDS % FATES;
-    const look *l = choose(c, (kind)(choice % KINDS));
-    if (l)
-        run(c, l, fate > 0, fate == 2);
+    kind k = (kind)(choice % KINDS);
+    fate f = (fate)(choice / KINDS % FATES);
+    const look *l = choose(c, k);
+    c->was_told |= k == TOLD;
+    if (l && f != KILLED)
+        run(c, l, k == LATE, f);
 }
 
-static void play(uint64_t seed, const unsigned *choices, size_t len)
+static void play(uint64_t seed, door way, const unsigned *choices, size_t len)
 {
-    course c = {.rng = {seed}};
+    course c = {.rng = {seed}, .door = way, .looks_len = 1, .low = 24, .high = 24};
     unsigned long failures = test_failures;
-    look_at(&c, 0, FIRST, 1000);
+    pprofdelta_recorder_options options = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    static const pprofdelta_value_type types[] = {{"alloc_objects", "count", 1}};
+    options.kind = PPROFDELTA_KIND_TYPES;
+    options.types = types;
+    options.types_len = 1;
+    options.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
+    c.reader = new_context();
+    if (way == CONTEXT)
+        c.pd = new_context();
+    if (way == RECORDER)
+        REQUIRE(pprofdelta_recorder_new(&options, NULL, &c.recorder, NULL) == PPROFDELTA_OK);
+    c.looks[0] = (look){.life = UINT_MAX, .time = 1000};
+    begin_life(&c, &c.looks[0], 24);
     for (size_t i = 0; i < len; i++)
         step(&c, choices[i]);
     judge(&c);
     if (test_failures != failures && failures < 3) {
-        printf("  the course:");
+        printf("  the course, door %d:", way);
         for (size_t i = 0; i < len; i++)
             printf(" %u/%u", choices[i] % KINDS, choices[i] / KINDS);
         printf("\n");
     }
+    pprofdelta_free(c.pd);
+    pprofdelta_free(c.reader);
+    pprofdelta_recorder_free(c.recorder);
     arena_free(&c.arena);
 }
 
-TEST(every_course_of_three_windows_and_a_first)
+/* All courses of `len` windows with these kinds and fates, the first of which grows. */
+static void play_all(door way, unsigned kinds, unsigned fates, size_t len)
 {
-    enum { CHOICES = KINDS * FATES };
-    for (unsigned i = 0; i < FATES * CHOICES * CHOICES * CHOICES; i++)
-        play(i,
-             (unsigned[]){i % FATES * KINDS + LATER, i / FATES % CHOICES,
-                          i / FATES / CHOICES % CHOICES, i / FATES / CHOICES / CHOICES},
-             4);
+    unsigned choices[8] = {0}, courses = fates;
+    for (size_t i = 1; i < len; i++)
+        courses *= kinds * fates;
+    for (unsigned i = 0; i < courses; i++) {
+        unsigned rest = i / fates;
+        choices[0] = i % fates * KINDS + GREW;
+        for (size_t n = 1; n < len; n++, rest /= kinds * fates)
+            choices[n] = rest % kinds + rest / kinds % fates * KINDS;
+        play(i, way, choices, len);
+    }
+}
+
+TEST(every_course_of_four_windows_of_a_state)
+{
+    play_all(STATE, FALLS, FATES, 4);
+}
+
+TEST(every_course_of_five_windows_of_a_context)
+{
+    play_all(CONTEXT, RESTARTS, LOST + 1, 5);
+}
+
+TEST(every_course_of_four_records)
+{
+    play_all(RECORDER, FALLS, FATES, 4);
+}
+
+TEST(every_course_with_clocks_and_late_profiles)
+{
+    play_all(STATE, KINDS, LOST + 1, 3);
+    play_all(CONTEXT, KINDS, LOST + 1, 3);
 }
 
 TEST(many_courses_of_ten_windows)
@@ -296,10 +462,35 @@ TEST(many_courses_of_ten_windows)
     rng r = {7};
     for (unsigned i = 0; i < 3000; i++) {
         unsigned choices[10];
-        for (size_t n = 0; n < 10; n++)
-            choices[n] = (unsigned)rng_below(&r, (size_t)KINDS * FATES);
-        play(i, choices, 10);
+        door way = (door)(i % DOORS);
+        for (size_t n = 0; n < 10; n++) {
+            kind k = (kind)rng_below(&r, way == RECORDER ? FALLS : KINDS);
+            choices[n] = k + (unsigned)rng_below(&r, FATES) * KINDS;
+        }
+        play(i, way, choices, 10);
     }
+}
+
+/* The three series in which the old rule lost data: A, B and C. */
+TEST(a_restart_between_two_attempts_at_the_first_window)
+{
+    for (unsigned way = 0; way < DOORS; way++) {
+        play(1, way, (unsigned[]){UNANSWERED * KINDS + GREW, SHRANK}, 2);
+        play(1, way, (unsigned[]){UNANSWERED * KINDS + GREW, TOLD}, 2);
+    }
+}
+
+TEST(two_restarts_between_two_acknowledgements)
+{
+    for (unsigned way = 0; way < DOORS; way++)
+        play(1, way, (unsigned[]){GREW, UNANSWERED * KINDS + SHRANK, SHRANK, GREW}, 4);
+}
+
+TEST(a_restarted_process_that_outgrows_the_base)
+{
+    for (unsigned way = 0; way < DOORS; way++)
+        play(1, way,
+             (unsigned[]){GREW, UNANSWERED * KINDS + GREW, UNANSWERED * KINDS + SHIFTED, GREW}, 4);
 }
 
 /* ---- batches of a live heap -------------------------------------------------------------------- */
@@ -364,7 +555,7 @@ static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsign
     for (size_t i = 0; i < c->now.len; i++)
         live_add(truth, c->now.rows[i].key, c->now.rows[i].values);
     c->last_of[batch.sequence] = c->sent_len;
-    c->sent[c->sent_len++] = (sent){census.stamp, is_delivered, bytes};
+    c->sent[c->sent_len++] = (sent){census.stamp, is_delivered, bytes, 0};
     if (end == COMMIT)
         pprofdelta_heap_commit(c->heap);
     else
@@ -467,5 +658,10 @@ TEST(many_courses_of_ten_batches)
     }
 }
 
-TEST_MAIN(CASE(every_course_of_three_windows_and_a_first), CASE(many_courses_of_ten_windows),
-          CASE(every_course_of_four_batches), CASE(many_courses_of_ten_batches))
+TEST_MAIN(CASE(every_course_of_four_windows_of_a_state),
+          CASE(every_course_of_five_windows_of_a_context), CASE(every_course_of_four_records),
+          CASE(every_course_with_clocks_and_late_profiles), CASE(many_courses_of_ten_windows),
+          CASE(a_restart_between_two_attempts_at_the_first_window),
+          CASE(two_restarts_between_two_acknowledgements),
+          CASE(a_restarted_process_that_outgrows_the_base), CASE(every_course_of_four_batches),
+          CASE(many_courses_of_ten_batches))

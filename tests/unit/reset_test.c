@@ -310,7 +310,12 @@ static void note(person *people, const sample *samples, size_t len)
 static pd_verdict judge_naively(const person *people, const sample *samples, size_t len,
                                 size_t counters)
 {
-    pd_verdict v = {PPROFDELTA_RESTART_NONE, false};
+    pd_verdict v = {.restart = PPROFDELTA_RESTART_NONE};
+    for (size_t i = 0; i < len; i++)
+        for (size_t c = 0; c < counters; c++) {
+            const person *p = &people[samples[i].who];
+            v.has_increase |= !p->is_known || samples[i].values[c] > p->base[c];
+        }
     for (size_t c = 0; c < counters; c++) {
         wide before = 0, lost = 0;
         for (size_t who = 0; who < PEOPLE; who++) {
@@ -320,7 +325,8 @@ static pd_verdict judge_naively(const person *people, const sample *samples, siz
                 if (samples[i].who == who)
                     s = &samples[i];
             if (p->is_known && s && s->values[c] < p->base[c])
-                v.has_decrease = true;
+                v.has_decrease = v.has_loss = true;
+            v.has_loss |= p->is_living && !s;
             if (!p->is_living || p->base[c] <= 0)
                 continue;
             before += p->base[c];
@@ -349,7 +355,10 @@ TEST(equals_a_naive_decision)
             size_t len = draw_look(&r, samples);
             if (len < PEOPLE / 2) /* or the ledger would forget some */
                 continue;
-            remember(&k, samples, len);
+            see(&k, samples, len);
+            pd_window_settle(&k.window, PD_COMMIT_KEEP);
+            if (i < 2 || seed % 2) /* else the last one stays open */
+                pd_window_commit_settled(&k.window);
             note(people, samples, len);
         }
         size_t len = draw_look(&r, samples);
@@ -358,8 +367,14 @@ TEST(equals_a_naive_decision)
                 if (people[samples[i].who].is_known && rng_chance(&r, 75))
                     samples[i].values[c] = people[samples[i].who].base[c];
         see(&k, samples, len);
+        pd_ledger_exchange(&k.ledger);
+        size_t known = k.ledger.committed;
+        pd_ledger_exchange(&k.ledger);
         pd_verdict got = pd_reset_judge(&k.window, &(pd_reset_facts){0});
+        CHECK(known == k.ledger.kept && k.ledger.committed <= known);
         pd_verdict want = judge_naively(people, samples, len, counters);
+        if (k.ledger.window)
+            CHECK(got.has_loss == want.has_loss && got.has_increase == want.has_increase);
         CHECK_MSG(got.restart == want.restart && got.has_decrease == want.has_decrease,
                   "seed %llu: %d %d, not %d %d", (unsigned long long)seed, got.restart,
                   got.has_decrease, want.restart, want.has_decrease);

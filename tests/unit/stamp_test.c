@@ -23,6 +23,8 @@ TEST(a_written_stamp_is_read_back)
                                .sequence = sequences[i / TIMES / TIMES % 4],
                                .attempt = sequences[i / TIMES / TIMES % 4 * (i % 4 != 0)],
                                .restart = (pprofdelta_restart)(i / TIMES / TIMES / 4)};
+        if (in.sequence)
+            in.acked = i % 3 ? in.sequence - 1 : in.sequence / 2;
         pprofdelta_stamp out;
         char text[PD_STAMP_MAX];
         memset(&out, 0x5a, sizeof out);
@@ -31,7 +33,7 @@ TEST(a_written_stamp_is_read_back)
         REQUIRE(pd_stamp_read((pd_bytes){(const uint8_t *)text, len}, &out));
         CHECK(out.is_delta && out.from_nanos == in.from_nanos && out.to_nanos == in.to_nanos &&
               out.sequence == in.sequence && out.restart == in.restart);
-        CHECK(out.attempt == in.attempt);
+        CHECK(out.attempt == in.attempt && out.acked == in.acked);
     }
 }
 
@@ -45,9 +47,13 @@ TEST(the_text_is_fixed)
                                        .to_nanos = 6,
                                        .sequence = 7,
                                        .attempt = 3,
+                                       .acked = 6,
                                        .restart = PPROFDELTA_RESTART_BUILD_ID},
                    text);
     CHECK_STR(text, "pprofdelta: delta from=5 to=6 seq=7 attempt=3 restart=build_id");
+    pd_stamp_write(&(pprofdelta_stamp){.is_delta = 1, .sequence = 7, .attempt = 1, .acked = 4},
+                   text);
+    CHECK_STR(text, "pprofdelta: delta from=0 to=0 seq=7 attempt=1 acked=4");
 }
 
 TEST(a_written_live_stamp_is_read_back)

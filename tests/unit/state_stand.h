@@ -19,7 +19,7 @@ typedef struct stand {
  * and the name of the binary of 8; one mapping; four entries. */
 enum {
     WIDTHS = PD_STATE_FIXED + 4 * 8,
-    PADDING = WIDTHS + 2 + 5 + 8 + 68,
+    PADDING = WIDTHS + 4 + 5 + 8 + 68,
     HEAD_SUM = (PADDING + 7) / 8 * 8,
     MAPPINGS = HEAD_SUM + PD_STATE_HEAD_SUM,
     ENTRIES = MAPPINGS + PD_STATE_MAPPING,

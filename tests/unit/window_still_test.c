@@ -44,11 +44,16 @@ static void show(rng *r, const look *l, look *out)
             out->samples[i].origin = out->samples[i - 1].origin + 1;
 }
 
-static void same_books(const pd_window *a, const pd_window *b, size_t stride)
+static void same_verdict(const pd_window *a, const pd_window *b)
 {
     pd_reset_facts facts = {.on_reset = PPROFDELTA_ON_RESET_AUTO};
     pd_verdict x = pd_reset_judge(a, &facts), y = pd_reset_judge(b, &facts);
-    CHECK(x.restart == y.restart && x.has_decrease == y.has_decrease);
+    CHECK(x.restart == y.restart && x.has_decrease == y.has_decrease && x.has_loss == y.has_loss &&
+          x.has_increase == y.has_increase);
+}
+
+static void same_books(const pd_window *a, const pd_window *b, size_t stride)
+{
     pd_tally one, other;
     pd_tally_begin(&one, a, PD_SUBTRACT_CLAMP);
     pd_tally_begin(&other, b, PD_SUBTRACT_CLAMP);
@@ -78,13 +83,24 @@ static void same_output(const pd_window *some, const pd_window *all, size_t stri
         CHECK(!pd_subtract_row(some, row, PD_SUBTRACT_CLAMP, one));
 }
 
-static void same_ledgers(const pd_ledger *a, const pd_ledger *b)
+static void same_bases(const pd_ledger *a, const pd_ledger *b)
 {
-    REQUIRE(a->keys.len == b->keys.len && a->living == b->living && a->committed == b->committed);
+    REQUIRE(a->committed == b->committed);
+    CHECK(!a->committed ||
+          memcmp(a->base, b->base, a->committed * a->counters * sizeof *a->base) == 0);
+}
+
+static void same_ledgers(pd_ledger *a, pd_ledger *b)
+{
+    REQUIRE(a->keys.len == b->keys.len && a->living == b->living && a->kept == b->kept);
     for (size_t i = 0; i < a->keys.len; i++)
         CHECK(pd_key_equal(a->keys.keys[i], b->keys.keys[i]) && a->seen[i] == b->seen[i]);
-    CHECK(!a->keys.len ||
-          memcmp(a->base, b->base, a->keys.len * a->counters * sizeof *a->base) == 0);
+    same_bases(a, b);
+    pd_ledger_exchange(a); /* and what the open attempt had */
+    pd_ledger_exchange(b);
+    same_bases(a, b);
+    pd_ledger_exchange(a);
+    pd_ledger_exchange(b);
 }
 
 static void fill_skipping(kit *k, const look *l)
@@ -100,7 +116,7 @@ static void fill_skipping(kit *k, const look *l)
 
 TEST(still_samples_have_no_row)
 {
-    size_t still = 0, late = 0;
+    size_t still = 0, late = 0, lifted = 0;
     for (uint64_t seed = 1; seed <= 2000; seed++) {
         rng r = {seed};
         size_t stride = 1 + rng_below(&r, STRIDE_MAX), counters = 1 + rng_below(&r, stride);
@@ -115,6 +131,11 @@ TEST(still_samples_have_no_row)
             show(&r, &life, &shown);
             fill_skipping(&some, &shown);
             REQUIRE(fill(&all, &shown, AS_IT_IS, NULL) == PPROFDELTA_OK);
+            REQUIRE(pd_window_wake_tried(&some.window, &some.mem, NULL) == PPROFDELTA_OK);
+            same_verdict(&some.window, &all.window);
+            pd_window_lift(&some.window);
+            pd_window_lift(&all.window);
+            lifted += some.window.lifted_len;
             REQUIRE(pd_window_order(&some.window, &some.mem, NULL) == PPROFDELTA_OK);
             still += some.window.still;
             late += some.window.late_len;
@@ -124,6 +145,9 @@ TEST(still_samples_have_no_row)
             if (rng_chance(&r, 20)) {
                 pd_window_abandon(&some.window);
                 pd_window_abandon(&all.window);
+            } else if (rng_chance(&r, 40)) { /* an open attempt */
+                pd_window_settle(&some.window, PD_COMMIT_KEEP);
+                pd_window_settle(&all.window, PD_COMMIT_KEEP);
             } else {
                 pd_window_commit(&some.window, PD_COMMIT_KEEP);
                 pd_window_commit(&all.window, PD_COMMIT_KEEP);
@@ -133,7 +157,8 @@ TEST(still_samples_have_no_row)
         end(&some);
         end(&all);
     }
-    CHECK_MSG(still > 10000 && late > 100, "%zu stood still, %zu late", still, late);
+    CHECK_MSG(still > 10000 && late > 100 && lifted > 100, "%zu stood still, %zu late, %zu lifted",
+              still, late, lifted);
 }
 
 /* The rows come by origin, however many of them are late. */

@@ -74,15 +74,16 @@ class Context:
         self._core.commit()
 
     def abandon(self) -> None:
-        """The pending window was lost, or may have been lost: the next window also covers its time,
-        with the same sequence and the next attempt."""
+        """The pending window was lost, or may have been lost: it stays open. The next window also
+        covers its time, with the same sequence and the next attempt, unless the process restarts."""
         self._core.abandon()
 
     def save(self) -> bytes:
-        """Returns what the context remembers as a state, with the attempt of a pending window.
+        """Returns what the context remembers as a state: what was committed, and the last attempt at a
+        window that is open or pending.
 
-        Save the attempt before the delta is sent, and save again after the commit. Each zero byte
-        that is appended to a state counts as one attempt more.
+        Save before the delta is sent, and save again after the commit. Instead of the second time, the
+        last byte of the state, which is 0, may be overwritten by 1: `load` then commits the attempt.
         """
         return self._core.save()
 

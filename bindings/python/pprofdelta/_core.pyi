@@ -8,15 +8,16 @@ from ._options import Packed
 RawType = tuple[str, str, bool, int, int, int, int, int]
 # from_nanos, to_nanos, sequence, attempt, id, had_base, samples_in, samples_out, matched, fresh, vanished, clamped,
 # duplicates, by_address, by_lines, files_replaced, other_build, unknown_fields, output_len, is_same,
-# may_be_window, restart, types
+# may_be_window, clock_set_back, restart, types
 RawReport = tuple[
     int, int, int, int, int, bool, int, int, int, int, int, int, int, int, int, int, bool, int, int, bool,
-    bool, int, tuple[RawType, ...],
+    bool, bool, int, tuple[RawType, ...],
 ]
-# has_base, sequence, attempts, id, samples, unseen, from_nanos, to_nanos, build_id, restart, types
-RawMemory = tuple[bool, int, int, int, int, int, int, int, str, int, tuple[RawType, ...]]
-# is_delta, from_nanos, to_nanos, sequence, attempt, id, epoch, first, restart, live
-RawStamp = tuple[bool, int, int, int, int, int, int, int, int, int]
+# has_base, sequence, attempts, id, samples, unseen, from_nanos, to_nanos, build_id, restart, types,
+# open_sequence, open_from_nanos, open_to_nanos, open_restart
+RawMemory = tuple[bool, int, int, int, int, int, int, int, str, int, tuple[RawType, ...], int, int, int, int]
+# is_delta, from_nanos, to_nanos, sequence, attempt, id, epoch, first, restart, live, acked
+RawStamp = tuple[bool, int, int, int, int, int, int, int, int, int, int]
 # format, inflated_len, types, samples, mappings, locations, functions, strings, by_address, by_lines,
 # unknown_fields, time_nanos, duration_nanos, binary, build_id, is_stamped, stamp
 RawCensus = tuple[

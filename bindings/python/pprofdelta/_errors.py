@@ -25,6 +25,7 @@ class Status(StrEnum):
     STATE = "state"
     SOURCE = "source"
     NOT_CUMULATIVE = "not_cumulative"
+    OLDER = "older"
     OTHER_TARGET = "other_target"
 
 
@@ -87,6 +88,11 @@ class MismatchError(Error):
     is a counter, or they are of two services. In a sum, a window is missing."""
 
 
+class OlderError(MismatchError):
+    """The profile is older than the one before it: no counter has grown, and some have fallen or are
+    missing."""
+
+
 class NotCumulativeError(Error):
     """The profile is a delta or a window already, or its types are not cumulative. The option
     `force` accepts it."""
@@ -130,6 +136,7 @@ _CLASSES: dict[Status, type[Error]] = {
     Status.USAGE: UsageError,
     Status.STATE: StateError,
     Status.NOT_CUMULATIVE: NotCumulativeError,
+    Status.OLDER: OlderError,
     Status.OTHER_TARGET: MismatchError,
 }
 

@@ -44,6 +44,7 @@ class Joint(StrEnum):
     FORCED = "forced"  #: it does not join (the option `force`)
     RESYNC = "resync"  #: a live heap's full profile, which includes all before it
     GAP = "gap"  #: batches of a live heap are missing before it: it does not count
+    ENDED = "ended"  #: a window that a restart ended is missing before it: it was never acknowledged
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +89,7 @@ class Report:
     output_len: int  #: the length of the delta in bytes
     is_same: bool  #: the profile is the same as the last one
     may_be_window: bool  #: the durations do not show that both profiles are cumulative
+    clock_set_back: bool  #: the time is before that of the last profile, and the profile is later
     restart: Restart
     types: tuple[TypeReport, ...]  #: in the order of the profile
 
@@ -104,17 +106,21 @@ class Window:
 class Memory:
     """What a context remembers. In `types`, only `prev` of the sums is set."""
 
-    has_base: bool  #: False: nothing
+    has_base: bool  #: False: nothing, or only attempts at the first window
     sequence: int  #: of the last committed window, or 1 after a base
-    attempts: int  #: deltas of the next window so far
+    attempts: int  #: deltas of the window that is open; 0: none is
     id: int  #: of the series of windows; set without a base, too
-    samples: int  #: distinct samples
+    samples: int  #: distinct samples, with those of the open window
     unseen: int  #: those of them that the last profile did not have
     from_nanos: int  #: begin of the last committed window; 0: unknown
-    to_nanos: int  #: its end, where the next window begins
+    to_nanos: int  #: its end
     build_id: str  #: of the target's main mapping, or ""
     restart: Restart  #: of the last committed window
     types: tuple[TypeReport, ...]  #: counters first
+    open_sequence: int  #: of the window that is open; 0: none is
+    open_from_nanos: int
+    open_to_nanos: int
+    open_restart: Restart
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,6 +138,7 @@ class Stamp:
     first: int
     restart: Restart
     live: Live
+    acked: int  #: the sequence that was committed last before it
 
 
 @dataclass(frozen=True, slots=True)
@@ -167,12 +174,12 @@ def window_of(delta: bytes, raw: _core.RawReport) -> Window:
 
 
 def memory_of(raw: _core.RawMemory) -> Memory:
-    return Memory(*raw[:-2], _RESTARTS[raw[-2]], _types_of(raw[-1]))
+    return Memory(*raw[:8], _RESTARTS[raw[8]], _types_of(raw[9]), *raw[10:13], _RESTARTS[raw[13]])
 
 
 def census_of(raw: _core.RawCensus) -> Census:
     stamp = raw[-1]
-    return Census(*raw[:-1], Stamp(*stamp[:-2], _RESTARTS[stamp[-2]], _LIVES[stamp[-1]]))
+    return Census(*raw[:-1], Stamp(*stamp[:8], _RESTARTS[stamp[8]], _LIVES[stamp[9]], stamp[10]))
 
 
 def _types_of(raw: tuple[_core.RawType, ...]) -> tuple[TypeReport, ...]:

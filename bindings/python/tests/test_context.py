@@ -66,14 +66,49 @@ def test_a_failed_call_leaves_the_context_as_it_was(heap: Pair) -> None:
     assert Reading(context.window(heap[1]).delta).samples == subtracted(Reading(heap[0]), Reading(heap[1]))
 
 
+def test_a_clock_that_is_set_back(heap: Pair) -> None:
+    """An hour back, then a scrape a minute: none fails, the first says so, and the windows join."""
+    minute = 60 * 10**9
+    message = Reading(heap[1]).profile
+    message.duration_nanos = 0
+
+    def scrape(n: int) -> bytes:
+        message.time_nanos = start + n * minute
+        for sample in message.sample:
+            sample.value[0] += 1
+        return bytes(message.SerializeToString())
+
+    start = message.time_nanos
+    context = pprofdelta.Context()
+    deltas = [context.window(scrape(0)).delta]
+    context.commit()
+    late = scrape(30 - 60)
+    for n in range(1, 71):
+        last = scrape(n - 60)
+        window = context.window(last)
+        context.commit()
+        deltas.append(window.delta)
+        assert window.report.clock_set_back == (n == 1)
+        assert window.report.from_nanos <= window.report.to_nanos
+    assert Reading(pprofdelta.sum(*deltas)).nonzero == Reading(last).nonzero
+    state = context.save()
+    with pytest.raises(pprofdelta.OlderError) as raised:
+        context.window(late)
+    assert raised.value.status is pprofdelta.Status.OLDER
+    assert context.save() == state
+
+
 def test_states(heap: Pair) -> None:
     context = pprofdelta.Context()
     context.base(heap[0])
     context.window(heap[1])
     pending = context.save()
     assert pprofdelta.Context.load(pending).describe().attempts == 1
-    assert pprofdelta.Context.load(pending + b"\0\0").describe().attempts == 3
+    with pytest.raises(pprofdelta.StateError):
+        pprofdelta.Context.load(pending + b"\0")
     context.commit()
+    arrived = pprofdelta.Context.load(pending[:-1] + b"\1")  # the last attempt has arrived
+    assert arrived.describe() == context.describe() and arrived.save() == context.save()
     loaded = pprofdelta.Context.load(memoryview(context.save()), compression="none")
     memory = loaded.describe()
     assert memory == context.describe()
