@@ -309,8 +309,9 @@ PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos
 
 /* Makes the context remember this profile, whatever it remembered before. In an empty context it
  * has sequence 1, so the first window after it has sequence 2. Otherwise the next window has the
- * sequence after the last one that was handed out. Fails like pprofdelta_window; the context is then as before. If the profile is a
- * window itself, only the next window shows that, and fails with PPROFDELTA_E_NOT_CUMULATIVE. */
+ * sequence after the last one that was handed out. Fails like pprofdelta_window; the context is then
+ * as before. If the profile is a window itself, only the next window shows that, and fails with
+ * PPROFDELTA_E_NOT_CUMULATIVE. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
 

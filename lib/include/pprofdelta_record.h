@@ -358,8 +358,9 @@ PPROFDELTA_API void pprofdelta_builder_commit(pprofdelta_builder *builder);
  * nothing. */
 PPROFDELTA_API void pprofdelta_builder_abandon(pprofdelta_builder *builder);
 
-/* Forgets all samples that were added and not committed. Samples that are being put together stay.
- * E_USAGE while a window is under way. */
+/* Forgets all samples that were added and not committed. Samples that are being put together stay. A
+ * window that was written and abandoned ends: the next one has the next sequence. E_USAGE while a
+ * window is under way. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *builder,
                                                           pprofdelta_error *err);
 

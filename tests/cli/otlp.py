@@ -110,7 +110,7 @@ def test_a_window_that_is_sent_again_has_its_ids(t):
 
     first = window("one.pb.gz", 1, "1")
     t.equal(window("two.pb.gz", 1, "2"), first)  # another profile, the same window
-    t.equal(window("one.pb.gz", 0, "3"), first)
+    t.equal(window("two.pb.gz", 0, "3"), first)
     second = window("two.pb.gz", 1, "4")
     t.equal(len(set(first + second)), 8)
     t.equal(window("two.pb.gz", 0, "5"), second)
