@@ -77,7 +77,7 @@ class Scenario:
 
     def command(self, folder, *args, env=None):
         return subprocess.run([self.binary, *args], cwd=folder, capture_output=True, timeout=120,
-                              env={**os.environ, **(env or {})}, stdin=subprocess.DEVNULL, check=False)
+                              env={**os.environ, "LD_PRELOAD": self.shim, **(env or {})}, stdin=subprocess.DEVNULL, check=False)
 
     def prepare(self, folder):
         for n in (1, 2, 3):
@@ -88,7 +88,7 @@ class Scenario:
 
     def run(self, folder, how="", nth=0, log=None):
         """The run in question. Leaves what came to stdout in OUT."""
-        env = {"LD_PRELOAD": self.shim, "PD_FAULT_HOW": how, "PD_FAULT_NTH": str(nth)}
+        env = {"PD_FAULT_HOW": how, "PD_FAULT_NTH": str(nth)}
         if log:
             env["PD_FAULT_LOG"] = log
         done = self.command(folder, "--state", "s", "look.2", *self.arguments, env=env)

@@ -61,10 +61,16 @@ static pprofdelta_status check_next(twin *t, buf profile, uint64_t seed)
     return status;
 }
 
+/* A generated profile may be of another service, as the oracle says, too. */
+static bool goes_on(pprofdelta_status status)
+{
+    return status == PPROFDELTA_OK || status == PPROFDELTA_E_OTHER_TARGET;
+}
+
 static void check_whole(twin *t, buf profile, uint64_t seed)
 {
     pprofdelta_status status = check_next(t, profile, seed);
-    CHECK_MSG(status == PPROFDELTA_OK || status == PPROFDELTA_E_OTHER_TARGET, "seed %" PRIu64 ": status %d", seed, status);
+    CHECK_MSG(goes_on(status), "seed %" PRIu64 ": status %d", seed, status);
 }
 
 /* ---------------------------------------------------------------------------------------------
@@ -178,12 +184,12 @@ TEST(damaged_input_between_windows_costs_no_window)
             for (size_t i = 0; i < 3; i++) {
                 for (size_t n = rng_below(&f.rng, 8); n; n--)
                     is_taken |= check_damaged(&t, damage(&f, f.looks[i]), seed);
-                CHECK(!check_next(&t, f.looks[i], seed) || is_taken);
+                CHECK(goes_on(check_next(&t, f.looks[i], seed)) || is_taken);
                 twin_commit(&t);
             }
             /* A base that fails leaves the old one. */
             pprofdelta_base(t.pd, "\x0a", 1, NULL);
-            CHECK(!check_next(&t, f.looks[3], seed) || is_taken);
+            CHECK(goes_on(check_next(&t, f.looks[3], seed)) || is_taken);
             twin_end(&t);
         }
         film_end(&f);
