@@ -481,6 +481,38 @@ func TestOptionsArriveAtTheLibrary(t *testing.T) {
 	}
 }
 
+// A receiver tells a series of windows from every other one by its id.
+func TestEachComputerHasAnIDOfItsOwn(t *testing.T) {
+	profile, ids := newProcess(2, 40).bytes(t), map[uint64]bool{}
+	for range 3 {
+		c, err := New()
+		if err != nil {
+			t.Fatal(err)
+		}
+		w, delta := windowOf(t, c, profile)
+		census, err := Check(context.Background(), delta)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var state bytes.Buffer
+		if err := c.Save(context.Background(), &state); err != nil {
+			t.Fatal(err)
+		}
+		loaded := newComputer(t)
+		if err := loaded.Load(context.Background(), &state); err != nil {
+			t.Fatal(err)
+		}
+		memory, err := loaded.Describe(context.Background())
+		if err != nil || memory.ID != w.Report.ID || census.Stamp.ID != w.Report.ID || w.Report.ID == 0 {
+			t.Fatalf("%v, ids %x, %x and %x", err, memory.ID, census.Stamp.ID, w.Report.ID)
+		}
+		ids[w.Report.ID] = true
+	}
+	if len(ids) != 3 {
+		t.Errorf("ids: %v", ids)
+	}
+}
+
 func TestCompressionOfTheDelta(t *testing.T) {
 	p := newProcess(2, 40)
 	profile := p.bytes(t)

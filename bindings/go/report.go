@@ -73,9 +73,9 @@ type Report struct {
 	Attempt       uint64    // 1 for the first delta of this sequence, and 1 more for each further one
 	OutputLen     uint64    // bytes of the delta before it is compressed
 	Types         []TypeReport
-	IsSame        bool // cur is the same profile as prev
-	MayBeWindow   bool // the durations do not show that both profiles are cumulative
-	ClockSetBack  bool // cur's time is before that of the profile before it, and cur is later
+	IsSame        bool   // cur is the same profile as prev
+	MayBeWindow   bool   // the durations do not show that both profiles are cumulative
+	ClockSetBack  bool   // cur's time is before that of the profile before it, and cur is later
 	ID            uint64 // of the series of windows, as in the stamp; 0 without a sequence
 }
 
@@ -95,7 +95,7 @@ type Memory struct {
 	OpenSequence     uint64
 	OpenFrom, OpenTo time.Time
 	OpenRestart      Restart
-	ID    uint64 // of the series of windows; set without a base, too
+	ID               uint64 // of the series of windows; set without a base, too
 }
 
 // Live is the kind of a live heap's profile (see pprofdelta_heap(3)).
