@@ -199,9 +199,9 @@ typedef enum pprofdelta_live {
 
 /* Sequence and attempt
  *
- * The rule for receivers: of the deltas of one context or state that have the same sequence, the one
- * with the highest attempt counts, and everything that counts is added up. The order of arrival and
- * the times do not matter. If the receiver keeps what it has acknowledged, nothing that was delivered
+ * The rule for receivers: of the deltas with the same id and the same sequence, the one with the
+ * highest attempt counts, and everything that counts is added up. The order of arrival and the times
+ * do not matter. If the receiver keeps what it has acknowledged, nothing that was delivered
  * is lost and nothing counts twice. pprofdelta_adder follows this rule, and libpprofdelta(3) has a
  * receiver in C.
  *
