@@ -457,6 +457,7 @@ func (i *cgoInstance) report() *Report {
 		IsSame:        r.is_same != 0,
 		MayBeWindow:   r.may_be_window != 0,
 		ClockSetBack:  r.clock_set_back != 0,
+		ID:            uint64(r.id),
 	}
 }
 
@@ -479,6 +480,7 @@ func (i *cgoInstance) describe() (*Memory, error) {
 		OpenFrom:     timeOf(int64(m.open_from_nanos)),
 		OpenTo:       timeOf(int64(m.open_to_nanos)),
 		OpenRestart:  Restart(m.open_restart),
+		ID:           uint64(m.id),
 	}, nil
 }
 
