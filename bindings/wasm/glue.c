@@ -304,7 +304,8 @@ static void make_room(pd_mem *mem, uint64_t inputs_len)
  *     each key of the resource with its value behind it    strings that end with a NUL
  */
 typedef struct given_options {
-    uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2], id[2];
+    uint32_t flags, on_reset, first, counters_len, gauges_len, format, resource_len, max_memory[2],
+        id[2];
 } given_options;
 
 static const char **names_at(const char *at, size_t len)

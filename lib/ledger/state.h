@@ -68,8 +68,8 @@ typedef struct pd_state {
     pd_schema *schema;
     pd_remembered *last;
     pd_series series;
-    uint64_t id;     /* of the series of windows; 0: none */
-    bool has_base;   /* not only the first attempts at the first window */
+    uint64_t id;   /* of the series of windows; 0: none */
+    bool has_base; /* not only the first attempts at the first window */
 } pd_state;
 
 /* Writes the kept entries, in order, to the sink, in several pieces. */

@@ -43,7 +43,8 @@ static inline buf look_of(stand *k, int64_t time, const char *kept, const char *
 
 static inline void stand_begin(stand *k, const pprofdelta_options *options)
 {
-    pprofdelta_options named = PPROFDELTA_OPTIONS_INIT; /* so that the bytes of the state are known */
+    pprofdelta_options named =
+        PPROFDELTA_OPTIONS_INIT; /* so that the bytes of the state are known */
     *k = (stand){0};
     named.id = 1;
     scene_begin(&k->s, options ? options : &named);

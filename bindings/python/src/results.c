@@ -47,18 +47,18 @@ PyObject *core_report(const pprofdelta_report *r)
 {
     return Py_BuildValue(
         "(LLKKKNKKKKKKKKKKNKKNNNiN)", S(r->from_nanos), S(r->to_nanos), U(r->sequence),
-        U(r->attempt), U(r->id), bool_of(r->had_base), U(r->samples_in), U(r->samples_out), U(r->matched),
-        U(r->fresh), U(r->vanished), U(r->clamped), U(r->duplicates), U(r->by_address),
-        U(r->by_lines), U(r->files_replaced), bool_of(r->other_build), U(r->unknown_fields),
-        U(r->output_len), bool_of(r->is_same), bool_of(r->may_be_window),
+        U(r->attempt), U(r->id), bool_of(r->had_base), U(r->samples_in), U(r->samples_out),
+        U(r->matched), U(r->fresh), U(r->vanished), U(r->clamped), U(r->duplicates),
+        U(r->by_address), U(r->by_lines), U(r->files_replaced), bool_of(r->other_build),
+        U(r->unknown_fields), U(r->output_len), bool_of(r->is_same), bool_of(r->may_be_window),
         bool_of(r->clock_set_back), (int)r->restart, types_of(r->types, r->types_len));
 }
 
 PyObject *core_memory(const pprofdelta_memory *m)
 {
     const char *build_id = m->build_id ? m->build_id : "";
-    return Py_BuildValue("(NKKKKKLLNiNKLLi)", bool_of(m->has_base), U(m->sequence), U(m->attempts), U(m->id),
-                         U(m->samples), U(m->unseen), S(m->from_nanos), S(m->to_nanos),
+    return Py_BuildValue("(NKKKKKLLNiNKLLi)", bool_of(m->has_base), U(m->sequence), U(m->attempts),
+                         U(m->id), U(m->samples), U(m->unseen), S(m->from_nanos), S(m->to_nanos),
                          text_of(build_id, strlen(build_id)), (int)m->restart,
                          types_of(m->types, m->types_len), U(m->open_sequence),
                          S(m->open_from_nanos), S(m->open_to_nanos), (int)m->open_restart);
