@@ -174,7 +174,7 @@ def window_of(delta: bytes, raw: _core.RawReport) -> Window:
 
 
 def memory_of(raw: _core.RawMemory) -> Memory:
-    return Memory(*raw[:8], _RESTARTS[raw[8]], _types_of(raw[9]), *raw[10:13], _RESTARTS[raw[13]])
+    return Memory(*raw[:9], _RESTARTS[raw[9]], _types_of(raw[10]), *raw[11:14], _RESTARTS[raw[14]])
 
 
 def census_of(raw: _core.RawCensus) -> Census:
