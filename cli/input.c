@@ -74,7 +74,8 @@ static int read_all(cli_input *in, int fd, uint64_t limit)
     limit = possible(limit);
     if (len > limit)
         return TOO_LARGE;
-    size_t room = 0, most = (size_t)limit + 1, all = len ? (size_t)len + 1 : 2 * CLI_INPUT_HEAD;
+    size_t room = 0, most = (size_t)limit + 1,
+           all = len ? (size_t)len + 1 : 2 * (size_t)CLI_INPUT_HEAD;
     size_t want = len && all <= READY ? all : CLI_INPUT_HEAD;
     bool is_known = false; /* the head was examined */
     for (;;) {

@@ -211,7 +211,7 @@ static bool step(shortening *s)
     return true;
 }
 
-cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX])
+cli_string cli_short_name(cli_string name, char to[CLI_SHORT_NAME_MAX]) // NOLINT: it is filled
 {
     shortening s = {.name = name, .to = to};
     if (name.len > CLI_SHORT_NAME_MAX || !memchr(name.ptr, ':', name.len))

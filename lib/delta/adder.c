@@ -339,9 +339,7 @@ static int64_t from_of(const pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 static void note_time(pprofdelta_adder *a, const pprofdelta_stamp *stamp)
 {
     int64_t from = from_of(a, stamp);
-    if (!a->has_settled)
-        a->from = from;
-    else if (a->is_forced && from < a->from)
+    if (!a->has_settled || (a->is_forced && from < a->from))
         a->from = from;
     if (!a->has_settled || !a->is_forced || a->to < stamp->to_nanos)
         a->to = stamp->to_nanos;

@@ -44,7 +44,6 @@ static void check_key_value(pd_request_reading *r, const char *name, const pd_fi
     const pd_dictionary *d = r->dictionary;
     pd_key hash;
     if (index) { /* many may refer to a long string: it was hashed */
-        key = d->tables[PD_OTLP_DICTIONARY_STRING_TABLE].entries[index];
         hash = d->numbers.keys[d->strings[index]];
     } else {
         hash = pd_key_of_bytes(key.ptr, key.len, 0);
@@ -288,7 +287,7 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
-    int64_t pair_number = 0;
+    int64_t paired = 0;
     uint32_t pair_unit = 0;
     if (r->parse.status)
         return;
@@ -322,8 +321,8 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
                 pd_any_value_label(r, key, number, unit, body_of(&element));
         break;
     default:
-        if (find_number(r, f.body, &pair_number, &pair_unit))
-            pd_request_label_number(r, number, pair_number, pair_unit);
+        if (find_number(r, f.body, &paired, &pair_unit))
+            pd_request_label_number(r, number, paired, pair_unit);
         else
             label_members(r, key, unit, f.body);
     }

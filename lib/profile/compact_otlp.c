@@ -102,7 +102,7 @@ static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_bytes content,
         w->status = pd_mem_grow(w->mem, ids, ids_cap, number, sizeof **ids, w->err);
     *is_new = false;
     uint32_t id = 0;
-    if (content.len)
+    if (content.ptr && content.len)
         id = pd_compact_intern(c, contents, pd_key_of_bytes(content.ptr, content.len, 0), is_new) +
              1;
     if (!w->status)

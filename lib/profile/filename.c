@@ -100,11 +100,17 @@ static pd_bytes base_name(pd_bytes name)
     return (pd_bytes){name.ptr + from, name.len - from};
 }
 
+static bool is_separator(uint8_t c)
+{
+    static const char separators[] = "-_.+@~ []";
+    return c && strchr(separators, c);
+}
+
 /* Takes the next word off the front. */
 static pd_bytes take_word(pd_bytes *rest)
 {
     pd_bytes word = {rest->ptr, 0};
-    while (word.len < rest->len && !memchr("-_.+@~ []", rest->ptr[word.len], 9))
+    while (word.len < rest->len && !is_separator(rest->ptr[word.len]))
         word.len++;
     size_t used = word.len + (word.len < rest->len);
     *rest = (pd_bytes){rest->ptr + used, rest->len - used};
