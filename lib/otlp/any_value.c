@@ -237,10 +237,10 @@ void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text)
     pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
 }
 
-void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t number, uint32_t unit)
+void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t value, uint32_t unit)
 {
     pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM, (uint64_t)number);
+    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM, (uint64_t)value);
     pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM_UNIT, unit);
     pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
 }
@@ -287,7 +287,7 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
-    int64_t paired = 0;
+    int64_t pair_number = 0;
     uint32_t pair_unit = 0;
     if (r->parse.status)
         return;
@@ -321,8 +321,8 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
                 pd_any_value_label(r, key, number, unit, body_of(&element));
         break;
     default:
-        if (find_number(r, f.body, &paired, &pair_unit))
-            pd_request_label_number(r, number, paired, pair_unit);
+        if (find_number(r, f.body, &pair_number, &pair_unit))
+            pd_request_label_number(r, number, pair_number, pair_unit);
         else
             label_members(r, key, unit, f.body);
     }

@@ -29,7 +29,7 @@ uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */
 void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text);
-void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t number, uint32_t unit);
+void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t value, uint32_t unit);
 
 /* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
  * KeyValue has to be, and that no key is there twice. */
