@@ -147,7 +147,7 @@ def test_a_state_that_does_not_fit_is_an_error_and_stays(spark: SparkSession, st
     stream.feed([("a", 1, profile(one, 1000))])
     stream.run(spark)
     stream.feed([("a", 2, profile(one, 2000)), ("a", 2, profile(two, 2000))])
-    stream.run(spark, max_memory=70_000)
+    stream.run(spark, max_memory=80_000)
     stream.feed([("a", 3, profile(two, 3000))])
     stream.run(spark)
     got = ordered(stream, spark)
