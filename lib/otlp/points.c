@@ -421,7 +421,7 @@ static void add_piece(pd_request_reading *r, pd_buffer *to, unsigned table, size
         r->part->len = 0;
     }
     pd_request_spend(r, piece->len);
-    if (!r->parse.status && !r->writer.status)
+    if (piece->len && !r->parse.status && !r->writer.status)
         pd_write_raw(&r->writer, to, d->pieces.ptr + piece->off, piece->len);
 }
 

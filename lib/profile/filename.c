@@ -153,7 +153,10 @@ static bool is_same(pd_bytes a, pd_bytes b)
 
 bool pd_filename_may_be_one_service(pd_bytes a, pd_bytes b)
 {
-    pd_bytes rest_a = base_name(pd_filename_file(a)), rest_b = base_name(pd_filename_file(b));
+    pd_bytes file_a = pd_filename_file(a), file_b = pd_filename_file(b);
+    if (!file_a.len || !file_b.len)
+        return true;
+    pd_bytes rest_a = base_name(file_a), rest_b = base_name(file_b);
     pd_bytes word_a = first_word(&rest_a), word_b = first_word(&rest_b);
     if (!word_a.len || !word_b.len)
         return true;
