@@ -65,7 +65,8 @@ static void subtract(const uint8_t *prev, size_t prev_len, const uint8_t *cur, s
         pprofdelta_status status = pprofdelta_window(context, cur, cur_len, &sink, NULL, &err);
         require(status == PPROFDELTA_OK || status == PPROFDELTA_E_MISMATCH ||
                 status == PPROFDELTA_E_LIMIT || status == PPROFDELTA_E_INFLATE ||
-                status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE);
+                status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE ||
+                status == PPROFDELTA_E_OLDER || status == PPROFDELTA_E_OTHER_TARGET);
         if (!status)
             require(!pprofdelta_check(context, out.bytes, out.len, NULL, NULL));
     }
