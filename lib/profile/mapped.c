@@ -120,7 +120,8 @@ pd_mapped_facts pd_mapped_recognise(const pd_mapped_list *known, pd_tables *t)
     for (size_t i = 0; i < looked_at(t); i++) {
         const pd_mapped *same = recognise(known, t, i, &facts.files_replaced);
         t->mappings[i].mark = same ? (uint32_t)(same - known->list) + 1 : 0;
-        facts.has_common |= same && pd_key_equal(same->identity, t->places[i].file) &&
+        facts.has_common |= same && is_key(same->identity) &&
+                            pd_key_equal(same->identity, t->places[i].file) &&
                             is_of_a_file(t->strings[t->mappings[i].filename]);
     }
     facts.has_main = t->mappings[0].mark != 0;

@@ -111,7 +111,8 @@ void mappings_recognise(work *w, const void *bytes, size_t len)
         files[i] = k ? k->file : w->cur.mappings[i].name;
         bool is_file = mapping_name(w->arena, &w->cur, i)[0] != '[';
         w->has_main = w->has_main || (k && i == 0);
-        w->has_common = w->has_common || (k && is_file && same(k->name, w->cur.mappings[i].name));
+        w->has_common =
+            w->has_common || (k && k->name && is_file && same(k->name, w->cur.mappings[i].name));
         w->is_renamed = w->is_renamed || !same(files[i], w->cur.mappings[i].name);
     }
     if (w->is_renamed)
