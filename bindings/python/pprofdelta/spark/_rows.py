@@ -11,7 +11,8 @@ import pyarrow as pa
 from pyspark.sql import types as t
 
 from .._errors import Error
-from .._results import Report, TypeReport, Window
+from .._answers import Report, TypeReport
+from .._context import Window
 
 # A batch is complete when its deltas have this many bytes, or when it has this many rows.
 BATCH_BYTES = 8 << 20
