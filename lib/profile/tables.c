@@ -3,7 +3,6 @@
 
 #include "profile/lookalike.h"
 #include "profile/parse.h"
-#include "profile/tables_quick.h"
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
@@ -285,20 +284,6 @@ static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
     read_value_type(p, type, r, &sample_type_names);
 }
 
-void pd_tables_mark(pd_tables *t, uint64_t off)
-{
-    pd_marks *m = &t->marks;
-    if (!t->samples)
-        t->samples_off = off;
-    if (m->len == PD_MARKS) {
-        for (size_t i = 0; i < PD_MARKS / 2; i++)
-            m->at[i] = m->at[2 * i];
-        m->len /= 2;
-        m->stride *= 2;
-    }
-    m->at[m->len++] = off;
-}
-
 static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
 {
     pd_parse_body(p, "sample", field);
@@ -363,10 +348,7 @@ void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
 {
     pd_field f;
-    while (!p->status) {
-        pd_tables_read_quick(t, top);
-        if (!pd_reader_next(top, &f))
-            break;
+    while (!p->status && pd_reader_next_quick(top, &f)) {
         p->element = elements(t, f.number);
         switch (f.number) {
         case PD_PROFILE_SAMPLE_TYPE:
@@ -403,8 +385,6 @@ void pd_tables_begin(pd_tables *t)
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
-    t->marks.len = 0;
-    t->marks.stride = 1;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
     pd_idmap_clear(&t->mapping_map);
