@@ -1,14 +1,9 @@
-/* One file holds all of the encoder, since the ways that a part may take (a task, the calling thread,
- * a task that the calling thread runs) share their steps. */
 #include "codec/encoder.h"
 
 #include "codec/cut.h"
 #include "codec/member.h"
 
 #include <string.h>
-
-/* A shorter delta is compressed by the calling thread: to start tasks would take longer. Measured. */
-enum { WORTH_TASKS = 64 << 10 };
 
 static const char NO_ROOM[] = "the gzip compressor has not enough room";
 
@@ -78,144 +73,19 @@ static size_t gzip_part(const pd_encoder_slot *slot, uint8_t *out, size_t room)
     return made && !slot->is_last ? pd_member_open(slot->check, out, made) : made;
 }
 
-/* The same into the slot's own room. Takes no memory from a pd_mem. */
-static void compress_part(pd_encoder_slot *slot)
-{
-    pd_buffer *out = &slot->out;
-    slot->why = NO_ROOM;
-    out->len = slot->zstd ? pd_zstd_short(slot->zstd, slot->in, out->ptr, out->cap, &slot->why)
-                          : gzip_part(slot, out->ptr, out->cap);
-}
-
-/* ---- tasks --------------------------------------------------------------------------------------- */
-
-/* Only one thread gets true. */
-static bool claim(pd_encoder_slot *slot)
-{
-    return !atomic_exchange(&slot->is_begun, true);
-}
-
-static void run_slot(void *arg)
-{
-    pd_encoder_slot *slot = arg;
-    if (claim(slot))
-        compress_part(slot);
-    atomic_store(&slot->is_done, true);
-}
-
-static pd_encoder_slot *slot_at(pd_encoder *e, size_t i)
-{
-    return &e->slots[(e->first + i) % PD_ENCODER_SLOTS];
-}
-
-/* Compresses the newest part that no thread has begun. False if there is none. */
-static bool compress_one_here(pd_encoder *e)
-{
-    for (size_t i = e->used; i--;) {
-        pd_encoder_slot *slot = slot_at(e, i);
-        if (claim(slot)) {
-            compress_part(slot);
-            atomic_store(&slot->is_done, true);
-            return true;
-        }
-    }
-    return false;
-}
-
 static size_t put_tail(const pd_encoder *e, uint8_t *at)
 {
     pd_member_tail(at, e->crc, e->len);
     return PD_MEMBER_TAIL;
 }
 
-/* Waits for a slot's task. */
-static pprofdelta_status settle(const pd_encoder *e, pd_encoder_slot *slot, pprofdelta_error *err)
-{
-    pd_buffer *out = &slot->out;
-    pd_task_wait(&slot->task);
-    if (!out->len)
-        return pd_compress_failed(slot->why, err);
-    if (slot->is_last)
-        out->len += put_tail(e, out->ptr + out->len);
-    slot->is_last = false;
-    return PPROFDELTA_OK;
-}
+/* ---- parts and frames ---------------------------------------------------------------------------- */
 
-/* Compresses here what no other thread has begun, and waits for all slots. */
-static pprofdelta_status settle_all(pd_encoder *e, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (compress_one_here(e))
-        continue;
-    for (size_t i = 0; i < e->used && !status; i++)
-        status = settle(e, slot_at(e, i), err);
-    return status;
-}
-
-/* Waits for the oldest slot, appends its bytes to e->out and frees the slot. */
-static pprofdelta_status retire(pd_encoder *e, pprofdelta_error *err)
-{
-    pd_encoder_slot *slot = slot_at(e, 0);
-    pprofdelta_status status = settle(e, slot, err);
-    if (!status)
-        status = pd_buffer_room(e->mem, &e->out, slot->out.len, err);
-    if (status)
-        return status;
-    memcpy(e->out.ptr + e->out.len, slot->out.ptr, slot->out.len);
-    e->out.len += slot->out.len;
-    e->first = (e->first + 1) % PD_ENCODER_SLOTS;
-    e->used--;
-    return PPROFDELTA_OK;
-}
-
-/* Which slot is retired depends on how many are in use only, so that the memory that is used does
- * not depend on the speed of other threads. */
-static pprofdelta_status free_slot(pd_encoder *e, pd_encoder_slot **slot, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (e->used == PD_ENCODER_SLOTS) {
-        if (!atomic_load(&slot_at(e, 0)->is_done))
-            compress_one_here(e);
-        status = retire(e, err);
-    }
-    *slot = slot_at(e, e->used);
-    return status;
-}
-
-/* The next `len` bytes become a task. On failure it is not started, and *in stays. */
-static pprofdelta_status start(pd_encoder *e, input *in, size_t len, bool is_last,
-                               pprofdelta_error *err)
-{
-    pd_encoder_slot *slot;
-    bool is_gzip = e->compression == PPROFDELTA_GZIP;
-    pprofdelta_status status = free_slot(e, &slot, err);
-    if (status)
-        return status;
-    status = is_gzip ? ready_gzip(e, slot, is_last, err) : pd_zstd_ready(&e->zstd, e->level, err);
-    slot->out.len = 0;
-    if (!status)
-        status =
-            pd_buffer_room(e->mem, &slot->out, is_gzip ? part_bound(len) : pd_zstd_bound(len), err);
-    if (!status)
-        status = next_bytes(in, e->mem, len, in->is_borrowed, &slot->kept, &slot->in, err);
-    if (status)
-        return status;
-    slot->is_last = is_last;
-    slot->zstd = is_gzip ? NULL : e->zstd;
-    atomic_store(&slot->is_begun, false);
-    atomic_store(&slot->is_done, false);
-    e->used++;
-    pd_task_start(&slot->task, e->runner, run_slot, slot);
-    return PPROFDELTA_OK;
-}
-
-/* ---- what is no task ----------------------------------------------------------------------------- */
-
-/* Compresses the next `len` bytes into e->out. No slot is in use. */
+/* Compresses the next `len` bytes into e->out. */
 static pprofdelta_status gzip_here(pd_encoder *e, input *in, size_t len, bool is_last,
                                    pprofdelta_error *err)
 {
-    pd_encoder_slot *slot = &e->slots[0];
+    pd_encoder_slot *slot = &e->slot;
     size_t bound = part_bound(len);
     pprofdelta_status status = ready_gzip(e, slot, is_last, err);
     if (!status)
@@ -236,7 +106,7 @@ static pprofdelta_status gzip_here(pd_encoder *e, input *in, size_t len, bool is
 
 static pprofdelta_status zstd_here(pd_encoder *e, input *in, size_t len, pprofdelta_error *err)
 {
-    pd_encoder_slot *slot = &e->slots[0];
+    pd_encoder_slot *slot = &e->slot;
     const char *why;
     pprofdelta_status status = pd_zstd_ready(&e->zstd, e->level, err);
     if (!status)
@@ -262,11 +132,10 @@ static pprofdelta_status add_head(pd_encoder *e, pprofdelta_error *err)
 }
 
 pprofdelta_status pd_encoder_begin(pd_encoder *e, pd_mem *mem, uint64_t source_len,
-                                   const pprofdelta_runner *runner, pprofdelta_error *err)
+                                   pprofdelta_error *err)
 {
     pd_encoder_drop(e);
     e->mem = mem;
-    e->runner = mem->is_tight ? NULL : runner;
     e->cut = source_len == PD_ENCODER_UNCUT ? SIZE_MAX : pd_cut_part(source_len);
     e->part_len = SIZE_MAX;
     if (e->compression == PPROFDELTA_GZIP) {
@@ -278,40 +147,17 @@ pprofdelta_status pd_encoder_begin(pd_encoder *e, pd_mem *mem, uint64_t source_l
     return PPROFDELTA_OK;
 }
 
-static void release_slots(pd_encoder *e, pd_mem *mem)
+static void release_slot(pd_encoder *e, pd_mem *mem)
 {
-    for (size_t i = 0; i < PD_ENCODER_SLOTS; i++) {
-        pd_encoder_slot *slot = &e->slots[i];
-        size_t has = slot->check != NULL;
-        pd_mem_release(mem, &slot->check, &has, pd_member_check_size);
-        pd_buffer_release(mem, &slot->kept);
-        pd_buffer_release(mem, &slot->out);
-    }
-}
-
-/* From here on there are no more tasks, and memory is wanted. */
-static pprofdelta_status go_without_tasks(pd_encoder *e, pprofdelta_error *err)
-{
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (e->used && !status)
-        status = retire(e, err);
-    if (!status)
-        release_slots(e, e->mem);
-    e->runner = NULL;
-    return status;
+    size_t has = e->slot.check != NULL;
+    pd_mem_release(mem, &e->slot.check, &has, pd_member_check_size);
+    pd_buffer_release(mem, &e->slot.kept);
 }
 
 /* The next `len` bytes are a part; is_last is for gzip. */
 static pprofdelta_status encode(pd_encoder *e, input *in, size_t len, bool is_last,
                                 pprofdelta_error *err)
 {
-    pprofdelta_status status = PPROFDELTA_OK;
-    if (e->runner && !start(e, in, len, is_last, NULL))
-        return PPROFDELTA_OK;
-    if (e->runner)
-        status = go_without_tasks(e, err);
-    if (status)
-        return status;
     return e->compression == PPROFDELTA_GZIP ? gzip_here(e, in, len, is_last, err)
                                              : zstd_here(e, in, len, err);
 }
@@ -404,8 +250,6 @@ pprofdelta_status pd_encoder_finish(pd_encoder *e, const pd_bytes *runs, size_t 
     pprofdelta_status status = PPROFDELTA_OK;
     for (size_t i = 0; i < n; i++)
         count(e, runs[i]);
-    if (!e->used && e->len < WORTH_TASKS)
-        e->runner = NULL;
     if (e->compression == PPROFDELTA_PLAIN) {
         e->runs = runs;
         e->runs_len = n;
@@ -414,8 +258,8 @@ pprofdelta_status pd_encoder_finish(pd_encoder *e, const pd_bytes *runs, size_t 
     } else {
         status = finish_zstd(e, runs, n, err);
     }
-    if (e->mem->is_tight && !e->used)
-        release_slots(e, e->mem);
+    if (e->mem->is_tight)
+        release_slot(e, e->mem);
     return status;
 }
 
@@ -438,14 +282,9 @@ pprofdelta_status pd_encoder_write(pd_encoder *e, const pprofdelta_sink *sink, u
                                    pprofdelta_error *err)
 {
     output o = {sink, 0, false};
-    pprofdelta_status status = settle_all(e, err);
-    if (status)
-        return status;
     for (size_t i = 0; i < e->runs_len; i++)
         give(&o, e->runs[i].ptr, e->runs[i].len);
     give(&o, e->out.ptr, e->out.len);
-    for (size_t i = 0; i < e->used; i++)
-        give(&o, slot_at(e, i)->out.ptr, slot_at(e, i)->out.len);
     if (o.is_refused)
         return pd_compress_refused(o.len, err);
     *written = o.len;
@@ -455,20 +294,16 @@ pprofdelta_status pd_encoder_write(pd_encoder *e, const pprofdelta_sink *sink, u
 pprofdelta_status pd_encoder_bytes(pd_encoder *e, pd_bytes *out, pprofdelta_error *err)
 {
     if (e->compression == PPROFDELTA_PLAIN)
-        return next_bytes(&(input){e->runs, 0, true}, e->mem, (size_t)e->len, true,
-                          &e->slots[0].kept, out, err);
-    pprofdelta_status status = settle_all(e, err);
-    while (e->used && !status)
-        status = retire(e, err);
-    if (!status)
-        *out = (pd_bytes){e->out.ptr, e->out.len};
-    return status;
+        return next_bytes(&(input){e->runs, 0, true}, e->mem, (size_t)e->len, true, &e->slot.kept,
+                          out, err);
+    *out = (pd_bytes){e->out.ptr, e->out.len};
+    return PPROFDELTA_OK;
 }
 
 pprofdelta_status pd_encode(pd_encoder *e, pd_mem *mem, pd_bytes in, const pprofdelta_sink *sink,
                             uint64_t *written, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_encoder_begin(e, mem, PD_ENCODER_UNCUT, NULL, err);
+    pprofdelta_status status = pd_encoder_begin(e, mem, PD_ENCODER_UNCUT, err);
     if (!status)
         status = pd_encoder_finish(e, &in, 1, err);
     if (!status)
@@ -481,11 +316,6 @@ pprofdelta_status pd_encode(pd_encoder *e, pd_mem *mem, pd_bytes in, const pprof
 
 void pd_encoder_drop(pd_encoder *e)
 {
-    for (size_t i = 0; i < e->used; i++)
-        claim(slot_at(e, i)); /* then nobody begins it */
-    for (size_t i = 0; i < e->used; i++)
-        pd_task_wait(&slot_at(e, i)->task);
-    e->first = e->used = 0;
     e->out.len = 0;
     e->len = e->crc = 0;
     e->is_long = false;
@@ -497,17 +327,15 @@ void pd_encoder_drop(pd_encoder *e)
 void pd_encoder_release(pd_encoder *e, pd_mem *mem)
 {
     pd_encoder_drop(e);
-    release_slots(e, mem);
+    release_slot(e, mem);
     pd_buffer_release(mem, &e->out);
 }
 
 void pd_encoder_fini(pd_encoder *e, pd_mem *mem)
 {
     pd_encoder_release(e, mem);
-    for (size_t i = 0; i < PD_ENCODER_SLOTS; i++) {
-        pd_gzip_free(e->slots[i].gzip);
-        e->slots[i].gzip = NULL;
-    }
+    pd_gzip_free(e->slot.gzip);
+    e->slot.gzip = NULL;
     pd_zstd_free(e->zstd);
     e->zstd = NULL;
 }

@@ -171,9 +171,7 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
 
 static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
 {
-    bool has_tasks = pd->plan.compressor == PD_COMPRESS_TASKS;
-    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len,
-                            has_tasks ? pd->runner : NULL, err);
+    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len, err);
 }
 
 /* The rest of what the writer has, in the order that it is to have. */
@@ -277,7 +275,6 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
     pd_look *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pd_look_rest(cur); /* no two streams inflate ahead */
     pprofdelta_status status = read_back(pd, written, err);
     if (!status)
         status = pd_look_sums(cur, in, err);

@@ -1,8 +1,7 @@
-/* Calls on an encoder, with a runner, allocations that fail and sinks that refuse: what it writes is
- * what went in, and the same bytes as without a runner, in one push. */
+/* Calls on an encoder, with allocations that fail and sinks that refuse: what it writes is
+ * what went in, and the same bytes as in one push. */
 #include "codec/encoder.h"
 #include "fuzz.h"
-#include "runners.h"
 
 #include <libdeflate.h>
 #include <zstd.h>
@@ -13,7 +12,6 @@ enum { LONGEST = 3 << 19, REST = 255 << 11, HEAD = 8, MOST_CALLS = 60, RUNS = 3 
 typedef struct plan {
     pprofdelta_compression compression;
     int level;
-    runner_kind kind; /* without threads, so that an input always does the same */
     uint64_t source;
     unsigned long fail_at; /* the allocation that fails; 0: none */
     bool is_tight;
@@ -23,12 +21,9 @@ typedef struct plan {
 
 static plan read_plan(const uint8_t *data, size_t size)
 {
-    static const runner_kind kinds[] = {RUNNER_NULL, RUNNER_REFUSES, RUNNER_AT_START,
-                                        RUNNER_AT_WAIT, RUNNER_SHUFFLED};
     size_t calls = size - HEAD < MOST_CALLS ? size - HEAD : MOST_CALLS;
     return (plan){.compression = (pprofdelta_compression)(data[0] % 3),
                   .level = data[1] % (data[1] < 200 ? 4 : 10), /* the high ones are slow */
-                  .kind = kinds[data[2] % (sizeof kinds / sizeof *kinds)],
                   .source = (uint64_t)data[3] << 15,
                   .fail_at = data[4] < 128 ? 0 : data[4] - 127u,
                   .is_tight = data[5] & 1,
@@ -86,16 +81,16 @@ static int refuse(void *cookie, const void *data, size_t len)
 }
 
 /* Pushes, and sets *early to how much. A call of 255 begins again. */
-static pprofdelta_status push_all(pd_encoder *e, pd_mem *mem, const plan *p,
-                                  const pprofdelta_runner *runner, pd_buffer *writer, size_t *early)
+static pprofdelta_status push_all(pd_encoder *e, pd_mem *mem, const plan *p, pd_buffer *writer,
+                                  size_t *early)
 {
-    pprofdelta_status status = pd_encoder_begin(e, mem, p->source, runner, NULL);
+    pprofdelta_status status = pd_encoder_begin(e, mem, p->source, NULL);
     *early = 0;
     for (size_t i = 0; i < p->calls_len && !status; i++) {
         size_t len = push_len(p->calls[i]);
         len = len < LONGEST - REST - *early ? len : LONGEST - REST - *early;
         if (p->calls[i] == 255) {
-            status = pd_encoder_begin(e, mem, p->source, runner, NULL);
+            status = pd_encoder_begin(e, mem, p->source, NULL);
             *early = writer->len = 0;
             continue;
         }
@@ -110,7 +105,7 @@ static pprofdelta_status push_all(pd_encoder *e, pd_mem *mem, const plan *p,
     return status;
 }
 
-/* The same in one push without a runner. */
+/* The same in one push. */
 static void encode_plainly(const plan *p, size_t early, size_t len, pd_buffer *out)
 {
     pd_mem mem;
@@ -119,7 +114,7 @@ static void encode_plainly(const plan *p, size_t early, size_t len, pd_buffer *o
     pprofdelta_sink sink = {append, out};
     uint64_t written;
     pd_mem_init(&mem, NULL, UINT64_C(1) << 30);
-    require(pd_encoder_begin(&e, &mem, p->source, NULL, NULL) == PPROFDELTA_OK);
+    require(pd_encoder_begin(&e, &mem, p->source, NULL) == PPROFDELTA_OK);
     require(!pd_buffer_room(&mem, &writer, early + 1, NULL) && writer.ptr);
     memcpy(writer.ptr, content, writer.len = early);
     require(pd_encoder_push(&e, &writer, NULL) == PPROFDELTA_OK);
@@ -169,7 +164,6 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     plan p = read_plan(data, size);
     failing allocations = {0, p.fail_at};
     pprofdelta_allocator allocator = {resize, release, &allocations};
-    test_runner *t = test_runner_new(p.kind, data[6]);
     pd_encoder e = {.compression = p.compression, .level = p.level};
     pd_buffer writer = {0}, out = {room[0], 0, sizeof room[0]},
               plain = {room[1], 0, sizeof room[1]};
@@ -178,7 +172,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     fill_content(data, size, &p);
     pd_mem_init(&mem, &allocator, UINT64_C(1) << 30);
     mem.is_tight = p.is_tight;
-    pprofdelta_status status = push_all(&e, &mem, &p, test_runner_get(t), &writer, &early);
+    pprofdelta_status status = push_all(&e, &mem, &p, &writer, &early);
     size_t rest = (size_t)data[6] << 11, some = rest / 3;
     if (!status) {
         pd_bytes runs[RUNS] = {{writer.ptr, writer.len},
@@ -195,6 +189,5 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     pd_encoder_fini(&e, &mem);
     pd_buffer_release(&mem, &writer);
     require(mem.used == 0);
-    test_runner_free(t);
     return 0;
 }

@@ -1,15 +1,14 @@
-/* The encoded bytes are the same whatever the runner does and however the input comes; failures leave
- * the encoder fit for the next delta. */
+/* The encoded bytes are the same however the input comes; failures leave the encoder fit for the next
+ * delta. */
 #include "codec/encoder.h"
 
 #include "codec/cut.h"
 #include "member_kit.h"
-#include "runners.h"
 
 #include <stdlib.h>
 #include <zstd.h>
 
-enum { PART = 96 << 10, PAIR = 64 << 10, TASKS = 64 << 10, MOST_RUNS = 7 };
+enum { PART = 96 << 10, PAIR = 64 << 10, MOST_RUNS = 7 };
 
 typedef struct counting {
     unsigned long calls, fail_at; /* fail_at: the call, from 1, that returns NULL; 0: none */
@@ -95,9 +94,9 @@ static pprofdelta_status finish(pd_encoder *e, delta *d)
 }
 
 /* Up to the finish. */
-static pprofdelta_status encode(pd_encoder *e, delta *d, const pprofdelta_runner *runner)
+static pprofdelta_status encode(pd_encoder *e, delta *d)
 {
-    pprofdelta_status status = pd_encoder_begin(e, &mem, d->course->source, runner, NULL);
+    pprofdelta_status status = pd_encoder_begin(e, &mem, d->course->source, NULL);
     while (!status && d->at < d->course->early)
         status = push_some(e, d);
     return status ? status : finish(e, d);
@@ -113,10 +112,10 @@ static pprofdelta_status write_out(pd_encoder *e)
     return status;
 }
 
-static pprofdelta_status run(pd_encoder *e, const course *c, const pprofdelta_runner *runner)
+static pprofdelta_status run(pd_encoder *e, const course *c)
 {
     delta d = begin_delta(c);
-    pprofdelta_status status = encode(e, &d, runner);
+    pprofdelta_status status = encode(e, &d);
     if (!status)
         status = write_out(e);
     pd_encoder_drop(e);
@@ -144,7 +143,7 @@ static void join_parts(const pd_encoder *e, const course *c)
         join_part(&j, (c->len - j.at) / rest, rest == 1);
 }
 
-/* The bytes that are to come out, by a way that knows neither tasks nor buffers. */
+/* The bytes that are to come out, by a way that knows no buffers. */
 static void make_want(const pd_encoder *e, const course *c)
 {
     pd_mem own;
@@ -180,24 +179,21 @@ static course draw(rng *r, size_t len)
     return c;
 }
 
-/* With one encoder, so that each course finds what the one before has left. */
-static void by_all_runners(pd_encoder *e, const course *c)
+/* Twice with one encoder, so that the second finds what the first has left. */
+static void twice(pd_encoder *e, const course *c)
 {
-    for (runner_kind kind = RUNNER_NULL; kind < RUNNER_KINDS; kind++) {
-        test_runner *t = test_runner_new(kind, c->seed);
-        CHECK(run(e, c, test_runner_get(t)) == PPROFDELTA_OK);
-        CHECK_MSG(is_as_wanted(), "%s: %zu of %zu bytes, compression %d, level %d",
-                  test_runner_name(kind), c->early, c->len, (int)e->compression, e->level);
-        test_runner_free(t);
+    for (int i = 0; i < 2; i++) {
+        CHECK(run(e, c) == PPROFDELTA_OK);
+        CHECK_MSG(is_as_wanted(), "%zu of %zu bytes, compression %d, level %d", c->early, c->len,
+                  (int)e->compression, e->level);
     }
 }
 
-TEST(every_runner_gives_the_same_bytes)
+TEST(every_length_gives_the_same_bytes)
 {
     static const size_t lens[] = {
-        0,           1,         5000,  PAIR - 1, PAIR,          PART - 1,          PART,
-        PART + PAIR, TASKS - 1, TASKS, 700000,   PD_ZSTD_SHORT, PD_ZSTD_SHORT + 1, 1500000,
-        LONGEST,
+        0,           1,      5000,          PAIR - 1,          PAIR,    PART - 1, PART,
+        PART + PAIR, 700000, PD_ZSTD_SHORT, PD_ZSTD_SHORT + 1, 1500000, LONGEST,
     };
     rng r = {3};
     mem_begin(UINT64_C(1) << 30);
@@ -207,7 +203,7 @@ TEST(every_runner_gives_the_same_bytes)
             course c = draw(&r, lens[i]);
             make(&r, c.len, 20);
             make_want(&e, &c);
-            by_all_runners(&e, &c);
+            twice(&e, &c);
             CHECK_MSG(is_decoded(&e, c.len), "%zu bytes, compression %d", c.len, compression);
         }
         pd_encoder_fini(&e, &mem);
@@ -224,7 +220,7 @@ TEST(every_level_gives_the_same_bytes)
         course c = draw(&r, rng_below(&r, 1 << 19));
         make(&r, c.len, (unsigned)way * 4);
         make_want(&e, &c);
-        by_all_runners(&e, &c);
+        twice(&e, &c);
         CHECK_MSG(is_decoded(&e, c.len), "way %d, %zu bytes", way, c.len);
         pd_encoder_fini(&e, &mem);
     }
@@ -237,67 +233,36 @@ TEST(a_steady_state_allocates_nothing)
     rng r = {7};
     mem_begin(UINT64_C(1) << 30);
     make(&r, 1200000, 20);
-    for (runner_kind kind = RUNNER_NULL; kind < RUNNER_KINDS; kind++)
-        for (int compression = PPROFDELTA_GZIP; compression <= PPROFDELTA_PLAIN; compression++) {
-            test_runner *t = test_runner_new(kind, 1);
-            pd_encoder e = {.compression = (pprofdelta_compression)compression};
-            course c = {.len = 1200000, .source = 1, .seed = 9}; /* no writer: it would allocate */
-            CHECK(run(&e, &c, test_runner_get(t)) == PPROFDELTA_OK);
-            unsigned long before = allocations.calls;
-            CHECK(run(&e, &c, test_runner_get(t)) == PPROFDELTA_OK);
-            CHECK_MSG(allocations.calls == before, "%s, compression %d", test_runner_name(kind),
-                      compression);
-            test_runner_free(t);
-            pd_encoder_fini(&e, &mem);
-        }
+    for (int compression = PPROFDELTA_GZIP; compression <= PPROFDELTA_PLAIN; compression++) {
+        pd_encoder e = {.compression = (pprofdelta_compression)compression};
+        course c = {.len = 1200000, .source = 1, .seed = 9}; /* no writer: it would allocate */
+        CHECK(run(&e, &c) == PPROFDELTA_OK);
+        unsigned long before = allocations.calls;
+        CHECK(run(&e, &c) == PPROFDELTA_OK);
+        CHECK_MSG(allocations.calls == before, "compression %d", compression);
+        pd_encoder_fini(&e, &mem);
+    }
     CHECK(mem.used == 0);
 }
 
-TEST(only_long_deltas_become_tasks)
-{
-    static const struct {
-        size_t len, tasks;
-    } cases[] = {{5000, 0}, {TASKS - 1, 0}, {TASKS, 2}, {(size_t)6 * PART, 6}};
-    rng r = {9};
-    mem_begin(UINT64_C(1) << 30);
-    make(&r, LONGEST, 20);
-    for (int compression = PPROFDELTA_GZIP; compression <= PPROFDELTA_PLAIN; compression++)
-        for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
-            test_runner *t = test_runner_new(RUNNER_AT_WAIT, 1);
-            pd_encoder e = {.compression = (pprofdelta_compression)compression};
-            course c = {.len = cases[i].len, .source = 1, .seed = 9};
-            CHECK(run(&e, &c, test_runner_get(t)) == PPROFDELTA_OK);
-            size_t tasks = compression == PPROFDELTA_GZIP   ? cases[i].tasks
-                           : compression == PPROFDELTA_ZSTD ? cases[i].tasks > 0
-                                                            : 0;
-            CHECK_MSG(test_runner_started(t) == tasks, "%zu bytes: %zu", c.len,
-                      test_runner_started(t));
-            test_runner_free(t);
-            pd_encoder_fini(&e, &mem);
-        }
-    CHECK(mem.used == 0);
-}
-
-/* Then buffers grow by little, no part is a task, and what is needed for input only is given back. */
+/* Then buffers grow by little, and what is needed for input only is given back. */
 TEST(tight_memory)
 {
     rng r = {11};
     make(&r, LONGEST, 20);
     for (int compression = PPROFDELTA_GZIP; compression <= PPROFDELTA_PLAIN; compression++) {
-        test_runner *t = test_runner_new(RUNNER_TWO, 1);
         pd_encoder e = {.compression = (pprofdelta_compression)compression};
         course c = draw(&r, LONGEST);
         delta d = begin_delta(&c);
         mem_begin(UINT64_C(1) << 30);
         mem.is_tight = true;
         make_want(&e, &c);
-        CHECK(encode(&e, &d, test_runner_get(t)) == PPROFDELTA_OK);
-        CHECK(mem.used == d.writer.cap + e.out.cap && test_runner_started(t) == 0);
+        CHECK(encode(&e, &d) == PPROFDELTA_OK);
+        CHECK(mem.used == d.writer.cap + e.out.cap);
         CHECK(write_out(&e) == PPROFDELTA_OK && is_as_wanted());
         end_delta(&d);
         pd_encoder_fini(&e, &mem);
         CHECK(mem.used == 0);
-        test_runner_free(t);
     }
 }
 
@@ -306,14 +271,13 @@ TEST(a_sink_that_refuses_may_be_followed_by_another)
 {
     rng r = {13};
     mem_begin(UINT64_C(1) << 30);
-    for (int way = 0; way < 3 * RUNNER_KINDS; way++) {
-        test_runner *t = test_runner_new((runner_kind)(way / 3), 1);
+    for (int way = 0; way < 3; way++) {
         pd_encoder e = {.compression = (pprofdelta_compression)(way % 3)};
         course c = draw(&r, 500000);
         delta d = begin_delta(&c);
         make(&r, c.len, 20);
         make_want(&e, &c);
-        CHECK(encode(&e, &d, test_runner_get(t)) == PPROFDELTA_OK);
+        CHECK(encode(&e, &d) == PPROFDELTA_OK);
         out.refuses = true;
         CHECK(write_out(&e) == PPROFDELTA_E_SINK && out.calls == 1);
         out.refuses = false;
@@ -324,7 +288,6 @@ TEST(a_sink_that_refuses_may_be_followed_by_another)
         CHECK(write_out(&e) == PPROFDELTA_OK && is_as_wanted());
         pd_encoder_fini(&e, &mem);
         end_delta(&d);
-        test_runner_free(t);
     }
     CHECK(mem.used == 0);
 }
@@ -333,15 +296,14 @@ TEST(the_encoded_bytes_in_one_piece)
 {
     rng r = {15};
     mem_begin(UINT64_C(1) << 30);
-    for (int way = 0; way < 6 * RUNNER_KINDS; way++) {
-        test_runner *t = test_runner_new((runner_kind)(way / 6), 1);
+    for (int way = 0; way < 6; way++) {
         pd_encoder e = {.compression = (pprofdelta_compression)(way % 3)};
         course c = draw(&r, way / 3 % 2 ? 900000 : 3000);
         delta d = begin_delta(&c);
         pd_bytes all = {0};
         make(&r, c.len, 20);
         make_want(&e, &c);
-        CHECK(encode(&e, &d, test_runner_get(t)) == PPROFDELTA_OK);
+        CHECK(encode(&e, &d) == PPROFDELTA_OK);
         if (way % 7 == 0)
             CHECK(write_out(&e) == PPROFDELTA_OK && is_as_wanted());
         for (int twice = 0; twice < 2; twice++) {
@@ -351,7 +313,6 @@ TEST(the_encoded_bytes_in_one_piece)
         CHECK(write_out(&e) == PPROFDELTA_OK && is_as_wanted());
         pd_encoder_fini(&e, &mem);
         end_delta(&d);
-        test_runner_free(t);
     }
     CHECK(mem.used == 0);
 }
@@ -386,10 +347,10 @@ TEST(one_buffer_is_one_part)
 }
 
 /* Dropped at a stage, by a new begin or by itself, it serves the next delta. */
-static void drop_at(pd_encoder *e, const course *c, size_t stage, test_runner *t)
+static void drop_at(pd_encoder *e, const course *c, size_t stage)
 {
     delta d = begin_delta(c);
-    pprofdelta_status status = pd_encoder_begin(e, &mem, c->source, test_runner_get(t), NULL);
+    pprofdelta_status status = pd_encoder_begin(e, &mem, c->source, NULL);
     for (size_t i = 0; !status && i < stage && d.at < c->early; i++)
         status = push_some(e, &d);
     if (!status && stage % 4 == 1)
@@ -399,7 +360,7 @@ static void drop_at(pd_encoder *e, const course *c, size_t stage, test_runner *t
         pd_encoder_release(e, &mem);
     else if (stage % 4)
         pd_encoder_drop(e);
-    CHECK(run(e, c, test_runner_get(t)) == PPROFDELTA_OK && is_as_wanted());
+    CHECK(run(e, c) == PPROFDELTA_OK && is_as_wanted());
     pd_encoder_drop(e);
     end_delta(&d);
 }
@@ -408,51 +369,43 @@ TEST(dropped_at_every_stage)
 {
     rng r = {19};
     mem_begin(UINT64_C(1) << 30);
-    for (int way = 0; way < 3 * RUNNER_KINDS; way++) {
-        test_runner *t = test_runner_new((runner_kind)(way / 3), 1);
+    for (int way = 0; way < 3; way++) {
         pd_encoder e = {.compression = (pprofdelta_compression)(way % 3), .level = 1};
         course c = {.len = 700000, .source = 1, .early = 600000, .step = 120000, .seed = 21};
         make(&r, c.len, 20);
         make_want(&e, &c);
         for (size_t stage = 0; stage < 8; stage++)
-            drop_at(&e, &c, stage, t);
+            drop_at(&e, &c, stage);
         pd_encoder_fini(&e, &mem);
-        test_runner_free(t);
     }
     CHECK(mem.used == 0);
 }
 
-/* Without memory for tasks it does without them. */
 TEST(failures_leave_nothing)
 {
     rng r = {23};
     make(&r, 400000, 20);
-    for (int way = 0; way < 3 * RUNNER_KINDS; way++) {
-        size_t failures = 0, instead = 0;
+    for (int way = 0; way < 3; way++) {
+        size_t failures = 0;
         course c = {.len = 400000, .source = 1, .early = 200000, .step = 50000, .seed = 21};
         for (unsigned long nth = 1;; nth++) {
-            test_runner *t = test_runner_new((runner_kind)(way / 3), nth);
             pd_encoder e = {.compression = (pprofdelta_compression)(way % 3), .level = 1};
             mem_begin(UINT64_C(1) << 30);
             if (nth == 1)
                 make_want(&e, &c);
             allocations.fail_at = nth;
-            pprofdelta_status status = run(&e, &c, test_runner_get(t));
+            pprofdelta_status status = run(&e, &c);
             bool was_reached = allocations.calls >= nth;
             allocations.fail_at = 0;
             failures += status != PPROFDELTA_OK;
-            instead += !status && was_reached;
             CHECK(status == PPROFDELTA_E_MEMORY || (!status && is_as_wanted()));
-            CHECK(run(&e, &c, test_runner_get(t)) == PPROFDELTA_OK && is_as_wanted());
+            CHECK(run(&e, &c) == PPROFDELTA_OK && is_as_wanted());
             pd_encoder_fini(&e, &mem);
-            test_runner_free(t);
             CHECK(mem.used == 0);
             if (!was_reached)
                 break;
         }
-        bool has_tasks = way >= 3 && way % 3 != PPROFDELTA_PLAIN;
-        CHECK_MSG(failures > 0 && (instead > 0) == has_tasks, "way %d: %zu, %zu", way, failures,
-                  instead);
+        CHECK(failures > 0 || way % 3 == PPROFDELTA_PLAIN);
     }
 }
 
@@ -461,30 +414,28 @@ TEST(limits)
 {
     rng r = {25};
     make(&r, 700000, 20);
-    for (int way = 0; way < 2 * RUNNER_KINDS; way++) {
+    for (int way = 0; way < 2; way++) {
         size_t failures = 0, in_a_row = 0;
         course c = {.len = 700000, .source = 1, .early = 300000, .step = 9000, .seed = 21};
         for (uint64_t limit = 0; in_a_row < 4; limit += 120000) {
-            test_runner *t = test_runner_new((runner_kind)(way / 2), limit);
             pd_encoder e = {.compression = (pprofdelta_compression)(way % 2), .level = 1};
             mem_begin(limit);
             if (limit == 0)
                 make_want(&e, &c);
-            pprofdelta_status status = run(&e, &c, test_runner_get(t));
+            pprofdelta_status status = run(&e, &c);
             CHECK(status == PPROFDELTA_E_LIMIT || (!status && is_as_wanted()));
             failures += status != PPROFDELTA_OK;
             in_a_row = status ? 0 : in_a_row + 1;
             CHECK(mem.peak <= limit);
             pd_encoder_fini(&e, &mem);
-            test_runner_free(t);
             CHECK(mem.used == 0);
         }
         CHECK(failures > 5);
     }
 }
 
-TEST_MAIN(CASE(every_runner_gives_the_same_bytes), CASE(every_level_gives_the_same_bytes),
-          CASE(a_steady_state_allocates_nothing), CASE(only_long_deltas_become_tasks),
-          CASE(tight_memory), CASE(a_sink_that_refuses_may_be_followed_by_another),
+TEST_MAIN(CASE(every_length_gives_the_same_bytes), CASE(every_level_gives_the_same_bytes),
+          CASE(a_steady_state_allocates_nothing), CASE(tight_memory),
+          CASE(a_sink_that_refuses_may_be_followed_by_another),
           CASE(the_encoded_bytes_in_one_piece), CASE(one_buffer_is_one_part),
           CASE(dropped_at_every_stage), CASE(failures_leave_nothing), CASE(limits))
