@@ -74,7 +74,7 @@ static void before_fork(void)
     pd_this_thread.is_forking = heap && pd_self_enter();
     if (!pd_this_thread.is_forking)
         return;
-    pprofdelta_heap_fork_prepare(heap);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_PREPARE, 0);
     pd_mappings_fork_prepare();
     fork_nanos = pd_now();
     pd_account_fork_prepare();
@@ -85,7 +85,7 @@ static void after_fork_in_parent(void)
     if (!pd_this_thread.is_forking)
         return;
     pd_mappings_fork_done();
-    pprofdelta_heap_fork_parent(atomic_load(&pd_the_agent.heap));
+    pprofdelta_heap_fork(atomic_load(&pd_the_agent.heap), PPROFDELTA_FORK_PARENT, 0);
     pd_this_thread.is_forking = false;
     pd_self_leave();
 }
@@ -102,7 +102,7 @@ static void after_fork_in_child(void)
         return;
     }
     pd_mappings_fork_done();
-    pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, fork_nanos);
+    pprofdelta_heap_fork(heap, PPROFDELTA_FORK_CHILD, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);
     atomic_store(&pd_the_agent.next_number, 1);

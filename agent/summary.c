@@ -136,7 +136,7 @@ static void add_peak(pd_fixed_text *text)
     pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
     if (!heap)
         return;
-    pprofdelta_heap_get_stats(heap, &stats);
+    pprofdelta_heap_describe(heap, &stats);
     if (stats.peak_bytes <= 0)
         return;
     int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;

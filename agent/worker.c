@@ -317,7 +317,7 @@ static __attribute__((noinline)) void check_threshold(void)
     static atomic_bool is_above;
     pprofdelta_heap_stats stats;
     uint64_t threshold = pd_the_agent.settings.threshold;
-    pprofdelta_heap_get_stats(atomic_load(&pd_the_agent.heap), &stats);
+    pprofdelta_heap_describe(atomic_load(&pd_the_agent.heap), &stats);
     uint64_t in_use = stats.inuse_bytes > 0 ? (uint64_t)stats.inuse_bytes : 0;
     if (in_use < threshold - threshold / 10)
         atomic_store(&is_above, false);

@@ -324,7 +324,7 @@ static void write_rows(writing *w)
 
 static void write_stamp(writing *w)
 {
-    const pprofdelta_heap_batch *b = &w->heap->export.batch;
+    const pprofdelta_heap_window *b = &w->heap->export.batch;
     char text[PD_STAMP_MAX];
     pprofdelta_stamp stamp = {
         .live = w->kind == PPROFDELTA_HEAP_FULL ? PPROFDELTA_LIVE_FULL
@@ -350,7 +350,7 @@ static const char *default_type(const writing *w)
 
 static pd_compact_header make_header(writing *w)
 {
-    const pprofdelta_heap_batch *b = &w->heap->export.batch;
+    const pprofdelta_heap_window *b = &w->heap->export.batch;
     int64_t duration = b->to_nanos > b->from_nanos ? b->to_nanos - b->from_nanos : 0;
     return (pd_compact_header){
         .has_period_type = true,

@@ -12,19 +12,24 @@
  *   - Input is const. The library reads it until the call returns and keeps no pointer to it,
  *     unless the comment of the function says otherwise.
  *   - The library never prints, never exits, never asserts on input, and has no global state.
- *     (There is one exception: see pprofdelta_builder_atfork.)
  *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory.
  *
  * The same word means the same in all headers:
  *     begin     begins a window
- *     write     writes the profile of the window to a sink
+ *     write     writes the profile of the window to a sink. After a failure the window is still under
+ *               way: write it again or abandon it
  *     commit    ends the window: the profile has arrived, so the next window begins where this one
- *               ended
+ *               ended. E_USAGE, and nothing changes, unless the last write succeeded
  *     abandon   ends the window: the profile was lost, or may have been lost. The next window also
- *               covers the time of this one and has the same sequence, and a higher attempt if the
- *               profile was written
+ *               covers the time of this one and has the same sequence, and a higher attempt if a sink
+ *               was called. Without a window it does nothing
+ *     describe  sets a struct to what the object holds
+ *
+ * A call that is not allowed at its point is E_USAGE and changes nothing. While a sink is called,
+ * begin, write and commit of the same object are E_USAGE. If the sink abandons the window, the write
+ * that called the sink is E_USAGE.
  */
 #ifndef PPROFDELTA_COMMON_H
 #define PPROFDELTA_COMMON_H
@@ -209,6 +214,21 @@ typedef struct pprofdelta_symbol {
  * interpreter's frame (see PPROFDELTA_NO_MAPPINGS). An address in no mapping and without frames is
  * written as an address. */
 typedef void pprofdelta_symbolizer(void *cookie, uint64_t address, pprofdelta_symbol *out);
+
+/* ---------------------------------------------------------------------------------------------
+ * fork
+ * ------------------------------------------------------------------------------------------ */
+
+/* What is to be done around fork(2), on the thread that forks, for an object that several threads
+ * use: pprofdelta_heap_fork, pprofdelta_builder_fork. pthread_atfork(3) may do so. An object that is
+ * used by one thread at a time is a copy in the child; free it there and make a new one, since two
+ * processes must not continue one series of windows. */
+typedef enum pprofdelta_fork {
+    PPROFDELTA_FORK_PREPARE =
+        0,                  /* before fork(2): waits for the other threads and takes all locks */
+    PPROFDELTA_FORK_PARENT, /* after it, in the parent, also if it failed */
+    PPROFDELTA_FORK_CHILD   /* after it, in the child */
+} pprofdelta_fork;
 
 /* ---------------------------------------------------------------------------------------------
  * Numbers and times in reports

@@ -175,23 +175,22 @@ static bool is_number(double number)
     return isfinite(number) && number >= 0;
 }
 
-static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_look *look,
+static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_recording *how,
                                     pprofdelta_error *err)
 {
     double factors[PPROFDELTA_MAX_TYPES];
-    if (!is_number(look->fraction) || look->fraction > 1 || !is_number(look->cycles_per_second))
+    if (!is_number(how->fraction) || how->fraction > 1 || !is_number(how->cycles_per_second))
         return pd_refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
                               "above 0");
-    double fraction = look->fraction > 0 ? look->fraction : 1;
-    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && look->period > 1;
+    double fraction = how->fraction > 0 ? how->fraction : 1;
+    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && how->period > 1;
     for (size_t i = 0; i < r->columns.len; i++) {
         factors[i] = 1;
         if (r->kind == PPROFDELTA_KIND_CONTENTION)
-            factors[i] =
-                (i == 1 && look->cycles_per_second > 0 ? 1e9 / look->cycles_per_second : 1) /
-                fraction;
-        else if (r->kind == PPROFDELTA_KIND_TYPES && look->scales)
-            factors[i] = look->scales[i];
+            factors[i] = (i == 1 && how->cycles_per_second > 0 ? 1e9 / how->cycles_per_second : 1) /
+                         fraction;
+        else if (r->kind == PPROFDELTA_KIND_TYPES && how->scales)
+            factors[i] = how->scales[i];
         if (!is_number(factors[i]) || factors[i] == 0)
             return pd_refuse(err, "a scale is not a number above 0");
         r->scales[r->columns.slot[i]] = pd_scale_of(factors[i]);
@@ -211,36 +210,53 @@ static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err
     return status;
 }
 
-pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofdelta_look *how,
-                                            pprofdelta_error *err)
+static void forget_symbols(pprofdelta_recorder *r)
 {
-    static const pprofdelta_look zeros = {0};
-    const pprofdelta_look *look = how ? how : &zeros;
-    if (r->state != PD_RECORDER_IDLE)
-        return pd_refuse(err, "a window is under way: pprofdelta_recorder_commit or "
-                              "pprofdelta_recorder_abandon comes first");
-    pprofdelta_status status = set_scales(r, look, err);
+    pd_symbols_clear(&r->symbols);
+    r->by_lines = 0;
+    pd_maps_clear(&r->maps);
+    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
+}
+
+static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
+                               pprofdelta_error *err)
+{
+    pprofdelta_status status = set_scales(r, how, err);
     if (status)
         return status;
-    r->restarted |= look->restarted != 0;
+    r->restarted |= how->restarted != 0;
+    if (how->has_unloaded)
+        forget_symbols(r);
     status = make_room(r, err);
     if (status)
         return status;
-    r->time_nanos = look->time_nanos ? look->time_nanos : pd_time_now();
-    r->period = look->period;
+    r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
+    r->period = how->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;
-    r->is_written = r->is_handed_out = false;
+    r->is_full = false;
     pd_recorder_watch(r);
-    r->state = PD_RECORDER_FILLING;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
+                                            pprofdelta_error *err)
+{
+    static const pprofdelta_recording zeros = {0};
+    pprofdelta_status status = pd_life_begin(&r->life, err);
+    if (status)
+        return status;
+    status = begin(r, how ? how : &zeros, err);
+    if (status)
+        pd_life_abandon(&r->life);
+    return status;
 }
 
 /* ---- the end of a window --------------------------------------------------------------------- */
 
 /* The window was handed out: it is the open attempt, and the base if it has arrived. */
-static void open_attempt(pprofdelta_recorder *r, bool has_arrived)
+static void settle(pprofdelta_recorder *r, bool has_arrived)
 {
     /* With FIRST_ZERO, what was counted so far belongs to no window. */
     bool is_base = has_arrived || r->how == PD_SUBTRACT_ALL;
@@ -251,43 +267,30 @@ static void open_attempt(pprofdelta_recorder *r, bool has_arrived)
         pd_window_commit_settled(&r->window);
     r->has_base |= is_base || r->restart;
     r->last_nanos = r->time_nanos;
-    r->series.last = r->stretch;
     r->restarted = false;
 }
 
-void pprofdelta_recorder_commit(pprofdelta_recorder *r)
+pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
-    if (r->state != PD_RECORDER_WRITING || !r->is_written) {
-        pprofdelta_recorder_abandon(r);
-        return;
-    }
-    open_attempt(r, true);
-    pd_series_commit(&r->series);
+    pprofdelta_status status = pd_life_commit(&r->life, NULL);
+    if (status)
+        return status;
+    settle(r, true);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
-    r->state = PD_RECORDER_IDLE;
+    return PPROFDELTA_OK;
 }
 
 void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
-    if (r->state == PD_RECORDER_IDLE)
+    bool is_handed_out = r->life.is_handed_out;
+    if (!pd_life_abandon(&r->life))
         return;
-    if (r->is_handed_out)
-        open_attempt(r, false);
+    if (is_handed_out)
+        settle(r, false);
     pd_window_abandon(&r->window);
-    r->state = PD_RECORDER_IDLE;
 }
 
-/* ---- between windows ------------------------------------------------------------------------- */
-
-void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
-{
-    if (r->state != PD_RECORDER_IDLE)
-        return;
-    pd_symbols_clear(&r->symbols);
-    r->by_lines = 0;
-    pd_maps_clear(&r->maps);
-    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
-}
+/* ---- describe -------------------------------------------------------------------------------- */
 
 static uint64_t symbols_bytes(const pprofdelta_recorder *r)
 {
@@ -302,7 +305,7 @@ static uint64_t symbols_bytes(const pprofdelta_recorder *r)
     return bytes + r->maps.text.cap + r->maps.file.cap;
 }
 
-void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
+void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
 {
     const pd_ledger *l = &r->ledger;
     const pd_window *w = &r->window;

@@ -20,9 +20,9 @@
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
+#include "base/life.h"
 #include "codec/compress.h"
 #include "ledger/reset.h"
-#include "ledger/series.h"
 #include "ledger/subtract.h"
 #include "ledger/types.h"
 #include "process/maps.h"
@@ -52,12 +52,6 @@ typedef struct pd_emitted {
     size_t frames_first, depth;
 } pd_emitted;
 
-typedef enum pd_recorder_state {
-    PD_RECORDER_IDLE,
-    PD_RECORDER_FILLING,
-    PD_RECORDER_WRITING
-} pd_recorder_state;
-
 struct pprofdelta_recorder {
     pd_mem mem;
     /* What the caller chose. */
@@ -76,11 +70,9 @@ struct pprofdelta_recorder {
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
-    pd_series series;
+    pd_life life;
     /* The window under way. */
-    pd_recorder_state state;
-    bool is_written;    /* the last write succeeded */
-    bool is_handed_out; /* a write gave it to the sink */
+    bool is_full; /* a write was tried: no record is added any more */
     bool is_scaled;
     bool has_base;       /* there is something to subtract, or a restart after it */
     bool keeps_still;    /* counting may have begun again, or an attempt is open: records that did
@@ -102,7 +94,6 @@ struct pprofdelta_recorder {
     uint64_t to_meet[PPROFDELTA_MAX_TYPES];
     pd_subtraction how;
     pprofdelta_restart restart; /* after the window that was handed out last */
-    pd_stretch stretch;         /* of the window */
     /* Machinery, kept for its capacity. */
     pd_symbols symbols;
     size_t by_lines; /* places that are identified by their lines */

@@ -172,10 +172,9 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
 pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
                                           pprofdelta_error *err)
 {
-    if (r->state != PD_RECORDER_FILLING)
-        return pd_refuse(err, r->state == PD_RECORDER_IDLE
-                                  ? "no window is under way: pprofdelta_recorder_begin comes first"
-                                  : "the window was written already");
+    if (r->life.stage == PD_IDLE || r->is_full)
+        return pd_refuse(err, r->life.stage == PD_IDLE ? "no window is under way: begin one first"
+                                                       : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
     if (r->trouble.status && err)

@@ -161,11 +161,11 @@ static pd_compact_header make_header(pprofdelta_recorder *r)
         .period_type = write_text(r, text, strlen(text)),
         .period_unit = write_text(r, period_unit, strlen(period_unit)),
         .period = r->period,
-        .time_nanos = r->stretch.to_nanos,
-        .duration_nanos = r->stretch.duration_nanos,
+        .time_nanos = r->life.window.to_nanos,
+        .duration_nanos = r->life.window.duration_nanos,
         .default_sample_type = write_text(r, type, strlen(type)),
         .series = r->id,
-        .sequence = r->stretch.sequence,
+        .sequence = r->life.window.sequence,
     };
 }
 
@@ -184,13 +184,13 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
     if (!(r->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = r->stretch.from_nanos,
-                                  .to_nanos = r->stretch.to_nanos,
-                                  .sequence = r->stretch.sequence,
-                                  .attempt = r->stretch.attempt,
+        pprofdelta_stamp stamp = {.from_nanos = r->life.window.from_nanos,
+                                  .to_nanos = r->life.window.to_nanos,
+                                  .sequence = r->life.window.sequence,
+                                  .attempt = r->life.window.attempt,
                                   .id = r->id,
-                                  .acked = r->series.acked.sequence,
-                                  .restart = r->stretch.restart};
+                                  .acked = r->life.series.acked.sequence,
+                                  .restart = r->life.window.restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
     pd_compact_header header = make_header(r);
@@ -214,11 +214,11 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .by_address = r->symbols.place_keys.len - r->by_lines,
         .by_lines = r->by_lines,
         .had_base = r->has_base || r->restart,
-        .restart = r->stretch.restart,
-        .from_nanos = r->stretch.from_nanos,
-        .to_nanos = r->stretch.to_nanos,
-        .sequence = r->stretch.sequence,
-        .attempt = r->stretch.attempt,
+        .restart = r->life.window.restart,
+        .from_nanos = r->life.window.from_nanos,
+        .to_nanos = r->life.window.to_nanos,
+        .sequence = r->life.window.sequence,
+        .attempt = r->life.window.attempt,
         .id = r->id,
         .output_len = written,
         .types = r->types,
@@ -247,6 +247,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_bytes out;
     uint64_t written;
     bool has_books = report || (r->flags & PPROFDELTA_VERIFY);
+    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&r->life, sink}};
     r->has_read_again = false;
     pprofdelta_status status = pd_recorder_judge(r, err);
     if (!status && !(r->flags & PPROFDELTA_NO_MAPPINGS))
@@ -262,7 +263,7 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     if (!status)
         status = write_profile(r, &out, err);
     if (!status)
-        status = pd_compress(&r->compressor, &r->mem, out, sink, &written, err);
+        status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
     if (!status && report)
         fill_report(r, &tally, written, report);
     return status;
@@ -271,22 +272,19 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
-    const char *wrong = r->state == PD_RECORDER_IDLE
-                            ? "no window is under way: pprofdelta_recorder_begin comes first"
-                        : !sink || !sink->write ? "there is no sink to write to"
-                                                : NULL;
-    if (wrong)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "%s", wrong);
-    if (r->trouble.status) {
-        if (err)
-            *err = r->trouble;
+    pprofdelta_report done;
+    uint64_t ticket;
+    pprofdelta_status status = pd_life_write(&r->life, sink, &ticket, err);
+    if (status)
+        return status;
+    r->is_full = true;
+    if (r->trouble.status && err)
+        *err = r->trouble;
+    if (r->trouble.status)
         return r->trouble.status;
-    }
-    r->state = PD_RECORDER_WRITING;
-    r->is_written = false;
-    pprofdelta_status status = write_window(r, sink, report, err);
-    r->is_written = !status;
-    r->is_handed_out |= !status || status == PPROFDELTA_E_SINK; /* which may have had all of it */
+    status = write_window(r, sink, report ? &done : NULL, err);
+    status = pd_life_wrote(&r->life, ticket, status, err);
+    if (!status && report)
+        *report = done;
     return status;
 }
