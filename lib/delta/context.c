@@ -60,8 +60,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->on_reset = o.on_reset;
     pd->first = o.first;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->encoder.compression = o.compression;
-    pd->encoder.level = o.level;
+    pd->compressor.compression = o.compression;
+    pd->compressor.level = o.level;
     if (o.runner) {
         pd->runner_copy = *o.runner;
         pd->runner = &pd->runner_copy;
@@ -102,7 +102,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_buffer_release(mem, &pd->next.binary);
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
-    pd_encoder_fini(&pd->encoder, mem);
+    pd_compressor_fini(&pd->compressor, mem);
     pd_look_release(&pd->cur);
     pd_look_release(&pd->prev);
     pd_look_release(&pd->proof);
