@@ -11,7 +11,6 @@
 #include "progress.h"
 #include "report.h"
 #include "status.h"
-#include "thread.h"
 #include "verb_state.h"
 
 #include <sys/stat.h>
@@ -67,7 +66,6 @@ static int perform(run *r, int argc, char **argv)
         return code ? code : r->options.print();
     if (r->options.state)
         return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
-    r->options.library.runner = cli_thread_runner();
     if ((code = cli_output_prepare(&r->output, r->options.output)) ||
         (code = cli_context_new(&r->options.library, r->options.prev, &r->context)))
         return code;
@@ -90,7 +88,6 @@ int cli_delta(int argc, char **argv)
     int code = perform(&r, argc, argv);
     cli_progress_end();
     pprofdelta_free(r.context);
-    cli_thread_end();
     cli_output_close(&r.output);
     cli_input_free(&r.prev);
     cli_input_free(&r.cur);

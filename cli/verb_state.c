@@ -18,7 +18,6 @@
 #include "progress.h"
 #include "report.h"
 #include "state_file.h"
-#include "thread.h"
 #include "uploader.h"
 
 #include <errno.h>
@@ -58,7 +57,6 @@ static int keep(void *cookie, const void *data, size_t len)
     return 0;
 }
 
-/* A task reads the profile, if it is large, while this thread waits for the state and loads it. */
 static int read_cur(run *r)
 {
     const cli_options *o = r->options;
@@ -69,7 +67,6 @@ static int read_cur(run *r)
     return code;
 }
 
-/* The delta, which is being compressed while the next state goes to the disk. */
 static int compute(run *r)
 {
     pprofdelta_error err;
@@ -84,7 +81,6 @@ static int finish(run *r, const pprofdelta_sink *sink)
 {
     pprofdelta_error err;
     pprofdelta_status status = pprofdelta_write(r->context, sink, &r->report, &err);
-    cli_thread_end(); /* the uploader is forked */
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* the message is printed already */
     if (status == PPROFDELTA_E_SINK)
@@ -131,9 +127,7 @@ static int perform(run *r)
     r->output.state = o->state;
     r->output.is_synced = true;
     cli_progress_start(!o->quiet);
-    pprofdelta_options options = o->library;
-    options.runner = cli_thread_runner();
-    if ((code = cli_context_new(&options, o->cur, &r->context)) || (code = read_cur(r)) ||
+    if ((code = cli_context_new(&o->library, o->cur, &r->context)) || (code = read_cur(r)) ||
         (code = cli_state_open(&r->state, o->state, how_to_wait(o))) ||
         (code = cli_state_load(&r->state, r->context)) || (code = compute(r)) ||
         (code = cli_state_prepare(&r->state, r->context)) || (code = cli_state_move(&r->state)) ||
@@ -153,7 +147,6 @@ int cli_state_run(const cli_options *options)
     cli_output_close(&r.output);
     cli_state_close(&r.state);
     pprofdelta_free(r.context);
-    cli_thread_end();
     cli_input_free(&r.cur);
     free(r.delta.bytes);
     return code;

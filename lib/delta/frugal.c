@@ -1,7 +1,7 @@
 /* A call that fails for want of memory is made again, with a plan that needs less: see plan.h.
  *
  * Plans after the first one begin with nothing but what the context remembers. So whether they
- * succeed depends neither on tasks nor on what the context did before. */
+ * succeed does not depend on what the context did before. */
 #include "delta/context.h"
 
 /* There is a NUL behind it. */
@@ -16,7 +16,6 @@ static void shed(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
     pd->is_made = false;
-    pd_beside_end(&pd->beside, mem);
     pd_window_abandon(&pd->cur.window);
     pd_look_release(&pd->cur);
     pd_look_release(&pd->proof);

@@ -260,7 +260,6 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
     pd_look *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pd_look_rest(cur); /* no two streams inflate ahead */
     pprofdelta_status status = read_back(pd, written, err);
     if (!status)
         status = pd_look_sums(cur, in, err);

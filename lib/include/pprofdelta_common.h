@@ -169,49 +169,6 @@ enum {
 };
 
 /* ---------------------------------------------------------------------------------------------
- * Threads
- * ------------------------------------------------------------------------------------------ */
-
-/* A runner. The library starts no threads itself: it gives tasks to the runner, which may run each
- * task on another thread. Without a runner, all work is done on the thread that calls the library.
- * The bytes of a delta do not depend on the runner.
- *
- * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and
- * the library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for
- * each handle. If no thread has begun the task yet, wait may run it on the thread that waits. A
- * task never waits for another task. start and wait are called by the thread that uses the context,
- * and by several such threads at once if several contexts share the runner. */
-typedef struct pprofdelta_runner {
-    void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
-    void (*wait)(void *cookie, void *handle);
-    void *cookie;
-} pprofdelta_runner;
-
-#define PPROFDELTA_MAX_THREADS 64
-
-/* Makes a runner with POSIX threads: at most `threads` of them (1 to PPROFDELTA_MAX_THREADS; any
- * other number is E_USAGE, and so is each number if the library was built without threads). *out may be copied, and any number of contexts may use it at once.
- *
- * A thread is created when a task is started and all existing threads have work, so a runner that
- * is never used has no thread. Tasks begin in the order in which they were started. All signals are
- * blocked in the threads. wait runs the task on the calling thread if no other thread has begun it.
- * start returns NULL if memory is short, or if no thread exists and none can be created.
- *
- * Memory comes from malloc: less than 1 KiB, and 64 bytes for each task that was ever under way at
- * once. Later tasks use that memory again.
- *
- * The child of a fork(2) has none of the threads: there, start returns NULL, so all work is done on
- * the calling thread. A task that a thread had begun at the time of the fork stays unfinished in
- * the child, and wait returns at once: the context that started it can only be freed there. */
-PPROFDELTA_API pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *out,
-                                                        pprofdelta_error *err);
-
-/* Ends and joins the threads, frees the memory, and sets *runner to zeros. Each task has been
- * waited for, and no context uses the runner any more. runner may be NULL or all zeros. In the
- * child of a fork it frees the memory only. */
-PPROFDELTA_API void pprofdelta_threads_free(pprofdelta_runner *runner);
-
-/* ---------------------------------------------------------------------------------------------
  * Stacks and labels
  * ------------------------------------------------------------------------------------------ */
 

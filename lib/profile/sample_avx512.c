@@ -109,7 +109,6 @@ FAST static inline bool take_stack(const pd_sample_reader *r, const uint8_t *p, 
 }
 
 #define PD_QUICK_RUN    pd_sample_run_avx512
-#define PD_QUICK_VALUES pd_sample_values_avx512
 #define PD_QUICK_TARGET FAST
 #include "profile/sample_quick.h"
 
@@ -117,11 +116,5 @@ FAST static inline bool take_stack(const pd_sample_reader *r, const uint8_t *p, 
 pprofdelta_status pd_sample_run_avx512(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
 {
     return pd_sample_run_portable(r, top, taker);
-}
-
-bool pd_sample_values_avx512(const pd_columns *columns, const uint8_t *p, const uint8_t *end,
-                             int64_t *values)
-{
-    return pd_sample_values_portable(columns, p, end, values);
 }
 #endif

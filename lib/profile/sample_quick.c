@@ -67,9 +67,8 @@ bool pd_sample_stack(const pd_sample_reader *r, const uint8_t *p, const uint8_t 
     return p == end;
 }
 
-#define take_stack      pd_sample_stack
-#define take_value      pd_varint_decode_short
-#define PD_QUICK_RUN    pd_sample_run_portable
-#define PD_QUICK_VALUES pd_sample_values_portable
+#define take_stack   pd_sample_stack
+#define take_value   pd_varint_decode_short
+#define PD_QUICK_RUN pd_sample_run_portable
 #define PD_QUICK_TARGET
 #include "profile/sample_quick.h"

@@ -1,7 +1,6 @@
 /* The quick reader of samples, except two steps. The including file defines them before:
  *
- *     PD_QUICK_RUN     the name of the function that reads records, and
- *     PD_QUICK_VALUES  of the function that reads values only (declared in samples.h)
+ *     PD_QUICK_RUN     the name of the function that reads records (declared in samples.h)
  *     PD_QUICK_TARGET  attributes for every function here, or nothing
  *     take_stack       adds the locations of a packed run of ids to an empty hash
  *     take_value       decodes a varint, 8 bytes being readable
@@ -186,25 +185,6 @@ PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_
             return false;
     *key = pd_stack_hash_key(&hash);
     return next == end;
-}
-
-/* Skips a stack that is known to be valid, if there is one. */
-PD_QUICK_TARGET static inline const uint8_t *skip_stack(const uint8_t *p, const uint8_t *end)
-{
-    const uint8_t *next;
-    uint64_t id;
-    if (take_field(p, end, TAG_STACK, &next))
-        return next;
-    while ((next = take_one(p, end, TAG_ONE_ID, &id)))
-        p = next;
-    return p;
-}
-
-PD_QUICK_TARGET bool PD_QUICK_VALUES(const pd_columns *columns, const uint8_t *p,
-                                     const uint8_t *end, int64_t *values)
-{
-    return take_values(columns, p, end, values) ||
-           take_values(columns, skip_stack(p, end), end, values);
 }
 
 PD_QUICK_TARGET pprofdelta_status PD_QUICK_RUN(pd_sample_reader *r, pd_reader *top,

@@ -20,11 +20,6 @@ pd_sample_run *pd_sample_run_best(void)
     return pd_has_avx512() ? pd_sample_run_avx512 : pd_sample_run_portable;
 }
 
-pd_sample_values *pd_sample_values_best(void)
-{
-    return pd_has_avx512() ? pd_sample_values_avx512 : pd_sample_values_portable;
-}
-
 pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample_taker taker)
 {
     pd_sample_run *run = pd_sample_run_best();
@@ -42,26 +37,6 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
         if (!status)
             status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start, s.values);
         r->parse.element++;
-    }
-    return status;
-}
-
-pprofdelta_status pd_samples_meet(pd_sample_reader *r, pd_reader *top, const pd_sample_keys *keys,
-                                  pd_window *window)
-{
-    pd_sample_values *quick = pd_sample_values_best();
-    pd_sample_taker taker = {.window = window};
-    pd_reader body;
-    const uint8_t *start;
-    pd_sample s;
-    pprofdelta_status status = PPROFDELTA_OK;
-    const size_t end = keys->first + keys->len;
-    while (!status && r->parse.element < end && pd_sample_next(top, &start, &body)) {
-        pd_reader_ask_ahead(body.end);
-        if (top->end - body.end < PD_QUICK_SLACK || !quick(r->columns, body.at, body.end, s.values))
-            pd_sample_read(r, body, &s);
-        size_t nth = (size_t)r->parse.element++ - keys->first;
-        status = pd_sample_take(taker, &r->parse, keys->keys[nth], start, s.values);
     }
     return status;
 }

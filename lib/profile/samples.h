@@ -9,20 +9,10 @@
 #include "ledger/window.h"
 #include "profile/sample.h"
 
-/* The keys of samples, in order, for a window that is filled later: they take most of the time to
- * compute and little room. There is room for all before reading. */
-typedef struct pd_sample_keys {
-    pd_key *keys;
-    size_t len, cap;
-    size_t first; /* the number of the first sample that has one, */
-    uint64_t off; /* and the offset of its record */
-} pd_sample_keys; /* zero it to begin */
-
-/* Where samples go: to one of window, ledger and keys, or nowhere. */
+/* Where samples go: to a window, a ledger, or nowhere. */
 typedef struct pd_sample_taker {
     pd_window *window;
-    pd_ledger *ledger;    /* a ledger that is being filled with the counters */
-    pd_sample_keys *keys; /* the keys only */
+    pd_ledger *ledger; /* a ledger that is being filled with the counters */
 } pd_sample_taker;
 
 /* Finds the next sample record, skipping other fields. Sets its start and its body. */
@@ -47,31 +37,17 @@ static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_p
                              parse->err);
     if (taker.ledger)
         return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
-    if (taker.keys)
-        taker.keys->keys[taker.keys->len++] = key;
     return PPROFDELTA_OK;
 }
 
 pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
 
-/* Reads the values of one record, [p, end), with PD_QUICK_SLACK readable bytes after it. Returns
- * false if it is not in the quick form. */
-typedef bool pd_sample_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end,
-                              int64_t *values);
-pd_sample_values pd_sample_values_portable, pd_sample_values_avx512;
-
 /* The fastest form for this processor. */
 pd_sample_run *pd_sample_run_best(void);
-pd_sample_values *pd_sample_values_best(void);
 
 /* Hands on the samples from `top` to where that can read no further, or to the last sample of the
  * sealed tables. reader->parse.element counts them. */
 pprofdelta_status pd_samples_read(pd_sample_reader *reader, pd_reader *top, pd_sample_taker taker);
-
-/* The same if the samples were read before, and keys holds the key of each from keys->first on: only
- * the values are decoded. */
-pprofdelta_status pd_samples_meet(pd_sample_reader *reader, pd_reader *top,
-                                  const pd_sample_keys *keys, pd_window *window);
 
 /* Reads the values of a record that was checked, in the order of the columns. */
 void pd_sample_values_read(pd_reader body, int64_t *values);

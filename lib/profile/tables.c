@@ -285,20 +285,6 @@ static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
     read_value_type(p, type, r, &sample_type_names);
 }
 
-void pd_tables_mark(pd_tables *t, uint64_t off)
-{
-    pd_marks *m = &t->marks;
-    if (!t->samples)
-        t->samples_off = off;
-    if (m->len == PD_MARKS) {
-        for (size_t i = 0; i < PD_MARKS / 2; i++)
-            m->at[i] = m->at[2 * i];
-        m->len /= 2;
-        m->stride *= 2;
-    }
-    m->at[m->len++] = off;
-}
-
 static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
 {
     pd_parse_body(p, "sample", field);
@@ -403,8 +389,6 @@ void pd_tables_begin(pd_tables *t)
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
-    t->marks.len = 0;
-    t->marks.stride = 1;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
     pd_idmap_clear(&t->mapping_map);

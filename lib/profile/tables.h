@@ -70,15 +70,6 @@ typedef struct pd_header {
     pd_string_ref drop_frames, keep_frames, default_sample_type, doc_url;
 } pd_header;
 
-/* Where some of the samples begin, at equal distances: at[i] is the offset of sample i * stride. When
- * all marks are used, every second one is dropped and the stride doubles. */
-enum { PD_MARKS = 64 };
-
-typedef struct pd_marks {
-    size_t len, stride;
-    uint64_t at[PD_MARKS];
-} pd_marks;
-
 typedef struct pd_tables {
     pd_header header;
     pd_value_type *types;
@@ -96,13 +87,12 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap, string_keys_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;            /* the profile, or the part of it in memory, */
-    uint64_t base;             /* which begins at this offset: see passes.h */
-    uint64_t len;              /* of the profile */
-    uint64_t first_string_off; /* offset of the first string */
-    size_t samples;            /* number of sample records */
-    uint64_t samples_off;      /* offset of the first sample record */
-    pd_marks marks;
+    pd_bytes bytes;                 /* the profile, or the part of it in memory, */
+    uint64_t base;                  /* which begins at this offset: see passes.h */
+    uint64_t len;                   /* of the profile */
+    uint64_t first_string_off;      /* offset of the first string */
+    size_t samples;                 /* number of sample records */
+    uint64_t samples_off;           /* offset of the first sample record */
     uint64_t unknown_fields;        /* outside samples */
     uint64_t sample_unknown_fields; /* inside samples: counted by the second pass */
     uint64_t by_address, by_lines;  /* numbers of locations */
@@ -122,12 +112,10 @@ struct pd_reader;
 void pd_tables_begin(pd_tables *tables);
 void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
 /* Counts a sample record, which begins at this offset. */
-void pd_tables_mark(pd_tables *tables, uint64_t off);
 static inline void pd_tables_count_sample(pd_tables *tables, uint64_t off)
 {
-    if (__builtin_expect(!(tables->samples & (tables->marks.stride - 1)), 0))
-        pd_tables_mark(tables, off);
-    tables->samples++;
+    if (!tables->samples++)
+        tables->samples_off = off;
 }
 
 void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);

@@ -235,19 +235,8 @@ typedef struct ways {
 /* One of the quick ways, with what it remembers from sample to sample. */
 typedef struct quick_way {
     pd_sample_run *run;
-    pd_sample_values *values;
     pd_sample_reader reader;
 } quick_way;
-
-/* The values alone, of a sample that is all right. */
-static void require_same_values(const ways *w, const quick_way *quick, const pd_field *f,
-                                const uint8_t *end, const pd_sample *sample)
-{
-    int64_t values[PPROFDELTA_MAX_TYPES];
-    if (end - f->body.end >= PD_QUICK_SLACK &&
-        quick->values(&w->columns, f->body.at, f->body.end, values))
-        require(!memcmp(values, sample->values, w->columns.len * sizeof *values));
-}
 
 /* Where the careful way finds something wrong, or a field that it does not know, a quick way must
  * have declined; else both see the same sample. `end` is that of the bytes that may be read. */
@@ -267,8 +256,6 @@ static void require_same_sample(ways *w, quick_way *quick, pd_sample_reader *car
     require(!quick->run(&quick->reader, &top, (pd_sample_taker){.window = &w->window}));
     require(!quick->reader.parse.status);
     require(quick->reader.parse.element == w->window.len && w->window.len <= 1);
-    if (!careful->parse.status)
-        require_same_values(w, quick, f, end, &sample);
     if (!w->window.len)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
@@ -286,8 +273,7 @@ static void require_same_samples(ways *w, const uint8_t *end)
                                 .tables = &w->tables,
                                 .numbers = &w->numbers,
                                 .columns = &w->columns};
-    quick_way quick[] = {{pd_sample_run_portable, pd_sample_values_portable, careful},
-                         {pd_sample_run_best(), pd_sample_values_best(), careful}};
+    quick_way quick[] = {{pd_sample_run_portable, careful}, {pd_sample_run_best(), careful}};
     pd_reader top = pd_reader_of(w->tables.bytes.ptr, w->tables.bytes.len);
     pd_field f;
     while (pd_reader_next(&top, &f))

@@ -84,9 +84,6 @@ TEST(the_calls_of_the_opening_comment)
     CHECK(pprofdelta_write(pd, &sink, &report, &err) == PPROFDELTA_OK);
     CHECK(pprofdelta_compare(pd, prev, sizeof prev, cur, sizeof cur, &sink, &report, &err) ==
           PPROFDELTA_OK);
-    pprofdelta_runner runner = {0};
-    CHECK(pprofdelta_threads_new(1, &runner, &err) == PPROFDELTA_OK);
-    pprofdelta_threads_free(&runner);
     pprofdelta_free(pd);
     CHECK_STR(pprofdelta_version(), PPROFDELTA_VERSION);
     CHECK_STR(pprofdelta_status_text(PPROFDELTA_OK), "done");
