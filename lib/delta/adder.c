@@ -501,6 +501,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)
-        status = pd_encode(&pd->encoder, &pd->mem, out, sink, &written, err);
+        status = pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);
     return status;
 }

@@ -58,8 +58,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->on_reset = o.on_reset;
     pd->first = o.first;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->encoder.compression = o.compression;
-    pd->encoder.level = o.level;
+    pd->compressor.compression = o.compression;
+    pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_look){.mem = &pd->mem, .numbers = &pd->numbers};
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
@@ -95,7 +95,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_buffer_release(mem, &pd->next.binary);
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
-    pd_encoder_fini(&pd->encoder, mem);
+    pd_compressor_fini(&pd->compressor, mem);
     pd_look_release(&pd->cur);
     pd_look_release(&pd->prev);
     pd_look_release(&pd->proof);

@@ -2,7 +2,7 @@
  *
  *     write    bytes -> look                                     (look.h)
  *              look -> window over the ledger -> verdict         (delta.c, judge.c)
- *              -> subtraction -> compact writer -> encoder       (output.c)
+ *              -> subtraction -> compact writer -> compress      (output.c)
  *              -> sink
  *     commit   window -> ledger
  *
@@ -11,7 +11,7 @@
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
-#include "codec/encoder.h"
+#include "codec/compress.h"
 #include "ledger/reset.h"
 #include "ledger/state.h"
 #include "ledger/subtract.h"
@@ -40,7 +40,7 @@ struct pprofdelta {
     /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
      * pending until it is committed or abandoned. */
     bool is_begun;   /* `given` is its profile */
-    bool is_made;    /* its delta is in the encoder */
+    bool is_made;    /* its delta is in `encoded` */
     bool is_pending; /* it can be committed */
     bool is_pair;    /* it is of two profiles that belong to no series */
     pd_bytes given;
@@ -55,9 +55,9 @@ struct pprofdelta {
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
-    pd_encoder encoder;
-    pd_bytes runs[PD_COMPACT_RUNS];                 /* what the encoder got last: the writer's */
-    pd_look proof;                                  /* the output read back, for VERIFY */
+    pd_compressor compressor;
+    pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
+    pd_look proof;    /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
     /* The tests' choice. */
@@ -152,8 +152,8 @@ pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd
 
 /* ---- output.c -------------------------------------------------------------------------------- */
 
-/* Subtracts, writes pd->cur into the compact writer and that into the encoder, and keeps the books
- * in *tally unless that is NULL. */
+/* Subtracts, writes pd->cur into the compact writer, compresses that into pd->encoded, and keeps the
+ * books in *tally unless that is NULL. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pprofdelta_error *err);
 

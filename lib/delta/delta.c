@@ -236,7 +236,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
     report->is_same = is_same_again(pd, report);
 }
 
-/* Everything from a filled window to the encoder. */
+/* Everything from a filled window to the compressed delta. */
 static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_report *report,
                                        pprofdelta_error *err)
 {
@@ -286,7 +286,6 @@ static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_er
         open_attempt(pd, &story);
         return status;
     }
-    pd_encoder_drop(&pd->encoder);
     pd_window_abandon(&pd->cur.window);
     return status;
 }
@@ -304,14 +303,13 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
                               "first");
     if (status)
         return status;
-    pd_encoder_drop(&pd->encoder);
     pd->is_made = false;
     pd->is_begun = true;
     pd->given = (pd_bytes){bytes, len};
     return PPROFDELTA_OK;
 }
 
-/* The delta of the profile that was begun, up to the encoder. */
+/* The delta of the profile that was begun, compressed. */
 static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_status status;
@@ -337,7 +335,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
         return pd_refuse(err, "no window is begun: pprofdelta_begin comes first");
     pprofdelta_status status = pd->is_begun ? make(pd, report, err) : PPROFDELTA_OK;
     if (!status && sink)
-        status = pd_encoder_write(&pd->encoder, sink, &written, err);
+        status = pd_compress_write(pd->encoded, sink, &written, err);
     if (!status && report)
         report->output_len = written;
     return status;

@@ -31,7 +31,7 @@ static void shed(pprofdelta *pd)
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
     pd_compact_release(&pd->compact, mem);
-    pd_encoder_release(&pd->encoder, mem);
+    pd_buffer_release(mem, &pd->compressor.out);
 }
 
 /* *held: what the context holds before. */

@@ -66,7 +66,6 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
-        status = pd_encoder_push(&pd->encoder, &pd->compact.out, err);
     }
     return status;
 }
@@ -169,18 +168,6 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
     };
 }
 
-static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
-{
-    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len, err);
-}
-
-/* The rest of what the writer has, in the order that it is to have. */
-static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
-{
-    size_t len = pd_compact_runs(&pd->compact, pd->runs);
-    return pd_encoder_finish(&pd->encoder, pd->runs, len, err);
-}
-
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pprofdelta_error *err)
 {
@@ -189,9 +176,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_compact_begin(&pd->compact, &pd->mem, err);
     if (!cur->stream.is_whole) /* nothing is looked up in the ledger while samples are written */
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status = begin_encoder(pd, err);
-    if (!status)
-        status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status =
+        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
         return status;
     if (tally)
@@ -222,8 +208,10 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
     header.series = stamp.id;
     header.sequence = stamp.sequence;
-    status = pd_compact_end(&pd->compact, &header);
-    return status ? status : finish_encoder(pd, err);
+    pd_bytes profile;
+    status = pd_compact_finish(&pd->compact, &header, &profile);
+    return status ? status
+                  : pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -252,18 +240,15 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
     pd_look *proof = &pd->proof;
-    pd_bytes out;
-    pprofdelta_status status = pd_encoder_bytes(&pd->encoder, &out, err);
-    if (status)
-        return status;
-    if (pd->mem.is_tight && pd->encoder.compression != PPROFDELTA_PLAIN) {
+    pd_bytes out = pd->encoded;
+    if (pd->mem.is_tight && pd->compressor.compression != PPROFDELTA_PLAIN) {
         pd_compact_release(&pd->compact, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
     }
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
     pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
-    status = pd_look_parse(proof, &reading, err);
+    pprofdelta_status status = pd_look_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)
         status = pd_look_samples(proof, (pd_sample_taker){0}, err);
