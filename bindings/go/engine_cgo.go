@@ -247,6 +247,7 @@ func (i *cgoInstance) do(call func() C.pprofdelta_status) error {
 	e := &i.door.err
 	return &Error{
 		Status:  Status(status),
+		Reason:  Reason(e.reason),
 		Stage:   C.GoString(e.stage),
 		Field:   C.GoString(&e.field[0]),
 		Element: offsetOf(uint64(e.element)),

@@ -159,6 +159,7 @@ const (
 	JointResync               // a live heap's full profile, which includes all before it
 	JointGap                  // batches of a live heap are missing before it: it does not count
 	JointEnded                // a window that a restart ended is missing before it: it was never acknowledged
+	JointEqual                // it has the sequence and the attempt of the last window: it does not count
 )
 
 // timeOf converts nanoseconds since 1970; 0 is unknown.

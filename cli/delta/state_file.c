@@ -197,7 +197,7 @@ int cli_state_load(cli_state *state, pprofdelta *context)
     pprofdelta_source source = {read_some, &in};
     if (pprofdelta_load(context, &source, &err) == PPROFDELTA_OK)
         return CLI_DONE;
-    if (err.status == PPROFDELTA_E_STATE && strstr(err.text, "not a state"))
+    if (err.reason == PPROFDELTA_REASON_NOT_A_STATE)
         return refuse_foreign(state->path, &err);
     return state->failure ? state->failure : cli_library_error(state->path, &err);
 }

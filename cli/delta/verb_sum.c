@@ -9,7 +9,6 @@
 #include "output_file.h"
 #include "progress.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -58,85 +57,13 @@ static int refuse_gap(const run *r, const pprofdelta_error *err)
     return code;
 }
 
-/* Reads the stamp of a file that was added or will be. Returns false if it cannot be read, or not
- * again. */
-static bool read_stamp(const run *r, const char *path, pprofdelta_stamp *stamp)
-{
-    cli_input input;
-    char why[CLI_WHY_ROOM];
-    pprofdelta *context = NULL;
-    pprofdelta_census census;
-    uint64_t limit = r->options.library.max_memory;
-    bool is_read =
-        !cli_input_is_stdin(path) && cli_input_try(&input, (cli_file){path, NULL}, limit, why);
-    bool is_known = is_read && !pprofdelta_new(&r->options.library, NULL, &context, NULL) &&
-                    !pprofdelta_check(context, input.bytes, input.len, &census, NULL);
-    if (is_known)
-        *stamp = census.stamp;
-    pprofdelta_free(context);
-    if (is_read)
-        cli_input_free(&input);
-    return is_known;
-}
-
-/* Does the window of next begin where the window of last ends? */
-static bool is_next(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
-{
-    bool has_numbers = last->sequence && next->sequence;
-    return last->to_nanos == next->from_nanos &&
-           (has_numbers ? next->sequence == last->sequence + 1 : last->to_nanos != 0);
-}
-
-/* Looks for the window that is missing before file `name` among the files after it. If it is there,
- * prints that the order is wrong and returns true. */
-static bool refuse_order(const run *r, const char *name)
-{
-    pprofdelta_stamp last, next;
-    if (!read_stamp(r, r->last, &last))
-        return false;
-    size_t at = 0;
-    while (at < r->options.files_len && r->options.files[at] != name)
-        at++;
-    for (at++; at < r->options.files_len; at++) {
-        const char *later = r->options.files[at];
-        if (!read_stamp(r, later, &next) || !next.is_delta || !is_next(&last, &next))
-            continue;
-        cli_error("%s: is out of order: its window comes between those of %s and %s", later,
-                  r->last, name);
-        return true;
-    }
-    return false;
-}
-
 static int refuse(const run *r, const char *name, const pprofdelta_error *err)
 {
-    bool is_between = err->status == PPROFDELTA_E_MISMATCH && r->last;
-    if (is_between && strstr(err->text, "fills a gap") && r->gap) {
+    if (err->reason == PPROFDELTA_REASON_BATCH_LATE && r->gap) {
         cli_error("%s: is out of order: its batch comes before that of %s", name, r->gap);
         return CLI_FAILED;
     }
-    if (is_between && strstr(err->text, "missing between") && refuse_order(r, name))
-        return CLI_FAILED;
     return cli_sum_error(r->last, name, err);
-}
-
-/* Names what is missing between the last file and this one: a restart ended it before it arrived. */
-static void note_ended(const run *r, const char *name)
-{
-    pprofdelta_stamp last, next;
-    char which[80] = "a window";
-    if (read_stamp(r, r->last, &last) && read_stamp(r, name, &next)) {
-        uint64_t first = last.sequence + 1, end = next.sequence - 1;
-        if (first < end)
-            snprintf(which, sizeof which, "each of the windows %" PRIu64 " to %" PRIu64, first,
-                     end);
-        else
-            snprintf(which, sizeof which, "%swindow %" PRIu64,
-                     first > end ? "the last attempt at " : "", end);
-    }
-    cli_note("%s: %s is missing after %s: a restart ended it before it was acknowledged; if it did "
-             "not arrive, it is lost",
-             name, which, r->last);
 }
 
 static void note(run *r, const char *name, pprofdelta_joint joint)
@@ -164,13 +91,20 @@ static void note(run *r, const char *name, pprofdelta_joint joint)
                  name);
         break;
     case PPROFDELTA_JOINT_ENDED:
-        note_ended(r, name);
+        cli_note(
+            "%s: a window is missing between %s and this file: a restart ended it before it was "
+            "acknowledged; if it did not arrive, it is lost",
+            name, r->last);
         break;
     case PPROFDELTA_JOINT_AGAIN:
         cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);
         break;
     case PPROFDELTA_JOINT_STALE:
         cli_note("%s: is an earlier attempt at the same window as %s; it does not count", name,
+                 r->last);
+        break;
+    case PPROFDELTA_JOINT_EQUAL:
+        cli_note("%s: is the same attempt at the same window as %s; it does not count", name,
                  r->last);
         break;
     case PPROFDELTA_JOINT_UNTIMED:
@@ -196,7 +130,8 @@ static int add(run *r, const char *path)
     if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
         return refuse(r, name, &err);
     note(r, name, joint);
-    if (joint != PPROFDELTA_JOINT_STALE && joint != PPROFDELTA_JOINT_GAP)
+    if (joint != PPROFDELTA_JOINT_STALE && joint != PPROFDELTA_JOINT_EQUAL &&
+        joint != PPROFDELTA_JOINT_GAP)
         r->last = name;
     cli_input_free(&r->input);
     return CLI_DONE;

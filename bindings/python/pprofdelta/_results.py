@@ -45,6 +45,7 @@ class Joint(StrEnum):
     RESYNC = "resync"  #: a live heap's full profile, which includes all before it
     GAP = "gap"  #: batches of a live heap are missing before it: it does not count
     ENDED = "ended"  #: a window that a restart ended is missing before it: it was never acknowledged
+    EQUAL = "equal"  #: it has the sequence and the attempt of the last window: it does not count
 
 
 @dataclass(frozen=True, slots=True)
