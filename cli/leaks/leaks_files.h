@@ -15,12 +15,17 @@ typedef struct cli_leaks_files {
     size_t folders_len;
 } cli_leaks_files;
 
+typedef struct cli_leaks_filing {
+    const char *type; /* what is judged; NULL: what is in use */
+    bool is_even;     /* files may have no time: they then follow each other as they are listed */
+    uint64_t max_memory;
+} cli_leaks_filing;
+
 /* Lists the files, checks each and reads its time and its stamp. In a directory every file named
- * *.pb.gz is taken that is a profile; a note names each other one. With is_even, files may have no
- * time: they then follow each other as they are listed. Prints what is wrong; returns an exit code.
- * Free *files whatever is returned. */
+ * *.pb.gz is taken that is a profile with values to judge; a note names each other one. Prints what is
+ * wrong; returns an exit code. Free *files whatever is returned. */
 int cli_leaks_files_read(cli_leaks_files *files, const char *const *operands, size_t len,
-                         bool is_even, uint64_t max_memory);
+                         const cli_leaks_filing *filing);
 void cli_leaks_files_free(cli_leaks_files *files);
 
 /* Where the file is, for cli_input_read_again. */

@@ -23,45 +23,6 @@ void cli_leaks_each_frame(const cli_leaks_rows *rows, size_t row, cli_leaks_put_
 
 /* ---- the program's own frame ----------------------------------------------------------------- */
 
-/* Where the sources of libraries lie, and libraries without sources. */
-static const char *const library_folders[] = {
-    "/lib/",          "/lib64/",     "/usr/lib/",           "/usr/lib64/",
-    "/usr/include/",  "/usr/share/", "/usr/local/include/", "/usr/local/lib/",
-    "/usr/local/go/", "/rustc/"};
-static const char *const library_parts[] = {"/.cargo/registry/", "/.cargo/git/",
-                                            "/.rustup/",         "/pkg/mod/",
-                                            "/go/src/runtime/",  "/site-packages/"};
-static const char *const library_names[] = {
-    "std::",   "<std::",   "__gnu_cxx::", "core::",    "<core::",
-    "alloc::", "<alloc::", "runtime.",    "void std::"};
-
-static bool contains(cli_string text, const char *part)
-{
-    return memmem(text.ptr, text.len, part, strlen(part)) != NULL;
-}
-
-#define ANY(test, text, list) any(test, text, list, sizeof(list) / sizeof *(list))
-
-static bool any(bool (*test)(cli_string, const char *), cli_string text, const char *const *list,
-                size_t len)
-{
-    for (size_t i = 0; i < len; i++)
-        if (test(text, list[i]))
-            return true;
-    return false;
-}
-
-static bool is_of_a_library(const cli_leaks_run *run, const cli_leaks_rows *rows,
-                            const cli_leaks_frame *frame)
-{
-    cli_string name = cli_leaks_text(rows, frame->name), file = cli_leaks_text(rows, frame->file);
-    cli_string module = cli_leaks_text(rows, frame->module);
-    bool is_in_library =
-        !cli_string_is(module, run->binary) && ANY(cli_string_begins, module, library_folders);
-    return is_in_library || ANY(cli_string_begins, name, library_names) ||
-           ANY(cli_string_begins, file, library_folders) || ANY(contains, file, library_parts);
-}
-
 static unsigned kind_of(const cli_leaks_rows *rows, const cli_leaks_frame *frame)
 {
     return cli_frame_kind(cli_leaks_text(rows, frame->name), cli_leaks_text(rows, frame->module),
@@ -75,8 +36,13 @@ void cli_leaks_grade_frames(const cli_leaks_run *run, cli_leaks_rows *rows)
     for (size_t i = 0; i < rows->frames_len; i++) {
         cli_leaks_frame *frame = &rows->frames[i];
         unsigned kind = kind_of(rows, frame);
+        cli_string module = cli_leaks_text(rows, frame->module);
+        bool is_of_library =
+            cli_frame_is_of_library(cli_leaks_text(rows, frame->name),
+                                    cli_string_is(module, run->binary) ? cli_string_of("") : module,
+                                    cli_leaks_text(rows, frame->file));
         frame->grade = kind & (CLI_FRAME_ALLOCATES | CLI_FRAME_STARTS) ? OF_ALLOCATOR
-                       : is_of_a_library(run, rows, frame)             ? OF_LIBRARY
+                       : is_of_library                                 ? OF_LIBRARY
                                                                        : OWN;
     }
 }

@@ -126,23 +126,29 @@ static int refuse_types(const cli_profile *profile, const char *type)
     return CLI_FAILED;
 }
 
-/* Finds the columns of a profile by its types. */
-static int find_columns(const cli_profile *profile, const char *type, cli_leaks_columns *columns)
+/* Finds the columns of a profile by its types. Returns false if it has none to judge. */
+static bool find_columns(const cli_profile *profile, const char *type, cli_leaks_columns *columns)
 {
     size_t at = 0;
     *columns = (cli_leaks_columns){column_of(profile, type), SIZE_MAX, SIZE_MAX, SIZE_MAX};
     if (type && columns->level == SIZE_MAX)
-        return refuse_types(profile, type);
+        return false;
     while (at < KNOWN && (type ? column_of(profile, known[at].level) != columns->level
                                : column_of(profile, known[at].level) == SIZE_MAX))
         at++;
     if (at == KNOWN)
-        return type ? CLI_DONE : refuse_types(profile, type);
+        return type != NULL;
     columns->level = column_of(profile, known[at].level);
     columns->objects = column_of(profile, known[at].objects);
     columns->bytes = column_of(profile, known[at].bytes);
     columns->allocated = column_of(profile, known[at].allocated);
-    return CLI_DONE;
+    return true;
+}
+
+bool cli_leaks_can_judge(const cli_profile *profile, const char *type)
+{
+    cli_leaks_columns columns;
+    return find_columns(profile, type, &columns);
 }
 
 /* May the files be compared with each other, to notice a restart? Not if a type is judged that has
@@ -307,9 +313,8 @@ static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment mo
 static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
 {
     cli_leaks_columns columns;
-    int code = find_columns(profile, r->type, &columns);
-    if (code)
-        return code;
+    if (!find_columns(profile, r->type, &columns))
+        return refuse_types(profile, r->type);
     if (is_of_the_end(r, profile, columns.level)) {
         r->run->windows--;
         r->run->left_out = file->path;

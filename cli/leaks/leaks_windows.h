@@ -39,6 +39,9 @@ typedef struct cli_leaks_runs {
     size_t len;
 } cli_leaks_runs;
 
+/* Whether the profile has the type, or, if type is NULL, in-use values. */
+bool cli_leaks_can_judge(const cli_profile *profile, const char *type);
+
 /* Reads all files with the role of a window. type is NULL, or names what is judged. every_nanos
  * above 0 is the time between two windows, whatever their times are. The stacks that are in use at
  * the end get the names that names allows to find. Prints what is wrong; returns an

@@ -253,8 +253,8 @@ static int perform(run *r)
     if (options->quiet)
         cli_message_quiet();
     cli_progress_start(!options->quiet);
-    int code = cli_leaks_files_read(&r->files, options->files, options->files_len,
-                                    options->every_nanos, options->max_memory);
+    const cli_leaks_filing filing = {options->type, options->every_nanos != 0, options->max_memory};
+    int code = cli_leaks_files_read(&r->files, options->files, options->files_len, &filing);
     if (code)
         return code;
     cli_leaks_order_report order = cli_leaks_order(r->files.files, r->files.len);
