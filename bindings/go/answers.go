@@ -310,6 +310,10 @@ const (
 
 	// like JointRestart, and a window that the restart ended is missing: it was never acknowledged
 	JointEnded
+
+	// it has the sequence and the attempt of the last window, and does not end later: it does not
+	// count
+	JointEqual
 )
 
 func (a *answer) typeReport() TypeReport {

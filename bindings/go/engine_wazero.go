@@ -7,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -272,7 +271,9 @@ func (i *wasmInstance) run(fn function, to *buffer, arguments ...uint64) (*answe
 	if found.short {
 		return nil, outside(fn)
 	}
-	failed.Text = strings.Replace(failed.Text, "max_memory allows", "the pool's max memory leaves room for", 1)
+	if failed.Reason == ReasonMaxMemory { // the option has another name here
+		failed.Text = "the call takes more than the pool's max memory leaves room for"
+	}
 	return nil, failed
 }
 

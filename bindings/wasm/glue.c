@@ -121,6 +121,7 @@ static void put_error(void)
 {
     put64(error.element);
     put64(error.offset);
+    put32((uint32_t)error.reason);
     put32((uint32_t)error.is_prev);
     put_text(error.stage);
     put_text(error.field);

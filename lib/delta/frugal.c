@@ -68,10 +68,13 @@ static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foresee
                          pprofdelta_error *err)
 {
     if (lacked && lacked != UINT64_MAX && foreseen > lacked)
-        pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        pd_because(
+            err, pd_mem_reason(&pd->mem),
+            pd_fail(
+                err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                 "this takes about %llu bytes, by what was read of it, more than the %llu that %s",
                 (unsigned long long)foreseen, (unsigned long long)pd->mem.limit,
-                pd_mem_who_allows(&pd->mem));
+                pd_mem_who_allows(&pd->mem)));
 }
 
 /* Other limits are those of a profile: no plan helps. */

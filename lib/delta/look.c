@@ -38,9 +38,11 @@ static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_byt
     if (!pd_request_begins(*raw))
         return PPROFDELTA_OK;
     if (!r->takes_otlp)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "this is an OTLP request; a delta needs cumulative pprof profiles");
+        return pd_because(
+            err, PPROFDELTA_REASON_IS_OTLP,
+            pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE,
+                    "this is an OTLP request; a delta needs cumulative pprof profiles"));
     return pd_request_read(&look->otlp, look->mem, raw, err);
 }
 

@@ -403,8 +403,10 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
     PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which includes all before it */
     PPROFDELTA_JOINT_GAP,     /* batches of a live heap are missing before it: it does not count */
-    PPROFDELTA_JOINT_ENDED    /* like JOINT_RESTART, and a window that the restart ended is missing:
+    PPROFDELTA_JOINT_ENDED,   /* like JOINT_RESTART, and a window that the restart ended is missing:
                                  it was never acknowledged */
+    PPROFDELTA_JOINT_EQUAL /* it has the sequence and the attempt of the last window, and does not end
+                                 later: it does not count */
 } pprofdelta_joint;
 
 /* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,
@@ -416,7 +418,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
 /* Adds a profile: first a cumulative profile or any delta, then deltas in their order. Of several
- * attempts at one window the highest counts. Counters are added up; gauges are those of the last
+ * attempts at one window the highest counts; of equal ones the one that ends later, or the first. Counters are added up; gauges are those of the last
  * profile. PPROFDELTA_E_MISMATCH if a window is missing or overlaps. joint may be NULL.
  *
  * Batches of a live heap are added up as pprofdelta_heap.h describes, with their in-use values. If

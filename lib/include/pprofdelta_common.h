@@ -88,6 +88,30 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_OTHER_TARGET /* the profiles are of two services (see PPROFDELTA_FORCE) */
 } pprofdelta_status;
 
+/* Why a call failed, where a status has several reasons that a caller may handle differently. The
+ * numbers do not change. A later version may have more of them. */
+typedef enum pprofdelta_reason {
+    PPROFDELTA_REASON_NONE = 0, /* there is no more to know than the status */
+    /* E_LIMIT */
+    PPROFDELTA_REASON_MAX_MEMORY,    /* a higher max_memory may be enough */
+    PPROFDELTA_REASON_ADDRESS_SPACE, /* more than a 32-bit process has room for */
+    /* E_PROFILE */
+    PPROFDELTA_REASON_IS_STATE, /* the input is a state */
+    PPROFDELTA_REASON_IS_OTLP,  /* the input is an OTLP request, and the call takes pprof only */
+    /* E_NOT_CUMULATIVE */
+    PPROFDELTA_REASON_IS_WINDOW, /* the times of the input show that it is a window */
+    /* E_MISMATCH */
+    PPROFDELTA_REASON_SWAPPED,        /* cur is older than prev */
+    PPROFDELTA_REASON_NO_COUNTER,     /* no value type is known as a counter */
+    PPROFDELTA_REASON_OTHER_TYPES,    /* the value types differ */
+    PPROFDELTA_REASON_OTHER_OPTIONS,  /* options.counters and gauges are not those of the state */
+    PPROFDELTA_REASON_WINDOW_MISSING, /* a sum: windows or batches are missing between the two */
+    PPROFDELTA_REASON_BATCH_LATE,     /* a sum: the batch comes before one that was added already */
+    /* E_STATE */
+    PPROFDELTA_REASON_NOT_A_STATE, /* the bytes are something else */
+    PPROFDELTA_REASON_NEWER_STATE  /* a newer version of the library wrote the state */
+} pprofdelta_reason;
+
 /* Returns a few words for a status, for callers without an error struct. Never returns NULL. */
 PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 
@@ -97,6 +121,7 @@ PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
  * call that fails sets all members; a call that succeeds changes none. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
+    pprofdelta_reason reason; /* of the status; text is for people only */
     /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
     const char *stage;
     char field[64];   /* "sample.location_id", or empty */

@@ -12,6 +12,9 @@ _Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are t
 _Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
                    PPROFDELTA_E_OTHER_TARGET == 16,
                "nor are the last ones");
+_Static_assert(PPROFDELTA_REASON_NONE == 0 && PPROFDELTA_REASON_MAX_MEMORY == 1 &&
+                   PPROFDELTA_REASON_NEWER_STATE == 13,
+               "reasons are not renumbered");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
                    PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&
                    PPROFDELTA_RESTART_LIVE == 5,

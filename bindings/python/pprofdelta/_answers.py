@@ -70,6 +70,8 @@ class Joint(StrEnum):
     GAP = "gap"
     #: like JOINT_RESTART, and a window that the restart ended is missing: it was never acknowledged
     ENDED = "ended"
+    #: it has the sequence and the attempt of the last window, and does not end later: it does not count
+    EQUAL = "equal"
 
 
 JOINTS = tuple(Joint)
