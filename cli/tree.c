@@ -5,8 +5,8 @@
 #include "message.h"
 #include "tree_sum.h"
 
-#include "agent/launch.h"
-#include "agent/program.h"
+#include "agent/base/launch.h"
+#include "agent/base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

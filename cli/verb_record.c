@@ -14,7 +14,7 @@
 #include "target.h"
 #include "tree.h"
 
-#include "agent/launch.h"
+#include "agent/base/launch.h"
 
 #include <errno.h>
 #include <inttypes.h>
