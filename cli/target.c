@@ -2,7 +2,6 @@
 #include "target.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/runtime.h"
 #include "cli.h"
 #include "message.h"
 

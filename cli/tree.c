@@ -6,7 +6,6 @@
 #include "tree_sum.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/program.h"
 
 #include <errno.h>
 #include <fcntl.h>

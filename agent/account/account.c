@@ -7,19 +7,13 @@
  * allocated here. */
 #include "agent/account/account.h"
 
+#include "agent/account/areas.h"
+#include "agent/account/counters.h"
 #include "agent/base/agent.h"
-#include "agent/account/allocator_counters.h"
-#include "agent/stacks/callers.h"
-#include "agent/base/loader.h"
-#include "agent/account/malloc_areas.h"
+#include "agent/base/await.h"
+#include "agent/base/code.h"
+#include "agent/base/text.h"
 #include "agent/account/mappings.h"
-#include "agent/base/next.h"
-#include "agent/base/notice.h"
-#include "agent/base/object.h"
-#include "agent/account/real.h"
-#include "agent/account/residency.h"
-#include "agent/account/smaps.h"
-#include "agent/account/thread_stacks.h"
 #include "agent/stacks/unloaded.h"
 
 #include <link.h>
@@ -27,37 +21,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* ---- the allocator --------------------------------------------------------------------------- */
-
-static uintptr_t allocator_begin, allocator_len; /* of another library than the C library */
-static bool is_in_libc;
-
-static int find_allocator(struct dl_phdr_info *info, size_t size, void *cookie)
-{
-    (void)size;
-    const uintptr_t *addresses = cookie;
-    if (!pd_object_holds(info, addresses[0]))
-        return 0;
-    pd_object_range range = pd_object_range_of(info);
-    is_in_libc = pd_object_holds(info, addresses[1]);
-    allocator_begin = range.begin;
-    allocator_len = is_in_libc ? 0 : range.end - range.begin;
-    return 1;
-}
-
-void pd_account_begin(void)
-{
-    uintptr_t addresses[2] = {(uintptr_t)pd_real.malloc, 0};
-    pd_find_next(&addresses[1], "getpid");
-    dl_iterate_phdr(find_allocator, addresses);
-    pd_allocator_counters_begin();
-}
-
-bool pd_account_is_allocator(uintptr_t pc)
-{
-    return pc - allocator_begin < allocator_len;
-}
 
 /* ---- the parts ------------------------------------------------------------------------------- */
 
@@ -179,9 +142,9 @@ typedef struct owner {
 static owner owner_of_slot(uint32_t slot)
 {
     pd_slot_stack s = pd_mappings_stack(slot);
-    if (slot == PD_SLOT_AGENT || (s.depth && pd_unwind_is_own((uintptr_t)s.stack[0])))
+    if (slot == PD_SLOT_AGENT || (s.depth && pd_code_is_own((uintptr_t)s.stack[0])))
         return (owner){OWNER_AGENT, 0};
-    if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_account_is_allocator((uintptr_t)s.stack[0])))
+    if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
         return (owner){OWNER_HEAP, 0};
     return (owner){OWNER_SLOT, slot};
 }
@@ -232,7 +195,8 @@ typedef struct dividing {
 
 static bool is_heap_by_default(const dividing *d)
 {
-    return d->is_brk || !(is_in_libc ? pd_malloc_areas_are_known() : a.has_allocator);
+    return d->is_brk ||
+           !(pd_code_has_libc_allocator() ? pd_malloc_areas_are_known() : a.has_allocator);
 }
 
 /* Sets the owner of the memory at `at`, which nobody mapped by a call that was seen, up to `end` at
@@ -250,10 +214,10 @@ static uintptr_t find_unseen(const dividing *d, uintptr_t at, uintptr_t end, own
         *out = (owner){OWNER_STACK, 0};
     else if (is_heap_by_default(d))
         until = end, *out = (owner){OWNER_HEAP, 0};
-    else if (is_in_libc && a.has_areas && (until = pd_malloc_area_at(at, end)))
+    else if (pd_code_has_libc_allocator() && a.has_areas && (until = pd_malloc_area_at(at, end)))
         *out = (owner){OWNER_HEAP, 0};
     else
-        until = is_in_libc && a.has_areas ? at + page : end;
+        until = pd_code_has_libc_allocator() && a.has_areas ? at + page : end;
     return until < end ? until : end;
 }
 
@@ -427,46 +391,31 @@ static void make_rows(int64_t live)
         add_row(a.names[i].frames, 2, none, a.names[i].bytes);
 }
 
-static void comment(const char *text)
+static int64_t at_least_zero(int64_t bytes)
 {
-    pd_fixed_text_add(&a.comment, text);
-}
-
-static void comment_bytes(const char *name, int64_t bytes)
-{
-    comment(name);
-    pd_fixed_text_add_number(&a.comment, bytes > 0 ? (uint64_t)bytes : 0);
+    return bytes > 0 ? bytes : 0;
 }
 
 static void make_comment(int64_t live, bool is_last)
 {
-    comment_bytes("pprofdelta: account rss=", a.resident);
-    comment_bytes(" live_estimate=", live);
-    comment_bytes(" heap_resident=", a.heap);
+    pd_text_add(&a.comment, "pprofdelta: account rss=%jd live_estimate=%jd heap_resident=%jd",
+                (intmax_t)at_least_zero(a.resident), (intmax_t)at_least_zero(live),
+                (intmax_t)at_least_zero(a.heap));
     if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
-        pd_allocator_counters_add(&a.comment);
+        pd_counters_add(&a.comment);
     if (!a.has_stacks)
-        comment("; the stacks of threads are not known");
+        pd_text_add(&a.comment, "; the stacks of threads are not known");
     if (!a.has_areas)
-        comment("; the memory of malloc is not known");
-    if (a.ranges_lost) {
-        comment("; mappings without room: ");
-        pd_fixed_text_add_number(&a.comment, a.ranges_lost);
-    }
+        pd_text_add(&a.comment, "; the memory of malloc is not known");
+    if (a.ranges_lost)
+        pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
 }
 
 /* ---- when ------------------------------------------------------------------------------------ */
 
-static uint64_t nanos_of(clockid_t clock)
-{
-    struct timespec now;
-    clock_gettime(clock, &now);
-    return (uint64_t)now.tv_sec * 1000000000 + (uint64_t)now.tv_nsec;
-}
-
 static const int64_t most_credit = 100000000;
 static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
-static uint64_t last_look; /* when the credit was computed; 0: never */
+static uint64_t last_time; /* when the credit was computed; 0: never */
 static int64_t last_cost =
     1000000;               /* nanoseconds that the last account took, also that of a parent */
 static bool is_child;      /* of a fork */
@@ -477,11 +426,11 @@ static uint64_t last_fork; /* when it began */
  * one: a program may fork thousands of those. */
 static bool is_due(bool is_last)
 {
-    uint64_t now = nanos_of(CLOCK_MONOTONIC), gained = (now - last_look) / 100;
-    bool is_full = !last_look || gained > 1000 * (uint64_t)most_credit;
+    uint64_t now = pd_nanos_of(CLOCK_MONOTONIC), gained = (now - last_time) / 100;
+    bool is_full = !last_time || gained > 1000 * (uint64_t)most_credit;
     credit = is_full ? most_credit : credit + (int64_t)gained;
     credit = credit < most_credit ? credit : most_credit;
-    last_look = now;
+    last_time = now;
     return is_last ? !is_child || (int64_t)(now - last_fork) / 100 >= last_cost : credit > 0;
 }
 
@@ -495,7 +444,7 @@ static void clear(void)
     a.comment.bytes[0] = '\0';
 }
 
-static void look_around(void)
+static void find_all(void)
 {
     a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
     a.has_allocator = false;
@@ -505,12 +454,12 @@ static void look_around(void)
     if (pd_loader_answers(0))
         dl_iterate_phdr(note_data, NULL);
     a.has_stacks = pd_thread_stacks_find();
-    bool is_needed = is_in_libc && pd_malloc_areas_are_known();
+    bool is_needed = pd_code_has_libc_allocator() && pd_malloc_areas_are_known();
     a.has_areas = !is_needed || pd_malloc_areas_begin();
     pd_residency_begin();
 }
 
-static void stop_looking(void)
+static void release_all(void)
 {
     pd_residency_end();
     pd_malloc_areas_end();
@@ -519,18 +468,18 @@ static void stop_looking(void)
 static void make(const pprofdelta_heap_stats *stats, bool is_last)
 {
     dividing d = {.area = NULL};
-    uint64_t begun = nanos_of(CLOCK_THREAD_CPUTIME_ID);
-    look_around();
+    uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
+    find_all();
     int error = pd_smaps_read(take_area, &d);
-    stop_looking();
-    last_cost = (int64_t)(nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
+    release_all();
+    last_cost = (int64_t)(pd_nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
     credit -= last_cost;
     if (error) {
-        comment("pprofdelta: no account: /proc/self/smaps cannot be read: ");
-        pd_fixed_text_add_error(&a.comment, error);
+        pd_text_add(&a.comment, "pprofdelta: no account: /proc/self/smaps cannot be read: %s",
+                    pd_words_of_error(error));
         return;
     }
-    make_rows(stats->inuse_bytes > 0 ? stats->inuse_bytes : 0);
+    make_rows(at_least_zero(stats->inuse_bytes));
     make_comment(stats->inuse_bytes, is_last);
 }
 
@@ -545,13 +494,14 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     if (is_due(is_last))
         make(&stats, is_last);
     else
-        comment("pprofdelta: no account: accounts would take more than 1% of the time");
+        pd_text_add(&a.comment,
+                    "pprofdelta: no account: accounts would take more than 1%% of the time");
     pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
 }
 
 void pd_account_fork_prepare(void)
 {
-    last_fork = nanos_of(CLOCK_MONOTONIC);
+    last_fork = pd_nanos_of(CLOCK_MONOTONIC);
 }
 
 void pd_account_fork_child(void)

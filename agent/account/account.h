@@ -13,7 +13,7 @@
  *
  * All resident bytes come from one reading of /proc/self/smaps, so that the sum is exact. What an
  * area is comes from its name, from the table in mappings.h, from the C library's records
- * (malloc_areas.h, thread_stacks.h) and from the segments of loaded files. If an area has several
+ * (areas.h) and from the segments of loaded files. If an area has several
  * owners, /proc/self/pagemap shows which pages are resident.
  *
  * The estimate of the live heap counts allocations, resident or not. If it is more than what is
@@ -34,12 +34,6 @@
 
 #define PD_ACCOUNT_TYPE "rss_space"
 #define PD_ACCOUNT_UNIT "bytes"
-
-/* Finds the allocator. Call once, in the agent's constructor. */
-void pd_account_begin(void);
-
-/* Is this code of the allocator? Only if the allocator is not part of the C library. */
-bool pd_account_is_allocator(uintptr_t pc);
 
 /* Adds the account to the batch under way. Call pd_account_done when that is committed or
  * abandoned. Only the thread that delivers a profile may call these. */

@@ -3,7 +3,7 @@
 
 #include "heap/lock.h"
 
-#include <errno.h>
+#include <stdatomic.h>
 #include <string.h>
 
 typedef struct slot {
@@ -22,6 +22,17 @@ static slot slots[PD_SLOTS_MAX];
 static uint32_t slots_made = PD_SLOT_FIRST, first_free;
 static uint32_t chains[PD_SLOTS_MAX];
 static bool is_pinned; /* slots without ranges stay */
+static atomic_bool is_ignored;
+
+void pd_mappings_follow(bool is_followed)
+{
+    atomic_store(&is_ignored, !is_followed);
+}
+
+bool pd_mappings_are_followed(void)
+{
+    return !atomic_load_explicit(&is_ignored, memory_order_relaxed);
+}
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
 
@@ -276,4 +287,5 @@ void pd_mappings_fork_done(void)
 void pd_mappings_forget(void)
 {
     pd_lock_reset(&lock);
+    pd_mappings_follow(false);
 }

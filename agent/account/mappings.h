@@ -3,7 +3,7 @@
  *     ranges   [begin, end) -> slot     sorted by address; they do not overlap
  *     slots    a stack, and how many ranges have it
  *
- * interpose_maps.c reports each mmap, munmap, mremap, brk and sbrk of the program and of its
+ * interposed/interpose_maps.c reports each mmap, munmap, mremap, brk and sbrk of the program and of its
  * allocator. Mappings that come from within the C library (its own malloc, the stacks of threads,
  * the loader) are not reported; account.c finds out what they are.
  *
@@ -35,6 +35,11 @@ typedef struct pd_slot_stack {
     uint64_t code; /* see pd_unloaded_number */
 } pd_slot_stack;
 
+/* Sets whether calls are followed from now on. They are followed from the start, since an allocator
+ * maps memory before any constructor has run. */
+void pd_mappings_follow(bool is_followed);
+bool pd_mappings_are_followed(void);
+
 /* Adds a range, in place of what it covers. stack: of the call, for slots from PD_SLOT_FIRST on.
  * Otherwise give depth 0 and the number of the slot. */
 void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t depth,
@@ -60,7 +65,7 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost);
 pd_slot_stack pd_mappings_stack(uint32_t number);
 void pd_mappings_unpin(void);
 
-/* Around fork. forget: in a child for which prepare was not called. */
+/* Around fork. forget: in a child for which prepare was not called; calls are not followed there. */
 void pd_mappings_fork_prepare(void);
 void pd_mappings_fork_done(void);
 void pd_mappings_forget(void);

@@ -139,6 +139,8 @@ size_t pd_inherit_size(const char *program, char *const envp[])
     size_t len, count = 1, text = 0;
     const char *own = NULL;
     size_t own_len = 0;
+    if (!own_name) /* a constructor of another library, before the agent's, starts a program */
+        pd_inherit_begin();
     if (!own_name || !envp)
         return 0;
     for (char *const *setting = envp; *setting; setting++, count++) {

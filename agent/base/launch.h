@@ -4,6 +4,8 @@
  *     variables   the environment variables that hold the agent's settings
  *     signal      which signal may ask the agent for a profile
  *     check       can the agent be loaded into this program?
+ *     runtime     which language runtime is it?
+ *     name        its name in names of files
  *
  * The command sets the variables and checks the program before it runs it. The agent reads the
  * variables, and checks each program that its own process starts.
@@ -96,5 +98,41 @@ int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]
 
 /* Checks a program. Of a script, checks the interpreter. */
 void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launch_result *out);
+
+/* ---- runtime ---------------------------------------------------------------------------------
+ * A language runtime takes the memory of its objects from the kernel and not from malloc, so a heap agent
+ * sees only a part of its heap. */
+
+typedef enum pd_runtime {
+    PD_RUNTIME_NONE = 0, /* none of these */
+    PD_RUNTIME_GO,
+    PD_RUNTIME_JAVA,
+    PD_RUNTIME_NODE,
+    PD_RUNTIME_PYTHON
+} pd_runtime;
+
+/* Reads the ELF file at path. It is the runtime if it carries the build note of Go, needs a library
+ * of the runtime, or has the function by which a launcher starts the runtime. The file's name does
+ * not count. Does not allocate. */
+pd_runtime pd_runtime_of(const char *path);
+
+/* Returns one sentence, with no period at its end: what is seen of the heap, what is not, and what
+ * shows the rest, if it is not set in the environment already. Empty for PD_RUNTIME_NONE. */
+const char *pd_runtime_advice(pd_runtime runtime);
+
+/* ---- name ------------------------------------------------------------------------------------ */
+
+enum { PD_PROGRAM_MAX = 40 }; /* bytes of its name in names of files */
+
+/* Copies a name for use in names of files: not empty, cut to PD_PROGRAM_MAX bytes, and without
+ * characters that a shell would change. */
+void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from);
+
+/* Reads the name. Call at the start. */
+void pd_program_begin(void);
+
+/* The name, for names of files: the last part of the path that was run, which may be a symbolic link.
+ * Of a script, it is that of the interpreter. "unknown" if the program was started without a name. */
+const char *pd_program_name(void);
 
 #endif

@@ -2,7 +2,7 @@
 #include "agent/base/notice.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/quiet.h"
+#include "agent/base/self.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -12,76 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-void pd_fixed_text_add(pd_fixed_text *text, const char *string)
-{
-    size_t room = sizeof text->bytes - 1 - text->len, len = strlen(string);
-    if (len > room)
-        len = room;
-    memcpy(text->bytes + text->len, string, len);
-    text->len += len;
-    text->bytes[text->len] = '\0';
-}
-
-static void add_digits(pd_fixed_text *text, uint64_t number, unsigned base, unsigned least)
-{
-    char digits[24];
-    size_t at = sizeof digits - 1;
-    digits[at] = '\0';
-    do {
-        digits[--at] = "0123456789abcdef"[number % base];
-        number /= base;
-    } while (number || (sizeof digits - 1 - at < least && at > 0));
-    pd_fixed_text_add(text, digits + at);
-}
-
-void pd_fixed_text_add_number(pd_fixed_text *text, uint64_t number)
-{
-    add_digits(text, number, 10, 1);
-}
-
-void pd_fixed_text_add_padded(pd_fixed_text *text, uint64_t number, unsigned digits)
-{
-    add_digits(text, number, 10, digits);
-}
-
-void pd_fixed_text_add_hex(pd_fixed_text *text, uint64_t number)
-{
-    pd_fixed_text_add(text, "0x");
-    add_digits(text, number, 16, 1);
-}
-
-/* strerror is not used, since it may allocate and load a catalogue. These are the errors that
- * writing a file can cause. */
-void pd_fixed_text_add_error(pd_fixed_text *text, int error)
-{
-    static const struct {
-        int error;
-        const char *words;
-    } known[] = {
-        {EACCES, "permission denied"},
-        {EAGAIN, "resource temporarily unavailable"},
-        {EDQUOT, "disk quota exceeded"},
-        {EFBIG, "file too large"},
-        {EIO, "input/output error"},
-        {EMFILE, "too many open files"},
-        {ENFILE, "too many open files in the system"},
-        {ENOENT, "no such file or directory"},
-        {ENOMEM, "out of memory"},
-        {ENOSPC, "no space left on device"},
-        {ENOTDIR, "not a directory"},
-        {EPERM, "operation not permitted"},
-        {EROFS, "read-only file system"},
-    };
-    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
-        if (known[i].error == error) {
-            pd_fixed_text_add(text, known[i].words);
-            return;
-        }
-    }
-    pd_fixed_text_add(text, "error ");
-    pd_fixed_text_add_number(text, (uint64_t)error);
-}
 
 static dev_t stderr_dev;
 static ino_t stderr_ino;
@@ -117,7 +47,7 @@ static int copy_stderr_of(pid_t pid)
 {
     int fd = -1, process = (int)syscall(SYS_pidfd_open, pid, 0);
     if (process >= 0) {
-        fd = (int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0);
+        fd = pd_open_high((int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0));
         close(process);
     }
     return fd;
@@ -128,7 +58,7 @@ static int copy_stderr_of(pid_t pid)
 static int borrow_stderr(void)
 {
     int fd = copy_stderr_of(getpid());
-    return fd >= 0 ? fd : open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY);
+    return fd >= 0 ? fd : pd_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY);
 }
 
 static bool is_stderr(int fd)
@@ -138,22 +68,18 @@ static bool is_stderr(int fd)
            status.st_ino == stderr_ino;
 }
 
-/* Returns a descriptor of stderr if that is still the same file, or -1. */
-static int open_stderr(void)
+void pd_notice_close(int fd)
 {
-    int fd = has_own_descriptors ? borrow_stderr() : STDERR_FILENO;
-    if (is_stderr(fd))
-        return fd;
-    pd_notice_close(fd);
-    return -1;
+    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
+        close(fd);
 }
 
+/* Returns the descriptor if it is still that of the same file. Otherwise closes it and returns -1. */
 static int if_stderr(int fd)
 {
     if (is_stderr(fd))
         return fd;
-    if (fd >= 0)
-        close(fd);
+    pd_notice_close(fd);
     return -1;
 }
 
@@ -161,21 +87,13 @@ static int if_stderr(int fd)
  * stderr in an exit handler. The parent process may still have it, or it has a name. */
 static int reopen_stderr(void)
 {
-    enum { HOW = O_WRONLY | O_APPEND | O_CLOEXEC | O_NOCTTY | O_NONBLOCK };
+    enum { HOW = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK };
     pd_fixed_text parent = {.len = 0};
     int fd = if_stderr(copy_stderr_of(getppid()));
     if (fd < 0 && is_shared_safely && *stderr_path == '/')
-        fd = if_stderr(open(stderr_path, HOW));
-    pd_fixed_text_add(&parent, "/proc/");
-    pd_fixed_text_add_number(&parent, (uint64_t)getppid());
-    pd_fixed_text_add(&parent, "/fd/2");
-    return fd < 0 && is_shared_safely ? if_stderr(open(parent.bytes, HOW)) : fd;
-}
-
-void pd_notice_close(int fd)
-{
-    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
-        close(fd);
+        fd = if_stderr(pd_open(stderr_path, HOW));
+    pd_text_add(&parent, "/proc/%d/fd/2", (int)getppid());
+    return fd < 0 && is_shared_safely ? if_stderr(pd_open(parent.bytes, HOW)) : fd;
 }
 
 /* Returns whether a process from which this one descends has written such a message, and notes for the
@@ -199,25 +117,17 @@ int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
 {
     if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
         return -1;
-    int fd = open_stderr();
+    int fd = if_stderr(has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
     if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT)))
         fd = reopen_stderr();
     if (fd < 0)
         return -1;
     pd_quiet quiet;
-    pd_quiet_begin(&quiet);
     pd_fixed_text line = {.len = 0};
-    pd_fixed_text_add(&line, "pprofdelta: ");
-    pd_fixed_text_add(&line, text->bytes);
-    if (line.len == sizeof line.bytes - 1)
-        line.len--;
-    line.bytes[line.len++] = '\n';
-    for (size_t at = 0; at < line.len;) {
-        ssize_t wrote = write(fd, line.bytes + at, line.len - at);
-        if (wrote <= 0 && !(wrote < 0 && errno == EINTR))
-            break;
-        at += wrote > 0 ? (size_t)wrote : 0;
-    }
+    pd_text_add(&line, "pprofdelta: %.*s\n", (int)(sizeof line.bytes - sizeof "pprofdelta: \n"),
+                text->bytes);
+    pd_quiet_begin(&quiet);
+    pd_write_all(fd, line.bytes, line.len);
     pd_quiet_end(&quiet);
     return fd;
 }
@@ -227,4 +137,14 @@ void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
     int kept = errno;
     pd_notice_close(pd_notice_open(topic, text));
     errno = kept;
+}
+
+void pd_notice_print(pd_notice topic, const char *format, ...)
+{
+    pd_fixed_text text = {.len = 0};
+    va_list list;
+    va_start(list, format);
+    pd_text_add_list(&text, format, list);
+    va_end(list);
+    pd_notice_send(topic, &text);
 }

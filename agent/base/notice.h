@@ -9,24 +9,7 @@
 #ifndef PD_AGENT_NOTICE_H
 #define PD_AGENT_NOTICE_H
 
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
-
-/* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
-typedef struct pd_fixed_text {
-    char bytes[1024];
-    size_t len;
-} pd_fixed_text; /* zero it to begin */
-
-void pd_fixed_text_add(pd_fixed_text *text, const char *string);
-void pd_fixed_text_add_number(pd_fixed_text *text, uint64_t number);
-/* Adds at least so many digits, with zeros in front. */
-void pd_fixed_text_add_padded(pd_fixed_text *text, uint64_t number, unsigned digits);
-void pd_fixed_text_add_hex(pd_fixed_text *text, uint64_t number);
-/* Adds the meaning of an errno value, or its number if the value is not one of those that occur
- * here. */
-void pd_fixed_text_add_error(pd_fixed_text *text, int error);
+#include "agent/base/text.h"
 
 /* Notes which file descriptor 2 is. Call at the start. */
 void pd_notice_begin(void);
@@ -52,6 +35,8 @@ void pd_notice_use_own_descriptors(void);
 
 /* Writes "pprofdelta: TEXT" to stderr unless there was a message of this kind. Keeps errno. */
 void pd_notice_send(pd_notice topic, const pd_fixed_text *text);
+__attribute__((format(printf, 2, 3))) void pd_notice_print(pd_notice topic, const char *format,
+                                                           ...);
 
 /* The same, and returns a descriptor to which more may be written, or -1. The caller gives it to
  * pd_notice_close. */

@@ -1,7 +1,7 @@
 /* Pages for the agent's own work: see reserve.h. */
 #include "agent/base/reserve.h"
 
-#include "agent/life/lifecycle.h"
+#include "agent/base/agent.h"
 #include "heap/lock.h"
 
 #include <errno.h>

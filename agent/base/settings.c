@@ -1,7 +1,6 @@
 /* The agent's settings: see settings.h. */
 #include "agent/base/settings.h"
 
-#include "agent/base/attributes.h"
 #include "agent/base/launch.h"
 
 #include <limits.h>
@@ -11,7 +10,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static const uint64_t nanos_per_second = 1000000000;
+enum { NANOS_PER_SECOND = 1000000000 };
 
 /* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. */
 static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
@@ -33,14 +32,6 @@ static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
     return has_digit && !*text;
 }
 
-static bool number(const char *name, uint64_t scale, uint64_t least, uint64_t most, uint64_t *value)
-{
-    const char *text = getenv(name);
-    if (!text || !*text)
-        return true;
-    return read_decimal(text, scale, value) && *value >= least && *value <= most;
-}
-
 /* Returns a copy in static memory, since the program may change its environment. */
 static const char *keep(const char *text)
 {
@@ -51,11 +42,8 @@ static const char *keep(const char *text)
     return memcpy(kept, text, len);
 }
 
-static bool read_dir(pd_settings *settings)
+static bool read_dir(pd_settings *settings, const char *dir)
 {
-    const char *dir = getenv(PD_VARIABLE_DIR);
-    if (!dir || !*dir)
-        dir = ".";
     size_t at = 0;
     if (*dir != '/') {
         if (!getcwd(settings->dir, sizeof settings->dir))
@@ -78,13 +66,13 @@ static bool read_dir(pd_settings *settings)
 }
 
 /* Returns the time limit of the command: the given one, or the interval within bounds. */
-static unsigned timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
+static uint64_t timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
 {
     enum { LEAST = 5, MOST = 60 };
     if (given_nanos)
-        return (unsigned)((given_nanos + nanos_per_second - 1) / nanos_per_second);
-    uint64_t seconds = interval_nanos / nanos_per_second;
-    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : (unsigned)seconds;
+        return (given_nanos + (uint64_t)NANOS_PER_SECOND - 1) / (uint64_t)NANOS_PER_SECOND;
+    uint64_t seconds = interval_nanos / (uint64_t)NANOS_PER_SECOND;
+    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : seconds;
 }
 
 static bool read_format(pprofdelta_format *format)
@@ -96,10 +84,66 @@ static bool read_format(pprofdelta_format *format)
     return !strcmp(text, "otlp");
 }
 
+enum { ATTRIBUTES_MAX = 256 };
+
+/* Returns the value of a hexadecimal digit, or -1. */
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place. Returns false if a % has no two digits behind it. */
+static bool decode(char *text)
+{
+    char *out = text;
+    while (*text) {
+        if (*text != '%') {
+            *out++ = *text++;
+            continue;
+        }
+        int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
+        if (low < 0)
+            return false;
+        *out++ = (char)(high << 4 | low);
+        text += 3;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* Reads the text into static memory. Returns false if it is not valid or too long. */
+static bool read_attributes(const char *text, const pprofdelta_attribute **list, size_t *len)
+{
+    static char kept[PD_RESOURCE_MAX];
+    static pprofdelta_attribute attributes[ATTRIBUTES_MAX];
+    size_t size = strlen(text) + 1, count = 0;
+    if (size > sizeof kept)
+        return false;
+    memcpy(kept, text, size);
+    for (char *at = kept, *next; *at; at = next) {
+        next = at + strcspn(at, ",");
+        if (*next)
+            *next++ = '\0';
+        char *value = strchr(at, '=');
+        if (!value || value == at || count == ATTRIBUTES_MAX)
+            return false;
+        *value++ = '\0';
+        if (!decode(at) || !decode(value) || !*at)
+            return false;
+        attributes[count++] = (pprofdelta_attribute){at, value};
+    }
+    *list = attributes;
+    *len = count;
+    return true;
+}
+
 static bool read_resource(pd_settings *settings)
 {
     const char *text = getenv(PD_VARIABLE_RESOURCE);
-    return !text || pd_attributes_read(text, &settings->resource, &settings->resource_len);
+    return !text || read_attributes(text, &settings->resource, &settings->resource_len);
 }
 
 static bool read_keep(pd_settings *settings)
@@ -129,55 +173,68 @@ static bool read_keep(pd_settings *settings)
     return read_decimal(digits, 1, &settings->keep_most) && settings->keep_most;
 }
 
+static const struct {
+    const char *name;
+    size_t off; /* of the member */
+    uint64_t scale, least, most;
+} numbers[] = {
+    {PD_VARIABLE_INTERVAL, offsetof(pd_settings, interval_nanos), (uint64_t)NANOS_PER_SECOND,
+     (uint64_t)NANOS_PER_SECOND / 1000, INT64_MAX / 2},
+    {PD_VARIABLE_RATE, offsetof(pd_settings, rate), 1, 1, PD_RATE_MAX},
+    {PD_VARIABLE_THRESHOLD, offsetof(pd_settings, threshold), 1, 0, INT64_MAX},
+    {PD_VARIABLE_SIGNAL, offsetof(pd_settings, signal), 1, 0, NSIG},
+    {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
+    {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
+    {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
+    {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
+    {PD_VARIABLE_TREE, offsetof(pd_settings, is_tree), 1, 0, 1},
+    {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), (uint64_t)NANOS_PER_SECOND, 0,
+     PD_TIMEOUT_SECONDS_MAX *(uint64_t)NANOS_PER_SECOND},
+};
+
+/* Returns NULL, or the name of the variable whose value is not a number within its bounds. */
+static const char *read_numbers(pd_settings *settings)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *text = getenv(numbers[i].name);
+        uint64_t value;
+        if (!text || !*text)
+            continue;
+        if (!read_decimal(text, numbers[i].scale, &value) || value < numbers[i].least ||
+            value > numbers[i].most)
+            return numbers[i].name;
+        memcpy((char *)settings + numbers[i].off, &value, sizeof value);
+    }
+    return NULL;
+}
+
+/* A command needs no directory. */
+static const char *read_destination(pd_settings *settings)
+{
+    const char *command = getenv(PD_VARIABLE_COMMAND), *dir = getenv(PD_VARIABLE_DIR);
+    bool has_dir = dir && *dir;
+    if (command && *command && !(settings->command = keep(command)))
+        return PD_VARIABLE_COMMAND;
+    return (settings->command && !has_dir) || read_dir(settings, has_dir ? dir : ".")
+               ? NULL
+               : PD_VARIABLE_DIR;
+}
+
 const char *pd_settings_read(pd_settings *settings)
 {
-    uint64_t signal_number = SIGUSR2, snapshot = 0, account = 1, pid = 0;
-    uint64_t timeout = 0, quiet = 0, tree = 0;
-    *settings = (pd_settings){.interval_nanos = 60 * nanos_per_second, .rate = 512 << 10};
-    if (!number(PD_VARIABLE_INTERVAL, nanos_per_second, nanos_per_second / 1000, INT64_MAX / 2,
-                &settings->interval_nanos))
-        return PD_VARIABLE_INTERVAL;
-    if (!number(PD_VARIABLE_RATE, 1, 1, PD_RATE_MAX, &settings->rate))
-        return PD_VARIABLE_RATE;
-    if (!number(PD_VARIABLE_THRESHOLD, 1, 0, INT64_MAX, &settings->threshold))
-        return PD_VARIABLE_THRESHOLD;
-    if (!number(PD_VARIABLE_SIGNAL, 1, 0, (uint64_t)SIGRTMAX, &signal_number) ||
-        (signal_number && pd_launch_signal_refusal((int)signal_number)))
+    *settings = (pd_settings){.interval_nanos = 60 * (uint64_t)NANOS_PER_SECOND,
+                              .rate = 512 << 10,
+                              .signal = SIGUSR2,
+                              .account = 1};
+    const char *wrong = read_numbers(settings);
+    settings->timeout = timeout_of(settings->timeout, settings->interval_nanos);
+    if (wrong)
+        return wrong;
+    if (settings->signal && pd_launch_signal_refusal((int)settings->signal))
         return PD_VARIABLE_SIGNAL;
-    if (!number(PD_VARIABLE_SNAPSHOT, 1, 0, 1, &snapshot))
-        return PD_VARIABLE_SNAPSHOT;
-    if (!number(PD_VARIABLE_ACCOUNT, 1, 0, 1, &account))
-        return PD_VARIABLE_ACCOUNT;
-    if (!number(PD_VARIABLE_PID, 1, 0, INT_MAX, &pid))
-        return PD_VARIABLE_PID;
-    if (!number(PD_VARIABLE_QUIET, 1, 0, 1, &quiet))
-        return PD_VARIABLE_QUIET;
-    if (!number(PD_VARIABLE_TREE, 1, 0, 1, &tree))
-        return PD_VARIABLE_TREE;
-    if (!number(PD_VARIABLE_TIMEOUT, nanos_per_second, 0, PD_TIMEOUT_SECONDS_MAX * nanos_per_second,
-                &timeout))
-        return PD_VARIABLE_TIMEOUT;
     if (!read_format(&settings->format))
         return PD_VARIABLE_FORMAT;
     if (!read_resource(settings))
         return PD_VARIABLE_RESOURCE;
-    if (!read_keep(settings))
-        return PD_VARIABLE_KEEP;
-    settings->timeout = timeout_of(timeout, settings->interval_nanos);
-    settings->signal = (int)signal_number;
-    settings->command_pid = (pid_t)pid;
-    settings->snapshot = snapshot != 0;
-    settings->is_quiet = quiet != 0;
-    settings->is_tree = tree != 0;
-    settings->account = account != 0;
-    const char *command = getenv(PD_VARIABLE_COMMAND);
-    if (command && *command) {
-        settings->command = keep(command);
-        if (!settings->command)
-            return PD_VARIABLE_COMMAND;
-        const char *dir = getenv(PD_VARIABLE_DIR);
-        if (!dir || !*dir)
-            return NULL;
-    }
-    return read_dir(settings) ? NULL : PD_VARIABLE_DIR;
+    return read_keep(settings) ? read_destination(settings) : PD_VARIABLE_KEEP;
 }

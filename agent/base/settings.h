@@ -21,7 +21,9 @@
  *                                  said why it is not recorded, or which functions were not
  *                                  replaced: programs that it starts do not repeat that
  *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
- *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp: see attributes.h
+ *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp, as in OTEL_RESOURCE_ATTRIBUTES:
+ *                                  KEY=VALUE,KEY=VALUE. Bytes of either may be written %XX; , = and %
+ *                                  must be
  *     PPROFDELTA_RECORD_KEEP       LIMIT,RUN: delete the oldest files of the run over the limit, which is
  *                                  files=N, bytes=N or nanos=N; RUN has letters and digits. Without effect
  *                                  with a command
@@ -43,16 +45,16 @@ typedef enum pd_keep { PD_KEEP_ALL, PD_KEEP_FILES, PD_KEEP_BYTES, PD_KEEP_NANOS 
 typedef struct pd_settings {
     char dir[PD_PATH_MAX];   /* absolute; empty: none, only with command */
     const char *command;     /* NULL: none */
-    unsigned timeout;        /* of command, in seconds, at least 1 */
+    uint64_t timeout;        /* of command, in seconds, at least 1 */
     uint64_t interval_nanos; /* at least a millisecond */
     uint64_t rate;           /* at least 1 */
     uint64_t threshold;      /* 0: none */
-    int signal;              /* 0: none */
-    pid_t command_pid;       /* the process that `pprofdelta record` became; 0: not known */
-    pd_keep keep;            /* what keep_most limits */
+    uint64_t signal;         /* 0: none */
+    uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
+    uint64_t snapshot, account, is_quiet, is_tree; /* 0 or 1 */
+    pd_keep keep;                                  /* what keep_most limits */
     uint64_t keep_most;
     char run[PD_RUN_MAX]; /* which run that is, for keep */
-    bool snapshot, account, is_quiet, is_tree;
     pprofdelta_format format;
     const pprofdelta_attribute *resource;
     size_t resource_len;

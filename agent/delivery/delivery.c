@@ -10,12 +10,10 @@
 #include "agent/delivery/largest_sites.h"
 #include "agent/account/mappings.h"
 #include "agent/base/notice.h"
+#include "agent/base/text.h"
 #include "agent/base/reserve.h"
 #include "agent/delivery/spool.h"
 #include "agent/delivery/summary.h"
-
-#include <errno.h>
-#include <unistd.h>
 
 static _Atomic int is_busy;        /* a thread delivers */
 static atomic_bool has_failed;     /* what the last delivery had is still to be delivered */
@@ -23,24 +21,19 @@ static uint64_t delivered_changes; /* of the mappings; of the thread that delive
 
 static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)
 {
-    if (handed == PD_HANDED_NOT_STARTED) {
-        pd_fixed_text_add(text, "the command could not be started: ");
-        pd_fixed_text_add_error(text, detail);
-    } else if (handed == PD_HANDED_FAILED) {
-        pd_fixed_text_add(text, "the command exited with status ");
-        pd_fixed_text_add_number(text, (uint64_t)detail);
-    } else {
-        pd_fixed_text_add(text, "the command took longer than ");
-        pd_fixed_text_add_number(text, (uint64_t)detail);
-        pd_fixed_text_add(text, " s");
-    }
+    if (handed == PD_HANDED_NOT_STARTED)
+        pd_text_add(text, "the command could not be started: %s", pd_words_of_error(detail));
+    else if (handed == PD_HANDED_FAILED)
+        pd_text_add(text, "the command exited with status %d", detail);
+    else
+        pd_text_add(text, "the command took longer than %d s", detail);
 }
 
 unsigned pd_delivery_max_millis(void)
 {
     enum { FILE_MILLIS = 10000, SLACK_MILLIS = 1000 };
-    return pd_the_agent.settings.command ? pd_the_agent.settings.timeout * 1000 + SLACK_MILLIS
-                                         : FILE_MILLIS;
+    const pd_settings *settings = &pd_the_agent.settings;
+    return settings->command ? (unsigned)settings->timeout * 1000 + SLACK_MILLIS : FILE_MILLIS;
 }
 
 /* One delivery, and the message about its failure. */
@@ -49,22 +42,23 @@ typedef struct delivery {
     pd_fixed_text why;
 } delivery;
 
-/* Returns 0 or an errno value. Adds the path to where. */
-static int write_file(const void *data, size_t len, pd_fixed_text *where)
+typedef struct profile {
+    const void *data;
+    size_t len;
+} profile;
+
+static int write_profile(int fd, void *cookie)
 {
-    const char *dir = pd_the_agent.settings.dir;
-    pid_t pid = getpid();
-    pd_spool_file file;
-    if (pd_spool_create(&file, dir, pid) < 0)
-        return errno;
-    int error = pd_spool_write(file.fd, data, len);
-    if (error) {
-        pd_spool_discard(&file);
-        return error;
-    }
-    uint64_t number = atomic_load(&pd_the_agent.next_number);
-    error = pd_spool_publish(&file, dir, pid, pd_settings_ending(&pd_the_agent.settings), &number,
-                             where);
+    const profile *p = cookie;
+    return pd_write_all(fd, p->data, p->len);
+}
+
+/* Returns 0 or an errno value. Adds the path to where. */
+static int write_file(profile *p, pd_fixed_text *where)
+{
+    uint64_t number;
+    int error = pd_spool_write(pd_settings_ending(&pd_the_agent.settings), write_profile, p,
+                               &number, where);
     if (!error) {
         atomic_store(&pd_the_agent.next_number, number + 1);
         pd_summary_wrote(number);
@@ -73,59 +67,53 @@ static int write_file(const void *data, size_t len, pd_fixed_text *where)
     return error;
 }
 
-static int to_file(const void *data, size_t len, delivery *d)
+static int to_file(profile *p, delivery *d)
 {
     pd_fixed_text where = {.len = 0};
-    int error = write_file(data, len, &where);
-    if (!error)
-        return 0;
-    pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
-    pd_fixed_text_add(
-        &d->why, d->is_last ? ": the last profile cannot be written and is lost: "
-                            : ": a profile cannot be written; the next one will have its events: ");
-    pd_fixed_text_add_error(&d->why, error);
-    return -1;
+    int error = write_file(p, &where);
+    if (error)
+        pd_text_add(&d->why, "%s: %s: %s", pd_the_agent.settings.dir,
+                    d->is_last ? "the last profile cannot be written and is lost"
+                               : "a profile cannot be written; the next one will have its events",
+                    pd_words_of_error(error));
+    return error ? -1 : 0;
 }
 
 /* Writes the last profile after the command failed for it. */
-static int to_directory(const void *data, size_t len, delivery *d)
+static int to_directory(profile *p, delivery *d)
 {
     pd_fixed_text where = {.len = 0};
-    if (!*pd_the_agent.settings.dir) {
-        pd_fixed_text_add(&d->why, "; the profile is lost");
-        return -1;
-    }
-    int error = write_file(data, len, &where);
-    if (error) {
-        pd_fixed_text_add(&d->why, "; the profile is lost, since it cannot be written to ");
-        pd_fixed_text_add(&d->why, pd_the_agent.settings.dir);
-        pd_fixed_text_add(&d->why, ": ");
-        pd_fixed_text_add_error(&d->why, error);
-        return -1;
-    }
-    pd_fixed_text_add(&d->why, "; the profile is in ");
-    pd_fixed_text_add(&d->why, where.bytes);
-    return 0;
+    const char *dir = pd_the_agent.settings.dir;
+    int error = *dir ? write_file(p, &where) : 0;
+    if (!*dir)
+        pd_text_add(&d->why, "; the profile is lost");
+    else if (error)
+        pd_text_add(&d->why, "; the profile is lost, since it cannot be written to %s: %s", dir,
+                    pd_words_of_error(error));
+    else
+        pd_text_add(&d->why, "; the profile is in %s", where.bytes);
+    return error || !*dir ? -1 : 0;
 }
 
-static int to_command(const void *data, size_t len, delivery *d)
+static int to_command(profile *p, delivery *d)
 {
     int detail = 0;
     const pd_settings *settings = &pd_the_agent.settings;
-    pd_handed handed = pd_hand_over(settings->command, data, len, settings->timeout, &detail);
+    pd_handed handed =
+        pd_hand_over(settings->command, p->data, p->len, (unsigned)settings->timeout, &detail);
     if (handed == PD_HANDED)
         return 0;
-    pd_fixed_text_add(
-        &d->why, d->is_last ? "the last profile was not delivered: "
-                            : "a profile was not delivered; the next one will have its events: ");
+    pd_text_add(&d->why, d->is_last
+                             ? "the last profile was not delivered: "
+                             : "a profile was not delivered; the next one will have its events: ");
     add_failure(&d->why, handed, detail);
-    return d->is_last ? to_directory(data, len, d) : -1;
+    return d->is_last ? to_directory(p, d) : -1;
 }
 
 static int deliver(void *cookie, const void *data, size_t len)
 {
-    return pd_the_agent.settings.command ? to_command(data, len, cookie)
-                                         : to_file(data, len, cookie);
+    profile p = {data, len};
+    return pd_the_agent.settings.command ? to_command(&p, cookie) : to_file(&p, cookie);
 }
 
 static pprofdelta_status write_batch(pprofdelta_heap *heap, delivery *d, pprofdelta_error *err)
@@ -185,13 +173,11 @@ static void send_window(pprofdelta_heap *heap, occasion why)
         pd_largest_sites_allow();
     } else {
         pprofdelta_heap_abandon(heap);
-        if (!d.why.len) {
-            pd_fixed_text_add(
-                &d.why, is_last
-                            ? "the last profile could not be made and is lost: "
-                            : "a profile could not be made; the next one will have its events: ");
-            pd_fixed_text_add(&d.why, err.text);
-        }
+        if (!d.why.len)
+            pd_text_add(&d.why, "%s: %s",
+                        is_last ? "the last profile could not be made and is lost"
+                                : "a profile could not be made; the next one will have its events",
+                        err.text);
     }
     pd_account_done();
     if (d.why.len)
@@ -229,4 +215,5 @@ void pd_delivery_forget(void)
 {
     pd_delivery_release();
     atomic_store(&has_failed, false);
+    pd_largest_sites_allow();
 }

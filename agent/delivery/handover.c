@@ -2,8 +2,8 @@
 #include "agent/delivery/handover.h"
 
 #include "agent/base/launch.h"
-#include "agent/life/signals.h"
-#include "agent/delivery/spool.h"
+#include "agent/base/real.h"
+#include "agent/base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -81,7 +81,7 @@ static int become_command(void *cookie)
     for (int number = 1; number < NSIG; number++) {
         /* Drops a pending signal that was meant for the program, as Ctrl-C for its group. */
         signal(number, SIG_IGN);
-        pd_signals_reset(number);
+        pd_signal_reset(number);
     }
     sigprocmask(SIG_SETMASK, &e->none, NULL);
     if (dup2(e->input, STDIN_FILENO) >= 0 && dup2(e->nowhere, STDOUT_FILENO) >= 0 &&
@@ -123,7 +123,7 @@ static int help(void *cookie)
 {
     errand *e = cookie;
     /* If the program ignores SIGCHLD, its children cannot be waited for. */
-    pd_signals_reset(SIGCHLD);
+    pd_signal_reset(SIGCHLD);
     pid_t pid = clone(become_command, e->command_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, e);
     if (pid < 0)
         e->error = errno;
@@ -171,10 +171,10 @@ static pd_handed run(errand *e, int *detail)
 /* Returns a descriptor of a file without a name that holds the profile, or -1 and errno. */
 static int as_input(const void *data, size_t len)
 {
-    int fd = pd_spool_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
+    int fd = pd_open_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
     if (fd < 0)
         return -1;
-    int error = pd_spool_write(fd, data, len);
+    int error = pd_write_all(fd, data, len);
     if (error || lseek(fd, 0, SEEK_SET) != 0) {
         close(fd);
         errno = error ? error : EIO;
@@ -196,7 +196,7 @@ pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsign
                   .helper_stack = stacks[1] + STACK_LEN};
     sigemptyset(&e->none);
     pd_handed result = PD_HANDED_NOT_STARTED;
-    e->nowhere = pd_spool_high(open("/dev/null", O_WRONLY | O_CLOEXEC));
+    e->nowhere = pd_open("/dev/null", O_WRONLY);
     e->input = e->nowhere < 0 ? -1 : as_input(data, len);
     if (e->input < 0)
         *detail = errno;

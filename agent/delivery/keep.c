@@ -33,15 +33,8 @@ typedef struct total {
     uint64_t files, bytes;
 } total;
 
-static void add_in_dir(pd_fixed_text *path, const char *name)
-{
-    pd_fixed_text_add(path, pd_the_agent.settings.dir);
-    pd_fixed_text_add(path, "/");
-    pd_fixed_text_add(path, name);
-}
-
 /* Is it a regular file with this path? A path that was cut off names no file of ours. */
-static bool look_at(const char *path, struct stat *status)
+static bool is_regular(const char *path, struct stat *status)
 {
     return lstat(path, status) == 0 && S_ISREG(status->st_mode);
 }
@@ -50,7 +43,7 @@ static bool describe(const pd_fixed_text *path, entry *out)
 {
     struct stat status;
     const char *slash = strrchr(path->bytes, '/');
-    if (!slash || strlen(slash + 1) >= sizeof out->name || !look_at(path->bytes, &status))
+    if (!slash || strlen(slash + 1) >= sizeof out->name || !is_regular(path->bytes, &status))
         return false;
     *out = (entry){.inode = status.st_ino, .bytes = (uint64_t)status.st_size, .nanos = pd_now()};
     memcpy(out->name, slash + 1, strlen(slash + 1));
@@ -63,8 +56,8 @@ static void delete_file(const entry *e)
     pd_fixed_text path = {.len = 0};
     if (strncmp(e->name, "heap.", 5) != 0 || strchr(e->name, '/'))
         return;
-    add_in_dir(&path, e->name);
-    if (look_at(path.bytes, &status) && status.st_ino == e->inode && unlink(path.bytes) == 0)
+    pd_text_add(&path, "%s/%s", pd_the_agent.settings.dir, e->name);
+    if (is_regular(path.bytes, &status) && status.st_ino == e->inode && unlink(path.bytes) == 0)
         atomic_store(&has_deleted, true);
 }
 
@@ -73,10 +66,8 @@ static void delete_file(const entry *e)
 static pd_fixed_text path_of_list(void)
 {
     pd_fixed_text path = {.len = 0};
-    add_in_dir(&path, ".pprofdelta-");
-    pd_fixed_text_add(&path, pd_the_agent.settings.run);
-    pd_fixed_text_add(&path, "-");
-    pd_fixed_text_add_number(&path, geteuid());
+    pd_text_add(&path, "%s/.pprofdelta-%s-%u", pd_the_agent.settings.dir, pd_the_agent.settings.run,
+                (unsigned)geteuid());
     return path;
 }
 
@@ -102,7 +93,7 @@ static int open_list(void)
     struct stat status;
     const pd_fixed_text path = path_of_list();
     const int flags = O_RDWR | O_CREAT | O_CLOEXEC | O_NOFOLLOW | O_NONBLOCK;
-    int fd = pd_spool_high(open(path.bytes, flags, 0600));
+    int fd = pd_open_high(open(path.bytes, flags, 0600));
     if (fd >= 0 && fstat(fd, &status) == 0 && S_ISREG(status.st_mode) &&
         status.st_uid == geteuid() && lock(fd))
         return fd;
@@ -182,7 +173,7 @@ void pd_keep_add(const pd_fixed_text *path)
 void pd_keep_end(void)
 {
     const pd_settings *s = &pd_the_agent.settings;
-    if (!s->keep || s->command_pid != getpid())
+    if (!s->keep || (pid_t)s->command_pid != getpid())
         return;
     const pd_fixed_text path = path_of_list();
     unlink(path.bytes);

@@ -2,13 +2,13 @@
  *
  *     DIR/.pprofdelta-RUN-UID     the list of the files that the run has there, the oldest first
  *
- * All processes of a run that have one user share a list. Whoever writes a file adds it to the list,
+ * All processes of a run that have one user share a list. A process that writes a file adds it to the list,
  * under a lock, and deletes what is over the limit. So no file of another run is deleted, nor one that
  * is not in the list. The newest is never deleted. */
 #ifndef PD_AGENT_KEEP_H
 #define PD_AGENT_KEEP_H
 
-#include "agent/base/notice.h"
+#include "agent/base/text.h"
 
 #include <stdbool.h>
 

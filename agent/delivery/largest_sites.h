@@ -5,12 +5,10 @@
 #ifndef PD_AGENT_LARGEST_SITES_H
 #define PD_AGENT_LARGEST_SITES_H
 
-#include "pprofdelta_heap.h"
-
 #include <stddef.h>
 
 /* Reports after an allocation of this size failed. */
-void pd_largest_sites_out_of_memory(pprofdelta_heap *heap, size_t size);
+void pd_largest_sites_out_of_memory(size_t size);
 
 /* Reports after the threshold was passed. */
 void pd_largest_sites_threshold(void);

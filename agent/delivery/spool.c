@@ -1,7 +1,8 @@
 /* Writes finished profiles to a directory: see spool.h. */
 #include "agent/delivery/spool.h"
 
-#include "agent/base/program.h"
+#include "agent/base/agent.h"
+#include "agent/base/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -11,16 +12,6 @@
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <unistd.h>
-
-int pd_spool_high(int fd)
-{
-    if (fd < 0 || fd > STDERR_FILENO)
-        return fd;
-    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
-    close(fd);
-    errno = kept;
-    return high;
-}
 
 /* ---- the directory --------------------------------------------------------------------------- */
 
@@ -47,9 +38,10 @@ static bool is_held(void)
            status.st_ino == held_ino && status.st_nlink > 0;
 }
 
-void pd_spool_hold(const char *dir)
+void pd_spool_hold(void)
 {
     struct stat status;
+    const char *dir = pd_the_agent.settings.dir;
     if (!*dir || is_held())
         return;
     held = far_up(open(dir, O_PATH | O_DIRECTORY | O_CLOEXEC));
@@ -83,7 +75,18 @@ static int find_base(const char **dir)
     return held;
 }
 
-/* path has PD_PATH_MAX + PD_SPOOL_NAME_MAX bytes. dir is shorter than PD_PATH_MAX, and names here
+/* ---- one file --------------------------------------------------------------------------------- */
+
+enum { PATH_LEN = PD_PATH_MAX + PD_SPOOL_NAME_MAX };
+
+typedef struct spool_file {
+    int fd;
+    int base;                 /* the directory, or AT_FDCWD: its path is in the names */
+    const char *dir;          /* what the names begin with */
+    char temporary[PATH_LEN]; /* empty: the file has no name yet */
+} spool_file;
+
+/* path has PATH_LEN bytes. dir is shorter than PD_PATH_MAX, and names here
  * are shorter than PD_SPOOL_NAME_MAX. */
 static void join(char *path, const char *dir, const pd_fixed_text *name)
 {
@@ -95,15 +98,14 @@ static void join(char *path, const char *dir, const pd_fixed_text *name)
 /* Adds the path by which linkat gives a name to a file without one. */
 static void add_descriptor(pd_fixed_text *path, int fd)
 {
-    pd_fixed_text_add(path, "/proc/thread-self/fd/");
-    pd_fixed_text_add_number(path, (uint64_t)fd);
+    pd_text_add(path, "/proc/thread-self/fd/%d", fd);
 }
 
 /* Creates a file without a name. If the process ends before the file is complete, nothing is left
  * behind. Needs /proc and a file system with O_TMPFILE. */
 static int create_nameless(int base, const char *dir)
 {
-    int fd = pd_spool_high(openat(base, dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
+    int fd = pd_open_high(openat(base, dir, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666));
     if (fd < 0)
         return -1;
     pd_fixed_text path = {.len = 0};
@@ -114,20 +116,17 @@ static int create_nameless(int base, const char *dir)
     return -1;
 }
 
-static void name_temporary(pd_spool_file *file, const char *dir, pid_t pid)
+static void name_temporary(spool_file *file)
 {
-    pd_fixed_text name = {.len = 0};
-    pd_fixed_text_add(&name, "/.pprofdelta-");
-    pd_fixed_text_add_number(&name, (uint64_t)pid);
-    pd_fixed_text_add(&name, "-");
     /* Two threads may write at once. The address of the struct makes their names different. */
-    pd_fixed_text_add_hex(&name, (uint64_t)(uintptr_t)file);
-    join(file->temporary, dir, &name);
+    pd_fixed_text name = {.len = 0};
+    pd_text_add(&name, "/.pprofdelta-%d-%p", (int)getpid(), (void *)file);
+    join(file->temporary, file->dir, &name);
 }
 
-static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
+static int create_named(spool_file *file)
 {
-    name_temporary(file, dir, pid);
+    name_temporary(file);
     const int flags = O_WRONLY | O_CREAT | O_EXCL | O_CLOEXEC | O_NOFOLLOW;
     int fd = openat(file->base, file->temporary, flags, 0666);
     if (fd < 0 && errno == EEXIST) {
@@ -135,7 +134,7 @@ static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
         unlinkat(file->base, file->temporary, 0);
         fd = openat(file->base, file->temporary, flags, 0666);
     }
-    int high = pd_spool_high(fd);
+    int high = pd_open_high(fd);
     if (fd >= 0 && high < 0) {
         int kept = errno;
         unlinkat(file->base, file->temporary, 0);
@@ -144,30 +143,17 @@ static int create_named(pd_spool_file *file, const char *dir, pid_t pid)
     return high;
 }
 
-int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid)
+/* Creates the file, without a name if the file system supports that. Returns a descriptor above 2, or -1
+ * and errno. */
+static int create(spool_file *file)
 {
     file->temporary[0] = '\0';
-    file->base = find_base(&dir);
-    file->fd = create_nameless(file->base, dir);
+    file->dir = pd_the_agent.settings.dir;
+    file->base = find_base(&file->dir);
+    file->fd = create_nameless(file->base, file->dir);
     if (file->fd < 0)
-        file->fd = create_named(file, dir, pid);
+        file->fd = create_named(file);
     return file->fd;
-}
-
-int pd_spool_write(int fd, const void *data, size_t len)
-{
-    for (const char *at = data; len;) {
-        ssize_t wrote = write(fd, at, len);
-        if (wrote < 0 && errno != EINTR)
-            return errno;
-        if (wrote == 0)
-            return ENOSPC;
-        if (wrote > 0) {
-            at += wrote;
-            len -= (size_t)wrote;
-        }
-    }
-    return 0;
 }
 
 /* Renames without replacing a file: in one step if the kernel and the file system can, else by a
@@ -197,7 +183,7 @@ static int close_duplicate(int fd)
 }
 
 /* Names a complete file. Returns 0 or an errno value, which is EEXIST if the name is taken. */
-static int name_file(const pd_spool_file *file, const char *to)
+static int name_file(const spool_file *file, const char *to)
 {
     if (*file->temporary)
         return rename_to_free(file->base, file->temporary, to);
@@ -206,50 +192,48 @@ static int name_file(const pd_spool_file *file, const char *to)
     return linkat(AT_FDCWD, from.bytes, file->base, to, AT_SYMLINK_FOLLOW) ? errno : 0;
 }
 
-int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
-                     uint64_t *sequence, pd_fixed_text *name)
+/* Gives the file its name: with *number, or with the next number that is free. */
+static int publish(const spool_file *file, const char *ending, uint64_t *number,
+                   pd_fixed_text *path_out)
 {
-    enum { DIGITS = 6 };
-    char path[PD_PATH_MAX + PD_SPOOL_NAME_MAX];
+    char path[PATH_LEN];
     int error = close_duplicate(file->fd);
-    for (uint64_t number = *sequence; !error; number++) {
-        pd_fixed_text rest = {.len = 0};
-        pd_fixed_text_add(&rest, "/heap.");
-        pd_fixed_text_add(&rest, pd_program_name());
-        pd_fixed_text_add(&rest, ".");
-        pd_fixed_text_add_number(&rest, (uint64_t)pid);
-        pd_fixed_text_add(&rest, ".");
-        pd_fixed_text_add_padded(&rest, number, DIGITS);
-        pd_fixed_text_add(&rest, suffix);
-        join(path, file->base == AT_FDCWD ? dir : ".", &rest);
+    for (bool is_taken = true; !error && is_taken; *number += is_taken) {
+        pd_fixed_text name = {.len = 0};
+        pd_text_add(&name, "/heap.%s.%d.%06ju%s", pd_program_name(), (int)getpid(),
+                    (uintmax_t)*number, ending);
+        join(path, file->dir, &name);
         error = name_file(file, path);
-        if (!error) {
-            *sequence = number;
-            if (name) {
-                pd_fixed_text_add(name, dir);
-                pd_fixed_text_add(name, rest.bytes);
-            }
-            close(file->fd);
-            return 0;
-        }
-        if (error == EEXIST)
+        is_taken = error == EEXIST;
+        if (is_taken)
             error = 0;
+        else if (!error)
+            pd_text_add(path_out, "%s%s", pd_the_agent.settings.dir, name.bytes);
     }
-    pd_spool_discard(file);
     return error;
 }
 
-bool pd_spool_has(const char *dir, const pd_fixed_text *name)
+int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uint64_t *number,
+                   pd_fixed_text *path)
 {
-    char path[PD_PATH_MAX + PD_SPOOL_NAME_MAX];
+    spool_file file;
+    if (create(&file) < 0)
+        return errno;
+    *number = atomic_load(&pd_the_agent.next_number);
+    int error = write(file.fd, cookie);
+    if (!error)
+        error = publish(&file, ending, number, path);
+    close(file.fd);
+    if (error && *file.temporary)
+        unlinkat(file.base, file.temporary, 0);
+    return error;
+}
+
+bool pd_spool_has(const pd_fixed_text *name)
+{
+    char path[PATH_LEN];
+    const char *dir = pd_the_agent.settings.dir;
     int base = find_base(&dir);
     join(path, dir, name);
     return faccessat(base, path, F_OK, 0) == 0;
-}
-
-void pd_spool_discard(pd_spool_file *file)
-{
-    close(file->fd);
-    if (*file->temporary)
-        unlinkat(file->base, file->temporary, 0);
 }

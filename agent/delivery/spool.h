@@ -9,51 +9,34 @@
 #ifndef PD_AGENT_SPOOL_H
 #define PD_AGENT_SPOOL_H
 
-#include "agent/base/notice.h"
-#include "agent/base/settings.h"
+#include "agent/base/text.h"
 
+#include <stdbool.h>
 #include <stddef.h>
-#include <sys/types.h>
+#include <stdint.h>
 
-enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it */
+enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and a NUL */
 
-typedef struct pd_spool_file {
-    int fd;
-    int base; /* the directory, or AT_FDCWD: its path is in the names */
-    char temporary[PD_PATH_MAX + PD_SPOOL_NAME_MAX]; /* empty: the file has no name yet */
-} pd_spool_file;
-
-/* Keeps a descriptor of dir, which exec closes, for the time after a call by which the path may lead
- * elsewhere. The files are written there from now on, as long as the descriptor is that of dir and dir
- * was not removed; otherwise the path counts. release: that call failed. */
-void pd_spool_hold(const char *dir);
+/* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may
+ * lead elsewhere. The files are written there from now on, as long as the descriptor is that of the
+ * directory and that was not removed; otherwise the path counts. release: that call failed. */
+void pd_spool_hold(void);
 void pd_spool_release(void);
 
 /* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
  * pd_spool_hold. Returns false if the system cannot do that. */
 bool pd_spool_own_table(void);
 
-/* Creates a file in dir, without a name if the file system supports that, otherwise with a
- * temporary one. Returns a descriptor above 2 that exec closes, or -1 and errno. */
-int pd_spool_create(pd_spool_file *file, const char *dir, pid_t pid);
+/* Writes the contents of a file to the descriptor. Returns 0 or an errno value. */
+typedef int pd_spool_writer(int fd, void *cookie);
 
-/* Writes all of the data. Returns 0 or an errno value. */
-int pd_spool_write(int fd, const void *data, size_t len);
+/* Writes a file with this ending of its name to the directory of the settings. Its number is the next one
+ * that is free; *number is set to it. Adds its path to `path`. Returns 0 or an errno value; after an error
+ * there is no file. */
+int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uint64_t *number,
+                   pd_fixed_text *path);
 
-/* Gives the file its name and closes it. The sequence number is *sequence, or the next one that
- * is free; *sequence is set to it. Adds the path to name, which may be NULL. Returns 0 or an
- * errno value; after an error the file is gone. */
-int pd_spool_publish(pd_spool_file *file, const char *dir, pid_t pid, const char *suffix,
-                     uint64_t *sequence, pd_fixed_text *name);
-
-/* Returns whether dir has a file with this name, which begins with a slash. */
-bool pd_spool_has(const char *dir, const pd_fixed_text *name);
-
-/* Closes and removes the file. */
-void pd_spool_discard(pd_spool_file *file);
-
-/* Moves a descriptor that is 0, 1 or 2 to a higher number. Returns the descriptor, or -1 and
- * errno. */
-int pd_spool_high(int fd);
+/* Returns whether the directory has a file with this name, which begins with a slash. */
+bool pd_spool_has(const pd_fixed_text *name);
 
 #endif

@@ -7,7 +7,7 @@
  * These are all functions by which a C library gives out memory that free takes back. The C
  * library's own uses of malloc (strdup, getline, fopen) call them, too. */
 #include "agent/base/agent.h"
-#include "agent/account/real.h"
+#include "agent/base/real.h"
 #include "agent/interposed/slow_path.h"
 
 #include <errno.h>
@@ -15,7 +15,6 @@
 #include <stdlib.h>
 
 #define LIKELY(condition) __builtin_expect(!!(condition), 1)
-#define PUBLIC            __attribute__((visibility("default")))
 #define SLOW              __attribute__((noinline, cold))
 
 /* ---- the slow path: each function notes its caller ------------------------------------------- */
@@ -127,7 +126,7 @@ static inline bool tick(size_t size)
     return pprofdelta_sampler_tick(&pd_this_thread.sampler, size);
 }
 
-PUBLIC void *malloc(size_t size)
+PD_PUBLIC void *malloc(size_t size)
 {
     if (tick(size))
         return malloc_slow(size);
@@ -135,7 +134,7 @@ PUBLIC void *malloc(size_t size)
     return LIKELY(ptr) ? ptr : failed(size);
 }
 
-PUBLIC void free(void *ptr)
+PD_PUBLIC void free(void *ptr)
 {
     if (pprofdelta_heap_maybe(&pd_filter, ptr))
         free_slow(ptr);
@@ -143,7 +142,7 @@ PUBLIC void free(void *ptr)
         pd_real.free(ptr);
 }
 
-PUBLIC void *calloc(size_t nmemb, size_t size)
+PD_PUBLIC void *calloc(size_t nmemb, size_t size)
 {
     size_t all;
     if (__builtin_mul_overflow(nmemb, size, &all)) {
@@ -165,12 +164,12 @@ static inline void *resize(void *old, size_t size)
     return LIKELY(ptr || !size) ? ptr : failed(size);
 }
 
-PUBLIC void *realloc(void *ptr, size_t size)
+PD_PUBLIC void *realloc(void *ptr, size_t size)
 {
     return resize(ptr, size);
 }
 
-PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
+PD_PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
 {
     size_t all;
     if (__builtin_mul_overflow(nmemb, size, &all)) {
@@ -180,7 +179,7 @@ PUBLIC void *reallocarray(void *ptr, size_t nmemb, size_t size)
     return resize(ptr, all);
 }
 
-PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
+PD_PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
 {
     if (tick(size))
         return posix_memalign_slow(memptr, alignment, size);
@@ -188,7 +187,7 @@ PUBLIC int posix_memalign(void **memptr, size_t alignment, size_t size)
     return LIKELY(!error) ? 0 : posix_memalign_failed(size, error);
 }
 
-PUBLIC void *aligned_alloc(size_t alignment, size_t size)
+PD_PUBLIC void *aligned_alloc(size_t alignment, size_t size)
 {
     if (tick(size))
         return aligned_slow(pd_real.aligned_alloc, alignment, size);
@@ -196,7 +195,7 @@ PUBLIC void *aligned_alloc(size_t alignment, size_t size)
     return LIKELY(ptr) ? ptr : failed(size);
 }
 
-PUBLIC void *memalign(size_t alignment, size_t size)
+PD_PUBLIC void *memalign(size_t alignment, size_t size)
 {
     if (tick(size))
         return aligned_slow(pd_real.memalign, alignment, size);
@@ -204,7 +203,7 @@ PUBLIC void *memalign(size_t alignment, size_t size)
     return LIKELY(ptr) ? ptr : failed(size);
 }
 
-PUBLIC void *valloc(size_t size)
+PD_PUBLIC void *valloc(size_t size)
 {
     if (tick(size))
         return pages_slow(pd_real.valloc, size);
@@ -212,7 +211,7 @@ PUBLIC void *valloc(size_t size)
     return LIKELY(ptr) ? ptr : failed(size);
 }
 
-PUBLIC void *pvalloc(size_t size)
+PD_PUBLIC void *pvalloc(size_t size)
 {
     if (tick(size))
         return pages_slow(pd_real.pvalloc, size);
@@ -220,22 +219,22 @@ PUBLIC void *pvalloc(size_t size)
     return LIKELY(ptr) ? ptr : failed(size);
 }
 
-PUBLIC size_t malloc_usable_size(void *ptr)
+PD_PUBLIC size_t malloc_usable_size(void *ptr)
 {
     return pd_real.usable_size(ptr);
 }
 
 /* C23. A C library that has these functions does not call free in them. */
-PUBLIC void free_sized(void *ptr, size_t size);
-PUBLIC void free_aligned_sized(void *ptr, size_t alignment, size_t size);
+PD_PUBLIC void free_sized(void *ptr, size_t size);
+PD_PUBLIC void free_aligned_sized(void *ptr, size_t alignment, size_t size);
 
-PUBLIC void free_sized(void *ptr, size_t size)
+PD_PUBLIC void free_sized(void *ptr, size_t size)
 {
     (void)size;
     free(ptr);
 }
 
-PUBLIC void free_aligned_sized(void *ptr, size_t alignment, size_t size)
+PD_PUBLIC void free_aligned_sized(void *ptr, size_t alignment, size_t size)
 {
     (void)alignment;
     (void)size;

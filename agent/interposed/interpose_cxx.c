@@ -11,8 +11,7 @@
  * new[], "dl" and "da" are delete and delete[], "m" is size_t, "St11align_val_t" an alignment,
  * and "RKSt9nothrow_t" requests NULL instead of an exception. */
 #include "agent/base/agent.h"
-#include "agent/life/lifecycle.h"
-#include "agent/account/real.h"
+#include "agent/base/real.h"
 #include "agent/interposed/slow_path.h"
 
 #include <dlfcn.h>
@@ -22,8 +21,6 @@
 #include <unistd.h>
 
 #if __SIZEOF_POINTER__ == 8
-
-#define PUBLIC __attribute__((visibility("default")))
 
 /* ---- where the operators are defined --------------------------------------------------------- */
 
@@ -116,7 +113,7 @@ static owner find_owner(void)
 {
     pd_real_find();
     owner of_new = owner_of("_Znwm"), of_delete = owner_of("_ZdlPv");
-    bool is_one = pd_agent_is_first() && of_new == of_delete && !has_other_owner(of_new);
+    bool is_one = pd_malloc_is_ours() && of_new == of_delete && !has_other_owner(of_new);
     owner all = is_one ? of_new : STRANGER;
     atomic_store(&owner_now, (int)all);
     return all;
@@ -168,8 +165,8 @@ static bool draw(size_t size, pprofdelta_weight *weight)
 
 /* An operator that calls the next definition, with a tick in front if that is the allocator's. */
 #define NEW(name, type, parameters, arguments)                                                     \
-    PUBLIC void *name parameters;                                                                  \
-    PUBLIC void *name parameters                                                                   \
+    PD_PUBLIC void *name parameters;                                                               \
+    PD_PUBLIC void *name parameters                                                                \
     {                                                                                              \
         static void *_Atomic slot;                                                                 \
         const pd_caller caller = PD_HERE();                                                        \
@@ -216,8 +213,8 @@ __attribute__((noinline, cold)) static void *plain_slow(void *_Atomic *slot, con
 }
 
 #define PLAIN_NEW(name)                                                                            \
-    PUBLIC void *name(size_t size);                                                                \
-    PUBLIC void *name(size_t size)                                                                 \
+    PD_PUBLIC void *name(size_t size);                                                             \
+    PD_PUBLIC void *name(size_t size)                                                              \
     {                                                                                              \
         static void *_Atomic slot;                                                                 \
         owner known = the_owner();                                                                 \
@@ -244,8 +241,8 @@ typedef void sized_aligned_delete(void *ptr, size_t size, size_t alignment);
 typedef void aligned_nothrow_delete(void *ptr, size_t alignment, const void *nothrow);
 
 #define DELETE(name, type, parameters, arguments)                                                  \
-    PUBLIC void name parameters;                                                                   \
-    PUBLIC void name parameters                                                                    \
+    PD_PUBLIC void name parameters;                                                                \
+    PD_PUBLIC void name parameters                                                                 \
     {                                                                                              \
         static void *_Atomic slot;                                                                 \
         owner known = the_owner();                                                                 \

@@ -208,11 +208,10 @@ static void rebind(const pd_rebound *functions, size_t len)
 {
     if (pd_rebind(functions, len) != PD_REBIND_REFUSED)
         return;
-    pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(&text, "the system does not let the agent replace ");
-    pd_fixed_text_add(&text, functions[0].name);
-    pd_fixed_text_add(&text, " and related functions: memory that they free is shown as in use");
-    pd_notice_send(PD_NOTICE_EXTRA, &text);
+    pd_notice_print(PD_NOTICE_EXTRA,
+                    "the system does not let the agent replace %s and related functions: memory "
+                    "that they free is shown as in use",
+                    functions[0].name);
 }
 
 void pd_extra_begin(void)

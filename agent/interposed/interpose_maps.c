@@ -9,67 +9,18 @@
  * What a call removes is removed from the table before the call, since another thread may be given
  * the same addresses before it has returned. If munmap then fails, its range is not followed any
  * more. */
-#include "agent/interposed/interpose_maps.h"
-
-#include "agent/account/account.h"
-#include "agent/base/agent.h"
-#include "agent/stacks/callers.h"
 #include "agent/account/mappings.h"
-#include "agent/base/next.h"
+#include "agent/base/agent.h"
+#include "agent/base/code.h"
+#include "agent/base/real.h"
 #include "agent/base/self.h"
+#include "agent/stacks/callers.h"
 #include "agent/stacks/unloaded.h"
 
 #include <errno.h>
 #include <stdarg.h>
-#include <stdatomic.h>
 #include <sys/mman.h>
 #include <unistd.h>
-
-#define PUBLIC __attribute__((visibility("default")))
-
-/* The offset of mmap, whatever off_t is here. */
-#ifdef __GLIBC__
-typedef long plain_offset;
-#else
-typedef off_t plain_offset;
-#endif
-
-static struct {
-    void *(*map)(void *, size_t, int, int, int, plain_offset);
-    void *(*map64)(void *, size_t, int, int, int, int64_t);
-    int (*munmap)(void *, size_t);
-    void *(*mremap)(void *, size_t, size_t, int, ...);
-    int (*brk)(void *);
-    void *(*sbrk)(intptr_t);
-} next;
-
-static atomic_bool is_ignored;
-
-void pd_interpose_maps_find(void)
-{
-    if (next.munmap)
-        return;
-    pd_find_next(&next.map, "mmap");
-    pd_find_next(&next.map64, "mmap64");
-    pd_find_next(&next.mremap, "mremap");
-    pd_find_next(&next.brk, "brk");
-    pd_find_next(&next.sbrk, "sbrk");
-    pd_find_next(&next.munmap, "munmap"); /* last: it marks that all are found */
-}
-
-void pd_interpose_maps_follow(bool is_followed)
-{
-    atomic_store(&is_ignored, !is_followed);
-}
-
-/* For calls from the constructor of another library, which may run before the agent's. */
-static void find_if_early(void)
-{
-    int kept = errno;
-    if (!next.munmap)
-        pd_interpose_maps_find();
-    errno = kept;
-}
 
 /* ---- reports --------------------------------------------------------------------------------- */
 
@@ -77,10 +28,10 @@ static void find_if_early(void)
  * thread runs the agent's code. It does not hold the lock of the table then. */
 static bool enter(const pd_caller *caller, bool *is_nested)
 {
-    if (atomic_load_explicit(&is_ignored, memory_order_relaxed))
+    if (!pd_mappings_are_followed())
         return false;
     *is_nested = !pd_self_enter();
-    return !*is_nested || pd_unwind_is_own(caller->pc);
+    return !*is_nested || pd_code_is_own(caller->pc);
 }
 
 static void leave(bool is_nested)
@@ -97,17 +48,16 @@ static size_t whole_pages(size_t len)
 
 static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
 {
-    if (pd_unwind_is_own(caller->pc)) {
+    if (pd_code_is_own(caller->pc)) {
         pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
         return;
     }
-    if (pd_account_is_allocator(caller->pc)) {
+    if (pd_code_is_of_allocator(caller->pc)) {
         pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
         return;
     }
     const uint64_t only = caller->pc - 1;
-    bool has_begun = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire) != NULL;
-    pd_walk *walk = has_begun ? pd_walk_take() : NULL;
+    pd_walk *walk = pd_agent_heap() ? pd_walk_take() : NULL;
     const uint64_t *stack = walk ? walk->stack : &only;
     size_t depth = walk ? pd_unwind(caller, walk) : 1;
     pd_mappings_add(begin, len, stack, depth, pd_unloaded_number(stack, depth));
@@ -133,46 +83,44 @@ static void report_map(const void *ptr, size_t len, int flags, const pd_caller *
 /* ---- mmap ------------------------------------------------------------------------------------ */
 
 /* The headers may define mmap as another name of mmap64. Both symbols are needed here. */
-PUBLIC void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
-                     plain_offset offset) __asm__("mmap");
-PUBLIC void *pd_mmap64(void *addr, size_t len, int prot, int flags, int fd,
-                       int64_t offset) __asm__("mmap64");
+PD_PUBLIC void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                        pd_plain_offset offset) __asm__("mmap");
+PD_PUBLIC void *pd_mmap64(void *addr, size_t len, int prot, int flags, int fd,
+                          int64_t offset) __asm__("mmap64");
 
-PUBLIC __attribute__((noinline)) void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
-                                               plain_offset offset)
+PD_PUBLIC __attribute__((noinline)) void *pd_mmap(void *addr, size_t len, int prot, int flags,
+                                                  int fd, pd_plain_offset offset)
 {
     const pd_caller caller = PD_HERE();
-    find_if_early();
-    void *ptr = next.map(addr, len, prot, flags, fd, offset);
+    void *ptr = pd_next()->mmap(addr, len, prot, flags, fd, offset);
     report_map(ptr, len, flags, &caller);
     return ptr;
 }
 
-PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int prot, int flags,
-                                                 int fd, int64_t offset)
+PD_PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int prot, int flags,
+                                                    int fd, int64_t offset)
 {
     const pd_caller caller = PD_HERE();
-    find_if_early();
-    void *ptr = next.map64 ? next.map64(addr, len, prot, flags, fd, offset)
-                           : next.map(addr, len, prot, flags, fd, (plain_offset)offset);
+    const pd_other_functions *next = pd_next();
+    void *ptr = next->mmap64 ? next->mmap64(addr, len, prot, flags, fd, offset)
+                             : next->mmap(addr, len, prot, flags, fd, (pd_plain_offset)offset);
     report_map(ptr, len, flags, &caller);
     return ptr;
 }
 
 /* ---- munmap and mremap ----------------------------------------------------------------------- */
 
-PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
+PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 {
     const pd_caller caller = PD_HERE();
     bool is_nested;
     int kept = errno;
-    find_if_early();
     if (enter(&caller, &is_nested)) {
         pd_mappings_remove((uintptr_t)addr, whole_pages(len));
         leave(is_nested);
     }
     errno = kept;
-    return next.munmap(addr, len);
+    return pd_next()->munmap(addr, len);
 }
 
 /* The memory counts as that of the new call, as with realloc. */
@@ -190,8 +138,8 @@ static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const voi
     pd_mappings_drop(slot);
 }
 
-PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t new_len, int flags,
-                                              ...)
+PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t new_len,
+                                                 int flags, ...)
 {
     const pd_caller caller = PD_HERE();
     bool is_nested;
@@ -199,12 +147,11 @@ PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t
     va_start(arguments, flags);
     void *target = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : NULL;
     va_end(arguments);
-    find_if_early();
     if (!enter(&caller, &is_nested))
-        return next.mremap(addr, old_len, new_len, flags, target);
+        return pd_next()->mremap(addr, old_len, new_len, flags, target);
     size_t taken = whole_pages(old_len);
     uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
-    void *ptr = next.mremap(addr, old_len, new_len, flags, target);
+    void *ptr = pd_next()->mremap(addr, old_len, new_len, flags, target);
     int kept = errno;
     report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
     leave(is_nested);
@@ -230,22 +177,20 @@ static void report_break(uintptr_t before, uintptr_t now, const pd_caller *calle
     errno = kept;
 }
 
-PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)
+PD_PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)
 {
     const pd_caller caller = PD_HERE();
-    find_if_early();
-    void *before = next.sbrk(delta);
+    void *before = pd_next()->sbrk(delta);
     if (delta && before != (void *)-1) // NOLINT(performance-no-int-to-ptr)
         report_break((uintptr_t)before, (uintptr_t)before + (uintptr_t)delta, &caller);
     return before;
 }
 
-PUBLIC __attribute__((noinline)) int brk(void *addr)
+PD_PUBLIC __attribute__((noinline)) int brk(void *addr)
 {
     const pd_caller caller = PD_HERE();
-    find_if_early();
-    uintptr_t before = (uintptr_t)next.sbrk(0);
-    int result = next.brk(addr);
+    uintptr_t before = (uintptr_t)pd_next()->sbrk(0);
+    int result = pd_next()->brk(addr);
     if (!result)
         report_break(before, (uintptr_t)addr, &caller);
     return result;

@@ -1,7 +1,7 @@
 /* Replaces functions that a program may have or lack: see rebind.h. */
 #include "agent/interposed/rebind.h"
 
-#include "agent/base/object.h"
+#include "agent/base/code.h"
 
 #include <elf.h>
 #include <link.h>
@@ -73,11 +73,6 @@ static void note_row(object *o, const ElfW(Dyn) * row, bool *calls_have_addends)
     default:
         break;
     }
-}
-
-static bool is_within(const object *o, uintptr_t address)
-{
-    return address - o->range.begin < o->range.end - o->range.begin;
 }
 
 /* Returns false if the object has no symbols. */
@@ -226,7 +221,8 @@ static void rebind_slots(work *w, const object *o, const relocations *r)
     for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
         const char *name;
         uintptr_t *slot = slot_of(o, r->rows + off, &name);
-        if (!name || (uintptr_t)slot % sizeof *slot || !is_within(&w->library, word_at(slot)))
+        if (!name || (uintptr_t)slot % sizeof *slot ||
+            !pd_object_range_has(w->library.range, word_at(slot)))
             continue;
         const pd_rebound *f = find_function(w, name);
         if (f && word_at(slot) == word_at(f->real) && !write_word(o, slot, (uintptr_t)f->ours))
@@ -251,7 +247,7 @@ static void bind_own_slots(work *w, const relocations *r)
 
 static bool is_agent(const object *o)
 {
-    return is_within(o, (uintptr_t)pd_rebind);
+    return pd_object_range_has(o->range, (uintptr_t)pd_rebind);
 }
 
 /* Finds the first object in the loader's order that has the first function. The program comes

@@ -3,9 +3,7 @@
 
 #include "agent/base/agent.h"
 #include "agent/delivery/largest_sites.h"
-#include "agent/life/lifecycle.h"
 #include "agent/base/own_stack.h"
-#include "agent/base/quiet.h"
 #include "agent/stacks/unloaded.h"
 #include "agent/life/worker.h"
 
@@ -27,9 +25,9 @@ static void untick(pprofdelta_sampler *sampler, size_t size)
  * again. */
 static bool begin_thread(pd_self *self, size_t size)
 {
-    if (pd_agent_is_coming())
+    if (!atomic_load_explicit(&pd_the_agent.has_begun, memory_order_acquire))
         return false;
-    bool is_there = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire) != NULL;
+    bool is_there = pd_agent_heap() != NULL;
     pprofdelta_sampler_init(&self->sampler, is_there ? pd_the_agent.settings.rate : 0, 0);
     return is_there && pprofdelta_sampler_tick(&self->sampler, size);
 }
@@ -70,7 +68,7 @@ static __attribute__((noinline)) void track(pprofdelta_heap *heap, const void *p
 void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
                   const pd_caller *caller)
 {
-    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    pprofdelta_heap *heap = pd_agent_heap();
     if (!ptr || !heap || !pd_self_enter())
         return;
     int kept = errno;
@@ -83,7 +81,7 @@ void pd_slow_keep(const void *ptr, size_t size, const pprofdelta_weight *weight,
 
 void pd_slow_free(const void *ptr)
 {
-    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    pprofdelta_heap *heap = pd_agent_heap();
     if (!heap || !pd_self_enter())
         return;
     pprofdelta_heap_untrack(heap, ptr);
@@ -92,7 +90,7 @@ void pd_slow_free(const void *ptr)
 
 bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move)
 {
-    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    pprofdelta_heap *heap = pd_agent_heap();
     if (!heap || !pd_self_enter())
         return false;
     bool was_tracked = pprofdelta_heap_realloc_begin(heap, ptr, move);
@@ -102,7 +100,7 @@ bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move)
 
 void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone)
 {
-    pprofdelta_heap *heap = atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+    pprofdelta_heap *heap = pd_agent_heap();
     bool has_entered = pd_self_enter();
     if (is_gone)
         pprofdelta_heap_realloc_commit(heap, move);
@@ -122,16 +120,14 @@ static void report_largest_sites(void *size)
 {
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
-    pd_largest_sites_out_of_memory(atomic_load(&pd_the_agent.heap), *(const size_t *)size);
+    pd_largest_sites_out_of_memory(*(const size_t *)size);
     pd_quiet_end(&quiet);
 }
 
 void pd_slow_out_of_memory(size_t size)
 {
-    if (is_absurd(size) || !atomic_load(&pd_the_agent.heap) || !pd_self_enter())
+    if (is_absurd(size) || !pd_agent_heap() || !pd_self_enter())
         return;
-    int kept = errno;
     pd_own_stack_call(report_largest_sites, &size);
-    errno = kept;
     pd_self_leave();
 }

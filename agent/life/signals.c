@@ -2,8 +2,7 @@
 #include "agent/life/signals.h"
 
 #include "agent/base/agent.h"
-#include "agent/life/lifecycle.h"
-#include "agent/base/next.h"
+#include "agent/base/real.h"
 #include "agent/base/self.h"
 #include "agent/life/worker.h"
 
@@ -11,53 +10,20 @@
 #include <signal.h>
 #include <stdatomic.h>
 #include <stddef.h>
-#include <string.h>
-#include <sys/syscall.h>
-#include <time.h>
 #include <unistd.h>
-
-#define PUBLIC __attribute__((visibility("default")))
-
-typedef void signal_handler(int);
 
 static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,
                               SIGALRM, SIGTERM, SIGXCPU, SIGXFSZ, SIGVTALRM, SIGPROF};
 
-static int ask_number;        /* 0: none */
-static atomic_bool is_begun;  /* the handlers stand for the default actions */
-static _Atomic int ending;    /* the signal that is ending the process; 0: none */
-static _Atomic int64_t since; /* when it came */
-
-/* ---- the C library's functions --------------------------------------------------------------- */
-
-static struct {
-    int (*sigaction)(int, const struct sigaction *, struct sigaction *);
-    signal_handler *(*signal)(int, signal_handler *);
-    signal_handler *(*bsd_signal)(int, signal_handler *);
-    signal_handler *(*sysv_signal)(int, signal_handler *);
-    signal_handler *(*sigset)(int, signal_handler *);
-} next;
-
-/* Looks up the functions at the first call, which may come before the agent's constructor. The
- * constructor calls this, too, since a signal handler and the child of a vfork cannot look up
- * anything. */
-static void find_all(void)
-{
-    if (next.sigaction)
-        return;
-    int kept = errno;
-    pd_find_next(&next.signal, "signal");
-    pd_find_next(&next.bsd_signal, "bsd_signal");
-    pd_find_next(&next.sysv_signal, "__sysv_signal");
-    pd_find_next(&next.sigset, "sigset");
-    pd_find_next(&next.sigaction, "sigaction");
-    errno = kept;
-}
+static int ask_number;         /* 0: none */
+static atomic_bool is_begun;   /* the handlers stand for the default actions */
+static _Atomic int ending;     /* the signal that is ending the process; 0: none */
+static _Atomic uint64_t since; /* when it came */
 
 static void on_fatal(int number);
 
 /* A second signal is let in while the first is handled. */
-static struct sigaction action_of(signal_handler *function)
+static struct sigaction action_of(pd_signal_handler *function)
 {
     struct sigaction action = {.sa_handler = function,
                                .sa_flags = SA_RESTART | (function == on_fatal ? SA_NODEFER : 0)};
@@ -67,57 +33,21 @@ static struct sigaction action_of(signal_handler *function)
 
 /* ---- the handlers ---------------------------------------------------------------------------- */
 
-static int64_t now_nanos(void)
-{
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (int64_t)now.tv_sec * 1000000000 + now.tv_nsec;
-}
-
-void pd_signals_reset(int number)
-{
-    const struct sigaction plainly = {.sa_handler = SIG_DFL};
-    next.sigaction(number, &plainly, NULL);
-}
-
-static void send_to_self(int number)
-{
-    sigset_t only;
-    sigemptyset(&only);
-    sigaddset(&only, number);
-    syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
-    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
-}
-
-void pd_signals_die(int number)
-{
-    pd_signals_reset(number);
-    send_to_self(number);
-}
-
-void pd_self_end(void)
-{
-    pd_this_thread.is_called = false;
-    pd_agent_end();
-    pd_signals_die(atomic_load(&ending));
-}
-
 static void on_fatal(int number)
 {
-    const int64_t patience = 1000000000;
+    const uint64_t patience = 1000000000;
     int kept = errno, none = 0;
     if (getpid() == 1) /* of a container, which has no default actions */
         return;
     if (getpid() != atomic_load(&pd_the_agent.pid)) { // NOLINT(bugprone-branch-clone)
-        pd_signals_die(number);                       /* between vfork and exec */
+        pd_signal_die(number);                        /* between vfork and exec */
     } else if (atomic_compare_exchange_strong(&ending, &none, number)) {
-        atomic_store(&since, now_nanos());
-        if (pd_this_thread.is_inside)
-            pd_this_thread.is_called = true;
-        else
+        atomic_store(&since, pd_nanos_of(CLOCK_MONOTONIC));
+        pd_this_thread.ended_by = number;
+        if (!pd_this_thread.is_inside)
             pd_self_end();
-    } else if (now_nanos() - atomic_load(&since) >= patience) {
-        pd_signals_die(number);
+    } else if (pd_nanos_of(CLOCK_MONOTONIC) - atomic_load(&since) >= patience) {
+        pd_signal_die(number);
     }
     errno = kept;
 }
@@ -131,7 +61,7 @@ static void on_ask(int number)
 /* ---- which signals --------------------------------------------------------------------------- */
 
 /* Returns the handler that replaces the signal's default action, or NULL. */
-static signal_handler *replacement_of(int number)
+static pd_signal_handler *replacement_of(int number)
 {
     if (!atomic_load(&is_begun) || atomic_load(&ending))
         return NULL;
@@ -143,7 +73,7 @@ static signal_handler *replacement_of(int number)
     return NULL;
 }
 
-static bool is_ours(signal_handler *function)
+static bool is_ours(pd_signal_handler *function)
 {
     return function == on_fatal || function == on_ask;
 }
@@ -151,16 +81,15 @@ static bool is_ours(signal_handler *function)
 static void replace_default(int number)
 {
     struct sigaction now;
-    signal_handler *ours = replacement_of(number);
-    if (!ours || next.sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
+    pd_signal_handler *ours = replacement_of(number);
+    if (!ours || pd_next()->sigaction(number, NULL, &now) || now.sa_handler != SIG_DFL)
         return;
     now = action_of(ours);
-    next.sigaction(number, &now, NULL);
+    pd_next()->sigaction(number, &now, NULL);
 }
 
 void pd_signals_begin(int ask)
 {
-    find_all();
     if (getpid() == 1)
         return;
     ask_number = ask;
@@ -172,22 +101,22 @@ void pd_signals_begin(int ask)
 
 PD_IN_CHILD void pd_signals_forget(void)
 {
-    pd_this_thread.is_called = false;
+    pd_this_thread.ended_by = 0;
     atomic_store(&ending, 0);
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */
 
-PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigaction *restrict oact)
+PD_PUBLIC int sigaction(int sig, const struct sigaction *restrict act,
+                        struct sigaction *restrict oact)
 {
-    find_all();
-    signal_handler *ours = act && act->sa_handler == SIG_DFL ? replacement_of(sig) : NULL;
+    pd_signal_handler *ours = act && act->sa_handler == SIG_DFL ? replacement_of(sig) : NULL;
     struct sigaction before, instead;
     if (ours) {
         instead = action_of(ours);
         act = &instead;
     }
-    int result = next.sigaction(sig, act, &before);
+    int result = pd_next()->sigaction(sig, act, &before);
     if (result || !oact)
         return result;
     if (is_ours(before.sa_handler))
@@ -197,51 +126,49 @@ PUBLIC int sigaction(int sig, const struct sigaction *restrict act, struct sigac
 }
 
 /* Sets a handler by a function of an older interface. These differ in the flags that they set. */
-static signal_handler *set(signal_handler *(*function)(int, signal_handler *), int number,
-                           signal_handler *wanted)
+static pd_signal_handler *set(pd_signal_handler *(*function)(int, pd_signal_handler *), int number,
+                              pd_signal_handler *wanted)
 {
     if (!function) {
         errno = ENOSYS;
         return SIG_ERR;
     }
-    signal_handler *before = function(number, wanted);
+    pd_signal_handler *before = function(number, wanted);
     if (before != SIG_ERR && wanted == SIG_DFL)
         replace_default(number);
     return is_ours(before) ? SIG_DFL : before;
 }
 
-PUBLIC signal_handler *signal(int sig, signal_handler *handler)
+PD_PUBLIC pd_signal_handler *signal(int sig, pd_signal_handler *handler)
 {
-    find_all();
-    return set(next.signal, sig, handler);
+    return set(pd_next()->signal, sig, handler);
 }
 
-PUBLIC signal_handler *ssignal(int sig, signal_handler *handler)
+PD_PUBLIC pd_signal_handler *ssignal(int sig, pd_signal_handler *handler)
 {
     return signal(sig, handler);
 }
 
-PUBLIC signal_handler *bsd_signal(int sig, signal_handler *function);
-PUBLIC signal_handler *bsd_signal(int sig, signal_handler *function)
+/* Old names, which headers do not declare any more. */
+PD_PUBLIC pd_signal_handler *bsd_signal(int sig, pd_signal_handler *handler);
+PD_PUBLIC pd_signal_handler *__sysv_signal(int sig, pd_signal_handler *handler); // NOLINT
+
+PD_PUBLIC pd_signal_handler *bsd_signal(int sig, pd_signal_handler *handler)
 {
-    find_all();
-    return set(next.bsd_signal, sig, function);
+    return signal(sig, handler);
 }
 
-PUBLIC signal_handler *__sysv_signal(int sig, signal_handler *function); // NOLINT
-PUBLIC signal_handler *__sysv_signal(int sig, signal_handler *function)  // NOLINT
+PD_PUBLIC pd_signal_handler *__sysv_signal(int sig, pd_signal_handler *handler) // NOLINT
 {
-    find_all();
-    return set(next.sysv_signal, sig, function);
+    return set(pd_next()->sysv_signal, sig, handler);
 }
 
-PUBLIC signal_handler *sysv_signal(int sig, signal_handler *handler)
+PD_PUBLIC pd_signal_handler *sysv_signal(int sig, pd_signal_handler *handler)
 {
     return __sysv_signal(sig, handler);
 }
 
-PUBLIC signal_handler *sigset(int sig, signal_handler *disp)
+PD_PUBLIC pd_signal_handler *sigset(int sig, pd_signal_handler *handler)
 {
-    find_all();
-    return set(next.sigset, sig, disp);
+    return set(pd_next()->sigset, sig, handler);
 }

@@ -27,12 +27,4 @@ void pd_signals_begin(int ask);
 /* Call in the child of a fork: forgets signals that the parent received. */
 void pd_signals_forget(void);
 
-/* Sets the default action in this process, also for a signal that the agent handles. Safe in
- * signal handlers and between vfork and exec. */
-void pd_signals_reset(int number);
-
-/* Ends the process by this signal, even if the calling thread has blocked it. Returns if that
- * fails. */
-void pd_signals_die(int number);
-
 #endif

@@ -3,13 +3,11 @@
 
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
+#include "agent/base/notice.h"
+#include "agent/base/real.h"
+#include "agent/base/self.h"
 #include "agent/delivery/delivery.h"
 #include "agent/delivery/largest_sites.h"
-#include "agent/life/lifecycle.h"
-#include "agent/base/loader.h"
-#include "agent/base/notice.h"
-#include "agent/base/self.h"
-#include "agent/life/signals.h"
 #include "agent/delivery/spool.h"
 
 #include <errno.h>
@@ -57,9 +55,7 @@ static void futex_wake(const void *word)
 
 static uint64_t clock_now(void)
 {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (uint64_t)now.tv_sec * nanos_per_second + (uint64_t)now.tv_nsec;
+    return pd_nanos_of(CLOCK_MONOTONIC);
 }
 
 void pd_worker_ask(pd_request request)
@@ -113,7 +109,7 @@ static main_status read_status_of_main(void)
 {
     char text[1024];
     main_status status = {.state = '\0'};
-    int fd = pd_spool_high(open("/proc/self/stat", O_RDONLY | O_CLOEXEC));
+    int fd = pd_open("/proc/self/stat", O_RDONLY);
     ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
     if (fd >= 0)
         close(fd);
@@ -184,9 +180,9 @@ static _Noreturn void end_process(bool has_table, int exit_code)
         pthread_sigmask(SIG_SETMASK, &signals_before, NULL);
         exit(0);
     }
-    pd_agent_end();
+    pd_the_agent.end();
     if (WIFSIGNALED(exit_code))
-        pd_signals_die(WTERMSIG(exit_code));
+        pd_signal_die(WTERMSIG(exit_code));
     for (;;)
         syscall(SYS_exit, WEXITSTATUS(exit_code));
 }
@@ -255,7 +251,7 @@ static void *run(void *unused)
     if (has_table)
         pd_notice_use_own_descriptors();
     atomic_store(&is_coming, 0);
-    pd_loader_ask();
+    pd_loader_try();
     unsigned requested = work(has_table);
     stopped();
     if (requested & PD_REQUEST_STOP)
@@ -284,12 +280,10 @@ static int create(void)
 
 static __attribute__((noinline)) void notify_not_started(int error)
 {
-    pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(
-        &text,
-        "the agent's thread could not be started, so only one profile is written, at the end: ");
-    pd_fixed_text_add_error(&text, error);
-    pd_notice_send(PD_NOTICE_THREAD, &text);
+    pd_notice_print(PD_NOTICE_THREAD,
+                    "the agent's thread could not be started, so only one profile is written, "
+                    "at the end: %s",
+                    pd_words_of_error(error));
 }
 
 /* The first sample may be on a stack of a few KiB, so there is no buffer in these functions. */
@@ -317,7 +311,7 @@ static __attribute__((noinline)) void check_threshold(void)
     static atomic_bool is_above;
     pprofdelta_heap_stats stats;
     uint64_t threshold = pd_the_agent.settings.threshold;
-    pprofdelta_heap_get_stats(atomic_load(&pd_the_agent.heap), &stats);
+    pprofdelta_heap_get_stats(pd_agent_heap(), &stats);
     uint64_t in_use = stats.inuse_bytes > 0 ? (uint64_t)stats.inuse_bytes : 0;
     if (in_use < threshold - threshold / 10)
         atomic_store(&is_above, false);

@@ -1,8 +1,7 @@
 /* The callers of an allocation: see callers.h. */
 #include "agent/stacks/callers.h"
 
-#include "agent/base/next.h"
-#include "agent/base/object.h"
+#include "agent/base/code.h"
 #include "agent/base/self.h"
 #include "heap/lock.h"
 
@@ -51,50 +50,6 @@ void pd_walk_give(pd_walk *walk)
 void pd_walk_forget(void)
 {
     pd_lock_reset(&lock);
-}
-
-/* ---- the address ranges of the agent and of the C library --------------------------------------- */
-
-typedef struct code_range {
-    uintptr_t begin, len;
-} code_range;
-
-static code_range own, libc;
-
-typedef struct range_search {
-    uintptr_t address;
-    code_range *range; /* of the object that holds the address */
-} range_search;
-
-static int find_range(struct dl_phdr_info *info, size_t size, void *cookie)
-{
-    const range_search *search = cookie;
-    (void)size;
-    if (!pd_object_holds(info, search->address))
-        return 0;
-    pd_object_range range = pd_object_range_of(info);
-    *search->range = (code_range){range.begin, range.end - range.begin};
-    return 1;
-}
-
-void pd_unwind_begin(void)
-{
-    range_search search = {(uintptr_t)pd_unwind_begin, &own};
-    dl_iterate_phdr(find_range, &search);
-    void *function = NULL;
-    pd_find_next(&function, "pthread_getattr_np");
-    search = (range_search){(uintptr_t)function, &libc};
-    dl_iterate_phdr(find_range, &search);
-}
-
-static bool is_in(const code_range *range, uintptr_t pc)
-{
-    return pc - range->begin < range->len;
-}
-
-bool pd_unwind_is_own(uintptr_t pc)
-{
-    return is_in(&own, pc);
 }
 
 /* ---- the cache of rules ------------------------------------------------------------------------
@@ -183,7 +138,7 @@ static bool find_first_stack(pd_self *self, uintptr_t sp)
 static void find_stack(pd_self *self, const pd_caller *caller)
 {
     bool is_first = find_first_stack(self, caller->sp) || syscall(SYS_gettid) == getpid();
-    self->stack_is_known = is_first || !is_in(&libc, caller->pc - 1);
+    self->stack_is_known = is_first || !pd_code_is_of_libc(caller->pc - 1);
     if (is_first || !self->stack_is_known)
         return;
     pthread_attr_t attributes;
@@ -293,7 +248,7 @@ static walk_result walk_frames(const pd_caller *caller, pd_walk *w, size_t *dept
     at.pc = plain_address(at.pc);
     *depth = 0;
     while (*depth < PD_STACK_MAX && at.pc > 1) {
-        if (!pd_unwind_is_own(at.pc))
+        if (!pd_code_is_own(at.pc))
             w->stack[(*depth)++] = at.pc - in_call;
         pd_frame_rule rule = rule_at(at.pc - in_call, w->room);
         bool is_guess = rule.kind == PD_FRAME_UNKNOWN;
@@ -334,7 +289,7 @@ static _Unwind_Reason_Code note_frame(struct _Unwind_Context *context, void *coo
     t->has_begun = true;
     if (t->depth == PD_STACK_MAX || !pc)
         return _URC_END_OF_STACK;
-    if (!pd_unwind_is_own(pc))
+    if (!pd_code_is_own(pc))
         t->stack[t->depth++] = is_before ? pc : pc - 1;
     return _URC_NO_REASON;
 }

@@ -52,12 +52,6 @@ void pd_walk_forget(void);
  * may have called the program's operator new. */
 size_t pd_unwind(const pd_caller *caller, pd_walk *walk);
 
-/* Finds the address range of the agent. Call once, before pd_unwind. */
-void pd_unwind_begin(void);
-
-/* Is this code of the agent? Always false before pd_unwind_begin. */
-bool pd_unwind_is_own(uintptr_t pc);
-
 /* Empties the cache of rules. Call after code was unloaded. */
 void pd_unwind_forget(void);
 

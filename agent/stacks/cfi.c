@@ -9,8 +9,7 @@
  * a register is reported as COMPLEX. */
 #include "agent/stacks/cfi.h"
 
-#include "agent/stacks/cfi_read.h"
-#include "agent/base/object.h"
+#include "agent/base/code.h"
 
 #include <dlfcn.h>
 #include <link.h>
@@ -26,6 +25,121 @@ enum { REG_FP = 29, REG_SP = 31 };
 enum { REG_FP = -1, REG_SP = -2 }; /* every rule is COMPLEX */
 #endif
 
+/* ---- numbers of fixed and of variable length, and encoded pointers ----------------------------
+ * An error is sticky: the caller reads on and checks `bad` once. */
+
+typedef struct cursor {
+    const uint8_t *at, *end;
+    bool bad; /* a read went beyond the end, or found an unknown encoding */
+} cursor;
+
+static void read_into(cursor *c, void *out, size_t len)
+{
+    if (c->bad || (size_t)(c->end - c->at) < len) {
+        c->bad = true;
+        memset(out, 0, len);
+        return;
+    }
+    memcpy(out, c->at, len);
+    c->at += len;
+}
+
+static uint8_t read_u8(cursor *c)
+{
+    uint8_t value;
+    read_into(c, &value, sizeof value);
+    return value;
+}
+
+static uint16_t read_u16(cursor *c)
+{
+    uint16_t value;
+    read_into(c, &value, sizeof value);
+    return value;
+}
+
+static uint32_t read_u32(cursor *c)
+{
+    uint32_t value;
+    read_into(c, &value, sizeof value);
+    return value;
+}
+
+static uint64_t read_uleb(cursor *c)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64; shift += 7) {
+        uint8_t byte = read_u8(c);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        if (!(byte & 0x80))
+            return value;
+    }
+    c->bad = true;
+    return 0;
+}
+
+static int64_t read_sleb(cursor *c)
+{
+    uint64_t value = 0;
+    for (unsigned shift = 0; shift < 64;) {
+        uint8_t byte = read_u8(c);
+        value |= (uint64_t)(byte & 0x7f) << shift;
+        shift += 7;
+        if (!(byte & 0x80))
+            return (int64_t)(byte & 0x40 && shift < 64 ? value | ~UINT64_C(0) << shift : value);
+    }
+    c->bad = true;
+    return 0;
+}
+
+static void skip(cursor *c, uint64_t len)
+{
+    if (c->bad || (uint64_t)(c->end - c->at) < len)
+        c->bad = true;
+    else
+        c->at += len;
+}
+
+/* The encoding of a pointer: a format, and what the pointer is relative to. */
+enum {
+    ENC_ABSOLUTE = 0x00,
+    ENC_U4 = 0x03,
+    ENC_U8 = 0x04,
+    ENC_S4 = 0x0b,
+    ENC_S8 = 0x0c,
+    ENC_FORMAT = 0x0f,
+    ENC_PC_RELATIVE = 0x10,
+    ENC_BASE = 0x70,
+    ENC_OMITTED = 0xff,
+    ENC_HEADER_TABLE =
+        0x3b /* the table that linkers write: 4 bytes, signed, relative to the header */
+};
+
+static uint64_t read_pointer(cursor *c, uint8_t encoding)
+{
+    uint64_t here = (uint64_t)(uintptr_t)c->at, value = 0;
+    switch (encoding & ENC_FORMAT) {
+    case ENC_ABSOLUTE:
+    case ENC_U8:
+    case ENC_S8:
+        read_into(c, &value, sizeof value);
+        break;
+    case ENC_U4:
+        value = read_u32(c);
+        break;
+    case ENC_S4:
+        value = (uint64_t)(int64_t)(int32_t)read_u32(c);
+        break;
+    default:
+        c->bad = true;
+    }
+    if ((encoding & ENC_BASE) == ENC_PC_RELATIVE)
+        return value + here;
+    if (encoding & ENC_BASE)
+        c->bad = true;
+    return value;
+}
+
 /* ---- from an address to its FDE -------------------------------------------------------------- */
 
 #ifdef DLFO_EH_SEGMENT_TYPE
@@ -40,7 +154,7 @@ typedef struct search {
     const uint8_t *header;
 } search;
 
-static int look_into(struct dl_phdr_info *info, size_t size, void *cookie)
+static int note_header(struct dl_phdr_info *info, size_t size, void *cookie)
 {
     (void)size;
     search *wanted = cookie;
@@ -56,7 +170,7 @@ static int look_into(struct dl_phdr_info *info, size_t size, void *cookie)
 static const uint8_t *header_of(uintptr_t pc)
 {
     search wanted = {pc, NULL};
-    dl_iterate_phdr(look_into, &wanted);
+    dl_iterate_phdr(note_header, &wanted);
     return wanted.header;
 }
 #endif

@@ -5,8 +5,8 @@
  * row each. The number of a stack is made of all rows through which it passes. */
 #include "agent/stacks/unloaded.h"
 
-#include "agent/life/lifecycle.h"
-#include "agent/base/object.h"
+#include "agent/base/agent.h"
+#include "agent/base/code.h"
 
 #include <link.h>
 #include <pthread.h>
@@ -28,7 +28,7 @@ typedef struct objects {
     pd_object_range at[OBJECTS_MAX];
 } objects;
 
-/* The objects at the last look and at this one, protected by the lock. The lock is not held while
+/* The objects at the last update and at this one, protected by the lock. The lock is not held while
  * the loader runs destructors of an object: they may unload other objects, or wait for threads
  * that do. */
 static objects known, now;
@@ -69,7 +69,7 @@ static void count(uintptr_t begin, uintptr_t end)
     atomic_store_explicit(&ranges_len, len + 1, memory_order_release);
 }
 
-void pd_unloaded_look(void)
+void pd_unloaded_update(void)
 {
     pthread_mutex_lock(&lock);
     now.len = 0;
@@ -81,7 +81,7 @@ void pd_unloaded_look(void)
     pthread_mutex_unlock(&lock);
 }
 
-PD_IN_CHILD void pd_unloaded_forget_lock(void)
+PD_IN_CHILD void pd_unloaded_forget(void)
 {
     lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
 }

@@ -11,10 +11,10 @@
 #include <stdint.h>
 
 /* Call before and after dlclose. Notes which objects have gone since the last call. */
-void pd_unloaded_look(void);
+void pd_unloaded_update(void);
 
 /* Call in the child of a fork, whose other threads are gone. */
-void pd_unloaded_forget_lock(void);
+void pd_unloaded_forget(void);
 
 /* Returns a number that distinguishes this stack from stacks of other code at the same addresses.
  * It is 0 for most stacks. */

@@ -3,8 +3,6 @@
 #include "../support/test.h"
 
 #include "agent/base/launch.h"
-#include "agent/base/program.h"
-#include "agent/base/runtime.h"
 
 #include <elf.h>
 #include <errno.h>

@@ -2,16 +2,15 @@
  * does what the agent needs before that, and then calls the real function. If the agent cannot be
  * loaded into a program that is started, it is left out of that program's environment. */
 #include "agent/base/agent.h"
-#include "agent/stacks/callers.h"
-#include "agent/stacks/function_names.h"
 #include "agent/base/inherit.h"
 #include "agent/base/launch.h"
-#include "agent/life/lifecycle.h"
-#include "agent/base/next.h"
-#include "agent/base/notice.h"
-#include "agent/base/quiet.h"
+#include "agent/base/real.h"
 #include "agent/base/self.h"
+#include "agent/base/text.h"
 #include "agent/delivery/summary.h"
+#include "agent/life/end.h"
+#include "agent/stacks/callers.h"
+#include "agent/stacks/function_names.h"
 #include "agent/stacks/unloaded.h"
 
 #include <dlfcn.h>
@@ -26,18 +25,16 @@
 #include <sys/syscall.h>
 #include <unistd.h>
 
-#define PUBLIC __attribute__((visibility("default")))
-
 /* ---- the end --------------------------------------------------------------------------------- */
 
-PUBLIC void _exit(int status)
+PD_PUBLIC void _exit(int status)
 {
     pd_agent_end();
     for (;;)
         syscall(SYS_exit_group, status);
 }
 
-PUBLIC void _Exit(int status)
+PD_PUBLIC void _Exit(int status)
 {
     _exit(status);
 }
@@ -60,7 +57,7 @@ PUBLIC void _Exit(int status)
 #define BECOME(program, envp)  INHERIT_OR(pd_summary_leave(heir), program, envp)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
+PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
 {
     bool is_kept = pd_agent_before_exec();
     BECOME(path, envp);
@@ -69,44 +66,9 @@ PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
     return result;
 }
 
-PUBLIC int execv(const char *path, char *const argv[])
+PD_PUBLIC int execv(const char *path, char *const argv[])
 {
     return execve(path, argv, environ);
-}
-
-/* Looked up when the agent is loaded, since the child of a fork or vfork must not call the
- * loader. */
-typedef int spawn(pid_t *pid, const char *program, const posix_spawn_file_actions_t *actions,
-                  const posix_spawnattr_t *attributes, char *const argv[], char *const envp[]);
-
-static struct {
-    int (*execvpe)(const char *, char *const[], char *const[]);
-    int (*fexecve)(int, char *const[], char *const[]);
-    spawn *posix_spawn, *posix_spawnp;
-    int (*dlclose)(void *);
-    int (*daemon)(int, int);
-} next;
-
-__attribute__((constructor)) static void find_all(void)
-{
-    int kept = errno;
-    if (next.dlclose)
-        return;
-    pd_find_next(&next.execvpe, "execvpe");
-    pd_find_next(&next.fexecve, "fexecve");
-    pd_find_next(&next.posix_spawn, "posix_spawn");
-    pd_find_next(&next.posix_spawnp, "posix_spawnp");
-    pd_find_next(&next.daemon, "daemon");
-    pd_inherit_begin();
-    pd_find_next(&next.dlclose, "dlclose"); /* last: it marks that all are found */
-    errno = kept;
-}
-
-/* For calls from the constructor of another library, which may run before the agent's. */
-static void find_if_early(void)
-{
-    if (!next.dlclose)
-        find_all();
 }
 
 /* Returns the program that execvp would run, or the name itself if there is none. */
@@ -115,18 +77,17 @@ static const char *in_path(const char *file, char path[PATH_MAX])
     return pd_launch_find(file, getenv("PATH"), path) ? file : path;
 }
 
-PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
+PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    find_if_early();
     bool is_kept = pd_agent_before_exec();
     BECOME(in_path(file, path), envp);
-    int result = next.execvpe(file, argv, envp);
+    int result = pd_next()->execvpe(file, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
 }
 
-PUBLIC int execvp(const char *file, char *const argv[])
+PD_PUBLIC int execvp(const char *file, char *const argv[])
 {
     return execvpe(file, argv, environ);
 }
@@ -137,9 +98,7 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
     if (*name == '/' || (fd == AT_FDCWD && *name))
         return name;
     pd_fixed_text text = {.len = 0};
-    pd_fixed_text_add(&text, "/proc/self/fd/");
-    pd_fixed_text_add_number(&text, fd < 0 ? 0 : (uint64_t)fd);
-    pd_fixed_text_add(&text, *name ? "/" : "");
+    pd_text_add(&text, "/proc/self/fd/%d%s", fd < 0 ? 0 : fd, *name ? "/" : "");
     size_t len = strlen(name);
     if (text.len + len >= PATH_MAX)
         return name;
@@ -148,22 +107,21 @@ static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX
     return path;
 }
 
-PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
+PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    find_if_early();
     bool is_kept = pd_agent_before_exec();
     BECOME(under_descriptor(fd, "", path), envp);
-    int result = next.fexecve(fd, argv, envp);
+    int result = pd_next()->fexecve(fd, argv, envp);
     pd_agent_exec_failed(is_kept);
     return result;
 }
 
 /* Older C libraries do not declare it. The kernel has the system call since Linux 3.19. */
-PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
-                    char *const envp[], int flags);
+PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
+                       char *const envp[], int flags);
 
-PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
 {
     char found[PATH_MAX];
     bool is_kept = pd_agent_before_exec();
@@ -178,21 +136,19 @@ PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const en
 /* The C library's posix_spawn, system and popen do not call the functions above. system and popen
  * need no replacement: they run the shell, into which the agent can be loaded. */
 
-PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
-                       const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+PD_PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                          const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
-    find_if_early();
     INHERIT(path, envp);
-    return next.posix_spawn(pid, path, actions, attrp, argv, envp);
+    return pd_next()->posix_spawn(pid, path, actions, attrp, argv, envp);
 }
 
-PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
-                        const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+PD_PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
 {
     char path[PATH_MAX];
-    find_if_early();
     INHERIT(in_path(file, path), envp);
-    return next.posix_spawnp(pid, file, actions, attrp, argv, envp);
+    return pd_next()->posix_spawnp(pid, file, actions, attrp, argv, envp);
 }
 
 /* ---- the arguments of execl ------------------------------------------------------------------ */
@@ -225,21 +181,21 @@ static void take_arguments(char **vector, const char *first, size_t count, va_li
     take_arguments(vector, first, count, arguments)
 /* NOLINTEND(bugprone-macro-parentheses) */
 
-PUBLIC int execl(const char *path, const char *arg, ...)
+PD_PUBLIC int execl(const char *path, const char *arg, ...)
 {
     VECTOR(vector, arg);
     va_end(arguments);
     return execve(path, vector, environ);
 }
 
-PUBLIC int execlp(const char *file, const char *arg, ...)
+PD_PUBLIC int execlp(const char *file, const char *arg, ...)
 {
     VECTOR(vector, arg);
     va_end(arguments);
     return execvpe(file, vector, environ);
 }
 
-PUBLIC int execle(const char *path, const char *arg, ...)
+PD_PUBLIC int execle(const char *path, const char *arg, ...)
 {
     VECTOR(vector, arg);
     char *const *environment = va_arg(arguments, char *const *);
@@ -250,11 +206,10 @@ PUBLIC int execle(const char *path, const char *arg, ...)
 /* ---- another process ------------------------------------------------------------------------- */
 
 /* The C library does not end the calling process by _exit above. */
-PUBLIC int daemon(int nochdir, int noclose)
+PD_PUBLIC int daemon(int nochdir, int noclose)
 {
-    find_if_early();
     bool is_kept = pd_agent_before_exec();
-    int result = next.daemon(nochdir, noclose);
+    int result = pd_next()->daemon(nochdir, noclose);
     pd_agent_exec_failed(is_kept); /* in the daemon, or after an error */
     return result;
 }
@@ -264,7 +219,7 @@ PUBLIC int daemon(int nochdir, int noclose)
 /* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
  * meanwhile. */
 
-PUBLIC int unshare(int flags)
+PD_PUBLIC int unshare(int flags)
 {
     const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
     bool is_paused = (flags & alone) && pd_agent_pause();
@@ -283,13 +238,13 @@ static int move(bool is_paused, int result)
     return result;
 }
 
-PUBLIC int setns(int fd, int type)
+PD_PUBLIC int setns(int fd, int type)
 {
     bool is_paused = pd_agent_before_move();
     return move(is_paused, (int)syscall(SYS_setns, fd, type));
 }
 
-PUBLIC int chroot(const char *path)
+PD_PUBLIC int chroot(const char *path)
 {
     bool is_paused = pd_agent_before_move();
     return move(is_paused, (int)syscall(SYS_chroot, path));
@@ -297,26 +252,43 @@ PUBLIC int chroot(const char *path)
 
 /* ---- unloading ------------------------------------------------------------------------------- */
 
-PUBLIC int dlclose(void *handle)
+PD_PUBLIC int dlclose(void *handle)
 {
-    pprofdelta_heap *heap = atomic_load(&pd_the_agent.heap);
-    find_if_early();
+    pprofdelta_heap *heap = pd_agent_heap();
     if (!heap || !pd_self_enter())
-        return next.dlclose(handle);
+        return pd_next()->dlclose(handle);
     pd_quiet quiet;
     pd_quiet_begin(&quiet);
     pprofdelta_heap_note_mappings(heap);
-    pd_unloaded_look();
+    pd_unloaded_update();
     pd_quiet_end(&quiet);
     pd_self_leave();
-    int result = next.dlclose(handle);
+    int result = pd_next()->dlclose(handle);
     int kept = errno;
     if (pd_self_enter()) {
-        pd_unloaded_look();
+        pd_unloaded_update();
         pd_unwind_forget();
         pd_function_names_forget();
         pd_self_leave();
     }
     errno = kept;
     return result;
+}
+
+/* ---- syscall(2) ------------------------------------------------------------------------------
+ * A program may end the process by it behind the C library's back (exit_group), or give it another root
+ * directory. Every other call goes on to the C library's function with the arguments as they are. It is
+ * the last thing that this function does, so that a compiler that optimizes jumps there: a child that
+ * shares its parent's stack, or has a new one, then finds the stack as the caller left it. */
+
+pd_raw_call pd_raw_syscall __asm__("syscall") __attribute__((visibility("default")));
+
+long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    pd_raw_call *call = pd_next()->raw_call;
+    if (number == SYS_exit_group)
+        pd_agent_end();
+    if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
+        pd_agent_before_move(); /* the next sample starts the agent's thread again */
+    return call(number, a, b, c, d, e, f);
 }

@@ -1,18 +1,8 @@
-/* How the agent starts in a process, follows it through fork and exec, and ends. */
-#ifndef PD_AGENT_LIFECYCLE_H
-#define PD_AGENT_LIFECYCLE_H
+/* How the process ends, becomes another program, or changes what can only be changed with one thread. */
+#ifndef PD_AGENT_END_H
+#define PD_AGENT_END_H
 
 #include <stdbool.h>
-
-/* Of functions that run in the child of every fork. The linker puts them together, and each page of code
- * that is run in a child is a page fault. */
-#define PD_IN_CHILD __attribute__((cold))
-
-/* Returns whether the agent's constructor has not run yet. */
-bool pd_agent_is_coming(void);
-
-/* Returns whether the malloc that the program calls is the agent's. */
-bool pd_agent_is_first(void);
 
 /* Delivers the last window before the process ends, once. Does nothing in a process that the
  * agent's state does not describe (the child of a vfork). Waits for the agent's thread for a
@@ -33,5 +23,8 @@ void pd_agent_resume(void);
  * be out of reach: the folder of the profiles, and the names of mapped files. failed: the call did. */
 bool pd_agent_before_move(void);
 void pd_agent_move_failed(void);
+
+/* Call in the child of a fork. */
+void pd_end_forget(void);
 
 #endif

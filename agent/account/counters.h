@@ -10,12 +10,12 @@
 #ifndef PD_AGENT_ALLOCATOR_COUNTERS_H
 #define PD_AGENT_ALLOCATOR_COUNTERS_H
 
-#include "agent/base/notice.h"
+#include "agent/base/text.h"
 
 /* Finds the functions. Call once, in the agent's constructor. */
-void pd_allocator_counters_begin(void);
+void pd_counters_begin(void);
 
 /* Adds " allocator=NAME" and the counters, or nothing if they are not known. */
-void pd_allocator_counters_add(pd_fixed_text *text);
+void pd_counters_add(pd_fixed_text *text);
 
 #endif

@@ -1,7 +1,7 @@
-/* What jemalloc and tcmalloc say of their own memory: see allocator_counters.h. */
-#include "agent/account/allocator_counters.h"
+/* What jemalloc and tcmalloc say of their own memory: see counters.h. */
+#include "agent/account/counters.h"
 
-#include "agent/account/account.h"
+#include "agent/base/code.h"
 
 #include <dlfcn.h>
 #include <stddef.h>
@@ -18,23 +18,15 @@ static pid_t first_pid;
 static void find(void *function, const char *name)
 {
     void *address = dlsym(RTLD_DEFAULT, name);
-    if (address && pd_account_is_allocator((uintptr_t)address))
+    if (address && pd_code_is_of_allocator((uintptr_t)address))
         memcpy(function, &address, sizeof address);
 }
 
-void pd_allocator_counters_begin(void)
+void pd_counters_begin(void)
 {
     find(&mallctl, "mallctl");
     find(&get_property, "MallocExtension_GetNumericProperty");
     first_pid = getpid();
-}
-
-static void add(pd_fixed_text *text, const char *name, size_t value)
-{
-    pd_fixed_text_add(text, " ");
-    pd_fixed_text_add(text, name);
-    pd_fixed_text_add(text, "=");
-    pd_fixed_text_add_number(text, value);
 }
 
 static void add_jemalloc(pd_fixed_text *text)
@@ -44,11 +36,11 @@ static void add_jemalloc(pd_fixed_text *text)
     uint64_t epoch = 1; /* any number: the statistics are then of now */
     if (mallctl("epoch", NULL, NULL, &epoch, sizeof epoch))
         return;
-    pd_fixed_text_add(text, " allocator=jemalloc");
+    pd_text_add(text, " allocator=jemalloc");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t value = 0, len = sizeof value;
         if (!mallctl(names[i], &value, &len, NULL, 0))
-            add(text, names[i] + sizeof "stats." - 1, value);
+            pd_text_add(text, " %s=%zu", names[i] + sizeof "stats." - 1, value);
     }
 }
 
@@ -59,15 +51,15 @@ static void add_tcmalloc(pd_fixed_text *text)
         {"generic.heap_size", "heap_size"},
         {"tcmalloc.pageheap_free_bytes", "pageheap_free"},
         {"tcmalloc.pageheap_unmapped_bytes", "pageheap_unmapped"}};
-    pd_fixed_text_add(text, " allocator=tcmalloc");
+    pd_text_add(text, " allocator=tcmalloc");
     for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
         size_t value = 0;
         if (get_property(names[i][0], &value))
-            add(text, names[i][1], value);
+            pd_text_add(text, " %s=%zu", names[i][1], value);
     }
 }
 
-void pd_allocator_counters_add(pd_fixed_text *text)
+void pd_counters_add(pd_fixed_text *text)
 {
     if (getpid() != first_pid)
         return;

@@ -1,16 +1,69 @@
-/* The real allocator: see real.h. */
-#include "agent/account/real.h"
+/* The functions of the program without the agent: see real.h. */
+#include "agent/base/real.h"
 
-#include "agent/interposed/interpose_maps.h"
-#include "agent/base/next.h"
+#include "agent/base/self.h"
 
 #include <errno.h>
+#include <pthread.h>
 #include <stdatomic.h>
 #include <stdbool.h>
-#include <stdint.h>
 #include <stdlib.h>
-#include <string.h>
+#include <sys/syscall.h>
 #include <unistd.h>
+
+/* ---- functions that do not allocate ---------------------------------------------------------- */
+
+static pd_other_functions others;
+
+static const struct {
+    const char *name;
+    void *function;
+} names_of_others[] = {
+    {"mmap", &others.mmap},
+    {"mmap64", &others.mmap64},
+    {"mremap", &others.mremap},
+    {"brk", &others.brk},
+    {"sbrk", &others.sbrk},
+    {"sigaction", &others.sigaction},
+    {"signal", &others.signal},
+    {"__sysv_signal", &others.sysv_signal},
+    {"sigset", &others.sigset},
+    {"execvpe", &others.execvpe},
+    {"fexecve", &others.fexecve},
+    {"posix_spawn", &others.posix_spawn},
+    {"posix_spawnp", &others.posix_spawnp},
+    {"dlclose", &others.dlclose},
+    {"daemon", &others.daemon},
+    {"syscall", &others.raw_call},
+    {"munmap", &others.munmap}, /* last: it marks that all are found */
+};
+
+const pd_other_functions *pd_next(void)
+{
+    if (__builtin_expect(others.munmap != NULL, 1))
+        return &others;
+    int kept = errno;
+    for (size_t i = 0; i < sizeof names_of_others / sizeof *names_of_others; i++)
+        pd_find_next(names_of_others[i].function, names_of_others[i].name);
+    errno = kept;
+    return &others;
+}
+
+void pd_signal_reset(int number)
+{
+    const struct sigaction plainly = {.sa_handler = SIG_DFL};
+    pd_next()->sigaction(number, &plainly, NULL);
+}
+
+void pd_signal_die(int number)
+{
+    sigset_t only;
+    pd_signal_reset(number);
+    sigemptyset(&only);
+    sigaddset(&only, number);
+    syscall(SYS_tgkill, getpid(), (pid_t)syscall(SYS_gettid), number);
+    pthread_sigmask(SIG_UNBLOCK, &only, NULL);
+}
 
 /* ---- the arena for the thread that does the lookup ------------------------------------------- */
 
@@ -81,36 +134,15 @@ static size_t guarded_usable_size(void *ptr)
     return is_in_arena(ptr) ? arena_size(ptr) : found.usable_size(ptr);
 }
 
-/* ---- replacements for functions that a C library may lack ------------------------------------ */
-
-static void *aligned_by_posix(size_t alignment, size_t size)
-{
-    void *ptr = NULL;
-    int error = found.posix_memalign(&ptr, alignment < sizeof ptr ? sizeof ptr : alignment, size);
-    if (error)
-        errno = error;
-    return error ? NULL : ptr;
-}
-
-static void *page_by_posix(size_t size)
-{
-    return aligned_by_posix((size_t)sysconf(_SC_PAGESIZE), size);
-}
-
-static void *whole_pages_by_posix(size_t size)
+/* Not every C library has pvalloc. */
+static void *whole_pages(size_t size)
 {
     size_t page = (size_t)sysconf(_SC_PAGESIZE);
     if (size > SIZE_MAX - page) {
         errno = ENOMEM;
         return NULL;
     }
-    return aligned_by_posix(page, (size + page - 1) & ~(page - 1));
-}
-
-static size_t no_usable_size(void *ptr)
-{
-    (void)ptr;
-    return 0;
+    return found.memalign(page, (size + page - 1) & ~(page - 1));
 }
 
 /* ---- the lookup ------------------------------------------------------------------------------ */
@@ -133,7 +165,7 @@ void pd_real_find(void)
     if (!atomic_compare_exchange_strong(&state, &expected, LOOKING))
         return;
     int kept = errno;
-    pd_interpose_maps_find();
+    pd_next();
     pd_find_next(&found.malloc, "malloc");
     pd_find_next(&found.calloc, "calloc");
     pd_find_next(&found.realloc, "realloc");
@@ -150,11 +182,8 @@ void pd_real_find(void)
     pd_real.calloc = found.calloc;
     pd_real.realloc = guarded_realloc;
     pd_real.free = guarded_free;
-    found.usable_size = no_usable_size;
+    found.pvalloc = whole_pages;
     pd_find_next(&found.posix_memalign, "posix_memalign");
-    found.aligned_alloc = found.memalign = aligned_by_posix;
-    found.valloc = page_by_posix;
-    found.pvalloc = whole_pages_by_posix;
     pd_find_next(&found.aligned_alloc, "aligned_alloc");
     pd_find_next(&found.memalign, "memalign");
     pd_find_next(&found.valloc, "valloc");
@@ -213,11 +242,6 @@ static void *first_memalign(size_t alignment, size_t size)
     return find() ? pd_real.memalign(alignment, size) : arena_alloc(alignment, size);
 }
 
-static void *first_aligned_alloc(size_t alignment, size_t size)
-{
-    return find() ? pd_real.aligned_alloc(alignment, size) : arena_alloc(alignment, size);
-}
-
 static int first_posix_memalign(void **out, size_t alignment, size_t size)
 {
     if (find())
@@ -252,9 +276,27 @@ pd_allocator pd_real = {
     .calloc = first_calloc,
     .realloc = first_realloc,
     .posix_memalign = first_posix_memalign,
-    .aligned_alloc = first_aligned_alloc,
+    .aligned_alloc = first_memalign,
     .memalign = first_memalign,
     .valloc = first_valloc,
     .pvalloc = first_pvalloc,
     .usable_size = first_usable_size,
 };
+
+/* ---- whose malloc the program calls ---------------------------------------------------------- */
+
+/* Calls malloc, since the agent's ticks. The address of malloc is no proof: an executable may
+ * have an address of its own for a function of a library. */
+bool pd_malloc_is_ours(void)
+{
+    void *(*volatile allocate)(size_t) = NULL;
+    void (*volatile release)(void *) = NULL;
+    void *malloc_symbol = dlsym(RTLD_DEFAULT, "malloc"), *free_symbol = dlsym(RTLD_DEFAULT, "free");
+    if (!malloc_symbol || !free_symbol)
+        return false;
+    memcpy((void *)&allocate, &malloc_symbol, sizeof malloc_symbol);
+    memcpy((void *)&release, &free_symbol, sizeof free_symbol);
+    int64_t before = pd_this_thread.sampler.left;
+    release(allocate(1));
+    return pd_this_thread.sampler.left != before;
+}
