@@ -287,7 +287,7 @@ pd_allocator pd_real = {
 
 /* Calls malloc, since the agent's ticks. The address of malloc is no proof: an executable may
  * have an address of its own for a function of a library. */
-bool pd_malloc_is_ours(void)
+static bool ticks(void)
 {
     void *(*volatile allocate)(size_t) = NULL;
     void (*volatile release)(void *) = NULL;
@@ -299,4 +299,14 @@ bool pd_malloc_is_ours(void)
     int64_t before = pd_this_thread.sampler.left;
     release(allocate(1));
     return pd_this_thread.sampler.left != before;
+}
+
+/* The first call comes before any sampler has begun, which would move the distance back. */
+bool pd_malloc_is_ours(void)
+{
+    enum { NOT_KNOWN, YES, NO };
+    static atomic_int answer = NOT_KNOWN;
+    if (atomic_load(&answer) == NOT_KNOWN)
+        atomic_store(&answer, ticks() ? YES : NO);
+    return atomic_load(&answer) == YES;
 }
