@@ -1,8 +1,7 @@
 /* Checks whether the heap agent can be loaded into a program: see target.h. */
 #include "record/target.h"
 
-#include "agent/launch.h"
-#include "agent/runtime.h"
+#include "agent/base/launch.h"
 #include "cli.h"
 #include "message.h"
 

@@ -5,8 +5,7 @@
 #include "message.h"
 #include "record/tree_sum.h"
 
-#include "agent/launch.h"
-#include "agent/program.h"
+#include "agent/base/launch.h"
 
 #include <errno.h>
 #include <fcntl.h>

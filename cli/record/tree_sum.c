@@ -43,7 +43,7 @@ typedef struct buffer {
     size_t len, cap;
 } buffer;
 
-/* The types and the comments of one time: see agent/account.h. */
+/* The types and the comments of one time: see agent/account/account.h. */
 static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
 static const char *const comments_of_one_time[] = {"pprofdelta: account ",
                                                    "pprofdelta: no account"};

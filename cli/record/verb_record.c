@@ -14,7 +14,7 @@
 #include "record/target.h"
 #include "record/tree.h"
 
-#include "agent/launch.h"
+#include "agent/base/launch.h"
 
 #include <errno.h>
 #include <inttypes.h>

@@ -10,7 +10,7 @@
 #define PD_OTLP_DICTIONARY_H
 
 #include "base/keymap.h"
-#include "otlp/otlp_fields.h"
+#include "profile/otlp_fields.h"
 #include "profile/parse.h"
 #include "wire/writer.h"
 
