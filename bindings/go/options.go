@@ -97,7 +97,7 @@ func WithCompression(compression Compression) Option {
 // is chosen for speed.
 func WithLevel(level int) Option { return func(o *options) { o.level = level } }
 
-// WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta(1) says what is where in a
+// WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta-formats(5) says what is where in a
 // request of [OTLP].
 func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
 

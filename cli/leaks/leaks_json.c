@@ -1,5 +1,5 @@
-/* What `pprofdelta leaks --json` prints. pprofdelta(1) has the schema. A finding is one line, so
- * that line tools work on it. */
+/* What `pprofdelta leaks --json` prints. pprofdelta-formats(5) has the schema. A finding is one line,
+ * so that line tools work on it. */
 #include "leaks/leaks_print.h"
 
 #include "output_file.h"

@@ -14,7 +14,7 @@
  *     }
  *     pprofdelta_free(pd);
  *
- * pprofdelta(1) has every rule of what a delta is. pprofdelta_common.h has the rules for all
+ * pprofdelta-delta(1) has every rule of what a delta is. pprofdelta_common.h has the rules for all
  * functions of the library. For this header:
  *   - What a context returns (the names in a report) belongs to the context. It is valid until the
  *     next call on the context.
@@ -162,7 +162,7 @@ typedef struct pprofdelta_report {
      * that profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
     /* 1: cur's time is before that of the profile before it, and the counters show that cur is later
-     * (see "A clock that is set back" in pprofdelta(1)). */
+     * (see "A clock that is set back" in pprofdelta-delta(1)). */
     int clock_set_back;
     uint64_t id; /* of the series of windows, as in the stamp; 0 with sequence 0 */
 } pprofdelta_report;
@@ -484,7 +484,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *
 
 /* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
  * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
- * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", lists these names. A mapping with length 0 and
+ * "/memfd:jit (deleted)"; pprofdelta-delta(1), "Identity", lists them. A mapping with length 0 and
  * without a build id is identified by its addresses. */
 PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 

@@ -174,7 +174,7 @@ typedef enum pprofdelta_compression {
 
 /* The format of the output. A profile in PPROFDELTA_OTLP is one ExportProfilesServiceRequest of
  * OpenTelemetry's profiles (opentelemetry-proto PPROFDELTA_OTLP_PROTO, package v1development), with
- * one Profile for each value type. pprofdelta(1), "OTLP", describes what becomes what. */
+ * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. */
 typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
 
 #define PPROFDELTA_OTLP_PROTO "1.10"

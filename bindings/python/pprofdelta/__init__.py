@@ -2,7 +2,7 @@
 
 Go, C and C++ services expose heap, mutex and block profiles that count from the start of the process
 and only grow. This package computes what the process did between two such profiles. It is a binding
-of the C library libpprofdelta; pprofdelta(1) has every rule of what a delta is.
+of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a delta is.
 """
 
 from ._adder import Adder as Adder
