@@ -12,7 +12,7 @@
 #ifndef PD_BUILDER_BUILDER_SAMPLE_H
 #define PD_BUILDER_BUILDER_SAMPLE_H
 
-#include "profile/stack.h"
+#include "profile/identity.h"
 #include "record/symbol_table.h"
 
 typedef struct pd_sample_frame {
@@ -34,7 +34,7 @@ struct pprofdelta_sample {
     pd_mem mem;
     uint64_t generation;      /* of the builder, when the sample was started */
     pprofdelta_status status; /* sticky */
-    pd_stack_hash hash;
+    pd_identity hash;
     size_t frames_len, labels_len;
     pd_buffer frames, labels;
     int64_t values[]; /* one to each type */

@@ -121,7 +121,7 @@ static pprofdelta_status add_new(pd_collected *c, pd_key key, const pprofdelta_s
 
 void pd_collected_add(pd_collected *c, const pprofdelta_sample *s)
 {
-    pd_key key = pd_stack_hash_key(&s->hash);
+    pd_key key = pd_identity_key(&s->hash);
     uint32_t known = pd_keymap_find(&c->keys, key);
     c->in++;
     if (known != PD_KEYMAP_NONE)

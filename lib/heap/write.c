@@ -1,7 +1,7 @@
 /* Writes a batch as a profile: sites become samples, addresses become locations. */
 #include "heap/heap.h"
 #include "profile/stamp.h"
-#include "profile/given.h"
+#include "profile/identity.h"
 
 /* Sites share most of their addresses. So the location of an address is stored while a profile is
  * written, in a table with one slot for each hash. */

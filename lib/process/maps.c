@@ -115,8 +115,8 @@ static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *li
     status = keep_text(m, mem, id, len, &map.build_id_off, err);
     if (status)
         return status;
-    map.place = pd_place_of_mapping(map.start, map.file_offset, line->name,
-                                    (pd_bytes){(const uint8_t *)id, len});
+    map.place = pd_place_in_file(pd_file_key(line->name, (pd_bytes){(const uint8_t *)id, len}),
+                                 map.start, map.file_offset);
     m->maps[m->len++] = map;
     return PPROFDELTA_OK;
 }

@@ -9,11 +9,11 @@
 
 #include "ledger/types.h"
 #include "profile/parse.h"
-#include "profile/stack.h"
+#include "profile/identity.h"
 #include "profile/tables.h"
 
 typedef struct pd_sample {
-    pd_stack_hash stack;
+    pd_identity stack;
     size_t values_len;
     int64_t values[PPROFDELTA_MAX_TYPES]; /* in the order of a row: columns->slot */
 } pd_sample;
@@ -64,7 +64,7 @@ static inline pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t ke
 /* Adds the locations of a packed run of ids, the whole stack, to an empty hash. Returns false if an
  * id is unknown or cannot be decoded, or if the stack is too deep for the quick reader. */
 bool pd_sample_stack(const pd_sample_reader *reader, const uint8_t *p, const uint8_t *end,
-                     pd_stack_hash *stack);
+                     pd_identity *stack);
 
 /* The bytes after a record that the quick reader may read. */
 enum { PD_QUICK_SLACK = 8 };

@@ -70,9 +70,9 @@ FAST static inline bool add_ids(sums *s, const pd_sample_reader *r, const ids *i
 /* The portable form, on a copy of the hash: a hash whose address is taken is not kept in registers.
  */
 static bool take_portably(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
-                          pd_stack_hash *stack)
+                          pd_identity *stack)
 {
-    pd_stack_hash hash = {0};
+    pd_identity hash = {0};
     bool ok = pd_sample_stack(r, p, end, &hash);
     stack->lo = hash.lo;
     stack->hi = hash.hi;
@@ -81,7 +81,7 @@ static bool take_portably(const pd_sample_reader *r, const uint8_t *p, const uin
 }
 
 FAST static inline bool take_stack(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
-                                   pd_stack_hash *stack)
+                                   pd_identity *stack)
 {
     const uint8_t *start = p;
     size_t sequential = r->tables->location_map.sequential;

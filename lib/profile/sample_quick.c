@@ -2,7 +2,7 @@
  * eight at a time. */
 #include "profile/samples.h"
 
-/* The sums of a stack: see stack.h. */
+/* The sums of a stack: see identity.h. */
 typedef struct sums {
     const pd_key *idents;
     const pd_stack_numbers *numbers;
@@ -49,7 +49,7 @@ static inline const uint8_t *add_one(sums *s, const pd_idmap *map, const uint8_t
 }
 
 bool pd_sample_stack(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
-                     pd_stack_hash *stack)
+                     pd_identity *stack)
 {
     const pd_idmap *map = &r->tables->location_map;
     sums s = {r->tables->idents, r->numbers, 0, 0, 0};

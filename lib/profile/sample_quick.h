@@ -62,14 +62,14 @@ PD_QUICK_TARGET static inline bool label_key(pd_sample_reader *r, const uint8_t 
 }
 
 PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t *p,
-                                              const uint8_t *end, pd_stack_hash *stack)
+                                              const uint8_t *end, pd_identity *stack)
 {
     size_t len = (size_t)(end - p);
     if (!pd_label_is_short(len)) {
         pd_key key;
         if (!label_key(r, p, end, &key))
             return false;
-        pd_stack_hash_label(stack, key);
+        pd_identity_label(stack, key);
         return true;
     }
     uint64_t word = pd_label_word(p, len);
@@ -81,7 +81,7 @@ PD_QUICK_TARGET static inline bool read_label(pd_sample_reader *r, const uint8_t
         }
         seen->word = word;
     }
-    pd_stack_hash_label(stack, seen->key);
+    pd_identity_label(stack, seen->key);
     return true;
 }
 
@@ -142,7 +142,7 @@ take_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end, int
 /* Adds the locations of unpacked ids, if there are any, and returns their end. Returns NULL if an
  * id is unknown or the stack is too deep for the quick reader. */
 PD_QUICK_TARGET static inline const uint8_t *
-take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, pd_stack_hash *stack)
+take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, pd_identity *stack)
 {
     const uint8_t *next;
     uint64_t id;
@@ -159,9 +159,8 @@ take_lone_ids(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, p
 
 /* Takes the stack, packed or not, if there is one, off the front. Returns NULL if it is not in the
  * quick form. */
-PD_QUICK_TARGET static inline const uint8_t *take_locations(const pd_sample_reader *r,
-                                                            const uint8_t *p, const uint8_t *end,
-                                                            pd_stack_hash *stack)
+PD_QUICK_TARGET static inline const uint8_t *
+take_locations(const pd_sample_reader *r, const uint8_t *p, const uint8_t *end, pd_identity *stack)
 {
     const uint8_t *next, *body = take_field(p, end, TAG_STACK, &next);
     if (__builtin_expect(!body, 0))
@@ -174,7 +173,7 @@ PD_QUICK_TARGET static inline const uint8_t *take_locations(const pd_sample_read
 PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_t *p,
                                                const uint8_t *end, pd_key *key, int64_t *values)
 {
-    pd_stack_hash hash = {0};
+    pd_identity hash = {0};
     const uint8_t *body, *next = take_values(r->columns, p, end, values);
     bool has_values = next != NULL;
     if (!(next = take_locations(r, has_values ? next : p, end, &hash)))
@@ -184,7 +183,7 @@ PD_QUICK_TARGET static inline bool read_record(pd_sample_reader *r, const uint8_
     while ((body = take_field(next, end, TAG_LABEL, &next)))
         if (!read_label(r, body, next, &hash))
             return false;
-    *key = pd_stack_hash_key(&hash);
+    *key = pd_identity_key(&hash);
     return next == end;
 }
 

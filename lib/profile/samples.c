@@ -40,7 +40,7 @@ pprofdelta_status pd_samples_read(pd_sample_reader *r, pd_reader *top, pd_sample
         pd_sample_read(r, body, &s);
         status = r->parse.status;
         if (!status)
-            status = pd_sample_take(taker, &r->parse, pd_stack_hash_key(&s.stack), start, s.values);
+            status = pd_sample_take(taker, &r->parse, pd_identity_key(&s.stack), start, s.values);
         r->parse.element++;
     }
     return status;

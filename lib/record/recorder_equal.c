@@ -4,33 +4,28 @@
  * interpreter has several numbers for a line, a compiler several instructions. With addresses these
  * are two locations, and the samples differ. Places that are identified by their lines are one
  * location; samples that differ in nothing else are added up, in the place of the first one. */
-#include "profile/stack.h"
+#include "profile/identity.h"
 #include "record/recorder.h"
 
-enum { SEED_SHOWN = 211 };
-
 /* The key of a sample as it is written. */
-static pd_key key_of(const pprofdelta_recorder *r, const pd_emitted *e)
+static pd_key key_of(const pprofdelta_recorder *r, const pd_stack_numbers *numbers,
+                     const pd_emitted *e)
 {
     pd_arena_row kept;
-    pd_stack_hash labels = {0};
-    pd_key key = {0, 0};
-    for (size_t i = 0; i < e->depth; i++) {
-        pd_key ident = r->symbols.places[r->frames[e->frames_first + i]].ident;
-        uint64_t words[] = {key.lo, key.hi, ident.lo, ident.hi};
-        key = pd_key_of_words(words, 4, SEED_SHOWN);
-    }
+    pd_identity identity = {0};
+    for (size_t i = 0; i < e->depth; i++)
+        pd_identity_place(&identity, numbers,
+                          r->symbols.places[r->frames[e->frames_first + i]].ident);
     const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
     const pd_bytes bytes = pd_bytes_of("bytes");
     const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
     for (size_t i = 0; i < kept.labels_len; i++) {
         pd_label_parts l = pd_recorder_take_label(&at);
-        pd_stack_hash_label(&labels, pd_label_parts_key(&l));
+        pd_identity_label(&identity, pd_label_parts_key(&l));
     }
     if (kept.block_size)
-        pd_stack_hash_label(&labels, pd_label_parts_key(&block_size));
-    uint64_t words[] = {key.lo, key.hi, labels.labels.lo, labels.labels.hi, labels.labels_len};
-    return pd_key_of_words(words, 5, SEED_SHOWN);
+        pd_identity_label(&identity, pd_label_parts_key(&block_size));
+    return pd_identity_key(&identity);
 }
 
 static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
@@ -67,9 +62,11 @@ static void drop_zeros(pprofdelta_recorder *r)
 pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *r, pprofdelta_error *err)
 {
     size_t kept = 0; /* also the number of keys in r->shown */
+    pd_stack_numbers numbers;
+    pd_stack_numbers_init(&numbers);
     pd_keymap_clear(&r->shown);
     for (size_t nth = 0; nth < r->emitted_len; nth++) {
-        pd_key key = key_of(r, &r->emitted[nth]);
+        pd_key key = key_of(r, &numbers, &r->emitted[nth]);
         uint32_t first = pd_keymap_find(&r->shown, key);
         if (first != PD_KEYMAP_NONE) {
             add_to(r, first, nth);

@@ -14,7 +14,7 @@
 
 #include "pprofdelta_record.h"
 #include "profile/compact.h"
-#include "profile/given.h"
+#include "profile/identity.h"
 
 typedef struct pd_symbol_string {
     size_t off;

@@ -272,7 +272,7 @@ static void require_same_sample(ways *w, quick_way *quick, pd_sample_reader *car
     if (!w->window.len)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
-    require(pd_key_equal(w->ledger.keys.keys[0], pd_stack_hash_key(&sample.stack)));
+    require(pd_key_equal(w->ledger.keys.keys[0], pd_identity_key(&sample.stack)));
     require(sample.values_len == types);
     require(!memcmp(w->window.values, sample.values, types * sizeof *sample.values));
 }

@@ -170,7 +170,7 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
     pd_sample careful;
     memset(&careful, 0, sizeof careful);
     pd_sample_read(&r, pd_reader_of(bytes, len), &careful);
-    pd_key key = pd_stack_hash_key(&careful.stack);
+    pd_key key = pd_identity_key(&careful.stack);
     pd_sample_run *const ways[] = {pd_sample_run_portable, pd_sample_run_best()};
     pd_sample_values *const values[] = {pd_sample_values_portable, pd_sample_values_best()};
     bool taken = true;
