@@ -13,7 +13,7 @@
 #define PD_BUILDER_BUILDER_SAMPLE_H
 
 #include "profile/identity.h"
-#include "record/symbol_table.h"
+#include "places/symbols.h"
 
 typedef struct pd_sample_frame {
     pd_key ident, function;

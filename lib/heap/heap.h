@@ -16,7 +16,7 @@
 
 #include "codec/compress.h"
 #include "heap/lock.h"
-#include "heap/places.h"
+#include "places/places.h"
 #include "heap/site.h"
 #include "profile/compact.h"
 

@@ -27,7 +27,7 @@
 #include "ledger/types.h"
 #include "process/maps.h"
 #include "base/scale.h"
-#include "record/symbol_table.h"
+#include "places/symbols.h"
 
 typedef struct pd_arena_row {
     size_t depth;

@@ -9,8 +9,8 @@
  * They stay from window to window. Each has the id that it has in the profile that is being
  * written. `round` shows whether that id belongs to this profile or to an earlier one, so nothing
  * has to be cleared. */
-#ifndef PD_RECORD_SYMBOL_TABLE_H
-#define PD_RECORD_SYMBOL_TABLE_H
+#ifndef PD_PLACES_SYMBOLS_H
+#define PD_PLACES_SYMBOLS_H
 
 #include "pprofdelta_record.h"
 #include "profile/compact.h"

@@ -1,4 +1,4 @@
-#include "heap/places.h"
+#include "places/places.h"
 
 #include <link.h>
 #include <stddef.h>

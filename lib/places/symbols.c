@@ -1,4 +1,4 @@
-#include "record/symbol_table.h"
+#include "places/symbols.h"
 
 #include "profile/identity.h"
 

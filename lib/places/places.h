@@ -3,8 +3,8 @@
  * When code is unloaded, its sites stay, and other code may be loaded at the same addresses. So
  * mappings are never removed. Each has spans of eras in which it was there; an era is one reading
  * of /proc/self/maps. Eras count from 1. */
-#ifndef PD_HEAP_PLACES_H
-#define PD_HEAP_PLACES_H
+#ifndef PD_PLACES_PLACES_H
+#define PD_PLACES_PLACES_H
 
 #include "process/maps.h"
 
