@@ -12,6 +12,7 @@
 #ifndef PD_BUILDER_BUILDER_SAMPLE_H
 #define PD_BUILDER_BUILDER_SAMPLE_H
 
+#include "pprofdelta_record.h"
 #include "profile/identity.h"
 #include "places/symbols.h"
 

@@ -27,11 +27,13 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 {
     for (*out = 0; *out < record->depth; ++*out) {
         uint32_t place;
-        pprofdelta_status status = pd_recorder_place(r, record->stack[*out], &place, err);
+        pprofdelta_status status =
+            pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err);
         if (status)
             return status;
-        if (!r->symbols.places[place].is_hidden)
+        if (!r->places.symbols.places[place].is_hidden)
             return PPROFDELTA_OK;
+        r->may_hide = true;
     }
     *out = 0;
     return PPROFDELTA_OK;
@@ -97,7 +99,8 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
 {
     *hidden = 0;
     *key = key_of(record, record->stack, record->depth);
-    if (!r->symbolize || (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
+    if (!r->places.symbolize ||
+        (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
         return PPROFDELTA_OK;
     pprofdelta_status status = count_hidden(r, record, hidden, err);
     if (!status && *hidden)
