@@ -244,7 +244,7 @@ pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
         return NULL;
     s->generation = atomic_load_explicit(&b->generation, memory_order_relaxed);
     s->status = PPROFDELTA_OK;
-    s->hash = (pd_stack_hash){0};
+    s->hash = (pd_identity){0};
     s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
     memset(s->values, 0, b->types * sizeof *s->values);
     return s;

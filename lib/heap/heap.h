@@ -17,7 +17,7 @@
 #include "base/life.h"
 #include "codec/compress.h"
 #include "heap/lock.h"
-#include "heap/places.h"
+#include "places/places.h"
 #include "heap/site.h"
 #include "profile/compact.h"
 
@@ -68,16 +68,10 @@ typedef struct pd_heap_press {
     pd_buffer resource; /* OTLP: encoded */
     pd_compressor compressor;
     pd_places places;
-    struct pd_known_place *known; /* addresses in this profile: write.c */
-    size_t known_cap;
-    pd_keymap numbers;        /* numbers without a mapping */
-    pd_encoded *number_place; /* ... and what each became */
-    size_t number_place_cap;
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */
     uint64_t run;        /* which profile that is */
-    bool is_reread;      /* the mappings were read again for this profile */
 } pd_heap_press;
 
 struct pprofdelta_heap {
@@ -176,6 +170,5 @@ void pd_press_fini(pprofdelta_heap *heap);
  * held. */
 pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                    pd_bytes *out, pprofdelta_error *err);
-void pd_press_release_known(pd_heap_press *press);
 
 #endif

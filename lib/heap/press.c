@@ -21,6 +21,11 @@ pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err)
      * as long as to make such a batch. */
     press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
     press->compact.format = o->format;
+    press->places.symbolize = o->symbolize;
+    press->places.symbolize_cookie = o->symbolize_cookie;
+    press->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
+    press->places.watch = PD_WATCH_LOADER;
+    press->places.names = o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
     if (o->format != PPROFDELTA_OTLP)
         return PPROFDELTA_OK;
     pprofdelta_status status =
@@ -35,6 +40,7 @@ static void release_buffers(pd_heap_press *press)
 {
     pd_compact_release(&press->compact, &press->mem);
     pd_buffer_release(&press->mem, &press->compressor.out);
+    pd_symbols_release(&press->places.symbols, &press->mem);
 }
 
 void pd_press_fini(pprofdelta_heap *heap)
@@ -44,7 +50,6 @@ void pd_press_fini(pprofdelta_heap *heap)
     pd_buffer_release(&press->mem, &press->resource);
     pd_compressor_fini(&press->compressor, &press->mem);
     pd_places_release(&press->places, &press->mem);
-    pd_press_release_known(press);
 }
 
 /* The caller's sink, and the tracker whose lock is given while it is called. */
@@ -143,7 +148,7 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     pd_heap_enter(heap); /* settles the child of a fork */
     pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&press->places, &press->mem, false, NULL) == PPROFDELTA_OK)
+    if (pd_places_read(&press->places, &press->mem, NULL) == PPROFDELTA_OK)
         note_era(heap);
     pd_lock_give(&heap->exporting);
 }

@@ -27,7 +27,7 @@ static void add_location(pd_sample_reader *r, pd_sample *s, const uint8_t *at, u
     if (index == PD_IDMAP_NONE)
         fail_location(r, at, id);
     else
-        pd_stack_hash_location(&s->stack, r->numbers, r->tables->idents[index]);
+        pd_identity_place(&s->stack, r->numbers, r->tables->idents[index]);
 }
 
 static void add_value(pd_sample_reader *r, pd_sample *s, const uint8_t *at, uint64_t value)
@@ -110,13 +110,13 @@ static void read_label(pd_sample_reader *r, pd_sample *s, pd_reader body)
     }
     pd_parse_end(&r->parse, "sample.label", &body);
     if (!r->parse.status)
-        pd_stack_hash_label(&s->stack,
-                            pd_label_key(pd_sample_label_names(r, key, str, num_unit), num));
+        pd_identity_label(&s->stack,
+                          pd_label_key(pd_sample_label_names(r, key, str, num_unit), num));
 }
 
 void pd_sample_careful(pd_sample_reader *r, pd_reader body, pd_sample *s)
 {
-    s->stack = (pd_stack_hash){0};
+    s->stack = (pd_identity){0};
     s->values_len = 0;
     const uint8_t *start = body.at;
     pd_field f;

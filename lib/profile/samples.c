@@ -45,7 +45,7 @@ static inline const uint8_t *take_one(const uint8_t *p, const uint8_t *end, uint
 
 /* ---- the stack --------------------------------------------------------------------------------- */
 
-/* The sums of a stack: see stack.h. */
+/* The sums of a stack: see identity.h. */
 typedef struct stack_sums {
     const pd_key *idents;
     const pd_stack_numbers *numbers;
@@ -125,7 +125,7 @@ static inline const uint8_t *add_lone(stack_sums *s, const pd_idmap *map, const 
 /* Takes the stack, packed or not, if there is one, off the front. Returns NULL if it is not in the
  * quick form. */
 static inline const uint8_t *take_locations(const pd_sample_reader *r, const uint8_t *p,
-                                            const uint8_t *end, pd_stack_hash *stack)
+                                            const uint8_t *end, pd_identity *stack)
 {
     const pd_idmap *map = &r->tables->location_map;
     stack_sums s = {r->tables->idents, r->numbers, 0, 0, 0};
@@ -210,14 +210,14 @@ static inline bool label_key(pd_sample_reader *r, const uint8_t *p, const uint8_
 }
 
 static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
-                              pd_stack_hash *stack)
+                              pd_identity *stack)
 {
     size_t len = (size_t)(end - p);
     if (!pd_label_is_short(len)) {
         pd_key key;
         if (!label_key(r, p, end, &key))
             return false;
-        pd_stack_hash_label(stack, key);
+        pd_identity_label(stack, key);
         return true;
     }
     uint64_t word = pd_label_word(p, len);
@@ -229,7 +229,7 @@ static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8
         }
         seen->word = word;
     }
-    pd_stack_hash_label(stack, seen->key);
+    pd_identity_label(stack, seen->key);
     return true;
 }
 
@@ -240,7 +240,7 @@ static inline bool read_label(pd_sample_reader *r, const uint8_t *p, const uint8
 static inline bool read_record(pd_sample_reader *r, const uint8_t *p, const uint8_t *end,
                                pd_sample *s)
 {
-    pd_stack_hash hash = {0};
+    pd_identity hash = {0};
     const uint8_t *body, *next = take_values(r->columns, p, end, s->values);
     bool has_values = next != NULL;
     if (!(next = take_locations(r, has_values ? next : p, end, &hash)))
@@ -289,7 +289,7 @@ static bool next_sample(pd_reader *top, const uint8_t **start, pd_reader *body)
 static inline pprofdelta_status take(pd_sample_taker taker, const pd_parse *parse,
                                      const pd_sample *s, const uint8_t *start)
 {
-    pd_key key = pd_stack_hash_key(&s->stack);
+    pd_key key = pd_identity_key(&s->stack);
     if (taker.window)
         return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start),
                              s->values, parse->err);

@@ -11,11 +11,11 @@
 #include "ledger/types.h"
 #include "ledger/window.h"
 #include "profile/parse.h"
-#include "profile/stack.h"
+#include "profile/identity.h"
 #include "profile/tables.h"
 
 typedef struct pd_sample {
-    pd_stack_hash stack;
+    pd_identity stack;
     size_t values_len;
     int64_t values[PPROFDELTA_MAX_TYPES]; /* in the order of a row: columns->slot */
 } pd_sample;

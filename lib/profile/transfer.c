@@ -2,7 +2,7 @@
 
 #include "profile/fields.h"
 #include "profile/filename.h"
-#include "profile/stack.h"
+#include "profile/identity.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,
                                pprofdelta_error *err)

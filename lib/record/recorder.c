@@ -127,14 +127,15 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->kind = o.kind;
     r->on_reset = o.on_reset;
     r->first = o.first;
-    r->symbolize = o.symbolize;
-    r->symbolize_cookie = o.symbolize_cookie;
+    r->places.symbolize = o.symbolize;
+    r->places.symbolize_cookie = o.symbolize_cookie;
+    r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
+    r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
     r->has_period_type = o.period_type || o.period_unit;
     r->compressor.compression = o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
-    pd_maps_clear(&r->maps);
     status = set_up(r, &o, err);
     if (status) {
         pprofdelta_recorder_free(r);
@@ -157,8 +158,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_mem_release(mem, &r->asleep, &r->asleep_cap, sizeof *r->asleep);
-    pd_symbols_release(&r->symbols, mem);
-    pd_maps_release(&r->maps, mem);
+    pd_places_release(&r->places, mem);
     pd_compact_release(&r->compact, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
@@ -212,9 +212,7 @@ static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err
 
 static void forget_symbols(pprofdelta_recorder *r)
 {
-    pd_symbols_clear(&r->symbols);
-    r->by_lines = 0;
-    pd_maps_clear(&r->maps);
+    pd_places_clear(&r->places);
     r->may_hide = true; /* frames that were not hidden may be hidden from now on */
 }
 
@@ -292,19 +290,6 @@ void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 
 /* ---- describe -------------------------------------------------------------------------------- */
 
-static uint64_t symbols_bytes(const pprofdelta_recorder *r)
-{
-    const pd_symbols *s = &r->symbols;
-    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
-    uint64_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
-                     s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
-                     s->places_cap * sizeof *s->places;
-    for (size_t i = 0; i < 3; i++)
-        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
-    bytes += r->maps.cap * sizeof *r->maps.maps + r->maps.sorted_cap * sizeof *r->maps.sorted;
-    return bytes + r->maps.text.cap + r->maps.file.cap;
-}
-
 void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
 {
     const pd_ledger *l = &r->ledger;
@@ -320,7 +305,7 @@ void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recor
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
                         r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +
                         r->asleep_cap * sizeof *r->asleep,
-        .symbols_bytes = symbols_bytes(r),
+        .symbols_bytes = pd_places_bytes(&r->places),
         .all_bytes = r->mem.used,
     };
 }

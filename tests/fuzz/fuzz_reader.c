@@ -246,7 +246,7 @@ static void require_same_sample(const ways *w, pd_sample_reader *quick, pd_sampl
     if (!is_taken)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
-    require(pd_key_equal(pd_stack_hash_key(&other.stack), pd_stack_hash_key(&sample.stack)));
+    require(pd_key_equal(pd_identity_key(&other.stack), pd_identity_key(&sample.stack)));
     require(sample.values_len == w->columns.len && other.values_len == sample.values_len);
     require(!memcmp(other.values, sample.values, sample.values_len * sizeof *sample.values));
 }

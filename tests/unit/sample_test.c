@@ -133,7 +133,7 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
     if (is_taken) {
         CHECK_MSG(r.parse.status == PPROFDELTA_OK && !r.parse.unknown_fields,
                   "seed %llu: took a bad record", (unsigned long long)seed);
-        CHECK_MSG(pd_key_equal(pd_stack_hash_key(&quick.stack), pd_stack_hash_key(&careful.stack)),
+        CHECK_MSG(pd_key_equal(pd_identity_key(&quick.stack), pd_identity_key(&careful.stack)),
                   "seed %llu: the keys differ", (unsigned long long)seed);
         CHECK_MSG(quick.values_len == careful.values_len &&
                       !memcmp(quick.values, careful.values, b->columns.len * sizeof *quick.values),

@@ -6,25 +6,23 @@
  *     lines       [function,line,column] ...          of all places, one after the other
  *     places      [ident,address,mapping,lines] ...   numbered in order of addition
  *
- * They stay from window to window. Each has the id that it has in the profile that is being
- * written. `round` shows whether that id belongs to this profile or to an earlier one, so nothing
- * has to be cleared. */
-#ifndef PD_RECORD_SYMBOL_TABLE_H
-#define PD_RECORD_SYMBOL_TABLE_H
+ * Each has the id that it has in the profile that is being written. `round` shows whether that id
+ * belongs to this profile or to an earlier one, so nothing has to be cleared between profiles. */
+#ifndef PD_PLACES_SYMBOLS_H
+#define PD_PLACES_SYMBOLS_H
 
-#include "pprofdelta_record.h"
 #include "profile/compact.h"
-#include "profile/given.h"
+#include "profile/identity.h"
 
 typedef struct pd_symbol_string {
     size_t off;
-    uint32_t len;
-    uint32_t round, out;
+    uint64_t round;
+    uint32_t len, out;
 } pd_symbol_string;
 
 typedef struct pd_symbol_function {
-    uint32_t name, system_name, filename;
-    uint32_t round, out;
+    uint32_t name, system_name, filename, out;
+    uint64_t round;
     int64_t start_line;
 } pd_symbol_function;
 
@@ -33,18 +31,14 @@ typedef struct pd_symbol_line {
     int64_t line, column;
 } pd_symbol_line;
 
-#define PD_NO_MAPPING UINT32_MAX
-#define PD_UNMAPPED   (UINT32_MAX - 1) /* nobody has looked yet */
-
 typedef struct pd_symbol_place {
     pd_key ident; /* for the writer: see identity.h */
-    uint64_t address;
+    uint64_t address, round;
     size_t lines_first;
     uint32_t lines_len;
-    uint32_t mapping; /* the mapping's number, PD_NO_MAPPING or PD_UNMAPPED */
-    uint32_t round;
-    bool is_hidden;
+    uint32_t mapping; /* for the owner of the table */
     pd_encoded out;
+    bool is_hidden;
 } pd_symbol_place;
 
 typedef struct pd_symbols {
@@ -56,7 +50,7 @@ typedef struct pd_symbols {
     pd_symbol_place *places;
     size_t lines_len;
     size_t strings_cap, functions_cap, lines_cap, places_cap;
-    uint32_t round; /* of the profile that is being written; 0: none yet */
+    uint64_t round; /* of the profile that is being written; 0: none yet */
 } pd_symbols;       /* zero it to begin */
 
 /* Removes everything and keeps the capacity. */
@@ -73,30 +67,27 @@ static inline pd_bytes pd_symbols_text(const pd_symbols *symbols, uint32_t strin
                       s->len}; /* perhaps no text at all */
 }
 
-/* A function of the table. */
-pprofdelta_status pd_symbols_function(pd_symbols *symbols, pd_mem *mem,
-                                      const pd_function_parts *parts, uint32_t *out,
-                                      pprofdelta_error *err);
-
 /* The number of the place with this key, or PD_KEYMAP_NONE. */
 static inline uint32_t pd_symbols_find(const pd_symbols *symbols, pd_key key)
 {
     return pd_keymap_find(&symbols->place_keys, key);
 }
 
-/* Adds a new place, without lines. The pointer is valid until the next call. */
+/* Adds a new place in two steps: each of its lines in order, and then the place itself, which has
+ * the lines from place->lines_first on. Set that to lines_len at the beginning, and set lines_len
+ * back to it if one of the steps fails. */
+pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem,
+                                      const pd_function_parts *function, int64_t line,
+                                      int64_t column, pprofdelta_error *err);
 pprofdelta_status pd_symbols_add(pd_symbols *symbols, pd_mem *mem, pd_key key,
-                                 pd_symbol_place **out, pprofdelta_error *err);
-
-/* Adds a line to the place that was added last. */
-pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem, pd_symbol_line line,
-                                      pprofdelta_error *err);
-
-/* Removes the place that was added last, with its lines. */
-void pd_symbols_drop_last(pd_symbols *symbols);
+                                 const pd_symbol_place *place, uint32_t *out,
+                                 pprofdelta_error *err);
 
 /* Begins a profile: nothing is written yet. */
-void pd_symbols_begin_profile(pd_symbols *symbols);
+static inline void pd_symbols_begin_profile(pd_symbols *symbols)
+{
+    symbols->round++;
+}
 
 uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
 
@@ -104,12 +95,6 @@ uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint3
  * output id or 0. A failure is in the writer's status. */
 pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, uint32_t place,
                                   uint32_t mapping);
-
-/* Is the place in the output? Then its mapping is, too. */
-static inline bool pd_symbols_is_written(const pd_symbols *symbols, uint32_t place)
-{
-    return symbols->places[place].round == symbols->round;
-}
 
 void pd_symbols_release(pd_symbols *symbols, pd_mem *mem);
 

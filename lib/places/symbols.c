@@ -1,6 +1,4 @@
-#include "record/symbol_table.h"
-
-#include "profile/identity.h"
+#include "places/symbols.h"
 
 void pd_symbols_clear(pd_symbols *s)
 {
@@ -8,7 +6,6 @@ void pd_symbols_clear(pd_symbols *s)
     pd_keymap_clear(&s->function_keys);
     pd_keymap_clear(&s->place_keys);
     s->text.len = s->lines_len = 0;
-    s->round = 0;
 }
 
 /* Gives a new key the next number, and makes room for it in the array. */
@@ -45,7 +42,8 @@ pprofdelta_status pd_symbols_string(pd_symbols *s, pd_mem *mem, pd_bytes text, u
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_symbols_function(pd_symbols *s, pd_mem *mem, const pd_function_parts *parts,
+/* The number of a function. */
+static pprofdelta_status add_function(pd_symbols *s, pd_mem *mem, const pd_function_parts *parts,
                                       uint32_t *out, pprofdelta_error *err)
 {
     if ((*out = pd_keymap_find(&s->function_keys, parts->key)) != PD_KEYMAP_NONE)
@@ -64,53 +62,30 @@ pprofdelta_status pd_symbols_function(pd_symbols *s, pd_mem *mem, const pd_funct
     return status;
 }
 
-pprofdelta_status pd_symbols_add(pd_symbols *s, pd_mem *mem, pd_key key, pd_symbol_place **out,
-                                 pprofdelta_error *err)
+pprofdelta_status pd_symbols_add_line(pd_symbols *s, pd_mem *mem, const pd_function_parts *function,
+                                      int64_t line, int64_t column, pprofdelta_error *err)
+{
+    pd_symbol_line row = {.line = line, .column = column};
+    pprofdelta_status status = add_function(s, mem, function, &row.function, err);
+    if (!status)
+        status = pd_mem_grow(mem, &s->lines, &s->lines_cap, s->lines_len + 1, sizeof row, err);
+    if (!status)
+        s->lines[s->lines_len++] = row;
+    return status;
+}
+
+pprofdelta_status pd_symbols_add(pd_symbols *s, pd_mem *mem, pd_key key,
+                                 const pd_symbol_place *place, uint32_t *out, pprofdelta_error *err)
 {
     uint32_t index;
-    pprofdelta_status status = number(&s->place_keys, mem, key, &s->places, &s->places_cap,
-                                      sizeof *s->places, &index, err);
-    if (status)
-        return status;
-    s->places[index] = (pd_symbol_place){.lines_first = s->lines_len, .mapping = PD_UNMAPPED};
-    *out = &s->places[index];
-    return PPROFDELTA_OK;
-}
-
-pprofdelta_status pd_symbols_add_line(pd_symbols *s, pd_mem *mem, pd_symbol_line line,
-                                      pprofdelta_error *err)
-{
     pprofdelta_status status =
-        pd_mem_grow(mem, &s->lines, &s->lines_cap, s->lines_len + 1, sizeof *s->lines, err);
+        number(&s->place_keys, mem, key, &s->places, &s->places_cap, sizeof *place, &index, err);
     if (status)
         return status;
-    s->lines[s->lines_len++] = line;
-    s->places[s->place_keys.len - 1].lines_len++;
+    s->places[index] = *place;
+    s->places[index].lines_len = (uint32_t)(s->lines_len - place->lines_first);
+    *out = index;
     return PPROFDELTA_OK;
-}
-
-void pd_symbols_drop_last(pd_symbols *s)
-{
-    s->lines_len = s->places[s->place_keys.len - 1].lines_first;
-    pd_keymap_truncate(&s->place_keys, s->place_keys.len - 1);
-}
-
-static void restart_rounds(pd_symbols *s)
-{
-    for (size_t i = 0; i < s->string_keys.len; i++)
-        s->strings[i].round = 0;
-    for (size_t i = 0; i < s->function_keys.len; i++)
-        s->functions[i].round = 0;
-    for (size_t i = 0; i < s->place_keys.len; i++)
-        s->places[i].round = 0;
-}
-
-void pd_symbols_begin_profile(pd_symbols *s)
-{
-    if (++s->round == 0) {
-        restart_rounds(s);
-        s->round = 1;
-    }
 }
 
 uint32_t pd_symbols_write_string(pd_symbols *s, pd_compact *compact, uint32_t string)
