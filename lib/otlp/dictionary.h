@@ -11,7 +11,8 @@
 
 #include "base/keymap.h"
 #include "otlp/otlp_fields.h"
-#include "profile/parse.h"
+#include "wire/message.h"
+#include "profile/fields.h"
 #include "wire/writer.h"
 
 /* What an entry becomes in each sample that refers to it: bytes in pd_dictionary.pieces. They are made

@@ -8,7 +8,8 @@
 #define PD_PROFILE_SAMPLE_H
 
 #include "ledger/types.h"
-#include "profile/parse.h"
+#include "wire/message.h"
+#include "profile/fields.h"
 #include "profile/stack.h"
 #include "profile/tables.h"
 

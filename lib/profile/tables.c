@@ -2,7 +2,8 @@
 #include "profile/tables.h"
 
 #include "profile/lookalike.h"
-#include "profile/parse.h"
+#include "wire/message.h"
+#include "profile/fields.h"
 #include "profile/tables_quick.h"
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */

@@ -3,11 +3,10 @@
  *
  * Errors are sticky: the first one is written to the caller's error and the functions do nothing
  * after it, so a reader checks once for each message. */
-#ifndef PD_PROFILE_PARSE_H
-#define PD_PROFILE_PARSE_H
+#ifndef PD_WIRE_MESSAGE_H
+#define PD_WIRE_MESSAGE_H
 
 #include "base/mem.h"
-#include "profile/fields.h"
 #include "wire/reader.h"
 
 typedef struct pd_parse {

@@ -1,4 +1,4 @@
-#include "profile/parse.h"
+#include "wire/message.h"
 
 void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *field)
 {
