@@ -10,7 +10,6 @@
 #define PD_OTLP_DICTIONARY_H
 
 #include "base/keymap.h"
-#include "otlp/otlp_fields.h"
 #include "wire/message.h"
 #include "profile/fields.h"
 #include "wire/writer.h"

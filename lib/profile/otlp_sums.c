@@ -1,7 +1,7 @@
 #include "profile/otlp_sums.h"
 
 #include "base/sum.h"
-#include "otlp/otlp_fields.h"
+#include "profile/fields.h"
 #include "wire/reader.h"
 
 typedef struct proof {

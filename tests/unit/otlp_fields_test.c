@@ -2,7 +2,7 @@
 #include "../support/test.h"
 
 #include "otlp.pb-c.h"
-#include "otlp/otlp_fields.h"
+#include "profile/fields.h"
 
 typedef struct row {
     const ProtobufCMessageDescriptor *message;
