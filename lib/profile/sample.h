@@ -8,10 +8,10 @@
 #define PD_PROFILE_SAMPLE_H
 
 #include "ledger/types.h"
-#include "wire/message.h"
 #include "profile/fields.h"
 #include "profile/stack.h"
 #include "profile/tables.h"
+#include "wire/message.h"
 
 typedef struct pd_sample {
     pd_stack_hash stack;
