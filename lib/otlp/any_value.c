@@ -14,18 +14,14 @@ typedef union any_value {
 } any_value;
 
 static const pd_field_row any_value_fields[] = {
-    [PD_OTLP_ANY_VALUE_STRING_VALUE] = {.kind = PD_REQUEST_TEXT},
-    [PD_OTLP_ANY_VALUE_BOOL_VALUE] = {.kind = PD_FIELD_NUMBER},
-    [PD_OTLP_ANY_VALUE_INT_VALUE] = {.kind = PD_FIELD_NUMBER},
-    [PD_OTLP_ANY_VALUE_DOUBLE_VALUE] = {.kind = PD_FIELD_FIXED64},
-    [PD_OTLP_ANY_VALUE_ARRAY_VALUE] = {.kind = PD_FIELD_PART},
-    [PD_OTLP_ANY_VALUE_KVLIST_VALUE] = {.kind = PD_FIELD_PART},
-    [PD_OTLP_ANY_VALUE_BYTES_VALUE] = {.kind = PD_FIELD_PART},
-    [PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX] = {.kind = STRING_INDEX},
+    [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
+    [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
+    [5] = {.kind = PD_FIELD_PART},   [6] = {.kind = PD_FIELD_PART},
+    [7] = {.kind = PD_FIELD_PART},   [8] = {.kind = STRING_INDEX},
 };
 
 static const pd_field_row array_fields[] = {
-    [PD_OTLP_ARRAY_VALUE_VALUES] = {.kind = PD_FIELD_PART},
+    [1] = {.kind = PD_FIELD_PART},
 };
 
 typedef struct key_value {
@@ -34,9 +30,9 @@ typedef struct key_value {
 } key_value;
 
 static const pd_field_row key_value_fields[] = {
-    [PD_OTLP_KEY_VALUE_KEY] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
-    [PD_OTLP_KEY_VALUE_VALUE] = {.kind = PD_FIELD_PART},
-    [PD_OTLP_KEY_VALUE_KEY_STRINDEX] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)},
+    [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
+    [2] = {.kind = PD_FIELD_PART},
+    [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)},
 };
 
 const pd_rows pd_any_value_rows = PD_ROWS(NULL, any_value_fields);

@@ -14,21 +14,16 @@
 #define INDEX(table) (PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_##table##_TABLE)
 
 static const pd_field_row dictionary_fields[] = {
-    [PD_OTLP_DICTIONARY_MAPPING_TABLE] = {PD_FIELD_PART, 0, "mapping_table"},
-    [PD_OTLP_DICTIONARY_LOCATION_TABLE] = {PD_FIELD_PART, 0, "location_table"},
-    [PD_OTLP_DICTIONARY_FUNCTION_TABLE] = {PD_FIELD_PART, 0, "function_table"},
-    [PD_OTLP_DICTIONARY_LINK_TABLE] = {PD_FIELD_PART, 0, "link_table"},
-    [PD_OTLP_DICTIONARY_STRING_TABLE] = {PD_FIELD_PART, 0, "string_table"},
-    [PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE] = {PD_FIELD_PART, 0, "attribute_table"},
-    [PD_OTLP_DICTIONARY_STACK_TABLE] = {PD_FIELD_PART, 0, "stack_table"},
+    [1] = {PD_FIELD_PART, 0, "mapping_table"},  [2] = {PD_FIELD_PART, 0, "location_table"},
+    [3] = {PD_FIELD_PART, 0, "function_table"}, [4] = {PD_FIELD_PART, 0, "link_table"},
+    [5] = {PD_FIELD_PART, 0, "string_table"},   [6] = {PD_FIELD_PART, 0, "attribute_table"},
+    [7] = {PD_FIELD_PART, 0, "stack_table"},
 };
 
 static const pd_field_row attribute_fields[] = {
-    [PD_OTLP_ATTRIBUTE_KEY_STRINDEX] = {INDEX(STRING), offsetof(pd_request_attribute, key_at),
-                                        "attribute_table.key_strindex"},
-    [PD_OTLP_ATTRIBUTE_VALUE] = {PD_FIELD_PART, 0, "attribute_table.value"},
-    [PD_OTLP_ATTRIBUTE_UNIT_STRINDEX] = {STRING, offsetof(pd_request_attribute, unit),
-                                         "attribute_table.unit_strindex"},
+    [1] = {INDEX(STRING), offsetof(pd_request_attribute, key_at), "attribute_table.key_strindex"},
+    [2] = {PD_FIELD_PART, 0, "attribute_table.value"},
+    [3] = {STRING, offsetof(pd_request_attribute, unit), "attribute_table.unit_strindex"},
 };
 
 /* The next four are read into arrays of numbers, in the order of the fields that pprof has for them. */
@@ -37,42 +32,40 @@ static const pd_field_row attribute_fields[] = {
 enum { MAPPING_NUMBERS = 4, FUNCTION_NUMBERS = 4, LOCATION_NUMBERS = 2, LINE_NUMBERS = 3 };
 
 static const pd_field_row mapping_fields[] = {
-    [PD_OTLP_MAPPING_MEMORY_START] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
-    [PD_OTLP_MAPPING_MEMORY_LIMIT] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
-    [PD_OTLP_MAPPING_FILE_OFFSET] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
-    [PD_OTLP_MAPPING_FILENAME_STRINDEX] = {STRING, NTH(3), "mapping_table.filename_strindex"},
-    [PD_OTLP_MAPPING_ATTRIBUTE_INDICES] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"},
+    [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
+    [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
+    [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
+    [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"},
 };
 
 static const pd_field_row function_fields[] = {
-    [PD_OTLP_FUNCTION_NAME_STRINDEX] = {STRING, NTH(0), "function_table.name_strindex"},
-    [PD_OTLP_FUNCTION_SYSTEM_NAME_STRINDEX] = {STRING, NTH(1),
-                                               "function_table.system_name_strindex"},
-    [PD_OTLP_FUNCTION_FILENAME_STRINDEX] = {STRING, NTH(2), "function_table.filename_strindex"},
-    [PD_OTLP_FUNCTION_START_LINE] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"},
+    [1] = {STRING, NTH(0), "function_table.name_strindex"},
+    [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
+    [3] = {STRING, NTH(2), "function_table.filename_strindex"},
+    [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"},
 };
 
 static const pd_field_row location_fields[] = {
-    [PD_OTLP_LOCATION_MAPPING_INDEX] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
-    [PD_OTLP_LOCATION_ADDRESS] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
-    [PD_OTLP_LOCATION_LINES] = {PD_FIELD_PART, 0, "location_table.lines"},
-    [PD_OTLP_LOCATION_ATTRIBUTE_INDICES] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"},
+    [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
+    [3] = {PD_FIELD_PART, 0, "location_table.lines"},
+    [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"},
 };
 
 static const pd_field_row line_fields[] = {
-    [PD_OTLP_LINE_FUNCTION_INDEX] = {INDEX(FUNCTION), NTH(0),
-                                     "location_table.lines.function_index"},
-    [PD_OTLP_LINE_LINE] = {PD_FIELD_NUMBER, NTH(1), "location_table.lines.line"},
-    [PD_OTLP_LINE_COLUMN] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"},
+    [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.lines.line"},
+    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"},
 };
 
 static const pd_field_row link_fields[] = {
-    [PD_OTLP_LINK_TRACE_ID] = {PD_FIELD_PART, 0, "link_table.trace_id"},
-    [PD_OTLP_LINK_SPAN_ID] = {PD_FIELD_PART, 0, "link_table.span_id"},
+    [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
+    [2] = {PD_FIELD_PART, 0, "link_table.span_id"},
 };
 
 static const pd_field_row stack_fields[] = {
-    [PD_OTLP_STACK_LOCATION_INDICES] = {PD_FIELD_LIST, 0, "stack_table.location_indices"},
+    [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"},
 };
 
 const pd_rows pd_request_dictionary_rows = PD_ROWS("dictionary", dictionary_fields);

@@ -12,13 +12,13 @@ typedef struct sample {
 } sample;
 
 static const pd_field_row sample_fields[] = {
-    [PD_OTLP_SAMPLE_STACK_INDEX] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE,
-                                    offsetof(sample, stack), "samples.stack_index"},
-    [PD_OTLP_SAMPLE_ATTRIBUTE_INDICES] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
-    [PD_OTLP_SAMPLE_LINK_INDEX] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE,
-                                   offsetof(sample, link), "samples.link_index"},
-    [PD_OTLP_SAMPLE_VALUES] = {PD_FIELD_LIST, 0, "samples.values"},
-    [PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"},
+    [1] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STACK_TABLE, offsetof(sample, stack),
+           "samples.stack_index"},
+    [2] = {PD_FIELD_LIST, 0, "samples.attribute_indices"},
+    [3] = {PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_LINK_TABLE, offsetof(sample, link),
+           "samples.link_index"},
+    [4] = {PD_FIELD_LIST, 0, "samples.values"},
+    [5] = {PD_FIELD_LIST, 0, "samples.timestamps_unix_nano"},
 };
 
 const pd_rows pd_request_sample_rows = PD_ROWS("samples", sample_fields);

@@ -7,8 +7,8 @@
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const pd_field_row request_fields[] = {
-    [PD_OTLP_REQUEST_RESOURCE_PROFILES] = {PD_FIELD_PART, 0, "resource_profiles"},
-    [PD_OTLP_REQUEST_DICTIONARY] = {PD_FIELD_PART, 0, "dictionary"},
+    [1] = {PD_FIELD_PART, 0, "resource_profiles"},
+    [2] = {PD_FIELD_PART, 0, "dictionary"},
 };
 
 /* Strings that are only checked. */
@@ -18,26 +18,23 @@ typedef struct resource_message {
 } resource_message;
 
 static const pd_field_row resource_profiles_fields[] = {
-    [PD_OTLP_RESOURCE_PROFILES_RESOURCE] = {PD_FIELD_PART, 0, "resource"},
-    [PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES] = {PD_FIELD_PART, 0, "scope_profiles"},
-    [PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL] = {PD_REQUEST_TEXT,
-                                              offsetof(resource_message, schema_url),
-                                              "resource_profiles.schema_url"},
+    [1] = {PD_FIELD_PART, 0, "resource"},
+    [2] = {PD_FIELD_PART, 0, "scope_profiles"},
+    [3] = {PD_REQUEST_TEXT, offsetof(resource_message, schema_url), "resource_profiles.schema_url"},
 };
 
 static const pd_field_row resource_fields[] = {
-    [PD_OTLP_RESOURCE_ATTRIBUTES] = {PD_FIELD_PART, 0, "resource.attributes"},
-    [PD_OTLP_RESOURCE_DROPPED_ATTRIBUTES_COUNT] = {PD_FIELD_NUMBER,
-                                                   offsetof(resource_message, dropped),
-                                                   "resource.dropped_attributes_count"},
-    [PD_OTLP_RESOURCE_ENTITY_REFS] = {PD_FIELD_PART, 0, "resource.entity_refs"},
+    [1] = {PD_FIELD_PART, 0, "resource.attributes"},
+    [2] = {PD_FIELD_NUMBER, offsetof(resource_message, dropped),
+           "resource.dropped_attributes_count"},
+    [3] = {PD_FIELD_PART, 0, "resource.entity_refs"},
 };
 
 static const pd_field_row entity_fields[] = {
-    [PD_OTLP_ENTITY_REF_SCHEMA_URL] = {.kind = PD_REQUEST_TEXT},
-    [PD_OTLP_ENTITY_REF_TYPE] = {.kind = PD_REQUEST_TEXT},
-    [PD_OTLP_ENTITY_REF_ID_KEYS] = {.kind = PD_REQUEST_TEXT},
-    [PD_OTLP_ENTITY_REF_DESCRIPTION_KEYS] = {.kind = PD_REQUEST_TEXT},
+    [1] = {.kind = PD_REQUEST_TEXT},
+    [2] = {.kind = PD_REQUEST_TEXT},
+    [3] = {.kind = PD_REQUEST_TEXT},
+    [4] = {.kind = PD_REQUEST_TEXT},
 };
 
 typedef struct scope_message {
@@ -46,18 +43,16 @@ typedef struct scope_message {
 } scope_message;
 
 static const pd_field_row scope_profiles_fields[] = {
-    [PD_OTLP_SCOPE_PROFILES_SCOPE] = {PD_FIELD_PART, 0, "scope"},
-    [PD_OTLP_SCOPE_PROFILES_PROFILES] = {PD_FIELD_PART, 0, "profiles"},
-    [PD_OTLP_SCOPE_PROFILES_SCHEMA_URL] = {PD_REQUEST_TEXT, offsetof(scope_message, schema_url),
-                                           "scope_profiles.schema_url"},
+    [1] = {PD_FIELD_PART, 0, "scope"},
+    [2] = {PD_FIELD_PART, 0, "profiles"},
+    [3] = {PD_REQUEST_TEXT, offsetof(scope_message, schema_url), "scope_profiles.schema_url"},
 };
 
 static const pd_field_row scope_fields[] = {
-    [PD_OTLP_SCOPE_NAME] = {PD_REQUEST_TEXT, offsetof(scope_message, name), "scope.name"},
-    [PD_OTLP_SCOPE_VERSION] = {PD_REQUEST_TEXT, offsetof(scope_message, version), "scope.version"},
-    [PD_OTLP_SCOPE_ATTRIBUTES] = {PD_FIELD_PART, 0, "scope.attributes"},
-    [PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT] = {PD_FIELD_NUMBER, offsetof(scope_message, dropped),
-                                                "scope.dropped_attributes_count"},
+    [1] = {PD_REQUEST_TEXT, offsetof(scope_message, name), "scope.name"},
+    [2] = {PD_REQUEST_TEXT, offsetof(scope_message, version), "scope.version"},
+    [3] = {PD_FIELD_PART, 0, "scope.attributes"},
+    [4] = {PD_FIELD_NUMBER, offsetof(scope_message, dropped), "scope.dropped_attributes_count"},
 };
 
 /* A type and its unit: numbers of strings. */
@@ -67,8 +62,8 @@ typedef struct value_type {
 } value_type;
 
 static const pd_field_row value_type_fields[] = {
-    [PD_OTLP_VALUE_TYPE_TYPE_STRINDEX] = {PD_REQUEST_STRING, offsetof(value_type, type), NULL},
-    [PD_OTLP_VALUE_TYPE_UNIT_STRINDEX] = {PD_REQUEST_STRING, offsetof(value_type, unit), NULL},
+    [1] = {PD_REQUEST_STRING, offsetof(value_type, type), NULL},
+    [2] = {PD_REQUEST_STRING, offsetof(value_type, unit), NULL},
 };
 
 /* A Profile without its samples. */
@@ -79,26 +74,19 @@ typedef struct profile_message {
 } profile_message;
 
 static const pd_field_row profile_fields[] = {
-    [PD_OTLP_PROFILE_SAMPLE_TYPE] = {PD_FIELD_PART, offsetof(profile_message, sample_type),
-                                     "profiles.sample_type"},
-    [PD_OTLP_PROFILE_SAMPLES] = {PD_FIELD_PART, 0, "profiles.samples"},
-    [PD_OTLP_PROFILE_TIME_UNIX_NANO] = {PD_FIELD_FIXED64, offsetof(profile_message, time),
-                                        "profiles.time_unix_nano"},
-    [PD_OTLP_PROFILE_DURATION_NANO] = {PD_FIELD_NUMBER, offsetof(profile_message, duration),
-                                       "profiles.duration_nano"},
-    [PD_OTLP_PROFILE_PERIOD_TYPE] = {PD_FIELD_PART, offsetof(profile_message, period_type),
-                                     "profiles.period_type"},
-    [PD_OTLP_PROFILE_PERIOD] = {PD_FIELD_NUMBER, offsetof(profile_message, period),
-                                "profiles.period"},
-    [PD_OTLP_PROFILE_PROFILE_ID] = {PD_FIELD_PART, 0, "profiles.profile_id"},
-    [PD_OTLP_PROFILE_DROPPED_ATTRIBUTES_COUNT] = {PD_FIELD_NUMBER,
-                                                  offsetof(profile_message, dropped),
-                                                  "profiles.dropped_attributes_count"},
-    [PD_OTLP_PROFILE_ORIGINAL_PAYLOAD_FORMAT] = {PD_REQUEST_TEXT,
-                                                 offsetof(profile_message, payload_format),
-                                                 "profiles.original_payload_format"},
-    [PD_OTLP_PROFILE_ORIGINAL_PAYLOAD] = {PD_FIELD_PART, 0, "profiles.original_payload"},
-    [PD_OTLP_PROFILE_ATTRIBUTE_INDICES] = {PD_FIELD_LIST, 0, "profiles.attribute_indices"},
+    [1] = {PD_FIELD_PART, offsetof(profile_message, sample_type), "profiles.sample_type"},
+    [2] = {PD_FIELD_PART, 0, "profiles.samples"},
+    [3] = {PD_FIELD_FIXED64, offsetof(profile_message, time), "profiles.time_unix_nano"},
+    [4] = {PD_FIELD_NUMBER, offsetof(profile_message, duration), "profiles.duration_nano"},
+    [5] = {PD_FIELD_PART, offsetof(profile_message, period_type), "profiles.period_type"},
+    [6] = {PD_FIELD_NUMBER, offsetof(profile_message, period), "profiles.period"},
+    [7] = {PD_FIELD_PART, 0, "profiles.profile_id"},
+    [8] = {PD_FIELD_NUMBER, offsetof(profile_message, dropped),
+           "profiles.dropped_attributes_count"},
+    [9] = {PD_REQUEST_TEXT, offsetof(profile_message, payload_format),
+           "profiles.original_payload_format"},
+    [10] = {PD_FIELD_PART, 0, "profiles.original_payload"},
+    [11] = {PD_FIELD_LIST, 0, "profiles.attribute_indices"},
 };
 
 const pd_rows pd_request_rows = PD_ROWS(NULL, request_fields);

@@ -1,6 +1,6 @@
 /* The field numbers of pprof's profile.proto and of OTLP's profiles (proto/otlp.proto), for the code
- * that reads and writes the wire itself. A test checks each of them against the descriptors that
- * protoc-c generates. */
+ * that names fields. The rows of the readers (wire/message.h) have the numbers of all fields. A test
+ * checks both against the descriptors that protoc-c generates. */
 #ifndef PD_PROFILE_FIELDS_H
 #define PD_PROFILE_FIELDS_H
 
@@ -82,7 +82,6 @@ enum {
 
     PD_OTLP_SCOPE_PROFILES_SCOPE = 1,
     PD_OTLP_SCOPE_PROFILES_PROFILES = 2,
-    PD_OTLP_SCOPE_PROFILES_SCHEMA_URL = 3,
 
     PD_OTLP_PROFILE_SAMPLE_TYPE = 1,
     PD_OTLP_PROFILE_SAMPLES = 2,
@@ -91,8 +90,6 @@ enum {
     PD_OTLP_PROFILE_PERIOD_TYPE = 5,
     PD_OTLP_PROFILE_PERIOD = 6,
     PD_OTLP_PROFILE_PROFILE_ID = 7,
-    PD_OTLP_PROFILE_DROPPED_ATTRIBUTES_COUNT = 8,
-    PD_OTLP_PROFILE_ORIGINAL_PAYLOAD_FORMAT = 9,
     PD_OTLP_PROFILE_ORIGINAL_PAYLOAD = 10,
     PD_OTLP_PROFILE_ATTRIBUTE_INDICES = 11,
 
@@ -101,7 +98,6 @@ enum {
 
     PD_OTLP_SAMPLE_STACK_INDEX = 1,
     PD_OTLP_SAMPLE_ATTRIBUTE_INDICES = 2,
-    PD_OTLP_SAMPLE_LINK_INDEX = 3,
     PD_OTLP_SAMPLE_VALUES = 4,
     PD_OTLP_SAMPLE_TIMESTAMPS_UNIX_NANO = 5,
 
@@ -135,18 +131,11 @@ enum {
     PD_OTLP_ATTRIBUTE_UNIT_STRINDEX = 3,
 
     PD_OTLP_RESOURCE_ATTRIBUTES = 1,
-    PD_OTLP_RESOURCE_DROPPED_ATTRIBUTES_COUNT = 2,
     PD_OTLP_RESOURCE_ENTITY_REFS = 3,
-
-    PD_OTLP_ENTITY_REF_SCHEMA_URL = 1,
-    PD_OTLP_ENTITY_REF_TYPE = 2,
-    PD_OTLP_ENTITY_REF_ID_KEYS = 3,
-    PD_OTLP_ENTITY_REF_DESCRIPTION_KEYS = 4,
 
     PD_OTLP_SCOPE_NAME = 1,
     PD_OTLP_SCOPE_VERSION = 2,
     PD_OTLP_SCOPE_ATTRIBUTES = 3,
-    PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT = 4,
 
     PD_OTLP_KEY_VALUE_KEY = 1,
     PD_OTLP_KEY_VALUE_VALUE = 2,

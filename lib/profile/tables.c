@@ -24,13 +24,13 @@ static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t siz
 /* ---- rows ------------------------------------------------------------------------------------ */
 
 static const pd_field_row sample_type_fields[] = {
-    [PD_VALUE_TYPE_TYPE] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "sample_type.type"},
-    [PD_VALUE_TYPE_UNIT] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "sample_type.unit"},
+    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "sample_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "sample_type.unit"},
 };
 
 static const pd_field_row period_type_fields[] = {
-    [PD_VALUE_TYPE_TYPE] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "period_type.type"},
-    [PD_VALUE_TYPE_UNIT] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
+    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "period_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
 };
 
 /* What is read of a mapping. The entry of the table comes first in this and the next two: so the
@@ -43,23 +43,16 @@ typedef struct mapping_message {
 } mapping_message;
 
 static const pd_field_row mapping_fields[] = {
-    [PD_MAPPING_ID] = {PD_FIELD_NUMBER, offsetof(mapping_message, id), "mapping.id"},
-    [PD_MAPPING_MEMORY_START] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start),
-                                 "mapping.memory_start"},
-    [PD_MAPPING_MEMORY_LIMIT] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit),
-                                 "mapping.memory_limit"},
-    [PD_MAPPING_FILE_OFFSET] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset),
-                                "mapping.file_offset"},
-    [PD_MAPPING_FILENAME] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
-    [PD_MAPPING_BUILD_ID] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
-    [PD_MAPPING_HAS_FUNCTIONS] = {PD_FIELD_FLAG, offsetof(mapping_message, has[0]),
-                                  "mapping.has_functions"},
-    [PD_MAPPING_HAS_FILENAMES] = {PD_FIELD_FLAG, offsetof(mapping_message, has[1]),
-                                  "mapping.has_filenames"},
-    [PD_MAPPING_HAS_LINE_NUMBERS] = {PD_FIELD_FLAG, offsetof(mapping_message, has[2]),
-                                     "mapping.has_line_numbers"},
-    [PD_MAPPING_HAS_INLINE_FRAMES] = {PD_FIELD_FLAG, offsetof(mapping_message, has[3]),
-                                      "mapping.has_inline_frames"},
+    [1] = {PD_FIELD_NUMBER, offsetof(mapping_message, id), "mapping.id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit), "mapping.memory_limit"},
+    [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
+    [5] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
+    [6] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
+    [7] = {PD_FIELD_FLAG, offsetof(mapping_message, has[0]), "mapping.has_functions"},
+    [8] = {PD_FIELD_FLAG, offsetof(mapping_message, has[1]), "mapping.has_filenames"},
+    [9] = {PD_FIELD_FLAG, offsetof(mapping_message, has[2]), "mapping.has_line_numbers"},
+    [10] = {PD_FIELD_FLAG, offsetof(mapping_message, has[3]), "mapping.has_inline_frames"},
 };
 
 typedef struct function_message {
@@ -68,14 +61,11 @@ typedef struct function_message {
 } function_message;
 
 static const pd_field_row function_fields[] = {
-    [PD_FUNCTION_ID] = {PD_FIELD_NUMBER, offsetof(function_message, id), "function.id"},
-    [PD_FUNCTION_NAME] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
-    [PD_FUNCTION_SYSTEM_NAME] = {PD_FIELD_STRING, offsetof(pd_function, system_name),
-                                 "function.system_name"},
-    [PD_FUNCTION_FILENAME] = {PD_FIELD_STRING, offsetof(pd_function, filename),
-                              "function.filename"},
-    [PD_FUNCTION_START_LINE] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line),
-                                "function.start_line"},
+    [1] = {PD_FIELD_NUMBER, offsetof(function_message, id), "function.id"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
+    [3] = {PD_FIELD_STRING, offsetof(pd_function, system_name), "function.system_name"},
+    [4] = {PD_FIELD_STRING, offsetof(pd_function, filename), "function.filename"},
+    [5] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line), "function.start_line"},
 };
 
 typedef struct location_message {
@@ -84,45 +74,37 @@ typedef struct location_message {
 } location_message;
 
 static const pd_field_row location_fields[] = {
-    [PD_LOCATION_ID] = {PD_FIELD_NUMBER, offsetof(location_message, id), "location.id"},
-    [PD_LOCATION_MAPPING_ID] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping),
-                                "location.mapping_id"},
-    [PD_LOCATION_ADDRESS] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
-    [PD_LOCATION_LINE] = {PD_FIELD_PART, 0, "location.line"},
-    [PD_LOCATION_IS_FOLDED] = {PD_FIELD_FLAG, offsetof(pd_location, is_folded),
-                               "location.is_folded"},
+    [1] = {PD_FIELD_NUMBER, offsetof(location_message, id), "location.id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping), "location.mapping_id"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
+    [4] = {PD_FIELD_PART, 0, "location.line"},
+    [5] = {PD_FIELD_FLAG, offsetof(pd_location, is_folded), "location.is_folded"},
 };
 
 static const pd_field_row line_fields[] = {
-    [PD_LINE_FUNCTION_ID] = {PD_FIELD_NUMBER, offsetof(pd_line, function),
-                             "location.line.function_id"},
-    [PD_LINE_LINE] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "location.line.line"},
-    [PD_LINE_COLUMN] = {PD_FIELD_NUMBER, offsetof(pd_line, column), "location.line.column"},
+    [1] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "location.line.function_id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "location.line.line"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_line, column), "location.line.column"},
 };
 
 /* The top level. A part has the offset of the number of its elements, if there may be many. */
 static const pd_field_row profile_fields[] = {
-    [PD_PROFILE_SAMPLE_TYPE] = {PD_FIELD_PART, offsetof(pd_tables, types_len), "sample_type"},
-    [PD_PROFILE_SAMPLE] = {PD_FIELD_PART, offsetof(pd_tables, samples), "sample"},
-    [PD_PROFILE_MAPPING] = {PD_FIELD_PART, offsetof(pd_tables, mappings_len), "mapping"},
-    [PD_PROFILE_LOCATION] = {PD_FIELD_PART, offsetof(pd_tables, locations_len), "location"},
-    [PD_PROFILE_FUNCTION] = {PD_FIELD_PART, offsetof(pd_tables, functions_len), "function"},
-    [PD_PROFILE_STRING_TABLE] = {PD_FIELD_PART, offsetof(pd_tables, strings_len), "string_table"},
-    [PD_PROFILE_DROP_FRAMES] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.drop_frames),
-                                "drop_frames"},
-    [PD_PROFILE_KEEP_FRAMES] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.keep_frames),
-                                "keep_frames"},
-    [PD_PROFILE_TIME_NANOS] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.time_nanos),
-                               "time_nanos"},
-    [PD_PROFILE_DURATION_NANOS] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.duration_nanos),
-                                   "duration_nanos"},
-    [PD_PROFILE_PERIOD_TYPE] = {PD_FIELD_PART, 0, "period_type"},
-    [PD_PROFILE_PERIOD] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.period), "period"},
-    [PD_PROFILE_COMMENT] = {PD_FIELD_LIST, offsetof(pd_tables, comments_len), "comment"},
-    [PD_PROFILE_DEFAULT_SAMPLE_TYPE] = {PD_FIELD_STRING_REF,
-                                        offsetof(pd_tables, header.default_sample_type),
-                                        "default_sample_type"},
-    [PD_PROFILE_DOC_URL] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.doc_url), "doc_url"},
+    [1] = {PD_FIELD_PART, offsetof(pd_tables, types_len), "sample_type"},
+    [2] = {PD_FIELD_PART, offsetof(pd_tables, samples), "sample"},
+    [3] = {PD_FIELD_PART, offsetof(pd_tables, mappings_len), "mapping"},
+    [4] = {PD_FIELD_PART, offsetof(pd_tables, locations_len), "location"},
+    [5] = {PD_FIELD_PART, offsetof(pd_tables, functions_len), "function"},
+    [6] = {PD_FIELD_PART, offsetof(pd_tables, strings_len), "string_table"},
+    [7] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.drop_frames), "drop_frames"},
+    [8] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.keep_frames), "keep_frames"},
+    [9] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.time_nanos), "time_nanos"},
+    [10] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.duration_nanos), "duration_nanos"},
+    [11] = {PD_FIELD_PART, 0, "period_type"},
+    [12] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.period), "period"},
+    [13] = {PD_FIELD_LIST, offsetof(pd_tables, comments_len), "comment"},
+    [14] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.default_sample_type),
+            "default_sample_type"},
+    [15] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.doc_url), "doc_url"},
 };
 
 const pd_rows pd_sample_type_rows = PD_ROWS("sample_type", sample_type_fields);
