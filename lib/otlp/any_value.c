@@ -63,11 +63,9 @@ static void check_key_value(pd_request_reading *r, const char *name, const pd_fi
     pd_key hash = out.index /* many may refer to a long string: it was hashed */
                       ? d->numbers.keys[d->strings[out.index]]
                       : pd_key_of_bytes(out.key.ptr, out.key.len, 0);
-    r->parse.status = pd_keymap_room(keys, r->parse.mem, hash, r->parse.err);
-    if (r->parse.status)
-        return;
-    size_t before = keys->len;
-    if (pd_keymap_add(keys, hash) < before)
+    bool is_new;
+    pd_request_add(r, keys, hash, &is_new);
+    if (!is_new)
         pd_request_fail(r, name, field->start, "the key is there twice");
 }
 

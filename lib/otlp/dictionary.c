@@ -123,21 +123,30 @@ uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_
     return 0;
 }
 
-uint32_t pd_request_number(pd_request_reading *r, pd_bytes text)
+uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new)
 {
-    pd_keymap *numbers = &r->dictionary->numbers;
-    pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
+    *is_new = false;
     if (!r->parse.status)
-        r->parse.status = r->writer.status;
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(numbers, r->parse.mem, key, r->parse.err);
+        r->parse.status = pd_keymap_room(map, r->parse.mem, key, r->parse.err);
     if (r->parse.status)
         return 0;
-    size_t before = numbers->len;
-    uint32_t number = pd_keymap_add(numbers, key);
-    if (number == before)
+    size_t before = map->len;
+    uint32_t number = pd_keymap_add(map, key);
+    *is_new = number == before;
+    return number;
+}
+
+uint32_t pd_request_number(pd_request_reading *r, pd_bytes text)
+{
+    bool is_new;
+    if (!r->parse.status)
+        r->parse.status = r->writer.status;
+    uint32_t number =
+        pd_request_add(r, &r->dictionary->numbers, pd_key_of_bytes(text.ptr, text.len, 0), &is_new);
+    if (is_new)
         pd_write_bytes(&r->writer, r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
-    r->parse.status = r->writer.status;
+    if (!r->parse.status)
+        r->parse.status = r->writer.status;
     return number;
 }
 
@@ -251,10 +260,8 @@ void pd_dictionary_find(pd_request_reading *r, const pd_field *field)
         pd_reader entry = pd_parse_body(&r->parse, row->name, &f);
         if (table->len == INT32_MAX)
             pd_request_fail(r, row->name, f.start, "more than %d entries", INT32_MAX);
-        if (!r->parse.status)
-            r->parse.status = pd_mem_grow(r->parse.mem, &table->entries, &table->cap,
-                                          table->len + 1, sizeof *table->entries, r->parse.err);
-        if (!r->parse.status)
+        if (pd_parse_grow(&r->parse, &table->entries, &table->cap, table->len + 1,
+                          sizeof *table->entries))
             table->entries[table->len++] = pd_reader_bytes(entry);
         if (!r->parse.status)
             r->parse.element = PPROFDELTA_NOWHERE;
@@ -282,9 +289,7 @@ static void read_strings(pd_request_reading *r)
     pd_dictionary *d = r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->strings, &d->strings_cap, t->len + 1,
-                                      sizeof *d->strings, r->parse.err);
+    pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, !t->entries[i].len);
@@ -292,9 +297,7 @@ static void read_strings(pd_request_reading *r)
         d->strings[i] = pd_request_number(r, t->entries[i]);
     }
     size_t before = d->marks_cap;
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->marks, &d->marks_cap, d->numbers.len,
-                                      sizeof *d->marks, r->parse.err);
+    pd_parse_grow(&r->parse, &d->marks, &d->marks_cap, d->numbers.len, sizeof *d->marks);
     if (!r->parse.status && d->marks_cap > before)
         memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
 }
@@ -323,9 +326,7 @@ static void read_attributes(pd_request_reading *r)
 {
     pd_dictionary *d = r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->attributes, &d->attributes_cap, t->len,
-                                      sizeof *d->attributes, r->parse.err);
+    pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap, t->len, sizeof *d->attributes);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         read_attribute(r, pd_request_reader(t->entries[i]), &d->attributes[i]);
@@ -515,9 +516,7 @@ static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
 static void begin_pieces(pd_request_reading *r, unsigned table)
 {
     pd_request_table *t = &r->dictionary->tables[table];
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &t->pieces, &t->pieces_cap, t->len,
-                                      sizeof *t->pieces, r->parse.err);
+    pd_parse_grow(&r->parse, &t->pieces, &t->pieces_cap, t->len, sizeof *t->pieces);
     if (!r->parse.status && t->len)
         memset(t->pieces, 0, t->len * sizeof *t->pieces);
 }

@@ -110,6 +110,9 @@ void pd_request_spend(pd_request_reading *r, uint64_t bytes);
 uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
                           uint64_t index, unsigned table);
 
+/* The number of a key in a set; it is added if it is new. */
+uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new);
+
 /* The number of a string; it is added to the profile if it is new. */
 uint32_t pd_request_number(pd_request_reading *r, pd_bytes text);
 

@@ -35,10 +35,7 @@ static void add_attribute(sample *s, uint64_t index)
 
 static void add_number(pd_request_reading *r, pd_request_numbers *list, uint64_t value)
 {
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &list->at, &list->cap, list->len + 1,
-                                      sizeof *list->at, r->parse.err);
-    if (!r->parse.status)
+    if (pd_parse_grow(&r->parse, &list->at, &list->cap, list->len + 1, sizeof *list->at))
         list->at[list->len++] = value;
 }
 
@@ -116,18 +113,12 @@ pprofdelta_sum pd_request_sum_of(pd_request_reading *r, pd_request *o,
 
 static void add_row(pd_request_reading *r, pd_request *o, const pd_request_row *row)
 {
-    pd_mem *mem = r->parse.mem;
     pd_request_spend(r, sizeof *row + o->types_len * sizeof *o->values);
     if (o->rows_len >= PD_KEYMAP_MAX)
         pd_request_fail(r, "samples", row->sample.ptr, "more samples than fit in 31 bits");
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(mem, &o->rows, &o->rows_cap, o->rows_len + 1, sizeof *o->rows,
-                                      r->parse.err);
-    if (!r->parse.status)
-        r->parse.status =
-            pd_mem_grow(mem, &o->values, &o->values_cap, (o->rows_len + 1) * o->types_len,
-                        sizeof *o->values, r->parse.err);
-    if (r->parse.status)
+    pd_parse_grow(&r->parse, &o->rows, &o->rows_cap, o->rows_len + 1, sizeof *o->rows);
+    if (!pd_parse_grow(&r->parse, &o->values, &o->values_cap, (o->rows_len + 1) * o->types_len,
+                       sizeof *o->values))
         return;
     memset(o->values + o->rows_len * o->types_len, 0, o->types_len * sizeof *o->values);
     o->rows[o->rows_len++] = *row;
@@ -137,17 +128,11 @@ static void add_row(pd_request_reading *r, pd_request *o, const pd_request_row *
 static pd_request_chain *find_chain(pd_request_reading *r, pd_request *o, pd_key key,
                                     const pd_request_row *row)
 {
-    pd_mem *mem = r->parse.mem;
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(&o->keys, mem, key, r->parse.err);
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(mem, &o->chains, &o->chains_cap, o->keys.len + 1,
-                                      sizeof *o->chains, r->parse.err);
-    if (r->parse.status)
+    bool is_new;
+    uint32_t number = pd_request_add(r, &o->keys, key, &is_new);
+    if (!pd_parse_grow(&r->parse, &o->chains, &o->chains_cap, o->keys.len, sizeof *o->chains))
         return NULL;
-    size_t before = o->keys.len;
-    uint32_t number = pd_keymap_add(&o->keys, key);
-    if (number == before) {
+    if (is_new) {
         o->chains[number] = (pd_request_chain){(uint32_t)o->rows_len, (uint32_t)o->rows_len, 0};
         add_row(r, o, row);
     }

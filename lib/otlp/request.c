@@ -136,13 +136,10 @@ static void add_comment(pd_request_reading *r, void *cookie, uint32_t string)
     pd_keymap *comments = &w->otlp->comments;
     uint64_t word = pd_le64(string);
     pd_key key = pd_key_of_bytes(&word, sizeof word, 0);
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(comments, r->parse.mem, key, r->parse.err);
+    bool is_new;
+    pd_request_add(r, comments, key, &is_new);
     if (r->parse.status)
         return;
-    bool is_new = pd_keymap_find(comments, key) == PD_KEYMAP_NONE;
-    if (is_new)
-        pd_keymap_add(comments, key);
     if (is_new || !w->facts.has_comments)
         pd_write_varint_always(&r->writer, r->profile, PD_PROFILE_COMMENT, string);
 }
@@ -242,9 +239,8 @@ static void take_profile(walk *w, const char *name, const pd_field *field)
     if (r->parse.status)
         return;
     take_facts(w, &profile);
-    r->parse.status = pd_mem_grow(r->parse.mem, &o->profiles, &o->profiles_cap,
-                                  o->profiles_count + 1, sizeof *o->profiles, r->parse.err);
-    if (!r->parse.status)
+    if (pd_parse_grow(&r->parse, &o->profiles, &o->profiles_cap, o->profiles_count + 1,
+                      sizeof *o->profiles))
         o->profiles[o->profiles_count++] = (pd_request_profile){
             .body = pd_reader_bytes(body),
             .time = profile.time,
@@ -279,10 +275,7 @@ static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request
 static void begin_set(pd_request_reading *r, pd_request *o, size_t profile, uint32_t resource,
                       uint32_t scope)
 {
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &o->sets, &o->sets_cap, o->sets_len + 1,
-                                      sizeof *o->sets, r->parse.err);
-    if (!r->parse.status)
+    if (pd_parse_grow(&r->parse, &o->sets, &o->sets_cap, o->sets_len + 1, sizeof *o->sets))
         o->sets[o->sets_len++] = (pd_request_set){profile, resource, scope};
 }
 
@@ -397,10 +390,7 @@ static void read_scope_profiles(walk *w, pd_reader body, pd_bytes resource)
         read_scope(w, scope, &source);
     }
     make_sets(r, o, first, (uint32_t)o->resources, (uint32_t)o->scopes);
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &o->sources, &o->sources_cap, o->scopes + 1,
-                                      sizeof *o->sources, r->parse.err);
-    if (!r->parse.status)
+    if (pd_parse_grow(&r->parse, &o->sources, &o->sources_cap, o->scopes + 1, sizeof *o->sources))
         o->sources[o->scopes++] = source;
 }
 

@@ -7,19 +7,9 @@
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
-    (append((p), &(t)->name, &(t)->name##_cap, (t)->name##_len, sizeof *(t)->name)                 \
+    (pd_parse_grow((p), &(t)->name, &(t)->name##_cap, (t)->name##_len + 1, sizeof *(t)->name)      \
          ? &(t)->name[(t)->name##_len++]                                                           \
          : NULL)
-
-static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t size)
-{
-    if (p->status)
-        return false;
-    if (len < *cap)
-        return true;
-    p->status = pd_mem_grow(p->mem, array, cap, len + 1, size, p->err);
-    return p->status == PPROFDELTA_OK;
-}
 
 /* ---- rows ------------------------------------------------------------------------------------ */
 

@@ -24,6 +24,13 @@ void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int6
                             "string index %lld is outside the string table", (long long)index);
 }
 
+bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t size)
+{
+    if (!parse->status && len > *cap)
+        parse->status = pd_mem_grow(parse->mem, array, cap, len, size, parse->err);
+    return parse->status == PPROFDELTA_OK;
+}
+
 void pd_parse_end(pd_parse *parse, const char *name, const pd_reader *reader)
 {
     if (parse->status || !reader->trouble)
@@ -36,32 +43,31 @@ bool pd_field_read(pd_parse *parse, const pd_rows *rows, const pd_field *field, 
 {
     const pd_field_row *row = pd_row_of(rows, field->number);
     const char *name = row->name ? row->name : rows->name;
+    if (row->kind == PD_FIELD_UNKNOWN || row->kind >= PD_FIELD_PART) {
+        parse->unknown_fields += row->kind == PD_FIELD_UNKNOWN;
+        return row->kind == PD_FIELD_UNKNOWN;
+    }
     void *to = (char *)out + row->at;
     switch (row->kind) {
-    case PD_FIELD_UNKNOWN:
-        parse->unknown_fields++;
-        return true;
     case PD_FIELD_NUMBER:
         *(uint64_t *)to = pd_parse_number(parse, name, field);
-        return true;
+        break;
     case PD_FIELD_FLAG:
         *(bool *)to = pd_parse_number(parse, name, field) != 0;
-        return true;
+        break;
     case PD_FIELD_STRING:
         *(uint32_t *)to = pd_parse_string(parse, name, field);
-        return true;
+        break;
     case PD_FIELD_STRING_REF:
         *(pd_string_ref *)to = (pd_string_ref){pd_parse_string(parse, name, field),
                                                pd_parse_offset(parse, field->start)};
-        return true;
-    case PD_FIELD_FIXED64:
+        break;
+    default:
         *(uint64_t *)to = field->value;
         if (field->wire != PD_WIRE_FIXED64)
             pd_parse_wrong_wire(parse, name, field);
-        return true;
-    default:
-        return false;
     }
+    return true;
 }
 
 const pd_field_row *pd_message_next(pd_parse *parse, pd_message *message, pd_field *field)

@@ -37,6 +37,9 @@ static inline uint64_t pd_parse_offset(const pd_parse *parse, const uint8_t *at)
 void pd_parse_wrong_wire(pd_parse *parse, const char *name, const pd_field *field);
 void pd_parse_string_range(pd_parse *parse, const char *name, uint64_t off, int64_t index);
 
+/* Makes room for len elements in an array, unless the status is set. Returns whether it is there. */
+bool pd_parse_grow(pd_parse *parse, void *array, size_t *cap, size_t len, size_t size);
+
 /* Takes over the reader's error, if it has one. */
 void pd_parse_end(pd_parse *parse, const char *name, const pd_reader *reader);
 
