@@ -1,6 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "delta/context.h"
-#include "profile/otlp_sums.h"
 #include "profile/stamp.h"
 
 void pd_output_types(pprofdelta *pd)
@@ -228,7 +227,10 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
     pd_bytes request;
     pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
                                           &pd->proof.inflated, &request, err);
-    if (!status && !pd_otlp_sums(request, sums, pd->cur.columns.len))
+    if (!status)
+        status =
+            pd_request_sums(&pd->proof.otlp, &pd->mem, request, sums, pd->cur.columns.len, err);
+    if (status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE)
         status =
             pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                     "the request that was written cannot be read; this is "

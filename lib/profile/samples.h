@@ -10,7 +10,8 @@
 
 #include "ledger/types.h"
 #include "ledger/window.h"
-#include "profile/parse.h"
+#include "wire/message.h"
+#include "profile/fields.h"
 #include "profile/identity.h"
 #include "profile/tables.h"
 

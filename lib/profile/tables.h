@@ -20,6 +20,7 @@
 
 #include "profile/identity.h"
 #include "profile/idmap.h"
+#include "wire/message.h"
 
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
@@ -55,12 +56,6 @@ typedef struct pd_location {
     uint32_t lines_len;
     bool is_folded;
 } pd_location;
-
-/* A string index outside the tables, and its offset. */
-typedef struct pd_string_ref {
-    uint32_t index;
-    uint64_t off;
-} pd_string_ref;
 
 /* The scalars of a profile. */
 typedef struct pd_header {
@@ -99,6 +94,10 @@ typedef struct pd_tables {
     bool is_stamped;                /* a comment is a delta's stamp */
 } pd_tables;                        /* zero it to begin */
 
+/* The fields of the messages (wire/message.h). */
+extern const pd_rows pd_sample_type_rows, pd_period_type_rows, pd_mapping_rows, pd_function_rows,
+    pd_location_rows, pd_line_rows, pd_profile_rows;
+
 /* Parses and seals a profile that is in memory. Borrows `bytes`. After a failure the content is
  * undefined, but the tables can be parsed into again. Keeps capacity from profile to profile. */
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
@@ -107,10 +106,8 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
 /* The steps of the first pass (passes.h). begin. make_room: reserves memory by the length of t->bytes.
  * read: reads the top-level fields of a part, from `top` to where that can read no further; t->bytes
  * and t->base are set, and *parse has no failure. read_end: `top` can read no further, for good. */
-struct pd_parse;
-struct pd_reader;
 void pd_tables_begin(pd_tables *tables);
-void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
+void pd_tables_make_room(pd_tables *tables, pd_parse *parse);
 /* Counts a sample record, which begins at this offset. */
 static inline void pd_tables_count_sample(pd_tables *tables, uint64_t off)
 {
@@ -118,8 +115,8 @@ static inline void pd_tables_count_sample(pd_tables *tables, uint64_t off)
         tables->samples_off = off;
 }
 
-void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
-void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
+void pd_tables_read(pd_tables *tables, pd_parse *parse, pd_reader *top);
+void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
 
 /* Checks what could not be checked while reading, resolves ids to indices, and identifies mappings
  * and locations. */
