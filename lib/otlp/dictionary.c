@@ -178,9 +178,9 @@ bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, voi
 {
     const pd_field_row *row = pd_row_of(rows, f->number);
     const char *name = row->name ? row->name : rows->name;
-    void *to = (char *)out + row->at;
     if (row->kind < PD_FIELD_OTHER)
         return pd_field_read(&r->parse, rows, f, out);
+    void *to = (char *)out + row->at;
     if (row->kind == PD_REQUEST_TEXT) {
         pd_bytes *text = to;
         *text = pd_reader_bytes(pd_parse_body(&r->parse, name, f));
