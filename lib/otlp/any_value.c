@@ -254,7 +254,6 @@ uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 }
 
 static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
-static void label_members(pd_request *r, pd_bytes key, uint64_t unit, pd_reader list);
 
 void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit, pd_bytes value)
 {
@@ -296,7 +295,7 @@ void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t u
         if (find_number(r, f.body, &pair_number, &pair_unit))
             pd_request_label_number(r, number, pair_number, pair_unit);
         else
-            label_members(r, key, unit, f.body);
+            pd_key_values_label(r, key, unit, f.body, PD_OTLP_KEY_VALUE_LIST_VALUES);
     }
 }
 
@@ -323,19 +322,17 @@ static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t
     return len == 2 && values == 1 && units == 1;
 }
 
-/* The labels of a kvlist: "KEY.MEMBER". */
-static void label_members(pd_request *r, pd_bytes key, uint64_t unit, pd_reader list)
+void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,
+                         uint32_t number)
 {
-    pd_mem *mem = r->parse.mem;
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
-    pd_request_spend(r, key.len);
-    pd_write_raw(&r->writer, &name, key.ptr, key.len);
+    pd_request_spend(r, prefix.len);
+    pd_write_raw(&r->writer, &name, prefix.ptr, prefix.len);
     pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
-    while (!r->parse.status && !r->writer.status &&
-           pd_reader_find(&list, PD_OTLP_KEY_VALUE_LIST_VALUES, &f)) {
+    while (!r->parse.status && !r->writer.status && pd_reader_find(&message, number, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
-        name.len = key.len + 1;
+        name.len = prefix.len + 1;
         pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);
         if (r->writer.status)
             break;
@@ -343,5 +340,6 @@ static void label_members(pd_request *r, pd_bytes key, uint64_t unit, pd_reader 
         pd_bytes whole = {name.ptr, name.len};
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);
     }
-    pd_buffer_release(mem, &name);
+    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+    pd_buffer_release(r->parse.mem, &name);
 }

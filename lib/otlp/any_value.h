@@ -38,6 +38,10 @@ void pd_request_label_number(pd_request *r, uint64_t key, int64_t value, uint64_
  * KeyValue has to be, and that no key is there twice. */
 void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number);
 
+/* Appends the labels of such a list, which was checked: "PREFIX.KEY". */
+void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,
+                         uint32_t number);
+
 /* One attribute of such a list, which was checked. */
 typedef struct pd_key_value {
     pd_bytes key, value;

@@ -201,25 +201,10 @@ static uint32_t number_of(pd_request *r, const char *text)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-/* The attributes of the resource, as "resource.KEY". */
 static void label_resource(pd_request *r, const pd_request_source *source)
 {
-    static const char prefix[] = "resource.";
-    pd_reader message = pd_request_reader(source->resource);
-    pd_buffer name = {NULL, 0, 0};
-    pd_field f;
-    while (!r->parse.status && pd_reader_find(&message, PD_OTLP_RESOURCE_ATTRIBUTES, &f)) {
-        pd_key_value attribute = pd_key_value_of(r, f.body);
-        name.len = 0;
-        pd_write_raw(&r->writer, &name, (const uint8_t *)prefix, sizeof prefix - 1);
-        pd_write_raw(&r->writer, &name, attribute.key.ptr, attribute.key.len);
-        pd_request_spend(r, name.len);
-        pd_bytes whole = {name.ptr, name.len};
-        if (!r->writer.status)
-            pd_any_value_label(r, whole, pd_request_number(r, whole), 0, attribute.value);
-        r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
-    }
-    pd_buffer_release(r->parse.mem, &name);
+    pd_key_values_label(r, pd_bytes_of("resource"), 0, pd_request_reader(source->resource),
+                        PD_OTLP_RESOURCE_ATTRIBUTES);
 }
 
 /* An empty text is as one that is not there. */
