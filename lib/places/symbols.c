@@ -83,7 +83,6 @@ pprofdelta_status pd_symbols_add(pd_symbols *s, pd_mem *mem, pd_key key,
     if (status)
         return status;
     s->places[index] = *place;
-    s->places[index].lines_len = (uint32_t)(s->lines_len - place->lines_first);
     *out = index;
     return PPROFDELTA_OK;
 }
@@ -111,10 +110,9 @@ static uint32_t write_function(pd_symbols *s, pd_compact *compact, uint32_t func
     return row->out;
 }
 
-pd_encoded pd_symbols_write_place(pd_symbols *s, pd_compact *compact, uint32_t place,
+pd_encoded pd_symbols_write_place(pd_symbols *s, pd_compact *compact, pd_symbol_place *row,
                                   uint32_t mapping)
 {
-    pd_symbol_place *row = &s->places[place];
     if (row->round == s->round)
         return row->out;
     uint32_t id = pd_compact_find_location(compact, row->ident);
