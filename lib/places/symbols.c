@@ -1,11 +1,17 @@
 #include "places/symbols.h"
 
+void pd_symbols_clear_places(pd_symbols *s)
+{
+    pd_keymap_clear(&s->place_keys);
+    s->lines_len = 0;
+}
+
 void pd_symbols_clear(pd_symbols *s)
 {
+    pd_symbols_clear_places(s);
     pd_keymap_clear(&s->string_keys);
     pd_keymap_clear(&s->function_keys);
-    pd_keymap_clear(&s->place_keys);
-    s->text.len = s->lines_len = 0;
+    s->text.len = 0;
 }
 
 /* Gives a new key the next number, and makes room for it in the array. */

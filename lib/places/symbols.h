@@ -53,6 +53,9 @@ typedef struct pd_symbols {
     uint64_t round; /* of the profile that is being written; 0: none yet */
 } pd_symbols;       /* zero it to begin */
 
+/* Removes the places with their lines. Functions stay: they are what their strings say. */
+void pd_symbols_clear_places(pd_symbols *symbols);
+
 /* Removes everything and keeps the capacity. */
 void pd_symbols_clear(pd_symbols *symbols);
 
