@@ -17,7 +17,7 @@
 #include "ledger/subtract.h"
 #include "delta/beside.h"
 #include "delta/look.h"
-#include "profile/mapped.h"
+#include "profile/mapping.h"
 
 struct pprofdelta {
     pd_mem mem;

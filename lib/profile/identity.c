@@ -1,6 +1,6 @@
 #include "profile/identity.h"
 
-#include "profile/filename.h"
+#include "profile/mapping.h"
 
 /* A seed for each kind of identity, so that equal bytes of two kinds have different keys. */
 enum {

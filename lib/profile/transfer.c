@@ -2,7 +2,7 @@
 
 #include "base/processor.h"
 #include "profile/fields.h"
-#include "profile/filename.h"
+#include "profile/mapping.h"
 #include "profile/identity.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,

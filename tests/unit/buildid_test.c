@@ -1,5 +1,5 @@
 /* Build ids: of ELF files that are made by hand, whole and damaged, and of this process. */
-#include "process/buildid.h"
+#include "process/elf.h"
 #include "test.h"
 
 #include <elf.h>
