@@ -16,7 +16,7 @@
 #include "ledger/state.h"
 #include "ledger/subtract.h"
 #include "delta/look.h"
-#include "profile/mapped.h"
+#include "profile/mapping.h"
 
 struct pprofdelta {
     pd_mem mem;

@@ -2,7 +2,7 @@
 
 #include "base/scale.h"
 #include "profile/fields.h"
-#include "profile/filename.h"
+#include "profile/mapping.h"
 #include "wire/writer.h"
 
 #include <math.h>
