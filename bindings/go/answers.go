@@ -101,7 +101,7 @@ type Report struct {
 	MayBeWindow bool
 
 	// cur's time is before that of the profile before it, and the counters show that cur is later (see
-	// "A clock that is set back" in pprofdelta(1)).
+	// "A clock that is set back" in pprofdelta-delta(1)).
 	ClockSetBack bool
 
 	// of the series of windows, as in the stamp; 0 with sequence 0

@@ -198,7 +198,7 @@ class Report:
     #: is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE.
     may_be_window: bool
     #: 1: cur's time is before that of the profile before it, and the counters show that cur is later (see
-    #: "A clock that is set back" in pprofdelta(1)).
+    #: "A clock that is set back" in pprofdelta-delta(1)).
     clock_set_back: bool
     #: of the series of windows, as in the stamp; 0 with sequence 0
     id: int
