@@ -1,5 +1,4 @@
 /* The calls that look at a profile and remember nothing. */
-#include "codec/peek.h"
 #include "delta/context.h"
 #include "otlp/shape.h"
 #include "profile/lookalike.h"
@@ -106,35 +105,31 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
                                       pprofdelta_file_kind *kind, const char **name,
                                       pprofdelta_error *err)
 {
-    uint8_t bytes[PD_REQUEST_HEAD]; /* as many as decide in a reading */
-    size_t made;
-    bool is_good;
+    pd_head first;
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
-    pprofdelta_status status =
-        pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, sizeof bytes, &made, &is_good, err);
-    if (!status && !is_good) /* the damage may be behind the first of them */
-        status = pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, PD_LOOKALIKE_HEAD, &made, &is_good,
-                         err);
+    pprofdelta_status status = pd_source_head(&pd->mem, (pd_bytes){head, len}, &first, err);
     if (status)
         return status;
-    pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
-    if (is_good && pd_request_begins((pd_bytes){bytes, made}))
+    pd_bytes bytes = {first.bytes, first.len};
+    pd_lookalike found = pd_lookalike_of(bytes);
+    if (pd_request_begins(bytes))
         found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
-    else if (is_good && pd_dump_begins((pd_bytes){bytes, made}))
+    else if (pd_dump_begins(bytes))
         found = (pd_lookalike){.kind = PPROFDELTA_FILE_TEXT, .name = "a heap profile as text"};
-    *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
-    *name = is_good ? found.name : "compressed data that are damaged or cut off";
+    *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
+    *name = first.is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                      const uint8_t **out, size_t *out_len, pprofdelta_error *err)
 {
-    pd_bytes raw;
+    pd_source *source = &pd->cur.source;
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
-        status = pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
+        status = pd_source_open(source, &pd->mem, (pd_bytes){bytes, len}, 0, err);
+    pd_bytes raw = source->whole;
     if (!status)
         status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
     pd->cur.otlp.is_read = false;

@@ -15,20 +15,20 @@ static void name_columns(pd_look *look)
 
 static pprofdelta_status keep(pd_look *look, pd_bytes *raw, pprofdelta_error *err)
 {
-    look->inflated.len = 0;
-    pprofdelta_status status = pd_buffer_room(look->mem, &look->inflated, raw->len, err);
+    look->source.window.len = 0;
+    pprofdelta_status status = pd_buffer_room(look->mem, &look->source.window, raw->len, err);
     if (status)
         return status;
-    memcpy(look->inflated.ptr, raw->ptr, raw->len);
-    look->inflated.len = raw->len;
-    raw->ptr = look->inflated.ptr;
+    memcpy(look->source.window.ptr, raw->ptr, raw->len);
+    look->source.window.len = raw->len;
+    raw->ptr = look->source.window.ptr;
     return PPROFDELTA_OK;
 }
 
 static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
 {
-    pd_buffer *text = look->stream.is_whole ? NULL : &look->text;
-    return pd_pass_tables(&look->tables, text, &look->stream, look->mem, err);
+    pd_buffer *text = look->source.is_whole ? NULL : &look->text;
+    return pd_pass_tables(&look->tables, text, &look->source, look->mem, err);
 }
 
 /* A request has the windows of a receiver, and no counters since the start of a process. */
@@ -46,11 +46,9 @@ static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_byt
 
 static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
-    pd_bytes raw;
-    pd_stream_end(&look->stream);
     pd_buffer_release(look->mem, &look->text);
-    pprofdelta_status status = pd_inflate(&look->inflater, look->mem, r->bytes.ptr, r->bytes.len,
-                                          &look->inflated, &raw, err);
+    pprofdelta_status status = pd_source_open(&look->source, look->mem, r->bytes, 0, err);
+    pd_bytes raw = look->source.whole;
     if (!status)
         status = pd_dump_read(&look->dump, look->mem, !look->unsamples, &raw, err);
     if (look->unsamples)
@@ -62,7 +60,7 @@ static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofde
         status = keep(look, &raw, err);
     if (status)
         return status;
-    pd_stream_begin_whole(&look->stream, look->mem, raw);
+    pd_source_set(&look->source, look->mem, raw);
     return parse(look, err);
 }
 
@@ -73,14 +71,13 @@ _Static_assert((int)HEAD >= (int)PD_DUMP_HEAD, "the header of a dump is in the h
 static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
     pd_bytes head;
-    pd_buffer_release(look->mem, &look->inflated);
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
     look->otlp.is_read = false;
     pprofdelta_status status =
-        pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece, err);
+        pd_source_open(&look->source, look->mem, r->bytes, r->plan.piece, err);
     if (!status)
-        status = pd_stream_reach(&look->stream, 0, HEAD, &head, err);
+        status = pd_source_reach(&look->source, 0, HEAD, &head, err);
     if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
         return parse_whole(look, r, err);
     return status ? status : parse(look, err);
@@ -102,24 +99,24 @@ pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *r, pprofdelta_e
 
 pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
+    pprofdelta_status status = pd_source_rewind(&look->source, err);
     return status ? status
-                  : pd_pass_samples(&look->tables, &look->stream, look->numbers, &look->columns,
+                  : pd_pass_samples(&look->tables, &look->source, look->numbers, &look->columns,
                                     taker, look->mem, err);
 }
 
 pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
-    return status ? status : pd_pass_sums(&look->tables, &look->stream, sums, err);
+    pprofdelta_status status = pd_source_rewind(&look->source, err);
+    return status ? status : pd_pass_sums(&look->tables, &look->source, sums, err);
 }
 
 pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err)
 {
-    if (!look->stream.is_whole)
+    if (!look->source.is_whole)
         look->tables.bytes = (pd_bytes){0};
     look->tables.base = 0;
-    return pd_stream_rewind(&look->stream, err);
+    return pd_source_rewind(&look->source, err);
 }
 
 bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out)
@@ -148,13 +145,13 @@ static void trim_bytes(pd_look *look, pd_buffer *buffer, size_t len)
 void pd_look_trim(pd_look *look)
 {
     pd_tables *t = &look->tables;
-    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile, &look->otlp.profile};
-    if (!look->stream.is_whole)
+    pd_buffer *const buffers[] = {&look->source.window, &look->dump.profile, &look->otlp.profile};
+    if (!look->source.is_whole)
         trim_bytes(look, &look->text, look->text.len);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers && t->bytes.len; i++)
         if (t->bytes.ptr == buffers[i]->ptr) {
             trim_bytes(look, buffers[i], t->bytes.len);
-            t->bytes.ptr = look->stream.whole.ptr = buffers[i]->ptr;
+            t->bytes.ptr = look->source.whole.ptr = buffers[i]->ptr;
         }
     pd_tables_trim(t, look->mem);
 }
@@ -164,10 +161,8 @@ void pd_look_release(pd_look *look)
     pd_mem *mem = look->mem;
     const pd_stack_numbers *numbers = look->numbers;
     bool unsamples = look->unsamples;
-    pd_inflater_fini(&look->inflater);
-    pd_buffer_release(mem, &look->inflated);
     pd_buffer_release(mem, &look->text);
-    pd_stream_end(&look->stream);
+    pd_source_end(&look->source);
     pd_dump_release(&look->dump, mem);
     pd_request_release(&look->otlp, mem);
     pd_tables_release(&look->tables, mem);

@@ -232,35 +232,6 @@ TEST(zstd_that_announces_too_little_is_refused)
     free(file.ptr);
 }
 
-/* Behind any header and any other block. An empty block that is stored is one. */
-TEST(zstd_with_an_empty_compressed_block_is_refused)
-{
-    static const struct {
-        uint8_t bytes[14];
-        size_t len;
-    } heads[] = {
-        {{0x00, 0x00}, 2},                                   /* a window */
-        {{0x20, 0x03}, 2},                                   /* one segment, of 3 bytes */
-        {{0x40, 0x00, 0x00, 0x00}, 4},                       /* of 256 bytes and more */
-        {{0xa0, 0x03, 0x00, 0x00, 0x00}, 5},                 /* of 3 bytes, in four */
-        {{0xc0, 0x00, 0x03, 0, 0, 0, 0, 0, 0, 0}, 10},       /* and in eight */
-        {{0xe3, 0, 0, 0, 0, 0x03, 0, 0, 0, 0, 0, 0, 0}, 13}, /* and the dictionary 0 */
-    };
-    for (size_t i = 0; i < sizeof heads / sizeof *heads; i++)
-        for (unsigned kind = 0; kind < 3; kind += 2) {
-            const uint8_t blocks[] = {3 << 3, 0, 0, 'a', 'b', 'c', (uint8_t)(kind << 1 | 1), 0, 0};
-            pd_buffer file = {0};
-            append32(&file, ZSTD_MAGICNUMBER);
-            append(&file, heads[i].bytes, heads[i].len);
-            append(&file, blocks, sizeof blocks);
-            if (kind)
-                check_refused(file, "the zstd frame is damaged: a compressed block is empty", 0);
-            else if (i != 2)
-                check_inflates_to(file, (const uint8_t *)"abc", 3);
-            free(file.ptr);
-        }
-}
-
 TEST(zstd_that_needs_a_dictionary_is_refused)
 {
     /* Dictionary 7, 0 bytes in one segment: an empty raw block. */
@@ -277,6 +248,5 @@ TEST_MAIN(CASE(every_header_option_is_read), CASE(a_wrong_header_crc_is_refused)
           CASE(a_second_member_cut_off_at_any_byte_is_told_as_such),
           CASE(zstd_cut_off_at_any_byte_is_told_as_such), CASE(no_flipped_bit_changes_the_content),
           CASE(zstd_that_announces_too_much_is_refused),
-          CASE(zstd_with_an_empty_compressed_block_is_refused),
           CASE(zstd_that_announces_too_little_is_refused),
           CASE(zstd_that_needs_a_dictionary_is_refused))
