@@ -1,7 +1,7 @@
 /* The calls that look at a profile and remember nothing. */
 #include "delta/context.h"
 #include "otlp/shape.h"
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>

@@ -2,7 +2,7 @@
 
 #include "otlp/otlp_fields.h"
 #include "profile/fields.h"
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "wire/reader.h"
 
 typedef enum guess { OPEN, PROFILE, REQUEST } guess;

@@ -1,6 +1,6 @@
 #include "profile/passes.h"
 
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 
 enum { HEAD = 1024 }; /* bytes in the first part, if the profile has them */
 

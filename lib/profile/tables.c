@@ -1,7 +1,7 @@
 /* The first pass: decodes the top level, except the samples. */
 #include "profile/tables.h"
 
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "profile/parse.h"
 #include "profile/tables_quick.h"
 

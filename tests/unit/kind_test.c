@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "pack.h"
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "rng.h"
 
 #include <stdlib.h>

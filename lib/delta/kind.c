@@ -1,4 +1,4 @@
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 
 #include "profile/fields.h"
 #include "wire/reader.h"

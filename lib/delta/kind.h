@@ -1,8 +1,8 @@
 /* What kind of file it is, by its first bytes. A user who passes an archive, an error page or the
  * text form of a profile gets that as the message, instead of a protobuf error. The message has no
  * byte of the file: the file may be one that its reader must not see. */
-#ifndef PD_PROFILE_LOOKALIKE_H
-#define PD_PROFILE_LOOKALIKE_H
+#ifndef PD_DELTA_KIND_H
+#define PD_DELTA_KIND_H
 
 #include "base/mem.h"
 
