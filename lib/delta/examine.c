@@ -1,6 +1,5 @@
 /* The calls that look at a profile and remember nothing. */
 #include "delta/context.h"
-#include "otlp/shape.h"
 #include "delta/kind.h"
 #include "profile/stamp.h"
 
@@ -101,22 +100,18 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     return pd->is_pending ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
 }
 
-pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
-                                      pprofdelta_file_kind *kind, const char **name,
-                                      pprofdelta_error *err)
+pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
+                                      const char **name, pprofdelta_error *err)
 {
     pd_head first;
+    pd_mem mem;
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
-    pprofdelta_status status = pd_source_head(&pd->mem, (pd_bytes){head, len}, &first, err);
+    pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta_status status = pd_source_head(&mem, (pd_bytes){head, len}, &first, err);
     if (status)
         return status;
-    pd_bytes bytes = {first.bytes, first.len};
-    pd_lookalike found = pd_lookalike_of(bytes);
-    if (pd_request_begins(bytes))
-        found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
-    else if (pd_dump_begins(bytes))
-        found = (pd_lookalike){.kind = PPROFDELTA_FILE_TEXT, .name = "a heap profile as text"};
+    pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});
     *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
     *name = first.is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;
@@ -125,20 +120,17 @@ pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t l
 pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                      const uint8_t **out, size_t *out_len, pprofdelta_error *err)
 {
-    pd_source *source = &pd->cur.source;
+    pd_reading reading = {.bytes = {bytes, len},
+                          .plan = {.source = PD_SOURCE_WHOLE},
+                          .takes_otlp = true,
+                          .unsamples = true};
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
-        status = pd_source_open(source, &pd->mem, (pd_bytes){bytes, len}, 0, err);
-    pd_bytes raw = source->whole;
-    if (!status)
-        status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
-    pd->cur.otlp.is_read = false;
-    if (!status && pd_request_begins(raw))
-        status = pd_request_read(&pd->cur.otlp, &pd->mem, &raw, err);
+        status = pd_look_open(&pd->cur, &reading, err);
     if (status)
         return status;
-    *out = raw.ptr;
-    *out_len = raw.len;
+    *out = pd->cur.source.whole.ptr;
+    *out_len = pd->cur.source.whole.len;
     return PPROFDELTA_OK;
 }
 

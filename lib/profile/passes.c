@@ -1,7 +1,5 @@
 #include "profile/passes.h"
 
-#include "delta/kind.h"
-
 enum { HEAD = 1024 }; /* bytes in the first part, if the profile has them */
 
 /* ---- part by part ------------------------------------------------------------------------------ */
@@ -63,21 +61,8 @@ static void point_strings(pd_tables *t, const pd_buffer *text)
     }
 }
 
-/* The first bytes of the profile, for pd_lookalike_tell. */
-typedef struct head {
-    uint8_t bytes[HEAD];
-    size_t len;
-} head;
-
-static void keep_head(head *h, pd_bytes part)
-{
-    h->len = part.len < sizeof h->bytes ? part.len : sizeof h->bytes;
-    if (h->len)
-        memcpy(h->bytes, part.ptr, h->len);
-}
-
 /* Reads to the end of the profile, or to what is wrong with it. */
-static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_mem *mem, head *h,
+static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_mem *mem,
                                     pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
@@ -92,10 +77,8 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
         t->base = p->at;
         parse.zero = p->part.ptr;
         parse.base = p->at;
-        if (!p->at) {
-            keep_head(h, p->part);
+        if (!p->at)
             pd_tables_make_room(t, &parse);
-        }
         pd_tables_read(t, &parse, &top);
         if (!strings && t->strings_len)
             t->first_string_off = p->at + (uint64_t)(t->strings[0].ptr - p->part.ptr);
@@ -116,10 +99,9 @@ static bool is_about_profile(pprofdelta_status status)
 pprofdelta_status pd_pass_tables(pd_tables *t, pd_buffer *text, pd_source *source, pd_mem *mem,
                                  pprofdelta_error *err)
 {
-    head h = {.len = 0};
     pprofdelta_error container;
     parts p = {.source = source};
-    pprofdelta_status status = read_parts(t, text, &p, mem, &h, err);
+    pprofdelta_status status = read_parts(t, text, &p, mem, err);
     if (status && !is_about_profile(status))
         return status;
     pprofdelta_status before = pd_source_finish(source, &container);
@@ -133,12 +115,7 @@ pprofdelta_status pd_pass_tables(pd_tables *t, pd_buffer *text, pd_source *sourc
         t->bytes = (pd_bytes){0};
     if (!status && text)
         point_strings(t, text);
-    if (!status)
-        status = pd_tables_seal(t, mem, err);
-    if (is_about_profile(status))
-        status = pd_lookalike_tell(source->is_whole ? source->whole : (pd_bytes){h.bytes, h.len},
-                                   status, err);
-    return status;
+    return status ? status : pd_tables_seal(t, mem, err);
 }
 
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
