@@ -41,24 +41,12 @@ static uint64_t announced(int fd)
     return fstat(fd, &st) || !S_ISREG(st.st_mode) || st.st_size < 0 ? 0 : (uint64_t)st.st_size;
 }
 
-pprofdelta_status cli_input_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
-                                     const char **what, pprofdelta_error *err)
-{
-    pprofdelta *context;
-    pprofdelta_status status = pprofdelta_new(NULL, NULL, &context, err);
-    if (status)
-        return status;
-    status = pprofdelta_identify(context, head, len, kind, what, err);
-    pprofdelta_free(context);
-    return status;
-}
-
 /* What the file is if it is no profile, by its first bytes; NULL: it may be one. */
 static const char *foreign(const uint8_t *head, size_t len)
 {
     pprofdelta_file_kind kind;
     const char *what;
-    bool is_foreign = !cli_input_identify(head, len, &kind, &what, NULL) &&
+    bool is_foreign = !pprofdelta_identify(head, len, &kind, &what, NULL) &&
                       kind != PPROFDELTA_FILE_PROFILE && kind != PPROFDELTA_FILE_OTLP &&
                       kind != PPROFDELTA_FILE_TEXT;
     return is_foreign ? what : NULL;

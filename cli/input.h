@@ -54,10 +54,6 @@ int cli_input_read_again(cli_input *in, cli_file file, uint64_t limit);
 bool cli_input_check_found(cli_file file, pprofdelta *context, uint64_t limit,
                            pprofdelta_census *census);
 
-/* As pprofdelta_identify does, without a context. */
-pprofdelta_status cli_input_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
-                                     const char **what, pprofdelta_error *err);
-
 /* Frees the bytes and keeps the name. */
 void cli_input_release(cli_input *in);
 

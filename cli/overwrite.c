@@ -2,8 +2,8 @@
 #include "overwrite.h"
 
 #include "cli.h"
-#include "input.h"
 #include "message.h"
+#include "regular.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -37,7 +37,7 @@ const char *cli_overwrite_name(const char *path)
     pprofdelta_file_kind kind;
     const char *what;
     bool is_known =
-        read_head(path, head, &len, why) && !cli_input_identify(head, len, &kind, &what, NULL);
+        read_head(path, head, &len, why) && !pprofdelta_identify(head, len, &kind, &what, NULL);
     return is_known ? what : NULL;
 }
 
@@ -52,7 +52,7 @@ int cli_overwrite_check(const char *path, const char *name, pprofdelta_file_kind
         cli_error("%s: %s; it is read to check that it may be replaced", name, why);
         return CLI_FAILED;
     }
-    if (cli_input_identify(head, len, &kind, &what, &err))
+    if (pprofdelta_identify(head, len, &kind, &what, &err))
         return cli_library_error(name, &err);
     bool is_profile = kind == PPROFDELTA_FILE_PROFILE || kind == PPROFDELTA_FILE_OTLP;
     if (kind == written || kind == PPROFDELTA_FILE_EMPTY ||

@@ -5,31 +5,22 @@
  *     deflate data                                         ends by itself
  *     CRC-32 | length modulo 2^32                          8 bytes, of the content
  *
- * Header and trailer are read here and only the deflate data is left to libdeflate, because its own
- * reading of gzip has one answer, "bad data", for everything that can be wrong. Its answer for the
- * deflate data itself is no better; pd_damage_find finds the words for that.
- *
- * libdeflate and the library that inflates streams each accept a little that the other refuses: a
- * Huffman code with gaps, or a code that no symbol has. No compressor writes such data, but damage
- * makes it, now and then without an effect on the content. So that a file is good or not, whichever
- * way it is read, what one library refuses is given to the other: here, and in stream.c. The CRC
- * decides in any case. */
-#include "codec/gzip.h"
-
-#include "codec/damage.h"
-#include "codec/unpack.h"
+ * Header and trailer are read here, for both ways. Only the deflate data is left to a library: to zlib,
+ * which stops at the byte that is wrong and has words for it, or to libdeflate, which is twice as fast
+ * and knows only "bad data". */
+#include "codec/inflate.h"
 
 #include <libdeflate.h>
-#include <stdbool.h>
-#include <string.h>
+#include <zlib.h>
 
 enum { HEADER_LEN = 10, TRAILER_LEN = 8, METHOD_DEFLATE = 8 };
 enum { FHCRC = 0x02, FEXTRA = 0x04, FNAME = 0x08, FCOMMENT = 0x10, FRESERVED = 0xe0 };
 
-/* The most that a byte of deflate data inflates to: a copy of 258 bytes takes 2 bits. */
-enum { MAX_RATIO = 258 * 4 };
-
-typedef pd_gzip_source source;
+/* Bytes of a gzip file, and how far they are read. */
+typedef struct reading {
+    const uint8_t *in;
+    size_t len, pos;
+} reading;
 
 static uint32_t load16(const uint8_t *p)
 {
@@ -41,12 +32,12 @@ static uint32_t load32(const uint8_t *p)
     return load16(p) | load16(p + 2) << 16;
 }
 
-static pprofdelta_status cut_off(const source *src, const char *where, pprofdelta_error *err)
+static pprofdelta_status cut_off(const reading *src, const char *where, pprofdelta_error *err)
 {
     return PD_REFUSE(err, src->len, "the file is cut off in the %s", where);
 }
 
-static bool skip(source *src, size_t n)
+static bool skip(reading *src, size_t n)
 {
     if (n > src->len - src->pos)
         return false;
@@ -54,20 +45,20 @@ static bool skip(source *src, size_t n)
     return true;
 }
 
-static bool skip_extra(source *src)
+static bool skip_extra(reading *src)
 {
     size_t at = src->pos;
     return skip(src, 2) && skip(src, load16(src->in + at));
 }
 
-static bool skip_string(source *src)
+static bool skip_string(reading *src)
 {
     const uint8_t *from = src->in + src->pos;
     const uint8_t *end = memchr(from, 0, src->len - src->pos);
     return end && skip(src, (size_t)(end - from) + 1);
 }
 
-static pprofdelta_status read_header_crc(source *src, size_t start, pprofdelta_error *err)
+static pprofdelta_status read_header_crc(reading *src, size_t start, pprofdelta_error *err)
 {
     size_t at = src->pos;
     if (!skip(src, 2))
@@ -79,7 +70,8 @@ static pprofdelta_status read_header_crc(source *src, size_t start, pprofdelta_e
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_gzip_read_header(source *src, pprofdelta_error *err)
+/* Reads the header of a member, whose two magic bytes are known. */
+static pprofdelta_status read_header(reading *src, pprofdelta_error *err)
 {
     size_t start = src->pos;
     if (!skip(src, HEADER_LEN))
@@ -96,53 +88,9 @@ pprofdelta_status pd_gzip_read_header(source *src, pprofdelta_error *err)
     return flags & FHCRC ? read_header_crc(src, start, err) : PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_gzip_explain(const source *src, uint64_t *made, pprofdelta_error *err)
-{
-    pd_damage damage = pd_damage_find(src->in + src->pos, src->len - src->pos);
-    *made = damage.made;
-    switch (damage.kind) {
-    case PD_DAMAGE_NO_MEMORY:
-        return pd_no_memory(err, "a gzip decompressor");
-    case PD_DAMAGE_CUT_OFF:
-        return cut_off(src, "deflate data", err);
-    case PD_DAMAGE_BAD:
-        return PD_REFUSE(err, src->pos + damage.at, "the deflate data is damaged: %s", damage.why);
-    default:
-        return PPROFDELTA_E_INFLATE;
-    }
-}
-
-static pprofdelta_status explain(const source *body, pprofdelta_error *err)
-{
-    uint64_t made;
-    return pd_gzip_explain(body, &made, err);
-}
-
-/* Appends what the deflate data at src->pos inflates to. */
-static pprofdelta_status read_body(source *src, struct libdeflate_decompressor *gzip,
-                                   uint64_t announced, pd_mem *mem, pd_buffer *into,
-                                   pprofdelta_error *err)
-{
-    for (;;) {
-        size_t used, made;
-        enum libdeflate_result result = libdeflate_deflate_decompress_ex(
-            gzip, src->in + src->pos, src->len - src->pos, into->ptr + into->len,
-            into->cap - into->len, &used, &made);
-        if (result == LIBDEFLATE_SUCCESS) {
-            src->pos += used;
-            into->len += made;
-            return PPROFDELTA_OK;
-        }
-        if (result != LIBDEFLATE_INSUFFICIENT_SPACE)
-            return PD_REFUSE(err, src->pos, "the deflate data is damaged");
-        pprofdelta_status status = pd_inflate_more_room(mem, into, announced, src->pos, err);
-        if (status != PPROFDELTA_OK)
-            return status;
-    }
-}
-
-pprofdelta_status pd_gzip_read_trailer(source *src, uint32_t got, uint64_t len,
-                                       pprofdelta_error *err)
+/* Reads the trailer of a member whose content has the CRC-32 `got` and this length. */
+static pprofdelta_status read_trailer(reading *src, uint32_t got, uint64_t len,
+                                      pprofdelta_error *err)
 {
     size_t at = src->pos;
     if (!skip(src, TRAILER_LEN))
@@ -157,7 +105,8 @@ pprofdelta_status pd_gzip_read_trailer(source *src, uint32_t got, uint64_t len,
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_gzip_read_end(const source *src, pprofdelta_error *err)
+/* After the last member: nothing may follow. */
+static pprofdelta_status read_end(const reading *src, pprofdelta_error *err)
 {
     if (src->pos < src->len)
         return PD_REFUSE(err, src->pos, "bytes after the gzip trailer: %zu, the first 0x%02x",
@@ -165,82 +114,156 @@ pprofdelta_status pd_gzip_read_end(const source *src, pprofdelta_error *err)
     return PPROFDELTA_OK;
 }
 
-static pprofdelta_status read_member(source *src, struct libdeflate_decompressor *gzip,
-                                     uint64_t announced, pd_mem *mem, pd_buffer *into,
-                                     pprofdelta_error *err)
+/* The length in the file's last bytes: of all the content if there is one member. */
+uint64_t pd_gzip_announced(pd_bytes file)
 {
-    size_t before = into->len;
-    pprofdelta_status status = pd_gzip_read_header(src, err);
-    if (status != PPROFDELTA_OK)
-        return status;
-    source body = *src;
-    status = read_body(src, gzip, announced, mem, into, err);
-    if (status == PPROFDELTA_OK)
-        status =
-            pd_gzip_read_trailer(src, libdeflate_crc32(0, into->ptr + before, into->len - before),
-                                 into->len - before, err);
-    return status == PPROFDELTA_E_INFLATE ? explain(&body, err) : status;
+    enum { MAX_RATIO = 258 * 4 }; /* a copy of 258 bytes takes 2 bits */
+    uint64_t size = file.len < HEADER_LEN + TRAILER_LEN ? 0 : load32(file.ptr + file.len - 4);
+    return size > (uint64_t)file.len * MAX_RATIO ? 0 : size;
 }
 
-/* The length in the file's last bytes: of all the content where there is one member, of less than
- * that where there are more. A length that cannot be is none. */
-uint64_t pd_gzip_announced(const uint8_t *in, size_t len)
+/* ---- the quick way ------------------------------------------------------------------------- */
+
+bool pd_gzip_quick(void **gzip, pd_bytes file, pd_buffer *into)
 {
-    uint64_t size = len < HEADER_LEN + TRAILER_LEN ? 0 : load32(in + len - 4);
-    return size > (uint64_t)len * MAX_RATIO ? 0 : size;
+    reading src = {file.ptr, file.len, 0};
+    size_t used = 0, made = 0;
+    if (!*gzip)
+        *gzip = libdeflate_alloc_decompressor();
+    bool is_good =
+        *gzip && into->cap && !read_header(&src, NULL) &&
+        libdeflate_deflate_decompress_ex(*gzip, src.in + src.pos, src.len - src.pos, into->ptr,
+                                         into->cap, &used, &made) == LIBDEFLATE_SUCCESS;
+    src.pos += used;
+    is_good = is_good && !read_trailer(&src, libdeflate_crc32(0, into->ptr, made), made, NULL) &&
+              src.pos == src.len;
+    into->len = is_good ? made : 0;
+    return is_good;
 }
 
-void pd_gzip_free_decompressor(void *gzip)
+void pd_gzip_quick_end(void *gzip)
 {
     libdeflate_free_decompressor(gzip);
 }
 
-pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
-                                        size_t len, pd_buffer *into, pprofdelta_error *err)
+/* ---- the careful way ----------------------------------------------------------------------- */
+
+/* zlib's inflate in memory that counts against the limit. zlib allocates its state and, later, the 32 KiB
+ * of its window: about 40 KiB together. zlib-ng, which has zlib's interface, takes some more. */
+typedef struct pd_zlib {
+    z_stream z;
+    size_t used; /* bytes of room that zlib has */
+    _Alignas(max_align_t) uint8_t room[64 << 10];
+} pd_zlib; /* nothing is to be given back */
+
+static void *allocate(void *opaque, unsigned items, unsigned size)
 {
-    if (!inflater->gzip && !(inflater->gzip = libdeflate_alloc_decompressor()))
-        return pd_no_memory(err, "a gzip decompressor");
-    source src = {in, len, 0};
-    uint64_t announced = pd_gzip_announced(in, len);
-    pprofdelta_status status = pd_inflate_first_room(mem, into, announced, len, err);
-    do {
-        if (status == PPROFDELTA_OK)
-            status = read_member(&src, inflater->gzip, announced, mem, into, err);
-        if (status != PPROFDELTA_OK)
-            return status;
-    } while (pd_format_of(in + src.pos, len - src.pos) == PD_FORMAT_GZIP);
-    return pd_gzip_read_end(&src, err);
+    enum { ALIGN = 64 }; /* zlib-ng aligns its window to as much by itself */
+    pd_zlib *zlib = opaque;
+    size_t need = ((size_t)items * size + ALIGN - 1) / ALIGN * ALIGN;
+    if (need > sizeof zlib->room - zlib->used)
+        return NULL;
+    void *ptr = zlib->room + zlib->used;
+    zlib->used += need;
+    return ptr;
 }
 
-/* The whole file by the library that streams are inflated by. */
-static pprofdelta_status inflate_as_stream(const pd_inflate_backend *backend, pd_mem *mem,
-                                           const uint8_t *in, size_t len, pd_buffer *into,
-                                           pprofdelta_error *err)
+static void release(void *opaque, void *ptr)
 {
-    pd_unpacker u = {.backend = backend};
-    into->len = 0;
-    pprofdelta_status status = pd_unpack_begin(&u, mem, in, len, err);
-    while (!status && !u.is_done) {
-        size_t made = 0;
-        if (into->len == into->cap)
-            status = pd_inflate_more_room(mem, into, 0, u.member_off, err);
-        if (!status)
-            status = pd_unpack_some(&u, into->ptr + into->len, into->cap - into->len, &made, err);
-        into->len += made;
-    }
-    pd_unpack_end(&u);
+    (void)opaque;
+    (void)ptr;
+}
+
+static pprofdelta_status begin_member(pd_inflater *u, pprofdelta_error *err)
+{
+    enum { RAW = -15 }; /* no header; a window of 2^15 bytes */
+    reading src = {u->in.ptr, u->in.len, u->pos};
+    pprofdelta_status status = read_header(&src, err);
+    if (!status)
+        status = pd_mem_reserve(u->mem, &u->zlib, &u->zlib_cap, 1, sizeof(pd_zlib), err);
+    if (status)
+        return status;
+    u->zlib->used = 0;
+    u->zlib->z = (z_stream){.zalloc = allocate, .zfree = release, .opaque = u->zlib};
+    if (inflateInit2(&u->zlib->z, RAW) != Z_OK)
+        return pd_no_memory(err, "a gzip decompressor");
+    u->pos = u->member_off = src.pos;
+    u->member_len = 0;
+    u->crc = 0;
+    u->in_member = true;
+    return PPROFDELTA_OK;
+}
+
+/* After the deflate data: another member, or the end. */
+static pprofdelta_status end_member(pd_inflater *u, pprofdelta_error *err)
+{
+    reading src = {u->in.ptr, u->in.len, u->pos};
+    pprofdelta_status status = read_trailer(&src, u->crc, u->member_len, err);
+    if (status)
+        return status;
+    u->pos = src.pos;
+    u->in_member = false;
+    if (pd_format_of(src.in + src.pos, src.len - src.pos) == PD_FORMAT_GZIP)
+        return PPROFDELTA_OK;
+    status = read_end(&src, err);
+    u->is_done = !status;
     return status;
 }
 
-pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err)
+/* zlib counts in unsigned ints. */
+static uInt at_most_1gib(size_t len)
 {
-    pprofdelta_error other;
-    pprofdelta_status status = pd_gzip_by_libdeflate(inflater, mem, in, len, into, err);
-    if (status != PPROFDELTA_E_INFLATE)
-        return status;
-    pprofdelta_status again = inflate_as_stream(inflater->backend, mem, in, len, into, &other);
-    if (again == PPROFDELTA_E_INFLATE && err)
-        *err = other;
-    return again == PPROFDELTA_OK ? PPROFDELTA_OK : status;
+    const size_t most = 1u << 30;
+    return (uInt)(len < most ? len : most);
+}
+
+/* Inflates a part of the member. */
+static pprofdelta_status read_part(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                   pprofdelta_error *err)
+{
+    z_stream *z = &u->zlib->z;
+    z->next_in = (uint8_t *)(uintptr_t)(u->in.ptr + u->pos); /* zlib does not write there */
+    z->avail_in = at_most_1gib(u->in.len - u->pos);
+    z->next_out = out;
+    z->avail_out = at_most_1gib(room);
+    int code = inflate(z, Z_NO_FLUSH);
+    *made = (size_t)(z->next_out - out);
+    u->crc = libdeflate_crc32(u->crc, out, *made);
+    u->member_len += *made;
+    u->pos = (size_t)(z->next_in - u->in.ptr);
+    switch (code) {
+    case Z_OK:
+        return PPROFDELTA_OK;
+    case Z_STREAM_END:
+        return end_member(u, err);
+    case Z_BUF_ERROR: /* there is room, so input is missing */
+        return PD_REFUSE(err, u->in.len, "the file is cut off in the deflate data");
+    case Z_MEM_ERROR:
+        return pd_no_memory(err, "a gzip decompressor");
+    default: /* the last byte that zlib took shows the damage */
+        return PD_REFUSE(err, u->pos - (u->pos > u->member_off), "the deflate data is damaged: %s",
+                         z->msg);
+    }
+}
+
+pprofdelta_status pd_gzip_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    /* It stops in the member that makes it too large, whatever the room, for that one is named. */
+    while (!status && !u->is_done && *made < room && u->len + *made <= u->most) {
+        size_t some = 0;
+        if (!u->in_member)
+            status = begin_member(u, err);
+        if (!status)
+            status = read_part(u, out + *made, room - *made, &some, err);
+        *made += some;
+    }
+    return status;
+}
+
+void pd_gzip_end(pd_inflater *u)
+{
+    if (u->zlib)
+        pd_mem_release(u->mem, &u->zlib, &u->zlib_cap, sizeof(pd_zlib));
 }

@@ -1,89 +1,89 @@
-/* From the bytes of a file to the bytes of a profile: gzip (any number of members), zstd (any
- * number of frames) or plain, told by the first bytes.
+/* The careful way to inflate: what a file inflates to, in order, some of it at a time, wherever the
+ * caller wants to have it.
  *
- * Whole buffers: the input is in memory and so is the output, which is how the hot path wants it.
- * Everything in the container is checked here (headers, lengths, CRCs, nothing behind the end), so
- * that what comes out is what went in. */
+ * Everything in the container is checked (headers, lengths, checksums, nothing after the end), so what
+ * comes out is what went in. Errors about the input have the stage "inflate" and the offset in the
+ * compressed bytes: of what is wrong, or the length of the file if it is cut off. They do not depend on
+ * how the output is divided. */
 #ifndef PD_CODEC_INFLATE_H
 #define PD_CODEC_INFLATE_H
 
 #include "base/mem.h"
-#include "codec/inflate_stream.h"
-
-#include <stdbool.h>
 
 typedef enum pd_format { PD_FORMAT_PLAIN, PD_FORMAT_GZIP, PD_FORMAT_ZSTD } pd_format;
 
-/* Told by the magic number alone; whatever is neither gzip nor zstd is taken as plain. */
+/* By the magic number alone. Everything that is neither gzip nor zstd is taken as plain. */
 pd_format pd_format_of(const uint8_t *in, size_t len);
 const char *pd_format_name(pd_format format);
 
+/* No memory is taken for more than so many times the length of a file because the file announces it. What
+ * inflates to more without being held is refused, because nothing but its end would stop it. Profiles
+ * shrink 3 to 10 times. */
+enum { PD_INFLATE_RATIO = 100 };
+
 typedef struct pd_inflater {
-    void *gzip; /* struct libdeflate_decompressor, made when first needed and kept */
-    void *zstd; /* ZSTD_DCtx, likewise */
-    const pd_inflate_backend *backend; /* for gzip's second opinion; NULL: the one in use */
-} pd_inflater;                         /* zero it to begin */
+    pd_mem *mem;
+    pd_bytes in; /* the file, borrowed */
+    size_t pos;
+    pd_format format;
+    bool is_done; /* everything is inflated and checked */
+    bool in_member;
+    uint64_t len;        /* what it has inflated to so far */
+    uint64_t most;       /* what it may inflate to */
+    size_t member_off;   /* where the member's deflate data begin, or the frame */
+    uint64_t member_len; /* what it has inflated to */
+    /* gzip */
+    uint32_t crc;
+    struct pd_zlib *zlib;
+    size_t zlib_cap;
+    /* zstd */
+    size_t frame_size;
+    void *zstd;         /* ZSTD_DCtx */
+    uint64_t zstd_held; /* what it is counted as in mem */
+} pd_inflater;          /* zero it to begin */
 
-void pd_inflater_fini(pd_inflater *inflater);
+/* Goes to the beginning of a file, which is borrowed until the inflater has ended or begins again.
+ * is_bounded: what inflates to more than PD_INFLATE_RATIO times its length is PPROFDELTA_E_LIMIT. */
+void pd_inflate_begin(pd_inflater *inflater, pd_mem *mem, pd_bytes file, bool is_bounded);
 
-/* Inflates in[0..len). *out is the input itself where it is plain, else it lies in *into, whose
- * capacity is kept from call to call and never grows past what mem's limit allows. *out is set on
- * success only; what *into held before is lost either way. Errors about the input have stage
- * "inflate" and the offset in the compressed bytes: of what is wrong, or len where the input is cut
- * off. */
-pprofdelta_status pd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                             pd_buffer *into, pd_bytes *out, pprofdelta_error *err);
+/* Inflates the next part into out[0..room) and sets *made to its length, also on failure. *made is less
+ * than `room` only at the end, which sets is_done, or on failure. */
+pprofdelta_status pd_inflate_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                                  pprofdelta_error *err);
 
-/* The two containers, each in its own file; both append to *into, which starts empty. The input
- * begins with the magic number of the format. */
-pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err);
-pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err);
+/* Gives everything back. */
+void pd_inflate_end(pd_inflater *inflater);
 
-/* Free what the containers keep in an inflater. */
-void pd_gzip_free_decompressor(void *gzip);
-void pd_zstd_free_decompressor(void *zstd);
-
-/* pd_gzip_inflate without its second opinion: what libdeflate refuses is refused. */
-pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
-                                        size_t len, pd_buffer *into, pprofdelta_error *err);
-
-/* How much in[0..len) says that it inflates to, or 0 where it does not say or says what cannot
- * be. */
-uint64_t pd_inflate_announced(const uint8_t *in, size_t len);
-uint64_t pd_gzip_announced(const uint8_t *in, size_t len);
-uint64_t pd_zstd_announced(const uint8_t *in, size_t len);
-
-/* The steps of zstd that both ways to inflate have in common. read_frame: the form of the frame at
- * in[pos], its size and the most that it can hold. read_end: nothing may follow the last one.
- * refuse_frame: what the library said, in `code`. */
-pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, size_t *size,
-                                     uint64_t *most, pprofdelta_error *err);
-pprofdelta_status pd_zstd_read_end(const uint8_t *in, size_t len, size_t pos,
-                                   pprofdelta_error *err);
-pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err);
-
-/* What all that they refuse has in common. */
-#define PD_REFUSE(err, offset, ...)                                                                \
-    pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
-
-/* How both make room for output whose size is at best a claim. `announced` is the length that *into
- * would reach by that claim, or 0 where there is none.
- *
- * first_room is for the first attempt at `packed` compressed bytes: it believes a claim as far as
- * profiles compress and asks for no more than the limit has left, so it never fails for a lie.
- *
- * more_room is for the attempt after one that ran out of room, which has shown that the input
- * expands well: it believes the claim, or doubles. PPROFDELTA_E_LIMIT, at `offset`, when that is
- * not to be had. */
-pprofdelta_status pd_inflate_first_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
-                                        size_t packed, pprofdelta_error *err);
-pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,
-                                       size_t offset, pprofdelta_error *err);
+/* How much a file says that it inflates to. 0: it does not say, or says what cannot be. */
+uint64_t pd_inflate_announced(pd_bytes file);
 
 /* PPROFDELTA_E_LIMIT: the input inflates to too much, or says so. */
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
                                        pprofdelta_error *err);
+
+#define PD_REFUSE(err, offset, ...)                                                                \
+    pd_fail(err, PPROFDELTA_E_INFLATE, "inflate", NULL, PPROFDELTA_NOWHERE, offset, __VA_ARGS__)
+
+/* ---- gzip.c and zstd.c --------------------------------------------------------------------- */
+
+/* pd_inflate_some for each format. */
+pprofdelta_status pd_gzip_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err);
+pprofdelta_status pd_zstd_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err);
+void pd_gzip_end(pd_inflater *inflater);
+void pd_zstd_end(pd_inflater *inflater);
+
+uint64_t pd_gzip_announced(pd_bytes file);
+uint64_t pd_zstd_announced(pd_bytes file);
+
+/* The quick way: a file of one gzip member, whose content fits in into->cap, by libdeflate. Returns
+ * false for every other file. *gzip is made when first needed, and kept. */
+bool pd_gzip_quick(void **gzip, pd_bytes file, pd_buffer *into);
+void pd_gzip_quick_end(void *gzip);
+
+/* The first bytes of frames that may be cut off. Returns how many there are. *is_good: there are some, or
+ * the frames are empty. */
+size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good);
 
 #endif

@@ -5,7 +5,7 @@
  * makes it is never called. */
 #include "base/option_checks.h"
 #include "codec/compress.h"
-#include "codec/unpack.h"
+#include "codec/inflate.h"
 
 /* Pointers to what these would write are not const, as in the files that they stand for.
  * NOLINTBEGIN(readability-non-const-parameter) */
@@ -22,80 +22,58 @@ static pprofdelta_status refuse(const char *what, pprofdelta_error *err)
                      what);
 }
 
-pprofdelta_status pd_gzip_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err)
+pprofdelta_status pd_gzip_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err)
 {
-    return pd_gzip_by_libdeflate(inflater, mem, in, len, into, err);
-}
-
-pprofdelta_status pd_gzip_by_libdeflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in,
-                                        size_t len, pd_buffer *into, pprofdelta_error *err)
-{
-    (void)inflater, (void)mem, (void)in, (void)len, (void)into;
+    (void)inflater, (void)out, (void)room, (void)made;
     return refuse("gzip", err);
 }
 
-pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err)
+pprofdelta_status pd_zstd_some(pd_inflater *inflater, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err)
 {
-    (void)inflater, (void)mem, (void)in, (void)len, (void)into;
+    (void)inflater, (void)out, (void)room, (void)made;
     return refuse("zstd", err);
 }
 
-uint64_t pd_gzip_announced(const uint8_t *in, size_t len)
+void pd_gzip_end(pd_inflater *inflater)
 {
-    (void)in, (void)len;
+    (void)inflater;
+}
+
+void pd_zstd_end(pd_inflater *inflater)
+{
+    (void)inflater;
+}
+
+uint64_t pd_gzip_announced(pd_bytes file)
+{
+    (void)file;
     return 0;
 }
 
-uint64_t pd_zstd_announced(const uint8_t *in, size_t len)
+uint64_t pd_zstd_announced(pd_bytes file)
 {
-    (void)in, (void)len;
+    (void)file;
     return 0;
 }
 
-void pd_gzip_free_decompressor(void *gzip)
+bool pd_gzip_quick(void **gzip, pd_bytes file, pd_buffer *into)
+{
+    (void)gzip, (void)file, (void)into;
+    return false;
+}
+
+void pd_gzip_quick_end(void *gzip)
 {
     (void)gzip;
 }
 
-void pd_zstd_free_decompressor(void *zstd)
+size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
 {
-    (void)zstd;
-}
-
-pprofdelta_status pd_unpack_gzip(pd_unpacker *unpacker, uint8_t *out, size_t room, size_t *made,
-                                 pprofdelta_error *err)
-{
-    (void)unpacker, (void)out, (void)room, (void)made;
-    return refuse("gzip", err);
-}
-
-pprofdelta_status pd_unpack_zstd(pd_unpacker *unpacker, uint8_t *out, size_t room, size_t *made,
-                                 pprofdelta_error *err)
-{
-    (void)unpacker, (void)out, (void)room, (void)made;
-    return refuse("zstd", err);
-}
-
-void pd_unpack_zstd_end(pd_unpacker *unpacker)
-{
-    (void)unpacker;
-}
-
-pprofdelta_status pd_zstd_peek(pd_bytes in, void *out, size_t room, size_t *made, bool *is_good,
-                               pprofdelta_error *err)
-{
-    (void)in, (void)out, (void)room, (void)made, (void)err;
+    (void)in, (void)out, (void)room;
     *is_good = false;
-    return PPROFDELTA_OK;
-}
-
-/* The unpacker asks a backend for its size before it refuses the input. */
-const pd_inflate_backend *pd_inflate_backend_used(void)
-{
-    static const pd_inflate_backend none = {"none", 1, NULL, NULL};
-    return &none;
+    return 0;
 }
 
 /* ---- output -------------------------------------------------------------------------------------- */

@@ -32,12 +32,14 @@ const char *pd_format_name(pd_format format)
 
 uint64_t pd_inflate_announced(pd_bytes file)
 {
-    pd_format format = pd_format_of(file.ptr, file.len);
-    if (format == PD_FORMAT_PLAIN)
+    switch (pd_format_of(file.ptr, file.len)) {
+    case PD_FORMAT_GZIP:
+        return pd_gzip_announced(file);
+    case PD_FORMAT_ZSTD:
+        return pd_zstd_announced(file);
+    default:
         return file.len;
-    uint64_t len =
-        format == PD_FORMAT_GZIP ? pd_gzip_announced(file) : pd_zstd_announced(file);
-    return len / PD_INFLATE_RATIO <= file.len ? len : 0;
+    }
 }
 
 pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
@@ -45,12 +47,14 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
     if (mem->limit == PD_MEM_MOST)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                       "the input %s to more than the %llu bytes that %s", does,
-                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
-    return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                   "the input %s to more than the %llu bytes that max_memory leaves room for", does,
-                   (unsigned long long)mem->limit);
+        pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                "the input %s to more than the %llu bytes that %s", does,
+                (unsigned long long)mem->limit, pd_mem_who_allows(mem));
+    else
+        pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                "the input %s to more than the %llu bytes that max_memory leaves room for", does,
+                (unsigned long long)mem->limit);
+    return pd_because(err, pd_mem_reason(mem), PPROFDELTA_E_LIMIT);
 }
 
 /* ---- the careful way ----------------------------------------------------------------------- */
@@ -101,27 +105,28 @@ void pd_inflate_end(pd_inflater *u)
 
 /* ---- whole --------------------------------------------------------------------------------- */
 
-/* Makes room for a file that is read whole: what it announces, and a byte more, which shows that
- * there is no more. */
+/* Makes room for what a file announces, and a byte more, which shows that there is no more. An
+ * announcement is believed as far as profiles are compressed and the limit allows. */
 static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    if (announced >= pd_mem_left(s->mem) + w->cap)
+    if (announced / PD_INFLATE_RATIO > s->file.len || announced >= pd_mem_left(s->mem) + w->cap)
         return PPROFDELTA_OK;
     return pd_mem_reserve(s->mem, &w->ptr, &w->cap, (size_t)announced + 1, 1, err);
 }
 
-/* Makes more room, as far as the limit allows. */
+/* Makes more room, as far as the limit allows. A file that has filled some has shown that it may be as
+ * long as it announces. */
 static pprofdelta_status grow(pd_source *s, pprofdelta_error *err)
 {
     enum { PIECE = 64 << 10 };
     pd_buffer *w = &s->window;
     uint64_t most = pd_mem_left(s->mem) + w->cap, need = (uint64_t)w->cap + PIECE;
+    bool says_so = w->len && pd_inflate_announced(s->file) > most;
     if (most > PTRDIFF_MAX)
         most = PTRDIFF_MAX;
-    if (w->cap >= most)
-        return pd_inflate_too_large(s->mem, pd_inflate_announced(s->file) > s->mem->limit,
-                                    s->inflater.member_off, err);
+    if (says_so || w->cap >= most)
+        return pd_inflate_too_large(s->mem, says_so, s->inflater.member_off, err);
     return pd_mem_grow(s->mem, &w->ptr, &w->cap, (size_t)(need < most ? need : most), 1, err);
 }
 
@@ -143,15 +148,15 @@ static pprofdelta_status inflate_whole(pd_source *s, pprofdelta_error *err)
 static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
-    size_t cap = w->cap;
     uint64_t announced = pd_inflate_announced(s->file);
-    pprofdelta_status status = announced ? believe(s, announced, err) : PPROFDELTA_OK;
+    pprofdelta_status status = believe(s, announced, err);
     bool is_read =
         !status && s->inflater.format == PD_FORMAT_GZIP && pd_gzip_quick(&s->gzip, s->file, w);
     if (!status && !is_read)
         status = inflate_whole(s, err);
     pd_inflate_end(&s->inflater);
-    if (w->cap > cap) /* what is held depends neither on the limit nor on a false announcement */
+    if (s->mem
+            ->is_tight) /* what is held depends neither on the limit nor on a false announcement */
         pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
     s->whole = (pd_bytes){w->ptr, w->len};
     return status;
@@ -232,8 +237,7 @@ static pprofdelta_status inflate_more(pd_source *s, pprofdelta_error *err)
 {
     pd_buffer *w = &s->window;
     size_t made;
-    pprofdelta_status status =
-        pd_inflate_some(&s->inflater, w->ptr + w->len, s->piece, &made, err);
+    pprofdelta_status status = pd_inflate_some(&s->inflater, w->ptr + w->len, s->piece, &made, err);
     w->len += made;
     s->is_done = s->inflater.is_done;
     return status;
@@ -264,10 +268,12 @@ static pprofdelta_status is_there(pd_source *s, uint64_t from, uint64_t need, pd
     if (status)
         return status;
     if (need <= pd_source_len(s) - from)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a field of %llu bytes takes more than the %llu that %s",
-                       (unsigned long long)need, (unsigned long long)s->mem->limit,
-                       pd_mem_who_allows(s->mem));
+        return pd_because(err, pd_mem_reason(s->mem),
+                          pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                                  PPROFDELTA_NOWHERE,
+                                  "a field of %llu bytes takes more than the %llu that %s",
+                                  (unsigned long long)need, (unsigned long long)s->mem->limit,
+                                  pd_mem_who_allows(s->mem)));
     memcpy(s->window.ptr, kept, len);
     *out = (pd_bytes){s->window.ptr, len};
     return PPROFDELTA_OK;

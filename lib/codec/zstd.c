@@ -1,24 +1,23 @@
 /* zstd (RFC 8878): frames one behind the other, some of them to be skipped, and nothing else.
  *
- * The library measures a frame by its block headers alone before it is inflated. So a file that is
- * cut off is told from one that is damaged, and one frame at a time goes into one buffer in one
- * call, which needs no window beside it. It checks a frame's checksum and content size itself. */
+ * The library measures a frame by its block headers alone before it is inflated, so a file that is cut
+ * off is told from one that is damaged. It checks a frame's checksum itself.
+ *
+ * libzstd has two decoders, and they accept different damaged frames without a checksum. Frames are
+ * always inflated by the streaming one. ZSTD_decompressStream uses the other one if it gets a whole frame
+ * and room for all of its content at once; therefore the last byte of a frame is given to it separately.
+ * It copies through a window of its own, as large as the frame says, which counts as memory of the
+ * context. */
 #include "codec/inflate.h"
 
-#include <stdbool.h>
 #include <zstd.h>
 #include <zstd_errors.h>
 
 /* The most that a byte of a frame inflates to: a block of 4 bytes can be 128 KiB. */
 enum { MAX_RATIO = (128 << 10) / 4 };
 
-void pd_zstd_free_decompressor(void *zstd)
-{
-    ZSTD_freeDCtx(zstd);
-}
-
 /* What the library says of a frame in code, in our words where they are better. */
-pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
+static pprofdelta_status refuse_frame(size_t code, size_t pos, pprofdelta_error *err)
 {
     switch (ZSTD_getErrorCode(code)) {
     case ZSTD_error_memory_allocation:
@@ -34,119 +33,155 @@ pprofdelta_status pd_zstd_refuse_frame(size_t code, size_t pos, pprofdelta_error
     }
 }
 
-/* Does it say how much it inflates to? */
-static bool is_known(uint64_t content)
+/* What the frame says that it inflates to; 0 if it does not say. */
+static uint64_t content_of(const uint8_t *frame, size_t len)
 {
-    return content != ZSTD_CONTENTSIZE_UNKNOWN && content != ZSTD_CONTENTSIZE_ERROR;
+    uint64_t content = ZSTD_getFrameContentSize(frame, len);
+    return content < ZSTD_CONTENTSIZE_ERROR ? content : 0;
 }
 
-uint64_t pd_zstd_announced(const uint8_t *in, size_t len)
+uint64_t pd_zstd_announced(pd_bytes file)
 {
-    uint64_t content = ZSTD_getFrameContentSize(in, len);
-    return is_known(content) && content <= (uint64_t)len * MAX_RATIO ? content : 0;
+    uint64_t content = content_of(file.ptr, file.len);
+    return content > (uint64_t)file.len * MAX_RATIO ? 0 : content;
 }
 
-/* Where the first block's header is, in a frame that has blocks. */
-static size_t first_block(const uint8_t *frame)
+/* Measures the frame at in[pos]. */
+static pprofdelta_status measure(pd_bytes in, size_t pos, size_t *size, pprofdelta_error *err)
 {
-    enum { DESCRIPTOR = 4, SINGLE_SEGMENT = 0x20 };
-    static const uint8_t dictionary_id[] = {0, 1, 2, 4}, content_size[] = {0, 2, 4, 8};
-    unsigned flags = frame[DESCRIPTOR];
-    size_t window = flags & SINGLE_SEGMENT ? 0 : 1;
-    size_t content = flags >> 6 || window ? content_size[flags >> 6] : 1;
-    return DESCRIPTOR + 1 + window + dictionary_id[flags & 3] + content;
-}
-
-/* Has it a compressed block without a byte? There is none such, but the library takes it as empty
- * where it reads a piece at a time. The frame is whole by its block headers. */
-static bool has_empty_block(const uint8_t *frame, size_t size)
-{
-    enum { HEADER = 3, LAST = 1, REPEATED = 1, COMPRESSED = 2 };
-    if ((frame[0] & 0xf0) == 0x50) /* of no content */
-        return false;
-    for (size_t at = first_block(frame); at <= size && size - at >= HEADER;) {
-        uint32_t header = frame[at] | (uint32_t)frame[at + 1] << 8 | (uint32_t)frame[at + 2] << 16;
-        uint32_t kind = header >> 1 & 3, len = header >> 3;
-        if (kind == COMPRESSED && !len)
-            return true;
-        at += HEADER + (kind == REPEATED ? 1 : len);
-        if (header & LAST)
-            return false;
-    }
-    return false;
-}
-
-pprofdelta_status pd_zstd_read_frame(const uint8_t *in, size_t len, size_t pos, size_t *size,
-                                     uint64_t *most, pprofdelta_error *err)
-{
-    *size = ZSTD_findFrameCompressedSize(in + pos, len - pos);
+    *size = ZSTD_findFrameCompressedSize(in.ptr + pos, in.len - pos);
     if (ZSTD_getErrorCode(*size) == ZSTD_error_srcSize_wrong)
-        return PD_REFUSE(err, len, "the file is cut off in a zstd frame");
+        return PD_REFUSE(err, in.len, "the file is cut off in a zstd frame");
     if (ZSTD_isError(*size))
-        return pd_zstd_refuse_frame(*size, pos, err);
-    if (has_empty_block(in + pos, *size))
-        return PD_REFUSE(err, pos, "the zstd frame is damaged: a compressed block is empty");
-    uint64_t content = ZSTD_getFrameContentSize(in + pos, *size);
-    *most = (uint64_t)*size * MAX_RATIO;
-    if (!is_known(content))
-        return PPROFDELTA_OK;
-    if (content > *most)
+        return refuse_frame(*size, pos, err);
+    uint64_t content = content_of(in.ptr + pos, *size);
+    if (content > (uint64_t)*size * MAX_RATIO)
         return PD_REFUSE(err, pos, "the zstd frame is too short for the %llu bytes it announces",
                          (unsigned long long)content);
-    *most = content;
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_zstd_read_end(const uint8_t *in, size_t len, size_t pos, pprofdelta_error *err)
+/* ---- the window ---------------------------------------------------------------------------- */
+
+/* How much the library holds for a frame: its window, or the content if that is shorter, and two
+ * blocks. */
+static uint64_t window_of(const uint8_t *frame, size_t size)
 {
-    if (pos < len)
-        return PD_REFUSE(err, pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
-                         len - pos, in[pos]);
+    enum { DESCRIPTOR = 4, SINGLE_SEGMENT = 0x20, BLOCKS = 2 * (128 << 10) + 4096 };
+    if (size <= DESCRIPTOR + 1 || (frame[0] & 0xf0) == 0x50) /* of no content */
+        return 0;
+    uint64_t content = content_of(frame, size);
+    uint64_t base = UINT64_C(1) << (10 + (frame[DESCRIPTOR + 1] >> 3));
+    uint64_t window = base + base / 8 * (frame[DESCRIPTOR + 1] & 7);
+    bool is_all = frame[DESCRIPTOR] & SINGLE_SEGMENT || (content && content < window);
+    return (is_all ? content : window) + BLOCKS;
+}
+
+static pprofdelta_status hold(pd_inflater *u, uint64_t need, pprofdelta_error *err)
+{
+    pd_mem *mem = u->mem;
+    if (need <= u->zstd_held)
+        return PPROFDELTA_OK;
+    if (need - u->zstd_held > pd_mem_left(mem))
+        return pd_inflate_too_large(mem, true, u->pos, err);
+    mem->used += need - u->zstd_held;
+    mem->peak = mem->peak > mem->used ? mem->peak : mem->used;
+    u->zstd_held = need;
     return PPROFDELTA_OK;
 }
 
-/* Inflates the frame in[pos..pos + size), whole by its block headers, behind what *into holds.
- * most: what it can hold. */
-static pprofdelta_status read_frame(ZSTD_DCtx *zstd, pd_mem *mem, const uint8_t *in, size_t pos,
-                                    size_t size, uint64_t most, pd_buffer *into,
-                                    pprofdelta_error *err)
+static pprofdelta_status new_decompressor(pd_inflater *u, pprofdelta_error *err)
 {
-    uint64_t announced = is_known(ZSTD_getFrameContentSize(in + pos, size)) ? into->len + most : 0;
-    pprofdelta_status status = pd_inflate_first_room(mem, into, announced, size, err);
-    while (status == PPROFDELTA_OK) {
-        /* Never more than a frame of this size can hold, whatever capacity earlier inputs left:
-         * what is refused must not depend on them. */
-        size_t room = into->cap - into->len;
-        if (room > most)
-            room = (size_t)most;
-        size_t made = ZSTD_decompressDCtx(zstd, into->ptr + into->len, room, in + pos, size);
-        if (!ZSTD_isError(made)) {
-            into->len += made;
-            return PPROFDELTA_OK;
-        }
-        /* More than a frame can hold is damage that the library did not see as such. */
-        if (ZSTD_getErrorCode(made) != ZSTD_error_dstSize_tooSmall || room >= most)
-            return pd_zstd_refuse_frame(made, pos, err);
-        status = pd_inflate_more_room(mem, into, announced, pos, err);
+    int most = ZSTD_dParam_getBounds(ZSTD_d_windowLogMax).upperBound; /* the limit rules */
+    u->zstd = ZSTD_createDCtx();
+    if (u->zstd && !ZSTD_isError(ZSTD_DCtx_setParameter(u->zstd, ZSTD_d_windowLogMax, most)))
+        return PPROFDELTA_OK;
+    return pd_no_memory(err, "a zstd decompressor");
+}
+
+void pd_zstd_end(pd_inflater *u)
+{
+    if (!u->zstd_held && !u->zstd)
+        return;
+    ZSTD_freeDCtx(u->zstd);
+    u->zstd = NULL;
+    u->mem->used -= u->zstd_held;
+    u->zstd_held = 0;
+}
+
+/* ---- frames -------------------------------------------------------------------------------- */
+
+/* Begins a frame, or finds the end. */
+static pprofdelta_status begin_frame(pd_inflater *u, pprofdelta_error *err)
+{
+    const uint8_t *at = u->in.ptr + u->pos;
+    size_t left = u->in.len - u->pos;
+    if (u->pos && pd_format_of(at, left) != PD_FORMAT_ZSTD) {
+        if (left)
+            return PD_REFUSE(err, u->pos, "bytes after the last zstd frame: %zu, the first 0x%02x",
+                             left, *at);
+        u->is_done = true;
+        return PPROFDELTA_OK;
     }
+    pprofdelta_status status = measure(u->in, u->pos, &u->frame_size, err);
+    if (!status)
+        status = hold(u, window_of(at, u->frame_size), err);
+    if (!status && !u->zstd)
+        status = new_decompressor(u, err);
+    if (status)
+        return status;
+    ZSTD_DCtx_reset(u->zstd, ZSTD_reset_session_only);
+    u->member_off = u->pos;
+    u->member_len = 0;
+    u->in_member = true;
+    return PPROFDELTA_OK;
+}
+
+/* libzstd does not compare them if the last block is empty. */
+static bool holds_what_it_says(const pd_inflater *u)
+{
+    uint64_t content = ZSTD_getFrameContentSize(u->in.ptr + u->member_off, u->frame_size);
+    return content >= ZSTD_CONTENTSIZE_ERROR || content == u->member_len;
+}
+
+/* Inflates a part of the frame. */
+static pprofdelta_status read_part(pd_inflater *u, ZSTD_outBuffer *to, pprofdelta_error *err)
+{
+    size_t end = u->member_off + u->frame_size, before = to->pos;
+    bool is_begun = u->pos > u->member_off;
+    ZSTD_inBuffer from = {u->in.ptr, is_begun ? end : end - 1, u->pos};
+    size_t left = ZSTD_decompressStream(u->zstd, to, &from);
+    bool is_stuck = from.pos == u->pos && to->pos == before;
+    u->pos = from.pos;
+    u->member_len += to->pos - before;
+    u->in_member = left != 0;
+    if (ZSTD_isError(left))
+        return refuse_frame(left, u->member_off, err);
+    if (left ? is_stuck : u->pos != end || !holds_what_it_says(u))
+        return refuse_frame((size_t)-ZSTD_error_corruption_detected, u->member_off, err);
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_zstd_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                               pprofdelta_error *err)
+{
+    ZSTD_outBuffer to = {out, room, 0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && !u->is_done && to.pos < to.size && u->len + to.pos <= u->most)
+        status = u->in_member ? read_part(u, &to, err) : begin_frame(u, err);
+    *made = to.pos;
     return status;
 }
 
-pprofdelta_status pd_zstd_inflate(pd_inflater *inflater, pd_mem *mem, const uint8_t *in, size_t len,
-                                  pd_buffer *into, pprofdelta_error *err)
+size_t pd_zstd_head(pd_bytes in, uint8_t *out, size_t room, bool *is_good)
 {
-    if (!inflater->zstd && !(inflater->zstd = ZSTD_createDCtx()))
-        return pd_no_memory(err, "a zstd decompressor");
-    size_t pos = 0;
-    do {
-        size_t size = 0;
-        uint64_t most = 0;
-        pprofdelta_status status = pd_zstd_read_frame(in, len, pos, &size, &most, err);
-        if (status == PPROFDELTA_OK)
-            status = read_frame(inflater->zstd, mem, in, pos, size, most, into, err);
-        if (status != PPROFDELTA_OK)
-            return status;
-        pos += size;
-    } while (pd_format_of(in + pos, len - pos) == PD_FORMAT_ZSTD);
-    return pd_zstd_read_end(in, len, pos, err);
+    ZSTD_DCtx *zstd = ZSTD_createDCtx();
+    ZSTD_inBuffer from = {in.ptr, in.len, 0};
+    ZSTD_outBuffer to = {out, room, 0};
+    size_t left = zstd ? 0 : (size_t)-ZSTD_error_memory_allocation;
+    while (!ZSTD_isError(left) && from.pos < from.size && to.pos < to.size)
+        left = ZSTD_decompressStream(zstd, &to, &from);
+    *is_good = to.pos || left == 0;
+    ZSTD_freeDCtx(zstd);
+    return to.pos;
 }

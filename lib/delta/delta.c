@@ -106,7 +106,7 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdel
         pd_window_begin(&cur->window, &pd->mem, &pd->ledger, cur->tables.types_len,
                         skips_still ? samples / 8 : samples, err);
     cur->window.skips_still = skips_still;
-    cur->window.is_tight = !cur->stream.is_whole || pd->mem.is_tight;
+    cur->window.is_tight = !cur->source.is_whole || pd->mem.is_tight;
     return status ? status : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 

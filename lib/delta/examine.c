@@ -1,8 +1,6 @@
 /* The calls that look at a profile and remember nothing. */
-#include "codec/peek.h"
 #include "delta/context.h"
-#include "otlp/shape.h"
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "profile/stamp.h"
 
 #include <inttypes.h>
@@ -102,48 +100,37 @@ pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *bytes, size_t len
     return pd->is_pending ? check(pd, &call, err) : pd_call_with_plans(pd, check, &call, err);
 }
 
-pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
-                                      pprofdelta_file_kind *kind, const char **name,
-                                      pprofdelta_error *err)
+pprofdelta_status pprofdelta_identify(const void *head, size_t len, pprofdelta_file_kind *kind,
+                                      const char **name, pprofdelta_error *err)
 {
-    uint8_t bytes[PD_REQUEST_HEAD]; /* as many as decide in a reading */
-    size_t made;
-    bool is_good;
+    pd_head first;
+    pd_mem mem;
     if (!head && len)
         return pd_refuse(err, "head is NULL and len is not 0");
-    pprofdelta_status status =
-        pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, sizeof bytes, &made, &is_good, err);
-    if (!status && !is_good) /* the damage may be behind the first of them */
-        status = pd_peek(&pd->mem, (pd_bytes){head, len}, bytes, PD_LOOKALIKE_HEAD, &made, &is_good,
-                         err);
+    pd_mem_init(&mem, NULL, PPROFDELTA_DEFAULT_MAX_MEMORY);
+    pprofdelta_status status = pd_source_head(&mem, (pd_bytes){head, len}, &first, err);
     if (status)
         return status;
-    pd_lookalike found = pd_lookalike_of((pd_bytes){bytes, made});
-    if (is_good && pd_request_begins((pd_bytes){bytes, made}))
-        found = (pd_lookalike){.kind = PPROFDELTA_FILE_OTLP, .name = "an OTLP request"};
-    else if (is_good && pd_dump_begins((pd_bytes){bytes, made}))
-        found = (pd_lookalike){.kind = PPROFDELTA_FILE_TEXT, .name = "a heap profile as text"};
-    *kind = is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
-    *name = is_good ? found.name : "compressed data that are damaged or cut off";
+    pd_kind found = pd_kind_of((pd_bytes){first.bytes, first.len});
+    *kind = first.is_good ? found.kind : PPROFDELTA_FILE_UNKNOWN;
+    *name = first.is_good ? found.name : "compressed data that are damaged or cut off";
     return PPROFDELTA_OK;
 }
 
 pprofdelta_status pprofdelta_inflate(pprofdelta *pd, const void *bytes, size_t len,
                                      const uint8_t **out, size_t *out_len, pprofdelta_error *err)
 {
-    pd_bytes raw;
+    pd_reading reading = {.bytes = {bytes, len},
+                          .plan = {.source = PD_SOURCE_WHOLE},
+                          .takes_otlp = true,
+                          .unsamples = true};
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
-        status = pd_inflate(&pd->cur.inflater, &pd->mem, bytes, len, &pd->cur.inflated, &raw, err);
-    if (!status)
-        status = pd_dump_read(&pd->cur.dump, &pd->mem, false, &raw, err);
-    pd->cur.otlp.is_read = false;
-    if (!status && pd_request_begins(raw))
-        status = pd_request_read(&pd->cur.otlp, &pd->mem, &raw, err);
+        status = pd_look_open(&pd->cur, &reading, err);
     if (status)
         return status;
-    *out = raw.ptr;
-    *out_len = raw.len;
+    *out = pd->cur.source.whole.ptr;
+    *out_len = pd->cur.source.whole.len;
     return PPROFDELTA_OK;
 }
 

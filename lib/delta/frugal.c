@@ -22,7 +22,7 @@ static void shed(pprofdelta *pd)
     pd_look_trim(&pd->prev);
     pd_window_keep_origins(&pd->prev.window, mem, pd->ledger.keys.len);
     pd_transfer_release(&pd->prev.transfer, mem);
-    pd_stream_end(&pd->prev.stream);
+    pd_source_end(&pd->prev.source);
     trim_text(mem, &pd->schema.text);
     trim_text(mem, &pd->last.build_id);
     pd_schema_release(&pd->spare_schema, mem);
@@ -55,11 +55,11 @@ static pprofdelta_status try_plan(pprofdelta *pd, unsigned nth, pd_call *call, v
  * that is not known. */
 static uint64_t foresee(const pprofdelta *pd, uint64_t held)
 {
-    const pd_unpacker *u = &pd->cur.stream.unpacker;
-    if (!pd->cur.stream.mem || pd->cur.stream.is_whole || !u->pos || u->pos >= u->in_len ||
+    const pd_inflater *u = &pd->cur.source.inflater;
+    if (!pd->cur.source.mem || pd->cur.source.is_whole || !u->pos || u->pos >= u->in.len ||
         pd->mem.lacked < held)
         return 0;
-    double more = (double)(pd->mem.lacked - held) * ((double)u->in_len / (double)u->pos);
+    double more = (double)(pd->mem.lacked - held) * ((double)u->in.len / (double)u->pos);
     return more < (double)PD_MEM_MOST ? held + (uint64_t)more : 0;
 }
 

@@ -1,6 +1,6 @@
 #include "delta/look.h"
 
-#include "otlp/shape.h"
+#include "delta/kind.h"
 #include "profile/stamp.h"
 
 static void name_columns(pd_look *look)
@@ -13,87 +13,120 @@ static void name_columns(pd_look *look)
 
 /* ---- the first pass ---------------------------------------------------------------------------- */
 
-static pprofdelta_status keep(pd_look *look, pd_bytes *raw, pprofdelta_error *err)
-{
-    look->inflated.len = 0;
-    pprofdelta_status status = pd_buffer_room(look->mem, &look->inflated, raw->len, err);
-    if (status)
-        return status;
-    memcpy(look->inflated.ptr, raw->ptr, raw->len);
-    look->inflated.len = raw->len;
-    raw->ptr = look->inflated.ptr;
-    return PPROFDELTA_OK;
-}
+/* A kind of input that stands for a profile. *bytes is the input, inflated, and becomes the profile. */
+typedef pprofdelta_status to_profile(pd_look *look, const pd_reading *r, pd_bytes *bytes,
+                                     pprofdelta_error *err);
 
-static pprofdelta_status parse(pd_look *look, pprofdelta_error *err)
+static pprofdelta_status convert_text(pd_look *look, const pd_reading *r, pd_bytes *bytes,
+                                      pprofdelta_error *err)
 {
-    pd_buffer *text = look->stream.is_whole ? NULL : &look->text;
-    return pd_pass_tables(&look->tables, text, &look->stream, look->mem, err);
+    pprofdelta_status status = pd_dump_read(&look->dump, look->mem, !r->unsamples, bytes, err);
+    if (r->unsamples)
+        look->dump.rate = 0;
+    return status;
 }
 
 /* A request has the windows of a receiver, and no counters since the start of a process. */
-static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_bytes *raw,
+static pprofdelta_status convert_otlp(pd_look *look, const pd_reading *r, pd_bytes *bytes,
                                       pprofdelta_error *err)
 {
-    if (!pd_request_begins(*raw))
-        return PPROFDELTA_OK;
     if (!r->takes_otlp)
         return pd_because(
             err, PPROFDELTA_REASON_IS_OTLP,
             pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
                     PPROFDELTA_NOWHERE,
                     "this is an OTLP request; a delta needs cumulative pprof profiles"));
-    return pd_request_read(&look->otlp, look->mem, raw, err);
+    return pd_request_read(&look->otlp, look->mem, bytes, err);
 }
 
-static pprofdelta_status parse_whole(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+static const struct {
+    pprofdelta_file_kind kind;
+    to_profile *convert;
+} converted[] = {{PPROFDELTA_FILE_TEXT, convert_text}, {PPROFDELTA_FILE_OTLP, convert_otlp}};
+
+/* What converts these bytes; NULL: they are read as a profile. */
+static to_profile *converter_of(pd_bytes bytes)
 {
-    pd_bytes raw;
-    pd_stream_end(&look->stream);
-    pd_buffer_release(look->mem, &look->text);
-    pprofdelta_status status = pd_inflate(&look->inflater, look->mem, r->bytes.ptr, r->bytes.len,
-                                          &look->inflated, &raw, err);
-    if (!status)
-        status = pd_dump_read(&look->dump, look->mem, !look->unsamples, &raw, err);
-    if (look->unsamples)
-        look->dump.rate = 0;
-    look->otlp.is_read = false;
-    if (!status)
-        status = read_request(look, r, &raw, err);
-    if (!status && r->keeps_bytes && raw.len && raw.ptr == r->bytes.ptr)
-        status = keep(look, &raw, err);
+    pprofdelta_file_kind kind = pd_kind_of(bytes).kind;
+    for (size_t i = 0; i < sizeof converted / sizeof *converted; i++)
+        if (converted[i].kind == kind)
+            return converted[i].convert;
+    return NULL;
+}
+
+/* Copies plain bytes, which are the caller's. */
+static pprofdelta_status keep(pd_look *look, pprofdelta_error *err)
+{
+    pd_bytes all = look->source.whole;
+    pd_buffer *kept = &look->source.window;
+    kept->len = 0;
+    pprofdelta_status status = pd_buffer_room(look->mem, kept, all.len, err);
     if (status)
         return status;
-    pd_stream_begin_whole(&look->stream, look->mem, raw);
-    return parse(look, err);
+    memcpy(kept->ptr, all.ptr, all.len);
+    pd_source_set(&look->source, look->mem, (pd_bytes){kept->ptr, all.len});
+    return PPROFDELTA_OK;
 }
 
-enum { HEAD = PD_REQUEST_HEAD }; /* bytes that decide what the input is */
-_Static_assert((int)HEAD >= (int)PD_DUMP_HEAD, "the header of a dump is in the head");
-
-/* A dump in text form, or an OTLP request, becomes a profile whole or not at all. */
-static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+/* An input that is converted becomes a profile whole or not at all. */
+static pprofdelta_status convert(pd_look *look, const pd_reading *r, to_profile *with,
+                                 pprofdelta_error *err)
 {
+    pd_source *source = &look->source;
+    pprofdelta_status status = PPROFDELTA_OK;
+    if (!source->is_whole)
+        status = pd_source_open(source, look->mem, r->bytes, 0, err);
+    pd_bytes bytes = source->whole;
+    if (!status)
+        status = with(look, r, &bytes, err);
+    if (!status)
+        pd_source_set(source, look->mem, bytes);
+    return status;
+}
+
+pprofdelta_status pd_look_open(pd_look *look, const pd_reading *r, pprofdelta_error *err)
+{
+    enum { HEAD = sizeof((pd_head *)0)->bytes };
     pd_bytes head;
-    pd_buffer_release(look->mem, &look->inflated);
+    pd_source *source = &look->source;
+    size_t piece = r->plan.source == PD_SOURCE_WHOLE ? 0 : r->plan.piece;
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
     look->otlp.is_read = false;
-    pprofdelta_status status =
-        pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece, err);
+    pprofdelta_status status = pd_source_open(source, look->mem, r->bytes, piece, err);
     if (!status)
-        status = pd_stream_reach(&look->stream, 0, HEAD, &head, err);
-    if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
-        return parse_whole(look, r, err);
-    return status ? status : parse(look, err);
+        status = pd_source_reach(source, 0, HEAD, &head, err);
+    if (status)
+        return status;
+    to_profile *with = converter_of(head);
+    if (with)
+        return convert(look, r, with, err);
+    bool is_borrowed = source->is_whole && source->whole.ptr == r->bytes.ptr;
+    return r->keeps_bytes && is_borrowed ? keep(look, err) : PPROFDELTA_OK;
+}
+
+/* If the bytes are of another kind, that is what is wrong with them. */
+static pprofdelta_status tell_kind(pd_look *look, const pd_reading *r, pprofdelta_status status,
+                                   pprofdelta_error *err)
+{
+    pd_head head;
+    if ((status != PPROFDELTA_E_WIRE && status != PPROFDELTA_E_PROFILE) ||
+        pd_source_head(look->mem, r->bytes, &head, NULL))
+        return status;
+    return pd_kind_tell((pd_bytes){head.bytes, head.len}, status, err);
 }
 
 pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
-    pprofdelta_status status = r->plan.source == PD_SOURCE_WHOLE ? parse_whole(look, r, err)
-                                                                 : parse_streamed(look, r, err);
+    pprofdelta_status status = pd_look_open(look, r, err);
     if (status)
         return status;
+    pd_buffer *text = look->source.is_whole ? NULL : &look->text;
+    if (!text)
+        pd_buffer_release(look->mem, &look->text);
+    status = pd_pass_tables(&look->tables, text, &look->source, look->mem, err);
+    if (status)
+        return tell_kind(look, r, status, err);
     if (r->plan.is_tight)
         pd_look_trim(look);
     name_columns(look);
@@ -104,24 +137,24 @@ pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *r, pprofdelta_e
 
 pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
+    pprofdelta_status status = pd_source_rewind(&look->source, err);
     return status ? status
-                  : pd_pass_samples(&look->tables, &look->stream, look->numbers, &look->columns,
+                  : pd_pass_samples(&look->tables, &look->source, look->numbers, &look->columns,
                                     taker, look->mem, err);
 }
 
 pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err)
 {
-    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
-    return status ? status : pd_pass_sums(&look->tables, &look->stream, sums, err);
+    pprofdelta_status status = pd_source_rewind(&look->source, err);
+    return status ? status : pd_pass_sums(&look->tables, &look->source, sums, err);
 }
 
 pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err)
 {
-    if (!look->stream.is_whole)
+    if (!look->source.is_whole)
         look->tables.bytes = (pd_bytes){0};
     look->tables.base = 0;
-    return pd_stream_rewind(&look->stream, err);
+    return pd_source_rewind(&look->source, err);
 }
 
 bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out)
@@ -150,13 +183,13 @@ static void trim_bytes(pd_look *look, pd_buffer *buffer, size_t len)
 void pd_look_trim(pd_look *look)
 {
     pd_tables *t = &look->tables;
-    pd_buffer *const buffers[] = {&look->inflated, &look->dump.profile, &look->otlp.profile};
-    if (!look->stream.is_whole)
+    pd_buffer *const buffers[] = {&look->source.window, &look->dump.profile, &look->otlp.profile};
+    if (!look->source.is_whole)
         trim_bytes(look, &look->text, look->text.len);
     for (size_t i = 0; i < sizeof buffers / sizeof *buffers && t->bytes.len; i++)
         if (t->bytes.ptr == buffers[i]->ptr) {
             trim_bytes(look, buffers[i], t->bytes.len);
-            t->bytes.ptr = look->stream.whole.ptr = buffers[i]->ptr;
+            t->bytes.ptr = look->source.whole.ptr = buffers[i]->ptr;
         }
     pd_tables_trim(t, look->mem);
 }
@@ -165,15 +198,12 @@ void pd_look_release(pd_look *look)
 {
     pd_mem *mem = look->mem;
     const pd_stack_numbers *numbers = look->numbers;
-    bool unsamples = look->unsamples;
-    pd_inflater_fini(&look->inflater);
-    pd_buffer_release(mem, &look->inflated);
     pd_buffer_release(mem, &look->text);
-    pd_stream_end(&look->stream);
+    pd_source_end(&look->source);
     pd_dump_release(&look->dump, mem);
     pd_request_release(&look->otlp, mem);
     pd_tables_release(&look->tables, mem);
     pd_window_release(&look->window, mem);
     pd_transfer_release(&look->transfer, mem);
-    *look = (pd_look){.mem = mem, .numbers = numbers, .unsamples = unsamples};
+    *look = (pd_look){.mem = mem, .numbers = numbers};
 }

@@ -17,13 +17,10 @@
 typedef struct pd_look {
     pd_mem *mem; /* of all that follows */
     const pd_stack_numbers *numbers;
-    bool unsamples; /* text dumps are read as what their raw counts stand for */
-    pd_inflater inflater;
-    pd_buffer inflated; /* if the source is whole */
-    pd_dump dump;       /* if the profile was made of one in text form */
-    pd_request otlp;    /* if it was made of an OTLP request */
-    pd_buffer text;     /* the strings, if the source is a stream */
-    pd_stream stream;
+    pd_source source;
+    pd_dump dump;    /* if the profile was made of one in text form */
+    pd_request otlp; /* if it was made of an OTLP request */
+    pd_buffer text;  /* the strings, if the source is streamed */
     pd_tables tables;
     pd_window window;
     pd_transfer transfer;
@@ -37,9 +34,14 @@ typedef struct pd_reading {
     pd_plan plan;
     bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
     bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
+    bool unsamples;   /* text dumps are read as what their raw counts stand for */
 } pd_reading;
 
-/* The first pass: inflates and parses, and names the columns. */
+/* Opens the source. Afterwards it has the bytes of a pprof profile: an input of another kind that can be
+ * read is converted. */
+pprofdelta_status pd_look_open(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
+
+/* The first pass: opens and parses, and names the columns. */
 pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
 
 /* The second pass, with the columns that were set: see pd_pass_samples and pd_pass_sums. */
@@ -51,7 +53,7 @@ pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_e
 pprofdelta_status pd_look_rewind(pd_look *look, pprofdelta_error *err);
 static inline pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofdelta_error *err)
 {
-    return pd_pass_record(&look->tables, &look->stream, look->window.origin[row], err);
+    return pd_pass_record(&look->tables, &look->source, look->window.origin[row], err);
 }
 
 /* The stamp of a live heap. False if it has none that is valid. */

@@ -36,7 +36,7 @@ static void unsample(pprofdelta *pd, int64_t *values)
 static void ask_for_record(const pd_look *cur, size_t row)
 {
     enum { AHEAD = 8, LINE = 64 };
-    if (!cur->stream.is_whole || row + AHEAD >= cur->window.len)
+    if (!cur->source.is_whole || row + AHEAD >= cur->window.len)
         return;
     const uint8_t *record = cur->tables.bytes.ptr + cur->window.origin[row + AHEAD];
     __builtin_prefetch(record);
@@ -173,7 +173,7 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_look *cur = &pd->cur;
     memset(pd->unsampled, 0, sizeof pd->unsampled);
     pd_compact_begin(&pd->compact, &pd->mem, err);
-    if (!cur->stream.is_whole) /* nothing is looked up in the ledger while samples are written */
+    if (!cur->source.is_whole) /* nothing is looked up in the ledger while samples are written */
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
     pprofdelta_status status =
         pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
@@ -224,12 +224,11 @@ static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const 
 static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta_sum *sums,
                                         pprofdelta_error *err)
 {
-    pd_bytes request;
-    pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
-                                          &pd->proof.inflated, &request, err);
+    pd_source *source = &pd->proof.source;
+    pprofdelta_status status = pd_source_open(source, &pd->mem, out, 0, err);
     if (!status)
-        status =
-            pd_request_sums(&pd->proof.otlp, &pd->mem, request, sums, pd->cur.columns.len, err);
+        status = pd_request_sums(&pd->proof.otlp, &pd->mem, source->whole, sums,
+                                 pd->cur.columns.len, err);
     if (status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE)
         status =
             pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,

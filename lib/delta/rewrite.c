@@ -52,7 +52,7 @@ static pprofdelta_status rewrite(pprofdelta *pd, void *cookie, pprofdelta_error 
     uint64_t written;
     pd_reading reading = pd_context_reading(pd, cur, call->bytes, (pd_plan_facts){0});
     reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
-    cur->unsamples = true;
+    reading.unsamples = true;
     pd->is_made = false; /* the compressor and the look are taken */
     pprofdelta_status status = pd_look_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
@@ -60,7 +60,6 @@ static pprofdelta_status rewrite(pprofdelta *pd, void *cookie, pprofdelta_error 
         status = pd_look_samples(cur, (pd_sample_taker){0}, err);
     if (!status)
         status = write_profile(pd, &out, err);
-    cur->unsamples = false;
     return status ? status : pd_compress(&pd->compressor, &pd->mem, out, call->sink, &written, err);
 }
 

@@ -454,7 +454,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_check(pprofdelta *pd, const void *by
 /* Guesses the kind of a file from head[0..len): the whole file, or its first 64 KiB. They may be
  * compressed (gzip or zstd). *name is a static noun with its article ("a zip archive"). Compressed
  * data that cannot be inflated is PPROFDELTA_FILE_UNKNOWN. */
-PPROFDELTA_API pprofdelta_status pprofdelta_identify(pprofdelta *pd, const void *head, size_t len,
+PPROFDELTA_API pprofdelta_status pprofdelta_identify(const void *head, size_t len,
                                                      pprofdelta_file_kind *kind, const char **name,
                                                      pprofdelta_error *err);
 

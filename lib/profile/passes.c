@@ -1,17 +1,15 @@
 #include "profile/passes.h"
 
-#include "profile/lookalike.h"
-
 enum { HEAD = 1024 }; /* bytes in the first part, if the profile has them */
 
 /* ---- part by part ------------------------------------------------------------------------------ */
 
 typedef struct parts {
-    pd_stream *stream;
+    pd_source *source;
     pd_bytes part;
     uint64_t at; /* the offset of the part */
     bool is_begun, is_end;
-} parts; /* set stream and at, which is where to begin; zero the rest */
+} parts; /* set source and at, which is where to begin; zero the rest */
 
 /* The next part, which begins where `top` could read no further. False if that was the last one, or
  * if more bytes would not help; *top is then as it was. */
@@ -26,11 +24,11 @@ static bool next_part(parts *p, pd_reader *top, pprofdelta_status *status, pprof
             return false;
         p->at += (uint64_t)(top->at - p->part.ptr);
     }
-    *status = pd_stream_reach(p->stream, p->at, need, &p->part, err);
+    *status = pd_source_reach(p->source, p->at, need, &p->part, err);
     if (*status)
         return false;
     p->is_begun = true;
-    p->is_end = p->stream->is_done;
+    p->is_end = p->source->is_done;
     *top = pd_reader_of(p->part.ptr, p->part.len);
     return true;
 }
@@ -63,21 +61,8 @@ static void point_strings(pd_tables *t, const pd_buffer *text)
     }
 }
 
-/* The first bytes of the profile, for pd_lookalike_tell. */
-typedef struct head {
-    uint8_t bytes[HEAD];
-    size_t len;
-} head;
-
-static void keep_head(head *h, pd_bytes part)
-{
-    h->len = part.len < sizeof h->bytes ? part.len : sizeof h->bytes;
-    if (h->len)
-        memcpy(h->bytes, part.ptr, h->len);
-}
-
 /* Reads to the end of the profile, or to what is wrong with it. */
-static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_mem *mem, head *h,
+static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_mem *mem,
                                     pprofdelta_error *err)
 {
     pprofdelta_status status = PPROFDELTA_OK;
@@ -92,10 +77,8 @@ static pprofdelta_status read_parts(pd_tables *t, pd_buffer *text, parts *p, pd_
         t->base = p->at;
         parse.zero = p->part.ptr;
         parse.base = p->at;
-        if (!p->at) {
-            keep_head(h, p->part);
+        if (!p->at)
             pd_tables_make_room(t, &parse);
-        }
         pd_tables_read(t, &parse, &top);
         if (!strings && t->strings_len)
             t->first_string_off = p->at + (uint64_t)(t->strings[0].ptr - p->part.ptr);
@@ -113,51 +96,45 @@ static bool is_about_profile(pprofdelta_status status)
     return status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE;
 }
 
-pprofdelta_status pd_pass_tables(pd_tables *t, pd_buffer *text, pd_stream *stream, pd_mem *mem,
+pprofdelta_status pd_pass_tables(pd_tables *t, pd_buffer *text, pd_source *source, pd_mem *mem,
                                  pprofdelta_error *err)
 {
-    head h = {.len = 0};
     pprofdelta_error container;
-    parts p = {.stream = stream};
-    pprofdelta_status status = read_parts(t, text, &p, mem, &h, err);
+    parts p = {.source = source};
+    pprofdelta_status status = read_parts(t, text, &p, mem, err);
     if (status && !is_about_profile(status))
         return status;
-    pprofdelta_status before = pd_stream_finish(stream, &container);
+    pprofdelta_status before = pd_source_finish(source, &container);
     if (before) {
         if (err)
             *err = container;
         return before;
     }
-    t->len = pd_stream_len(stream);
-    if (!stream->is_whole)
+    t->len = pd_source_len(source);
+    if (!source->is_whole)
         t->bytes = (pd_bytes){0};
     if (!status && text)
         point_strings(t, text);
-    if (!status)
-        status = pd_tables_seal(t, mem, err);
-    if (is_about_profile(status))
-        status = pd_lookalike_tell(stream->is_whole ? stream->whole : (pd_bytes){h.bytes, h.len},
-                                   status, err);
-    return status;
+    return status ? status : pd_tables_seal(t, mem, err);
 }
 
 pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes,
                                   pprofdelta_error *err)
 {
-    pd_stream whole = {0};
-    pd_stream_begin_whole(&whole, mem, bytes);
+    pd_source whole = {0};
+    pd_source_set(&whole, mem, bytes);
     return pd_pass_tables(tables, NULL, &whole, mem, err);
 }
 
 /* ---- the samples ------------------------------------------------------------------------------- */
 
-pprofdelta_status pd_pass_samples(pd_tables *t, pd_stream *stream, const pd_stack_numbers *numbers,
+pprofdelta_status pd_pass_samples(pd_tables *t, pd_source *source, const pd_stack_numbers *numbers,
                                   const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
                                   pprofdelta_error *err)
 {
     pd_sample_reader r = {
         .parse = {.mem = mem, .err = err}, .tables = t, .numbers = numbers, .columns = columns};
-    parts p = {.stream = stream, .at = t->samples_off};
+    parts p = {.source = source, .at = t->samples_off};
     pd_reader top = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && r.parse.element < t->samples && next_part(&p, &top, &status, err)) {
@@ -169,10 +146,10 @@ pprofdelta_status pd_pass_samples(pd_tables *t, pd_stream *stream, const pd_stac
     return status;
 }
 
-pprofdelta_status pd_pass_sums(const pd_tables *t, pd_stream *stream, pprofdelta_sum *sums,
+pprofdelta_status pd_pass_sums(const pd_tables *t, pd_source *source, pprofdelta_sum *sums,
                                pprofdelta_error *err)
 {
-    parts p = {.stream = stream, .at = t->samples_off};
+    parts p = {.source = source, .at = t->samples_off};
     pd_reader top = {0};
     pprofdelta_status status = PPROFDELTA_OK;
     while (!status && next_part(&p, &top, &status, err))
@@ -192,16 +169,16 @@ static uint64_t lacks(pd_bytes bytes)
     return r.trouble ? pd_reader_lacks(&r) : 1;
 }
 
-pprofdelta_status pd_pass_record(pd_tables *t, pd_stream *stream, uint64_t origin,
+pprofdelta_status pd_pass_record(pd_tables *t, pd_source *source, uint64_t origin,
                                  pprofdelta_error *err)
 {
-    if (stream->is_whole)
+    if (source->is_whole)
         return PPROFDELTA_OK;
     uint64_t before = origin - t->base, need = 1;
     if (before < t->bytes.len)
         need = lacks((pd_bytes){t->bytes.ptr + before, t->bytes.len - (size_t)before});
-    for (bool is_end = false; need && !is_end; is_end = stream->is_done) {
-        pprofdelta_status status = pd_stream_reach(stream, origin, need, &t->bytes, err);
+    for (bool is_end = false; need && !is_end; is_end = source->is_done) {
+        pprofdelta_status status = pd_source_reach(source, origin, need, &t->bytes, err);
         if (status)
             return status;
         t->base = origin;

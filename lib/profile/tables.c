@@ -2,7 +2,6 @@
 #include "profile/tables.h"
 
 #include "profile/fields.h"
-#include "profile/lookalike.h"
 
 #include <stddef.h>
 

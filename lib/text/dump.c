@@ -331,12 +331,6 @@ void pd_unsample(uint64_t rate, int64_t *objects, int64_t *bytes)
     *bytes = pd_scale_apply(scale, *bytes, &none);
 }
 
-bool pd_dump_begins(pd_bytes head)
-{
-    pd_records records;
-    return pd_records_begin(&records, head);
-}
-
 pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes *bytes,
                                pprofdelta_error *err)
 {

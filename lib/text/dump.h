@@ -35,11 +35,6 @@ typedef struct pd_dump {
     size_t maps_len, maps_cap;
 } pd_dump; /* zero it to begin */
 
-enum { PD_DUMP_HEAD = 512 }; /* the header is within this many bytes */
-
-/* Returns whether `head` is the beginning of a text that can be converted. */
-bool pd_dump_begins(pd_bytes head);
-
 /* If *bytes is a text of these formats, converts it and sets *bytes to the profile, which is valid
  * until the next call. Otherwise sets rate to 0 and leaves *bytes. is_raw: the values are not
  * unsampled. */

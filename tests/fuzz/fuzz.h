@@ -2,7 +2,7 @@
 #ifndef PD_TESTS_FUZZ_H
 #define PD_TESTS_FUZZ_H
 
-#include "codec/inflate.h"
+#include "codec/source.h"
 #include "pprofdelta.h"
 #include "text/records.h"
 
@@ -26,15 +26,12 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size);
 static inline int fuzz_is_text(const uint8_t *data, size_t size)
 {
     pd_mem mem;
-    pd_inflater inflater = {0};
-    pd_buffer into = {0};
-    pd_bytes raw;
+    pd_source source = {0};
     pd_records records;
     pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
-    int is_text = !pd_inflate(&inflater, &mem, data, size, &into, &raw, NULL) &&
-                  pd_records_begin(&records, raw);
-    pd_buffer_release(&mem, &into);
-    pd_inflater_fini(&inflater);
+    int is_text = !pd_source_open(&source, &mem, (pd_bytes){data, size}, 0, NULL) &&
+                  pd_records_begin(&records, source.whole);
+    pd_source_end(&source);
     return is_text;
 }
 

@@ -5,8 +5,8 @@
  * Bytes that do not have the shape of a request are given to the reader all the same. */
 #include "fuzz.h"
 
+#include "delta/kind.h"
 #include "otlp/request.h"
-#include "otlp/shape.h"
 #include "otlp_points.h"
 
 enum { MOST = 32 << 10 }; /* larger inputs take long and find nothing more */
@@ -76,7 +76,7 @@ int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
     if (size > MOST)
         return 0;
     pd_mem_init(&mem, NULL, FUZZ_MAX_MEMORY);
-    pd_request_begins(bytes);
+    pd_kind_of(bytes);
     pprofdelta_status status = pd_request_read(&otlp, &mem, &bytes, &err);
     if (status) {
         require(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE ||

@@ -367,23 +367,18 @@ static void check_again(const uint8_t *data, size_t size, pprofdelta_status stat
                 !strcmp(again.field, err->field) && !strcmp(again.text, err->text));
 }
 
-static bool is_request(pprofdelta *context, const uint8_t *data, size_t size)
+static bool is_request(const uint8_t *data, size_t size)
 {
     pprofdelta_file_kind kind = PPROFDELTA_FILE_UNKNOWN;
     const char *name;
-    return !pprofdelta_identify(context, data, size, &kind, &name, NULL) &&
-           kind == PPROFDELTA_FILE_OTLP;
+    return !pprofdelta_identify(data, size, &kind, &name, NULL) && kind == PPROFDELTA_FILE_OTLP;
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *data, size_t size)
 {
-    if (fuzz_is_text(data, size))
+    if (fuzz_is_text(data, size) || is_request(data, size)) /* see fuzz_text and fuzz_otlp */
         return 0;
     pprofdelta *context = new_context(data, size);
-    if (is_request(context, data, size)) { /* see fuzz_otlp */
-        pprofdelta_free(context);
-        return 0;
-    }
     pprofdelta_census census;
     pprofdelta_error err = fuzz_unfilled();
     pprofdelta_status status = pprofdelta_check(context, data, size, &census, &err);

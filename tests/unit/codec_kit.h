@@ -6,7 +6,7 @@
 #include "../support/test.h"
 
 #include "codec/compress.h"
-#include "codec/inflate.h"
+#include "codec/source.h"
 
 #include <libdeflate.h>
 #include <stdbool.h>
@@ -38,9 +38,9 @@ static inline void counting_release(void *cookie, void *ptr)
 typedef struct kit {
     counting counting;
     pd_mem mem;
-    pd_inflater inflater;
+    pd_source source;
     pd_compressor compressor;
-    pd_buffer into, sunk;
+    pd_buffer sunk;
     pprofdelta_error err;
     unsigned long writes;
     bool refuse;
@@ -55,9 +55,8 @@ static inline void kit_init(kit *k, uint64_t limit)
 
 static inline void kit_fini(kit *k)
 {
-    pd_inflater_fini(&k->inflater);
+    pd_source_end(&k->source);
     pd_compressor_fini(&k->compressor, &k->mem);
-    pd_buffer_release(&k->mem, &k->into);
     CHECK(k->mem.used == 0);
     free(k->sunk.ptr);
 }
@@ -107,7 +106,11 @@ static inline pprofdelta_status deflate_into_sunk(kit *k, const uint8_t *in, siz
 
 static inline pprofdelta_status inflate_with(kit *k, pd_buffer file, pd_bytes *out)
 {
-    return pd_inflate(&k->inflater, &k->mem, file.ptr, file.len, &k->into, out, &k->err);
+    pprofdelta_status status =
+        pd_source_open(&k->source, &k->mem, (pd_bytes){file.ptr, file.len}, 0, &k->err);
+    if (!status)
+        *out = k->source.whole;
+    return status;
 }
 
 /* Bytes that compress about as a profile does, the same ones for the same seed. */

@@ -1,9 +1,9 @@
 /* What is read a piece at a time: content of every kind, files of it, and a reader that takes steps
  * of any length. */
-#ifndef PD_TESTS_STREAM_KIT_H
-#define PD_TESTS_STREAM_KIT_H
+#ifndef PD_TESTS_SOURCE_KIT_H
+#define PD_TESTS_SOURCE_KIT_H
 
-#include "codec/stream.h"
+#include "codec/source.h"
 #include "pack.h"
 #include "rng.h"
 #include "test.h"
@@ -79,22 +79,22 @@ static inline buf draw_file(arena *a, rng *r, buf content)
 }
 
 /* How a file is read. */
-typedef struct stream_way {
+typedef struct source_way {
     pd_mem *mem;
     size_t piece;
-} stream_way;
+} source_way;
 
 /* Reads a file to its end by steps of any length, and appends what it got to *got. */
-static inline pprofdelta_status read_stream(pd_stream *s, const stream_way *how, buf file, rng *r,
-                                            buf *got, pprofdelta_error *err)
+static inline pprofdelta_status read_streamed(pd_source *s, const source_way *how, buf file, rng *r,
+                                              buf *got, pprofdelta_error *err)
 {
     size_t piece = how->piece;
     pprofdelta_status status =
-        pd_stream_begin(s, how->mem, (pd_bytes){file.ptr, file.len}, piece, err);
+        pd_source_open(s, how->mem, (pd_bytes){file.ptr, file.len}, piece, err);
     for (uint64_t from = 0; !status;) {
         pd_bytes out;
         size_t need = 1 + rng_below(r, rng_chance(r, 80) ? piece : piece * 5);
-        status = pd_stream_reach(s, from, need, &out, err);
+        status = pd_source_reach(s, from, need, &out, err);
         if (status)
             break;
         size_t take = out.len < need ? out.len : need + rng_below(r, out.len - need + 1);
@@ -102,8 +102,8 @@ static inline pprofdelta_status read_stream(pd_stream *s, const stream_way *how,
         buf_add(got, out.ptr, take);
         from += take;
         if (s->is_done && take == out.len) {
-            CHECK(pd_stream_len(s) == from);
-            return pd_stream_finish(s, err);
+            CHECK(pd_source_len(s) == from);
+            return pd_source_finish(s, err);
         }
     }
     return status;

@@ -4,7 +4,7 @@
 
 #include "arena.h"
 #include "pack.h"
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 #include "rng.h"
 
 #include <stdlib.h>
@@ -81,6 +81,9 @@ static const struct {
     FILE("<svg width=\"100%\">", OTHER, "an XML document"),
     FILE("version https://git-lfs.github.com/spec/v1\n", OTHER, "a pointer of Git LFS"),
     FILE("heap_v2/0\n", OTHER, "a heap profile as text"),
+    FILE("heap_v2/524288\n  t*: 1: 2 [0: 0]\n", PPROFDELTA_FILE_TEXT, "a heap profile as text"),
+    FILE("heap profile:      1:     2 [     1:     2] @ heapprofile\n", PPROFDELTA_FILE_TEXT,
+         "a heap profile as text"),
     FILE("heap profile: 1: 2 [3: 4] @ heap/512\n", OTHER,
          "the text form of a profile, as ?debug=1 gives it"),
     FILE("--- contention:\n", OTHER, "the text form of a profile, as ?debug=1 gives it"),
@@ -111,7 +114,7 @@ TEST(every_kind_is_recognised)
 {
     for (size_t i = 0; i < FILES; i++) {
         pd_bytes bytes = {(const uint8_t *)files[i].bytes, files[i].len};
-        pd_lookalike got = pd_lookalike_of(bytes);
+        pd_kind got = pd_kind_of(bytes);
         CHECK_MSG(got.kind == files[i].kind, "%zu: %s", i, files[i].name);
         CHECK_STR(got.name, files[i].name);
     }
@@ -125,20 +128,20 @@ TEST(no_prefix_is_read_past_its_end)
             uint8_t *copy = malloc(len + 1);
             REQUIRE(copy);
             memcpy(copy + 1, files[i].bytes, len); /* unaligned, too */
-            CHECK(pd_lookalike_of((pd_bytes){copy + 1, len}).name);
+            CHECK(pd_kind_of((pd_bytes){copy + 1, len}).name);
             pprofdelta_error err;
             pprofdelta_status status =
-                pd_lookalike_tell((pd_bytes){copy + 1, len}, PPROFDELTA_E_WIRE, &err);
+                pd_kind_tell((pd_bytes){copy + 1, len}, PPROFDELTA_E_WIRE, &err);
             CHECK(status == PPROFDELTA_E_WIRE || status == PPROFDELTA_E_PROFILE);
             free(copy);
         }
 }
 
-static void check_identified(pprofdelta *pd, const buf *packed, size_t i)
+static void check_identified(const buf *packed, size_t i)
 {
     pprofdelta_file_kind kind;
     const char *name;
-    REQUIRE(pprofdelta_identify(pd, packed->ptr, packed->len, &kind, &name, NULL) == PPROFDELTA_OK);
+    REQUIRE(pprofdelta_identify(packed->ptr, packed->len, &kind, &name, NULL) == PPROFDELTA_OK);
     CHECK_MSG(kind == files[i].kind, "%zu: %s", i, name);
     CHECK_STR(name, files[i].name);
 }
@@ -146,41 +149,15 @@ static void check_identified(pprofdelta *pd, const buf *packed, size_t i)
 TEST(compressed_files_have_the_kind_of_their_content)
 {
     arena a = {0};
-    pprofdelta *pd;
-    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
     for (size_t i = 0; i < FILES; i++) {
         buf plain = buf_begin(&a);
         buf_add(&plain, files[i].bytes, files[i].len);
         buf packed[] = {plain, pack_gzip(&a, plain, 1), pack_gzip(&a, plain, 2),
                         pack_zstd(&a, plain, 1), pack_zstd(&a, plain, 2)};
         for (size_t n = 0; n < sizeof packed / sizeof *packed; n++)
-            check_identified(pd, &packed[n], i);
+            check_identified(&packed[n], i);
     }
-    pprofdelta_free(pd);
     arena_free(&a);
-}
-
-/* What the library converts is no profile by its bytes, and is told apart from other text. */
-TEST(text_heap_profiles_have_a_kind)
-{
-    static const char *const texts[] = {
-        "heap_v2/524288\n  t*: 1: 2 [0: 0]\n",
-        "heap profile:      1:     2 [     1:     2] @ heapprofile\n",
-    };
-    static const char other[] = "heap_v2/0\n";
-    pprofdelta *pd;
-    pprofdelta_file_kind kind;
-    const char *name;
-    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
-    for (size_t i = 0; i < 2; i++) {
-        CHECK(pprofdelta_identify(pd, texts[i], strlen(texts[i]), &kind, &name, NULL) ==
-              PPROFDELTA_OK);
-        CHECK_MSG(kind == PPROFDELTA_FILE_TEXT, "%s", texts[i]);
-        CHECK_STR(name, "a heap profile as text");
-    }
-    CHECK(pprofdelta_identify(pd, other, strlen(other), &kind, &name, NULL) == PPROFDELTA_OK);
-    CHECK(kind == OTHER);
-    pprofdelta_free(pd);
 }
 
 /* The first part of something large is enough; what cannot be inflated is of no kind. */
@@ -188,7 +165,6 @@ TEST(a_prefix_of_compressed_data_is_enough)
 {
     enum { LARGE = 1 << 20, HEAD = 64 << 10 };
     arena a = {0};
-    pprofdelta *pd;
     pprofdelta_file_kind kind;
     const char *name;
     rng r = {7};
@@ -198,19 +174,17 @@ TEST(a_prefix_of_compressed_data_is_enough)
         uint64_t noise = rng_next(&r);
         buf_add(&plain, &noise, sizeof noise);
     }
-    REQUIRE(pprofdelta_new(NULL, NULL, &pd, NULL) == PPROFDELTA_OK);
     buf packed[] = {pack_gzip(&a, plain, 1), pack_zstd(&a, plain, 1)};
     for (int i = 0; i < 2; i++) {
-        CHECK(pprofdelta_identify(pd, packed[i].ptr, HEAD, &kind, &name, NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_identify(packed[i].ptr, HEAD, &kind, &name, NULL) == PPROFDELTA_OK);
         CHECK_STR(name, "a tar archive");
-        CHECK(pprofdelta_identify(pd, packed[i].ptr, 12, &kind, &name, NULL) == PPROFDELTA_OK);
+        CHECK(pprofdelta_identify(packed[i].ptr, 12, &kind, &name, NULL) == PPROFDELTA_OK);
         CHECK(kind == PPROFDELTA_FILE_UNKNOWN);
         CHECK_STR(name, "compressed data that are damaged or cut off");
     }
-    CHECK(pprofdelta_identify(pd, NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);
+    CHECK(pprofdelta_identify(NULL, 0, &kind, &name, NULL) == PPROFDELTA_OK);
     CHECK(kind == PPROFDELTA_FILE_EMPTY);
-    CHECK(pprofdelta_identify(pd, NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
-    pprofdelta_free(pd);
+    CHECK(pprofdelta_identify(NULL, 1, &kind, &name, NULL) == PPROFDELTA_E_USAGE);
     arena_free(&a);
 }
 
@@ -276,8 +250,7 @@ TEST(random_bytes_are_no_profile)
         size_t len = lens[i % (sizeof lens / sizeof *lens)];
         for (size_t at = 0; at < sizeof noise / sizeof *noise; at++)
             noise[at] = rng_next(&r);
-        if (pd_lookalike_of((pd_bytes){(const uint8_t *)noise, len}).kind !=
-            PPROFDELTA_FILE_UNKNOWN)
+        if (pd_kind_of((pd_bytes){(const uint8_t *)noise, len}).kind != PPROFDELTA_FILE_UNKNOWN)
             continue;
         random++;
         called += is_called_no_profile(noise, len);
@@ -288,5 +261,5 @@ TEST(random_bytes_are_no_profile)
 
 TEST_MAIN(CASE(every_kind_is_recognised), CASE(no_prefix_is_read_past_its_end),
           CASE(compressed_files_have_the_kind_of_their_content),
-          CASE(text_heap_profiles_have_a_kind), CASE(a_prefix_of_compressed_data_is_enough),
-          CASE(bytes_with_which_no_profile_begins), CASE(random_bytes_are_no_profile))
+          CASE(a_prefix_of_compressed_data_is_enough), CASE(bytes_with_which_no_profile_begins),
+          CASE(random_bytes_are_no_profile))

@@ -1,10 +1,15 @@
-#include "profile/lookalike.h"
+#include "delta/kind.h"
 
 #include "profile/fields.h"
+#include "text/records.h"
 #include "wire/reader.h"
 
-#include <stdbool.h>
-#include <string.h>
+enum { SHORT = 512, LONG = 16 << 10 }; /* bytes that are examined; LONG: of an OTLP request */
+
+static pd_bytes first(pd_bytes bytes, size_t most)
+{
+    return (pd_bytes){bytes.ptr, bytes.len < most ? bytes.len : most};
+}
 
 static bool has(pd_bytes bytes, size_t off, const char *magic, size_t len)
 {
@@ -52,7 +57,7 @@ static const struct {
     size_t off;
     const char *magic;
     size_t len;
-    pd_lookalike is;
+    pd_kind is;
 } binaries[] = {
     {0, MAGIC("\x1f\x8b"), {KNOWN, "gzip data once more", ": compressed twice"}},
     {0, MAGIC("\x28\xb5\x2f\xfd"), {KNOWN, "zstd data once more", ": compressed twice"}},
@@ -106,7 +111,7 @@ static bool is_core(pd_bytes elf)
     return elf.ptr[TYPE + is_big] == CORE && !elf.ptr[TYPE + !is_big];
 }
 
-static bool find_binary(pd_bytes bytes, pd_lookalike *out)
+static bool find_binary(pd_bytes bytes, pd_kind *out)
 {
     for (size_t i = 0; i < sizeof binaries / sizeof *binaries; i++) {
         if (!has(bytes, binaries[i].off, binaries[i].magic, binaries[i].len))
@@ -115,15 +120,15 @@ static bool find_binary(pd_bytes bytes, pd_lookalike *out)
         return true;
     }
     if (is_trace(bytes))
-        *out = (pd_lookalike){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it"};
+        *out = (pd_kind){KNOWN, "an execution trace of Go", NOT ": go tool trace reads it"};
     else if (!has(bytes, 0,
                   MAGIC("\x7f"
                         "ELF")))
         return false;
     else if (is_core(bytes))
-        *out = (pd_lookalike){KNOWN, "a core dump", NOT};
+        *out = (pd_kind){KNOWN, "a core dump", NOT};
     else
-        *out = (pd_lookalike){KNOWN, "a program", PROGRAM};
+        *out = (pd_kind){KNOWN, "a program", PROGRAM};
     return true;
 }
 
@@ -132,13 +137,12 @@ static bool find_binary(pd_bytes bytes, pd_lookalike *out)
 /* No control characters except those of text. Every profile has others in its first bytes. */
 static bool is_text(pd_bytes bytes)
 {
-    size_t len = bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD;
-    for (size_t i = 0; i < len; i++) {
+    for (size_t i = 0; i < bytes.len; i++) {
         uint8_t c = bytes.ptr[i];
         if (c == 0x7f || (c < ' ' && c != '\t' && c != '\n' && c != '\r'))
             return false;
     }
-    return len > 0;
+    return bytes.len > 0;
 }
 
 /* The text after a byte order mark and white space. */
@@ -180,24 +184,24 @@ static bool is_count(pd_bytes text)
     return contains((pd_bytes){text.ptr, len}, " profile: total ");
 }
 
-static pd_lookalike text_kind(pd_bytes text)
+static pd_kind text_kind(pd_bytes text)
 {
     static const char debug[] = "; fetch it without debug";
     if (is_html(text))
-        return (pd_lookalike){PPROFDELTA_FILE_HTML, "an HTML page", NOT};
+        return (pd_kind){PPROFDELTA_FILE_HTML, "an HTML page", NOT};
     if (is_json(text))
-        return (pd_lookalike){KNOWN, "JSON", NOT};
+        return (pd_kind){KNOWN, "JSON", NOT};
     if (has(text, 0, MAGIC("<?xml")) || has(text, 0, MAGIC("<svg")))
-        return (pd_lookalike){KNOWN, "an XML document", NOT};
+        return (pd_kind){KNOWN, "an XML document", NOT};
     if (has(text, 0, MAGIC("version https://git-lfs")))
-        return (pd_lookalike){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it"};
+        return (pd_kind){KNOWN, "a pointer of Git LFS", NOT ": git lfs pull fetches it"};
     if (has(text, 0, MAGIC("heap_v2/")))
-        return (pd_lookalike){KNOWN, "a heap profile as text", ", but of an unknown form"};
+        return (pd_kind){KNOWN, "a heap profile as text", ", but of an unknown form"};
     if (has(text, 0, MAGIC("heap profile: ")) || has(text, 0, MAGIC("--- ")) || is_count(text))
-        return (pd_lookalike){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug};
+        return (pd_kind){KNOWN, "the text form of a profile, as ?debug=1 gives it", debug};
     if (has(text, 0, MAGIC("goroutine ")) && contains(text, "]:\n"))
-        return (pd_lookalike){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug};
-    return (pd_lookalike){KNOWN, "text", NOT};
+        return (pd_kind){KNOWN, "a list of goroutines, as ?debug=2 gives it", debug};
+    return (pd_kind){KNOWN, "text", NOT};
 }
 
 /* ---- profiles ---------------------------------------------------------------------------- */
@@ -265,43 +269,134 @@ static bool begins_as_profile(pd_bytes head)
     return true;
 }
 
+/* ---- OTLP requests ----------------------------------------------------------------------- */
+
+/* A profile and a request both begin with a field 1 and have a field 2, both length-delimited. What is
+ * in them differs, and a profile has fields that a request has not:
+ *
+ *     field       profile                        request
+ *     1           sample type: two varints       resource_profiles: three submessages
+ *     2           sample: varints and labels     dictionary: up to seven tables
+ *     3 to 15     tables, strings, times         none
+ *
+ * Usually the first bytes of the first field decide. */
+typedef enum guess { OPEN, PROFILE, REQUEST } guess;
+
+/* The first field of a sample type is a varint, and the first of resource_profiles is not. */
+static guess guess_first(pd_reader r)
+{
+    pd_field f = {.number = 0};
+    bool is_whole = pd_reader_next(&r, &f);
+    if (!is_whole && (r.at == r.end || pd_reader_lacks(&r) <= (uint64_t)(r.end - r.at)))
+        return OPEN;
+    uint32_t number = is_whole ? f.number : *r.at >> 3, wire = is_whole ? f.wire : *r.at & 7;
+    if (number > PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
+        return OPEN;
+    return wire == PD_WIRE_BYTES ? REQUEST : PROFILE;
+}
+
+/* A dictionary has tables beyond the three fields of a sample. If the bytes end before these, it is
+ * known by its first entry, the empty mapping: encoders write no empty list of locations. */
+static guess guess_second(pd_reader r, bool is_whole)
+{
+    pd_field f;
+    const uint8_t empty[] = {PD_OTLP_DICTIONARY_MAPPING_TABLE << 3 | PD_WIRE_BYTES, 0};
+    bool begins_empty = r.end - r.at > 2 && !memcmp(r.at, empty, sizeof empty);
+    while (pd_reader_next(&r, &f)) {
+        bool is_part = f.wire == PD_WIRE_BYTES;
+        if (f.number <= PD_SAMPLE_LABEL && !is_part)
+            return PROFILE;
+        if (f.number > PD_SAMPLE_LABEL && f.number <= PD_OTLP_DICTIONARY_STACK_TABLE)
+            return is_part ? REQUEST : OPEN;
+    }
+    return begins_empty && !is_whole ? REQUEST : OPEN;
+}
+
+static guess guess_field(const pd_field *f, bool is_whole)
+{
+    if (f->number > PD_PROFILE_DOC_URL)
+        return OPEN;
+    if (f->number > PD_OTLP_REQUEST_DICTIONARY || f->wire != PD_WIRE_BYTES)
+        return PROFILE;
+    return f->number == PD_OTLP_REQUEST_DICTIONARY ? guess_second(f->body, is_whole)
+                                                   : guess_first(f->body);
+}
+
+/* A field whose end is missing, as if it ended where the bytes end. */
+static bool cut_field(pd_reader *r, pd_field *f)
+{
+    uint64_t tag, len;
+    if (r->at == r->end || pd_reader_lacks(r) <= (uint64_t)(r->end - r->at))
+        return false;
+    const uint8_t *p = pd_varint_decode(r->at, r->end, &tag);
+    if (!p || (tag & 7) != PD_WIRE_BYTES || tag >> 3 > PD_PROFILE_DOC_URL ||
+        !(p = pd_varint_decode(p, r->end, &len)))
+        return false;
+    *f = (pd_field){.start = r->at,
+                    .number = (uint32_t)tag >> 3,
+                    .wire = PD_WIRE_BYTES,
+                    .body = pd_reader_of(p, (size_t)(r->end - p))};
+    return true;
+}
+
+/* A profile that is damaged in its first sample type must not pass for a request: the fields
+ * after it decide with it. */
+static bool is_request(pd_bytes bytes)
+{
+    pd_reader r = pd_reader_of(bytes.ptr, bytes.len);
+    pd_field f;
+    bool is_one = false, is_whole = true;
+    while (is_whole) {
+        is_whole = pd_reader_next(&r, &f);
+        if (!is_whole && !cut_field(&r, &f))
+            break;
+        guess found = guess_field(&f, is_whole);
+        if (found == PROFILE)
+            return false;
+        is_one |= found == REQUEST;
+    }
+    return is_one;
+}
+
 /* ---- the result -------------------------------------------------------------------------- */
 
-pd_lookalike pd_lookalike_of(pd_bytes bytes)
+pd_kind pd_kind_of(pd_bytes bytes)
 {
-    pd_lookalike found = {PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind", NULL};
-    if (bytes.len > PD_LOOKALIKE_HEAD)
-        bytes.len = PD_LOOKALIKE_HEAD;
+    pd_kind found = {PPROFDELTA_FILE_UNKNOWN, "data of an unknown kind", NULL};
+    pd_bytes head = first(bytes, SHORT);
+    pd_records records;
     if (!bytes.len)
-        return (pd_lookalike){PPROFDELTA_FILE_EMPTY, "an empty file", NULL};
-    if (find_binary(bytes, &found))
+        return (pd_kind){PPROFDELTA_FILE_EMPTY, "an empty file", NULL};
+    if (find_binary(head, &found))
         return found;
-    if (is_text(bytes))
-        return text_kind(first_word(bytes));
-    if (has(bytes, 0, MAGIC("BZh")))
-        return (pd_lookalike){KNOWN, "bzip2 data", CONVERT};
-    if (has(bytes, 0, MAGIC("MZ")))
-        return (pd_lookalike){KNOWN, "a program", PROGRAM};
-    if (is_profile(bytes))
-        return (pd_lookalike){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL};
+    if (pd_records_begin(&records, first(bytes, LONG)))
+        return (pd_kind){PPROFDELTA_FILE_TEXT, "a heap profile as text", NULL};
+    if (is_text(head))
+        return text_kind(first_word(head));
+    if (has(head, 0, MAGIC("BZh")))
+        return (pd_kind){KNOWN, "bzip2 data", CONVERT};
+    if (has(head, 0, MAGIC("MZ")))
+        return (pd_kind){KNOWN, "a program", PROGRAM};
+    if (is_request(first(bytes, LONG)))
+        return (pd_kind){PPROFDELTA_FILE_OTLP, "an OTLP request", NULL};
+    if (is_profile(head))
+        return (pd_kind){PPROFDELTA_FILE_PROFILE, "a pprof profile", NULL};
     return found;
 }
 
-pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
+pprofdelta_status pd_kind_tell(pd_bytes bytes, pprofdelta_status status, pprofdelta_error *err)
 {
     const uint64_t nowhere = PPROFDELTA_NOWHERE;
-    pd_lookalike what = pd_lookalike_of(bytes);
-    pd_bytes head = {bytes.ptr, bytes.len < PD_LOOKALIKE_HEAD ? bytes.len : PD_LOOKALIKE_HEAD};
-    if (!what.rest && err && what.kind == PPROFDELTA_FILE_UNKNOWN && !begins_as_profile(head)) {
-        pprofdelta_error why = *err;
-        return pd_fail(err, status, why.stage, NULL, nowhere, why.offset,
-                       "not a pprof profile: %s%s%s", why.field, *why.field ? ": " : "", why.text);
-    }
-    if (!what.rest)
+    pd_kind what = pd_kind_of(bytes);
+    if (what.rest)
+        return pd_because(err,
+                          what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE
+                                                             : PPROFDELTA_REASON_NONE,
+                          pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
+                                  "this is %s%s", what.name, what.rest));
+    if (!err || what.kind != PPROFDELTA_FILE_UNKNOWN || begins_as_profile(first(bytes, SHORT)))
         return status;
-    pprofdelta_reason reason =
-        what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE : PPROFDELTA_REASON_NONE;
-    return pd_because(err, reason,
-                      pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
-                              "this is %s%s", what.name, what.rest));
+    pprofdelta_error why = *err;
+    return pd_fail(err, status, why.stage, NULL, nowhere, why.offset, "not a pprof profile: %s%s%s",
+                   why.field, *why.field ? ": " : "", why.text);
 }
