@@ -11,16 +11,16 @@ import glob
 import http.server
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
 
 here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
+sys.path[:0] = [here, os.path.join(here, "..", "cli"), os.path.join(here, "..", "support")]
 sys.dont_write_bytecode = True
 
 import harness  # noqa: E402
+import pages  # noqa: E402
 import pb  # noqa: E402
 import real  # noqa: E402
 
@@ -258,13 +258,11 @@ class Target(http.server.BaseHTTPRequestHandler):
         pass
 
 
-def recipe(t, start):
-    """The README's block of commands that begins like this, with the addresses of this machine."""
-    with open(os.path.join(os.path.dirname(valid), "..", "README.md"), encoding="utf-8") as file:
-        found = [block for block in re.findall(r"```sh\n(.*?)```", file.read(), re.S) if block.startswith(start)]
-    t.equal(len(found), 1, f"the README has one block that begins with {start!r}")
-    t.contains(found[0], "http://collector:4318/v1development/profiles", "service.name=checkout")
-    return found[0].replace("collector:4318", address)
+def recipe(t, page, start):
+    """The example of this page that begins like this, with the addresses of this machine."""
+    found = pages.one(pages.examples(page), start)
+    t.contains(found, "http://collector:4318/v1development/profiles", "service.name=checkout")
+    return found.replace("collector:4318", address)
 
 
 def follow(t, commands):
@@ -278,11 +276,11 @@ def follow(t, commands):
                           capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
 
 
-def test_the_recipe_of_the_readme(t):
+def test_the_recipe_of_the_manual(t):
     ask("received")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    commands = recipe(t, "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
+    commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
     try:
         Target.look, two = bundled("heap")
         ran = follow(t, commands)
@@ -318,7 +316,7 @@ def test_the_recipe_of_the_heap_agent(t):
     """Its windows arrive, and what it writes is what google/pprof reads in the same window as pprof."""
     ask("received")
     os.chmod(t.write("checkout", PROGRAM), 0o755)
-    ran = follow(t, recipe(t, "pprofdelta record --format=otlp"))
+    ran = follow(t, recipe(t, "pprofdelta-record.1", "pprofdelta record --format=otlp"))
     if "agent" in ran.stderr and ran.returncode:
         t.skip(ran.stderr.strip())
     t.equal(ran.returncode, 0, ran.stderr)
