@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """What `meson install` puts down, and programs that use it: run.py SOURCE_ROOT BUILD_ROOT PPROFDELTA
 
-Installs into an empty folder, looks at each file, builds a consumer in C (shared and static), C++,
+Installs into an empty folder, checks each file, builds a consumer in C (shared and static), C++,
 Go and Python as its user would, through pkg-config, and lets each make the bundled delta. The shell
 completions are asked what they complete. What is not installed here is skipped, with its name.
 """

@@ -41,7 +41,7 @@ class World:
     """What the target serves and how, and what the receiver got."""
 
     def __init__(self):
-        self.look = b""
+        self.profile = b""
         self.target = self.receiver = "answers"
         self.got = []  # (headers, body)
         self.asked = threading.Semaphore(0)  # once for each request that hangs
@@ -64,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def do_GET(self):
-        body, how = world.look, world.target
+        body, how = world.profile, world.target
         if how == "answers":
             self.answer(200, body)
         elif how == "fails":
@@ -187,22 +187,22 @@ class Recipe:
         return [found[key] for key in ("sequence", "window", "restart", "types")]
 
 
-def look_path(n):
+def profile_path(n):
     return os.path.join(root, "testdata", "valid", f"heap.{n}.pb.gz")
 
 
-def look(n):
-    with open(look_path(n), "rb") as file:
+def profile(n):
+    with open(profile_path(n), "rb") as file:
         return file.read()
 
 
 def good_ticks(recipe):
     """Sent, refused, and sent again."""
-    world.look = look(1)
+    world.profile = profile(1)
     ran = recipe.tick()
     recipe.check("the first run sends what was so far", ran.returncode == 0 and not ran.stderr and
                  len(world.got) == 1, ran.stderr)
-    before, world.look = recipe.kept(), look(2)
+    before, world.profile = recipe.kept(), profile(2)
     for how, why in (("fails", "503"), ("is away", "onnect")):
         world.receiver = how
         ran = recipe.tick()
@@ -281,13 +281,13 @@ def busy_state(recipe):
 
 
 def what_arrived(recipe, folder):
-    """Of equal sequences the last counts; together they are the last look."""
+    """Of equal sequences the last counts; together they are the last profile."""
     headers = [{name.lower(): value for name, value in got.items()} for got, _ in world.got]
     numbers = [got.get("pprofdelta-sequence") for got in headers]
     recipe.check("the header has the sequence, of the run and not of the shell around it",
                  numbers == ["1", "2", "2"], numbers)
     attempts = [got.get("pprofdelta-attempt") for got in headers]
-    shown = run(tool, "--state", os.path.join(folder, "other"), look_path(1), "-q", "--", "env").stdout
+    shown = run(tool, "--state", os.path.join(folder, "other"), profile_path(1), "-q", "--", "env").stdout
     if "\nPPROFDELTA_ATTEMPT=" in "\n" + shown:
         recipe.check("the header has the attempt, which grows", all(map(str.isdigit, attempts)) and
                      int(attempts[2]) > int(attempts[1]), attempts)
@@ -303,13 +303,13 @@ def what_arrived(recipe, folder):
         recipe.check(f"delta {number} says its sequence itself", f"seq={number}" in stamp, stamp[:2000])
     total = os.path.join(folder, "total")
     ran = run(tool, "sum", *names, "-q", "-o", total)
-    shown = [run(tool, "show", "--folded", path).stdout for path in (total, look_path(2))]
-    recipe.check("the sum of what arrived is the last look", ran.returncode == 0 and
+    shown = [run(tool, "show", "--folded", path).stdout for path in (total, profile_path(2))]
+    recipe.check("the sum of what arrived is the last profile", ran.returncode == 0 and
                  shown[0] == shown[1] != "", ran.stderr)
 
 
 def survives(what, command, env, folder):
-    """All of it, from no state to the last look."""
+    """All of it, from no state to the last profile."""
     global world
     world = World()
     recipe = Recipe(what, command, env)

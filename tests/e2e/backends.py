@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""A backend that takes pprof profiles: backends.py PPROFDELTA SOURCE_ROOT
+"""A backend that takes pprof profiles: run.py backends PPROFDELTA
 
 Pyroscope (backend/main.go: its handlers, its storage, its queries) gets our deltas by HTTP, as an
 agent would send them, and is asked for its totals: of each window, and of all of them together.
@@ -9,18 +8,13 @@ Skipped (77) where there is no Go, or Pyroscope's module cannot be had.
 import json
 import os
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
 import uuid
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import harness
+import pb
+import real
 
 BEGIN = 1767225600  # a time on one of Pyroscope's steps of ten seconds
 WINDOW = 10
@@ -32,7 +26,7 @@ server = address = None
 def prepare(folder):
     global server, address
     program = os.path.join(folder, "backend")
-    real.go_program(os.path.join(here, "backend"), ".", program)
+    real.go_program(os.path.join(real.here, "backend"), ".", program)
     data = os.path.join(folder, "data")
     os.mkdir(data)
     server = subprocess.Popen([program, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -121,8 +115,3 @@ def test_profiles_without_addresses(t):
     t.succeeds("prev", "cur", "-q", "-o", "delta")
     t.equal(send("symbols", 0, t.load("delta")), 200)
     t.equal(ask("symbols", "alloc_objects", 0, 1), ((1 << 40) + 300, {"parse": 300, "grow": 1 << 40}))
-
-
-if __name__ == "__main__":
-    import backends
-    sys.exit(real.run(backends, sys.argv[:2] + sys.argv[3:]))

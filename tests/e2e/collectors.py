@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""An OpenTelemetry collector: collectors.py PPROFDELTA SOURCE_ROOT
+"""An OpenTelemetry collector: run.py collectors PPROFDELTA
 
 The Collector's own OTLP receiver (collector/main.go) gets windows by HTTP, as the manual's recipe sends them,
 and answers some of them with 503 or 429. What it holds is compared with google/pprof's Merge, sample by
@@ -15,14 +14,10 @@ import subprocess
 import sys
 import threading
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli"), os.path.join(here, "..", "support")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pages  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import harness
+import pages
+import pb
+import real
 
 KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
 UPLOADER_FAILED = 4
@@ -46,7 +41,7 @@ def produce(folder):
         producers["node"] = why
     try:
         python = real.python_with(os.path.join("python", "requirements.txt"))
-        real.made("produce.py", [python, os.path.join(here, "python", "produce.py"), folder], folder)
+        real.made("produce.py", [python, os.path.join(real.here, "python", "produce.py"), folder], folder)
         [first], [second] = (glob.glob(os.path.join(folder, f"profile.*.{number}.pprof")) for number in (1, 2))
         producers["python"] = [pb.inflate(load(path)) for path in (first, second)]  # Go's reader knows no zstd
     except real.Missing as why:
@@ -56,9 +51,9 @@ def produce(folder):
 def prepare(folder):
     global collector, address, valid, decoder
     real.need("curl")
-    valid = os.path.join(os.path.abspath(sys.argv[2]), "testdata", "valid")
+    valid = os.path.join(real.root, "testdata", "valid")
     program = os.path.join(folder, "collector")
-    real.go_program(os.path.join(here, "collector"), ".", program)
+    real.go_program(os.path.join(real.here, "collector"), ".", program)
     produce(folder)
     try:
         decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
@@ -205,7 +200,7 @@ def test_other_targets_and_profiles_have_other_ids(t):
 
 
 def decoded(t, path):
-    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(here, "python", "read_otlp.py"), path], t.dir))
+    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(real.here, "python", "read_otlp.py"), path], t.dir))
 
 
 def test_a_second_decoder(t):
@@ -341,9 +336,3 @@ def test_the_recipe_of_the_heap_agent(t):
         if not isinstance(decoder, real.Missing):
             t.equal(decoded(t, t.write("request", pb.inflate(t.load(request))))["wrong"], [], request)
     t.equal([one["status"] for one in ask("received")], [200] * len(requests))
-
-
-if __name__ == "__main__":
-    import collectors
-    status = real.run(collectors, sys.argv[:2] + sys.argv[3:])
-    sys.exit(1 if status == 77 and os.environ.get("CI") == "true" else status)

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""The page of `show --flame` in a real browser: flame.py PPROFDELTA
+"""The page of `show --flame` in a real browser: run.py flame PPROFDELTA
 
 It renders, zooms, finds, switches types and views, obeys keys and addresses, goes light and dark, asks
 the network for nothing, and draws 50,000 samples without more work than the screen holds. Skipped (77) where
@@ -9,16 +8,11 @@ there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, for an eye to look
 import os
 import random
 import re
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import browser  # noqa: E402
-import harness  # noqa: E402
-from pb import Stack, gz, profile  # noqa: E402
-from samples import T0, T1  # noqa: E402
+import browser
+import real
+from pb import Stack, gz, profile
+from samples import T0, T1
 
 ROW = 20  # of the graph, in pixels
 
@@ -31,6 +25,18 @@ LATER = [(("parse", "left", "main"), [24, 100, 1, 1]), (("left", "main"), [4, 10
          (("right", "main"), [1, 100, 0, 0]), (("fresh", "main"), [6, 100, 0, 0])]
 
 shared = None  # one browser for all of them
+
+
+def prepare(_):
+    global shared
+    path = browser.find()
+    if not path:
+        raise real.Missing("there is no Chromium here")
+    shared = browser.Browser(path)
+
+
+def end():
+    shared.close()
 
 
 class Page:
@@ -670,16 +676,3 @@ def check_pictures(page):
     t.check(set(run("[...words]")) <= {"", "building\u2026", "searching\u2026"}, "the word for what is done")
     t.check("building\u2026" in run("[...words]"), "no word while a view is built")
     t.equal(page.browser.text("#busy"), "")
-
-
-if __name__ == "__main__":
-    path = browser.find()
-    if not path:
-        print("skipped: there is no Chromium here\n0 passed, 0 failed")
-        sys.exit(77)
-    import flame
-    flame.shared = browser.Browser(path)
-    try:
-        sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [flame], *sys.argv[2:]))
-    finally:
-        flame.shared.close()
