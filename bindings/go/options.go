@@ -177,5 +177,5 @@ func WithIdle(d time.Duration) PoolOption { return func(o *poolOptions) { o.idle
 func WithCacheDir(dir string) PoolOption { return func(o *poolOptions) { o.cacheDir = dir } }
 
 // Interpreted runs the engine by wazero's interpreter, as on machines for which wazero has no
-// compiler. It is many times slower. It has no effect with the build tag pprofdelta_cgo.
+// compiler. It is many times slower.
 func Interpreted() PoolOption { return func(o *poolOptions) { o.interpret = true } }

@@ -2,9 +2,7 @@
  * one in one place, and every prefix of a good one. */
 #include "../support/test.h"
 
-#include "agent/launch.h"
-#include "agent/program.h"
-#include "agent/runtime.h"
+#include "agent/base/launch.h"
 
 #include <elf.h>
 #include <errno.h>

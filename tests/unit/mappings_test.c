@@ -1,5 +1,5 @@
 /* The agent's table of mappings, against an array with one element for each page. */
-#include "agent/mappings.h"
+#include "agent/account/mappings.h"
 
 #include "test.h"
 

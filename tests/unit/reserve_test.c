@@ -1,5 +1,5 @@
 /* The pages that the agent keeps for when the kernel has no others. */
-#include "agent/reserve.h"
+#include "agent/base/reserve.h"
 
 #include "test.h"
 

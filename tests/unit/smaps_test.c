@@ -1,5 +1,5 @@
 /* The areas of /proc/self/smaps, from text and from the kernel. */
-#include "agent/smaps.h"
+#include "agent/account/areas.h"
 
 #include "test.h"
 

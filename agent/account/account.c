@@ -1,0 +1,516 @@
+/* What the process is made of: see account.h.
+ *
+ *     smaps area --> spans, each with one owner --> resident bytes of each span --> parts
+ *                                                                             --> rows
+ *
+ * The tables are static: the thread that delivers is the only one that uses them, and nothing may be
+ * allocated here. */
+#include "agent/account/account.h"
+
+#include "agent/account/areas.h"
+#include "agent/account/counters.h"
+#include "agent/base/agent.h"
+#include "agent/base/await.h"
+#include "agent/base/code.h"
+#include "agent/base/text.h"
+#include "agent/account/mappings.h"
+#include "agent/stacks/unloaded.h"
+
+#include <link.h>
+#include <stdatomic.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* ---- the parts ------------------------------------------------------------------------------- */
+
+typedef enum part {
+    PART_LIVE,
+    PART_SLACK,
+    PART_ANONYMOUS,
+    PART_FILE_DIRTY,
+    PART_FILE_CLEAN,
+    PART_STACKS,
+    PART_AGENT,
+    PART_LEFT,
+    PARTS
+} part;
+
+static const pprofdelta_frame part_frames[PARTS] = {
+    [PART_LIVE] = {.name = "[live heap]"},
+    [PART_SLACK] = {.name = "[allocator slack]"},
+    [PART_ANONYMOUS] = {.name = "[anonymous mappings]"},
+    [PART_FILE_DIRTY] = {.name = "[file mappings, private dirty]"},
+    [PART_FILE_CLEAN] = {.name = "[file mappings, clean or shared]"},
+    [PART_STACKS] = {.name = "[thread stacks]"},
+    [PART_AGENT] = {.name = "[heap agent]"},
+    [PART_LEFT] = {.name = "[left over]"},
+};
+
+/* Named rows: a part with the name of a file or of an area. */
+enum { NAMES_MAX = 1024, TEXT_MAX = 64 << 10 };
+
+typedef struct named {
+    part part;
+    pprofdelta_frame frames[2]; /* the part, and the name */
+    int64_t bytes;
+} named;
+
+static struct account {
+    int64_t resident; /* bytes: of the process, and of these parts of it */
+    int64_t heap, agent;
+    int64_t by_slot[PD_SLOTS_MAX];
+    named names[NAMES_MAX];
+    size_t names_len, text_len;
+    char text[TEXT_MAX];
+    pd_range ranges[PD_RANGES_MAX];
+    size_t ranges_len, ranges_at;
+    uint64_t ranges_lost;
+    bool has_stacks, has_areas, has_objects, has_allocator;
+    pprofdelta_heap_row rows[PD_SLOTS_MAX + NAMES_MAX + PARTS];
+    size_t rows_len;
+    pd_fixed_text comment;
+} a;
+
+static const char *keep_name(pd_bytes name)
+{
+    if (name.len >= TEXT_MAX - a.text_len)
+        return NULL;
+    char *kept = a.text + a.text_len;
+    if (name.len)
+        memcpy(kept, name.ptr, name.len);
+    kept[name.len] = '\0';
+    a.text_len += name.len + 1;
+    return kept;
+}
+
+static bool has_name(const named *n, part p, pd_bytes name)
+{
+    return n->part == p && strncmp(n->frames[1].name, (const char *)name.ptr, name.len) == 0 &&
+           !n->frames[1].name[name.len];
+}
+
+static named *find_named(part p, pd_bytes name)
+{
+    for (size_t i = a.names_len; i-- > 0;) /* the areas of a file follow each other */
+        if (has_name(&a.names[i], p, name))
+            return &a.names[i];
+    return NULL;
+}
+
+/* The last rows are kept for the names that have no room. */
+static void add_named(part p, pd_bytes name, uint64_t bytes)
+{
+    static const char more[] = "(more)";
+    const pd_bytes no_room = {(const uint8_t *)more, sizeof more - 1};
+    if (!bytes)
+        return;
+    named *n = find_named(p, name);
+    const char *kept = NULL;
+    if (!n && a.names_len < NAMES_MAX - PARTS)
+        kept = keep_name(name);
+    if (!n && !kept && !(n = find_named(p, no_room)))
+        kept = more;
+    if (kept) {
+        n = &a.names[a.names_len++];
+        *n = (named){.part = p, .frames = {part_frames[p], {.name = kept}}};
+    }
+    n->bytes += (int64_t)bytes;
+}
+
+static void add_text(part p, const char *name, uint64_t bytes)
+{
+    add_named(p, (pd_bytes){(const uint8_t *)name, strlen(name)}, bytes);
+}
+
+/* ---- owners ---------------------------------------------------------------------------------- */
+
+typedef enum owner_kind {
+    OWNER_NONE, /* the area decides */
+    OWNER_SLOT, /* slot: anonymous memory that the program mapped */
+    OWNER_HEAP,
+    OWNER_AGENT,
+    OWNER_STACK,
+    OWNER_FILE /* name: the zero-initialised data of a file */
+} owner_kind;
+
+typedef struct owner {
+    owner_kind kind;
+    uint32_t slot;
+} owner;
+
+static owner owner_of_slot(uint32_t slot)
+{
+    pd_slot_stack s = pd_mappings_stack(slot);
+    if (slot == PD_SLOT_AGENT || (s.depth && pd_code_is_own((uintptr_t)s.stack[0])))
+        return (owner){OWNER_AGENT, 0};
+    if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
+        return (owner){OWNER_HEAP, 0};
+    return (owner){OWNER_SLOT, slot};
+}
+
+static bool same_owner(owner x, owner y)
+{
+    return x.kind == y.kind && x.slot == y.slot;
+}
+
+/* The zero-initialised data of loaded files: anonymous memory behind their last page. */
+typedef struct data_end {
+    uintptr_t begin, end;
+} data_end;
+
+enum { OBJECTS_MAX = 1024 };
+static data_end data_ends[OBJECTS_MAX];
+static size_t data_ends_len;
+
+static int note_data(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    const uintptr_t mask = (uintptr_t)sysconf(_SC_PAGESIZE) - 1;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t start = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t begin = (start + info->dlpi_phdr[i].p_filesz + mask) & ~mask;
+        uintptr_t end = (start + info->dlpi_phdr[i].p_memsz + mask) & ~mask;
+        if (info->dlpi_phdr[i].p_type == PT_LOAD && begin < end && data_ends_len < OBJECTS_MAX)
+            data_ends[data_ends_len++] = (data_end){begin, end};
+    }
+    return cookie != NULL;
+}
+
+/* Returns where the data of a file ends that holds the address, or 0. */
+static uintptr_t data_end_at(uintptr_t at)
+{
+    for (size_t i = 0; i < data_ends_len; i++)
+        if (at - data_ends[i].begin < data_ends[i].end - data_ends[i].begin)
+            return data_ends[i].end;
+    return 0;
+}
+
+/* An area that is being divided. */
+typedef struct dividing {
+    const pd_smaps_area *area;
+    pd_bytes file; /* the file whose data precedes it */
+    bool is_anonymous, is_brk;
+} dividing;
+
+static bool is_heap_by_default(const dividing *d)
+{
+    return d->is_brk ||
+           !(pd_code_has_libc_allocator() ? pd_malloc_areas_are_known() : a.has_allocator);
+}
+
+/* Sets the owner of the memory at `at`, which nobody mapped by a call that was seen, up to `end` at
+ * most. Returns where that owner's memory ends. */
+static uintptr_t find_unseen(const dividing *d, uintptr_t at, uintptr_t end, owner *out)
+{
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t until;
+    *out = (owner){OWNER_NONE, 0};
+    if (!d->is_anonymous)
+        return end;
+    if ((until = data_end_at(at)))
+        *out = (owner){OWNER_FILE, 0};
+    else if ((until = pd_thread_stacks_end_in(at, end)))
+        *out = (owner){OWNER_STACK, 0};
+    else if (is_heap_by_default(d))
+        until = end, *out = (owner){OWNER_HEAP, 0};
+    else if (pd_code_has_libc_allocator() && a.has_areas && (until = pd_malloc_area_at(at, end)))
+        *out = (owner){OWNER_HEAP, 0};
+    else
+        until = pd_code_has_libc_allocator() && a.has_areas ? at + page : end;
+    return until < end ? until : end;
+}
+
+/* Sets the owner of the memory at `at`. Returns where it ends. */
+static uintptr_t find_owner(const dividing *d, uintptr_t at, owner *out)
+{
+    uintptr_t end = (uintptr_t)d->area->end;
+    while (a.ranges_at < a.ranges_len && a.ranges[a.ranges_at].end <= at)
+        a.ranges_at++;
+    if (a.ranges_at == a.ranges_len || a.ranges[a.ranges_at].begin >= end)
+        return find_unseen(d, at, end, out);
+    const pd_range *r = &a.ranges[a.ranges_at];
+    if (r->begin > at)
+        return find_unseen(d, at, r->begin, out);
+    *out = owner_of_slot(r->slot);
+    return r->end < end ? r->end : end;
+}
+
+/* ---- areas ----------------------------------------------------------------------------------- */
+
+static void give_to_area(const dividing *d, uint64_t bytes)
+{
+    const pd_smaps_area *area = d->area;
+    uint64_t dirty = area->copied < bytes ? area->copied : bytes;
+    if (d->is_anonymous) {
+        add_text(PART_LEFT, "anonymous memory that no followed call mapped", bytes);
+    } else if (area->inode || area->name.ptr[0] == '/') {
+        add_named(PART_FILE_DIRTY, area->name, dirty);
+        add_named(PART_FILE_CLEAN, area->name, bytes - dirty);
+    } else if (area->name.len == 7 && memcmp(area->name.ptr, "[stack]", 7) == 0) {
+        add_text(PART_STACKS, "main thread", bytes);
+    } else {
+        add_named(PART_LEFT, area->name, bytes);
+    }
+}
+
+static void give(const dividing *d, owner o, uint64_t bytes)
+{
+    if (o.kind == OWNER_SLOT)
+        a.by_slot[o.slot] += (int64_t)bytes;
+    else if (o.kind == OWNER_HEAP)
+        a.heap += (int64_t)bytes;
+    else if (o.kind == OWNER_AGENT)
+        a.agent += (int64_t)bytes;
+    else if (o.kind == OWNER_STACK)
+        add_text(PART_STACKS, "other threads", bytes);
+    else if (o.kind == OWNER_FILE)
+        add_named(PART_FILE_DIRTY, d->file, bytes);
+    else
+        give_to_area(d, bytes);
+}
+
+enum { SPANS_MAX = 8192 };
+
+/* An area divided into spans. */
+static struct spans {
+    uintptr_t end[SPANS_MAX];
+    owner owner[SPANS_MAX];
+    uint64_t pages[SPANS_MAX]; /* resident */
+    size_t len;
+} spans;
+
+/* What does not fit belongs to the last span. */
+static void divide(const dividing *d)
+{
+    spans.len = 0;
+    for (uintptr_t at = (uintptr_t)d->area->begin; at < d->area->end;) {
+        owner o;
+        at = find_owner(d, at, &o);
+        bool is_more =
+            spans.len && (same_owner(spans.owner[spans.len - 1], o) || spans.len == SPANS_MAX);
+        if (!is_more)
+            spans.owner[spans.len++] = o;
+        spans.end[spans.len - 1] = at;
+    }
+}
+
+static uint64_t whole_pages(double bytes)
+{
+    const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
+    return (uint64_t)(bytes / (double)page + 0.5) * page;
+}
+
+/* Divides the resident bytes as the resident pages are. The numbers of pages may be of a slightly
+ * later time, and include zero pages, which do not count as resident. */
+static void share(const dividing *d)
+{
+    uint64_t rest = d->area->resident, pages = 0;
+    uintptr_t at = (uintptr_t)d->area->begin;
+    for (size_t i = 0; i < spans.len; i++) {
+        spans.pages[i] = pd_residency_count(at, spans.end[i]);
+        pages += spans.pages[i];
+        at = spans.end[i];
+    }
+    for (size_t i = 0; i < spans.len && rest; i++) {
+        bool is_last = spans.pages[i] == pages;
+        double part_of_rest = pages ? (double)spans.pages[i] / (double)pages : 0;
+        uint64_t bytes = is_last ? rest : whole_pages((double)rest * part_of_rest);
+        pages -= spans.pages[i];
+        give(d, spans.owner[i], bytes);
+        rest -= bytes;
+        if (is_last)
+            return;
+    }
+}
+
+static bool is_named(const pd_smaps_area *area, const char *name)
+{
+    size_t len = strlen(name);
+    return area->name.len >= len && memcmp(area->name.ptr, name, len) == 0;
+}
+
+static void take_area(void *cookie, const pd_smaps_area *area)
+{
+    static char file[4096];
+    dividing *d = cookie;
+    d->area = area;
+    d->is_brk = is_named(area, "[heap]");
+    d->is_anonymous = !area->name.len || d->is_brk || is_named(area, "[anon");
+    if (area->inode) {
+        size_t len = area->name.len < sizeof file ? area->name.len : sizeof file;
+        memcpy(file, area->name.ptr, len);
+        d->file = (pd_bytes){(const uint8_t *)file, len};
+    }
+    if (!area->resident)
+        return;
+    a.resident += (int64_t)area->resident;
+    divide(d);
+    if (spans.len == 1)
+        give(d, spans.owner[0], area->resident);
+    else
+        share(d);
+}
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static void add_row(const pprofdelta_frame *frames, size_t len, pd_slot_stack stack, int64_t bytes)
+{
+    if (bytes)
+        a.rows[a.rows_len++] = (pprofdelta_heap_row){frames, len, stack.stack, stack.depth, bytes};
+}
+
+/* A stack through code that has been unloaded since has no names any more. */
+static void add_mapping_row(uint32_t slot)
+{
+    static const pprofdelta_frame unloaded[2] = {{.name = "[anonymous mappings]"},
+                                                 {.name = "(code that was unloaded)"}};
+    static const pprofdelta_frame unknown[2] = {{.name = "[anonymous mappings]"},
+                                                {.name = "(no room for the stack)"}};
+    const pd_slot_stack none = {.depth = 0};
+    pd_slot_stack s = pd_mappings_stack(slot);
+    if (!s.depth)
+        add_row(unknown, 2, none, a.by_slot[slot]);
+    else if (pd_unloaded_number(s.stack, s.depth) != s.code)
+        add_row(unloaded, 2, none, a.by_slot[slot]);
+    else
+        add_row(&part_frames[PART_ANONYMOUS], 1, s, a.by_slot[slot]);
+}
+
+static void make_rows(int64_t live)
+{
+    const pd_slot_stack none = {.depth = 0};
+    int64_t resident = live < a.heap ? live : a.heap;
+    add_row(&part_frames[PART_LIVE], 1, none, resident);
+    add_row(&part_frames[PART_SLACK], 1, none, a.heap - resident);
+    add_row(&part_frames[PART_AGENT], 1, none, a.agent);
+    for (uint32_t slot = 0; slot < PD_SLOTS_MAX; slot++)
+        if (a.by_slot[slot])
+            add_mapping_row(slot);
+    for (size_t i = 0; i < a.names_len; i++)
+        add_row(a.names[i].frames, 2, none, a.names[i].bytes);
+}
+
+static int64_t at_least_zero(int64_t bytes)
+{
+    return bytes > 0 ? bytes : 0;
+}
+
+static void make_comment(int64_t live, bool is_last)
+{
+    pd_text_add(&a.comment, "pprofdelta: account rss=%jd live_estimate=%jd heap_resident=%jd",
+                (intmax_t)at_least_zero(a.resident), (intmax_t)at_least_zero(live),
+                (intmax_t)at_least_zero(a.heap));
+    if (!is_last) /* the thread that ends the process may hold a lock of the allocator */
+        pd_counters_add(&a.comment);
+    if (!a.has_stacks)
+        pd_text_add(&a.comment, "; the stacks of threads are not known");
+    if (!a.has_areas)
+        pd_text_add(&a.comment, "; the memory of malloc is not known");
+    if (a.ranges_lost)
+        pd_text_add(&a.comment, "; mappings without room: %ju", (uintmax_t)a.ranges_lost);
+}
+
+/* ---- when ------------------------------------------------------------------------------------ */
+
+static const int64_t most_credit = 100000000;
+static int64_t credit;     /* nanoseconds of processor time that accounts may take at once */
+static uint64_t last_time; /* when the credit was computed; 0: never */
+static int64_t last_cost =
+    1000000;               /* nanoseconds that the last account took, also that of a parent */
+static bool is_child;      /* of a fork */
+static uint64_t last_fork; /* when it began */
+
+/* Accounts may take a hundredth of the time. What was not taken is kept for later, up to a tenth of
+ * a second. The last account is always made, except in a child of a fork that has lived too short for
+ * one: a program may fork thousands of those. */
+static bool is_due(bool is_last)
+{
+    uint64_t now = pd_nanos_of(CLOCK_MONOTONIC), gained = (now - last_time) / 100;
+    bool is_full = !last_time || gained > 1000 * (uint64_t)most_credit;
+    credit = is_full ? most_credit : credit + (int64_t)gained;
+    credit = credit < most_credit ? credit : most_credit;
+    last_time = now;
+    return is_last ? !is_child || (int64_t)(now - last_fork) / 100 >= last_cost : credit > 0;
+}
+
+/* ---- the account ----------------------------------------------------------------------------- */
+
+static void clear(void)
+{
+    memset(a.by_slot, 0, sizeof a.by_slot);
+    a.resident = a.heap = a.agent = 0;
+    a.names_len = a.text_len = a.rows_len = a.ranges_at = a.comment.len = 0;
+    a.comment.bytes[0] = '\0';
+}
+
+static void find_all(void)
+{
+    a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
+    a.has_allocator = false;
+    for (size_t i = 0; i < a.ranges_len && !a.has_allocator; i++)
+        a.has_allocator = owner_of_slot(a.ranges[i].slot).kind == OWNER_HEAP;
+    data_ends_len = 0;
+    if (pd_loader_answers(0))
+        dl_iterate_phdr(note_data, NULL);
+    a.has_stacks = pd_thread_stacks_find();
+    bool is_needed = pd_code_has_libc_allocator() && pd_malloc_areas_are_known();
+    a.has_areas = !is_needed || pd_malloc_areas_begin();
+    pd_residency_begin();
+}
+
+static void release_all(void)
+{
+    pd_residency_end();
+    pd_malloc_areas_end();
+}
+
+static void make(const pprofdelta_heap_stats *stats, bool is_last)
+{
+    dividing d = {.area = NULL};
+    uint64_t begun = pd_nanos_of(CLOCK_THREAD_CPUTIME_ID);
+    find_all();
+    int error = pd_smaps_read(take_area, &d);
+    release_all();
+    last_cost = (int64_t)(pd_nanos_of(CLOCK_THREAD_CPUTIME_ID) - begun);
+    credit -= last_cost;
+    if (error) {
+        pd_text_add(&a.comment, "pprofdelta: no account: /proc/self/smaps cannot be read: %s",
+                    pd_words_of_error(error));
+        return;
+    }
+    make_rows(at_least_zero(stats->inuse_bytes));
+    make_comment(stats->inuse_bytes, is_last);
+}
+
+void pd_account_add(pprofdelta_heap *heap, bool is_last)
+{
+    pprofdelta_error err;
+    pprofdelta_heap_stats stats;
+    if (!pd_the_agent.settings.account)
+        return;
+    clear();
+    pprofdelta_heap_describe(heap, &stats);
+    if (is_due(is_last))
+        make(&stats, is_last);
+    else
+        pd_text_add(&a.comment,
+                    "pprofdelta: no account: accounts would take more than 1%% of the time");
+    pprofdelta_heap_set_gauge(heap, a.rows, a.rows_len, a.comment.bytes, &err);
+}
+
+void pd_account_fork_prepare(void)
+{
+    last_fork = pd_nanos_of(CLOCK_MONOTONIC);
+}
+
+void pd_account_fork_child(void)
+{
+    is_child = true;
+}
+
+void pd_account_done(void)
+{
+    if (pd_the_agent.settings.account)
+        pd_mappings_unpin();
+}

@@ -1,0 +1,323 @@
+/* What the kernel shows of this process: see areas.h. */
+#include "agent/account/areas.h"
+
+#include "agent/base/text.h"
+#include "process/maps.h"
+#include "process/proc.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- areas -----------------------------------------------------------------------------------
+ *     7f0000000000-7f0000021000 rw-p 00000000 00:00 0        [heap]       a line of maps
+ *     Rss:                 132 kB                                         then lines of fields
+ *     Anonymous:           132 kB */
+
+/* Reads the number of a line such as "Rss:   132 kB". Returns false if the line has another name. */
+static bool read_field(pd_bytes line, const char *name, uint64_t *out)
+{
+    size_t at = strlen(name);
+    uint64_t kib = 0;
+    if (line.len < at || memcmp(line.ptr, name, at) != 0)
+        return false;
+    while (at < line.len && line.ptr[at] == ' ')
+        at++;
+    for (; at < line.len && line.ptr[at] >= '0' && line.ptr[at] <= '9'; at++)
+        kib = kib * 10 + (line.ptr[at] - '0');
+    *out = kib << 10;
+    return true;
+}
+
+void pd_smaps_end(pd_smaps_text *text)
+{
+    if (text->has_area)
+        text->take(text->cookie, &text->area);
+    text->has_area = false;
+}
+
+static bool is_start(pd_bytes line)
+{
+    return line.len && ((line.ptr[0] >= '0' && line.ptr[0] <= '9') ||
+                        (line.ptr[0] >= 'a' && line.ptr[0] <= 'f'));
+}
+
+void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
+{
+    pd_smaps_area *area = &text->area;
+    pd_maps_line map;
+    if (!is_start(line)) {
+        if (text->has_area && !read_field(line, "Rss:", &area->resident))
+            read_field(line, "Anonymous:", &area->copied);
+        return;
+    }
+    pd_smaps_end(text);
+    if (!pd_maps_parse_line(line, &map))
+        return;
+    size_t len = map.name.len < sizeof text->name ? map.name.len : sizeof text->name;
+    if (len)
+        memcpy(text->name, map.name.ptr, len);
+    *area = (pd_smaps_area){.begin = map.start,
+                            .end = map.limit,
+                            .inode = map.inode,
+                            .name = {(const uint8_t *)text->name, len}};
+    text->has_area = true;
+}
+
+/* As with the files in proc.h: /proc/self is empty when the main thread has ended. */
+static int open_smaps(void)
+{
+    char first;
+    int fd = pd_open("/proc/self/smaps", O_RDONLY);
+    if (fd >= 0 && pread(fd, &first, 1, 0) == 1)
+        return fd;
+    if (fd >= 0)
+        close(fd);
+    return pd_open("/proc/thread-self/smaps", O_RDONLY);
+}
+
+/* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
+static size_t take_lines(pd_smaps_text *text, char *bytes, size_t len)
+{
+    size_t at = 0;
+    for (const char *end; (end = memchr(bytes + at, '\n', len - at));) {
+        size_t next = (size_t)(end - bytes);
+        pd_smaps_line(text, (pd_bytes){(const uint8_t *)bytes + at, next - at});
+        at = next + 1;
+    }
+    memmove(bytes, bytes + at, len - at);
+    return len - at;
+}
+
+int pd_smaps_read(pd_smaps_taker *take, void *cookie)
+{
+    static char bytes[64 << 10]; /* longer than every line */
+    static pd_smaps_text text;
+    int fd = open_smaps(), error = fd < 0 ? errno : 0;
+    size_t len = 0;
+    bool is_any = false;
+    text = (pd_smaps_text){.take = take, .cookie = cookie};
+    for (ssize_t got = 1; !error && got;) {
+        got = read(fd, bytes + len, sizeof bytes - len);
+        if (got < 0)
+            error = errno == EINTR ? 0 : errno;
+        is_any |= got > 0;
+        len = got > 0 ? take_lines(&text, bytes, len + (size_t)got) : len;
+    }
+    if (fd >= 0)
+        close(fd);
+    pd_smaps_end(&text);
+    return error ? error : is_any ? 0 : ENOENT;
+}
+
+/* ---- resident pages -------------------------------------------------------------------------- */
+
+static int pagemap = -1;
+
+void pd_residency_begin(void)
+{
+    pagemap = pd_open("/proc/thread-self/pagemap", O_RDONLY);
+}
+
+void pd_residency_end(void)
+{
+    if (pagemap >= 0)
+        close(pagemap);
+    pagemap = -1;
+}
+
+uint64_t pd_residency_count(uintptr_t begin, uintptr_t end)
+{
+    enum { AT_ONCE = 4096 };
+    static uint64_t entries[AT_ONCE];
+    const uint64_t present = UINT64_C(1) << 63;
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uint64_t count = 0;
+    for (uintptr_t at = begin; at < end;) {
+        size_t want = (end - at) / page < AT_ONCE ? (end - at) / page : AT_ONCE;
+        ssize_t got = pagemap < 0 || !want ? -1
+                                           : pread(pagemap, entries, want * sizeof *entries,
+                                                   (off_t)(at / page * sizeof *entries));
+        if (got < (ssize_t)sizeof *entries)
+            return count + (end - at) / page;
+        size_t len = (size_t)got / sizeof *entries;
+        for (size_t i = 0; i < len; i++)
+            count += (entries[i] & present) != 0;
+        at += len * page;
+    }
+    return count;
+}
+
+/* ---- the stacks of threads ------------------------------------------------------------------- */
+
+enum { THREADS_MAX = 4096 };
+
+static uintptr_t heads[THREADS_MAX];
+static size_t heads_len;
+
+/* As the kernel writes it. */
+typedef struct directory_entry {
+    uint64_t inode;
+    int64_t off;
+    uint16_t len;
+    uint8_t type;
+    char name[];
+} directory_entry;
+
+static bool has_filter(void)
+{
+    char text[8192];
+    int fd = pd_open("/proc/thread-self/status", O_RDONLY);
+    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    const char *line = strstr(text, "\nSeccomp:");
+    return !line ||
+           line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
+}
+
+static void note(const char *name)
+{
+    long tid = 0;
+    void *head = NULL;
+    size_t len;
+    for (; *name >= '0' && *name <= '9'; name++)
+        tid = tid * 10 + (*name - '0');
+    if (!tid || tid == getpid() || heads_len == THREADS_MAX ||
+        syscall(SYS_get_robust_list, tid, &head, &len) || !head)
+        return;
+    heads[heads_len++] = (uintptr_t)head;
+}
+
+static int compare(const void *a, const void *b)
+{
+    const uintptr_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* Sorts without qsort, which may allocate. */
+static void sort_heads(void)
+{
+    for (size_t gap = heads_len / 2; gap; gap /= 2)
+        for (size_t i = gap; i < heads_len; i++)
+            for (size_t j = i; j >= gap && compare(&heads[j - gap], &heads[j]) > 0; j -= gap) {
+                uintptr_t head = heads[j];
+                heads[j] = heads[j - gap];
+                heads[j - gap] = head;
+            }
+}
+
+bool pd_thread_stacks_find(void)
+{
+    static _Alignas(64) char bytes[16 << 10];
+    heads_len = 0;
+    if (has_filter())
+        return false;
+    int fd = pd_open("/proc/self/task", O_RDONLY | O_DIRECTORY);
+    if (fd < 0)
+        return false;
+    for (long got; (got = syscall(SYS_getdents64, fd, bytes, sizeof bytes)) > 0;)
+        for (long at = 0; at < got;) {
+            const directory_entry *entry = (const void *)(bytes + at);
+            note(entry->name);
+            at += entry->len;
+        }
+    close(fd);
+    sort_heads();
+    return true;
+}
+
+uintptr_t pd_thread_stacks_end_in(uintptr_t begin, uintptr_t end)
+{
+    /* The head is in the first half of the record. The record ends with the stack, or a part of
+     * the thread's static data follows, less than a page. */
+    enum { RECORD_MOST = 0x6a0 };
+    const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    size_t low = 0, high = heads_len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (heads[middle] < begin)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    if (low == heads_len || heads[low] >= end)
+        return 0;
+    uintptr_t top = (heads[low] + RECORD_MOST + page - 1) & ~(page - 1);
+    return top < end ? top : end;
+}
+
+/* ---- the memory of glibc's malloc ------------------------------------------------------------ */
+
+enum { TRIES_MAX = 8192, IS_MAPPED_ALONE = 2, FLAGS = 7 };
+
+static int memory = -1;
+static unsigned tries;
+
+bool pd_malloc_areas_are_known(void)
+{
+#if defined(__GLIBC__) && __SIZEOF_POINTER__ == 8
+    return true;
+#else
+    return false;
+#endif
+}
+
+bool pd_malloc_areas_begin(void)
+{
+    tries = 0;
+    memory = pd_open_high(pd_proc_open_mem());
+    return memory >= 0;
+}
+
+void pd_malloc_areas_end(void)
+{
+    if (memory >= 0)
+        close(memory);
+    memory = -1;
+}
+
+/* The beginning of an arena's area. */
+typedef struct arena_record {
+    uint64_t arena, previous, size, mapped;
+} arena_record;
+
+static bool is_whole_pages(uint64_t size)
+{
+    return size && !(size & ((uint64_t)sysconf(_SC_PAGESIZE) - 1));
+}
+
+static uint64_t arena_len(uintptr_t at, const arena_record *record)
+{
+    const uint64_t arena_max = UINT64_C(64) << 20;
+    bool is_arena = at % arena_max == 0 && record->arena && record->arena % 16 == 0 &&
+                    is_whole_pages(record->size) && is_whole_pages(record->mapped) &&
+                    record->size <= record->mapped && record->mapped <= arena_max;
+    return is_arena ? record->mapped : 0;
+}
+
+/* A large block: nothing, and its size. */
+static uint64_t block_len(const arena_record *record)
+{
+    uint64_t flags = record->previous & FLAGS, size = record->previous & ~(uint64_t)FLAGS;
+    return !record->arena && flags == IS_MAPPED_ALONE && is_whole_pages(size) ? size : 0;
+}
+
+uintptr_t pd_malloc_area_at(uintptr_t at, uintptr_t end)
+{
+    arena_record record;
+    if (tries >= TRIES_MAX ||
+        pread(memory, &record, sizeof record, (off_t)at) != (ssize_t)sizeof record)
+        return 0;
+    uint64_t len = arena_len(at, &record);
+    if (len)
+        return len < end - at ? at + (uintptr_t)len : end;
+    len = block_len(&record);
+    if (len && len <= end - at)
+        return at + (uintptr_t)len;
+    tries++;
+    return 0;
+}

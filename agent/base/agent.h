@@ -1,0 +1,54 @@
+/* The state of the agent, which is loaded into a program and records its heap. README.md has the map.
+ *
+ * A process has one agent. malloc has no parameter for the state, so the state is global; the
+ * library itself has no global state. */
+#ifndef PD_AGENT_AGENT_H
+#define PD_AGENT_AGENT_H
+
+#include "agent/base/settings.h"
+#include "pprofdelta_heap.h"
+
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+#include <sys/types.h>
+
+typedef struct pd_agent {
+    _Atomic(pprofdelta_heap *) heap; /* NULL: nothing is recorded, or not yet */
+    pd_settings settings;
+    _Atomic pid_t pid;            /* the process that this state describes */
+    _Atomic uint64_t samples;     /* taken since the process began */
+    _Atomic uint64_t next_number; /* the sequence number of the next file */
+    void (*end)(void);            /* delivers the last window before the process ends: life/end.h */
+    atomic_bool has_begun;        /* the constructor has run */
+} pd_agent;
+
+extern pd_agent pd_the_agent;
+
+/* Read by the fast path of free, written by the tracker. */
+extern pprofdelta_heap_filter pd_filter;
+
+/* Of functions that run in the child of every fork. The linker puts them together, and each page of code
+ * that is run in a child is a page fault. */
+#define PD_IN_CHILD __attribute__((cold))
+
+/* Of functions that the program calls in place of those of its libraries. */
+#define PD_PUBLIC __attribute__((visibility("default")))
+
+/* Returns the tracker, or NULL if nothing is recorded. */
+static inline pprofdelta_heap *pd_agent_heap(void)
+{
+    return atomic_load_explicit(&pd_the_agent.heap, memory_order_acquire);
+}
+
+/* Returns whether this process is recorded: not the child of a vfork, which runs in the memory of its
+ * parent, nor that of a fork that the C library does not know about. */
+bool pd_agent_is_recording(void);
+
+/* Nanoseconds since 1970. */
+int64_t pd_now(void);
+
+/* Nanoseconds of another clock. */
+uint64_t pd_nanos_of(clockid_t clock);
+
+#endif

@@ -1,0 +1,34 @@
+/* Waiting for another thread without a lock and with a time limit; and whether the loader can be called
+ * (dl_iterate_phdr) without waiting forever.
+ *
+ * The loader holds a lock while it is called. fork copies that lock. If another thread was
+ * loading something at that time, the lock of the child stays taken, and any call waits forever.
+ * The program itself may never call the loader in the child. So in a child the agent's own thread
+ * calls it first. Until that call has returned, the agent does without what it needs the loader
+ * for. */
+#ifndef PD_AGENT_AWAIT_H
+#define PD_AGENT_AWAIT_H
+
+#include <stdatomic.h>
+#include <stdbool.h>
+
+/* Waits until *word differs from `value`, for so many milliseconds at most. Returns whether it
+ * differs. */
+bool pd_await_change(const _Atomic int *word, int value, unsigned milliseconds);
+
+/* Call in the child of a fork: the state of the loader's lock is not known. */
+void pd_loader_forget(void);
+
+/* Announces a thread that will call pd_loader_try, or that this thread could not be started. */
+void pd_loader_expect(bool is_expected);
+
+/* Calls the loader if the state is not known. May wait forever. */
+void pd_loader_try(void);
+
+enum { PD_LOADER_PATIENCE = 300 }; /* milliseconds; a call takes well under one, or forever */
+
+/* Returns whether the loader can be called. If a thread is in pd_loader_try, waits for it for so
+ * many milliseconds at most. */
+bool pd_loader_answers(unsigned milliseconds);
+
+#endif

@@ -1,0 +1,71 @@
+/* Whose code is an address: see code.h. */
+#include "agent/base/code.h"
+
+#include "agent/base/real.h"
+
+pd_object_range pd_object_range_of(const struct dl_phdr_info *info)
+{
+    pd_object_range range = {UINTPTR_MAX, 0};
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        uintptr_t begin = info->dlpi_addr + info->dlpi_phdr[i].p_vaddr;
+        uintptr_t end = begin + info->dlpi_phdr[i].p_memsz;
+        if (info->dlpi_phdr[i].p_type != PT_LOAD)
+            continue;
+        range.begin = begin < range.begin ? begin : range.begin;
+        range.end = end > range.end ? end : range.end;
+    }
+    return range;
+}
+
+bool pd_object_holds(const struct dl_phdr_info *info, uintptr_t address)
+{
+    for (size_t i = 0; i < info->dlpi_phnum; i++)
+        if (info->dlpi_phdr[i].p_type == PT_LOAD &&
+            address - (info->dlpi_addr + info->dlpi_phdr[i].p_vaddr) < info->dlpi_phdr[i].p_memsz)
+            return true;
+    return false;
+}
+
+/* An address of each, and the range of its object. */
+enum { AGENT, LIBC, THREADS, ALLOCATOR, OWNERS };
+static uintptr_t addresses[OWNERS];
+static pd_object_range ranges[OWNERS];
+
+static int note_owners(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    for (int i = 0; i < OWNERS; i++)
+        if (pd_object_holds(info, addresses[i]))
+            ranges[i] = pd_object_range_of(info);
+    return cookie != NULL;
+}
+
+void pd_code_begin(uintptr_t allocator)
+{
+    addresses[AGENT] = (uintptr_t)pd_code_begin;
+    addresses[ALLOCATOR] = allocator;
+    pd_find_next(&addresses[LIBC], "getpid");
+    pd_find_next(&addresses[THREADS],
+                 "pthread_getattr_np"); /* older C libraries have it elsewhere */
+    dl_iterate_phdr(note_owners, NULL);
+}
+
+bool pd_code_is_own(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[AGENT], pc);
+}
+
+bool pd_code_is_of_libc(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[LIBC], pc) || pd_object_range_has(ranges[THREADS], pc);
+}
+
+bool pd_code_has_libc_allocator(void)
+{
+    return ranges[ALLOCATOR].begin == ranges[LIBC].begin;
+}
+
+bool pd_code_is_of_allocator(uintptr_t pc)
+{
+    return pd_object_range_has(ranges[ALLOCATOR], pc) && !pd_code_has_libc_allocator();
+}

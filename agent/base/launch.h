@@ -1,0 +1,138 @@
+/* How the agent gets into a program. This is the part that the agent shares with the command
+ * `pprofdelta record`; the command includes no other header of the agent.
+ *
+ *     variables   the environment variables that hold the agent's settings
+ *     signal      which signal may ask the agent for a profile
+ *     check       can the agent be loaded into this program?
+ *     runtime     which language runtime is it?
+ *     name        its name in names of files
+ *
+ * The command sets the variables and checks the program before it runs it. The agent reads the
+ * variables, and checks each program that its own process starts.
+ *
+ * The agent cannot be loaded into some programs. The loader preloads nothing into a program that
+ * runs with other rights than its user's, and a program that is linked statically has no loader.
+ * The loader of another C library ends the program, because it does not find the agent's C
+ * library. A sanitizer ends the program, because its own runtime must come first.
+ *
+ * The agent calls these functions between vfork and exec, too. So they do not allocate, take no
+ * lock and keep no state, and a call needs about 3 kB of stack beside its arguments. */
+#ifndef PD_AGENT_LAUNCH_H
+#define PD_AGENT_LAUNCH_H
+
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+
+/* ---- variables ------------------------------------------------------------------------------- */
+
+#define PD_VARIABLE_DIR       "PPROFDELTA_RECORD_DIR"
+#define PD_VARIABLE_COMMAND   "PPROFDELTA_RECORD_COMMAND"
+#define PD_VARIABLE_TIMEOUT   "PPROFDELTA_RECORD_TIMEOUT"
+#define PD_VARIABLE_INTERVAL  "PPROFDELTA_RECORD_INTERVAL"
+#define PD_VARIABLE_RATE      "PPROFDELTA_RECORD_RATE"
+#define PD_VARIABLE_SNAPSHOT  "PPROFDELTA_RECORD_SNAPSHOT"
+#define PD_VARIABLE_SIGNAL    "PPROFDELTA_RECORD_SIGNAL"
+#define PD_VARIABLE_THRESHOLD "PPROFDELTA_RECORD_THRESHOLD"
+#define PD_VARIABLE_ACCOUNT   "PPROFDELTA_RECORD_ACCOUNT"
+#define PD_VARIABLE_PID       "PPROFDELTA_RECORD_PID"
+#define PD_VARIABLE_QUIET     "PPROFDELTA_RECORD_QUIET"
+#define PD_VARIABLE_TREE      "PPROFDELTA_RECORD_TREE"
+#define PD_VARIABLE_SAID      "PPROFDELTA_RECORD_SAID"
+#define PD_VARIABLE_FORMAT    "PPROFDELTA_RECORD_FORMAT"
+#define PD_VARIABLE_RESOURCE  "PPROFDELTA_RECORD_RESOURCE"
+#define PD_VARIABLE_KEEP      "PPROFDELTA_RECORD_KEEP"
+#define PD_VARIABLE_PREFIX    "PPROFDELTA_RECORD_" /* of all of them */
+
+/* The largest values. */
+#define PD_TIMEOUT_SECONDS_MAX UINT64_C(86400)
+#define PD_RATE_MAX            (UINT64_MAX / 128)
+#define PD_RUN_MAX             40    /* bytes of the name of a run, with a NUL */
+#define PD_RESOURCE_MAX        16384 /* bytes of the variable, with a NUL; 256 attributes */
+
+/* ---- signal ---------------------------------------------------------------------------------- */
+
+/* Returns NULL if the signal may ask for a profile. Otherwise returns the reason, as the end of a
+ * sentence that begins with the name of the signal. The agent handles a signal only where it
+ * would end the program. So the signal must end a program by default, and must be one that is
+ * sent on purpose. */
+const char *pd_launch_signal_refusal(int number);
+
+/* ---- check ----------------------------------------------------------------------------------- */
+
+/* What the agent was built for. */
+typedef struct pd_launch_agent {
+    uint8_t elf_class, byte_order;
+    uint16_t machine;
+    bool is_for_glibc;
+} pd_launch_agent;
+
+typedef enum pd_launch_obstacle {
+    PD_LAUNCH_OK = 0,     /* no obstacle is known; the file may be one that cannot be read */
+    PD_LAUNCH_NOT_OPENED, /* error is an errno value */
+    PD_LAUNCH_CUT_OFF,    /* the file ends within its header */
+    PD_LAUNCH_SETUID,
+    PD_LAUNCH_SETGID,
+    PD_LAUNCH_CAPABILITIES,
+    PD_LAUNCH_OTHER_MACHINE, /* or another word size or byte order */
+    PD_LAUNCH_STATIC,
+    PD_LAUNCH_OTHER_LIBC,
+    PD_LAUNCH_SANITIZED
+} pd_launch_obstacle;
+
+typedef struct pd_launch_result {
+    pd_launch_obstacle obstacle;
+    int error;             /* with PD_LAUNCH_NOT_OPENED */
+    const char *sanitizer; /* with PD_LAUNCH_SANITIZED: its library, or a function of it */
+    char path[PATH_MAX];   /* the file that was checked last: the program or its interpreter */
+} pd_launch_result;
+
+/* Reads what the agent at path was built for. Returns 0 or an errno value, which is ENOEXEC if
+ * the file is not an ELF file. */
+int pd_launch_agent_read(const char *path, pd_launch_agent *out);
+
+/* Finds a program as execvp does: a name without a slash in the folders of PATH (NULL: the
+ * default of the system). Returns 0, ENAMETOOLONG, ENOENT, or EACCES if a file of that name
+ * cannot be run. */
+int pd_launch_find(const char *command, const char *folders, char path[PATH_MAX]);
+
+/* Checks a program. Of a script, checks the interpreter. */
+void pd_launch_check(const char *program, const pd_launch_agent *agent, pd_launch_result *out);
+
+/* ---- runtime ---------------------------------------------------------------------------------
+ * A language runtime takes the memory of its objects from the kernel and not from malloc, so a heap agent
+ * sees only a part of its heap. */
+
+typedef enum pd_runtime {
+    PD_RUNTIME_NONE = 0, /* none of these */
+    PD_RUNTIME_GO,
+    PD_RUNTIME_JAVA,
+    PD_RUNTIME_NODE,
+    PD_RUNTIME_PYTHON
+} pd_runtime;
+
+/* Reads the ELF file at path. It is the runtime if it carries the build note of Go, needs a library
+ * of the runtime, or has the function by which a launcher starts the runtime. The file's name does
+ * not count. Does not allocate. */
+pd_runtime pd_runtime_of(const char *path);
+
+/* Returns one sentence, with no period at its end: what is seen of the heap, what is not, and what
+ * shows the rest, if it is not set in the environment already. Empty for PD_RUNTIME_NONE. */
+const char *pd_runtime_advice(pd_runtime runtime);
+
+/* ---- name ------------------------------------------------------------------------------------ */
+
+enum { PD_PROGRAM_MAX = 40 }; /* bytes of its name in names of files */
+
+/* Copies a name for use in names of files: not empty, cut to PD_PROGRAM_MAX bytes, and without
+ * characters that a shell would change. */
+void pd_program_copy(char out[PD_PROGRAM_MAX + 1], const char *from);
+
+/* Reads the name. Call at the start. */
+void pd_program_begin(void);
+
+/* The name, for names of files: the last part of the path that was run, which may be a symbolic link.
+ * Of a script, it is that of the interpreter. "unknown" if the program was started without a name. */
+const char *pd_program_name(void);
+
+#endif

@@ -1,0 +1,150 @@
+/* Messages of the agent on stderr: see notice.h. */
+#include "agent/base/notice.h"
+
+#include "agent/base/launch.h"
+#include "agent/base/self.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdatomic.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static dev_t stderr_dev;
+static ino_t stderr_ino;
+static bool stderr_is_known;
+static char stderr_path[128]; /* empty: not known, or longer */
+static bool
+    is_shared_safely; /* it may be opened again: the place of a write is not in the descriptor */
+static atomic_uint written; /* the kinds of messages that were written, as bits */
+
+void pd_notice_begin(void)
+{
+    struct stat status;
+    stderr_is_known = fstat(STDERR_FILENO, &status) == 0;
+    if (stderr_is_known) {
+        stderr_dev = status.st_dev;
+        stderr_ino = status.st_ino;
+        is_shared_safely =
+            !S_ISREG(status.st_mode) || (fcntl(STDERR_FILENO, F_GETFL) & O_APPEND) != 0;
+    }
+    ssize_t len = readlink("/proc/self/fd/2", stderr_path, sizeof stderr_path);
+    stderr_path[len > 0 && (size_t)len < sizeof stderr_path ? len : 0] = '\0';
+}
+
+static __thread bool has_own_descriptors __attribute__((tls_model("initial-exec")));
+
+void pd_notice_use_own_descriptors(void)
+{
+    has_own_descriptors = true;
+}
+
+/* Returns a duplicate of the descriptor 2 of a process, or -1. */
+static int copy_stderr_of(pid_t pid)
+{
+    int fd = -1, process = (int)syscall(SYS_pidfd_open, pid, 0);
+    if (process >= 0) {
+        fd = pd_open_high((int)syscall(SYS_pidfd_getfd, process, STDERR_FILENO, 0));
+        close(process);
+    }
+    return fd;
+}
+
+/* Returns the program's descriptor 2 for a thread with its own descriptors. pidfd_getfd comes
+ * first, since /proc cannot open a socket. */
+static int borrow_stderr(void)
+{
+    int fd = copy_stderr_of(getpid());
+    return fd >= 0 ? fd : pd_open("/proc/self/fd/2", O_WRONLY | O_APPEND | O_NOCTTY);
+}
+
+static bool is_stderr(int fd)
+{
+    struct stat status;
+    return fd >= 0 && stderr_is_known && fstat(fd, &status) == 0 && status.st_dev == stderr_dev &&
+           status.st_ino == stderr_ino;
+}
+
+void pd_notice_close(int fd)
+{
+    if (fd >= 0 && (has_own_descriptors || fd != STDERR_FILENO))
+        close(fd);
+}
+
+/* Returns the descriptor if it is still that of the same file. Otherwise closes it and returns -1. */
+static int if_stderr(int fd)
+{
+    if (is_stderr(fd))
+        return fd;
+    pd_notice_close(fd);
+    return -1;
+}
+
+/* Opens the file that stderr was once more. Many programs, all those of coreutils among them, close
+ * stderr in an exit handler. The parent process may still have it, or it has a name. */
+static int reopen_stderr(void)
+{
+    enum { HOW = O_WRONLY | O_APPEND | O_NOCTTY | O_NONBLOCK };
+    pd_fixed_text parent = {.len = 0};
+    int fd = if_stderr(copy_stderr_of(getppid()));
+    if (fd < 0 && is_shared_safely && *stderr_path == '/')
+        fd = if_stderr(pd_open(stderr_path, HOW));
+    pd_text_add(&parent, "/proc/%d/fd/2", (int)getppid());
+    return fd < 0 && is_shared_safely ? if_stderr(pd_open(parent.bytes, HOW)) : fd;
+}
+
+/* Returns whether a process from which this one descends has written such a message, and notes for the
+ * programs that this one starts that there was one. */
+static bool was_said_before(pd_notice topic)
+{
+    static const pd_notice once[] = {PD_NOTICE_ASIDE, PD_NOTICE_EXTRA};
+    enum { KINDS = sizeof once / sizeof *once };
+    char *said = getenv(PD_VARIABLE_SAID);
+    for (size_t i = 0; said && strlen(said) == KINDS && i < KINDS; i++) {
+        if (once[i] != topic)
+            continue;
+        bool was = said[i] == '1';
+        said[i] = '1';
+        return was;
+    }
+    return false;
+}
+
+int pd_notice_open(pd_notice topic, const pd_fixed_text *text)
+{
+    if (atomic_fetch_or(&written, (unsigned)topic) & (unsigned)topic || was_said_before(topic))
+        return -1;
+    int fd = if_stderr(has_own_descriptors ? borrow_stderr() : STDERR_FILENO);
+    if (fd < 0 && (topic & (PD_NOTICE_END | PD_NOTICE_NEXT)))
+        fd = reopen_stderr();
+    if (fd < 0)
+        return -1;
+    pd_quiet quiet;
+    pd_fixed_text line = {.len = 0};
+    pd_text_add(&line, "pprofdelta: %.*s\n", (int)(sizeof line.bytes - sizeof "pprofdelta: \n"),
+                text->bytes);
+    pd_quiet_begin(&quiet);
+    pd_write_all(fd, line.bytes, line.len);
+    pd_quiet_end(&quiet);
+    return fd;
+}
+
+void pd_notice_send(pd_notice topic, const pd_fixed_text *text)
+{
+    int kept = errno;
+    pd_notice_close(pd_notice_open(topic, text));
+    errno = kept;
+}
+
+void pd_notice_print(pd_notice topic, const char *format, ...)
+{
+    pd_fixed_text text = {.len = 0};
+    va_list list;
+    va_start(list, format);
+    pd_text_add_list(&text, format, list);
+    va_end(list);
+    pd_notice_send(topic, &text);
+}

@@ -1,0 +1,93 @@
+/* A stack of the agent's own: see own_stack.h. */
+#include "agent/base/own_stack.h"
+
+#include "agent/base/self.h"
+
+#include <stdatomic.h>
+
+enum { STACK_LEN = 128 << 10, ENOUGH = 64 << 10 };
+
+static _Alignas(16) char stack[STACK_LEN];
+static atomic_bool is_used;
+
+/* Calls the function with the cookie on the stack that ends there. The frame pointer leads back, also for
+ * unwinders. */
+void pd_call_on(void (*function)(void *), void *cookie, char *end);
+
+#if defined(__x86_64__) && __SIZEOF_POINTER__ == 8
+__asm__(".pushsection .text\n"
+        ".hidden pd_call_on\n"
+        ".globl pd_call_on\n"
+        ".type pd_call_on, @function\n"
+        "pd_call_on:\n"
+        ".cfi_startproc\n"
+        "endbr64\n"
+        "push %rbp\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset %rbp, -16\n"
+        "mov %rsp, %rbp\n"
+        ".cfi_def_cfa_register %rbp\n"
+        "mov %rdx, %rsp\n"
+        "mov %rdi, %rax\n"
+        "mov %rsi, %rdi\n"
+        "call *%rax\n"
+        "leave\n"
+        ".cfi_def_cfa %rsp, 8\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size pd_call_on, . - pd_call_on\n"
+        ".popsection\n");
+#elif defined(__aarch64__)
+__asm__(".pushsection .text\n"
+        ".hidden pd_call_on\n"
+        ".globl pd_call_on\n"
+        ".type pd_call_on, %function\n"
+        "pd_call_on:\n"
+        ".cfi_startproc\n"
+        "hint #34\n" /* bti c */
+        "stp x29, x30, [sp, #-16]!\n"
+        ".cfi_def_cfa_offset 16\n"
+        ".cfi_offset 29, -16\n"
+        ".cfi_offset 30, -8\n"
+        "mov x29, sp\n"
+        ".cfi_def_cfa_register 29\n"
+        "mov sp, x2\n"
+        "mov x2, x0\n"
+        "mov x0, x1\n"
+        "blr x2\n"
+        "mov sp, x29\n"
+        "ldp x29, x30, [sp], #16\n"
+        ".cfi_def_cfa sp, 0\n"
+        "ret\n"
+        ".cfi_endproc\n"
+        ".size pd_call_on, . - pd_call_on\n"
+        ".popsection\n");
+#else
+void pd_call_on(void (*function)(void *), void *cookie, char *end)
+{
+    (void)end;
+    function(cookie);
+}
+#endif
+
+static bool has_room(void)
+{
+    const pd_self *self = &pd_this_thread;
+    uintptr_t here = (uintptr_t)__builtin_frame_address(0);
+    return here < self->stack_end && here > self->stack_begin && here - self->stack_begin >= ENOUGH;
+}
+
+void pd_own_stack_call(void (*function)(void *cookie), void *cookie)
+{
+    if (has_room() || atomic_exchange(&is_used, true)) {
+        function(cookie);
+        return;
+    }
+    pd_call_on(function, cookie, stack + sizeof stack);
+    atomic_store(&is_used, false);
+}
+
+void pd_own_stack_forget(void)
+{
+    atomic_store(&is_used, false);
+}

@@ -1,0 +1,240 @@
+/* The agent's settings: see settings.h. */
+#include "agent/base/settings.h"
+
+#include "agent/base/launch.h"
+
+#include <limits.h>
+#include <signal.h>
+#include <stddef.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { NANOS_PER_SECOND = 1000000000 };
+
+/* Reads a decimal number, with a fraction if scale > 1. The result is in parts of 1/scale. */
+static bool read_decimal(const char *text, uint64_t scale, uint64_t *out)
+{
+    uint64_t value = 0;
+    bool has_digit = false;
+    for (; *text >= '0' && *text <= '9'; text++, has_digit = true)
+        if (__builtin_mul_overflow(value, (uint64_t)10, &value) ||
+            __builtin_add_overflow(value, (uint64_t)(*text - '0'), &value))
+            return false;
+    if (__builtin_mul_overflow(value, scale, &value))
+        return false;
+    if (*text == '.' && scale > 1)
+        for (text++; *text >= '0' && *text <= '9'; text++) {
+            scale /= 10;
+            value += scale * (uint64_t)(*text - '0');
+        }
+    *out = value;
+    return has_digit && !*text;
+}
+
+/* Returns a copy in static memory, since the program may change its environment. */
+static const char *keep(const char *text)
+{
+    static char kept[16384];
+    size_t len = strlen(text) + 1;
+    if (len > sizeof kept)
+        return NULL;
+    return memcpy(kept, text, len);
+}
+
+static bool read_dir(pd_settings *settings, const char *dir)
+{
+    size_t at = 0;
+    if (*dir != '/') {
+        if (!getcwd(settings->dir, sizeof settings->dir))
+            return false;
+        at = strlen(settings->dir);
+        if (strcmp(dir, ".") == 0)
+            return true;
+        if (at + 1 >= sizeof settings->dir)
+            return false;
+        settings->dir[at++] = '/';
+    }
+    size_t len = strlen(dir);
+    enum { NAME_ROOM = 128 }; /* for the names of files in it */
+    if (len >= sizeof settings->dir - NAME_ROOM - at)
+        return false;
+    memcpy(settings->dir + at, dir, len + 1);
+    for (at += len; at > 1 && settings->dir[at - 1] == '/'; at--)
+        settings->dir[at - 1] = '\0';
+    return true;
+}
+
+/* Returns the time limit of the command: the given one, or the interval within bounds. */
+static uint64_t timeout_of(uint64_t given_nanos, uint64_t interval_nanos)
+{
+    enum { LEAST = 5, MOST = 60 };
+    if (given_nanos)
+        return (given_nanos + (uint64_t)NANOS_PER_SECOND - 1) / (uint64_t)NANOS_PER_SECOND;
+    uint64_t seconds = interval_nanos / (uint64_t)NANOS_PER_SECOND;
+    return seconds < LEAST ? LEAST : seconds > MOST ? MOST : seconds;
+}
+
+static bool read_format(pprofdelta_format *format)
+{
+    const char *text = getenv(PD_VARIABLE_FORMAT);
+    if (!text || !*text || !strcmp(text, "pprof"))
+        return true;
+    *format = PPROFDELTA_OTLP;
+    return !strcmp(text, "otlp");
+}
+
+enum { ATTRIBUTES_MAX = 256 };
+
+/* Returns the value of a hexadecimal digit, or -1. */
+static int digit(char c)
+{
+    if (c >= '0' && c <= '9')
+        return c - '0';
+    c = (char)(c | 0x20);
+    return c >= 'a' && c <= 'f' ? c - 'a' + 10 : -1;
+}
+
+/* Decodes %XX in place. Returns false if a % has no two digits behind it. */
+static bool decode(char *text)
+{
+    char *out = text;
+    while (*text) {
+        if (*text != '%') {
+            *out++ = *text++;
+            continue;
+        }
+        int high = digit(text[1]), low = high < 0 ? -1 : digit(text[2]);
+        if (low < 0)
+            return false;
+        *out++ = (char)(high << 4 | low);
+        text += 3;
+    }
+    *out = '\0';
+    return true;
+}
+
+/* Reads the text into static memory. Returns false if it is not valid or too long. */
+static bool read_attributes(const char *text, const pprofdelta_attribute **list, size_t *len)
+{
+    static char kept[PD_RESOURCE_MAX];
+    static pprofdelta_attribute attributes[ATTRIBUTES_MAX];
+    size_t size = strlen(text) + 1, count = 0;
+    if (size > sizeof kept)
+        return false;
+    memcpy(kept, text, size);
+    for (char *at = kept, *next; *at; at = next) {
+        next = at + strcspn(at, ",");
+        if (*next)
+            *next++ = '\0';
+        char *value = strchr(at, '=');
+        if (!value || value == at || count == ATTRIBUTES_MAX)
+            return false;
+        *value++ = '\0';
+        if (!decode(at) || !decode(value) || !*at)
+            return false;
+        attributes[count++] = (pprofdelta_attribute){at, value};
+    }
+    *list = attributes;
+    *len = count;
+    return true;
+}
+
+static bool read_resource(pd_settings *settings)
+{
+    const char *text = getenv(PD_VARIABLE_RESOURCE);
+    return !text || read_attributes(text, &settings->resource, &settings->resource_len);
+}
+
+static bool read_keep(pd_settings *settings)
+{
+    static const struct {
+        const char *name;
+        pd_keep keep;
+    } kinds[] = {{"files=", PD_KEEP_FILES}, {"bytes=", PD_KEEP_BYTES}, {"nanos=", PD_KEEP_NANOS}};
+    static const char letters[] = "0123456789abcdefghijklmnopqrstuvwxyz";
+    enum { NAME_LEN = 6 };
+    char digits[24];
+    const char *text = getenv(PD_VARIABLE_KEEP);
+    if (!text || !*text)
+        return true;
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (strncmp(text, kinds[i].name, NAME_LEN) == 0)
+            settings->keep = kinds[i].keep;
+    const char *comma = strchr(text, ',');
+    if (!settings->keep || !comma || (size_t)(comma - text) >= NAME_LEN + sizeof digits)
+        return false;
+    size_t len = (size_t)(comma - text) - NAME_LEN, run_len = strlen(comma + 1);
+    memcpy(digits, text + NAME_LEN, len);
+    digits[len] = '\0';
+    if (!run_len || run_len >= sizeof settings->run || comma[1 + strspn(comma + 1, letters)])
+        return false;
+    memcpy(settings->run, comma + 1, run_len + 1);
+    return read_decimal(digits, 1, &settings->keep_most) && settings->keep_most;
+}
+
+static const struct {
+    const char *name;
+    size_t off; /* of the member */
+    uint64_t scale, least, most;
+} numbers[] = {
+    {PD_VARIABLE_INTERVAL, offsetof(pd_settings, interval_nanos), (uint64_t)NANOS_PER_SECOND,
+     (uint64_t)NANOS_PER_SECOND / 1000, INT64_MAX / 2},
+    {PD_VARIABLE_RATE, offsetof(pd_settings, rate), 1, 1, PD_RATE_MAX},
+    {PD_VARIABLE_THRESHOLD, offsetof(pd_settings, threshold), 1, 0, INT64_MAX},
+    {PD_VARIABLE_SIGNAL, offsetof(pd_settings, signal), 1, 0, NSIG},
+    {PD_VARIABLE_SNAPSHOT, offsetof(pd_settings, snapshot), 1, 0, 1},
+    {PD_VARIABLE_ACCOUNT, offsetof(pd_settings, account), 1, 0, 1},
+    {PD_VARIABLE_PID, offsetof(pd_settings, command_pid), 1, 0, INT_MAX},
+    {PD_VARIABLE_QUIET, offsetof(pd_settings, is_quiet), 1, 0, 1},
+    {PD_VARIABLE_TREE, offsetof(pd_settings, is_tree), 1, 0, 1},
+    {PD_VARIABLE_TIMEOUT, offsetof(pd_settings, timeout), (uint64_t)NANOS_PER_SECOND, 0,
+     PD_TIMEOUT_SECONDS_MAX *(uint64_t)NANOS_PER_SECOND},
+};
+
+/* Returns NULL, or the name of the variable whose value is not a number within its bounds. */
+static const char *read_numbers(pd_settings *settings)
+{
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) {
+        const char *text = getenv(numbers[i].name);
+        uint64_t value;
+        if (!text || !*text)
+            continue;
+        if (!read_decimal(text, numbers[i].scale, &value) || value < numbers[i].least ||
+            value > numbers[i].most)
+            return numbers[i].name;
+        memcpy((char *)settings + numbers[i].off, &value, sizeof value);
+    }
+    return NULL;
+}
+
+/* A command needs no directory. */
+static const char *read_destination(pd_settings *settings)
+{
+    const char *command = getenv(PD_VARIABLE_COMMAND), *dir = getenv(PD_VARIABLE_DIR);
+    bool has_dir = dir && *dir;
+    if (command && *command && !(settings->command = keep(command)))
+        return PD_VARIABLE_COMMAND;
+    return (settings->command && !has_dir) || read_dir(settings, has_dir ? dir : ".")
+               ? NULL
+               : PD_VARIABLE_DIR;
+}
+
+const char *pd_settings_read(pd_settings *settings)
+{
+    *settings = (pd_settings){.interval_nanos = 60 * (uint64_t)NANOS_PER_SECOND,
+                              .rate = 512 << 10,
+                              .signal = SIGUSR2,
+                              .account = 1};
+    const char *wrong = read_numbers(settings);
+    settings->timeout = timeout_of(settings->timeout, settings->interval_nanos);
+    if (wrong)
+        return wrong;
+    if (settings->signal && pd_launch_signal_refusal((int)settings->signal))
+        return PD_VARIABLE_SIGNAL;
+    if (!read_format(&settings->format))
+        return PD_VARIABLE_FORMAT;
+    if (!read_resource(settings))
+        return PD_VARIABLE_RESOURCE;
+    return read_keep(settings) ? read_destination(settings) : PD_VARIABLE_KEEP;
+}

@@ -1,0 +1,72 @@
+/* The agent's settings, from environment variables. `pprofdelta record` sets the variables; they
+ * may also be set by hand together with LD_PRELOAD. They are read once, before main, and copied,
+ * since the program may change its environment.
+ *
+ *     PPROFDELTA_RECORD_DIR        directory for profiles (the current directory at the start)
+ *     PPROFDELTA_RECORD_COMMAND    shell command that gets each profile, instead of a directory; if
+ *                                  it fails for the last profile, that is written to
+ *                                  PPROFDELTA_RECORD_DIR if that is set
+ *     PPROFDELTA_RECORD_TIMEOUT    time limit of the command in seconds (the interval, but at least
+ *                                  5 and at most 60)
+ *     PPROFDELTA_RECORD_INTERVAL   seconds between two profiles, with a fraction (60)
+ *     PPROFDELTA_RECORD_RATE       mean number of bytes between two samples (524288)
+ *     PPROFDELTA_RECORD_SNAPSHOT   1: in-use values are totals, not changes
+ *     PPROFDELTA_RECORD_SIGNAL     number of the signal that asks for a profile (SIGUSR2; 0: none)
+ *     PPROFDELTA_RECORD_THRESHOLD  bytes in use at which the largest sites are reported
+ *     PPROFDELTA_RECORD_ACCOUNT    0: no account of what the process is made of (1)
+ *     PPROFDELTA_RECORD_PID        the process that prints where its profiles are
+ *     PPROFDELTA_RECORD_QUIET      1: it does not
+ *     PPROFDELTA_RECORD_TREE       1: `pprofdelta record` prints it, when it has added them up
+ *     PPROFDELTA_RECORD_SAID       two digits, which become 1 in the environment of a process that
+ *                                  said why it is not recorded, or which functions were not
+ *                                  replaced: programs that it starts do not repeat that
+ *     PPROFDELTA_RECORD_FORMAT     otlp or pprof (pprof)
+ *     PPROFDELTA_RECORD_RESOURCE   the attributes of the resource of otlp, as in OTEL_RESOURCE_ATTRIBUTES:
+ *                                  KEY=VALUE,KEY=VALUE. Bytes of either may be written %XX; , = and %
+ *                                  must be
+ *     PPROFDELTA_RECORD_KEEP       LIMIT,RUN: delete the oldest files of the run over the limit, which is
+ *                                  files=N, bytes=N or nanos=N; RUN has letters and digits. Without effect
+ *                                  with a command
+ */
+#ifndef PD_AGENT_SETTINGS_H
+#define PD_AGENT_SETTINGS_H
+
+#include "agent/base/launch.h"
+#include "pprofdelta_common.h"
+
+#include <stdbool.h>
+#include <stdint.h>
+#include <sys/types.h>
+
+enum { PD_PATH_MAX = 1024 };
+
+typedef enum pd_keep { PD_KEEP_ALL, PD_KEEP_FILES, PD_KEEP_BYTES, PD_KEEP_NANOS } pd_keep;
+
+typedef struct pd_settings {
+    char dir[PD_PATH_MAX];   /* absolute; empty: none, only with command */
+    const char *command;     /* NULL: none */
+    uint64_t timeout;        /* of command, in seconds, at least 1 */
+    uint64_t interval_nanos; /* at least a millisecond */
+    uint64_t rate;           /* at least 1 */
+    uint64_t threshold;      /* 0: none */
+    uint64_t signal;         /* 0: none */
+    uint64_t command_pid;    /* the process that `pprofdelta record` became; 0: not known */
+    uint64_t snapshot, account, is_quiet, is_tree; /* 0 or 1 */
+    pd_keep keep;                                  /* what keep_most limits */
+    uint64_t keep_most;
+    char run[PD_RUN_MAX]; /* which run that is, for keep */
+    pprofdelta_format format;
+    const pprofdelta_attribute *resource;
+    size_t resource_len;
+} pd_settings;
+
+/* The end of the names of files with profiles. */
+static inline const char *pd_settings_ending(const pd_settings *settings)
+{
+    return settings->format == PPROFDELTA_OTLP ? ".otlp.gz" : ".pb.gz";
+}
+
+/* Reads the environment. Returns NULL, or the variable whose value is invalid. */
+const char *pd_settings_read(pd_settings *settings);
+
+#endif

@@ -1,0 +1,82 @@
+/* Texts and files: see text.h. */
+#include "agent/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdio.h>
+#include <unistd.h>
+
+void pd_text_add_list(pd_fixed_text *text, const char *format, va_list list)
+{
+    size_t room = sizeof text->bytes - text->len;
+    int len = vsnprintf(text->bytes + text->len, room, format, list);
+    text->len += len < 0 ? 0 : (size_t)len < room ? (size_t)len : room - 1;
+}
+
+void pd_text_add(pd_fixed_text *text, const char *format, ...)
+{
+    va_list list;
+    va_start(list, format);
+    pd_text_add_list(text, format, list);
+    va_end(list);
+}
+
+/* strerror may allocate and load a catalogue. These are the errors that writing a file can cause. */
+const char *pd_words_of_error(int error)
+{
+    static const struct {
+        int error;
+        const char *words;
+    } known[] = {
+        {EACCES, "permission denied"},
+        {EAGAIN, "resource temporarily unavailable"},
+        {EDQUOT, "disk quota exceeded"},
+        {EFBIG, "file too large"},
+        {EIO, "input/output error"},
+        {EMFILE, "too many open files"},
+        {ENFILE, "too many open files in the system"},
+        {ENOENT, "no such file or directory"},
+        {ENOMEM, "out of memory"},
+        {ENOSPC, "no space left on device"},
+        {ENOTDIR, "not a directory"},
+        {EPERM, "operation not permitted"},
+        {EROFS, "read-only file system"},
+    };
+    static __thread char other[16] __attribute__((tls_model("initial-exec")));
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++)
+        if (known[i].error == error)
+            return known[i].words;
+    snprintf(other, sizeof other, "error %d", error);
+    return other;
+}
+
+int pd_open_high(int fd)
+{
+    if (fd < 0 || fd > STDERR_FILENO)
+        return fd;
+    int high = fcntl(fd, F_DUPFD_CLOEXEC, STDERR_FILENO + 1), kept = errno;
+    close(fd);
+    errno = kept;
+    return high;
+}
+
+int pd_open(const char *path, int flags)
+{
+    return pd_open_high(open(path, flags | O_CLOEXEC));
+}
+
+int pd_write_all(int fd, const void *data, size_t len)
+{
+    for (const char *at = data; len;) {
+        ssize_t wrote = write(fd, at, len);
+        if (wrote < 0 && errno != EINTR)
+            return errno;
+        if (wrote == 0)
+            return ENOSPC;
+        if (wrote > 0) {
+            at += wrote;
+            len -= (size_t)wrote;
+        }
+    }
+    return 0;
+}

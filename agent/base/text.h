@@ -1,0 +1,35 @@
+/* Texts and files, without stdio and strerror: those allocate, take locks and belong to the program. */
+#ifndef PD_AGENT_TEXT_H
+#define PD_AGENT_TEXT_H
+
+#include <stdarg.h>
+#include <stddef.h>
+
+/* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
+typedef struct pd_fixed_text {
+    char bytes[1024];
+    size_t len;
+} pd_fixed_text; /* zero it to begin */
+
+/* Adds text as printf does. Only %s, %d, %u, %x and the like, which do not allocate. */
+__attribute__((format(printf, 2, 3))) void pd_text_add(pd_fixed_text *text, const char *format,
+                                                       ...);
+
+/* The same with a list of arguments. */
+void pd_text_add_list(pd_fixed_text *text, const char *format, va_list list);
+
+/* Returns the meaning of an errno value, or "error NUMBER" if the value is not one of those that occur
+ * here. */
+const char *pd_words_of_error(int error);
+
+/* Writes all of the data. Returns 0 or an errno value. */
+int pd_write_all(int fd, const void *data, size_t len);
+
+/* Opens a file with O_CLOEXEC, under a number above those of the standard streams. Returns a descriptor,
+ * or -1 and errno. */
+int pd_open(const char *path, int flags);
+
+/* Moves a descriptor that is 0, 1 or 2 to a higher number. Returns the descriptor, or -1 and errno. */
+int pd_open_high(int fd);
+
+#endif

@@ -1,0 +1,210 @@
+/* Hands a profile to a command: see handover.h. */
+#include "agent/delivery/handover.h"
+
+#include "agent/base/launch.h"
+#include "agent/base/real.h"
+#include "agent/base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <sched.h>
+#include <signal.h>
+#include <stdbool.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/syscall.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { STACK_LEN = 64 << 10 };
+
+/* Parameters and results of the helper and of the command's process, in memory that all three
+ * share. */
+typedef struct errand {
+    const char *command;
+    int input, nowhere;
+    unsigned seconds;
+    int error;    /* errno if the command could not be started */
+    int status;   /* as waitpid returns it */
+    bool is_over; /* the command ended by itself */
+    bool is_late; /* the command was killed */
+    sigset_t none;
+    char *command_stack, *helper_stack; /* the ends of the stacks */
+} errand;
+
+static char *no_variables[] = {NULL}, **environment = no_variables;
+
+/* Returns false for the variables that would start the agent in the command. */
+static bool is_for_command(const char *variable)
+{
+    static const char record[] = PD_VARIABLE_PREFIX, preload[] = "LD_PRELOAD=";
+    return strncmp(variable, record, sizeof record - 1) != 0 &&
+           strncmp(variable, preload, sizeof preload - 1) != 0;
+}
+
+void pd_handover_begin(void)
+{
+    size_t count = 1, size = 0;
+    for (char **variable = environ; variable && *variable; variable++, count++)
+        size += strlen(*variable) + 1;
+    size += count * sizeof *environment;
+    void *pages = mmap(NULL, size, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (pages == MAP_FAILED)
+        return;
+    environment = pages;
+    char **next = environment, *text = (char *)(environment + count);
+    for (char **variable = environ; variable && *variable; variable++) {
+        if (!is_for_command(*variable))
+            continue;
+        size_t len = strlen(*variable) + 1;
+        *next++ = memcpy(text, *variable, len);
+        text += len;
+    }
+}
+
+/* The C library's _exit is not used, since the agent replaces it. */
+static _Noreturn void end_process(int status)
+{
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+/* Runs in the process that becomes the command. It shares the program's memory, so it only makes
+ * system calls. */
+static int become_command(void *cookie)
+{
+    errand *e = cookie;
+    const int above = STDERR_FILENO + 1;
+    setpgid(0, 0);
+    for (int number = 1; number < NSIG; number++) {
+        /* Drops a pending signal that was meant for the program, as Ctrl-C for its group. */
+        signal(number, SIG_IGN);
+        pd_signal_reset(number);
+    }
+    sigprocmask(SIG_SETMASK, &e->none, NULL);
+    if (dup2(e->input, STDIN_FILENO) >= 0 && dup2(e->nowhere, STDOUT_FILENO) >= 0 &&
+        dup2(e->nowhere, STDERR_FILENO) >= 0) {
+        if (syscall(SYS_close_range, above, ~0U, 0) != 0)
+            for (int fd = above; fd < (int)sysconf(_SC_OPEN_MAX); fd++)
+                close(fd);
+        char *const arguments[] = {(char *)"sh", (char *)"-c", (char *)e->command, NULL};
+        execve("/bin/sh", arguments, environment);
+    }
+    e->error = errno ? errno : EIO;
+    end_process(127);
+}
+
+/* Waits for the command. Kills its process group at the time limit. */
+static void await(errand *e, pid_t pid)
+{
+    enum { STEP_NANOS = 5000000, STEPS_PER_SECOND = 200 };
+    const struct timespec pause = {.tv_nsec = STEP_NANOS};
+    pid_t got;
+    for (uint64_t steps = 0; (got = waitpid(pid, &e->status, WNOHANG)) == 0; steps++) {
+        if (steps >= (uint64_t)e->seconds * STEPS_PER_SECOND) {
+            e->is_late = true;
+            kill(-pid, SIGKILL);
+            kill(pid, SIGKILL);
+            waitpid(pid, &e->status, 0);
+            return;
+        }
+        nanosleep(&pause, NULL);
+    }
+    e->is_over = got == pid;
+    if (got < 0)
+        e->error = errno;
+}
+
+/* Runs in the helper, which shares the memory of the program but is a process with its own signal
+ * handlers, descriptors and children. */
+static int help(void *cookie)
+{
+    errand *e = cookie;
+    /* If the program ignores SIGCHLD, its children cannot be waited for. */
+    pd_signal_reset(SIGCHLD);
+    pid_t pid = clone(become_command, e->command_stack, CLONE_VM | CLONE_VFORK | SIGCHLD, e);
+    if (pid < 0)
+        e->error = errno;
+    else
+        await(e, pid);
+    end_process(0);
+}
+
+/* All signals are blocked in the helper. */
+static pid_t start_helper(errand *e)
+{
+    sigset_t all, before;
+    sigfillset(&all);
+    pthread_sigmask(SIG_SETMASK, &all, &before);
+    pid_t helper = clone(help, e->helper_stack, CLONE_VM, e);
+    int kept = errno;
+    pthread_sigmask(SIG_SETMASK, &before, NULL);
+    errno = kept;
+    return helper;
+}
+
+static pd_handed run(errand *e, int *detail)
+{
+    pid_t helper = start_helper(e);
+    if (helper < 0) {
+        *detail = errno;
+        return PD_HANDED_NOT_STARTED;
+    }
+    while (waitpid(helper, NULL, (int)__WCLONE) < 0 && errno == EINTR)
+        continue;
+    if (!e->error && !e->is_late && !e->is_over)
+        e->error = ECHILD; /* the helper was killed */
+    if (e->error) {
+        *detail = e->error;
+        return PD_HANDED_NOT_STARTED;
+    }
+    if (e->is_late) {
+        *detail = (int)e->seconds;
+        return PD_HANDED_TOO_LONG;
+    }
+    *detail = WIFEXITED(e->status) ? WEXITSTATUS(e->status) : 128 + WTERMSIG(e->status);
+    return *detail ? PD_HANDED_FAILED : PD_HANDED;
+}
+
+/* Returns a descriptor of a file without a name that holds the profile, or -1 and errno. */
+static int as_input(const void *data, size_t len)
+{
+    int fd = pd_open_high((int)syscall(SYS_memfd_create, "pprofdelta", 1U /* MFD_CLOEXEC */));
+    if (fd < 0)
+        return -1;
+    int error = pd_write_all(fd, data, len);
+    if (error || lseek(fd, 0, SEEK_SET) != 0) {
+        close(fd);
+        errno = error ? error : EIO;
+        return -1;
+    }
+    return fd;
+}
+
+pd_handed pd_hand_over(const char *command, const void *data, size_t len, unsigned seconds,
+                       int *detail)
+{
+    /* Static, since the kernel may have no more memory for this process. */
+    static _Alignas(16) char stacks[2][STACK_LEN];
+    static errand memory;
+    errand *e = &memory;
+    *e = (errand){.command = command,
+                  .seconds = seconds,
+                  .command_stack = stacks[0] + STACK_LEN,
+                  .helper_stack = stacks[1] + STACK_LEN};
+    sigemptyset(&e->none);
+    pd_handed result = PD_HANDED_NOT_STARTED;
+    e->nowhere = pd_open("/dev/null", O_WRONLY);
+    e->input = e->nowhere < 0 ? -1 : as_input(data, len);
+    if (e->input < 0)
+        *detail = errno;
+    else
+        result = run(e, detail);
+    if (e->input >= 0)
+        close(e->input);
+    if (e->nowhere >= 0)
+        close(e->nowhere);
+    return result;
+}

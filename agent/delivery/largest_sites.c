@@ -1,0 +1,57 @@
+/* Reports of the largest sites: see largest_sites.h. */
+#include "agent/delivery/largest_sites.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/notice.h"
+#include "agent/base/text.h"
+#include "agent/delivery/spool.h"
+
+enum { SITES = 20 };
+
+static atomic_bool is_reported; /* a failed allocation, in this window */
+
+static int write_sites(int fd, void *heap)
+{
+    return pprofdelta_heap_dump(heap, fd, SITES);
+}
+
+static void report(pd_notice topic, pd_fixed_text *text)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    if (pd_the_agent.settings.command) {
+        pd_text_add(text, "; the largest sites:");
+        int fd = pd_notice_open(topic, text);
+        if (fd >= 0)
+            pprofdelta_heap_dump(heap, fd, SITES);
+        pd_notice_close(fd);
+        return;
+    }
+    uint64_t number;
+    pd_fixed_text where = {.len = 0};
+    int error = pd_spool_write(".top.txt", write_sites, heap, &number, &where);
+    pd_text_add(text, "; the largest sites %s %s", error ? "could not be written:" : "are in",
+                error ? pd_words_of_error(error) : where.bytes);
+    pd_notice_send(topic, text);
+}
+
+void pd_largest_sites_out_of_memory(size_t size)
+{
+    pd_fixed_text text = {.len = 0};
+    if (atomic_exchange(&is_reported, true))
+        return;
+    pd_text_add(&text, "an allocation of %zu bytes failed", size);
+    report(PD_NOTICE_MEMORY, &text);
+}
+
+void pd_largest_sites_threshold(void)
+{
+    pd_fixed_text text = {.len = 0};
+    pd_text_add(&text, "more than %ju bytes are in use",
+                (uintmax_t)pd_the_agent.settings.threshold);
+    report(PD_NOTICE_LIMIT, &text);
+}
+
+void pd_largest_sites_allow(void)
+{
+    atomic_store(&is_reported, false);
+}

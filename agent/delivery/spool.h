@@ -1,0 +1,42 @@
+/* Writes finished profiles to a directory, one file each.
+ *
+ *     heap.PROGRAM.PID.SEQUENCE.pb.gz    a window
+ *     heap.PROGRAM.PID.SEQUENCE.top.txt  the largest sites, when memory ran out or passed the threshold
+ *
+ * A file appears complete under its name or not at all, and never replaces another one. The
+ * sequence numbers continue those of an earlier process with this program and pid (before an exec,
+ * or long ago). */
+#ifndef PD_AGENT_SPOOL_H
+#define PD_AGENT_SPOOL_H
+
+#include "agent/base/text.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { PD_SPOOL_NAME_MAX = 128 }; /* bytes of a name, with a slash before it and a NUL */
+
+/* Keeps a descriptor of the directory, which exec closes, for the time after a call by which the path may
+ * lead elsewhere. The files are written there from now on, as long as the descriptor is that of the
+ * directory and that was not removed; otherwise the path counts. release: that call failed. */
+void pd_spool_hold(void);
+void pd_spool_release(void);
+
+/* Gives the calling thread a table of descriptors of its own, with no other descriptor than that of
+ * pd_spool_hold. Returns false if the system cannot do that. */
+bool pd_spool_own_table(void);
+
+/* Writes the contents of a file to the descriptor. Returns 0 or an errno value. */
+typedef int pd_spool_writer(int fd, void *cookie);
+
+/* Writes a file with this ending of its name to the directory of the settings. Its number is the next one
+ * that is free; *number is set to it. Adds its path to `path`. Returns 0 or an errno value; after an error
+ * there is no file. */
+int pd_spool_write(const char *ending, pd_spool_writer *write, void *cookie, uint64_t *number,
+                   pd_fixed_text *path);
+
+/* Returns whether the directory has a file with this name, which begins with a slash. */
+bool pd_spool_has(const pd_fixed_text *name);
+
+#endif

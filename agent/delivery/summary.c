@@ -1,0 +1,203 @@
+/* Messages at the start and at the end: see summary.h. */
+#include "agent/delivery/summary.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/inherit.h"
+#include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
+#include "agent/base/self.h"
+#include "agent/delivery/keep.h"
+#include "agent/delivery/spool.h"
+
+#include <errno.h>
+#include <string.h>
+#include <unistd.h>
+
+static _Atomic uint64_t files, last_file; /* of this process: how many, and the last number */
+static int64_t begun_nanos;
+
+void pd_summary_wrote(uint64_t number)
+{
+    atomic_fetch_add(&files, 1);
+    atomic_store(&last_file, number);
+}
+
+/* Only one process prints these messages, however many are recorded. */
+static bool is_ours(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    return (pid_t)settings->command_pid == getpid() && !settings->is_quiet;
+}
+
+void pd_summary_begin(void)
+{
+    begun_nanos = pd_now();
+    const char *advice = is_ours() ? pd_runtime_advice(pd_runtime_of("/proc/self/exe")) : "";
+    if (*advice)
+        pd_notice_print(PD_NOTICE_RUNTIME, "%s", advice);
+}
+
+/* Returns whether a shell takes the directory as it is. */
+static bool is_plain(const char *dir)
+{
+    static const char plain[] =
+        "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789/_-+.,:=@%";
+    return dir[strspn(dir, plain)] == '\0';
+}
+
+/* Adds the directory so that a shell reads it as one word. */
+static void add_dir(pd_fixed_text *text, const char *dir)
+{
+    if (is_plain(dir)) {
+        pd_text_add(text, "%s", dir);
+        return;
+    }
+    pd_text_add(text, "'");
+    for (size_t len; dir[len = strcspn(dir, "'")]; dir += len + 1)
+        pd_text_add(text, "%.*s'\\''", (int)len, dir);
+    pd_text_add(text, "%s'", dir);
+}
+
+/* /heap.PROGRAM.PID. and either all numbers or the last one. */
+static void add_names(pd_fixed_text *text, bool is_all)
+{
+    pd_text_add(text, "/heap.%s.%d.", pd_program_name(), (int)getpid());
+    if (is_all)
+        pd_text_add(text, "*");
+    else
+        pd_text_add(text, "%06ju", (uintmax_t)atomic_load(&last_file));
+    pd_text_add(text, "%s", pd_settings_ending(&pd_the_agent.settings));
+}
+
+static void add_files(pd_fixed_text *text, bool is_all)
+{
+    add_dir(text, pd_the_agent.settings.dir);
+    add_names(text, is_all);
+}
+
+static bool is_last_there(void)
+{
+    pd_fixed_text name = {.len = 0};
+    add_names(&name, false);
+    return pd_spool_has(&name);
+}
+
+static void send_none(void)
+{
+    pd_fixed_text dir = {.len = 0};
+    add_dir(&dir, pd_the_agent.settings.dir);
+    pd_notice_print(PD_NOTICE_END,
+                    "no profile of %s: none of its allocations was sampled (one in %ju bytes is); "
+                    "use a lower --rate, such as 1k; profiles of programs that it started, if any, "
+                    "are in %s",
+                    pd_program_name(), (uintmax_t)pd_the_agent.settings.rate, dir.bytes);
+}
+
+/* Adds number / divisor with one digit behind the point. */
+static void add_tenths(pd_fixed_text *text, uint64_t number, uint64_t divisor)
+{
+    pd_text_add(text, "%ju.%ju", (uintmax_t)(number / divisor),
+                (uintmax_t)(number % divisor / (divisor / 10 + 1)));
+}
+
+static void add_bytes(pd_fixed_text *text, uint64_t bytes)
+{
+    static const char units[] = "KMGT";
+    size_t unit = 0;
+    while (units[unit + 1] && bytes >> (10 * (unit + 2)))
+        unit++;
+    add_tenths(text, bytes, UINT64_C(1) << (10 * (unit + 1)));
+    pd_text_add(text, " %ciB", units[unit]);
+}
+
+static void add_peak(pd_fixed_text *text)
+{
+    pprofdelta_heap_stats stats;
+    pprofdelta_heap *heap = pd_agent_heap();
+    if (!heap)
+        return;
+    pprofdelta_heap_describe(heap, &stats);
+    if (stats.peak_bytes <= 0)
+        return;
+    int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;
+    pd_text_add(text, "; peak of the live heap: ");
+    add_bytes(text, (uint64_t)stats.peak_bytes);
+    pd_text_add(text, ", after ");
+    add_tenths(text, (uint64_t)after, 1000000000);
+    pd_text_add(text, " s");
+}
+
+/* Only `show` and `check` read OTLP. */
+static void send_next(bool is_one)
+{
+    is_one |= pd_the_agent.settings.format == PPROFDELTA_OTLP;
+    pd_fixed_text text = {.len = 0};
+    pd_text_add(&text, "next: pprofdelta %s ", is_one ? "show" : "leaks");
+    add_files(&text, !is_one);
+    if (!is_one) {
+        pd_text_add(&text, ", or: pprofdelta sum ");
+        add_files(&text, true);
+        pd_text_add(&text, " | pprofdelta show -");
+    }
+    if (text.len < sizeof text.bytes - 1) /* a command that was cut off is none */
+        pd_notice_send(PD_NOTICE_NEXT, &text);
+}
+
+/* With a command that takes the profiles, the files are only those that it did not take, which
+ * another message names. */
+void pd_summary_end(void)
+{
+    const pd_settings *settings = &pd_the_agent.settings;
+    uint64_t count = atomic_load(&files);
+    if (!is_ours() || settings->command || settings->is_tree)
+        return;
+    if (!count) {
+        if (!atomic_load(&pd_the_agent.samples)) /* or else a message says why it was not written */
+            send_none();
+        return;
+    }
+    pd_fixed_text text = {.len = 0};
+    bool is_there = is_last_there();
+    pd_text_add(&text, "%ju profile%s%s: ", (uintmax_t)count, count == 1 ? "" : "s",
+                !is_there               ? ", removed since"
+                : pd_keep_has_deleted() ? ", the oldest deleted (--keep)"
+                                        : "");
+    add_files(&text, count > 1);
+    add_peak(&text);
+    pd_notice_send(PD_NOTICE_END, &text);
+    if (is_there)
+        send_next(count == 1);
+}
+
+static const char *const reasons[] = {
+    [PD_LAUNCH_OK] = "cannot reach the agent's file",
+    [PD_LAUNCH_NOT_OPENED] = "cannot be opened",
+    [PD_LAUNCH_CUT_OFF] = "is cut off",
+    [PD_LAUNCH_SETUID] = "is setuid",
+    [PD_LAUNCH_SETGID] = "is setgid",
+    [PD_LAUNCH_CAPABILITIES] = "has file capabilities",
+    [PD_LAUNCH_OTHER_MACHINE] = "is for another machine than the agent",
+    [PD_LAUNCH_STATIC] = "is linked statically",
+    [PD_LAUNCH_OTHER_LIBC] = "is for another C library than the agent",
+    [PD_LAUNCH_SANITIZED] = "is built with a sanitizer",
+};
+
+static void send_left(void *program)
+{
+    pd_launch_result found;
+    pd_inherit_check(program, &found);
+    pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded from here on: %s becomes %s, which %s",
+                    pd_program_name(), found.path, reasons[found.obstacle]);
+    if (atomic_load(&files))
+        pd_summary_end();
+}
+
+void pd_summary_leave(const char *program)
+{
+    int kept = errno;
+    if (!is_ours() || !pd_agent_heap() || !pd_self_enter())
+        return;
+    pd_own_stack_call(send_left, (void *)program);
+    pd_self_leave();
+    errno = kept;
+}

@@ -1,0 +1,294 @@
+/* Functions that end the process, replace the program, start another program or unload code. Each
+ * does what the agent needs before that, and then calls the real function. If the agent cannot be
+ * loaded into a program that is started, it is left out of that program's environment. */
+#include "agent/base/agent.h"
+#include "agent/base/inherit.h"
+#include "agent/base/launch.h"
+#include "agent/base/real.h"
+#include "agent/base/self.h"
+#include "agent/base/text.h"
+#include "agent/delivery/summary.h"
+#include "agent/life/end.h"
+#include "agent/stacks/callers.h"
+#include "agent/stacks/function_names.h"
+#include "agent/stacks/unloaded.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <fcntl.h>
+#include <limits.h>
+#include <sched.h>
+#include <spawn.h>
+#include <stdarg.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+/* ---- the end --------------------------------------------------------------------------------- */
+
+PD_PUBLIC void _exit(int status)
+{
+    pd_agent_end();
+    for (;;)
+        syscall(SYS_exit_group, status);
+}
+
+PD_PUBLIC void _Exit(int status)
+{
+    _exit(status);
+}
+
+/* ---- another program ------------------------------------------------------------------------- */
+
+/* Sets envp to what the program may inherit (see inherit.h), on the stack of the function that
+ * uses this macro. `without` is done if that is less than all. */
+/* NOLINTBEGIN(bugprone-macro-parentheses): envp is assigned to */
+#define INHERIT_OR(without, program, envp)                                                         \
+    do {                                                                                           \
+        const char *heir = program;                                                                \
+        size_t inherit_size = pd_inherit_size(heir, envp);                                         \
+        if (inherit_size) {                                                                        \
+            without;                                                                               \
+            envp = pd_inherit_copy(envp, __builtin_alloca(inherit_size));                          \
+        }                                                                                          \
+    } while (0)
+#define INHERIT(program, envp) INHERIT_OR((void)0, program, envp) /* by another process */
+#define BECOME(program, envp)  INHERIT_OR(pd_summary_leave(heir), program, envp)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+PD_PUBLIC int execve(const char *path, char *const argv[], char *const envp[])
+{
+    bool is_kept = pd_agent_before_exec();
+    BECOME(path, envp);
+    int result = (int)syscall(SYS_execve, path, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+PD_PUBLIC int execv(const char *path, char *const argv[])
+{
+    return execve(path, argv, environ);
+}
+
+/* Returns the program that execvp would run, or the name itself if there is none. */
+static const char *in_path(const char *file, char path[PATH_MAX])
+{
+    return pd_launch_find(file, getenv("PATH"), path) ? file : path;
+}
+
+PD_PUBLIC int execvpe(const char *file, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    bool is_kept = pd_agent_before_exec();
+    BECOME(in_path(file, path), envp);
+    int result = pd_next()->execvpe(file, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+PD_PUBLIC int execvp(const char *file, char *const argv[])
+{
+    return execvpe(file, argv, environ);
+}
+
+/* Returns the path of a descriptor, or of a name in the directory that it refers to. */
+static const char *under_descriptor(int fd, const char *name, char path[PATH_MAX])
+{
+    if (*name == '/' || (fd == AT_FDCWD && *name))
+        return name;
+    pd_fixed_text text = {.len = 0};
+    pd_text_add(&text, "/proc/self/fd/%d%s", fd < 0 ? 0 : fd, *name ? "/" : "");
+    size_t len = strlen(name);
+    if (text.len + len >= PATH_MAX)
+        return name;
+    memcpy(path, text.bytes, text.len);
+    memcpy(path + text.len, name, len + 1);
+    return path;
+}
+
+PD_PUBLIC int fexecve(int fd, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    bool is_kept = pd_agent_before_exec();
+    BECOME(under_descriptor(fd, "", path), envp);
+    int result = pd_next()->fexecve(fd, argv, envp);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+/* Older C libraries do not declare it. The kernel has the system call since Linux 3.19. */
+PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], // NOLINT
+                       char *const envp[], int flags);
+
+PD_PUBLIC int execveat(int fd, const char *path, char *const argv[], char *const envp[], int flags)
+{
+    char found[PATH_MAX];
+    bool is_kept = pd_agent_before_exec();
+    BECOME(under_descriptor(fd, path, found), envp);
+    int result = (int)syscall(SYS_execveat, fd, path, argv, envp, flags);
+    pd_agent_exec_failed(is_kept);
+    return result;
+}
+
+/* ---- another process with another program ---------------------------------------------------- */
+
+/* The C library's posix_spawn, system and popen do not call the functions above. system and popen
+ * need no replacement: they run the shell, into which the agent can be loaded. */
+
+PD_PUBLIC int posix_spawn(pid_t *pid, const char *path, const posix_spawn_file_actions_t *actions,
+                          const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+{
+    INHERIT(path, envp);
+    return pd_next()->posix_spawn(pid, path, actions, attrp, argv, envp);
+}
+
+PD_PUBLIC int posix_spawnp(pid_t *pid, const char *file, const posix_spawn_file_actions_t *actions,
+                           const posix_spawnattr_t *attrp, char *const argv[], char *const envp[])
+{
+    char path[PATH_MAX];
+    INHERIT(in_path(file, path), envp);
+    return pd_next()->posix_spawnp(pid, file, actions, attrp, argv, envp);
+}
+
+/* ---- the arguments of execl ------------------------------------------------------------------ */
+
+/* The arguments of execl and related functions become a vector on the caller's stack, since
+ * nothing may be allocated here. */
+static size_t count_arguments(va_list arguments)
+{
+    size_t count = 1;
+    while (va_arg(arguments, const char *))
+        count++;
+    return count;
+}
+
+static void take_arguments(char **vector, const char *first, size_t count, va_list arguments)
+{
+    vector[0] = (char *)first;
+    for (size_t i = 1; i <= count; i++)
+        vector[i] = va_arg(arguments, char *);
+}
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): names */
+#define VECTOR(vector, first)                                                                      \
+    va_list arguments;                                                                             \
+    va_start(arguments, first);                                                                    \
+    size_t count = count_arguments(arguments);                                                     \
+    va_end(arguments);                                                                             \
+    char **vector = __builtin_alloca((count + 1) * sizeof *vector);                                \
+    va_start(arguments, first);                                                                    \
+    take_arguments(vector, first, count, arguments)
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+PD_PUBLIC int execl(const char *path, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    va_end(arguments);
+    return execve(path, vector, environ);
+}
+
+PD_PUBLIC int execlp(const char *file, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    va_end(arguments);
+    return execvpe(file, vector, environ);
+}
+
+PD_PUBLIC int execle(const char *path, const char *arg, ...)
+{
+    VECTOR(vector, arg);
+    char *const *environment = va_arg(arguments, char *const *);
+    va_end(arguments);
+    return execve(path, vector, environment);
+}
+
+/* ---- another process ------------------------------------------------------------------------- */
+
+/* The C library does not end the calling process by _exit above. */
+PD_PUBLIC int daemon(int nochdir, int noclose)
+{
+    bool is_kept = pd_agent_before_exec();
+    int result = pd_next()->daemon(nochdir, noclose);
+    pd_agent_exec_failed(is_kept); /* in the daemon, or after an error */
+    return result;
+}
+
+/* ---- another namespace, another root directory ----------------------------------------------- */
+
+/* Only a process with one thread can create or enter a user namespace. So the agent's thread ends
+ * meanwhile. */
+
+PD_PUBLIC int unshare(int flags)
+{
+    const int alone = CLONE_NEWUSER | CLONE_THREAD | CLONE_SIGHAND | CLONE_VM;
+    bool is_paused = (flags & alone) && pd_agent_pause();
+    int result = (int)syscall(SYS_unshare, flags);
+    if (is_paused)
+        pd_agent_resume();
+    return result;
+}
+
+static int move(bool is_paused, int result)
+{
+    if (result)
+        pd_agent_move_failed();
+    if (is_paused)
+        pd_agent_resume();
+    return result;
+}
+
+PD_PUBLIC int setns(int fd, int type)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_setns, fd, type));
+}
+
+PD_PUBLIC int chroot(const char *path)
+{
+    bool is_paused = pd_agent_before_move();
+    return move(is_paused, (int)syscall(SYS_chroot, path));
+}
+
+/* ---- unloading ------------------------------------------------------------------------------- */
+
+PD_PUBLIC int dlclose(void *handle)
+{
+    pprofdelta_heap *heap = pd_agent_heap();
+    if (!heap || !pd_self_enter())
+        return pd_next()->dlclose(handle);
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pprofdelta_heap_note_mappings(heap);
+    pd_unloaded_update();
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+    int result = pd_next()->dlclose(handle);
+    int kept = errno;
+    if (pd_self_enter()) {
+        pd_unloaded_update();
+        pd_unwind_forget();
+        pd_function_names_forget();
+        pd_self_leave();
+    }
+    errno = kept;
+    return result;
+}
+
+/* ---- syscall(2) ------------------------------------------------------------------------------
+ * A program may end the process by it behind the C library's back (exit_group), or give it another root
+ * directory. Every other call goes on to the C library's function with the arguments as they are. It is
+ * the last thing that this function does, so that a compiler that optimizes jumps there: a child that
+ * shares its parent's stack, or has a new one, then finds the stack as the caller left it. */
+
+pd_raw_call pd_raw_syscall __asm__("syscall") __attribute__((visibility("default")));
+
+long pd_raw_syscall(long number, long a, long b, long c, long d, long e, long f)
+{
+    pd_raw_call *call = pd_next()->raw_call;
+    if (number == SYS_exit_group)
+        pd_agent_end();
+    if (number == SYS_chroot || number == SYS_pivot_root || number == SYS_setns)
+        pd_agent_before_move(); /* the next sample starts the agent's thread again */
+    return call(number, a, b, c, d, e, f);
+}

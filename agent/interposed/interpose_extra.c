@@ -1,0 +1,221 @@
+/* The functions of jemalloc and tcmalloc beyond the malloc family: mallocx, dallocx and others;
+ * tc_malloc, tc_free and others. free can free their blocks, and they can free the blocks of
+ * malloc.
+ *
+ * The agent exports none of these names (see rebind.h). Each function calls the allocator's own
+ * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
+#include "agent/interposed/interpose_extra.h"
+
+#include "agent/base/agent.h"
+#include "agent/stacks/callers.h"
+#include "agent/base/notice.h"
+#include "agent/interposed/rebind.h"
+#include "agent/interposed/slow_path.h"
+
+#include <errno.h>
+#include <stdint.h>
+
+#define SLOW __attribute__((noinline, cold))
+
+/* No tick for a size that no allocation can have: it would make the sampler's distance overflow. */
+static inline bool tick(size_t size)
+{
+    return size <= PTRDIFF_MAX && pprofdelta_sampler_tick(&pd_this_thread.sampler, size);
+}
+
+static size_t product(size_t count, size_t size)
+{
+    size_t all;
+    return __builtin_mul_overflow(count, size, &all) ? SIZE_MAX : all;
+}
+
+/* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */
+
+/* is_full: a condition that holds after a failure if memory has run out. */
+#define ALLOCATE(name, bytes, is_full, parameters, arguments)                                      \
+    static void *(*real_##name)parameters;                                                         \
+    SLOW static void *slow_##name parameters                                                       \
+    {                                                                                              \
+        const pd_caller caller = PD_HERE();                                                        \
+        pprofdelta_weight weight = {0, 0};                                                         \
+        bool is_sample = pd_slow_draw(bytes, &weight);                                             \
+        void *ptr = real_##name arguments;                                                         \
+        if (!ptr && (is_full))                                                                     \
+            pd_slow_out_of_memory(bytes);                                                          \
+        if (is_sample)                                                                             \
+            pd_slow_keep(ptr, bytes, &weight, &caller);                                            \
+        return ptr;                                                                                \
+    }                                                                                              \
+    static void *our_##name parameters                                                             \
+    {                                                                                              \
+        return tick(bytes) ? slow_##name arguments : real_##name arguments;                        \
+    }
+
+#define RELEASE(name, parameters, arguments)                                                       \
+    static void(*real_##name) parameters;                                                          \
+    static void our_##name parameters                                                              \
+    {                                                                                              \
+        if (pprofdelta_heap_maybe(&pd_filter, ptr))                                                \
+            pd_slow_free(ptr);                                                                     \
+        real_##name arguments;                                                                     \
+    }
+
+/* is_gone: a condition that holds after the call if the old block was freed or moved. kept: the
+ * block that is a new one then. */
+#define RESIZE(name, result_type, is_gone, kept, parameters, arguments)                            \
+    static result_type(*real_##name) parameters;                                                   \
+    SLOW static result_type slow_##name parameters                                                 \
+    {                                                                                              \
+        const pd_caller caller = PD_HERE();                                                        \
+        pprofdelta_weight weight = {0, 0};                                                         \
+        pprofdelta_heap_realloc move;                                                              \
+        bool is_sample = tick(size) && pd_slow_draw(size, &weight);                                \
+        bool was_tracked =                                                                         \
+            ptr && pprofdelta_heap_maybe(&pd_filter, ptr) && pd_slow_move(ptr, &move);             \
+        result_type result = real_##name arguments;                                                \
+        if (was_tracked)                                                                           \
+            pd_slow_moved(&move, is_gone);                                                         \
+        if (is_sample)                                                                             \
+            pd_slow_keep(kept, size, &weight, &caller);                                            \
+        return result;                                                                             \
+    }                                                                                              \
+    static result_type our_##name parameters                                                       \
+    {                                                                                              \
+        return slow_##name arguments;                                                              \
+    }
+
+/* ---- jemalloc -------------------------------------------------------------------------------- */
+
+ALLOCATE(mallocx, size, true, (size_t size, int flags), (size, flags))
+RESIZE(rallocx, void *, result != NULL, result, (void *ptr, size_t size, int flags),
+       (ptr, size, flags))
+/* Resizes in place. The block counts as a new one if it has the requested size. */
+RESIZE(xallocx, size_t, result >= size, result >= size ? ptr : NULL,
+       (void *ptr, size_t size, size_t extra, int flags), (ptr, size, extra, flags))
+RELEASE(dallocx, (void *ptr, int flags), (ptr, flags))
+RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
+
+/* ---- tcmalloc -------------------------------------------------------------------------------- */
+
+#define NO_MEMORY (errno == ENOMEM)
+
+ALLOCATE(tc_malloc, size, NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_malloc_skip_new_handler, size, NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_calloc, product(count, size), NO_MEMORY, (size_t count, size_t size), (count, size))
+ALLOCATE(tc_memalign, size, NO_MEMORY, (size_t alignment, size_t size), (alignment, size))
+ALLOCATE(tc_valloc, size, NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_pvalloc, size, NO_MEMORY, (size_t size), (size))
+RESIZE(tc_realloc, void *, result || !size, result, (void *ptr, size_t size), (ptr, size))
+RELEASE(tc_free, (void *ptr), (ptr))
+RELEASE(tc_cfree, (void *ptr), (ptr))
+RELEASE(cfree, (void *ptr), (ptr))
+RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))
+
+static int (*real_tc_posix_memalign)(void **out, size_t alignment, size_t size);
+
+SLOW static int slow_tc_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    const pd_caller caller = PD_HERE();
+    pprofdelta_weight weight = {0, 0};
+    bool is_sample = pd_slow_draw(size, &weight);
+    int error = real_tc_posix_memalign(out, alignment, size);
+    if (error == ENOMEM)
+        pd_slow_out_of_memory(size);
+    if (is_sample)
+        pd_slow_keep(error ? NULL : *out, size, &weight, &caller);
+    return error;
+}
+
+static int our_tc_posix_memalign(void **out, size_t alignment, size_t size)
+{
+    return tick(size) ? slow_tc_posix_memalign(out, alignment, size)
+                      : real_tc_posix_memalign(out, alignment, size);
+}
+
+/* The operators. Those that do not return NULL throw through the agent's frame. */
+ALLOCATE(tc_new, size, false, (size_t size), (size))
+ALLOCATE(tc_newarray, size, false, (size_t size), (size))
+ALLOCATE(tc_new_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))
+ALLOCATE(tc_newarray_nothrow, size, true, (size_t size, const void *nothrow), (size, nothrow))
+ALLOCATE(tc_new_aligned, size, false, (size_t size, size_t alignment), (size, alignment))
+ALLOCATE(tc_newarray_aligned, size, false, (size_t size, size_t alignment), (size, alignment))
+ALLOCATE(tc_new_aligned_nothrow, size, true, (size_t size, size_t alignment, const void *nothrow),
+         (size, alignment, nothrow))
+ALLOCATE(tc_newarray_aligned_nothrow, size, true,
+         (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))
+RELEASE(tc_delete, (void *ptr), (ptr))
+RELEASE(tc_deletearray, (void *ptr), (ptr))
+RELEASE(tc_delete_sized, (void *ptr, size_t size), (ptr, size))
+RELEASE(tc_deletearray_sized, (void *ptr, size_t size), (ptr, size))
+RELEASE(tc_delete_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))
+RELEASE(tc_deletearray_nothrow, (void *ptr, const void *nothrow), (ptr, nothrow))
+RELEASE(tc_delete_aligned, (void *ptr, size_t alignment), (ptr, alignment))
+RELEASE(tc_deletearray_aligned, (void *ptr, size_t alignment), (ptr, alignment))
+RELEASE(tc_delete_sized_aligned, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
+RELEASE(tc_deletearray_sized_aligned, (void *ptr, size_t size, size_t alignment),
+        (ptr, size, alignment))
+RELEASE(tc_delete_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),
+        (ptr, alignment, nothrow))
+RELEASE(tc_deletearray_aligned_nothrow, (void *ptr, size_t alignment, const void *nothrow),
+        (ptr, alignment, nothrow))
+
+/* ---- replacing them -------------------------------------------------------------------------- */
+
+#define OURS(name)                                                                                 \
+    {                                                                                              \
+#name, (void *)our_##name, (void *)&real_##name                                            \
+    }
+/* NOLINTEND(bugprone-macro-parentheses) */
+
+/* A library that has any of these has the first one. */
+static const pd_rebound of_jemalloc[] = {OURS(mallocx), OURS(rallocx), OURS(xallocx), OURS(dallocx),
+                                         OURS(sdallocx)};
+
+static const pd_rebound of_tcmalloc[] = {OURS(tc_malloc),
+                                         OURS(tc_malloc_skip_new_handler),
+                                         OURS(tc_calloc),
+                                         OURS(tc_memalign),
+                                         OURS(tc_valloc),
+                                         OURS(tc_pvalloc),
+                                         OURS(tc_realloc),
+                                         OURS(tc_free),
+                                         OURS(tc_cfree),
+                                         OURS(cfree),
+                                         OURS(tc_free_sized),
+                                         OURS(tc_posix_memalign),
+                                         OURS(tc_new),
+                                         OURS(tc_newarray),
+                                         OURS(tc_new_nothrow),
+                                         OURS(tc_newarray_nothrow),
+                                         OURS(tc_new_aligned),
+                                         OURS(tc_newarray_aligned),
+                                         OURS(tc_new_aligned_nothrow),
+                                         OURS(tc_newarray_aligned_nothrow),
+                                         OURS(tc_delete),
+                                         OURS(tc_deletearray),
+                                         OURS(tc_delete_sized),
+                                         OURS(tc_deletearray_sized),
+                                         OURS(tc_delete_nothrow),
+                                         OURS(tc_deletearray_nothrow),
+                                         OURS(tc_delete_aligned),
+                                         OURS(tc_deletearray_aligned),
+                                         OURS(tc_delete_sized_aligned),
+                                         OURS(tc_deletearray_sized_aligned),
+                                         OURS(tc_delete_aligned_nothrow),
+                                         OURS(tc_deletearray_aligned_nothrow)};
+
+static void rebind(const pd_rebound *functions, size_t len)
+{
+    if (pd_rebind(functions, len) != PD_REBIND_REFUSED)
+        return;
+    pd_notice_print(PD_NOTICE_EXTRA,
+                    "the system does not let the agent replace %s and related functions: memory "
+                    "that they free is shown as in use",
+                    functions[0].name);
+}
+
+void pd_extra_begin(void)
+{
+    rebind(of_jemalloc, sizeof of_jemalloc / sizeof *of_jemalloc);
+    rebind(of_tcmalloc, sizeof of_tcmalloc / sizeof *of_tcmalloc);
+}

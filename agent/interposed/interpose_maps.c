@@ -1,0 +1,197 @@
+/* mmap, munmap, mremap, brk and sbrk, as the program calls them: each is reported to mappings.h.
+ *
+ * The stack of each call that maps anonymous memory is taken. These calls are rare, and a stack
+ * costs less than the call. Calls from the C library itself do not come here, except those of
+ * allocators in other libraries (jemalloc, tcmalloc, mimalloc). They hold locks of the allocator,
+ * so nothing may be allocated here, and no stack is taken: the caller's address shows whose call it
+ * is. Before the agent's constructor only that address is kept.
+ *
+ * What a call removes is removed from the table before the call, since another thread may be given
+ * the same addresses before it has returned. If munmap then fails, its range is not followed any
+ * more. */
+#include "agent/account/mappings.h"
+#include "agent/base/agent.h"
+#include "agent/base/code.h"
+#include "agent/base/real.h"
+#include "agent/base/self.h"
+#include "agent/stacks/callers.h"
+#include "agent/stacks/unloaded.h"
+
+#include <errno.h>
+#include <stdarg.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- reports --------------------------------------------------------------------------------- */
+
+/* Returns whether the call is followed. If so, call leave. The agent's own calls come while the
+ * thread runs the agent's code. It does not hold the lock of the table then. */
+static bool enter(const pd_caller *caller, bool *is_nested)
+{
+    if (!pd_mappings_are_followed())
+        return false;
+    *is_nested = !pd_self_enter();
+    return !*is_nested || pd_code_is_own(caller->pc);
+}
+
+static void leave(bool is_nested)
+{
+    if (!is_nested)
+        pd_self_leave();
+}
+
+static size_t whole_pages(size_t len)
+{
+    size_t page = (size_t)sysconf(_SC_PAGESIZE);
+    return (len + page - 1) & ~(page - 1);
+}
+
+static void report_range(uintptr_t begin, size_t len, const pd_caller *caller)
+{
+    if (pd_code_is_own(caller->pc)) {
+        pd_mappings_add_slot(begin, len, PD_SLOT_AGENT);
+        return;
+    }
+    if (pd_code_is_of_allocator(caller->pc)) {
+        pd_mappings_add_slot(begin, len, PD_SLOT_ALLOCATOR);
+        return;
+    }
+    const uint64_t only = caller->pc - 1;
+    pd_walk *walk = pd_agent_heap() ? pd_walk_take() : NULL;
+    const uint64_t *stack = walk ? walk->stack : &only;
+    size_t depth = walk ? pd_unwind(caller, walk) : 1;
+    pd_mappings_add(begin, len, stack, depth, pd_unloaded_number(stack, depth));
+    pd_walk_give(walk);
+}
+
+/* Reports what mmap returned. A mapping of a file covers what was there. */
+static void report_map(const void *ptr, size_t len, int flags, const pd_caller *caller)
+{
+    bool is_nested;
+    int kept = errno;
+    if (ptr == MAP_FAILED || !((flags & MAP_ANONYMOUS) || (flags & MAP_FIXED)) ||
+        !enter(caller, &is_nested))
+        return;
+    if (flags & MAP_ANONYMOUS)
+        report_range((uintptr_t)ptr, whole_pages(len), caller);
+    else
+        pd_mappings_remove((uintptr_t)ptr, whole_pages(len));
+    leave(is_nested);
+    errno = kept;
+}
+
+/* ---- mmap ------------------------------------------------------------------------------------ */
+
+/* The headers may define mmap as another name of mmap64. Both symbols are needed here. */
+PD_PUBLIC void *pd_mmap(void *addr, size_t len, int prot, int flags, int fd,
+                        pd_plain_offset offset) __asm__("mmap");
+PD_PUBLIC void *pd_mmap64(void *addr, size_t len, int prot, int flags, int fd,
+                          int64_t offset) __asm__("mmap64");
+
+PD_PUBLIC __attribute__((noinline)) void *pd_mmap(void *addr, size_t len, int prot, int flags,
+                                                  int fd, pd_plain_offset offset)
+{
+    const pd_caller caller = PD_HERE();
+    void *ptr = pd_next()->mmap(addr, len, prot, flags, fd, offset);
+    report_map(ptr, len, flags, &caller);
+    return ptr;
+}
+
+PD_PUBLIC __attribute__((noinline)) void *pd_mmap64(void *addr, size_t len, int prot, int flags,
+                                                    int fd, int64_t offset)
+{
+    const pd_caller caller = PD_HERE();
+    const pd_other_functions *next = pd_next();
+    void *ptr = next->mmap64 ? next->mmap64(addr, len, prot, flags, fd, offset)
+                             : next->mmap(addr, len, prot, flags, fd, (pd_plain_offset)offset);
+    report_map(ptr, len, flags, &caller);
+    return ptr;
+}
+
+/* ---- munmap and mremap ----------------------------------------------------------------------- */
+
+PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
+{
+    const pd_caller caller = PD_HERE();
+    bool is_nested;
+    int kept = errno;
+    if (enter(&caller, &is_nested)) {
+        pd_mappings_remove((uintptr_t)addr, whole_pages(len));
+        leave(is_nested);
+    }
+    errno = kept;
+    return pd_next()->munmap(addr, len);
+}
+
+/* The memory counts as that of the new call, as with realloc. */
+static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr, size_t len,
+                         const pd_caller *caller)
+{
+    if (ptr == MAP_FAILED && slot) {
+        pd_mappings_give_back(old, old_len, slot);
+        return;
+    }
+    if (ptr != MAP_FAILED && slot)
+        report_range((uintptr_t)ptr, len, caller);
+    else if (ptr != MAP_FAILED)
+        pd_mappings_remove((uintptr_t)ptr, len);
+    pd_mappings_drop(slot);
+}
+
+PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t new_len,
+                                                 int flags, ...)
+{
+    const pd_caller caller = PD_HERE();
+    bool is_nested;
+    va_list arguments;
+    va_start(arguments, flags);
+    void *target = (flags & MREMAP_FIXED) ? va_arg(arguments, void *) : NULL;
+    va_end(arguments);
+    if (!enter(&caller, &is_nested))
+        return pd_next()->mremap(addr, old_len, new_len, flags, target);
+    size_t taken = whole_pages(old_len);
+    uint32_t slot = pd_mappings_take((uintptr_t)addr, taken);
+    void *ptr = pd_next()->mremap(addr, old_len, new_len, flags, target);
+    int kept = errno;
+    report_moved(slot, (uintptr_t)addr, taken, ptr, whole_pages(new_len), &caller);
+    leave(is_nested);
+    errno = kept;
+    return ptr;
+}
+
+/* ---- brk ------------------------------------------------------------------------------------- */
+
+/* The break moved. The page that both ends share stays as it is. */
+static void report_break(uintptr_t before, uintptr_t now, const pd_caller *caller)
+{
+    bool is_nested;
+    int kept = errno;
+    uintptr_t from = whole_pages(before), to = whole_pages(now);
+    if (from == to || !enter(caller, &is_nested))
+        return;
+    if (to > from)
+        report_range(from, to - from, caller);
+    else
+        pd_mappings_remove(to, from - to);
+    leave(is_nested);
+    errno = kept;
+}
+
+PD_PUBLIC __attribute__((noinline)) void *sbrk(intptr_t delta)
+{
+    const pd_caller caller = PD_HERE();
+    void *before = pd_next()->sbrk(delta);
+    if (delta && before != (void *)-1) // NOLINT(performance-no-int-to-ptr)
+        report_break((uintptr_t)before, (uintptr_t)before + (uintptr_t)delta, &caller);
+    return before;
+}
+
+PD_PUBLIC __attribute__((noinline)) int brk(void *addr)
+{
+    const pd_caller caller = PD_HERE();
+    uintptr_t before = (uintptr_t)pd_next()->sbrk(0);
+    int result = pd_next()->brk(addr);
+    if (!result)
+        report_break(before, (uintptr_t)addr, &caller);
+    return result;
+}

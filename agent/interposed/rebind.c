@@ -1,0 +1,312 @@
+/* Replaces functions that a program may have or lack: see rebind.h. */
+#include "agent/interposed/rebind.h"
+
+#include "agent/base/code.h"
+
+#include <elf.h>
+#include <link.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+/* ---- the tables of an object ----------------------------------------------------------------- */
+
+/* Relocations with addends or without. */
+typedef struct relocations {
+    const char *rows;
+    size_t len, row_len;
+} relocations;
+
+typedef struct object {
+    uintptr_t base;
+    pd_object_range range;
+    const ElfW(Phdr) * segments;
+    size_t segments_len;
+    ElfW(Sym) * symbols;
+    const char *names;
+    const uint32_t *hash; /* in the GNU format; NULL: none */
+    relocations plain[2], calls;
+} object;
+
+/* Most C libraries convert the table's addresses to those in memory. musl does not. */
+static void *address_in(const object *o, uintptr_t ptr)
+{
+    return (void *)(ptr < o->base ? o->base + ptr : ptr); // NOLINT(performance-no-int-to-ptr)
+}
+
+static void note_row(object *o, const ElfW(Dyn) * row, bool *calls_have_addends)
+{
+    uintptr_t value = (uintptr_t)row->d_un.d_val;
+    switch (row->d_tag) {
+    case DT_SYMTAB:
+        o->symbols = address_in(o, value);
+        break;
+    case DT_STRTAB:
+        o->names = address_in(o, value);
+        break;
+    case DT_GNU_HASH:
+        o->hash = address_in(o, value);
+        break;
+    case DT_RELA:
+        o->plain[0].rows = address_in(o, value);
+        break;
+    case DT_RELASZ:
+        o->plain[0].len = value;
+        break;
+    case DT_REL:
+        o->plain[1].rows = address_in(o, value);
+        break;
+    case DT_RELSZ:
+        o->plain[1].len = value;
+        break;
+    case DT_JMPREL:
+        o->calls.rows = address_in(o, value);
+        break;
+    case DT_PLTRELSZ:
+        o->calls.len = value;
+        break;
+    case DT_PLTREL:
+        *calls_have_addends = value == DT_RELA;
+        break;
+    default:
+        break;
+    }
+}
+
+/* Returns false if the object has no symbols. */
+static bool open_object(object *o, const struct dl_phdr_info *info)
+{
+    const ElfW(Dyn) *row = NULL;
+    bool calls_have_addends = true;
+    *o = (object){.base = info->dlpi_addr,
+                  .range = pd_object_range_of(info),
+                  .segments = info->dlpi_phdr,
+                  .segments_len = info->dlpi_phnum};
+    for (size_t i = 0; i < o->segments_len; i++)
+        if (o->segments[i].p_type == PT_DYNAMIC)
+            row = (const void *)(o->base + o->segments[i].p_vaddr); // NOLINT(*-int-to-ptr)
+    for (; row && row->d_tag != DT_NULL; row++)
+        note_row(o, row, &calls_have_addends);
+    o->plain[0].row_len = sizeof(ElfW(Rela));
+    o->plain[1].row_len = sizeof(ElfW(Rel));
+    o->calls.row_len = calls_have_addends ? sizeof(ElfW(Rela)) : sizeof(ElfW(Rel));
+    return o->symbols && o->names;
+}
+
+/* ---- a symbol by its name -------------------------------------------------------------------- */
+
+static uint32_t hash_of(const char *name)
+{
+    uint32_t hash = 5381;
+    for (; *name; name++)
+        hash = hash * 33 + (unsigned char)*name;
+    return hash;
+}
+
+static bool is_function(const object *o, const ElfW(Sym) * symbol, const char *name)
+{
+    unsigned char type = symbol->st_info & 15;
+    return symbol->st_shndx != SHN_UNDEF && symbol->st_value && type == STT_FUNC &&
+           strcmp(o->names + symbol->st_name, name) == 0;
+}
+
+/* Returns the function of that name that the object exports, or NULL. */
+static ElfW(Sym) * find_symbol(const object *o, const char *name)
+{
+    if (!o->hash)
+        return NULL;
+    const uint32_t word_bits = sizeof(ElfW(Addr)) * 8, hash = hash_of(name);
+    const uint32_t buckets_len = o->hash[0], first = o->hash[1];
+    const uint32_t filter_len = o->hash[2], shift = o->hash[3];
+    const ElfW(Addr) *filter = (const void *)(o->hash + 4);
+    const uint32_t *buckets = (const void *)(filter + filter_len), *chain = buckets + buckets_len;
+    if (!buckets_len || !filter_len)
+        return NULL;
+    ElfW(Addr) word = filter[hash / word_bits % filter_len];
+    bool may_have = (word >> (hash % word_bits) & 1) && (word >> ((hash >> shift) % word_bits) & 1);
+    if (!may_have)
+        return NULL;
+    uint32_t at = buckets[hash % buckets_len];
+    for (bool is_end = at < first; !is_end; at++) {
+        uint32_t other = chain[at - first];
+        if ((other | 1) == (hash | 1) && is_function(o, &o->symbols[at], name))
+            return &o->symbols[at];
+        is_end = other & 1;
+    }
+    return NULL;
+}
+
+/* ---- changing a table ------------------------------------------------------------------------ */
+
+/* Returns the protection of a page: that of its segment, or read-only if the loader has set that
+ * after binding (RELRO). */
+static int protection_of(const object *o, uintptr_t page, uintptr_t page_len)
+{
+    int protection = PROT_NONE;
+    for (size_t i = 0; i < o->segments_len; i++) {
+        const ElfW(Phdr) *segment = &o->segments[i];
+        uintptr_t begin = (o->base + segment->p_vaddr) & ~(page_len - 1);
+        uintptr_t end = o->base + segment->p_vaddr + segment->p_memsz;
+        if (segment->p_type == PT_GNU_RELRO && page >= begin && page < (end & ~(page_len - 1)))
+            return PROT_READ;
+        if (segment->p_type == PT_LOAD && page >= begin && page < end)
+            protection = (segment->p_flags & PF_R ? PROT_READ : 0) |
+                         (segment->p_flags & PF_W ? PROT_WRITE : 0) |
+                         (segment->p_flags & PF_X ? PROT_EXEC : 0);
+    }
+    return protection;
+}
+
+/* Writes a word into the object's memory, which may be read-only. An executable page stays
+ * executable all the time, since other code may be on it. */
+static bool write_word(const object *o, void *at, uintptr_t word)
+{
+    const uintptr_t page_len = (uintptr_t)sysconf(_SC_PAGESIZE);
+    uintptr_t page = (uintptr_t)at & ~(page_len - 1);
+    int protection = protection_of(o, page, page_len);
+    void *start = (char *)at - ((uintptr_t)at - page);
+    bool is_locked = !(protection & PROT_WRITE);
+    if (is_locked && mprotect(start, page_len, protection | PROT_WRITE))
+        return false;
+    __atomic_store_n((uintptr_t *)at, word, __ATOMIC_RELEASE);
+    return !is_locked || mprotect(start, page_len, protection) == 0;
+}
+
+/* ---- slots that are bound already ------------------------------------------------------------ */
+
+/* One call of pd_rebind. */
+typedef struct work {
+    const pd_rebound *functions;
+    size_t len;
+    object library; /* the one that has the functions; without symbols: not found yet */
+    bool has_seen_program, is_refused;
+} work;
+
+static uintptr_t word_at(const void *place)
+{
+    uintptr_t word;
+    memcpy(&word, place, sizeof word);
+    return word;
+}
+
+static const pd_rebound *find_function(const work *w, const char *name)
+{
+    for (size_t i = 0; i < w->len; i++)
+        if (strcmp(w->functions[i].name, name) == 0)
+            return &w->functions[i];
+    return NULL;
+}
+
+/* Returns the slot that a relocation fills. *name is the symbol with which it is filled, or
+ * NULL. */
+static uintptr_t *slot_of(const object *o, const char *row, const char **name)
+{
+    ElfW(Rel) relocation; /* the form with an addend begins with these members */
+    memcpy(&relocation, row, sizeof relocation);
+#if __SIZEOF_POINTER__ == 8
+    size_t symbol = (size_t)ELF64_R_SYM(relocation.r_info);
+#else
+    size_t symbol = (size_t)ELF32_R_SYM(relocation.r_info);
+#endif
+    *name = symbol ? o->names + o->symbols[symbol].st_name : NULL;
+    return (uintptr_t *)(o->base + relocation.r_offset); // NOLINT(performance-no-int-to-ptr)
+}
+
+/* Replaces the functions in the slots of another object. A slot that the loader has not filled yet
+ * points into the object itself, and the loader will fill it with the agent's function. */
+static void rebind_slots(work *w, const object *o, const relocations *r)
+{
+    for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
+        const char *name;
+        uintptr_t *slot = slot_of(o, r->rows + off, &name);
+        if (!name || (uintptr_t)slot % sizeof *slot ||
+            !pd_object_range_has(w->library.range, word_at(slot)))
+            continue;
+        const pd_rebound *f = find_function(w, name);
+        if (f && word_at(slot) == word_at(f->real) && !write_word(o, slot, (uintptr_t)f->ours))
+            w->is_refused = true;
+    }
+}
+
+/* Fills the slots of the library with its own functions. */
+static void bind_own_slots(work *w, const relocations *r)
+{
+    for (size_t off = 0; r->rows && off + r->row_len <= r->len; off += r->row_len) {
+        const char *name;
+        uintptr_t *slot = slot_of(&w->library, r->rows + off, &name);
+        const pd_rebound *f = name ? find_function(w, name) : NULL;
+        if (f && word_at(f->real) && word_at(slot) != word_at(f->real) &&
+            !write_word(&w->library, slot, word_at(f->real)))
+            w->is_refused = true;
+    }
+}
+
+/* ---- the walk over the objects --------------------------------------------------------------- */
+
+static bool is_agent(const object *o)
+{
+    return pd_object_range_has(o->range, (uintptr_t)pd_rebind);
+}
+
+/* Finds the first object in the loader's order that has the first function. The program comes
+ * first. */
+static int find_library(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    work *w = cookie;
+    object o;
+    bool is_program = !w->has_seen_program;
+    w->has_seen_program = true;
+    if (!open_object(&o, info) || is_agent(&o) || !find_symbol(&o, w->functions[0].name))
+        return 0;
+    if (!is_program)
+        w->library = o;
+    return 1;
+}
+
+static int rebind_object(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    work *w = cookie;
+    object o;
+    if (!open_object(&o, info) || is_agent(&o) || o.range.begin == w->library.range.begin)
+        return 0;
+    rebind_slots(w, &o, &o.plain[0]);
+    rebind_slots(w, &o, &o.plain[1]);
+    rebind_slots(w, &o, &o.calls);
+    return 0;
+}
+
+/* Replaces the functions in the library's symbol table, to which the loader adds the library's
+ * base. */
+static void rebind_symbols(work *w)
+{
+    for (size_t i = 0; i < w->len && !w->is_refused; i++) {
+        const pd_rebound *f = &w->functions[i];
+        ElfW(Sym) *symbol = word_at(f->real) ? find_symbol(&w->library, f->name) : NULL;
+        if (symbol &&
+            !write_word(&w->library, &symbol->st_value, (uintptr_t)f->ours - w->library.base))
+            w->is_refused = true;
+    }
+}
+
+pd_rebind_outcome pd_rebind(const pd_rebound *functions, size_t len)
+{
+    work w = {.functions = functions, .len = len};
+    dl_iterate_phdr(find_library, &w);
+    if (!w.library.symbols)
+        return PD_REBIND_NONE;
+    for (size_t i = 0; i < len; i++) {
+        const ElfW(Sym) *symbol = find_symbol(&w.library, functions[i].name);
+        uintptr_t real = symbol ? w.library.base + symbol->st_value : 0;
+        memcpy(functions[i].real, &real, sizeof real);
+    }
+    bind_own_slots(&w, &w.library.calls);
+    if (!w.is_refused)
+        rebind_symbols(&w);
+    if (!w.is_refused)
+        dl_iterate_phdr(rebind_object, &w);
+    return w.is_refused ? PD_REBIND_REFUSED : PD_REBIND_DONE;
+}

@@ -1,0 +1,159 @@
+/* How the process ends, becomes another program, or moves: see end.h. */
+#include "agent/life/end.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/await.h"
+#include "agent/base/notice.h"
+#include "agent/base/own_stack.h"
+#include "agent/base/self.h"
+#include "agent/delivery/delivery.h"
+#include "agent/delivery/keep.h"
+#include "agent/delivery/spool.h"
+#include "agent/delivery/summary.h"
+#include "agent/life/worker.h"
+
+#include <errno.h>
+#include <unistd.h>
+
+/* This thread has delivered a window before an exec and keeps others from delivering. */
+static __thread bool is_keeping __attribute__((tls_model("initial-exec")));
+
+enum { ALIVE, ENDING, ENDED };
+static _Atomic int stage = ALIVE;
+
+PD_IN_CHILD void pd_end_forget(void)
+{
+    atomic_store(&stage, ALIVE);
+}
+
+/* Ends the agent's thread. Waits for its delivery for as long as that may take. */
+static bool stop_thread(void)
+{
+    enum { UNNOTICED_MILLIS = 1000 };
+    if (pd_the_agent.settings.command) {
+        if (pd_worker_stop(UNNOTICED_MILLIS))
+            return true;
+        pd_notice_print(PD_NOTICE_WAITING,
+                        "the program has ended; waiting up to %ju s for the command that takes its "
+                        "profiles",
+                        (uintmax_t)pd_the_agent.settings.timeout);
+    }
+    return pd_worker_stop(pd_delivery_max_millis());
+}
+
+static void notify_lost(void)
+{
+    pd_notice_print(PD_NOTICE_LAST,
+                    "the last profile is lost: the one before is still being delivered");
+}
+
+/* A second thread that ends the process waits for the first, which may deliver two windows. */
+static void end_once(void *unused)
+{
+    (void)unused;
+    int is_alive = ALIVE;
+    if (!atomic_compare_exchange_strong(&stage, &is_alive, ENDING)) {
+        pd_await_change(&stage, ENDING, 2 * pd_delivery_max_millis() + 1000);
+        return;
+    }
+    if (is_keeping) { /* a signal ends the process between the delivery and the exec */
+        is_keeping = false;
+        pd_delivery_release();
+    }
+    if (stop_thread() && pd_delivery_send_last())
+        pd_delivery_release();
+    else
+        notify_lost();
+    pd_summary_end();
+    pd_keep_end();
+    atomic_store(&stage, ENDED);
+}
+
+void pd_agent_end(void)
+{
+    /* A process without a sample writes nothing. But if `pprofdelta record` became it, it says so. */
+    if (!pd_agent_is_recording() ||
+        (!atomic_load(&pd_the_agent.samples) &&
+         getpid() != (pid_t)pd_the_agent.settings.command_pid) ||
+        !pd_self_enter())
+        return;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_own_stack_call(end_once, NULL);
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+}
+
+static void deliver_before_exec(void *unused)
+{
+    (void)unused;
+    is_keeping = pd_delivery_send_last();
+    if (!is_keeping)
+        notify_lost();
+}
+
+bool pd_agent_before_exec(void)
+{
+    if (!pd_agent_is_recording() || !atomic_load(&pd_the_agent.samples) || !pd_self_enter())
+        return false;
+    pd_quiet quiet;
+    pd_quiet_begin(&quiet);
+    pd_loader_answers(PD_LOADER_PATIENCE);
+    pd_own_stack_call(deliver_before_exec, NULL);
+    bool is_kept = is_keeping;
+    pd_quiet_end(&quiet);
+    pd_self_leave();
+    return is_kept;
+}
+
+void pd_agent_exec_failed(bool was_kept)
+{
+    is_keeping = false;
+    if (was_kept)
+        pd_delivery_release();
+}
+
+/* ---- one thread alone ------------------------------------------------------------------------ */
+
+bool pd_agent_pause(void)
+{
+    int kept = errno;
+    if (!pd_agent_is_recording() || atomic_load(&stage) != ALIVE || !pd_self_enter())
+        return false;
+    bool is_paused = pd_worker_is_running() && pd_worker_retire(pd_delivery_max_millis());
+    pd_self_leave();
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_resume(void)
+{
+    int kept = errno;
+    if (!pd_self_enter())
+        return;
+    pd_worker_start();
+    pd_worker_await(); /* the program may close all descriptors next */
+    pd_self_leave();
+    errno = kept;
+}
+
+bool pd_agent_before_move(void)
+{
+    int kept = errno;
+    bool is_paused = pd_agent_pause();
+    if (pd_agent_is_recording() && pd_self_enter()) {
+        pprofdelta_heap_note_mappings(pd_agent_heap());
+        pd_spool_hold();
+        pd_self_leave();
+    }
+    errno = kept;
+    return is_paused;
+}
+
+void pd_agent_move_failed(void)
+{
+    int kept = errno;
+    if (getpid() == atomic_load(&pd_the_agent.pid))
+        pd_spool_release();
+    errno = kept;
+}

@@ -1,0 +1,30 @@
+/* How the process ends, becomes another program, or changes what can only be changed with one thread. */
+#ifndef PD_AGENT_END_H
+#define PD_AGENT_END_H
+
+#include <stdbool.h>
+
+/* Delivers the last window before the process ends, once. Does nothing in a process that the
+ * agent's state does not describe (the child of a vfork). Waits for the agent's thread for a
+ * limited time. */
+void pd_agent_end(void);
+
+/* Before exec: delivers a window and keeps other threads from starting a delivery, which exec
+ * would cut off. Returns whether pd_agent_exec_failed must release that. */
+bool pd_agent_before_exec(void);
+void pd_agent_exec_failed(bool was_kept);
+
+/* End the agent's thread before a system call for which the process must have one thread, and
+ * start it again. Resume if pause returned true. */
+bool pd_agent_pause(void);
+void pd_agent_resume(void);
+
+/* The same before a call that gives the process another root directory or other mounts. Keeps what will
+ * be out of reach: the folder of the profiles, and the names of mapped files. failed: the call did. */
+bool pd_agent_before_move(void);
+void pd_agent_move_failed(void);
+
+/* Call in the child of a fork. */
+void pd_end_forget(void);
+
+#endif

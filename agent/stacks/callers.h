@@ -1,0 +1,58 @@
+/* The callers of an allocation: the return addresses on the stack of this thread.
+ *
+ * The walk goes from frame to frame by the rules that cfi.h reads. A rule finds the caller's
+ * frame from the frame pointer or from the stack pointer. Rules are cached, so that a frame costs
+ * a few nanoseconds. Code without tables (made at run time) is assumed to keep frame pointers.
+ * Every address that is read lies between the caller's stack pointer and the end of the thread's
+ * stack. Code that runs on another stack (a coroutine, an alternate signal stack) is followed by
+ * rules alone. If a rule is too complex, the compiler's unwinder is used instead, which takes
+ * microseconds and 2 KiB of stack.
+ *
+ * A program may allocate on a stack of a few KiB. So the frames and what the search for rules needs
+ * are in a pd_walk, which is not on the stack. */
+#ifndef PD_AGENT_CALLERS_H
+#define PD_AGENT_CALLERS_H
+
+#include "agent/stacks/cfi.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+/* The registers of the function that called the one that uses PD_HERE. */
+typedef struct pd_caller {
+    uintptr_t pc, sp, fp;
+} pd_caller;
+
+/* For use in a function that is not inlined. */
+#define PD_HERE()                                                                                  \
+    {                                                                                              \
+        (uintptr_t) __builtin_return_address(0), (uintptr_t)__builtin_dwarf_cfa(),                 \
+            *(const uintptr_t *)__builtin_frame_address(0)                                         \
+    }
+
+enum { PD_STACK_MAX = 256 };
+
+typedef struct pd_walk {
+    uint64_t stack[PD_STACK_MAX];
+    _Alignas(16) unsigned char room[PD_CFI_ROOM];
+    struct pd_walk *unused; /* the next one in the list of those */
+} pd_walk;
+
+/* Returns a walk for this thread, or NULL without memory. There are as many as threads have used at
+ * one time. Give it back; the caller must have entered the agent (self.h) for that time. */
+pd_walk *pd_walk_take(void);
+void pd_walk_give(pd_walk *walk);
+
+/* Call in the child of a fork. The walks of other threads are lost there. */
+void pd_walk_forget(void);
+
+/* Fills walk->stack with addresses within the call instructions, the caller first. Returns the number
+ * of frames. Keeps errno. Frames of the agent are left out at any depth, since a function of the agent
+ * may have called the program's operator new. */
+size_t pd_unwind(const pd_caller *caller, pd_walk *walk);
+
+/* Empties the cache of rules. Call after code was unloaded. */
+void pd_unwind_forget(void);
+
+#endif

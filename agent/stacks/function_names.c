@@ -1,0 +1,366 @@
+/* The names of functions: see function_names.h.
+ *
+ * A table is read from the symbol table of a file or, in a stripped file, from the dynamic one. The file
+ * must be the one that is mapped and not one that replaced it. So the notes of both, which hold the build
+ * id, are compared. Nothing else in the file is trusted. The tables are read, not mapped, so a file that
+ * is cut short meanwhile does no harm.
+ *
+ *     names       a hash table from an address to its name in `text`; it is emptied when it is full
+ *     tables      the tables of the files that this profile needs
+ */
+#include "agent/stacks/function_names.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/await.h"
+#include "agent/base/code.h"
+#include "agent/base/reserve.h"
+#include "agent/base/text.h"
+#include "process/elf.h"
+#include "process/proc.h"
+
+#include <fcntl.h>
+#include <link.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+typedef struct function_entry {
+    uint64_t begin; /* the address in the file */
+    uint32_t len;
+    uint32_t name; /* offset in strings */
+} function_entry;
+
+typedef struct function_table {
+    uintptr_t begin, end; /* the range in memory */
+    uintptr_t bias;       /* address in memory - address in the file */
+    char *strings;
+    size_t strings_len;
+    function_entry *functions; /* sorted */
+    size_t functions_len, functions_size;
+} function_table;
+
+typedef ElfW(Sym) symbol;
+
+/* ---- the object ------------------------------------------------------------------------------ */
+
+typedef struct loaded_object {
+    uintptr_t address; /* the object is the one that holds this address */
+    function_table *table;
+    char path[PD_PATH_MAX]; /* empty: the main program, which has no name in the loader's list */
+    uintptr_t note;         /* the address of the last note segment, or 0 */
+    size_t note_off, note_len;
+} loaded_object;
+
+static int find_object(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    loaded_object *o = cookie;
+    if (!pd_object_holds(info, o->address))
+        return 0;
+    const char *path = info->dlpi_name ? info->dlpi_name : "";
+    size_t len = strlen(path) + 1;
+    if (len > sizeof o->path)
+        return -1;
+    memcpy(o->path, path, len);
+    pd_object_range range = pd_object_range_of(info);
+    o->table->bias = info->dlpi_addr;
+    o->table->begin = range.begin;
+    o->table->end = range.end;
+    for (size_t i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *segment = &info->dlpi_phdr[i];
+        if (segment->p_type != PT_NOTE || segment->p_filesz != segment->p_memsz)
+            continue;
+        o->note = info->dlpi_addr + segment->p_vaddr;
+        o->note_off = segment->p_offset;
+        o->note_len = segment->p_filesz;
+    }
+    return 1;
+}
+
+/* ---- the file -------------------------------------------------------------------------------- */
+
+/* Reads a section into pages of its own. Returns NULL if that fails, or if the section is longer
+ * than any symbol table is. */
+static void *load(const pd_elf *elf, const ElfW(Shdr) * s)
+{
+    const uint64_t most = (uint64_t)1 << 30;
+    void *bytes = s->sh_size && s->sh_size <= most ? pd_reserve_map(s->sh_size) : NULL;
+    if (bytes && pd_elf_read(elf, s->sh_offset, bytes, s->sh_size) != s->sh_size) {
+        pd_reserve_unmap(bytes, s->sh_size);
+        return NULL;
+    }
+    return bytes;
+}
+
+/* Finds the symbol table, or else the dynamic one, and its strings. */
+static bool find_symbols(const pd_elf *elf, ElfW(Shdr) * symbols, ElfW(Shdr) * strings)
+{
+    ElfW(Shdr) s;
+    bool has_any = false;
+    for (size_t i = 0; pd_elf_section_at(elf, i, &s); i++) {
+        if (s.sh_type != SHT_SYMTAB && (s.sh_type != SHT_DYNSYM || has_any))
+            continue;
+        *symbols = s;
+        has_any = true;
+        if (s.sh_type == SHT_SYMTAB)
+            break;
+    }
+    return has_any && pd_elf_section_at(elf, symbols->sh_link, strings);
+}
+
+/* Compares the beginnings of the notes, which hold the build id. */
+static bool is_same_build(const pd_elf *elf, const loaded_object *o)
+{
+    char bytes[256];
+    size_t len = o->note_len < sizeof bytes ? o->note_len : sizeof bytes;
+    return !o->note || (pd_elf_read(elf, o->note_off, bytes, len) == len &&
+                        memcmp(bytes, (const void *)o->note, len) == 0); // NOLINT
+}
+
+/* ---- sorted ---------------------------------------------------------------------------------- */
+
+static void sift(function_entry *at, size_t root, size_t len)
+{
+    for (size_t child; (child = 2 * root + 1) < len; root = child) {
+        if (child + 1 < len && at[child].begin < at[child + 1].begin)
+            child++;
+        if (at[root].begin >= at[child].begin)
+            return;
+        function_entry swapped = at[root];
+        at[root] = at[child];
+        at[child] = swapped;
+    }
+}
+
+/* Sorts in place, since qsort may allocate. */
+static void sort(function_entry *at, size_t len)
+{
+    for (size_t root = len / 2; root-- > 0;)
+        sift(at, root, len);
+    for (size_t end = len; end-- > 1;) {
+        function_entry last = at[0];
+        at[0] = at[end];
+        at[end] = last;
+        sift(at, 0, end);
+    }
+}
+
+/* Takes the symbols that are functions and are defined in this file. */
+static void take_functions(function_table *table, const symbol *symbols, size_t len)
+{
+    for (size_t i = 0; i < len; i++) {
+        const symbol *s = &symbols[i];
+        bool is_function = (s->st_info & 0xf) == STT_FUNC || (s->st_info & 0xf) == STT_GNU_IFUNC;
+        if (is_function && s->st_shndx != SHN_UNDEF && s->st_size && s->st_size <= UINT32_MAX &&
+            s->st_name && s->st_name < table->strings_len)
+            table->functions[table->functions_len++] =
+                (function_entry){s->st_value, (uint32_t)s->st_size, s->st_name};
+    }
+    sort(table->functions, table->functions_len);
+}
+
+static bool read_functions(function_table *table, const pd_elf *elf)
+{
+    ElfW(Shdr) in, strings;
+    if (!find_symbols(elf, &in, &strings))
+        return false;
+    size_t len = in.sh_size / sizeof(symbol);
+    symbol *symbols = load(elf, &in);
+    table->strings = symbols ? load(elf, &strings) : NULL;
+    table->strings_len = table->strings ? strings.sh_size : 0;
+    table->functions_size = (len + 1) * sizeof(function_entry);
+    if (table->strings && table->strings[table->strings_len - 1] == '\0')
+        table->functions = pd_reserve_map(table->functions_size);
+    if (table->functions)
+        take_functions(table, symbols, len);
+    if (symbols)
+        pd_reserve_unmap(symbols, in.sh_size);
+    return table->functions != NULL;
+}
+
+static int open_object(const char *path)
+{
+    int fd = *path ? open(path, O_RDONLY | O_CLOEXEC | O_NONBLOCK | O_NOCTTY) : pd_proc_open_exe();
+    return pd_open_high(fd);
+}
+
+static void table_close(function_table *table)
+{
+    if (table->functions)
+        pd_reserve_unmap(table->functions, table->functions_size);
+    if (table->strings)
+        pd_reserve_unmap(table->strings, table->strings_len);
+    *table = (function_table){.begin = 0};
+}
+
+/* Reads the table of the file that is mapped at the address. Returns false if no file is, or if
+ * it has no table that can be read; then there is nothing to close. */
+static bool table_open(function_table *table, uintptr_t address)
+{
+    pd_elf elf;
+    loaded_object o = {.address = address, .table = table};
+    *table = (function_table){.begin = 0};
+    if (dl_iterate_phdr(find_object, &o) != 1)
+        return false;
+    int fd = open_object(o.path);
+    if (fd < 0)
+        return false;
+    bool has_table =
+        pd_elf_open(&elf, fd, 0) && is_same_build(&elf, &o) && read_functions(table, &elf);
+    close(fd);
+    if (!has_table)
+        table_close(table);
+    return has_table;
+}
+
+/* Returns the name of the function that holds the address, or NULL. The name is valid until the
+ * table is closed. */
+static const char *table_find(const function_table *table, uintptr_t address)
+{
+    uint64_t wanted = address - table->bias;
+    size_t low = 0, high = table->functions_len;
+    while (low < high) {
+        size_t middle = low + (high - low) / 2;
+        if (table->functions[middle].begin <= wanted)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    /* Of several functions that begin at one address any will do. Of a function within another
+     * one the inner one is taken. */
+    const function_entry *f = low ? &table->functions[low - 1] : NULL;
+    return f && wanted - f->begin < f->len ? table->strings + f->name : NULL;
+}
+
+/* ---- the names ------------------------------------------------------------------------------- */
+
+enum { NAMES_BITS = 15, NAMES_LEN = 1 << NAMES_BITS, TEXT_LEN = 2 << 20, TABLES_MAX = 64 };
+
+typedef struct name {
+    uint64_t address; /* 0: the slot is free */
+    uint32_t text;    /* offset of the name; 0: there is none */
+} name;
+
+typedef struct cache_memory {
+    name names[NAMES_LEN];
+    char text[TEXT_LEN];
+} cache_memory;
+
+static cache_memory *cache;
+static size_t names_len, text_len;
+static function_table tables[TABLES_MAX];
+static size_t tables_len;
+static pprofdelta_frame frame; /* the last result */
+static atomic_bool is_stale, is_off;
+
+static void empty(void)
+{
+    if (cache)
+        madvise(cache, sizeof *cache, MADV_DONTNEED); /* back to zeros */
+    names_len = 0;
+    text_len = 1;
+}
+
+static void reserve(void)
+{
+    void *pages = mmap(NULL, sizeof *cache, PROT_READ | PROT_WRITE,
+                       MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    cache = pages == MAP_FAILED ? NULL : pages;
+    text_len = 1;
+    if (cache) /* the child of a fork drops it */
+        madvise(cache, sizeof *cache, MADV_DONTFORK);
+}
+
+static bool prepare(void)
+{
+    if (!cache)
+        reserve();
+    if (!cache || atomic_load(&is_off))
+        return false;
+    if (atomic_exchange(&is_stale, false))
+        empty();
+    return true;
+}
+
+static name *slot_of(uint64_t address)
+{
+    size_t at = (size_t)(address * UINT64_C(0x9e3779b97f4a7c15) >> (64 - NAMES_BITS));
+    while (cache->names[at].address && cache->names[at].address != address)
+        at = (at + 1) % NAMES_LEN;
+    return &cache->names[at];
+}
+
+/* Returns the table of the file that is mapped at the address, or NULL. Reads it if this profile
+ * has not needed it before. */
+static const function_table *table_at(uint64_t address)
+{
+    for (size_t i = 0; i < tables_len; i++)
+        if (address - tables[i].begin < tables[i].end - tables[i].begin)
+            return &tables[i];
+    if (tables_len == TABLES_MAX)
+        return NULL;
+    if (!table_open(&tables[tables_len], (uintptr_t)address))
+        return NULL;
+    return &tables[tables_len++];
+}
+
+static void add_name(name *slot, uint64_t address, const char *text)
+{
+    size_t len = strlen(text) + 1;
+    *slot = (name){.address = address};
+    names_len++;
+    if (len > 1) {
+        memcpy(cache->text + text_len, text, len);
+        slot->text = (uint32_t)text_len;
+        text_len += len;
+    }
+}
+
+void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *out)
+{
+    (void)cookie;
+    enum { LONGEST = 4096 };
+    if (!pd_loader_answers(0) || !prepare() || !address)
+        return;
+    name *slot = slot_of(address);
+    if (!slot->address) {
+        if (names_len >= NAMES_LEN / 2 || text_len > TEXT_LEN - LONGEST) {
+            empty();
+            slot = slot_of(address);
+        }
+        const function_table *table = table_at(address);
+        const char *text = table ? table_find(table, (uintptr_t)address) : NULL;
+        add_name(slot, address, text && strlen(text) < LONGEST ? text : "");
+    }
+    if (!slot->text)
+        return;
+    frame = (pprofdelta_frame){.name = cache->text + slot->text};
+    *out = (pprofdelta_symbol){.frames = &frame, .frames_len = 1};
+}
+
+void pd_function_names_begin(void)
+{
+    reserve();
+}
+
+void pd_function_names_omit(bool is_omitted)
+{
+    atomic_store(&is_off, is_omitted);
+}
+
+void pd_function_names_close(void)
+{
+    while (tables_len)
+        table_close(&tables[--tables_len]);
+}
+
+void pd_function_names_forget(void)
+{
+    atomic_store(&is_stale, true);
+}
+
+void pd_function_names_abandon(void)
+{
+    tables_len = 0;
+    cache = NULL;
+}

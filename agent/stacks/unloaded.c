@@ -1,0 +1,101 @@
+/* Address ranges from which code was unloaded: see unloaded.h.
+ *
+ * The table only grows, and a row is complete before the length counts it. So a thread that
+ * samples reads it without a lock. Two objects that were unloaded from overlapping ranges have a
+ * row each. The number of a stack is made of all rows through which it passes. */
+#include "agent/stacks/unloaded.h"
+
+#include "agent/base/agent.h"
+#include "agent/base/code.h"
+
+#include <link.h>
+#include <pthread.h>
+#include <stdatomic.h>
+#include <stdbool.h>
+
+enum { RANGES_MAX = 256, OBJECTS_MAX = 1024 };
+
+typedef struct unloaded_range {
+    uintptr_t begin, end;
+    _Atomic uint64_t times;
+} unloaded_range;
+
+static unloaded_range ranges[RANGES_MAX];
+static atomic_size_t ranges_len;
+
+typedef struct objects {
+    size_t len;
+    pd_object_range at[OBJECTS_MAX];
+} objects;
+
+/* The objects at the last update and at this one, protected by the lock. The lock is not held while
+ * the loader runs destructors of an object: they may unload other objects, or wait for threads
+ * that do. */
+static objects known, now;
+static pthread_mutex_t lock = PTHREAD_MUTEX_INITIALIZER;
+
+static int note_object(struct dl_phdr_info *info, size_t size, void *cookie)
+{
+    (void)size;
+    objects *o = cookie;
+    pd_object_range range = pd_object_range_of(info);
+    if (range.begin < range.end && o->len < OBJECTS_MAX)
+        o->at[o->len++] = range;
+    return 0;
+}
+
+static bool has_object(const objects *o, uintptr_t begin, uintptr_t end)
+{
+    for (size_t i = 0; i < o->len; i++)
+        if (o->at[i].begin == begin && o->at[i].end == end)
+            return true;
+    return false;
+}
+
+static void count(uintptr_t begin, uintptr_t end)
+{
+    size_t len = atomic_load(&ranges_len);
+    for (size_t i = 0; i < len; i++) {
+        if (ranges[i].begin == begin && ranges[i].end == end) {
+            atomic_fetch_add(&ranges[i].times, 1);
+            return;
+        }
+    }
+    if (len == RANGES_MAX) /* the table is full: further ranges are ignored */
+        return;
+    ranges[len].begin = begin;
+    ranges[len].end = end;
+    atomic_store(&ranges[len].times, 1);
+    atomic_store_explicit(&ranges_len, len + 1, memory_order_release);
+}
+
+void pd_unloaded_update(void)
+{
+    pthread_mutex_lock(&lock);
+    now.len = 0;
+    dl_iterate_phdr(note_object, &now);
+    for (size_t i = 0; i < known.len; i++)
+        if (!has_object(&now, known.at[i].begin, known.at[i].end))
+            count(known.at[i].begin, known.at[i].end);
+    known = now;
+    pthread_mutex_unlock(&lock);
+}
+
+PD_IN_CHILD void pd_unloaded_forget(void)
+{
+    lock = (pthread_mutex_t)PTHREAD_MUTEX_INITIALIZER;
+}
+
+uint64_t pd_unloaded_number(const uint64_t *stack, size_t depth)
+{
+    uint64_t number = 0;
+    size_t len = atomic_load_explicit(&ranges_len, memory_order_acquire);
+    for (size_t i = 0; i < len; i++)
+        for (size_t frame = 0; frame < depth; frame++)
+            if (stack[frame] - ranges[i].begin < ranges[i].end - ranges[i].begin) {
+                number = (number + i + 1) * UINT64_C(0x9e3779b97f4a7c15) +
+                         atomic_load_explicit(&ranges[i].times, memory_order_relaxed);
+                break;
+            }
+    return number;
+}

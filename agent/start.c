@@ -1,0 +1,157 @@
+/* The start of the agent in a process. The constructor runs before main; the functions of the program that
+ * come earlier (malloc, mmap, exec) work before it and are not recorded. */
+#include "agent/account/account.h"
+#include "agent/account/counters.h"
+#include "agent/account/mappings.h"
+#include "agent/base/agent.h"
+#include "agent/base/code.h"
+#include "agent/base/inherit.h"
+#include "agent/base/launch.h"
+#include "agent/base/notice.h"
+#include "agent/base/real.h"
+#include "agent/base/reserve.h"
+#include "agent/base/self.h"
+#include "agent/delivery/handover.h"
+#include "agent/delivery/summary.h"
+#include "agent/interposed/interpose_extra.h"
+#include "agent/life/end.h"
+#include "agent/life/fork.h"
+#include "agent/life/signals.h"
+#include "agent/life/worker.h"
+#include "agent/stacks/callers.h"
+#include "agent/stacks/function_names.h"
+
+#include <dlfcn.h>
+#include <errno.h>
+#include <libdeflate.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/auxv.h>
+#include <unistd.h>
+
+static void give_up(const char *why, const char *what)
+{
+    pd_notice_print(PD_NOTICE_ASIDE, "nothing is recorded in this process: %s%s", why, what);
+}
+
+/* The compressor allocates once, when the first profile is written. malloc cannot be called there
+ * if that is in a signal handler. So the agent's own copy of the compressor gets pages. */
+#ifdef PD_HAVE_DEFLATE_ALLOCATOR
+static void *map_block(size_t size)
+{
+    const size_t header = 64; /* keeps the block aligned */
+    size_t whole = size + header;
+    char *pages = pd_reserve_map(whole);
+    if (!pages)
+        return NULL;
+    memcpy(pages, &whole, sizeof whole);
+    return pages + header;
+}
+
+static void unmap_block(void *ptr)
+{
+    const size_t header = 64;
+    size_t whole;
+    if (!ptr)
+        return;
+    memcpy(&whole, (char *)ptr - header, sizeof whole);
+    pd_reserve_unmap((char *)ptr - header, whole);
+}
+
+static void set_compressor_memory(void)
+{
+    libdeflate_set_memory_allocator(map_block, unmap_block);
+}
+#else
+static void set_compressor_memory(void)
+{
+}
+#endif
+
+static void *map_pages(void *cookie, size_t size)
+{
+    (void)cookie;
+    return pd_reserve_map(size);
+}
+
+static void unmap_pages(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie;
+    pd_reserve_unmap(ptr, size);
+}
+
+static pprofdelta_status make_tracker(pprofdelta_heap **heap, pprofdelta_error *err)
+{
+    static const pprofdelta_heap_pages pages = {map_pages, unmap_pages, NULL};
+    const pd_settings *settings = &pd_the_agent.settings;
+    pprofdelta_heap_options options = PPROFDELTA_HEAP_OPTIONS_INIT;
+    options.period = settings->rate;
+    options.format = settings->format;
+    options.resource = settings->resource;
+    options.resource_len = settings->resource_len;
+    options.started_nanos = pd_now();
+    options.filter = &pd_filter;
+    options.pages = &pages;
+    options.flags = PPROFDELTA_HEAP_NAMES_ONLY;
+    options.symbolize = pd_function_names_find;
+    if (settings->account) {
+        options.gauge = PD_ACCOUNT_TYPE;
+        options.gauge_unit = PD_ACCOUNT_UNIT;
+    }
+    return pprofdelta_heap_new(&options, heap, err);
+}
+
+static void begin_tracking(void)
+{
+    pprofdelta_error err;
+    pprofdelta_heap *heap = NULL;
+    pd_reserve_begin();
+    pd_function_names_begin();
+    set_compressor_memory();
+    if (make_tracker(&heap, &err) != PPROFDELTA_OK) {
+        give_up(err.text, "");
+        return;
+    }
+    pd_code_begin((uintptr_t)pd_real.malloc);
+    pd_counters_begin();
+    pd_walk_give(pd_walk_take()); /* there is one when the program has no more memory */
+    if (pd_the_agent.settings.command)
+        pd_handover_begin();
+    pd_the_agent.end = pd_agent_end;
+    atomic_store(&pd_the_agent.pid, getpid());
+    atomic_store(&pd_the_agent.next_number, 1);
+    pd_worker_begin();
+    pd_fork_begin();
+    at_quick_exit(pd_agent_end);
+    pd_extra_begin();
+    atomic_store_explicit(&pd_the_agent.heap, heap, memory_order_release);
+    pd_signals_begin((int)pd_the_agent.settings.signal);
+    pd_summary_begin();
+}
+
+__attribute__((constructor)) static void begin(void)
+{
+    int kept = errno;
+    pd_real_find();
+    pd_inherit_begin();
+    pd_notice_begin();
+    pd_program_begin();
+    const char *wrong = pd_settings_read(&pd_the_agent.settings);
+    if (getauxval(AT_SECURE))
+        give_up("it runs with other rights than its user (setuid, setgid or capabilities)", "");
+    else if (wrong)
+        give_up("the value of this variable is invalid: ", wrong);
+    else if (!pd_malloc_is_ours())
+        give_up("the program has its own malloc, which the agent cannot replace", "");
+    else
+        begin_tracking();
+    pd_mappings_follow(pd_agent_heap() && pd_the_agent.settings.account);
+    atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);
+    dlerror(); /* the program sees no error of a function that was not found */
+    errno = kept;
+}
+
+__attribute__((destructor)) static void end(void)
+{
+    pd_agent_end();
+}
