@@ -242,12 +242,12 @@ def test_what_pdata_encoded_is_read(t):
 class Target(http.server.BaseHTTPRequestHandler):
     """A service with /debug/pprof/heap."""
 
-    look = b""
+    profile = b""
 
     def do_GET(self):
         self.send_response(200 if self.path == "/debug/pprof/heap" else 404)
         self.end_headers()
-        self.wfile.write(self.look)
+        self.wfile.write(self.profile)
 
     def log_message(self, *_):
         pass
@@ -277,10 +277,10 @@ def test_the_recipe_of_the_manual(t):
     threading.Thread(target=server.serve_forever, daemon=True).start()
     commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
     try:
-        Target.look, two = bundled("heap")
+        Target.profile, two = bundled("heap")
         ran = follow(t, commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
-        Target.look = two
+        Target.profile = two
         ask("fail", "503", "1")
         ran = follow(t, commands)
         t.equal(ran.returncode, UPLOADER_FAILED)
@@ -318,12 +318,12 @@ def test_the_recipe_of_the_heap_agent(t):
     got = [one for one in ask("received") if "inuse_space" in one["ids"]]
     t.check(got and all(one["status"] == 200 for one in got), f"{got} {ran.stderr}")
     t.check(all(one["resource"]["service.name"] == "checkout" for one in got), f"{got}")
-    ran = t.run("record", "-o", "looks", "--", t.path("checkout"), manners=False)
+    ran = t.run("record", "-o", "profiles", "--", t.path("checkout"), manners=False)
     t.equal(ran.code, 0, ran.err)
-    looks = sorted(glob.glob(t.path("looks/*.pb.gz")))
-    t.check(looks, "the agent wrote profiles")
-    t.succeeds("sum", *looks, "-q", "-o", "sum.pb.gz")
-    t.succeeds("sum", *looks, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
+    profiles = sorted(glob.glob(t.path("profiles/*.pb.gz")))
+    t.check(profiles, "the agent wrote profiles")
+    t.succeeds("sum", *profiles, "-q", "-o", "sum.pb.gz")
+    t.succeeds("sum", *profiles, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
     post(t, t.path("sum.otlp"))
     t.equal(len(ask("received")), 1)
     holds(t, "-", "sum.pb.gz", "-", "record")

@@ -115,7 +115,7 @@ class Release:
         return os.path.join(self.folder, "server")
 
     def put(self, name):
-        """Beside it and renamed, as packages do: a running binary cannot be written to."""
+        """Written under another name and renamed, as packages do: a running binary cannot be written to."""
         shutil.copy(binary(LAYOUTS[self.layout], name), self.path + ".new")
         os.rename(self.path + ".new", self.path)
 

@@ -2,7 +2,7 @@
 """fastdelta's own tests, against the Go module: fastdeltas.py
 
 The tests, their profiles and their fuzz corpus are read from the pinned module that fastdelta is internal
-to (see tests/peers/go.mod). They are copied beside fastdelta/profiler/internal/fastdelta/adapter.go, which
+to (see tests/peers/go.mod). They are copied next to fastdelta/profiler/internal/fastdelta/adapter.go, which
 gives the Go module the names that they use, and run without cgo.
 
 fastdelta/differences.json lists the tests that fail on purpose, each with a part of what it prints ("says")

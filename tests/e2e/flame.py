@@ -2,7 +2,7 @@
 
 It renders, zooms, finds, switches types and views, obeys keys and addresses, goes light and dark, asks
 the network for nothing, and draws 50,000 samples without more work than the screen holds. Skipped (77) where
-there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, for an eye to look at.
+there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, to be read by a person.
 """
 
 import functools
@@ -458,7 +458,7 @@ def test_width_by_the_change(t, page):
     page.keys("w", "w", "w")
     t.equal(page.value("#width"), "change")
     t.contains(page.run("location.hash"), "width=change")
-    # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what stood still is gone.
+    # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what did not change is gone.
     ground = page.colour(0.5, 12)
     t.check(page.colour(0.3, 3) != ground and page.colour(0.63, 2) != ground, "left is 16 of 25")
     t.equal(page.colour(0.7, 3), ground, "fresh calls nothing")
@@ -599,7 +599,7 @@ def test_fifty_thousand_samples(t):
         page.keys(*keys)
         drawn.append(int(page.run("document.querySelector('#graph').dataset.drawn")))
     t.check(all(0 < number < most / 4 for number in drawn), f"{drawn} of at most {most}")
-    # Scrolled to the bottom it is still the screen that is drawn, not the profile.
+    # Scrolled to the bottom only the screen is drawn, not the profile.
     page.do("document.querySelector('#view').scrollTop = 1e6")
     number = int(page.run("document.querySelector('#graph').dataset.drawn"))
     t.check(0 < number < most / 4, f"{number} of at most {most}")

@@ -1,6 +1,6 @@
 """Node.js: run.py nodejs PPROFDELTA
 
-A program that looks at its own heap and time with @datadog/pprof. Its profiles have no addresses,
+A program that profiles its own heap and time with @datadog/pprof. Its profiles have no addresses,
 and no counters by name; the deltas are held against a subtraction of what npm's pprof-format reads.
 What that package writes again is read back here. Skipped (77) where there is no Node.js or npm.
 """

@@ -76,7 +76,7 @@ def go_program(source, what, output, *flags):
 
 
 def node_modules():
-    """The folder with node_modules and the scripts beside it."""
+    """The folder with node_modules and the scripts."""
     need("node", "npm")
     source = os.path.join(here, "node")
     locked = [os.path.join(source, name) for name in ("package.json", "package-lock.json")]
@@ -103,7 +103,7 @@ def python_with(requirements):
 
 
 def rust_program():
-    """Cargo keeps what it built, beside a copy of the source: it writes there too."""
+    """Cargo keeps what it built, with a copy of the source: it writes there too."""
     need("cargo")
     source = os.path.join(here, "rust")
     folder = kept("rust", os.path.join(source, "Cargo.toml"))

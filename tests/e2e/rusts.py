@@ -1,6 +1,6 @@
 """Rust: run.py rusts PPROFDELTA
 
-A program that looks at its own heap with jemalloc_pprof, whose profiles have addresses and no symbol,
+A program that profiles its own heap with jemalloc_pprof, whose profiles have addresses and no symbol,
 and one value type, which is no counter by name. The deltas are held against google/pprof's Merge.
 Skipped (77) where there is no Rust or no Go, or their packages cannot be had.
 """
@@ -35,7 +35,7 @@ def test_no_counter_by_name(t):
     t.contains(t.fails(1, "prev", "cur", "-o", "delta").err, "inuse_space/bytes", "-c TYPE")
 
 
-def test_what_was_kept_between_the_looks(t):
+def test_what_was_kept_between_the_profiles(t):
     """1000 and 2500 pieces of 64 bytes, 3 and 4 of 1 MiB, each from a place of its own."""
     lay(t)
     t.succeeds("prev", "cur", "-c", "inuse_space", "--verify", "-q", "-o", "delta")
