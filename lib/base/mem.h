@@ -84,6 +84,11 @@ static inline pd_bytes pd_bytes_of(const char *text)
     return (pd_bytes){(const uint8_t *)text, text ? strlen(text) : 0};
 }
 
+static inline bool pd_bytes_equal(pd_bytes a, pd_bytes b)
+{
+    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
+}
+
 /* Bytes that grow. Zero it to begin. Its memory belongs to the pd_mem it grew in. */
 typedef struct pd_buffer {
     uint8_t *ptr;

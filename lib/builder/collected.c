@@ -49,7 +49,8 @@ static pprofdelta_status add_place(pd_collected *c, pd_key ident, uint64_t addre
                                    uint32_t *out, pprofdelta_error *err)
 {
     pd_symbols *s = &c->symbols;
-    pd_symbol_place place = {.ident = ident, .address = address, .lines_first = s->lines_len};
+    pd_symbol_place place = {
+        .ident = ident, .address = address, .lines_first = s->lines_len, .lines_len = 1};
     pprofdelta_status status = pd_symbols_add_line(s, &c->mem, parts, line, column, err);
     if (!status)
         status = pd_symbols_add(s, &c->mem, ident, &place, out, err);
@@ -199,10 +200,10 @@ static void write_stack(pd_collected *c, pd_compact *compact, const pd_collected
     uint8_t *out = head->depth ? pd_compact_stack(compact, head->depth) : NULL;
     if (!out)
         return;
-    for (size_t i = 0; i < head->depth; i++)
-        out =
-            pd_compact_stack_put(out, pd_symbols_write_place(&c->symbols, compact,
-                                                             c->frames[head->frames_first + i], 0));
+    for (size_t i = 0; i < head->depth; i++) {
+        pd_symbol_place *place = &c->symbols.places[c->frames[head->frames_first + i]];
+        out = pd_compact_stack_put(out, pd_symbols_write_place(&c->symbols, compact, place, 0));
+    }
     pd_compact_stack_end(compact, out);
 }
 

@@ -16,7 +16,7 @@
 #include "ledger/state.h"
 #include "ledger/subtract.h"
 #include "delta/look.h"
-#include "profile/mapped.h"
+#include "profile/mapping.h"
 
 struct pprofdelta {
     pd_mem mem;
@@ -42,7 +42,6 @@ struct pprofdelta {
     bool is_begun;   /* `given` is its profile */
     bool is_made;    /* its delta is in `encoded` */
     bool is_pending; /* it can be committed */
-    bool is_pair;    /* it is of two profiles that belong to no series */
     pd_bytes given;
     unsigned nth_plan;      /* of the call under way: see plan.h */
     pd_mapped_facts mapped; /* what is known of its mappings */
@@ -128,7 +127,7 @@ static inline bool pd_has_seen(const pprofdelta *pd)
 /* Do its windows have sequences and attempts? */
 static inline bool pd_has_sequence(const pprofdelta *pd)
 {
-    return !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
+    return !(pd->flags & PPROFDELTA_NO_SEQUENCE);
 }
 
 /* Does the window keep its base until it is committed? */

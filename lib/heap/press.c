@@ -40,7 +40,8 @@ static void release_buffers(pd_heap_press *press)
 {
     pd_compact_release(&press->compact, &press->mem);
     pd_buffer_release(&press->mem, &press->compressor.out);
-    pd_symbols_release(&press->places.symbols, &press->mem);
+    if (press->mem.used > KEEP)
+        pd_symbols_release(&press->places.symbols, &press->mem);
 }
 
 void pd_press_fini(pprofdelta_heap *heap)

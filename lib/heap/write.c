@@ -181,7 +181,7 @@ pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse 
                  .out = &press->compact,
                  .is_all = kind == PPROFDELTA_HEAP_FULL || inuse == PPROFDELTA_HEAP_SNAPSHOT,
                  .kind = kind};
-    pd_symbols_clear(&press->places.symbols); /* a number may get another meaning */
+    pd_symbols_clear_places(&press->places.symbols); /* a number may get another meaning */
     pprofdelta_status status = pd_places_begin(&press->places, &press->mem, err);
     if (status)
         return status;

@@ -1,5 +1,7 @@
 #include "otlp/any_value.h"
 
+#include "otlp/request.h"
+
 #include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -40,11 +42,11 @@ const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
-static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth);
+static void check_value(pd_request *r, const char *name, pd_reader value, unsigned depth);
 
 /* A KeyValue. The keys are compared by the hash of their text. */
-static void check_key_value(pd_request_reading *r, const char *name, const pd_field *field,
-                            pd_keymap *keys, unsigned depth)
+static void check_key_value(pd_request *r, const char *name, const pd_field *field, pd_keymap *keys,
+                            unsigned depth)
 {
     const pd_rows rows = PD_ROWS(name, key_value_fields);
     key_value out = {{NULL, 0}, 0};
@@ -59,7 +61,7 @@ static void check_key_value(pd_request_reading *r, const char *name, const pd_fi
         pd_request_fail(r, name, field->start, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
-    const pd_dictionary *d = r->dictionary;
+    const pd_dictionary *d = &r->dictionary;
     pd_key hash = out.index /* many may refer to a long string: it was hashed */
                       ? d->numbers.keys[d->strings[out.index]]
                       : pd_key_of_bytes(out.key.ptr, out.key.len, 0);
@@ -69,7 +71,7 @@ static void check_key_value(pd_request_reading *r, const char *name, const pd_fi
         pd_request_fail(r, name, field->start, "the key is there twice");
 }
 
-static void check_list(pd_request_reading *r, const char *name, pd_reader message, uint32_t number,
+static void check_list(pd_request *r, const char *name, pd_reader message, uint32_t number,
                        unsigned depth)
 {
     pd_keymap keys = {0};
@@ -80,7 +82,7 @@ static void check_list(pd_request_reading *r, const char *name, pd_reader messag
     pd_keymap_release(&keys, r->parse.mem);
 }
 
-static void check_array(pd_request_reading *r, const char *name, pd_reader array, unsigned depth)
+static void check_array(pd_request *r, const char *name, pd_reader array, unsigned depth)
 {
     const pd_rows rows = PD_ROWS(name, array_fields);
     pd_message message = {array, &rows, NULL};
@@ -89,7 +91,7 @@ static void check_array(pd_request_reading *r, const char *name, pd_reader array
         check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
 }
 
-static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth)
+static void check_value(pd_request *r, const char *name, pd_reader value, unsigned depth)
 {
     const pd_rows rows = PD_ROWS(name, any_value_fields);
     any_value out;
@@ -114,13 +116,12 @@ static void check_value(pd_request_reading *r, const char *name, pd_reader value
     pd_parse_end(&r->parse, name, &value);
 }
 
-void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value)
+void pd_any_value_check(pd_request *r, const char *name, pd_reader value)
 {
     check_value(r, name, value, 1);
 }
 
-void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader message,
-                         uint32_t number)
+void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number)
 {
     check_list(r, name, message, number, 1);
 }
@@ -144,9 +145,9 @@ pd_bytes pd_any_value_known(pd_bytes value)
     return (pd_bytes){f.start, value.len - (size_t)(f.start - value.ptr)};
 }
 
-pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body)
+pd_key_value pd_key_value_of(pd_request *r, pd_reader body)
 {
-    const pd_request_table *strings = &r->dictionary->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
+    const pd_request_table *strings = &r->dictionary.tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_key_value out = {{NULL, 0}, {NULL, 0}};
     pd_field f;
     while (pd_reader_next(&body, &f)) {
@@ -182,11 +183,10 @@ size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
     return len;
 }
 
-void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
-                          void (*take)(pd_request_reading *r, void *cookie, uint32_t string),
-                          void *cookie)
+void pd_any_value_strings(pd_request *r, pd_bytes value,
+                          void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie)
 {
-    const pd_dictionary *d = r->dictionary;
+    const pd_dictionary *d = &r->dictionary;
     pd_field f, element;
     if (!find_value(value, &f))
         return;
@@ -202,27 +202,26 @@ void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-static void put_label(pd_request_reading *r, uint64_t key, uint64_t text, int64_t value,
-                      uint64_t unit)
+static void put_label(pd_request *r, uint64_t key, uint64_t text, int64_t value, uint64_t unit)
 {
     const uint64_t fields[] = {key, text, (uint64_t)value, unit};
-    pd_write_varints(&r->writer, r->inner, PD_LABEL_KEY, fields, sizeof fields / sizeof *fields);
-    pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
+    pd_write_varints(&r->writer, &r->inner, PD_LABEL_KEY, fields, sizeof fields / sizeof *fields);
+    pd_write_part(&r->writer, &r->part, PD_SAMPLE_LABEL, &r->inner);
 }
 
-void pd_request_label_text(pd_request_reading *r, uint64_t key, uint64_t text)
+void pd_request_label_text(pd_request *r, uint64_t key, uint64_t text)
 {
     put_label(r, key, text, 0, 0);
 }
 
-void pd_request_label_number(pd_request_reading *r, uint64_t key, int64_t value, uint64_t unit)
+void pd_request_label_number(pd_request *r, uint64_t key, int64_t value, uint64_t unit)
 {
     put_label(r, key, 0, value, unit);
 }
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the
  * locale. */
-static uint32_t number_of_double(pd_request_reading *r, uint64_t bits)
+static uint32_t number_of_double(pd_request *r, uint64_t bits)
 {
     enum { FEWEST = 15, MOST = 17 };
     char text[40];
@@ -239,28 +238,26 @@ static uint32_t number_of_double(pd_request_reading *r, uint64_t bits)
     return pd_request_number(r, pd_bytes_of(text));
 }
 
-uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
+uint32_t pd_request_hex(pd_request *r, pd_bytes bytes)
 {
     static const char digits[] = "0123456789abcdef";
-    r->text->len = 0;
+    r->text.len = 0;
     for (size_t i = 0; i < bytes.len; i++) {
-        uint8_t *p = pd_write_room(&r->writer, r->text, 2);
+        uint8_t *p = pd_write_room(&r->writer, &r->text, 2);
         if (!p)
             return 0;
         *p++ = (uint8_t)digits[bytes.ptr[i] >> 4];
         *p++ = (uint8_t)digits[bytes.ptr[i] & 15];
-        pd_write_done(r->text, p);
+        pd_write_done(&r->text, p);
     }
-    return pd_request_number(r, (pd_bytes){r->text->ptr, r->text->len});
+    return pd_request_number(r, (pd_bytes){r->text.ptr, r->text.len});
 }
 
-static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint64_t *unit);
-static void label_members(pd_request_reading *r, pd_bytes key, uint64_t unit, pd_reader list);
+static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit);
 
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint64_t number, uint64_t unit,
-                        pd_bytes value)
+void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit, pd_bytes value)
 {
-    const pd_dictionary *d = r->dictionary;
+    const pd_dictionary *d = &r->dictionary;
     pd_field f, element;
     int64_t pair_number = 0;
     uint64_t pair_unit = 0;
@@ -298,13 +295,13 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint64_t number, ui
         if (find_number(r, f.body, &pair_number, &pair_unit))
             pd_request_label_number(r, number, pair_number, pair_unit);
         else
-            label_members(r, key, unit, f.body);
+            pd_key_values_label(r, key, unit, f.body, PD_OTLP_KEY_VALUE_LIST_VALUES);
     }
 }
 
 /* Is the list what stands for one number of several with different units: "value", an int, and
  * "unit", a string? */
-static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint64_t *unit)
+static bool find_number(pd_request *r, pd_reader list, int64_t *number, uint64_t *unit)
 {
     size_t len = 0, values = 0, units = 0;
     pd_field f, member;
@@ -325,19 +322,17 @@ static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, 
     return len == 2 && values == 1 && units == 1;
 }
 
-/* The labels of a kvlist: "KEY.MEMBER". */
-static void label_members(pd_request_reading *r, pd_bytes key, uint64_t unit, pd_reader list)
+void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,
+                         uint32_t number)
 {
-    pd_mem *mem = r->parse.mem;
     pd_buffer name = {NULL, 0, 0};
     pd_field f;
-    pd_request_spend(r, key.len);
-    pd_write_raw(&r->writer, &name, key.ptr, key.len);
+    pd_request_spend(r, prefix.len);
+    pd_write_raw(&r->writer, &name, prefix.ptr, prefix.len);
     pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
-    while (!r->parse.status && !r->writer.status &&
-           pd_reader_find(&list, PD_OTLP_KEY_VALUE_LIST_VALUES, &f)) {
+    while (!r->parse.status && !r->writer.status && pd_reader_find(&message, number, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
-        name.len = key.len + 1;
+        name.len = prefix.len + 1;
         pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);
         if (r->writer.status)
             break;
@@ -345,5 +340,6 @@ static void label_members(pd_request_reading *r, pd_bytes key, uint64_t unit, pd
         pd_bytes whole = {name.ptr, name.len};
         pd_any_value_label(r, whole, pd_request_number(r, whole), unit, member.value);
     }
-    pd_buffer_release(mem, &name);
+    r->parse.status = r->parse.status ? r->parse.status : r->writer.status;
+    pd_buffer_release(r->parse.mem, &name);
 }

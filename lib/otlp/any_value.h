@@ -18,37 +18,39 @@ enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
 extern const pd_rows pd_any_value_rows, pd_key_value_rows;
 
 /* Checks a value and everything in it. */
-void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value);
+void pd_any_value_check(pd_request *r, const char *name, pd_reader value);
 
 /* What of a checked value is read: from its first known field on. Empty if it has none. */
 pd_bytes pd_any_value_known(pd_bytes value);
 
 /* Appends the labels of a value to the record in r->part. number: the number of the key. */
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint64_t number, uint64_t unit,
+void pd_any_value_label(pd_request *r, pd_bytes key, uint64_t number, uint64_t unit,
                         pd_bytes value);
 
 /* The number of a string with the bytes in hexadecimal. */
-uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes);
+uint32_t pd_request_hex(pd_request *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */
-void pd_request_label_text(pd_request_reading *r, uint64_t key, uint64_t text);
-void pd_request_label_number(pd_request_reading *r, uint64_t key, int64_t value, uint64_t unit);
+void pd_request_label_text(pd_request *r, uint64_t key, uint64_t text);
+void pd_request_label_number(pd_request *r, uint64_t key, int64_t value, uint64_t unit);
 
 /* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
  * KeyValue has to be, and that no key is there twice. */
-void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader message,
+void pd_key_values_check(pd_request *r, const char *name, pd_reader message, uint32_t number);
+
+/* Appends the labels of such a list, which was checked: "PREFIX.KEY". */
+void pd_key_values_label(pd_request *r, pd_bytes prefix, uint64_t unit, pd_reader message,
                          uint32_t number);
 
 /* One attribute of such a list, which was checked. */
 typedef struct pd_key_value {
     pd_bytes key, value;
 } pd_key_value;
-pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body);
+pd_key_value pd_key_value_of(pd_request *r, pd_reader body);
 
 /* Calls take for the number of each string in a value: itself, or the elements of an array. */
-void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
-                          void (*take)(pd_request_reading *r, void *cookie, uint32_t string),
-                          void *cookie);
+void pd_any_value_strings(pd_request *r, pd_bytes value,
+                          void (*take)(pd_request *r, void *cookie, uint32_t string), void *cookie);
 
 /* Whether the value is the boolean true. */
 bool pd_any_value_is_true(pd_bytes value);

@@ -2,6 +2,7 @@
 
 #include "base/utf8.h"
 #include "otlp/any_value.h"
+#include "otlp/request.h"
 
 #include <inttypes.h>
 #include <stdarg.h>
@@ -84,8 +85,7 @@ static const char *table_name(unsigned table)
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
-void pd_request_fail(pd_request_reading *r, const char *field, const uint8_t *at,
-                     const char *format, ...)
+void pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char *format, ...)
 {
     char text[256];
     va_list args;
@@ -98,7 +98,7 @@ void pd_request_fail(pd_request_reading *r, const char *field, const uint8_t *at
                               r->parse.element, pd_parse_offset(&r->parse, at), "%s", text);
 }
 
-void pd_request_spend(pd_request_reading *r, uint64_t bytes)
+void pd_request_spend(pd_request *r, uint64_t bytes)
 {
     if (bytes <= r->left) {
         r->left -= bytes;
@@ -112,10 +112,10 @@ void pd_request_spend(pd_request_reading *r, uint64_t bytes)
     }
 }
 
-uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
-                          uint64_t index, unsigned table)
+uint32_t pd_request_index(pd_request *r, const char *field, const uint8_t *at, uint64_t index,
+                          unsigned table)
 {
-    size_t len = r->dictionary->tables[table].len;
+    size_t len = r->dictionary.tables[table].len;
     if (index == 0 || index < len)
         return (uint32_t)index;
     pd_request_fail(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
@@ -123,7 +123,7 @@ uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_
     return 0;
 }
 
-uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new)
+uint32_t pd_request_add(pd_request *r, pd_keymap *map, pd_key key, bool *is_new)
 {
     *is_new = false;
     if (!r->parse.status)
@@ -136,52 +136,51 @@ uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool 
     return number;
 }
 
-uint32_t pd_request_number(pd_request_reading *r, pd_bytes text)
+uint32_t pd_request_number(pd_request *r, pd_bytes text)
 {
     bool is_new;
     if (!r->parse.status)
         r->parse.status = r->writer.status;
     uint32_t number =
-        pd_request_add(r, &r->dictionary->numbers, pd_key_of_bytes(text.ptr, text.len, 0), &is_new);
+        pd_request_add(r, &r->dictionary.numbers, pd_key_of_bytes(text.ptr, text.len, 0), &is_new);
     if (is_new)
-        pd_write_bytes(&r->writer, r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
+        pd_write_bytes(&r->writer, &r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
     if (!r->parse.status)
         r->parse.status = r->writer.status;
     return number;
 }
 
-bool pd_request_is_text(const pd_request_reading *r, uint64_t number, const char *text)
+bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text)
 {
     pd_bytes bytes = pd_bytes_of(text);
-    return pd_key_equal(r->dictionary->numbers.keys[number],
+    return pd_key_equal(r->dictionary.numbers.keys[number],
                         pd_key_of_bytes(bytes.ptr, bytes.len, 0));
 }
 
-static void check_text(pd_request_reading *r, const char *name, pd_bytes text, const uint8_t *at)
+static void check_text(pd_request *r, const char *name, pd_bytes text, const uint8_t *at)
 {
     if (!r->parse.status && !pd_utf8_is_valid(text))
         pd_request_fail(r, name, at, "a string that is not UTF-8");
 }
 
 /* The number of the entry `index` of string_table. */
-static uint32_t string_of(const pd_request_reading *r, uint64_t index)
+static uint32_t string_of(const pd_request *r, uint64_t index)
 {
-    return index ? r->dictionary->strings[index] : 0;
+    return index ? r->dictionary.strings[index] : 0;
 }
 
-static uint32_t read_index(pd_request_reading *r, const char *name, const pd_field *f,
-                           unsigned table)
+static uint32_t read_index(pd_request *r, const char *name, const pd_field *f, unsigned table)
 {
     return pd_request_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
 }
 
-bool pd_request_field(pd_request_reading *r, const pd_rows *rows, const pd_field *f, void *out)
+bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out)
 {
     const pd_field_row *row = pd_row_of(rows, f->number);
     const char *name = row->name ? row->name : rows->name;
-    void *to = (char *)out + row->at;
     if (row->kind < PD_FIELD_OTHER)
         return pd_field_read(&r->parse, rows, f, out);
+    void *to = (char *)out + row->at;
     if (row->kind == PD_REQUEST_TEXT) {
         pd_bytes *text = to;
         *text = pd_reader_bytes(pd_parse_body(&r->parse, name, f));
@@ -194,7 +193,7 @@ bool pd_request_field(pd_request_reading *r, const pd_rows *rows, const pd_field
     return true;
 }
 
-const pd_field_row *pd_request_next(pd_request_reading *r, pd_message *message, pd_field *f)
+const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field *f)
 {
     const pd_field_row *row;
     while ((row = pd_message_next(&r->parse, message, f)))
@@ -203,7 +202,7 @@ const pd_field_row *pd_request_next(pd_request_reading *r, pd_message *message, 
     return NULL;
 }
 
-void pd_request_message(pd_request_reading *r, pd_reader reader, const pd_rows *rows, void *out)
+void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out)
 {
     pd_message message = {reader, rows, out};
     pd_field f;
@@ -211,7 +210,7 @@ void pd_request_message(pd_request_reading *r, pd_reader reader, const pd_rows *
         continue;
 }
 
-bool pd_request_indices_next(pd_request_reading *r, pd_list *list, unsigned table)
+bool pd_request_indices_next(pd_request *r, pd_list *list, unsigned table)
 {
     if (pd_list_next(&r->parse, list))
         pd_request_index(r, list->name, list->at, list->value, table);
@@ -220,14 +219,14 @@ bool pd_request_indices_next(pd_request_reading *r, pd_list *list, unsigned tabl
     return !r->parse.status;
 }
 
-void pd_request_attributes_begin(pd_request_reading *r)
+void pd_request_attributes_begin(pd_request *r)
 {
-    r->dictionary->mark++;
+    r->dictionary.mark++;
 }
 
-bool pd_request_attributes_next(pd_request_reading *r, pd_list *list)
+bool pd_request_attributes_next(pd_request *r, pd_list *list)
 {
-    pd_dictionary *d = r->dictionary;
+    pd_dictionary *d = &r->dictionary;
     if (!pd_request_indices_next(r, list, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE))
         return false;
     if (!list->value) {
@@ -244,9 +243,9 @@ bool pd_request_attributes_next(pd_request_reading *r, pd_list *list)
 
 /* ---- the entries -------------------------------------------------------------------------- */
 
-void pd_dictionary_find(pd_request_reading *r, const pd_field *field)
+void pd_dictionary_find(pd_request *r, const pd_field *field)
 {
-    pd_dictionary *d = r->dictionary;
+    pd_dictionary *d = &r->dictionary;
     pd_message body = {pd_parse_body(&r->parse, "dictionary", field), &pd_request_dictionary_rows,
                        d};
     const pd_field_row *row;
@@ -269,10 +268,10 @@ void pd_dictionary_find(pd_request_reading *r, const pd_field *field)
 }
 
 /* A table that is there begins with the zero value. What is written of entry 0 is thrown away. */
-static void require_zero(pd_request_reading *r, unsigned table, bool is_zero)
+static void require_zero(pd_request *r, unsigned table, bool is_zero)
 {
     if (!r->parse.element && !is_zero)
-        pd_request_fail(r, table_name(table), r->dictionary->tables[table].entries[0].ptr,
+        pd_request_fail(r, table_name(table), r->dictionary.tables[table].entries[0].ptr,
                         "the first entry is not the zero value");
 }
 
@@ -284,9 +283,9 @@ static bool are_zero(const uint64_t *numbers, size_t len)
     return !any;
 }
 
-static void read_strings(pd_request_reading *r)
+static void read_strings(pd_request *r)
 {
-    pd_dictionary *d = r->dictionary;
+    pd_dictionary *d = &r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
     pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
@@ -302,7 +301,7 @@ static void read_strings(pd_request_reading *r)
         memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
 }
 
-static void read_attribute(pd_request_reading *r, pd_reader body, pd_request_attribute *out)
+static void read_attribute(pd_request *r, pd_reader body, pd_request_attribute *out)
 {
     *out = (pd_request_attribute){0};
     pd_message message = {body, &pd_request_attribute_rows, out};
@@ -322,9 +321,9 @@ static void read_attribute(pd_request_reading *r, pd_reader body, pd_request_att
     out->value = pd_any_value_known(out->value);
 }
 
-static void read_attributes(pd_request_reading *r)
+static void read_attributes(pd_request *r)
 {
-    pd_dictionary *d = r->dictionary;
+    pd_dictionary *d = &r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
     pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap, t->len, sizeof *d->attributes);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
@@ -343,22 +342,22 @@ typedef struct mapping_facts {
     uint64_t has[FLAGS];          /* the fields from PD_MAPPING_HAS_FUNCTIONS on */
 } mapping_facts;
 
-static void set_string(pd_request_reading *r, void *cookie, uint32_t string)
+static void set_string(pd_request *r, void *cookie, uint32_t string)
 {
     (void)r;
     *(uint32_t *)cookie = string;
 }
 
-uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index)
+uint32_t pd_request_attribute_text(pd_request *r, uint64_t index)
 {
-    pd_request_attribute *attribute = &r->dictionary->attributes[index];
+    pd_request_attribute *attribute = &r->dictionary.attributes[index];
     if (!attribute->has_text)
         pd_any_value_strings(r, attribute->value, set_string, &attribute->text);
     attribute->has_text = true;
     return attribute->text;
 }
 
-static void take_of_mapping(pd_request_reading *r, mapping_facts *facts, uint64_t index)
+static void take_of_mapping(pd_request *r, mapping_facts *facts, uint64_t index)
 {
     static const char *const ids[] = {
         [GNU] = "process.executable.build_id.gnu",
@@ -368,7 +367,7 @@ static void take_of_mapping(pd_request_reading *r, mapping_facts *facts, uint64_
     static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
                                       "pprof.mapping.has_line_numbers",
                                       "pprof.mapping.has_inline_frames"};
-    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     for (size_t i = 0; i < BUILD_IDS; i++)
         if (pd_request_is_text(r, attribute->key, ids[i])) {
             facts->build_id[i] = pd_request_attribute_text(r, index);
@@ -380,10 +379,10 @@ static void take_of_mapping(pd_request_reading *r, mapping_facts *facts, uint64_
                 facts->has[i] = 1;
             return;
         }
-    r->dictionary->unshown++;
+    r->dictionary.unshown++;
 }
 
-static void read_mapping(pd_request_reading *r, pd_reader body)
+static void read_mapping(pd_request *r, pd_reader body)
 {
     mapping_facts facts = {.has = {0}};
     uint64_t numbers[MAPPING_NUMBERS] = {0}, build_id = 0;
@@ -402,39 +401,39 @@ static void read_mapping(pd_request_reading *r, pd_reader body)
                  !has_attributes && are_zero(numbers, MAPPING_NUMBERS));
     for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
         build_id = facts.build_id[i];
-    pd_write_varints(&r->writer, r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
-    pd_write_varint(&r->writer, r->part, PD_MAPPING_BUILD_ID, build_id);
-    pd_write_varints(&r->writer, r->part, PD_MAPPING_HAS_FUNCTIONS, facts.has, FLAGS);
+    pd_write_varints(&r->writer, &r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
+    pd_write_varint(&r->writer, &r->part, PD_MAPPING_BUILD_ID, build_id);
+    pd_write_varints(&r->writer, &r->part, PD_MAPPING_HAS_FUNCTIONS, facts.has, FLAGS);
 }
 
 /* ---- functions and locations ---------------------------------------------------------------- */
 
-static void read_function(pd_request_reading *r, pd_reader body)
+static void read_function(pd_request *r, pd_reader body)
 {
     uint64_t numbers[FUNCTION_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_function_rows, numbers);
-    pd_write_varints(&r->writer, r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
+    pd_write_varints(&r->writer, &r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
     require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, are_zero(numbers, FUNCTION_NUMBERS));
 }
 
-static void read_line(pd_request_reading *r, pd_reader body)
+static void read_line(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LINE_NUMBERS] = {0};
     pd_request_message(r, body, &pd_request_line_rows, numbers);
-    pd_write_varints(&r->writer, r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
-    pd_write_part(&r->writer, r->part, PD_LOCATION_LINE, r->inner);
+    pd_write_varints(&r->writer, &r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
+    pd_write_part(&r->writer, &r->part, PD_LOCATION_LINE, &r->inner);
 }
 
-static void take_of_location(pd_request_reading *r, uint64_t index, bool *is_folded)
+static void take_of_location(pd_request *r, uint64_t index, bool *is_folded)
 {
-    const pd_request_attribute *attribute = &r->dictionary->attributes[index];
+    const pd_request_attribute *attribute = &r->dictionary.attributes[index];
     if (!pd_request_is_text(r, attribute->key, "pprof.location.is_folded"))
-        r->dictionary->unshown++;
+        r->dictionary.unshown++;
     else if (pd_any_value_is_true(attribute->value))
         *is_folded = true;
 }
 
-static void read_location(pd_request_reading *r, pd_reader body)
+static void read_location(pd_request *r, pd_reader body)
 {
     uint64_t numbers[LOCATION_NUMBERS] = {0};
     pd_message message = {body, &pd_request_location_rows, numbers};
@@ -453,13 +452,13 @@ static void read_location(pd_request_reading *r, pd_reader body)
     }
     require_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE,
                  !has_more && are_zero(numbers, LOCATION_NUMBERS));
-    pd_write_varints(&r->writer, r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
-    pd_write_varint(&r->writer, r->part, PD_LOCATION_IS_FOLDED, is_folded);
+    pd_write_varints(&r->writer, &r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
+    pd_write_varint(&r->writer, &r->part, PD_LOCATION_IS_FOLDED, is_folded);
 }
 
 /* ---- links and stacks --------------------------------------------------------------------- */
 
-static void read_link(pd_request_reading *r, pd_reader body)
+static void read_link(pd_request *r, pd_reader body)
 {
     static const size_t lens[] = {[PD_OTLP_LINK_TRACE_ID] = 16, [PD_OTLP_LINK_SPAN_ID] = 8};
     pd_message message = {body, &pd_request_link_rows, NULL};
@@ -477,7 +476,7 @@ static void read_link(pd_request_reading *r, pd_reader body)
     require_zero(r, PD_OTLP_DICTIONARY_LINK_TABLE, is_none);
 }
 
-static void read_stack(pd_request_reading *r, pd_reader body)
+static void read_stack(pd_request *r, pd_reader body)
 {
     pd_message message = {body, &pd_request_stack_rows, NULL};
     const pd_field_row *row;
@@ -494,34 +493,34 @@ static void read_stack(pd_request_reading *r, pd_reader body)
 /* ---- all of them -------------------------------------------------------------------------- */
 
 /* Reads each entry of a table. Its record, if it has one, gets the index as its id. */
-static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
-                       void (*read)(pd_request_reading *r, pd_reader body))
+static void read_table(pd_request *r, unsigned table, uint32_t field,
+                       void (*read)(pd_request *r, pd_reader body))
 {
-    const pd_request_table *t = &r->dictionary->tables[table];
+    const pd_request_table *t = &r->dictionary.tables[table];
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
-        r->part->len = 0;
+        r->part.len = 0;
         if (field) /* the id is field 1 in all of them */
-            pd_write_varint(&r->writer, r->part, PD_MAPPING_ID, i);
+            pd_write_varint(&r->writer, &r->part, PD_MAPPING_ID, i);
         read(r, pd_request_reader(t->entries[i]));
         if (field && i)
-            pd_write_part(&r->writer, r->profile, field, r->part);
+            pd_write_part(&r->writer, &r->profile, field, &r->part);
         if (!r->parse.status)
             r->parse.status = r->writer.status;
     }
-    r->part->len = 0;
+    r->part.len = 0;
     r->parse.element = PPROFDELTA_NOWHERE;
 }
 
-static void begin_pieces(pd_request_reading *r, unsigned table)
+static void begin_pieces(pd_request *r, unsigned table)
 {
-    pd_request_table *t = &r->dictionary->tables[table];
+    pd_request_table *t = &r->dictionary.tables[table];
     pd_parse_grow(&r->parse, &t->pieces, &t->pieces_cap, t->len, sizeof *t->pieces);
     if (!r->parse.status && t->len)
         memset(t->pieces, 0, t->len * sizeof *t->pieces);
 }
 
-void pd_dictionary_read(pd_request_reading *r)
+void pd_dictionary_read(pd_request *r)
 {
     read_strings(r);
     read_attributes(r);

@@ -54,17 +54,7 @@ typedef struct pd_dictionary {
     bool has_nowhere; /* a stack has location 0, and the profile has a location for it */
 } pd_dictionary;      /* zero it to begin */
 
-/* What all readers of a request use. Errors are sticky in `parse`. */
-typedef struct pd_request_reading {
-    pd_parse parse;
-    pd_writer writer;
-    pd_buffer *profile; /* the pprof profile */
-    pd_buffer *part;    /* a record that is being made; empty between records */
-    pd_buffer *inner;   /* a record in that */
-    pd_buffer *text;    /* a string that is being made */
-    pd_dictionary *dictionary;
-    uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
-} pd_request_reading;
+typedef struct pd_request pd_request; /* request.h */
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
@@ -88,52 +78,50 @@ enum {
 };
 
 /* As pd_field_read, pd_message_next and pd_message_read, with these kinds. */
-bool pd_request_field(pd_request_reading *r, const pd_rows *rows, const pd_field *f, void *out);
-const pd_field_row *pd_request_next(pd_request_reading *r, pd_message *message, pd_field *f);
-void pd_request_message(pd_request_reading *r, pd_reader reader, const pd_rows *rows, void *out);
+bool pd_request_field(pd_request *r, const pd_rows *rows, const pd_field *f, void *out);
+const pd_field_row *pd_request_next(pd_request *r, pd_message *message, pd_field *f);
+void pd_request_message(pd_request *r, pd_reader reader, const pd_rows *rows, void *out);
 
 /* Fails with E_PROFILE, unless there is an error already. */
-__attribute__((cold, format(printf, 4, 5))) void pd_request_fail(pd_request_reading *r,
-                                                                 const char *field,
-                                                                 const uint8_t *at,
-                                                                 const char *format, ...);
+__attribute__((cold, format(printf, 4, 5))) void
+pd_request_fail(pd_request *r, const char *field, const uint8_t *at, const char *format, ...);
 
 /* Counts bytes that are made from what the request has once and refers to many times: samples with
  * their stacks and labels, and the keys of nested values. Everything else is of the order of the
  * request. Fails with E_LIMIT if more is made than PD_REQUEST_TIMES times the bytes of the request
  * and PD_REQUEST_ALWAYS: so the request bounds the size of its profile, and the time. */
 enum { PD_REQUEST_TIMES = 512, PD_REQUEST_ALWAYS = 64 << 20 };
-void pd_request_spend(pd_request_reading *r, uint64_t bytes);
+void pd_request_spend(pd_request *r, uint64_t bytes);
 
 /* Checks an index into a table of the dictionary (a field number of Dictionary) and returns it; 0
  * after an error. Entry 0 always exists. */
-uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
-                          uint64_t index, unsigned table);
+uint32_t pd_request_index(pd_request *r, const char *field, const uint8_t *at, uint64_t index,
+                          unsigned table);
 
 /* The number of a key in a set; it is added if it is new. */
-uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new);
+uint32_t pd_request_add(pd_request *r, pd_keymap *map, pd_key key, bool *is_new);
 
 /* The number of a string; it is added to the profile if it is new. */
-uint32_t pd_request_number(pd_request_reading *r, pd_bytes text);
+uint32_t pd_request_number(pd_request *r, pd_bytes text);
 
 /* Whether the string with this number is `text`. */
-bool pd_request_is_text(const pd_request_reading *r, uint64_t number, const char *text);
+bool pd_request_is_text(const pd_request *r, uint64_t number, const char *text);
 
 /* The number of the last string in the value of an attribute, or 0. */
-uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index);
+uint32_t pd_request_attribute_text(pd_request *r, uint64_t index);
 
 /* The next element of a list of indices of a table. */
-bool pd_request_indices_next(pd_request_reading *r, pd_list *list, unsigned table);
+bool pd_request_indices_next(pd_request *r, pd_list *list, unsigned table);
 
 /* The next element of a list of attributes. Begin a message that has such a list with
  * pd_request_attributes_begin: a key that is there twice is an error. */
-void pd_request_attributes_begin(pd_request_reading *r);
-bool pd_request_attributes_next(pd_request_reading *r, pd_list *list);
+void pd_request_attributes_begin(pd_request *r);
+bool pd_request_attributes_next(pd_request *r, pd_list *list);
 
 /* ---- the dictionary ----------------------------------------------------------------------- */
 
 /* Finds the entries. */
-void pd_dictionary_find(pd_request_reading *r, const pd_field *field);
+void pd_dictionary_find(pd_request *r, const pd_field *field);
 
 /* The fields of its messages. */
 extern const pd_rows pd_request_dictionary_rows, pd_request_attribute_rows, pd_request_mapping_rows,
@@ -141,7 +129,7 @@ extern const pd_rows pd_request_dictionary_rows, pd_request_attribute_rows, pd_r
     pd_request_stack_rows;
 
 /* Checks all entries. Writes the mappings, functions and locations to the profile. */
-void pd_dictionary_read(pd_request_reading *r);
+void pd_dictionary_read(pd_request *r);
 
 /* Ends the work on one request; keeps the capacity. */
 void pd_dictionary_clear(pd_dictionary *dictionary);

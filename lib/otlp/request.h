@@ -69,7 +69,21 @@ typedef struct pd_request_numbers {
     size_t len, cap;
 } pd_request_numbers;
 
-typedef struct pd_request {
+/* What is true of a request as a whole. The numbers of strings are 0 where there is none. */
+typedef struct pd_request_facts {
+    uint64_t begin, end; /* of all profiles */
+    bool has_time, has_comments;
+    uint64_t period, period_type, period_unit;
+    uint32_t drop_frames, keep_frames, doc_url, default_type;
+    pd_bytes order; /* pprof.scope.sample_type_order */
+} pd_request_facts;
+
+struct pd_request {
+    /* While it is read. Errors are sticky in `parse`. */
+    pd_parse parse;
+    pd_writer writer;
+    uint64_t left, most; /* bytes that may be made yet, and in all: see pd_request_spend */
+    pd_request_facts facts;
     bool is_read;   /* the last input was a request */
     pd_bytes bytes; /* the request, as long as the caller's bytes and the inflated ones */
     size_t resources, scopes, profiles_count, samples;
@@ -78,9 +92,11 @@ typedef struct pd_request {
     uint64_t unknown_fields;
     pd_dictionary dictionary;
     pd_buffer profile; /* the pprof profile */
-    pd_buffer part, inner, text;
-    pd_buffer labels; /* of the attributes and the link of a sample */
-    pd_buffer common; /* the labels that all samples of a set have */
+    pd_buffer part;    /* a record that is being made; empty between records */
+    pd_buffer inner;   /* a record in that */
+    pd_buffer text;    /* a string that is being made */
+    pd_buffer labels;  /* of the attributes and the link of a sample */
+    pd_buffer common;  /* the labels that all samples of a set have */
     pd_request_labels of_resource, of_scope;
     pd_request_source *sources; /* of each scope */
     size_t sources_cap;
@@ -101,7 +117,7 @@ typedef struct pd_request {
     size_t values_cap;
     pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
-} pd_request; /* zero it to begin */
+}; /* zero it to begin */
 
 /* Converts the request and sets *bytes to the profile, which is valid until the next call. */
 pprofdelta_status pd_request_read(pd_request *otlp, pd_mem *mem, pd_bytes *bytes,
@@ -120,10 +136,9 @@ extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_requ
     pd_request_value_type_rows, pd_request_profile_rows, pd_request_sample_rows;
 
 /* The sum of the values of a profile (points.c). */
-pprofdelta_sum pd_request_sum_of(pd_request_reading *r, pd_request *otlp,
-                                 const pd_request_profile *profile);
+pprofdelta_sum pd_request_sum_of(pd_request *r, const pd_request_profile *profile);
 
 /* Reads the samples of all sets and writes them (points.c). */
-void pd_request_points(pd_request_reading *r, pd_request *otlp);
+void pd_request_points(pd_request *r);
 
 #endif

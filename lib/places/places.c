@@ -159,26 +159,34 @@ static void set_mapping(pd_places *p, pd_symbol_place *place, uint32_t map)
         p->known_maps[map].lacks_symbols |= !place->lines_len;
 }
 
-/* Adds a place with the lines of the symbol. */
-static pprofdelta_status add_place(pd_places *p, pd_mem *mem, pd_key key, uint64_t address,
-                                   const pprofdelta_symbol *symbol, uint32_t *out,
-                                   pprofdelta_error *err)
+/* Adds the lines of the symbol: *place has them, and is not in the table yet. */
+static pprofdelta_status make_place(pd_places *p, pd_mem *mem, const pprofdelta_symbol *symbol,
+                                    pd_symbol_place *place, pprofdelta_error *err)
 {
     pd_symbols *s = &p->symbols;
     pprofdelta_status status = PPROFDELTA_OK;
-    pd_symbol_place place = {.address = address,
-                             .lines_first = s->lines_len,
-                             .mapping = UNMAPPED,
-                             .is_hidden = symbol->hide != 0};
+    *place = (pd_symbol_place){
+        .lines_first = s->lines_len, .mapping = UNMAPPED, .is_hidden = symbol->hide != 0};
     for (size_t i = 0; i < symbol->frames_len && !status; i++) {
         const pprofdelta_frame *f = &symbol->frames[i];
         pd_function_parts function = pd_function_parts_of(f);
         status = pd_symbols_add_line(s, mem, &function, f->line, f->column, err);
     }
-    if (!status)
-        status = pd_symbols_add(s, mem, key, &place, out, err);
+    place->lines_len = (uint32_t)(s->lines_len - place->lines_first);
     if (status)
-        s->lines_len = place.lines_first;
+        s->lines_len = place->lines_first;
+    return status;
+}
+
+/* ... with the lines that the symbolizer has for the address. */
+static pprofdelta_status symbolize(pd_places *p, pd_mem *mem, uint64_t address,
+                                   pd_symbol_place *place, pprofdelta_error *err)
+{
+    pprofdelta_symbol symbol = {0};
+    if (p->symbolize)
+        p->symbolize(p->symbolize_cookie, address, &symbol);
+    pprofdelta_status status = make_place(p, mem, &symbol, place, err);
+    place->address = p->has_return_addresses && address ? address - 1 : address;
     return status;
 }
 
@@ -187,14 +195,17 @@ static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address,
                                     uint32_t *out, pprofdelta_error *err)
 {
     pd_key key = key_of(address, map);
-    pprofdelta_symbol symbol = {0};
+    pd_symbol_place place;
     *out = pd_symbols_find(&p->symbols, key);
     if (*out != PD_KEYMAP_NONE)
         return PPROFDELTA_OK;
-    if (p->symbolize)
-        p->symbolize(p->symbolize_cookie, address, &symbol);
-    bool is_return = p->has_return_addresses && address;
-    return add_place(p, mem, key, is_return ? address - 1 : address, &symbol, out, err);
+    pprofdelta_status status = symbolize(p, mem, address, &place, err);
+    if (status)
+        return status;
+    status = pd_symbols_add(&p->symbols, mem, key, &place, out, err);
+    if (status)
+        p->symbols.lines_len = place.lines_first;
+    return status;
 }
 
 pprofdelta_status pd_places_find(pd_places *p, pd_mem *mem, uint64_t address, uint32_t *out,
@@ -259,33 +270,38 @@ void pd_places_write_main(pd_places *p, pd_compact *out)
         write_mapping(p, out, p->maps.main);
 }
 
-pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
+static pd_encoded write_place(pd_places *p, pd_compact *out, pd_symbol_place *place)
 {
     enum { FUNCTIONS = 1 };
-    const pd_symbol_place *row = &p->symbols.places[place];
-    if (row->round == p->symbols.round)
-        return row->out;
-    uint32_t mapping = row->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, row->mapping);
-    if (mapping && row->lines_len && p->names == PD_NAMES_FUNCTIONS)
+    uint32_t mapping = place->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, place->mapping);
+    if (mapping && place->lines_len && p->names == PD_NAMES_FUNCTIONS)
         pd_compact_mapping_has(out, mapping, FUNCTIONS);
     return pd_symbols_write_place(&p->symbols, out, place, mapping);
+}
+
+pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
+{
+    pd_symbol_place *row = &p->symbols.places[place];
+    return row->round == p->symbols.round ? row->out : write_place(p, out, row);
+}
+
+/* Writes a place that is not in the table, and gives its lines back. */
+static pd_encoded write_once(pd_places *p, pd_compact *out, pd_symbol_place *place, uint32_t map)
+{
+    set_mapping(p, place, map);
+    pd_encoded location = write_place(p, out, place);
+    p->symbols.lines_len = place->lines_first;
+    return location;
 }
 
 pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta_frame *frame)
 {
     pd_writer *w = &out->writer;
-    pd_key key = pd_location_key_line(pd_location_key_lines_begin(false),
-                                      pd_function_parts_of(frame).key, frame->line, frame->column);
     pprofdelta_symbol symbol = {.frames = frame, .frames_len = 1};
-    uint32_t place = pd_symbols_find(&p->symbols, key);
-    if (place == PD_KEYMAP_NONE) {
-        if (!w->status)
-            w->status = add_place(p, w->mem, key, 0, &symbol, &place, w->err);
-        if (w->status)
-            return 0;
-        set_mapping(p, &p->symbols.places[place], PD_MAP_NONE);
-    }
-    return pd_places_write(p, out, place);
+    pd_symbol_place place;
+    if (!w->status)
+        w->status = make_place(p, w->mem, &symbol, &place, w->err);
+    return w->status ? 0 : write_once(p, out, &place, PD_MAP_NONE);
 }
 
 /* ---- stacks ---------------------------------------------------------------------------------- */
@@ -294,23 +310,48 @@ pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta
  * written, in a table with one slot for each hash. */
 enum { KNOWN = 4096 };
 
-/* The location of an address that is not in the table. */
-static __attribute__((noinline)) pd_encoded
-write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t era, pd_known_place *known)
+/* An address that identifies its location: the writer knows the location by it. */
+static pd_encoded write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t map)
 {
     pd_writer *w = &out->writer;
-    uint32_t map = PD_MAP_NONE, place = 0;
+    pd_symbol_place place;
+    uint32_t id = pd_compact_find_location(out, key_of(address, map));
+    if (id)
+        return pd_encode_id(id);
     if (!w->status)
-        w->status = find_map(p, w->mem, address, era, &map, w->err);
+        w->status = symbolize(p, w->mem, address, &place, w->err);
+    return w->status ? 0 : write_once(p, out, &place, map);
+}
+
+/* A number that may stand for lines. The symbolizer is called once for each number, so its place is
+ * stored. */
+static pd_encoded write_number(pd_places *p, pd_compact *out, uint64_t number)
+{
+    pd_writer *w = &out->writer;
+    uint32_t place = 0;
     if (!w->status)
-        w->status = find_place(p, w->mem, address, map, &place, w->err);
+        w->status = find_place(p, w->mem, number, PD_MAP_NONE, &place, w->err);
     if (w->status)
         return 0;
-    pd_symbol_place *row = &p->symbols.places[place];
-    if (row->mapping == UNMAPPED)
-        set_mapping(p, row, map);
-    pd_encoded location = pd_places_write(p, out, place);
-    if (map != PD_MAP_NONE && p->maps.maps[map].is_there)
+    if (p->symbols.places[place].mapping == UNMAPPED)
+        set_mapping(p, &p->symbols.places[place], PD_MAP_NONE);
+    return pd_places_write(p, out, place);
+}
+
+/* The location of an address that is not in the table of known ones. */
+static __attribute__((noinline)) pd_encoded
+write_unknown(pd_places *p, pd_compact *out, uint64_t address, uint32_t era, pd_known_place *known)
+{
+    pd_writer *w = &out->writer;
+    uint32_t map = PD_MAP_NONE;
+    if (!w->status)
+        w->status = find_map(p, w->mem, address, era, &map, w->err);
+    bool is_number = map == PD_MAP_NONE && p->symbolize;
+    pd_encoded location =
+        is_number ? write_number(p, out, address) : write_address(p, out, address, map);
+    if (map == PD_MAP_NONE)
+        *known = (pd_known_place){address, p->symbols.round, location, p->era};
+    else if (p->maps.maps[map].is_there)
         *known = (pd_known_place){address, p->symbols.round, location, born(p, map)};
     return location;
 }
@@ -338,7 +379,7 @@ uint8_t *pd_places_put(pd_places *p, pd_compact *out, uint8_t *at, const uint64_
         bool is_known =
             known->address == address && known->round == p->symbols.round && known->born <= era;
         at = pd_compact_stack_put(at, is_known ? known->location
-                                               : write_address(p, out, address, given_era, known));
+                                               : write_unknown(p, out, address, given_era, known));
     }
     return at;
 }

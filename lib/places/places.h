@@ -44,7 +44,7 @@ typedef struct pd_place_map {
     bool lacks_symbols; /* a place in it has no lines */
 } pd_place_map;
 
-/* The location of an address that is in a mapping that is there. */
+/* The location of an address in a mapping that is there, or in none. */
 typedef struct pd_known_place {
     uint64_t address, round;
     pd_encoded location;

@@ -1,11 +1,17 @@
 #include "places/symbols.h"
 
+void pd_symbols_clear_places(pd_symbols *s)
+{
+    pd_keymap_clear(&s->place_keys);
+    s->lines_len = 0;
+}
+
 void pd_symbols_clear(pd_symbols *s)
 {
+    pd_symbols_clear_places(s);
     pd_keymap_clear(&s->string_keys);
     pd_keymap_clear(&s->function_keys);
-    pd_keymap_clear(&s->place_keys);
-    s->text.len = s->lines_len = 0;
+    s->text.len = 0;
 }
 
 /* Gives a new key the next number, and makes room for it in the array. */
@@ -83,7 +89,6 @@ pprofdelta_status pd_symbols_add(pd_symbols *s, pd_mem *mem, pd_key key,
     if (status)
         return status;
     s->places[index] = *place;
-    s->places[index].lines_len = (uint32_t)(s->lines_len - place->lines_first);
     *out = index;
     return PPROFDELTA_OK;
 }
@@ -111,10 +116,9 @@ static uint32_t write_function(pd_symbols *s, pd_compact *compact, uint32_t func
     return row->out;
 }
 
-pd_encoded pd_symbols_write_place(pd_symbols *s, pd_compact *compact, uint32_t place,
+pd_encoded pd_symbols_write_place(pd_symbols *s, pd_compact *compact, pd_symbol_place *row,
                                   uint32_t mapping)
 {
-    pd_symbol_place *row = &s->places[place];
     if (row->round == s->round)
         return row->out;
     uint32_t id = pd_compact_find_location(compact, row->ident);

@@ -53,6 +53,9 @@ typedef struct pd_symbols {
     uint64_t round; /* of the profile that is being written; 0: none yet */
 } pd_symbols;       /* zero it to begin */
 
+/* Removes the places with their lines. Functions stay: they are what their strings say. */
+void pd_symbols_clear_places(pd_symbols *symbols);
+
 /* Removes everything and keeps the capacity. */
 void pd_symbols_clear(pd_symbols *symbols);
 
@@ -73,9 +76,9 @@ static inline uint32_t pd_symbols_find(const pd_symbols *symbols, pd_key key)
     return pd_keymap_find(&symbols->place_keys, key);
 }
 
-/* Adds a new place in two steps: each of its lines in order, and then the place itself, which has
- * the lines from place->lines_first on. Set that to lines_len at the beginning, and set lines_len
- * back to it if one of the steps fails. */
+/* Adds a new place in two steps: each of its lines in order, and then the place itself, of which
+ * lines_first and lines_len are set. If one of the steps fails, set symbols->lines_len back to
+ * lines_first. */
 pprofdelta_status pd_symbols_add_line(pd_symbols *symbols, pd_mem *mem,
                                       const pd_function_parts *function, int64_t line,
                                       int64_t column, pprofdelta_error *err);
@@ -91,9 +94,9 @@ static inline void pd_symbols_begin_profile(pd_symbols *symbols)
 
 uint32_t pd_symbols_write_string(pd_symbols *symbols, pd_compact *compact, uint32_t string);
 
-/* Writes the place, with its lines and functions, if it is not in the output yet. mapping is an
- * output id or 0. A failure is in the writer's status. */
-pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, uint32_t place,
+/* Writes the place, with its lines and functions, if it is not in the output yet. It need not be in
+ * the table. mapping is an output id or 0. A failure is in the writer's status. */
+pd_encoded pd_symbols_write_place(pd_symbols *symbols, pd_compact *compact, pd_symbol_place *place,
                                   uint32_t mapping);
 
 void pd_symbols_release(pd_symbols *symbols, pd_mem *mem);

@@ -1,8 +1,8 @@
 #include "process/maps.h"
 
-#include "process/buildid.h"
+#include "process/elf.h"
 #include "process/proc.h"
-#include "profile/filename.h"
+#include "profile/mapping.h"
 
 #include <errno.h>
 #include <string.h>
@@ -169,18 +169,13 @@ static pd_bytes main_name(char *buffer, size_t size)
     return pd_filename_unmarked((pd_bytes){(const uint8_t *)buffer, len > 0 ? (size_t)len : 0});
 }
 
-static bool equal(pd_bytes a, pd_bytes b)
-{
-    return a.len == b.len && (!a.len || memcmp(a.ptr, b.ptr, a.len) == 0);
-}
-
 static void find_main(pd_maps *m)
 {
     char buffer[4096];
     pd_bytes name = main_name(buffer, sizeof buffer);
     m->main = m->sorted_len ? m->sorted[0] : PD_MAP_NONE;
     for (size_t i = m->sorted_len; i-- > 0;)
-        if (name.len && equal(pd_maps_name(m, m->sorted[i]), name))
+        if (name.len && pd_bytes_equal(pd_maps_name(m, m->sorted[i]), name))
             m->main = m->sorted[i];
 }
 
@@ -215,7 +210,7 @@ pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
         at += text.len + 1;
         if (!pd_maps_parse_line(text, &line))
             continue;
-        if (!equal(line.name, file_name) || !line.file_offset) {
+        if (!pd_bytes_equal(line.name, file_name) || !line.file_offset) {
             file_name = line.name;
             file_start = line.name.len && !line.file_offset ? line.start : 0;
         }

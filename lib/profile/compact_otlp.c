@@ -79,10 +79,9 @@ static void put_string(pd_compact *c, pd_bytes string)
 static void put_value_type(pd_compact *c, pd_buffer *buffer, uint32_t number, uint32_t type,
                            uint32_t unit)
 {
-    pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_OTLP_VALUE_TYPE_TYPE_STRINDEX, pd_otlp_strindex(c, type));
-    pd_write_varint(w, &c->scratch, PD_OTLP_VALUE_TYPE_UNIT_STRINDEX, pd_otlp_strindex(c, unit));
-    pd_write_part(w, buffer, number, &c->scratch);
+    PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_OTLP_VALUE_TYPE_TYPE_STRINDEX,
+                     pd_otlp_strindex(c, type), pd_otlp_strindex(c, unit));
+    pd_write_part(&c->writer, buffer, number, &c->scratch);
 }
 
 static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
@@ -110,12 +109,10 @@ static uint32_t content_id(pd_compact *c, pd_keymap *contents, pd_bytes content,
     return id;
 }
 
-/* Appends an index to a list that is being packed. */
-static void add_index(pd_compact *c, pd_buffer *list, uint32_t index)
+/* Appends an index to the list that is being packed. */
+static void add_index(pd_compact *c, uint32_t index)
 {
-    uint8_t *p = pd_write_room(&c->writer, list, PD_VARINT_MAX);
-    if (p)
-        pd_write_done(list, pd_varint_encode(p, index));
+    pd_write_element(&c->writer, &c->otlp.list, index);
 }
 
 static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
@@ -123,14 +120,12 @@ static void put_mapping_attributes(pd_compact *c, const pd_compact_mapping *m)
     static const char *const has[] = {"pprof.mapping.has_functions", "pprof.mapping.has_filenames",
                                       "pprof.mapping.has_line_numbers",
                                       "pprof.mapping.has_inline_frames"};
-    pd_compact_otlp *o = &c->otlp;
     if (m->build_id)
-        add_index(c, &o->list,
-                  pd_otlp_text_attribute(c, pd_otlp_build_id_key(pd_otlp_text_of(c, m->build_id)),
-                                         m->build_id));
+        add_index(c, pd_otlp_text_attribute(
+                         c, pd_otlp_build_id_key(pd_otlp_text_of(c, m->build_id)), m->build_id));
     for (uint32_t bit = 0; bit < sizeof has / sizeof *has; bit++)
         if (m->has >> bit & 1)
-            add_index(c, &o->list, pd_otlp_true(c, has[bit]));
+            add_index(c, pd_otlp_true(c, has[bit]));
 }
 
 static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
@@ -151,11 +146,8 @@ static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
     pd_writer *w = &c->writer;
     o->list.len = 0;
     put_mapping_attributes(c, m);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, m->start);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_LIMIT, m->limit);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILE_OFFSET, m->file_offset);
-    pd_write_varint(w, &c->scratch, PD_OTLP_MAPPING_FILENAME_STRINDEX,
-                    pd_otlp_strindex(c, m->filename));
+    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_MAPPING_MEMORY_START, m->start, m->limit,
+                     m->file_offset, pd_otlp_strindex(c, m->filename));
     if (o->list.len)
         pd_write_part(w, &c->scratch, PD_OTLP_MAPPING_ATTRIBUTE_INDICES, &o->list);
     pd_write_part(w, &c->mapping_bytes, PD_OTLP_DICTIONARY_MAPPING_TABLE, &c->scratch);
@@ -165,21 +157,17 @@ static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *
 {
     pd_writer *w = &c->writer;
     (void)id;
-    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_NAME_STRINDEX, pd_otlp_strindex(c, f->name));
-    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_SYSTEM_NAME_STRINDEX,
-                    pd_otlp_strindex(c, f->system_name));
-    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_FILENAME_STRINDEX,
-                    pd_otlp_strindex(c, f->filename));
-    pd_write_varint(w, &c->scratch, PD_OTLP_FUNCTION_START_LINE, (uint64_t)f->start_line);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_FUNCTION_NAME_STRINDEX, pd_otlp_strindex(c, f->name),
+                     pd_otlp_strindex(c, f->system_name), pd_otlp_strindex(c, f->filename),
+                     (uint64_t)f->start_line);
     pd_write_part(w, &c->function_bytes, PD_OTLP_DICTIONARY_FUNCTION_TABLE, &c->scratch);
 }
 
 static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
 {
     pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_FUNCTION_INDEX, function);
-    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_LINE, (uint64_t)line);
-    pd_write_varint(w, &c->scratch, PD_OTLP_LINE_COLUMN, (uint64_t)column);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LINE_FUNCTION_INDEX, function, (uint64_t)line,
+                     (uint64_t)column);
     pd_write_part(w, &c->lines, PD_OTLP_LOCATION_LINES, &c->scratch);
 }
 
@@ -190,9 +178,8 @@ static uint32_t put_location(pd_compact *c, uint32_t number, uint32_t mapping, u
     pd_writer *w = &c->writer;
     o->list.len = 0;
     if (is_folded)
-        add_index(c, &o->list, pd_otlp_true(c, "pprof.location.is_folded"));
-    pd_write_varint(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping);
-    pd_write_varint(w, &c->scratch, PD_OTLP_LOCATION_ADDRESS, address);
+        add_index(c, pd_otlp_true(c, "pprof.location.is_folded"));
+    PD_WRITE_VARINTS(w, &c->scratch, PD_OTLP_LOCATION_MAPPING_INDEX, mapping, address);
     pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
     c->lines.len = 0;
     if (o->list.len)
@@ -316,10 +303,10 @@ static void put_profile_attributes(pd_compact *c, const pd_compact_header *h)
     pd_buffer *list = &c->otlp.list;
     list->len = 0;
     if (c->comments.len)
-        add_index(c, list, comment_attribute(c));
+        add_index(c, comment_attribute(c));
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
         if (texts[i].string)
-            add_index(c, list, pd_otlp_text_attribute(c, texts[i].key, texts[i].string));
+            add_index(c, pd_otlp_text_attribute(c, texts[i].key, texts[i].string));
     if (list->len)
         pd_write_part(&c->writer, &c->otlp.common, PD_OTLP_PROFILE_ATTRIBUTE_INDICES, list);
 }

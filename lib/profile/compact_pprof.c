@@ -7,11 +7,16 @@ static void put_string(pd_compact *c, pd_bytes string)
     pd_write_bytes(&c->writer, &c->string_bytes, PD_PROFILE_STRING_TABLE, string.ptr, string.len);
 }
 
+static void put_value_type(pd_compact *c, pd_buffer *to, uint32_t number, uint32_t type,
+                           uint32_t unit)
+{
+    PD_WRITE_VARINTS(&c->writer, &c->scratch, PD_VALUE_TYPE_TYPE, type, unit);
+    pd_write_part(&c->writer, to, number, &c->scratch);
+}
+
 static void put_type(pd_compact *c, uint32_t type, uint32_t unit)
 {
-    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_TYPE, type);
-    pd_write_varint(&c->writer, &c->scratch, PD_VALUE_TYPE_UNIT, unit);
-    pd_write_part(&c->writer, &c->out, PD_PROFILE_SAMPLE_TYPE, &c->scratch);
+    put_value_type(c, &c->out, PD_PROFILE_SAMPLE_TYPE, type, unit);
 }
 
 static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapping *m)
@@ -23,12 +28,8 @@ static uint32_t mapping_id(pd_compact *c, uint32_t number, const pd_compact_mapp
 static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
 {
     pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_MAPPING_ID, id);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_START, m->start);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_MEMORY_LIMIT, m->limit);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_FILE_OFFSET, m->file_offset);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_FILENAME, m->filename);
-    pd_write_varint(w, &c->scratch, PD_MAPPING_BUILD_ID, m->build_id);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_MAPPING_ID, id, m->start, m->limit, m->file_offset,
+                     m->filename, m->build_id);
     for (uint32_t bit = 0; bit < 4; bit++)
         pd_write_varint(w, &c->scratch, PD_MAPPING_HAS_FUNCTIONS + bit, m->has >> bit & 1);
     pd_write_part(w, &c->mapping_bytes, PD_PROFILE_MAPPING, &c->scratch);
@@ -37,20 +38,16 @@ static void put_mapping(pd_compact *c, uint32_t id, const pd_compact_mapping *m)
 static void put_function(pd_compact *c, uint32_t id, const pd_compact_function *f)
 {
     pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_FUNCTION_ID, id);
-    pd_write_varint(w, &c->scratch, PD_FUNCTION_NAME, f->name);
-    pd_write_varint(w, &c->scratch, PD_FUNCTION_SYSTEM_NAME, f->system_name);
-    pd_write_varint(w, &c->scratch, PD_FUNCTION_FILENAME, f->filename);
-    pd_write_varint(w, &c->scratch, PD_FUNCTION_START_LINE, (uint64_t)f->start_line);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_FUNCTION_ID, id, f->name, f->system_name, f->filename,
+                     (uint64_t)f->start_line);
     pd_write_part(w, &c->function_bytes, PD_PROFILE_FUNCTION, &c->scratch);
 }
 
 static void put_line(pd_compact *c, uint32_t function, int64_t line, int64_t column)
 {
     pd_buffer *part = &c->scratch;
-    pd_write_varint(&c->writer, part, PD_LINE_FUNCTION_ID, function);
-    pd_write_varint(&c->writer, part, PD_LINE_LINE, (uint64_t)line);
-    pd_write_varint(&c->writer, part, PD_LINE_COLUMN, (uint64_t)column);
+    PD_WRITE_VARINTS(&c->writer, part, PD_LINE_FUNCTION_ID, function, (uint64_t)line,
+                     (uint64_t)column);
     pd_write_part(&c->writer, &c->lines, PD_LOCATION_LINE, part);
 }
 
@@ -58,9 +55,7 @@ static uint32_t put_location(pd_compact *c, uint32_t id, uint32_t mapping, uint6
                              bool is_folded)
 {
     pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_LOCATION_ID, id);
-    pd_write_varint(w, &c->scratch, PD_LOCATION_MAPPING_ID, mapping);
-    pd_write_varint(w, &c->scratch, PD_LOCATION_ADDRESS, address);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_LOCATION_ID, id, mapping, address);
     pd_write_raw(w, &c->scratch, c->lines.ptr, c->lines.len);
     c->lines.len = 0;
     pd_write_varint(w, &c->scratch, PD_LOCATION_IS_FOLDED, is_folded);
@@ -71,10 +66,7 @@ static uint32_t put_location(pd_compact *c, uint32_t id, uint32_t mapping, uint6
 static void put_label(pd_compact *c, const pd_compact_label *l)
 {
     pd_writer *w = &c->writer;
-    pd_write_varint(w, &c->scratch, PD_LABEL_KEY, l->key);
-    pd_write_varint(w, &c->scratch, PD_LABEL_STR, l->str);
-    pd_write_varint(w, &c->scratch, PD_LABEL_NUM, (uint64_t)l->num);
-    pd_write_varint(w, &c->scratch, PD_LABEL_NUM_UNIT, l->num_unit);
+    PD_WRITE_VARINTS(w, &c->scratch, PD_LABEL_KEY, l->key, l->str, (uint64_t)l->num, l->num_unit);
     pd_write_part(w, &c->labels, PD_SAMPLE_LABEL, &c->scratch);
 }
 
@@ -110,15 +102,10 @@ static void put_end(pd_compact *c, const pd_compact_header *h)
 {
     pd_writer *w = &c->writer;
     pd_buffer *tail = &c->tail;
-    pd_write_varint(w, tail, PD_PROFILE_DROP_FRAMES, h->drop_frames);
-    pd_write_varint(w, tail, PD_PROFILE_KEEP_FRAMES, h->keep_frames);
-    pd_write_varint(w, tail, PD_PROFILE_TIME_NANOS, (uint64_t)h->time_nanos);
-    pd_write_varint(w, tail, PD_PROFILE_DURATION_NANOS, (uint64_t)h->duration_nanos);
-    if (h->has_period_type) {
-        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_TYPE, h->period_type);
-        pd_write_varint(w, &c->scratch, PD_VALUE_TYPE_UNIT, h->period_unit);
-        pd_write_part(w, tail, PD_PROFILE_PERIOD_TYPE, &c->scratch);
-    }
+    PD_WRITE_VARINTS(w, tail, PD_PROFILE_DROP_FRAMES, h->drop_frames, h->keep_frames,
+                     (uint64_t)h->time_nanos, (uint64_t)h->duration_nanos);
+    if (h->has_period_type)
+        put_value_type(c, tail, PD_PROFILE_PERIOD_TYPE, h->period_type, h->period_unit);
     pd_write_varint(w, tail, PD_PROFILE_PERIOD, (uint64_t)h->period);
     if (c->comments.len)
         pd_write_part(w, tail, PD_PROFILE_COMMENT, &c->comments);

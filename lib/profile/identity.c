@@ -1,6 +1,6 @@
 #include "profile/identity.h"
 
-#include "profile/filename.h"
+#include "profile/mapping.h"
 
 /* A seed for each kind of identity, so that equal bytes of two kinds have different keys. */
 enum {
@@ -59,8 +59,10 @@ pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame)
         .filename = pd_bytes_of(frame->filename),
         .start_line = frame->start_line,
     };
-    parts.key = pd_function_key_of(pd_string_key(parts.name), pd_string_key(parts.system_name),
-                                   pd_string_key(parts.filename), parts.start_line);
+    pd_key name = pd_string_key(parts.name);
+    pd_key system_name = frame->system_name ? pd_string_key(parts.system_name) : name;
+    parts.key =
+        pd_function_key_of(name, system_name, pd_string_key(parts.filename), parts.start_line);
     return parts;
 }
 

@@ -93,9 +93,7 @@ void pd_otlp_label_add(pd_compact *c, const pd_compact_label *l)
     uint32_t number = pd_compact_intern(c, &o->labels, pd_key_of_words(words, 4, 0), &is_new);
     if (is_new)
         o->label_list[number] = (pd_otlp_label){l->key, l->str, l->num_unit, l->num};
-    uint8_t *p = pd_write_room(w, &c->labels, PD_VARINT_MAX);
-    if (p)
-        pd_write_done(&c->labels, pd_varint_encode(p, number));
+    pd_write_element(w, &c->labels, number);
 }
 
 /* The value of a number whose unit is not that of its attribute. */
@@ -104,12 +102,11 @@ static void put_measure(pd_compact *c, pd_buffer *buffer, const pd_otlp_label *l
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
     o->pairs.len = o->member.len = 0;
+    const uint32_t members = PD_OTLP_KEY_VALUE_LIST_VALUES;
     pd_otlp_put_number(w, &o->member, l->num);
-    pd_otlp_put_pair(w, &o->pairs, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("value"), &o->member,
-                     &o->message);
+    pd_otlp_put_pair(w, &o->pairs, members, pd_bytes_of("value"), &o->member, &o->message);
     pd_otlp_put_text(w, &o->member, pd_otlp_text_of(c, l->num_unit));
-    pd_otlp_put_pair(w, &o->pairs, PD_OTLP_KEY_VALUE_LIST_VALUES, pd_bytes_of("unit"), &o->member,
-                     &o->message);
+    pd_otlp_put_pair(w, &o->pairs, members, pd_bytes_of("unit"), &o->member, &o->message);
     pd_write_part(w, buffer, PD_OTLP_ANY_VALUE_KVLIST_VALUE, &o->pairs);
 }
 
@@ -137,19 +134,15 @@ static uint32_t attribute_of(pd_compact *c, uint32_t first)
 {
     pd_compact_otlp *o = &c->otlp;
     pd_writer *w = &c->writer;
-    const pd_otlp_label *label = &o->label_list[o->picks[first].label];
-    uint32_t unit = unit_from(o, first);
-    if (o->picks[first].next == NONE) {
-        put_label(c, &o->value, label, unit);
-        return pd_otlp_attribute(c, label->key, unit);
-    }
-    uint32_t key = label->key;
+    uint32_t key = o->label_list[o->picks[first].label].key, unit = unit_from(o, first);
     o->list.len = 0;
     for (uint32_t at = first; at != NONE; at = o->picks[at].next) {
         put_label(c, &o->value, &o->label_list[o->picks[at].label], unit);
-        pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
+        if (o->picks[first].next != NONE)
+            pd_write_part(w, &o->list, PD_OTLP_ARRAY_VALUE_VALUES, &o->value);
     }
-    pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
+    if (o->list.len)
+        pd_write_part(w, &o->value, PD_OTLP_ANY_VALUE_ARRAY_VALUE, &o->list);
     return pd_otlp_attribute(c, key, unit);
 }
 
@@ -189,9 +182,7 @@ static pd_otlp_set make_set(pd_compact *c)
     c->scratch.len = 0;
     for (uint32_t key = 0; key < o->keys.len && !w->status; key++) {
         uint32_t index = attribute_of(c, o->picks[key].first);
-        uint8_t *p = pd_write_room(w, &c->scratch, PD_VARINT_MAX);
-        if (p)
-            pd_write_done(&c->scratch, pd_varint_encode(p, index));
+        pd_write_element(w, &c->scratch, index);
     }
     pd_write_part(w, &o->set_bytes, PD_OTLP_SAMPLE_ATTRIBUTE_INDICES, &c->scratch);
     set.len = o->set_bytes.len - set.off;

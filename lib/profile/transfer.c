@@ -1,7 +1,7 @@
 #include "profile/transfer.h"
 
 #include "profile/fields.h"
-#include "profile/filename.h"
+#include "profile/mapping.h"
 #include "profile/identity.h"
 
 static pprofdelta_status clear(pd_mem *mem, uint32_t **memo, size_t *cap, size_t len,

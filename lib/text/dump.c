@@ -2,7 +2,7 @@
 
 #include "base/scale.h"
 #include "profile/fields.h"
-#include "profile/filename.h"
+#include "profile/mapping.h"
 #include "wire/writer.h"
 
 #include <math.h>
@@ -46,13 +46,6 @@ static uint64_t number_of(maker *m, uint64_t address)
     return m->writer.status ? 0 : (uint64_t)pd_keymap_add(&text->addresses, key) + 1;
 }
 
-static void add_varint(maker *m, pd_buffer *to, uint64_t value)
-{
-    uint8_t *p = pd_write_room(&m->writer, to, PD_VARINT_MAX);
-    if (p)
-        pd_write_done(to, pd_varint_encode(p, value));
-}
-
 static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffer *part)
 {
     pd_lines stack = {.rest = record->stack, .number = record->line, .start = record->off};
@@ -60,7 +53,7 @@ static pprofdelta_status write_stack(maker *m, const pd_record *record, pd_buffe
         uint64_t address;
         if (!pd_lines_hex(&stack, &address))
             return pd_lines_fail(&stack, "is not a list of addresses", m->writer.err);
-        add_varint(m, part, number_of(m, call_of(address)));
+        pd_write_element(&m->writer, part, number_of(m, call_of(address)));
     }
     return m->writer.status;
 }
@@ -70,37 +63,26 @@ static size_t first_value(const pd_dump *text)
     return text->has_no_sums ? PD_TEXT_INUSE_OBJECTS : PD_TEXT_ALLOC_OBJECTS;
 }
 
-/* Both lists are packed. The locations are first encoded in scratch. */
+/* Both lists are packed. */
 static pprofdelta_status write_sample(maker *m, const pd_record *record)
 {
     pd_dump *text = m->text;
-    pd_buffer *part = &text->sample;
-    part->len = 0;
-    pprofdelta_status status = write_stack(m, record, part);
+    pd_buffer *list = &text->list, *sample = &text->sample;
+    pprofdelta_status status = write_stack(m, record, list);
     if (status)
         return status;
-    uint8_t values[PD_TEXT_VALUES * PD_VARINT_MAX], *end = values;
+    pd_write_part(&m->writer, sample, PD_SAMPLE_LOCATION_ID, list);
     for (size_t i = first_value(text); i < PD_TEXT_VALUES; i++)
-        end = pd_varint_encode(end, (uint64_t)record->values[i]);
-    size_t values_len = (size_t)(end - values);
-    size_t len =
-        1 + pd_varint_size(part->len) + part->len + 1 + pd_varint_size(values_len) + values_len;
-    uint8_t *p = pd_write_room(&m->writer, &text->profile, 1 + PD_VARINT_MAX);
-    if (!p)
-        return m->writer.status;
-    p = pd_varint_encode(p, PD_TAG_SAMPLE);
-    pd_write_done(&text->profile, pd_varint_encode(p, len));
-    pd_write_bytes(&m->writer, &text->profile, PD_SAMPLE_LOCATION_ID, part->ptr, part->len);
-    pd_write_bytes(&m->writer, &text->profile, PD_SAMPLE_VALUE, values, values_len);
+        pd_write_element(&m->writer, list, (uint64_t)record->values[i]);
+    pd_write_part(&m->writer, sample, PD_SAMPLE_VALUE, list);
+    pd_write_part(&m->writer, &text->profile, PD_PROFILE_SAMPLE, sample);
     return m->writer.status;
 }
 
 static void write_value_type(maker *m, uint32_t field, uint64_t type, uint64_t unit)
 {
     pd_buffer *part = &m->text->sample;
-    part->len = 0;
-    pd_write_varint(&m->writer, part, PD_VALUE_TYPE_TYPE, type);
-    pd_write_varint(&m->writer, part, PD_VALUE_TYPE_UNIT, unit);
+    PD_WRITE_VARINTS(&m->writer, part, PD_VALUE_TYPE_TYPE, type, unit);
     pd_write_part(&m->writer, &m->text->profile, field, part);
 }
 
@@ -187,15 +169,10 @@ static void write_maps(maker *m)
 {
     pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
-    part->len = 0;
     for (size_t i = 0; i < text->maps_len; i++) {
         const struct pd_dump_map *map = &text->maps[i];
-        pd_write_varint(&m->writer, part, PD_MAPPING_ID, i + 1);
-        pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_START, map->start);
-        pd_write_varint(&m->writer, part, PD_MAPPING_MEMORY_LIMIT, map->limit);
-        pd_write_varint(&m->writer, part, PD_MAPPING_FILE_OFFSET, map->offset);
-        pd_write_varint(&m->writer, part, PD_MAPPING_FILENAME,
-                        map->file.len ? S_FILES + i : S_NONE);
+        PD_WRITE_VARINTS(&m->writer, part, PD_MAPPING_ID, i + 1, map->start, map->limit,
+                         map->offset, map->file.len ? S_FILES + i : S_NONE);
         pd_write_part(&m->writer, &text->profile, PD_PROFILE_MAPPING, part);
     }
 }
@@ -216,13 +193,10 @@ static void write_locations(maker *m)
     pd_dump *text = m->text;
     pd_buffer *part = &text->sample;
     size_t map = 0;
-    part->len = 0;
     for (size_t i = 0; i < text->addresses.len && !m->writer.status; i++) {
         uint64_t address = text->addresses.keys[i].hi;
         map = map_of(text, address, map ? map - 1 : 0);
-        pd_write_varint(&m->writer, part, PD_LOCATION_ID, i + 1);
-        pd_write_varint(&m->writer, part, PD_LOCATION_MAPPING_ID, map);
-        pd_write_varint(&m->writer, part, PD_LOCATION_ADDRESS, address);
+        PD_WRITE_VARINTS(&m->writer, part, PD_LOCATION_ID, i + 1, map, address);
         pd_write_part(&m->writer, &text->profile, PD_PROFILE_LOCATION, part);
     }
 }
@@ -372,7 +346,7 @@ pprofdelta_status pd_dump_read(pd_dump *text, pd_mem *mem, bool is_raw, pd_bytes
     if (!pd_records_begin(&records, *bytes))
         return PPROFDELTA_OK;
     maker m = {.text = text, .writer = {.mem = mem, .err = err}};
-    text->profile.len = text->maps_len = 0;
+    text->profile.len = text->sample.len = text->list.len = text->maps_len = 0;
     pd_keymap_clear(&text->addresses);
     text->rate = records.rate;
     pprofdelta_status status = make(&m, &records, is_raw);
@@ -392,6 +366,7 @@ void pd_dump_release(pd_dump *text, pd_mem *mem)
 {
     pd_buffer_release(mem, &text->profile);
     pd_buffer_release(mem, &text->sample);
+    pd_buffer_release(mem, &text->list);
     pd_keymap_release(&text->addresses, mem);
     pd_mem_release(mem, &text->maps, &text->maps_cap, sizeof *text->maps);
     *text = (pd_dump){0};

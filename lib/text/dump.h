@@ -27,6 +27,7 @@ typedef struct pd_dump {
     pd_buffer profile;   /* the bytes of the profile */
     pd_keymap addresses; /* of the locations; number + 1 is the location's id */
     pd_buffer sample;    /* scratch: the message that is being built */
+    pd_buffer list;      /* scratch: the packed list in that */
     struct pd_dump_map {
         uint64_t start, limit, offset;
         pd_bytes file;

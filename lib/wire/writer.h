@@ -48,7 +48,11 @@ static inline void pd_write_varint(pd_writer *writer, pd_buffer *buffer, uint32_
         pd_write_varint_always(writer, buffer, number, value);
 }
 
-/* Varint fields with successive numbers, from `first` on. */
+/* Varint fields with successive numbers, from `first` on: PD_WRITE_VARINTS(w, b, 1, id, start, ...). */
+#define PD_WRITE_VARINTS(writer, buffer, first, ...)                                               \
+    pd_write_varints((writer), (buffer), (first), (const uint64_t[]){__VA_ARGS__},                 \
+                     sizeof((const uint64_t[]){__VA_ARGS__}) / sizeof(uint64_t))
+
 static inline void pd_write_varints(pd_writer *writer, pd_buffer *buffer, uint32_t first,
                                     const uint64_t *values, size_t len)
 {

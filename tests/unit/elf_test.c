@@ -1,5 +1,5 @@
-/* The ELF reader: files that are made by hand, whole, cut short and damaged, and the file of this
- * program compared with what the loader says about it. */
+/* The ELF reader and the build id: files that are made by hand, whole, cut short and damaged, and the
+ * file of this program compared with what the loader says about it. */
 #include "process/elf.h"
 #include "test.h"
 
@@ -7,6 +7,7 @@
 #include <link.h>
 #include <stddef.h>
 #include <stdlib.h>
+#include <sys/auxv.h>
 #include <sys/mman.h>
 #include <unistd.h>
 
@@ -27,22 +28,31 @@ typedef struct image {
     size_t len;
 } image;
 
+typedef struct note {
+    ElfW(Nhdr) head;
+    char owner[4];
+    unsigned char desc[8];
+} note;
+
 typedef struct parts {
     ElfW(Ehdr) head;
-    ElfW(Phdr) segments[2];
+    ElfW(Phdr) segments[3];
     ElfW(Shdr) sections[2];
     ElfW(Dyn) rows[5];
     char strings[sizeof strings];
+    note notes[2];
 } parts;
 
-/* Makes a file with a load segment, a dynamic segment of four rows, and two sections. */
+/* Makes a file with a load segment, a dynamic segment of four rows, a segment of two notes, of which
+ * the second is a build id, and two sections. */
 static image make_image(void)
 {
-    const size_t rows = offsetof(parts, rows), texts = offsetof(parts, strings);
+    const size_t rows = offsetof(parts, rows), texts = offsetof(parts, strings),
+                 notes = offsetof(parts, notes);
     parts f = {
         .head = {.e_machine = MACHINE,
                  .e_phoff = offsetof(parts, segments),
-                 .e_phnum = 2,
+                 .e_phnum = 3,
                  .e_phentsize = sizeof(ElfW(Phdr)),
                  .e_shoff = offsetof(parts, sections),
                  .e_shnum = 2,
@@ -51,7 +61,11 @@ static image make_image(void)
                      {.p_type = PT_DYNAMIC,
                       .p_offset = rows,
                       .p_vaddr = BASE + rows,
-                      .p_filesz = sizeof f.rows}},
+                      .p_filesz = sizeof f.rows},
+                     {.p_type = PT_NOTE,
+                      .p_offset = notes,
+                      .p_vaddr = BASE + notes,
+                      .p_filesz = sizeof f.notes}},
         .sections =
             {{.sh_type = SHT_NULL},
              {.sh_type = SHT_STRTAB, .sh_link = 7, .sh_offset = texts, .sh_size = sizeof strings}},
@@ -59,6 +73,8 @@ static image make_image(void)
                  {.d_tag = DT_STRTAB, .d_un.d_ptr = BASE + texts},
                  {.d_tag = DT_STRSZ, .d_un.d_val = sizeof strings},
                  {.d_tag = DT_NEEDED, .d_un.d_val = 11}},
+        .notes = {{{4, 8, NT_GNU_ABI_TAG}, "GNU", {9}},
+                  {{4, 6, NT_GNU_BUILD_ID}, "GNU", {0xde, 0xad, 0xbe, 0xef, 0x00, 0x17}}},
     };
     memcpy(f.head.e_ident, ELFMAG, SELFMAG);
     f.head.e_ident[EI_CLASS] = CLASS;
@@ -88,12 +104,12 @@ static void check_image(const image *m, uint64_t begin)
     ElfW(Shdr) section;
     pd_elf_dynamic dynamic;
     ElfW(Dyn) row;
-    char text[32];
+    char text[32], id[2 * PD_BUILD_ID_MAX];
     REQUIRE(open_image(&elf, m, begin));
     CHECK(elf.header.e_machine == MACHINE);
     CHECK(pd_elf_segment_at(&elf, 0, &segment) && segment.p_type == PT_LOAD &&
           segment.p_vaddr == BASE && segment.p_filesz == m->len);
-    CHECK(pd_elf_segment_at(&elf, 1, &segment) && !pd_elf_segment_at(&elf, 2, &segment));
+    CHECK(pd_elf_segment_at(&elf, 2, &segment) && !pd_elf_segment_at(&elf, 3, &segment));
     CHECK(!pd_elf_find_segment(&elf, PT_INTERP, &segment));
     CHECK(pd_elf_section_at(&elf, 1, &section) && section.sh_type == SHT_STRTAB &&
           section.sh_link == 7 && section.sh_size == sizeof strings);
@@ -105,6 +121,7 @@ static void check_image(const image *m, uint64_t begin)
     CHECK(pd_elf_row_at(&elf, &dynamic, 0, &row) && row.d_tag == DT_NEEDED && row.d_un.d_val == 1);
     CHECK(pd_elf_row_at(&elf, &dynamic, 3, &row) && row.d_tag == DT_NEEDED && row.d_un.d_val == 11);
     CHECK(!pd_elf_row_at(&elf, &dynamic, 4, &row) && !pd_elf_row_at(&elf, &dynamic, 5, &row));
+    CHECK(pd_elf_build_id(&elf, id) == 12 && memcmp(id, "deadbeef0017", 12) == 0);
     CHECK(pd_elf_read(&elf, m->len - 3, text, sizeof text) == 3);
     CHECK(pd_elf_read(&elf, m->len, text, sizeof text) == 0);
     CHECK(pd_elf_read(&elf, UINT64_MAX - 4, text, sizeof text) == 0);
@@ -139,9 +156,11 @@ TEST(another_class_or_byte_order_has_no_tables)
     CHECK(!open_image(&elf, &m, 0));
 }
 
-/* Reads everything that there is to be read. Returns the number of entries. */
-static size_t read_all(const pd_elf *elf)
+/* Reads everything that there is to be read. Returns the number of entries. *id_len is the length of
+ * the build id. */
+static size_t read_all(const pd_elf *elf, size_t *id_len)
 {
+    char id[2 * PD_BUILD_ID_MAX];
     ElfW(Phdr) segment;
     ElfW(Shdr) section;
     pd_elf_dynamic dynamic;
@@ -154,6 +173,8 @@ static size_t read_all(const pd_elf *elf)
     pd_elf_find_dynamic(elf, &dynamic);
     for (size_t i = 0; pd_elf_row_at(elf, &dynamic, i, &row); i++)
         count++;
+    *id_len = pd_elf_build_id(elf, id);
+    CHECK(*id_len <= sizeof id);
     return count;
 }
 
@@ -162,21 +183,23 @@ TEST(damage_is_survived)
     pd_elf elf;
     const image whole = make_image();
     REQUIRE(open_image(&elf, &whole, 0));
-    const size_t all = read_all(&elf);
-    CHECK(all == 2 + 2 + 4);
+    size_t id_len;
+    const size_t all = read_all(&elf, &id_len);
+    CHECK(all == 3 + 2 + 4 && id_len == 12);
     for (size_t len = 0; len < whole.len; len++) {
         image cut = whole;
         cut.len = len;
         bool is_open = open_image(&elf, &cut, 0);
         CHECK_MSG(is_open == (len >= sizeof(ElfW(Ehdr))), "cut at %zu", len);
-        CHECK(!is_open || read_all(&elf) <= all);
+        CHECK(!is_open || read_all(&elf, &id_len) <= all);
+        CHECK_MSG(!is_open || id_len == 0 || id_len == 12, "cut at %zu: %zu", len, id_len);
     }
     for (size_t at = 0; at < whole.len; at++)
         for (unsigned bit = 0; bit < 8; bit++) {
             image other = whole;
             other.bytes[at] ^= (unsigned char)(1u << bit);
             if (open_image(&elf, &other, 0))
-                CHECK(read_all(&elf) <= IMAGE_CAP);
+                CHECK(read_all(&elf, &id_len) <= IMAGE_CAP);
         }
 }
 
@@ -233,6 +256,21 @@ TEST(this_program_is_as_the_loader_says)
     close(fd);
 }
 
+/* The address of the program's first byte comes from the kernel, through the program headers. */
+TEST(this_program_has_the_same_build_id_in_memory_and_in_its_file)
+{
+    char in_memory[2 * PD_BUILD_ID_MAX], in_file[2 * PD_BUILD_ID_MAX];
+    pd_elf elf;
+    uint64_t first = (uint64_t)getauxval(AT_PHDR) - sizeof(ElfW(Ehdr));
+    int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+    REQUIRE(fd >= 0 && pd_elf_open(&elf, fd, 0));
+    size_t len = pd_build_id_at(first, in_memory);
+    CHECK(len > 0 && len == pd_elf_build_id(&elf, in_file) && !memcmp(in_memory, in_file, len));
+    close(fd);
+    CHECK(pd_build_id_at(1, in_memory) == 0);
+}
+
 TEST_MAIN(CASE(a_file_is_read_wherever_it_begins), CASE(another_class_or_byte_order_has_no_tables),
           CASE(damage_is_survived), CASE(long_tables_are_cut),
-          CASE(this_program_is_as_the_loader_says))
+          CASE(this_program_is_as_the_loader_says),
+          CASE(this_program_has_the_same_build_id_in_memory_and_in_its_file))

@@ -1,6 +1,6 @@
 /* Names of mappings: tables of files and of made-up names, and the names that this kernel writes.
  */
-#include "profile/filename.h"
+#include "profile/mapping.h"
 #include "process/maps.h"
 #include "test.h"
 

@@ -1,7 +1,7 @@
 /* Files that are replaced while the process lives: which mappings are recognised. */
 #include "../support/test.h"
 
-#include "profile/mapped.h"
+#include "profile/mapping.h"
 #include "scene.h"
 
 #include <inttypes.h>

@@ -12,45 +12,51 @@
  * What godeltaprof tests
  * ------------------------------------------------------------------------------------------ */
 
-TEST(records_of_zeros_are_ignored)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "fresh main", 0, "0 0 0 0");
-    CHECK_STR(record_window(&s), "");
-    CHECK(s.report.samples_in == 1 && s.report.fresh == 0);
-    CHECK_STR(record_next(&s, 0, "1 16 1 16"), "fresh;main 1 16 1 16");
-    record_end(&s);
-}
+/* The windows of one record: its values, and the row that they give. */
+typedef struct course {
+    const char *what;
+    int64_t block_size;
+    pprofdelta_on_reset on_reset;
+    const char *windows[4][2];
+} course;
 
-TEST(repeats_give_gauges_only)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 16, "3 48 2 32");
-    CHECK_STR(record_window(&s), "a;main {bytes=16} 3 48 2 32");
-    CHECK_STR(record_window(&s), "a;main {bytes=16} 0 0 2 32");
-    record_end(&s);
-}
+static const course courses[] = {
+    {"zeros", 0, PPROFDELTA_ON_RESET_AUTO, {{"0 0 0 0", ""}, {"1 16 1 16", "a;main 1 16 1 16"}}},
+    {"a repeat gives gauges only",
+     16,
+     PPROFDELTA_ON_RESET_AUTO,
+     {{"3 48 2 32", "a;main {bytes=16} 3 48 2 32"}, {"3 48 2 32", "a;main {bytes=16} 0 0 2 32"}}},
+    {"freed",
+     16,
+     PPROFDELTA_ON_RESET_AUTO,
+     {{"3 48 3 48", "a;main {bytes=16} 3 48 3 48"}, {"3 48 0 0", ""}}},
+    {"an increment",
+     16,
+     PPROFDELTA_ON_RESET_AUTO,
+     {{"5 80 0 0", "a;main {bytes=16} 5 80 0 0"}, {"8 128 0 0", "a;main {bytes=16} 3 48 0 0"}}},
+    {"back and forth, where godeltaprof says 7",
+     0,
+     PPROFDELTA_ON_RESET_CLAMP,
+     {{"10 10 0 0", "a;main 10 10 0 0"},
+      {"8 8 0 0", ""},
+      {"9 9 0 0", ""},
+      {"12 12 0 0", "a;main 2 2 0 0"}}},
+};
 
-TEST(freed_gives_nothing)
+TEST(the_windows_of_one_record)
 {
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 16, "3 48 3 48");
-    record_window(&s);
-    CHECK_STR(record_next(&s, 0, "3 48 0 0"), "");
-    record_end(&s);
-}
-
-TEST(five_to_eight_is_three)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a main", 16, "5 80 0 0");
-    record_window(&s);
-    CHECK_STR(record_next(&s, 0, "8 128 0 0"), "a;main {bytes=16} 3 48 0 0");
-    record_end(&s);
+    for (const course *c = courses; c < courses + sizeof courses / sizeof *courses; c++) {
+        record_scene s;
+        record_begin(&s);
+        s.options.on_reset = c->on_reset;
+        record(&s, "a main", c->block_size, c->windows[0][0]);
+        for (size_t i = 0; i < 4 && c->windows[i][0]; i++) {
+            const char *got = record_next(&s, 0, c->windows[i][0]);
+            CHECK_MSG(!strcmp(got, c->windows[i][1]), "%s, window %zu: %s", c->what, i, got);
+        }
+        CHECK(s.report.samples_in == 1 && s.report.fresh + s.report.matched <= 1);
+        record_end(&s);
+    }
 }
 
 TEST(duplicates_add_up_and_block_sizes_stay_apart)
@@ -88,20 +94,6 @@ TEST(a_label_with_a_string_has_no_number)
     CHECK(!text->num && !text->num_unit && !number->str);
     CHECK_STR(reading_string(&s.out, number->num_unit), "b");
     CHECK(s.report.duplicates == 1);
-    record_end(&s);
-}
-
-/* 10, 8, 9: godeltaprof says 7. */
-TEST(what_goes_back_and_forth_is_counted_once)
-{
-    record_scene s;
-    record_begin(&s);
-    s.options.on_reset = PPROFDELTA_ON_RESET_CLAMP;
-    record(&s, "a", 0, "10 10 0 0");
-    record_window(&s);
-    CHECK_STR(record_next(&s, 0, "8 8 0 0"), "");
-    CHECK_STR(record_next(&s, 0, "9 9 0 0"), "");
-    CHECK_STR(record_next(&s, 0, "12 12 0 0"), "a 2 2 0 0");
     record_end(&s);
 }
 
@@ -623,11 +615,9 @@ TEST(the_clock_is_asked_where_nobody_tells_the_time)
     record_end(&s);
 }
 
-TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
-          CASE(freed_gives_nothing), CASE(five_to_eight_is_three),
-          CASE(duplicates_add_up_and_block_sizes_stay_apart),
-          CASE(a_label_with_a_string_has_no_number), CASE(what_goes_back_and_forth_is_counted_once),
-          CASE(many_stacks_repeat_in_next_to_nothing), CASE(recursion_keeps_its_frames),
+TEST_MAIN(CASE(the_windows_of_one_record), CASE(duplicates_add_up_and_block_sizes_stay_apart),
+          CASE(a_label_with_a_string_has_no_number), CASE(many_stacks_repeat_in_next_to_nothing),
+          CASE(recursion_keeps_its_frames),
           CASE(generics_stay_separate_and_inlines_share_one_location),
           CASE(heap_values_are_scaled_by_size), CASE(a_change_of_rate_scales_what_comes_after_it),
           CASE(contention_is_scaled_by_clock_and_fraction),
