@@ -1,12 +1,11 @@
 #!/usr/bin/env python3
 """What `meson install` puts down, and programs that use it: run.py SOURCE_ROOT BUILD_ROOT PPROFDELTA
 
-Installs into an empty folder, looks at each file, builds a consumer in C (shared and static), C++,
+Installs into an empty folder, checks each file, builds a consumer in C (shared and static), C++,
 Go and Python as its user would, through pkg-config, and lets each make the bundled delta. The shell
 completions are asked what they complete. What is not installed here is skipped, with its name.
 """
 
-import glob
 import json
 import os
 import re
@@ -17,13 +16,9 @@ import tempfile
 
 source, build, tool = map(os.path.abspath, sys.argv[1:4])
 here = os.path.join(source, "tests", "consumers")
-passed = failed = 0
-
-
-def check(name, holds, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    print("ok" if holds else "FAILED", name, "" if holds else detail, flush=True)
+sys.path[:0] = [os.path.join(source, "tests", "support")]
+from checks import check, finish  # noqa: E402
+from pages import read  # noqa: E402
 
 
 def run(*args, env=None, **kwargs):
@@ -36,11 +31,6 @@ def have(*programs):
     if missing:
         print("skipped: there is no", " and no ".join(missing), flush=True)
     return not missing
-
-
-def read(*path):
-    with open(os.path.join(*path), encoding="utf-8") as file:
-        return file.read()
 
 
 with open(os.path.join(build, "meson-info", "intro-buildoptions.json"), encoding="utf-8") as file:
@@ -139,15 +129,6 @@ if have("pkg-config", "go", "cc"):
     if compiles("Go", "go", "build", "-o", out("go"), out("consumer.go")):
         makes_the_delta("Go", out("go"))
 makes_the_delta("Python", sys.executable, os.path.join(here, "consumer.py"))
-
-# ---- the documents --------------------------------------------------------------------------------
-
-man = read(source, "man", "libpprofdelta.3")
-for name in ("consumer.c", "consumer.cc", "consumer.go", "consumer.py"):
-    text = read(here, name)
-    shown = text.replace("\\", "\\e").replace("-", "\\-")
-    check(f"libpprofdelta(3) shows {name}", shown in man)
-    check(f"{name} is short", len(text.splitlines()) <= 27, len(text.splitlines()))
 
 # ---- the completions ------------------------------------------------------------------------------
 
@@ -251,5 +232,4 @@ if have("zsh"):
     check("zsh: files behind a '='", "heap.pb.gz" in zsh("pprofdelta --state=he"), zsh("pprofdelta --state=he"))
 
 shutil.rmtree(folder, ignore_errors=True)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

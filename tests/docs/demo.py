@@ -12,25 +12,13 @@ import sys
 import tempfile
 
 root = os.path.abspath(sys.argv[1])
-passed = failed = 0
+sys.path[:0] = [os.path.join(root, "tests", "support")]
+from checks import check, finish, put  # noqa: E402
+from pages import read  # noqa: E402
+
 TIMEOUT = 900  # for what hangs
 
-
-def check(name, holds, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    print("ok" if holds else "FAILED", name, "" if holds else detail, flush=True)
-    return holds
-
-
-def put(text, *path, mode=0o644):
-    with open(os.path.join(*path), "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(os.path.join(*path), mode)
-
-
-with open(os.path.join(root, "README.md"), encoding="utf-8") as file:
-    readme = file.read()
+readme = read("README.md")
 place = tempfile.TemporaryDirectory(prefix="pprofdelta-demo-")
 tree, work = (os.path.join(place.name, name) for name in ("tree", "work"))
 os.makedirs(os.path.join(place.name, "bin"))
@@ -39,8 +27,7 @@ os.makedirs(os.path.join(work, "dir"))
 for name in os.listdir(root):
     if not name.startswith((".git", "build", "dev")):
         os.symlink(os.path.join(root, name), os.path.join(tree, name))
-with open(os.path.join(root, "dev"), encoding="utf-8") as file:
-    put(file.read(), tree, "dev", mode=0o755)  # it works where it lies
+put(read("dev"), tree, "dev", mode=0o755)  # it works where it lies
 put("#!/bin/sh\necho installed\n", place.name, "bin", "dpkg-query", mode=0o755)
 env = {name: value for name, value in os.environ.items()
        if name not in ("CI", "MALLOC_PERTURB_", "PKG_CONFIG_PATH", "LD_LIBRARY_PATH")}
@@ -93,9 +80,8 @@ check("the recorded profile has what was allocated", "alloc_space" in runs(
     "the README", "pprofdelta show total"))
 
 # The library, as the README says that it is found.
-runs("the library", "cc -o agent %s/tests/docs/agent.c $(pkg-config --cflags --libs pprofdelta)" %
+runs("the library", "cc -o consumer %s/tests/consumers/consumer.c $(pkg-config --cflags --libs pprofdelta)" %
      shlex.quote(tree), PKG_CONFIG_PATH=os.path.join(tree, "build", "meson-uninstalled"))
-runs("the library", f"./agent {prev} delta", LD_LIBRARY_PATH=os.path.join(tree, "build", "lib"))
+runs("the library", f"./consumer {prev} {cur} >delta", LD_LIBRARY_PATH=os.path.join(tree, "build", "lib"))
 place.cleanup()
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

@@ -9,18 +9,11 @@ import sys
 import tempfile
 
 root = os.path.abspath(sys.argv[1])
-sys.path[:0] = [os.path.join(root, "bindings")]
+sys.path[:0] = [os.path.join(root, "bindings"), os.path.join(root, "tests", "support")]
 sys.dont_write_bytecode = True
 
 import facts  # noqa: E402
-
-passed = failed = 0
-
-
-def check(name, holds, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    print("ok" if holds else "FAILED", name, "" if holds else detail)
+from checks import check, finish  # noqa: E402
 
 
 def text_of(*path):
@@ -63,5 +56,4 @@ for name in sorted(names):
     known = elsewhere["python"].get(name, name)
     check(f"Python knows the option {name}", known is None or re.search(rf"^    {known}: ", python_text, re.M), known)
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(1 if failed else 0)
+finish()

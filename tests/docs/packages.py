@@ -11,19 +11,10 @@ import sys
 import tempfile
 
 root = os.path.abspath(sys.argv[1])
+sys.path[:0] = [os.path.join(root, "tests", "support")]
+from checks import check, finish, put  # noqa: E402
+
 folder = tempfile.mkdtemp(prefix="pprofdelta packages ")
-passed = failed = 0
-
-
-def check(name, holds, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    print("ok" if holds else "FAILED", name, "" if holds else detail)
-
-
-def put(text, *path):
-    with open(os.path.join(*path), "w", encoding="utf-8") as file:
-        file.write(text)
 
 
 def git(tree, *args):
@@ -46,8 +37,7 @@ def dated(date):
     return f" -- the pprofdelta authors <maintainers@pprofdelta.invalid>  {date}"
 
 
-put('#!/bin/sh\ncp debian/changelog "$KEPT" && : >../a.deb\n', folder, "dpkg-buildpackage")
-os.chmod(os.path.join(folder, "dpkg-buildpackage"), 0o755)
+put('#!/bin/sh\ncp debian/changelog "$KEPT" && : >../a.deb\n', folder, "dpkg-buildpackage", mode=0o755)
 tree = os.path.join(folder, "around", "tree")
 shutil.copytree(os.path.join(root, "packaging"), os.path.join(tree, "packaging"))
 put("  version: '0.1.0',\n", tree, "meson.build")
@@ -73,5 +63,4 @@ if shutil.which("git"):
     check("its own last commit", got == dated("Fri, 02 Jan 1970 00:00:00 +0000"), got)
 
 shutil.rmtree(folder)
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

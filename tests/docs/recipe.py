@@ -1,6 +1,6 @@
-"""Does the README's recipe survive what a target and a receiver do? Its script, its commands, its crontab
-and its units are taken from README.md and run as written, with real curl, against a server on the loopback
-interface that answers, fails, hangs, or closes. pprofdelta-delta(1) has the same script.
+"""Does the README's recipe survive what a target and a receiver do? Its script, its commands and its crontab are
+taken from README.md, and its units from pprofdelta-delta(1), and run as written, with real curl, against a server on
+the loopback interface that answers, fails, hangs, or closes.
 
 The time limits that a run is to reach are shorter than the recipe's. All others are longer. So no result
 depends on the speed of this machine. Skipped (77) where there is no curl.
@@ -23,39 +23,12 @@ import threading
 import time
 
 root, tool = (os.path.abspath(path) for path in sys.argv[1:3])
-passed = failed = 0
+sys.path[:0] = [os.path.join(root, "tests", "support")]
+from checks import check, finish, put  # noqa: E402
+from pages import blocks, examples, one  # noqa: E402
 TIMEOUT = 100  # for a run that does not end
 SHORT, LONG = "0.4", "90"  # the seconds that stand for the recipe's
 HUNG = 28  # curl's exit status for a time limit that was reached
-
-
-def check(name, holds, detail=""):
-    global passed, failed
-    passed, failed = passed + bool(holds), failed + (not holds)
-    print("ok" if holds else "FAILED", name, "" if holds else detail)
-    return holds
-
-
-def read(*path):
-    with open(os.path.join(root, *path), encoding="utf-8") as file:
-        return file.read()
-
-
-def put(text, path, mode=0o644):
-    with open(path, "w", encoding="utf-8") as file:
-        file.write(text)
-    os.chmod(path, mode)
-    return path
-
-
-def block(language, start):
-    """The README's one block in this language that begins like this."""
-    found = [text for text in re.findall(r"```%s\n(.*?)```" % language, read("README.md"), re.S)
-             if text.startswith(start)]
-    if len(found) != 1:
-        print(f"README.md has {len(found)} blocks of {language} that begin with {start!r}")
-        sys.exit("0 passed, 1 failed")
-    return found[0]
 
 
 def run(*args, **kwargs):
@@ -68,7 +41,7 @@ class World:
     """What the target serves and how, and what the receiver got."""
 
     def __init__(self):
-        self.look = b""
+        self.profile = b""
         self.target = self.receiver = "answers"
         self.got = []  # (headers, body)
         self.asked = threading.Semaphore(0)  # once for each request that hangs
@@ -91,7 +64,7 @@ class Handler(http.server.BaseHTTPRequestHandler):
         self.wfile.flush()
 
     def do_GET(self):
-        body, how = world.look, world.target
+        body, how = world.profile, world.target
         if how == "answers":
             self.answer(200, body)
         elif how == "fails":
@@ -178,7 +151,7 @@ class Recipe:
 
     def begin(self, limits=Limits(), target=None):
         """A tick: the command as cron or systemd starts it."""
-        new = put(limits.put_into(script)[0], self.env["SCRIPT"] + ".new", 0o755)
+        new = put(limits.put_into(script)[0], self.env["SCRIPT"] + ".new", mode=0o755)
         os.rename(new, self.env["SCRIPT"])  # a run may have the old one open
         receiver = url(closed) if world.receiver == "is away" else url(server.socket)
         env = {**self.env, "TARGET": target or url(server.socket), "RECEIVER": receiver,
@@ -214,22 +187,22 @@ class Recipe:
         return [found[key] for key in ("sequence", "window", "restart", "types")]
 
 
-def look_path(n):
+def profile_path(n):
     return os.path.join(root, "testdata", "valid", f"heap.{n}.pb.gz")
 
 
-def look(n):
-    with open(look_path(n), "rb") as file:
+def profile(n):
+    with open(profile_path(n), "rb") as file:
         return file.read()
 
 
 def good_ticks(recipe):
     """Sent, refused, and sent again."""
-    world.look = look(1)
+    world.profile = profile(1)
     ran = recipe.tick()
     recipe.check("the first run sends what was so far", ran.returncode == 0 and not ran.stderr and
                  len(world.got) == 1, ran.stderr)
-    before, world.look = recipe.kept(), look(2)
+    before, world.profile = recipe.kept(), profile(2)
     for how, why in (("fails", "503"), ("is away", "onnect")):
         world.receiver = how
         ran = recipe.tick()
@@ -308,13 +281,13 @@ def busy_state(recipe):
 
 
 def what_arrived(recipe, folder):
-    """Of equal sequences the last counts; together they are the last look."""
+    """Of equal sequences the last counts; together they are the last profile."""
     headers = [{name.lower(): value for name, value in got.items()} for got, _ in world.got]
     numbers = [got.get("pprofdelta-sequence") for got in headers]
     recipe.check("the header has the sequence, of the run and not of the shell around it",
                  numbers == ["1", "2", "2"], numbers)
     attempts = [got.get("pprofdelta-attempt") for got in headers]
-    shown = run(tool, "--state", os.path.join(folder, "other"), look_path(1), "-q", "--", "env").stdout
+    shown = run(tool, "--state", os.path.join(folder, "other"), profile_path(1), "-q", "--", "env").stdout
     if "\nPPROFDELTA_ATTEMPT=" in "\n" + shown:
         recipe.check("the header has the attempt, which grows", all(map(str.isdigit, attempts)) and
                      int(attempts[2]) > int(attempts[1]), attempts)
@@ -330,13 +303,13 @@ def what_arrived(recipe, folder):
         recipe.check(f"delta {number} says its sequence itself", f"seq={number}" in stamp, stamp[:2000])
     total = os.path.join(folder, "total")
     ran = run(tool, "sum", *names, "-q", "-o", total)
-    shown = [run(tool, "show", "--folded", path).stdout for path in (total, look_path(2))]
-    recipe.check("the sum of what arrived is the last look", ran.returncode == 0 and
+    shown = [run(tool, "show", "--folded", path).stdout for path in (total, profile_path(2))]
+    recipe.check("the sum of what arrived is the last profile", ran.returncode == 0 and
                  shown[0] == shown[1] != "", ran.stderr)
 
 
 def survives(what, command, env, folder):
-    """All of it, from no state to the last look."""
+    """All of it, from no state to the last profile."""
     global world
     world = World()
     recipe = Recipe(what, command, env)
@@ -362,7 +335,7 @@ def setup_commands(folder, bin_folder):
     put(script, os.path.join(folder, "heap-delta"))
     here = {"-o heapdelta -g heapdelta": f"-o {shlex.quote(user)} -g {shlex.quote(group)}",
             "/usr/local/bin": shlex.quote(bin_folder), "/var/lib/heap-delta": shlex.quote(state)}
-    for line in block("sh", "install").splitlines():
+    for line in one(blocks("sh"), "install").splitlines():
         if line.startswith("useradd "):
             new_user(line, folder)
             continue
@@ -399,7 +372,7 @@ def new_user(line, folder):
 
 def crontab():
     """Its settings and its command, which it hands to /bin/sh."""
-    *settings, line = block("cron", "PATH=").splitlines()
+    *settings, line = one(blocks("cron"), "PATH=").splitlines()
     fields = line.split(None, 6)
     check("crontab: five times, a user and a command", len(fields) == 7 and
           fields[:5] == ["*"] * 5 and fields[5] == "heapdelta", line)
@@ -411,8 +384,7 @@ def crontab():
 
 def units(folder, installed):
     """The command of the service and its environment."""
-    service, timer = (next(text for text in re.findall(r"```ini\n(.*?)```", read("README.md"), re.S)
-                           if section in text) for section in ("[Service]", "[Timer]"))
+    service, timer = (text for text in examples("pprofdelta-delta.1") if text.startswith("[Unit]"))
     limit = seconds((re.findall(r"^TimeoutStartSec=(\d+s)$", service, re.M) or ["0"])[0])
     longest = seconds(re.search(r"-m (\d+)", script).group(1)) + \
         seconds(re.search(r"--timeout (\d+s)", script).group(1)) + 2
@@ -436,19 +408,11 @@ def units(folder, installed):
     return shlex.quote(installed), settings
 
 
-def manual():
-    """pprofdelta-delta(1) has the script, in troff's spelling."""
-    page = read("man", "pprofdelta-delta.1").split('.SH EXAMPLES')[1]
-    for spelling, means in (("\\(aq", "'"), ("\\-", "-"), ("\\e", "\\"), ("\n\\&", "\n")):
-        page = page.replace(spelling, means)
-    check("pprofdelta-delta(1) has the same script", script in page)
-
-
-script = block("sh", "#!/bin/sh")
+script = one(blocks("sh"), "#!/bin/sh")
 if not shutil.which("curl"):
     print("skipped: there is no curl\n0 passed, 0 failed")
     sys.exit(77)
-manual()
+check("pprofdelta-delta(1) has the same script", script in examples("pprofdelta-delta.1"))
 limited = check("the script: each curl and the uploader have a time limit", Limits().put_into(script)[1],
                 script)
 with tempfile.TemporaryDirectory(prefix="pprofdelta recipe ") as folder:
@@ -467,5 +431,4 @@ with tempfile.TemporaryDirectory(prefix="pprofdelta recipe ") as folder:
         survives("cron", command, cron, folder)
         survives("systemd", service, systemd, folder)
 
-print(f"{passed} passed, {failed} failed")
-sys.exit(failed != 0)
+finish()

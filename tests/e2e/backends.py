@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""A backend that takes pprof profiles: backends.py PPROFDELTA SOURCE_ROOT
+"""A backend that takes pprof profiles: run.py backends PPROFDELTA
 
 Pyroscope (backend/main.go: its handlers, its storage, its queries) gets our deltas by HTTP, as an
 agent would send them, and is asked for its totals: of each window, and of all of them together.
@@ -9,18 +8,13 @@ Skipped (77) where there is no Go, or Pyroscope's module cannot be had.
 import json
 import os
 import subprocess
-import sys
 import urllib.parse
 import urllib.request
 import uuid
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import harness
+import pb
+import real
 
 BEGIN = 1767225600  # a time on one of Pyroscope's steps of ten seconds
 WINDOW = 10
@@ -32,7 +26,7 @@ server = address = None
 def prepare(folder):
     global server, address
     program = os.path.join(folder, "backend")
-    real.go_program(os.path.join(here, "backend"), ".", program)
+    real.go_program(os.path.join(real.here, "backend"), ".", program)
     data = os.path.join(folder, "data")
     os.mkdir(data)
     server = subprocess.Popen([program, data], stdin=subprocess.PIPE, stdout=subprocess.PIPE)
@@ -82,8 +76,8 @@ def ask(app, kind, first, count):
     return said["numTicks"], {name: value for name, value in own.items() if value}
 
 
-# Three looks: `parse` allocates in both windows, `grow` in the second only, `keep` holds what it has.
-LOOKS = [
+# Three profiles: `parse` allocates in both windows, `grow` in the second only, `keep` holds what it has.
+PROFILES = [
     {("parse", "serve", "main"): [100, 6400, 2, 128], ("keep", "main"): [7, 7000, 7, 7000]},
     {("parse", "serve", "main"): [150, 9600, 3, 192], ("keep", "main"): [7, 7000, 7, 7000]},
     {("parse", "serve", "main"): [450, 28800, 1, 64], ("keep", "main"): [7, 7000, 7, 7000],
@@ -92,37 +86,32 @@ LOOKS = [
 
 
 def test_totals_of_windows(t):
-    for number, look in enumerate(LOOKS):
-        t.write(f"look.{number}", pb.gz(pb.profile(list(look.items()),
+    for number, samples in enumerate(PROFILES):
+        t.write(f"profile.{number}", pb.gz(pb.profile(list(samples.items()),
                                                    time=(BEGIN + number * WINDOW) * 10**9)))
     for window in (0, 1):
-        t.succeeds(f"look.{window}", f"look.{window + 1}", "--verify", "-q", "-o", "delta")
+        t.succeeds(f"profile.{window}", f"profile.{window + 1}", "--verify", "-q", "-o", "delta")
         t.equal(send("service", window, t.load("delta")), 200)
     t.equal(ask("service", "alloc_objects", 0, 1), (50, {"parse": 50}))
     t.equal(ask("service", "alloc_space", 0, 1), (3200, {"parse": 3200}))
     t.equal(ask("service", "alloc_objects", 1, 1), ((1 << 40) + 300, {"parse": 300, "grow": 1 << 40}))
     both, own = ask("service", "alloc_space", 0, 2)
-    t.equal(both, 28800 - 6400 + (1 << 50), "both windows are the last look less the first")
+    t.equal(both, 28800 - 6400 + (1 << 50), "both windows are the last profile less the first")
     t.equal(own, {"parse": 28800 - 6400, "grow": 1 << 50})
 
 
 def test_gauges_are_of_the_end_of_the_window(t):
-    t.write("prev", pb.gz(pb.profile(list(LOOKS[0].items()), time=BEGIN * 10**9)))
-    t.write("cur", pb.gz(pb.profile(list(LOOKS[1].items()), time=(BEGIN + WINDOW) * 10**9)))
+    t.write("prev", pb.gz(pb.profile(list(PROFILES[0].items()), time=BEGIN * 10**9)))
+    t.write("cur", pb.gz(pb.profile(list(PROFILES[1].items()), time=(BEGIN + WINDOW) * 10**9)))
     t.succeeds("prev", "cur", "-q", "-o", "delta")
     t.equal(send("gauges", 0, t.load("delta")), 200)
     t.equal(ask("gauges", "inuse_space", 0, 1), (7192, {"parse": 192, "keep": 7000}))
 
 
 def test_profiles_without_addresses(t):
-    t.write("prev", pb.gz(pb.profile(list(LOOKS[1].items()), addresses=False, time=BEGIN * 10**9)))
-    t.write("cur", pb.gz(pb.profile(list(LOOKS[2].items()), addresses=False,
+    t.write("prev", pb.gz(pb.profile(list(PROFILES[1].items()), addresses=False, time=BEGIN * 10**9)))
+    t.write("cur", pb.gz(pb.profile(list(PROFILES[2].items()), addresses=False,
                                     time=(BEGIN + WINDOW) * 10**9)))
     t.succeeds("prev", "cur", "-q", "-o", "delta")
     t.equal(send("symbols", 0, t.load("delta")), 200)
     t.equal(ask("symbols", "alloc_objects", 0, 1), ((1 << 40) + 300, {"parse": 300, "grow": 1 << 40}))
-
-
-if __name__ == "__main__":
-    import backends
-    sys.exit(real.run(backends, sys.argv[:2] + sys.argv[3:]))

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""An OpenTelemetry collector: collectors.py PPROFDELTA SOURCE_ROOT
+"""An OpenTelemetry collector: run.py collectors PPROFDELTA
 
 The Collector's own OTLP receiver (collector/main.go) gets windows by HTTP, as the manual's recipe sends them,
 and answers some of them with 503 or 429. What it holds is compared with google/pprof's Merge, sample by
@@ -11,18 +10,14 @@ import glob
 import http.server
 import json
 import os
-import re
 import subprocess
 import sys
 import threading
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import harness
+import pages
+import pb
+import real
 
 KINDS = {"heap": "alloc_objects,alloc_space", "mutex": "contentions,delay", "block": "contentions,delay"}
 UPLOADER_FAILED = 4
@@ -46,7 +41,7 @@ def produce(folder):
         producers["node"] = why
     try:
         python = real.python_with(os.path.join("python", "requirements.txt"))
-        real.made("produce.py", [python, os.path.join(here, "python", "produce.py"), folder], folder)
+        real.made("produce.py", [python, os.path.join(real.here, "python", "produce.py"), folder], folder)
         [first], [second] = (glob.glob(os.path.join(folder, f"profile.*.{number}.pprof")) for number in (1, 2))
         producers["python"] = [pb.inflate(load(path)) for path in (first, second)]  # Go's reader knows no zstd
     except real.Missing as why:
@@ -56,9 +51,9 @@ def produce(folder):
 def prepare(folder):
     global collector, address, valid, decoder
     real.need("curl")
-    valid = os.path.join(os.path.abspath(sys.argv[2]), "testdata", "valid")
+    valid = os.path.join(real.root, "testdata", "valid")
     program = os.path.join(folder, "collector")
-    real.go_program(os.path.join(here, "collector"), ".", program)
+    real.go_program(os.path.join(real.here, "collector"), ".", program)
     produce(folder)
     try:
         decoder = real.python_with(os.path.join("python", "otlp_requirements.txt"))
@@ -205,7 +200,7 @@ def test_other_targets_and_profiles_have_other_ids(t):
 
 
 def decoded(t, path):
-    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(here, "python", "read_otlp.py"), path], t.dir))
+    return json.loads(real.made("read_otlp.py", [decoder, os.path.join(real.here, "python", "read_otlp.py"), path], t.dir))
 
 
 def test_a_second_decoder(t):
@@ -247,24 +242,22 @@ def test_what_pdata_encoded_is_read(t):
 class Target(http.server.BaseHTTPRequestHandler):
     """A service with /debug/pprof/heap."""
 
-    look = b""
+    profile = b""
 
     def do_GET(self):
         self.send_response(200 if self.path == "/debug/pprof/heap" else 404)
         self.end_headers()
-        self.wfile.write(self.look)
+        self.wfile.write(self.profile)
 
     def log_message(self, *_):
         pass
 
 
-def recipe(t, start):
-    """The README's block of commands that begins like this, with the addresses of this machine."""
-    with open(os.path.join(os.path.dirname(valid), "..", "README.md"), encoding="utf-8") as file:
-        found = [block for block in re.findall(r"```sh\n(.*?)```", file.read(), re.S) if block.startswith(start)]
-    t.equal(len(found), 1, f"the README has one block that begins with {start!r}")
-    t.contains(found[0], "http://collector:4318/v1development/profiles", "service.name=checkout")
-    return found[0].replace("collector:4318", address)
+def recipe(t, page, start):
+    """The example of this page that begins like this, with the addresses of this machine."""
+    found = pages.one(pages.examples(page), start)
+    t.contains(found, "http://collector:4318/v1development/profiles", "service.name=checkout")
+    return found.replace("collector:4318", address)
 
 
 def follow(t, commands):
@@ -278,16 +271,16 @@ def follow(t, commands):
                           capture_output=True, text=True, check=False, timeout=harness.TIMEOUT)
 
 
-def test_the_recipe_of_the_readme(t):
+def test_the_recipe_of_the_manual(t):
     ask("received")
     server = http.server.ThreadingHTTPServer(("127.0.0.1", 0), Target)
     threading.Thread(target=server.serve_forever, daemon=True).start()
-    commands = recipe(t, "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
+    commands = recipe(t, "pprofdelta-formats.5", "curl -sSf").replace("localhost:6060", "127.0.0.1:%d" % server.server_address[1])
     try:
-        Target.look, two = bundled("heap")
+        Target.profile, two = bundled("heap")
         ran = follow(t, commands)
         t.equal((ran.returncode, ran.stderr), (0, ""))
-        Target.look = two
+        Target.profile = two
         ask("fail", "503", "1")
         ran = follow(t, commands)
         t.equal(ran.returncode, UPLOADER_FAILED)
@@ -318,19 +311,19 @@ def test_the_recipe_of_the_heap_agent(t):
     """Its windows arrive, and what it writes is what google/pprof reads in the same window as pprof."""
     ask("received")
     os.chmod(t.write("checkout", PROGRAM), 0o755)
-    ran = follow(t, recipe(t, "pprofdelta record --format=otlp"))
+    ran = follow(t, recipe(t, "pprofdelta-record.1", "pprofdelta record --format=otlp"))
     if "agent" in ran.stderr and ran.returncode:
         t.skip(ran.stderr.strip())
     t.equal(ran.returncode, 0, ran.stderr)
     got = [one for one in ask("received") if "inuse_space" in one["ids"]]
     t.check(got and all(one["status"] == 200 for one in got), f"{got} {ran.stderr}")
     t.check(all(one["resource"]["service.name"] == "checkout" for one in got), f"{got}")
-    ran = t.run("record", "-o", "looks", "--", t.path("checkout"), manners=False)
+    ran = t.run("record", "-o", "profiles", "--", t.path("checkout"), manners=False)
     t.equal(ran.code, 0, ran.err)
-    looks = sorted(glob.glob(t.path("looks/*.pb.gz")))
-    t.check(looks, "the agent wrote profiles")
-    t.succeeds("sum", *looks, "-q", "-o", "sum.pb.gz")
-    t.succeeds("sum", *looks, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
+    profiles = sorted(glob.glob(t.path("profiles/*.pb.gz")))
+    t.check(profiles, "the agent wrote profiles")
+    t.succeeds("sum", *profiles, "-q", "-o", "sum.pb.gz")
+    t.succeeds("sum", *profiles, "-q", "--format=otlp", "--resource", "service.name=checkout", "-o", "sum.otlp")
     post(t, t.path("sum.otlp"))
     t.equal(len(ask("received")), 1)
     holds(t, "-", "sum.pb.gz", "-", "record")
@@ -343,9 +336,3 @@ def test_the_recipe_of_the_heap_agent(t):
         if not isinstance(decoder, real.Missing):
             t.equal(decoded(t, t.write("request", pb.inflate(t.load(request))))["wrong"], [], request)
     t.equal([one["status"] for one in ask("received")], [200] * len(requests))
-
-
-if __name__ == "__main__":
-    import collectors
-    status = real.run(collectors, sys.argv[:2] + sys.argv[3:])
-    sys.exit(1 if status == 77 and os.environ.get("CI") == "true" else status)

@@ -1,6 +1,5 @@
-#!/usr/bin/env python3
 """A Go server whose binary is replaced, removed or renamed on disk while it lives, as every deploy does:
-deploys.py PPROFDELTA SOURCE_ROOT
+run.py deploys PPROFDELTA
 
 Go reads the name and the build id of its mappings from the disk at each dump. So after a deploy the same
 process has another build id, another name, or no build id. It is no restart: the delta holds what was
@@ -10,7 +9,7 @@ the same build or another one, is a restart, and its delta is all that it has co
 
 Each is tried with a program at fixed addresses, with one that is moved (PIE), with a PIE that has the same
 addresses in each process, and with one that has no build id; with two files, and with a state over all
-looks. Skipped (77) where there is no Go.
+profiles. Skipped (77) where there is no Go.
 """
 
 import collections
@@ -22,13 +21,9 @@ import subprocess
 import sys
 import urllib.request
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import harness
+import pb
+import real
 
 # name: the tags and the build id. The twin has the code of one, all else has other addresses. With one,
 # it differs in the build id alone, as a build of the same source by another machine does.
@@ -59,7 +54,7 @@ def prepare(folder):
 
 
 def build(mode, name, *flags):
-    real.go_program(os.path.join(here, "server"), ".", binary(mode, name), *flags)
+    real.go_program(os.path.join(real.here, "server"), ".", binary(mode, name), *flags)
 
 
 def layouts(*names):
@@ -120,7 +115,7 @@ class Release:
         return os.path.join(self.folder, "server")
 
     def put(self, name):
-        """Beside it and renamed, as packages do: a running binary cannot be written to."""
+        """Written under another name and renamed, as packages do: a running binary cannot be written to."""
         shutil.copy(binary(LAYOUTS[self.layout], name), self.path + ".new")
         os.rename(self.path + ".new", self.path)
 
@@ -142,7 +137,7 @@ class Release:
         return Server(self)
 
 
-# Each is done to the binary between two looks.
+# Each is done to the binary between two profiles.
 def replace(release):
     release.put("two")
 
@@ -196,7 +191,7 @@ DEPLOYS = {
 
 # ---- what is right -------------------------------------------------------------------------------------
 
-class Look:
+class Seen:
     """A profile by the names of its functions, and its main mapping."""
 
     def __init__(self, data):
@@ -208,16 +203,18 @@ class Look:
             sums = self.sums[";".join(stack)]
             for i, value in enumerate(values):
                 sums[i] += value
-        tops = list(pb.fields(pb.inflate(data)))
-        mapping = dict(pb.fields(next(value for field, value in tops if field == 3)))
+        self.bytes, self.strings = pb.inflate(data), profile.strings
+        mapping = dict(pb.fields(next(value for field, value in pb.fields(self.bytes) if field == 3)))
         self.place = tuple(mapping.get(field, 0) for field in (2, 3, 4))
-        self.identity = tuple(profile.strings[mapping.get(field, 0)] for field in (5, 6))
-        functions = {f[1]: profile.strings[f[2]] for f in (dict(pb.fields(value))
-                                                           for field, value in tops if field == 5)}
-        self.addresses = {}
-        for location in (list(pb.fields(value)) for field, value in tops if field == 4):
-            for line in (dict(pb.fields(value)) for field, value in location if field == 4):
-                self.addresses.setdefault(functions[line[1]], set()).add(dict(location).get(3, 0))
+        self.identity = tuple(self.strings[mapping.get(field, 0)] for field in (5, 6))
+
+    def addresses(self, name):
+        """Of the function of this name."""
+        tops = list(pb.fields(self.bytes))
+        functions = {f[1] for f in (dict(pb.fields(value)) for field, value in tops if field == 5)
+                     if self.strings[f[2]] == name}
+        return {dict(location).get(3, 0) for location in (list(pb.fields(value)) for field, value in tops if field == 4)
+                for field, line in location if field == 4 and dict(pb.fields(line))[1] in functions}
 
     def of(self, types=None):
         """{stack: values} of what is not zero in any of the types."""
@@ -227,7 +224,7 @@ class Look:
 
     def minus(self, prev, types=None):
         """The delta: counters are subtracted."""
-        out = Look.__new__(Look)
+        out = Seen.__new__(Seen)
         out.types, out.sums = self.types, {}
         for stack, values in self.sums.items():
             before = prev.sums.get(stack, [0] * len(values))
@@ -236,9 +233,9 @@ class Look:
         return out.of(types)
 
 
-def look(t, server, name, kind="heap"):
+def scrape(t, server, name, kind="heap"):
     t.write(name, server.get("/debug/pprof/" + kind))
-    return Look(t.load(name))
+    return Seen(t.load(name))
 
 
 def delta_of(t, *args):
@@ -246,7 +243,7 @@ def delta_of(t, *args):
     ran = t.run(*args, "--verify", "--report=json", "-o", "delta", manners=False)
     if not t.check(ran.code == 0, f"{args}: exit code {ran.code}: {ran.err}"):
         return None, None
-    return Look(t.load("delta")), json.loads(ran.err)
+    return Seen(t.load("delta")), json.loads(ran.err)
 
 
 def is_same_process(t, what, args, prev, cur, types=None):
@@ -275,31 +272,33 @@ def deploy(t, layout, what, steps):
     server = release.start()
     try:
         server.work(3)
-        looks = [look(t, server, "look.0")]
+        profiles = [scrape(t, server, "profile.0")]
         for step in (*steps, nothing):  # and life goes on
             step(release)
             server.work()
-            looks.append(look(t, server, f"look.{len(looks)}"))
+            profiles.append(scrape(t, server, f"profile.{len(profiles)}"))
     finally:
         server.end()
     what = f"{layout}, {what}"
-    t.check(len({one.place for one in looks}) == 1, f"{what}: one process, one place")
-    for i, (prev, cur) in enumerate(zip(looks, looks[1:])):
+    t.check(len({one.place for one in profiles}) == 1, f"{what}: one process, one place")
+    for i, (prev, cur) in enumerate(zip(profiles, profiles[1:])):
         window = f"{what}, window {i + 1}, {prev.identity} to {cur.identity}"
-        is_same_process(t, window, (f"look.{i}", f"look.{i + 1}"), prev, cur)
-        is_same_process(t, f"{window}, clamp", (f"look.{i}", f"look.{i + 1}", "--on-reset=clamp"), prev, cur)
-        t.succeeds(f"look.{i}", f"look.{i + 1}", "--on-reset=fail", "-q", "-o", "none")
-    is_same_process(t, f"{what}, over all of it", ("look.0", f"look.{len(looks) - 1}"), looks[0], looks[-1])
-    for i, cur in enumerate(looks):
+        is_same_process(t, window, (f"profile.{i}", f"profile.{i + 1}"), prev, cur)
+        for how in ("clamp", "fail"):
+            t.succeeds(f"profile.{i}", f"profile.{i + 1}", f"--on-reset={how}", "-q", "-o", "same")
+            t.check(t.load("same") == t.load("delta"), f"{window}, {how}: another delta")
+    last = f"profile.{len(profiles) - 1}"
+    is_same_process(t, f"{what}, over all of it", ("profile.0", last), profiles[0], profiles[-1])
+    for i, cur in enumerate(profiles):
         window = f"{what}, state, window {i}"
         if i:
-            is_same_process(t, window, ("--state", "state", f"look.{i}"), looks[i - 1], cur)
+            is_same_process(t, window, ("--state", "state", f"profile.{i}"), profiles[i - 1], cur)
         else:
-            delta_of(t, "--state", "state", "look.0")
+            delta_of(t, "--state", "state", "profile.0")
         os.rename(t.path("delta"), t.path(f"sent.{i}"))
-    t.succeeds("sum", *(f"sent.{i}" for i in range(len(looks))), "-q", "-o", "total")
-    real.same(t, Look(t.load("total")).of(), looks[-1].of(), f"{what}, the sum of all windows")
-    return looks
+    t.succeeds("sum", *(f"sent.{i}" for i in range(len(profiles))), "-q", "-o", "total")
+    real.same(t, Seen(t.load("total")).of(), profiles[-1].of(), f"{what}, the sum of all windows")
+    return profiles
 
 
 def test_names_and_build_ids_change_with_the_disk(t):
@@ -311,9 +310,9 @@ def test_names_and_build_ids_change_with_the_disk(t):
             release = Release(t, layout)
             server = release.start()
             try:
-                before = look(t, server, "look")
+                before = scrape(t, server, "profile")
                 step(release)
-                after = look(t, server, "look")
+                after = scrape(t, server, "profile")
             finally:
                 server.end()
                 shutil.rmtree(release.folder)
@@ -343,33 +342,33 @@ of_each_deploy()
 
 
 def test_mutex_and_block_profiles_after_a_deploy(t):
-    """A delay is clocked anew at each look: the contentions alone are exact."""
+    """Each profile measures a delay again: only the contentions are exact."""
     for kind in ("mutex", "block"):
         release = Release(t, FIXED)
         server = release.start()
         try:
             server.work(3)
-            looks = [look(t, server, "look.0", kind)]
+            profiles = [scrape(t, server, "profile.0", kind)]
             for i, step in enumerate((replace, Release.remove), 1):
                 step(release)
                 server.work()
-                looks.append(look(t, server, f"look.{i}", kind))
+                profiles.append(scrape(t, server, f"profile.{i}", kind))
         finally:
             server.end()
             shutil.rmtree(release.folder)
-        t.check(len({one.identity for one in looks}) == 3, f"{kind}: the identity changes")
+        t.check(len({one.identity for one in profiles}) == 3, f"{kind}: the identity changes")
         for i in (1, 2):
-            is_same_process(t, f"{kind}, window {i}", (f"look.{i - 1}", f"look.{i}"), looks[i - 1],
-                            looks[i], ["contentions/count"])
+            is_same_process(t, f"{kind}, window {i}", (f"profile.{i - 1}", f"profile.{i}"), profiles[i - 1],
+                            profiles[i], ["contentions/count"])
 
 
 # ---- real restarts ---------------------------------------------------------------------------------------
 
 def restart(t, layout, build, works=(5, 1), before=nothing):
-    """One process of the first build, a look, another process, a look. `before` is done to the binary under
+    """A process of the first build, its profile, another process, its profile. `before` is done to the binary under
     the first process."""
     release = Release(t, layout)
-    looks = []
+    profiles = []
     for i, times in enumerate(works):
         if i:
             release.put(build)
@@ -378,22 +377,22 @@ def restart(t, layout, build, works=(5, 1), before=nothing):
             if not i:
                 before(release)
             server.work(times)
-            looks.append(look(t, server, f"look.{i}"))
+            profiles.append(scrape(t, server, f"profile.{i}"))
         finally:
             server.end()
     shutil.rmtree(release.folder)
-    return looks
+    return profiles
 
 
 def restarts(t, layout, build, works=(5, 1), before=nothing, options=()):
     what = f"{layout}, {build}, {works}, {before.__name__}"
     prev, cur = restart(t, layout, build, works, before)
-    is_restart(t, what, ("look.0", "look.1", *options), cur)
+    is_restart(t, what, ("profile.0", "profile.1", *options), cur)
     if os.path.exists(t.path("state")):
         os.unlink(t.path("state"))
-    delta_of(t, "--state", "state", "look.0")
-    is_restart(t, f"{what}, state", ("--state", "state", "look.1", *options), cur)
-    t.fails(3, "look.0", "look.1", "--on-reset=fail", "-o", "none", *options)
+    delta_of(t, "--state", "state", "profile.0")
+    is_restart(t, f"{what}, state", ("--state", "state", "profile.1", *options), cur)
+    t.fails(3, "profile.0", "profile.1", "--on-reset=fail", "-o", "none", *options)
     return prev, cur
 
 
@@ -415,7 +414,7 @@ def test_restart_with_another_build_at_the_same_addresses(t):
         t.equal(prev.place, cur.place, layout)
         t.check(prev.identity[1] != cur.identity[1], f"{layout}: another build id")
         name = "main.allocateLarge"
-        t.equal(prev.addresses[name], cur.addresses[name], f"{layout}: its code has the same addresses")
+        t.equal(prev.addresses(name), cur.addresses(name), f"{layout}: its code has the same addresses")
 
 
 def test_restart_with_another_build_that_has_counted_more(t):
@@ -423,7 +422,7 @@ def test_restart_with_another_build_that_has_counted_more(t):
     for layout in layouts():
         prev, cur = restarts(t, layout, "two", works=(1, 5))
         name = "main.allocateLarge"
-        t.check(prev.addresses[name] != cur.addresses[name], f"{layout}: its code has other addresses")
+        t.check(prev.addresses(name) != cur.addresses(name), f"{layout}: its code has other addresses")
 
 
 def test_restart_that_no_counter_shows(t):
@@ -432,13 +431,13 @@ def test_restart_that_no_counter_shows(t):
         prev, cur = restart(t, layout, "twin", works=(1, 5))
         t.equal(prev.place, cur.place, layout)
         began = f"--started=@{prev.time // 10**9 + 1}"
-        if cur.time // 10**9 < prev.time // 10**9 + 1:  # both looks within a second: any time between them
+        if cur.time // 10**9 < prev.time // 10**9 + 1:  # both profiles within a second: any time between them
             began = f"--started=@{(prev.time + 1) // 10**9}.{(prev.time + 1) % 10**9:09d}"
-        is_restart(t, f"{layout}, --started", ("look.0", "look.1", began), cur)
+        is_restart(t, f"{layout}, --started", ("profile.0", "profile.1", began), cur)
 
 
 def test_restart_after_a_deploy(t):
-    """The deploy goes before: the first process has the second one's build id when it is looked at."""
+    """The deploy goes before: the first process has the second one's build id when its profile is taken."""
     for layout in layouts():
         for before in (replace, Release.remove, Release.rename):
             restarts(t, layout, "two", before=before)
@@ -447,8 +446,3 @@ def test_restart_after_a_deploy(t):
     for layout in layouts(FIXED, PINNED):
         prev, cur = restarts(t, layout, "twin", before=replace_by_twin)
         t.equal((prev.identity, prev.place), (cur.identity, cur.place), f"{layout}: as if nothing had been")
-
-
-if __name__ == "__main__":
-    import deploys
-    sys.exit(real.run(deploys, sys.argv[:2] + sys.argv[3:]))

@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
-"""fastdelta's own tests, against the Go module: fastdeltas.py SOURCE_ROOT
+"""fastdelta's own tests, against the Go module: fastdeltas.py
 
 The tests, their profiles and their fuzz corpus are read from the pinned module that fastdelta is internal
-to (see tests/peers/go.mod). They are copied beside fastdelta/profiler/internal/fastdelta/adapter.go, which
+to (see tests/peers/go.mod). They are copied next to fastdelta/profiler/internal/fastdelta/adapter.go, which
 gives the Go module the names that they use, and run without cgo.
 
 fastdelta/differences.json lists the tests that fail on purpose, each with a part of what it prints ("says")
@@ -15,33 +15,25 @@ import glob
 import json
 import os
 import shutil
-import subprocess
-import sys
 import tempfile
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here]
-sys.dont_write_bytecode = True
-
-import real  # noqa: E402
+from gotests import ENVIRONMENT, check, main, real, results
 
 ORIGINAL = "github.com/DataDog/dd-trace-go/v2"
 PACKAGE = os.path.join("profiler", "internal", "fastdelta")
 UTILITIES = os.path.join("profiler", "internal", "pprofutils")
-ENVIRONMENT = {"GOTOOLCHAIN": "local", "GOFLAGS": "-mod=readonly -buildvcs=false", "CGO_ENABLED": "0",
-               "DELTA_PROFILE_HEAP_STRESS_TEST": "1"}
 
 
-def original(root):
+def original():
     """The folder of the module with fastdelta, in Go's cache."""
-    peers = os.path.join(root, "tests", "peers")
+    peers = os.path.join(real.root, "tests", "peers")
     told = real.made("go mod download", ["go", "mod", "download", "-json", ORIGINAL], peers, ENVIRONMENT)
     return json.loads(told)["Dir"]
 
 
-def lay(root, source, folder, left_out):
-    """Makes the module in folder. Returns the names of the test files."""
-    shutil.copytree(os.path.join(here, "fastdelta"), folder, dirs_exist_ok=True)
+def lay(source, folder, left_out):
+    """Makes the module in folder."""
+    shutil.copytree(os.path.join(real.here, "fastdelta"), folder, dirs_exist_ok=True)
     package, utilities = os.path.join(folder, PACKAGE), os.path.join(folder, UTILITIES)
     os.makedirs(utilities)
     for path in glob.glob(os.path.join(source, UTILITIES, "*.go")):
@@ -52,28 +44,9 @@ def lay(root, source, folder, left_out):
             shutil.copyfile(os.path.join(source, PACKAGE, name), os.path.join(package, name))
     shutil.copytree(os.path.join(source, PACKAGE, "testdata"), os.path.join(package, "testdata"),
                     copy_function=shutil.copyfile)
-    module = os.path.join(root, "bindings", "go")
+    module = os.path.join(real.root, "bindings", "go")
     real.made("go mod edit", ["go", "mod", "edit", "-replace",
                               f"github.com/pprofdelta/pprofdelta/bindings/go={module}"], folder)
-
-
-def run(folder):
-    """The result ("pass", "fail" or "skip") and the output of each test, by its name."""
-    ran = subprocess.run(["go", "test", "-json", "-count=1", "-short", "./" + PACKAGE], cwd=folder,
-                         env={**os.environ, **ENVIRONMENT}, stdin=subprocess.DEVNULL,
-                         capture_output=True, check=False, timeout=real.TIMEOUT)
-    results, outputs, other = {}, {}, [ran.stderr.decode("utf-8", "replace")]
-    for line in ran.stdout.decode("utf-8", "replace").splitlines():
-        event = json.loads(line)
-        name, output = event.get("Test"), event.get("Output", "")
-        if name is None:
-            other.append(output)
-        elif event["Action"] in ("pass", "fail", "skip"):
-            results[name] = event["Action"]
-        outputs[name] = outputs.get(name, "") + output
-    if not results:
-        raise SystemExit("no test ran:\n" + "".join(other) + "\n0 passed, 1 failed")
-    return results, outputs
 
 
 def judge(name, result, output, listed):
@@ -88,44 +61,27 @@ def judge(name, result, output, listed):
     return ""
 
 
-def report(results, outputs, listed):
+def report(found, listed):
     """A test with subtests fails if one of them does, so only its subtests are judged."""
-    parents = {name.rpartition("/")[0] for name in results}
-    failed = passed = 0
-    for name, result in results.items():
-        if name in parents:
-            continue
-        wrong = judge(name, result, outputs[name], listed.get(name))
-        print("FAILED" if wrong else "ok", name, "(a listed difference)" if name in listed else "")
-        if wrong:
-            print("  " + wrong.replace("\n", "\n  "))
-        failed += bool(wrong)
-        passed += not wrong
-    for name in sorted(set(listed) - (set(results) - parents)):
-        print(f"FAILED {name}: it is listed as a difference, but there is no such test")
-        failed += 1
-    print(f"{passed} passed, {failed} failed")
-    return 1 if failed or not passed else 0
+    parents = {name.rpartition("/")[0] for name in found}
+    for name in set(found) - parents:
+        wrong = judge(name, *found[name], listed.get(name))
+        check(f"{name}{' (a listed difference)' if name in listed else ''}", not wrong, wrong)
+    for name in sorted(set(listed) - (set(found) - parents)):
+        check(name, False, "it is listed as a difference, but there is no such test")
 
 
-def main(root):
-    with open(os.path.join(here, "fastdelta", "differences.json"), encoding="utf-8") as file:
+def run():
+    with open(os.path.join(real.here, "fastdelta", "differences.json"), encoding="utf-8") as file:
         differences = json.load(file)
+    source = original()
+    missing = [name for name in differences["files"] if not os.path.exists(os.path.join(source, PACKAGE, name))]
+    check("the files that are left out are there", not missing, missing)
     with tempfile.TemporaryDirectory(prefix="pprofdelta-fastdelta-") as folder:
-        try:
-            real.need("go")
-            source = original(root)
-        except real.Missing as why:
-            print(f"skipped: {why}\n0 passed, 0 failed")
-            return 1 if os.environ.get("CI") == "true" else 77
-        missing = [name for name in differences["files"]
-                   if not os.path.exists(os.path.join(source, PACKAGE, name))]
-        if missing:
-            print(f"FAILED: listed as left out, but missing: {missing}\n0 passed, 1 failed")
-            return 1
-        lay(root, source, folder, differences["files"])
-        return report(*run(folder), differences["tests"])
+        lay(source, folder, differences["files"])
+        found = results("-short", "./" + PACKAGE, cwd=folder, DELTA_PROFILE_HEAP_STRESS_TEST="1")
+    report({test: result for (_, test), result in found.items() if test}, differences["tests"])
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1])))
+    main(run)

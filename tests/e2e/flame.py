@@ -1,24 +1,19 @@
-#!/usr/bin/env python3
-"""The page of `show --flame` in a real browser: flame.py PPROFDELTA
+"""The page of `show --flame` in a real browser: run.py flame PPROFDELTA
 
 It renders, zooms, finds, switches types and views, obeys keys and addresses, goes light and dark, asks
 the network for nothing, and draws 50,000 samples without more work than the screen holds. Skipped (77) where
-there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, for an eye to look at.
+there is no Chromium. SCREENSHOTS=FOLDER keeps what was seen, to be read by a person.
 """
 
+import functools
 import os
 import random
 import re
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import browser  # noqa: E402
-import harness  # noqa: E402
-from pb import Stack, gz, profile  # noqa: E402
-from samples import T0, T1  # noqa: E402
+import browser
+import real
+from pb import Stack, gz, profile
+from samples import T0, T1
 
 ROW = 20  # of the graph, in pixels
 
@@ -30,7 +25,21 @@ SAMPLES = [(("parse", "left", "main"), [8, 100, 1, 1]), (("left", "main"), [4, 1
 LATER = [(("parse", "left", "main"), [24, 100, 1, 1]), (("left", "main"), [4, 100, 1, 1]),
          (("right", "main"), [1, 100, 0, 0]), (("fresh", "main"), [6, 100, 0, 0])]
 
+PAIR = profile(SAMPLES, time=T0, default=OBJECTS), profile(LATER, time=T1, default=OBJECTS)
+
 shared = None  # one browser for all of them
+
+
+def prepare(_):
+    global shared
+    path = browser.find()
+    if not path:
+        raise real.Missing("there is no Chromium here")
+    shared = browser.Browser(path)
+
+
+def end():
+    shared.close()
 
 
 class Page:
@@ -39,6 +48,7 @@ class Page:
     def __init__(self, t, *args):
         t.succeeds("show", *args, "--flame", "page.html")
         self.t, self.browser = t, shared
+        self.run, self.text, self.type, self.settle = shared.run, shared.text, shared.type, shared.settle
         shared.scheme("light")
         shared.open(t.path("page.html"))
         self.box = shared.run("(() => { const b = document.querySelector('#graph')"
@@ -47,6 +57,20 @@ class Page:
     def point(self, share, row):
         """Of the screen: so far from the left of the graph, in that row."""
         return self.box[0] + share * self.box[2], self.box[1] + (row + 0.4) * ROW
+
+    def do(self, expression):
+        self.run(expression)
+        self.settle()
+
+    def click_on(self, selector):
+        self.do(f"document.querySelector('{selector}').click()")
+
+    def value(self, selector):
+        return self.run(f"document.querySelector('{selector}').value")
+
+    def choose(self, selector, value):
+        self.do(f"(one => {{ one.value = {value!r}; one.dispatchEvent(new Event('change')) }})"
+                f"(document.querySelector('{selector}'))")
 
     def click(self, share, row):
         self.browser.click(*self.point(share, row))
@@ -87,11 +111,26 @@ class Page:
         self.t.equal([url.split("/")[-1] for url in self.browser.requests], ["page.html"], "requests")
 
 
+def on_page(*profiles):
+    """A test of the page of one profile, or of two. At its end, nothing has failed and the network was not asked."""
+    def wrap(test):
+        @functools.wraps(test)
+        def run(t):
+            names = "ab"[:max(len(profiles), 1)]
+            for name, data in zip(names, profiles or [profile(SAMPLES, default=OBJECTS)]):
+                t.write(name, data)
+            page = Page(t, *names)
+            test(t, page)
+            page.clean()
+        return run
+    return wrap
+
+
 def test_renders(t):
     t.write("a.pb.gz", gz(profile(SAMPLES, time=T0, default=OBJECTS)))
     page = Page(t, "a.pb.gz")
-    t.equal(page.browser.run("document.title"), "a.pb.gz \u2013 pprofdelta")
-    t.contains(page.browser.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z")
+    t.equal(page.run("document.title"), "a.pb.gz \u2013 pprofdelta")
+    t.contains(page.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z")
     ground = page.colour(0.5, 12)
     t.equal(ground, (255, 255, 255, 255))
     for share, row in ((0.5, 0), (0.5, 1), (0.3, 2), (0.9, 2), (0.3, 3), (0.78, 3), (0.78, 4)):
@@ -108,9 +147,8 @@ def test_renders(t):
     page.clean()
 
 
-def test_zooms(t):
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
+@on_page()
+def test_zooms(t, page):
     page.click(0.9, 2)
     t.contains(page.detail(), "right, total 4 (25.0%), self 1 (6.3%)")
     ground = page.colour(0.5, 12)
@@ -124,18 +162,16 @@ def test_zooms(t):
     t.contains(page.detail(), "main, total 16")
     page.click(0.3, 3)
     t.contains(page.detail(), "parse, total 8 (50.0%)")
-    page.browser.run("document.querySelector('#reset').click()")
+    page.click_on("#reset")
     t.contains(page.detail(), "all, total 16")
-    t.equal(page.browser.run("document.querySelector('#reset').disabled"), True)
-    page.clean()
+    t.equal(page.run("document.querySelector('#reset').disabled"), True)
 
 
-def test_finds(t):
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
+@on_page()
+def test_finds(t, page):
     before = page.colour(0.6, 2)
     page.keys("/")
-    page.browser.type("PARSE")
+    page.type("PARSE")
     t.equal(page.found(), "1 function, 68.8%")
     t.equal([row[-1] for row in page.functions()], ["parse"])
     t.check(page.colour(0.6, 2) != before, "what was not found does not step back")
@@ -150,15 +186,13 @@ def test_finds(t):
     for text, found in (("/^(left|right)$/", "2 functions, 100.0%"), ("nowhere", "0 functions, 0.0%"),
                         ("/(/", "not a pattern: Unterminated group")):
         page.keys("/")
-        page.browser.type(text)
+        page.type(text)
         t.equal(page.found(), found)
         page.keys("Escape")
-    page.clean()
 
 
-def test_obeys_keys(t):
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
+@on_page()
+def test_obeys_keys(t, page):
     page.keys("ArrowDown", "ArrowDown")  # the graph has the keys from the start
     t.contains(page.detail(), "left, total 12")
     page.keys("ArrowRight")
@@ -175,75 +209,61 @@ def test_obeys_keys(t):
     page.keys("t")
     t.contains(page.detail(), "main, total 800B")
     # Everything can be reached with Tab alone: what has the focus says who it is.
-    page.browser.run("document.activeElement.blur()")
+    page.run("document.activeElement.blur()")
     reached = []
     for _ in range(30):
         page.browser.key("Tab")
-        reached.append(page.browser.run("document.activeElement === document.body ? '' : "
+        reached.append(page.run("document.activeElement === document.body ? '' : "
                                         "document.activeElement.id || document.activeElement.textContent"))
     for name in ("type", "search", "theme", "graph", "Self", "Total", "Function"):
         t.check(name in reached, f"Tab does not reach {name}: {reached}")
-    page.clean()
 
 
-def test_switches_types(t):
-    t.write("a", profile(SAMPLES, default="alloc_space"))
-    page = Page(t, "a")
-    t.equal(page.browser.run("document.querySelector('#type').value"), "1")
+@on_page(profile(SAMPLES, default="alloc_space"))
+def test_switches_types(t, page):
+    t.equal(page.value("#type"), "1")
     t.contains(page.detail(), "all, total 800B")
     ground = page.colour(0.5, 12)
     t.check(page.colour(0.5, 4) != ground, "by bytes, deep is wider")
-    page.browser.run("const type = document.querySelector('#type'); type.value = 0; "
-                     "type.dispatchEvent(new Event('change'))")
-    page.browser.settle()
+    page.choose("#type", 0)
     t.contains(page.detail(), "all, total 16")
     t.equal(page.colour(0.5, 4), ground)
-    page.clean()
 
 
-def test_sorts_the_table(t):
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
-
+@on_page()
+def test_sorts_the_table(t, page):
     def press(number):
-        page.browser.run(f"document.querySelectorAll('#heads button')[{number}].click()")
+        page.run(f"document.querySelectorAll('#heads button')[{number}].click()")
         return [row[-1] for row in page.functions()]
 
     t.equal(press(1), ["main", "left", "parse", "right", "deep"])
     t.equal(press(1), ["deep", "right", "parse", "left", "main"])
     t.equal(press(2), ["deep", "left", "main", "parse", "right"])
-    t.equal(page.browser.run("[...document.querySelectorAll('#heads th')].map(th => th.ariaSort)"),
+    t.equal(page.run("[...document.querySelectorAll('#heads th')].map(th => th.ariaSort)"),
             [None, None, None, None, "ascending"])
-    page.browser.run("document.querySelector('#table tbody button').click()")
-    page.browser.settle()
+    page.do("document.querySelector('#table tbody button').click()")
     t.equal(page.found(), "1 function, 18.8%")
     t.contains(page.detail(), "deep, total 3")
-    page.clean()
 
 
-def test_light_and_dark(t):
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
+@on_page()
+def test_light_and_dark(t, page):
     ground = "getComputedStyle(document.body).backgroundColor"
-    t.equal(page.browser.run(ground), "rgb(255, 255, 255)")
+    t.equal(page.run(ground), "rgb(255, 255, 255)")
     page.browser.scheme("dark")
-    t.equal(page.browser.run(ground), "rgb(21, 24, 27)")
+    t.equal(page.run(ground), "rgb(21, 24, 27)")
     t.equal(page.colour(0.5, 12), (21, 24, 27, 255))
     page.seen("dark")
-    page.browser.run("document.querySelector('#theme').click()")
-    page.browser.settle()
-    t.equal(page.browser.text("#theme"), "Theme: light")
-    t.equal((page.browser.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
-    page.browser.run("document.querySelector('#theme').click()")
+    page.click_on("#theme")
+    t.equal(page.text("#theme"), "Theme: light")
+    t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(255, 255, 255)", (255,) * 4))
+    page.click_on("#theme")
     page.browser.scheme("light")
-    t.equal((page.browser.run(ground), page.colour(0.5, 12)), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
-    page.clean()
+    t.equal((page.run(ground), page.colour(0.5, 12)), ("rgb(21, 24, 27)", (21, 24, 27, 255)))
 
 
-def test_paints_growth_and_shrinkage(t):
-    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
-    t.write("b", profile(LATER, time=T1, default=OBJECTS))
-    page = Page(t, "a", "b")
+@on_page(*PAIR)
+def test_paints_growth_and_shrinkage(t, page):
     t.contains(page.detail(), "all, 16 \u2192 35, change +19")
 
     def tint(share, row):
@@ -253,34 +273,27 @@ def test_paints_growth_and_shrinkage(t):
     # As wide as the larger of both: fresh 6, left 24 + 4, right 3 + 1, in the order of the names.
     t.equal([tint(share, 2) for share in (0.05, 0.4, 0.97)], ["grew", "grew", "shrank"])
     t.equal(tint(0.9, 3), "shrank", "deep is gone")
-    page.browser.run("const width = document.querySelector('#width'); width.value = 'before'; "
-                     "width.dispatchEvent(new Event('change'))")
-    page.browser.settle()
+    page.choose("#width", 'before')
     t.equal(tint(0.05, 2), "grew", "left: fresh was not there before")
     page.focus()
     page.keys("ArrowDown", "ArrowDown")
     t.contains(page.detail(), "left, 12 \u2192 28, change +16 (133.3%), self 0")
     page.seen("change")
     t.equal(page.functions()[0], ["11", "24", "+13", "+13", "parse"])
-    t.equal(page.browser.run("document.querySelector('#legend').hidden"), False)
-    page.clean()
+    t.equal(page.run("document.querySelector('#legend').hidden"), False)
 
 
-def test_paints_negative_values(t):
-    t.write("a", profile([(("up", "main"), [5, 5, 0, 0]), (("down", "main"), [-5, -5, 0, 0])],
-                         default=OBJECTS))
-    page = Page(t, "a")
+@on_page(profile([(("up", "main"), [5, 5, 0, 0]), (("down", "main"), [-5, -5, 0, 0])], default=OBJECTS))
+def test_paints_negative_values(t, page):
     down, up = page.colour(0.25, 2), page.colour(0.75, 2)
     t.check(down[2] > down[0] + 20 and up[0] > up[2] + 20, f"{down} {up}")
-    page.clean()
 
 
-def test_turns_the_tree_around(t):
+@on_page()
+def test_turns_the_tree_around(t, page):
     """Inverted: leaf first, callers below."""
-    t.write("a", profile(SAMPLES, default=OBJECTS))
-    page = Page(t, "a")
     page.keys("i")
-    t.equal(page.browser.run("document.querySelector('#view-kind').value"), "inverted")
+    t.equal(page.value("#view-kind"), "inverted")
     page.keys("ArrowDown")
     t.contains(page.detail(), "parse, total 11 (68.8%), self 0")
     page.keys("ArrowDown")
@@ -294,14 +307,13 @@ def test_turns_the_tree_around(t):
     t.contains(page.detail(), "parse, total 600B (75.0%)")
     page.keys("g")
     t.contains(page.detail(), "all, total 800B")
-    page.clean()
 
 
 def test_shows_callers_and_callees(t):
     t.write("a", profile(SAMPLES + [(("parse", "right", "left", "main"), [2, 0, 0, 0])], default=OBJECTS))
     page = Page(t, "a")
     page.keys("ArrowDown", "ArrowDown", "ArrowRight", "b")  # right: 6 of 18
-    t.equal(page.browser.run("document.querySelector('#view-kind').selectedOptions[0].textContent"),
+    t.equal(page.run("document.querySelector('#view-kind').selectedOptions[0].textContent"),
             "callers and callees of right")
     t.contains(page.detail(), "right, total 6 (100.0%), self 1 (16.7%)")
     page.keys("ArrowUp")
@@ -320,9 +332,8 @@ def test_shows_callers_and_callees(t):
     # From the table, and a function that calls itself counts once.
     t.write("b", profile([(("f", "g", "f", "main"), [4, 1, 0, 0]), (("f", "h"), [1, 1, 0, 0])], default=OBJECTS))
     page = Page(t, "b")
-    page.browser.run("[...document.querySelectorAll('#table tbody tr')].find(row => row.cells[4].textContent === 'f')"
+    page.do("[...document.querySelectorAll('#table tbody tr')].find(row => row.cells[4].textContent === 'f')"
                      ".querySelector('.around').click()")
-    page.browser.settle()
     t.contains(page.detail(), "f, total 5 (100.0%), self 1 (20.0%)")
     page.keys("ArrowUp")
     t.contains(page.detail(), "main, total 4 (80.0%)")
@@ -359,53 +370,46 @@ def test_the_other_views_add_up(t):
              "const pathsOf = (job) => { const { tree, self } = finish(job), sums = finish(addUp(tree, self)), got = [];"
              " for (let i = 1; i < tree.len; i++) { const path = []; for (let at = i; at > 0; at = tree.parent[at]) "
              "path.unshift(tree.names[tree.name[at]]); got.push([tree.below[i], path.join(''), sums[i]]); } return got; };")
-    got = page.browser.run("(() => {" + paths + "return pathsOf(invert(base, self, null)) })()")
+    got = page.run("(() => {" + paths + "return pathsOf(invert(base, self, null)) })()")
     t.equal({tuple(path): value for _, path, value in got}, inverted)
     t.equal(len(got), len(inverted))
     for name in "abcdef":
-        got = page.browser.run("(() => {" + paths + f"return pathsOf(joinAround(base, self, null, data.names.indexOf('{name}'))) }})()")
+        got = page.run("(() => {" + paths + f"return pathsOf(joinAround(base, self, null, data.names.indexOf('{name}'))) }})()")
         t.equal({("down" if below else "up", tuple(path)): value for below, path, value in got},
                 {key[1:]: value for key, value in around.items() if key[0] == name}, name)
     page.clean()
 
 
-def test_the_heaviest_come_first(t):
-    t.write("a", profile([((name, "main"), [value, 1, 0, 0]) for name, value in
-                          (("a", 1), ("b", 5), ("c", 3), ("d", 9))], default=OBJECTS))
-    page = Page(t, "a")
+@on_page(profile([((name, "main"), [value, 1, 0, 0]) for name, value in
+                   (("a", 1), ("b", 5), ("c", 3), ("d", 9))], default=OBJECTS))
+def test_the_heaviest_come_first(t, page):
     page.keys("ArrowDown", "ArrowDown")
     for name in "dbca":
         t.contains(page.detail(), f"{name}, total ")
         page.keys("ArrowRight")
-    page.clean()
 
 
-def test_an_address_leads_back(t):
-    t.write("a", profile([(Stack(*stack, labels={"user": name}), values) for (stack, values), name in
-                          zip(SAMPLES, "xyxy")], default=OBJECTS))
-    page = Page(t, "a")
+@on_page(profile([(Stack(*stack, labels={"user": name}), values) for (stack, values), name in
+                   zip(SAMPLES, "xyxy")], default=OBJECTS))
+def test_an_address_leads_back(t, page):
     where = "location.hash"
-    t.equal(page.browser.run(where), "")
+    t.equal(page.run(where), "")
     page.click(0.9, 2)
-    zoomed = page.browser.run(where)
+    zoomed = page.run(where)
     t.contains(zoomed, "zoom=")
     page.keys("t", "/")
-    page.browser.type("deep")
+    page.type("deep")
     page.keys("Escape", "i")
-    t.equal(page.browser.run(where), "#view=inverted&type=1")
-    page.browser.run("history.back()")
-    page.browser.settle()
-    t.contains(page.browser.run(where), "type=1&zoom=")
+    t.equal(page.run(where), "#view=inverted&type=1")
+    page.do("history.back()")
+    t.contains(page.run(where), "type=1&zoom=")
     t.contains(page.detail(), "right, total 600B")
-    page.browser.run("history.back()")
-    page.browser.settle()
-    t.equal((page.browser.run(where), page.detail()[:13]), (zoomed, "right, total "))
-    page.browser.run("history.back()")
-    page.browser.settle()
-    t.equal(page.browser.run(where), "")
+    page.do("history.back()")
+    t.equal((page.run(where), page.detail()[:13]), (zoomed, "right, total "))
+    page.do("history.back()")
+    t.equal(page.run(where), "")
     t.contains(page.detail(), "all, total 16")
-    page.browser.run("history.forward()")
-    page.browser.settle()
+    page.do("history.forward()")
     t.contains(page.detail(), "right, total 4")
 
     def at(address):
@@ -414,13 +418,12 @@ def test_an_address_leads_back(t):
         return page.detail()
 
     t.contains(at("#view=around&of=right&type=1"), "right, total 600B (100.0%)")
-    t.equal(page.browser.run("document.querySelector('#view-kind').value"), "around")
+    t.equal(page.value("#view-kind"), "around")
     t.contains(at("#search=parse&label=user%3Dx"), "all, total 11")
-    t.equal((page.found(), page.browser.run("document.querySelector('#search').value")), ("1 function, 100.0%", "parse"))
+    t.equal((page.found(), page.value("#search")), ("1 function, 100.0%", "parse"))
     for nonsense in ("#zoom=999999999", "#zoom=-1", "#view=around", "#view=around&of=nowhere", "#type=9", "#type=x",
                      "#width=now", "#view=<b>", "#zoom", "#%", "#&&=&", "#type=__proto__"):
         t.contains(at(nonsense), "all, total 16")
-    page.clean()
 
 
 def test_filters_by_label(t):
@@ -428,16 +431,16 @@ def test_filters_by_label(t):
                           (Stack("parse", "main", labels={"user": "y"}), [4, 1, 0, 0]),
                           (Stack("serve", "main"), [2, 1, 0, 0])], default=OBJECTS))
     page = Page(t, "a")
-    t.equal(page.browser.run("[...document.querySelectorAll('#labels option')].map(one => one.value)"),
+    t.equal(page.run("[...document.querySelectorAll('#labels option')].map(one => one.value)"),
             ["size=16bytes", "user=x", "user=y"])
 
     def filter_by(text):
-        page.browser.run(f"(label => {{ label.value = {text!r}; label.dispatchEvent(new Event('input')) }})"
+        page.run(f"(label => {{ label.value = {text!r}; label.dispatchEvent(new Event('input')) }})"
                          "(document.querySelector('#label'))")
-        page.browser.settle()
-        return page.browser.text("#totals")
+        page.settle()
+        return page.text("#totals")
 
-    t.equal(page.browser.text("#totals"), "alloc_objects: 14")
+    t.equal(page.text("#totals"), "alloc_objects: 14")
     for text, total, functions in (("user=x", 8, 2), ("user", 12, 2), ("/^user=[xy]$/", 12, 2), ("size", 8, 2), ("z", 8, 2),
                                    ("none", 0, 0)):
         t.equal(filter_by(text), f"alloc_objects: {total}, with the label {text}")
@@ -449,15 +452,13 @@ def test_filters_by_label(t):
     page.clean()
 
 
-def test_width_by_the_change(t):
-    t.write("a", profile(SAMPLES, time=T0, default=OBJECTS))
-    t.write("b", profile(LATER, time=T1, default=OBJECTS))
-    page = Page(t, "a", "b")
-    t.equal(page.browser.text("#totals"), "alloc_objects: 16 \u2192 35, +19 (118.8%)")
+@on_page(*PAIR)
+def test_width_by_the_change(t, page):
+    t.equal(page.text("#totals"), "alloc_objects: 16 \u2192 35, +19 (118.8%)")
     page.keys("w", "w", "w")
-    t.equal(page.browser.run("document.querySelector('#width').value"), "change")
-    t.contains(page.browser.run("location.hash"), "width=change")
-    # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what stood still is gone.
+    t.equal(page.value("#width"), "change")
+    t.contains(page.run("location.hash"), "width=change")
+    # parse below left grew by 16, fresh by 6, and deep lost 3: 25 in all; what did not change is gone.
     ground = page.colour(0.5, 12)
     t.check(page.colour(0.3, 3) != ground and page.colour(0.63, 2) != ground, "left is 16 of 25")
     t.equal(page.colour(0.7, 3), ground, "fresh calls nothing")
@@ -467,49 +468,44 @@ def test_width_by_the_change(t):
     page.keys("i")
     t.contains(page.detail(), "all, 16 \u2192 35, change +19")
     page.seen("change-inverted")
-    page.clean()
 
 
-def test_tooltips_and_copies(t):
-    t.write("a", profile([(("a::very::long<name>(int)", "main"), [3, 1, 0, 0])], default=OBJECTS))
-    page = Page(t, "a")
-    page.browser.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
+@on_page(profile([(("a::very::long<name>(int)", "main"), [3, 1, 0, 0])], default=OBJECTS))
+def test_tooltips_and_copies(t, page):
+    page.run("window.copied = []; Object.defineProperty(navigator, 'clipboard', "
                      "{ value: { writeText: async text => { window.copied.push(text) } } })")
     tip = "document.querySelector('#tip')"
-    t.equal(page.browser.run(f"{tip}.hidden"), True)
+    t.equal(page.run(f"{tip}.hidden"), True)
     page.browser.point(*page.point(0.5, 2))
-    t.equal(page.browser.run(f"[...{tip}.children].map(line => line.textContent)"),
+    t.equal(page.run(f"[...{tip}.children].map(line => line.textContent)"),
             ["a::very::long<name>(int)", "app.go:11", "total 3 (100.0%)", "self 3 (100.0%)"])
     page.browser.point(page.box[0] + page.box[2] - 2, page.box[1] + 1.5 * ROW)
-    box = page.browser.run(f"(() => {{ const b = {tip}.getBoundingClientRect(); return [b.left, b.right, b.bottom] }})()")
+    box = page.run(f"(() => {{ const b = {tip}.getBoundingClientRect(); return [b.left, b.right, b.bottom] }})()")
     t.check(0 <= box[0] and box[1] <= 1200 and box[2] <= 900, f"the tooltip is outside: {box}")
     page.browser.point(5, 5)
-    t.equal(page.browser.run(f"{tip}.hidden"), True)
+    t.equal(page.run(f"{tip}.hidden"), True)
     t.contains(page.detail(), "all, ")
     page.keys("ArrowDown", "ArrowDown", "c", "C", "i", "ArrowDown", "ArrowDown", "C")
     stack = "a::very::long<name>(int)  app.go:11\nmain  app.go:12"
-    t.equal(page.browser.run("window.copied"), ["a::very::long<name>(int)", stack, stack])
-    t.equal(page.browser.text("#copied"), "copied the stack")
-    page.clean()
+    t.equal(page.run("window.copied"), ["a::very::long<name>(int)", stack, stack])
+    t.equal(page.text("#copied"), "copied the stack")
 
 
-def test_lists_its_keys(t):
-    t.write("a", profile(SAMPLES))
-    page = Page(t, "a")
+@on_page(profile(SAMPLES))
+def test_lists_its_keys(t, page):
     page.keys("?")
-    t.equal(page.browser.run("document.querySelector('#help').open"), True)
-    listed = set(page.browser.run("[...document.querySelectorAll('#help dt kbd')].map(key => key.textContent)"))
+    t.equal(page.run("document.querySelector('#help').open"), True)
+    listed = set(page.run("[...document.querySelectorAll('#help dt kbd')].map(key => key.textContent)"))
     t.equal(listed, {"\u2190", "\u2192", "\u2191", "\u2193", "Enter", "Space", "Backspace", "Esc", "Home", "/", "n", "p",
                      "g", "i", "b", "t", "w", "c", "Shift", "C", "?"})
-    source = page.browser.run("document.querySelector('script:not([type])').textContent")
+    source = page.run("document.querySelector('script:not([type])').textContent")
     block = source[source.index("  const keys = {"):source.index("  function place(event)")]
     handled = re.findall(r'^    "?([A-Za-z/? ]+?)"?: ', block, re.M)
     names = {"ArrowDown": "\u2193", "ArrowUp": "\u2191", "ArrowLeft": "\u2190", "ArrowRight": "\u2192", "Escape": "Esc",
              " ": "Space"}
     t.equal({names.get(key, key) for key in handled} | {"Shift"}, listed)
     page.keys("Escape")
-    t.equal(page.browser.run("document.querySelector('#help').open"), False)
-    page.clean()
+    t.equal(page.run("document.querySelector('#help').open"), False)
 
 
 def test_names_and_times_are_short(t):
@@ -517,7 +513,7 @@ def test_names_and_times_are_short(t):
     t.write("a", profile(SAMPLES, time=T0 + 123456789, duration=98100279, default=OBJECTS,
                          comments=["pprofdelta: delta from=1700000000000000001 to=1700000000123456789"]))
     page = Page(t, "a")
-    t.equal(page.browser.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z, a delta of 98.1ms; "
+    t.equal(page.text("#facts"), "4 samples, app, 2023-11-14T22:13:20Z, a delta of 98.1ms; "
             "pprofdelta: delta from=2023-11-14T22:13:20Z to=2023-11-14T22:13:20Z")
     t.write("b", profile([(Stack("f", labels={"n": 1}), [3 * second + 7])], types=["delay/nanoseconds"]))
     t.contains(Page(t, "b").detail(), "all, total 3.00s (100.0%), self 0ns")
@@ -527,7 +523,7 @@ def test_names_and_times_are_short(t):
             ("github.com/a/b.(*T).Method", 4, "Met\u2026"), ("std::map<int, a::b>::insert(int, a::b)", 12, "map::insert"),
             ("std::map<int, a::b>::insert(int, a::b)", 7, "insert"), ("a.Outer.func1", 9, "Outer.fu\u2026"),
             ("a/b.glob..func12", 8, "glob..f\u2026"), ("(no name)", 5, "(no \u2026"), ("<<<<<<<<", 4, "<<<\u2026")):
-        t.equal(page.browser.run(f"shorten({name!r}, {room})"), want, f"{name} {room}")
+        t.equal(page.run(f"shorten({name!r}, {room})"), want, f"{name} {room}")
     page.clean()
 
 
@@ -539,30 +535,28 @@ def test_a_new_size_is_drawn_at_once(t):
     for args in (("a",), ("a", "b")):
         page = Page(t, *args)
         before = page.colour(0.3, 2)
-        page.browser.run("new Promise(done => { const ask = requestAnimationFrame, view = document.querySelector('#view');"
+        page.run("new Promise(done => { const ask = requestAnimationFrame, view = document.querySelector('#view');"
                          "requestAnimationFrame = () => 0; view.style.height = '300px';"
                          "new ResizeObserver(() => { requestAnimationFrame = ask; done() }).observe(view) })")
         t.equal(page.colour(0.3, 2), before, str(args))
         page.clean()
 
 
-def test_a_type_of_zeros_says_so(t):
+@on_page(profile([(stack, [*values[:2], 0, 0]) for stack, values in SAMPLES]))
+def test_a_type_of_zeros_says_so(t, page):
     """The page begins with a type that is not 0, and names those where there is nothing to draw."""
-    t.write("a", profile([(stack, [*values[:2], 0, 0]) for stack, values in SAMPLES]))
-    page = Page(t, "a")
     options = "[...document.querySelector('#type').options].map(one => one.text)"
-    t.equal(page.browser.run(options), ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count (all 0)",
+    t.equal(page.run(options), ["alloc_objects/count", "alloc_space/bytes", "inuse_objects/count (all 0)",
                                         "inuse_space/bytes (all 0)"])
-    t.contains(page.browser.text("#notes"), "type: alloc_space, because inuse_space is 0 in every sample")
+    t.contains(page.text("#notes"), "type: alloc_space, because inuse_space is 0 in every sample")
     t.contains(page.detail(), "all, total 800B")
     said = "document.querySelector('#graph').ariaLabel"
-    t.equal(page.browser.run(said), "flame graph of alloc_space")
+    t.equal(page.run(said), "flame graph of alloc_space")
     page.keys("t")
-    t.equal(page.browser.run(said), "inuse_objects is 0 in every sample. Other types: alloc_objects, alloc_space.")
-    drawn = page.browser.run("[...document.querySelector('#graph').getContext('2d').getImageData(20, 20, 400, 20).data]")
+    t.equal(page.run(said), "inuse_objects is 0 in every sample. Other types: alloc_objects, alloc_space.")
+    drawn = page.run("[...document.querySelector('#graph').getContext('2d').getImageData(20, 20, 400, 20).data]")
     t.check(set(drawn) != {255}, "the graph does not say it")
     page.seen("zeros")
-    page.clean()
 
 
 def test_names_are_only_text(t):
@@ -570,19 +564,17 @@ def test_names_are_only_text(t):
     t.write("a", profile([((name, "main"), [1, 1, 1, 1])], comments=["<i>comment"]))
     page = Page(t, "a")
     t.equal(page.functions()[0][-1], name)
-    t.contains(page.browser.text("#facts"), "<i>comment")
-    t.equal(page.browser.run("document.querySelectorAll('img, #table tbody b, i').length"), 0)
+    t.contains(page.text("#facts"), "<i>comment")
+    t.equal(page.run("document.querySelectorAll('img, #table tbody b, i').length"), 0)
     page.clean()
 
 
-def test_nothing_to_show(t):
-    t.write("a", profile([]))
-    page = Page(t, "a")
+@on_page(profile([]))
+def test_nothing_to_show(t, page):
     page.focus()
     page.keys("ArrowDown", "ArrowUp", "ArrowLeft", "ArrowRight", "Enter", "Escape", "n", "p")
     page.click(0.5, 3)
     t.contains(page.detail(), "all, total 0")
-    page.clean()
 
 
 def fifty_thousand():
@@ -605,26 +597,24 @@ def test_fifty_thousand_samples(t):
     for keys in ((), ("ArrowDown", "ArrowDown", "Enter"), ("ArrowDown", "Enter"), ("Escape",)):
         page.focus()
         page.keys(*keys)
-        drawn.append(int(page.browser.run("document.querySelector('#graph').dataset.drawn")))
+        drawn.append(int(page.run("document.querySelector('#graph').dataset.drawn")))
     t.check(all(0 < number < most / 4 for number in drawn), f"{drawn} of at most {most}")
-    # Scrolled to the bottom it is still the screen that is drawn, not the profile.
-    page.browser.run("document.querySelector('#view').scrollTop = 1e6")
-    page.browser.settle()
-    number = int(page.browser.run("document.querySelector('#graph').dataset.drawn"))
+    # Scrolled to the bottom only the screen is drawn, not the profile.
+    page.do("document.querySelector('#view').scrollTop = 1e6")
+    number = int(page.run("document.querySelector('#graph').dataset.drawn"))
     t.check(0 < number < most / 4, f"{number} of at most {most}")
     # A search and "More" make rows for what is shown, and nothing is drawn twice.
     t.equal(len(page.functions()), 200)
-    page.browser.run("window.made = 0; const make = document.createElement.bind(document); "
+    page.run("window.made = 0; const make = document.createElement.bind(document); "
                      "document.createElement = name => { window.made += name === 'tr'; return make(name) }")
-    page.browser.run("document.querySelector('#more').click()")
-    page.browser.settle()
-    t.equal((len(page.functions()), page.browser.run("window.made")), (400, 200))
+    page.click_on("#more")
+    t.equal((len(page.functions()), page.run("window.made")), (400, 200))
     page.keys("/")
-    page.browser.type("Type1")
-    t.equal((len(page.functions()), page.browser.run("window.made")), (200, 400))
+    page.type("Type1")
+    t.equal((len(page.functions()), page.run("window.made")), (200, 400))
     for keys in (("Escape",), ("i",), ("ArrowDown", "Enter"), ("b",), ("Escape", "Escape")):
         page.keys(*keys)
-        work = page.browser.run("(({ drawn, visited }) => [Number(drawn), Number(visited)])"
+        work = page.run("(({ drawn, visited }) => [Number(drawn), Number(visited)])"
                                 "(document.querySelector('#graph').dataset)")
         t.check(0 < work[0] < most / 4, f"{keys}: {work[0]} of at most {most}")
         t.check(work[1] < 120_000, f"{keys}: {work[1]} nodes visited")
@@ -650,7 +640,7 @@ def check_pictures(page):
     def letters():
         run("(search => { for (const text of ['M', 'Me', 'Method49', 'Method4999']) { search.value = text; "
             "search.dispatchEvent(new Event('input')) } })(document.querySelector('#search'))")
-        page.browser.settle()
+        page.settle()
 
     page.keys("Escape", "Escape", "g")
     page.focus()
@@ -665,21 +655,8 @@ def check_pictures(page):
         t.check(run("matched") <= 2, f"{what}: {run('matched')} times all names or labels were matched")
     page.keys("/", "Escape")  # no search, so that there are more rows
     run("rowsOf = [], document.querySelector('#more').click()")
-    page.browser.settle()
+    page.settle()
     t.check(0 < max(run("rowsOf")) <= 32 and sum(run("rowsOf")) == 200, f"More: {run('rowsOf')}")
     t.check(set(run("[...words]")) <= {"", "building\u2026", "searching\u2026"}, "the word for what is done")
     t.check("building\u2026" in run("[...words]"), "no word while a view is built")
-    t.equal(page.browser.text("#busy"), "")
-
-
-if __name__ == "__main__":
-    path = browser.find()
-    if not path:
-        print("skipped: there is no Chromium here\n0 passed, 0 failed")
-        sys.exit(77)
-    import flame
-    flame.shared = browser.Browser(path)
-    try:
-        sys.exit(harness.run_tests(os.path.abspath(sys.argv[1]), [flame], *sys.argv[2:]))
-    finally:
-        flame.shared.close()
+    t.equal(page.text("#busy"), "")

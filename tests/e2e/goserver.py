@@ -1,25 +1,20 @@
-#!/usr/bin/env python3
-"""A Go server with net/http/pprof, scraped as the cron recipe does: goserver.py PPROFDELTA SOURCE_ROOT
+"""A Go server with net/http/pprof, scraped as the cron recipe does: run.py goserver PPROFDELTA
 
 Each delta is held against google/pprof's Merge sample by sample, counts what the server did, and is
 opened by `go tool pprof`. Profiles that count nothing get an error that says so. Skipped (77) where
 there is no Go or no curl, or its modules cannot be had.
 """
 
+import concurrent.futures
 import os
 import socket
 import subprocess
-import sys
 import time
 import urllib.error
 import urllib.request
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import real  # noqa: E402
+import harness
+import real
 
 ROUNDS = 500  # as in server/main.go
 # What each call asks for. The runtime may allocate a little for itself below such a call (when it
@@ -32,8 +27,8 @@ def prepare(folder):
     global bin_folder, server, address
     bin_folder = folder
     real.need("go", "curl")
-    real.go_program(os.path.join(here, "server"), ".", folder + "/")
-    real.google_pprof(sys.argv[2], folder)
+    real.go_program(os.path.join(real.here, "server"), ".", folder + "/")
+    real.google_pprof(folder)
     server = subprocess.Popen([os.path.join(folder, "server")], stdin=subprocess.PIPE,
                               stdout=subprocess.PIPE)
     address = server.stdout.readline().decode().strip()
@@ -54,7 +49,7 @@ def scrape(t, kind, to):
     t.equal(done.returncode, 0, "curl")
 
 
-def two_looks(t, kind, times=2):
+def two_profiles(t, kind, times=2):
     work()
     scrape(t, kind, "prev")
     for _ in range(times):
@@ -71,7 +66,7 @@ def pprof(t, *args):
 
 
 def test_heap(t):
-    two_looks(t, "heap")
+    two_profiles(t, "heap")
     real.agrees_with_merge(t, bin_folder)
     for name, size in SIZES.items():
         rows = t.succeeds("show", "--folded", "--type=alloc_objects", f"--tag=bytes={size}", "delta").text
@@ -84,20 +79,20 @@ def test_heap(t):
 
 
 def test_allocs(t):
-    two_looks(t, "allocs")
+    two_profiles(t, "allocs")
     real.agrees_with_merge(t, bin_folder)
     t.contains(pprof(t, "-top"), "Type: alloc_space", "main.allocateLarge")
 
 
 def test_mutex_and_block(t):
     for kind, name in (("mutex", "main.fight"), ("block", "main.fight")):
-        two_looks(t, kind)
+        two_profiles(t, kind)
         real.agrees_with_merge(t, bin_folder)
         t.contains(pprof(t, "-top", "-cum"), name, "Type: delay")
 
 
 def test_the_web_interface(t):
-    two_looks(t, "heap")
+    two_profiles(t, "heap")
     with socket.socket() as free:
         free.bind(("127.0.0.1", 0))
         at = "127.0.0.1:%d" % free.getsockname()[1]
@@ -135,21 +130,18 @@ def test_profiles_that_count_nothing(t):
 
 def test_windows_of_the_server(t):
     """Of a heap no less than of contentions, and whether or not something happens between the two."""
-    for kind in ("mutex", "heap", "block", "allocs"):
-        scrape(t, kind + "?seconds=1", "prev")
-        scrape(t, kind + "?seconds=1", "cur")
-        result = t.fails(1, "prev", "cur", "-o", "delta")
+    kinds = ("mutex", "heap", "block", "allocs")
+    with concurrent.futures.ThreadPoolExecutor() as pool:  # each answer takes a second
+        for name in ("prev", "cur"):
+            list(pool.map(lambda kind, to=name: scrape(t, kind + "?seconds=1", kind + to), kinds))
+    for kind in kinds:
+        result = t.fails(1, kind + "prev", kind + "cur", "-o", "delta")
         t.contains(result.err, "cur is a window already", "?seconds=")
         scrape(t, kind, "whole")
-        t.contains(t.succeeds("prev", "whole", "-o", "delta").err, "if one is a window")
+        t.contains(t.succeeds(kind + "prev", "whole", "-o", "delta").err, "if one is a window")
 
 
 def test_text_form_is_told(t):
     for kind in ("heap?debug=1", "mutex?debug=1", "goroutine?debug=2"):
         scrape(t, kind, "text")
         t.contains(t.fails(1, "check", "text").err, "text")
-
-
-if __name__ == "__main__":
-    import goserver
-    sys.exit(real.run(goserver, sys.argv[:2] + sys.argv[3:]))

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Is the committed WebAssembly module what its sources are compiled to? gowasm.py SOURCE_ROOT
+"""Is the committed WebAssembly module what its sources are compiled to? gowasm.py
 
 Builds it again, as `./dev wasm` does, and compares the bytes. Skipped (77; in CI, failed) if the pinned compiler
 cannot be fetched, or if xxhash.h is of another version than the one that the module was built with.
@@ -9,30 +9,25 @@ import os
 import sys
 import tempfile
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.dont_write_bytecode = True
+from gotests import MODULE, check, main, real
+
+sys.path[:0] = [os.path.join(real.root, "bindings", "wasm")]
+import build  # noqa: E402
 
 
-def main(source):
-    sys.path[:0] = [here, os.path.join(source, "bindings", "wasm")]
-    import build
-    import real
-    committed = os.path.join(source, "bindings", "go", "pprofdelta.wasm")
-    work = real.kept("wasm", os.path.join(source, "bindings", "wasm", "requirements.txt"))
+def run():
+    committed = os.path.join(MODULE, "pprofdelta.wasm")
+    work = real.kept("wasm", os.path.join(real.root, "bindings", "wasm", "requirements.txt"))
     with tempfile.TemporaryDirectory(prefix="pprofdelta-gowasm-") as folder:
         output = os.path.join(folder, "pprofdelta.wasm")
         try:
             build.compile_module(work, output)
         except build.Missing as why:
-            print(f"skipped: {why}\n0 passed, 0 failed")
-            return 1 if os.environ.get("CI") == "true" else 77
+            raise real.Missing(why) from None
         with open(output, "rb") as made, open(committed, "rb") as file:
-            is_same = made.read() == file.read()
-    if not is_same:
-        print(f"FAILED: {committed} is not what its sources are compiled to: run ./dev wasm, and commit it")
-    print("1 passed, 0 failed" if is_same else "0 passed, 1 failed")
-    return 0 if is_same else 1
+            check("pprofdelta.wasm is what its sources are compiled to", made.read() == file.read(),
+                  "run ./dev wasm, and commit it")
 
 
 if __name__ == "__main__":
-    sys.exit(main(os.path.abspath(sys.argv[1])))
+    main(run)

@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""A profile of more than 2 GiB: large.py PPROFDELTA SOURCE_ROOT
+"""A profile of more than 2 GiB: run.py large PPROFDELTA
 
 Longer than any 32-bit offset reaches with a sign: two million samples, the same few over and over,
 between two strings of 768 MiB each. As gzip members of which most are the same, it is a small
@@ -8,15 +7,9 @@ file that is made in a moment. Skipped where there is not the memory.
 
 import gzip
 import os
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import pb
+import real
 
 MEMORY = 5 << 30
 STRING = 3 << 28
@@ -94,8 +87,3 @@ def test_no_more_memory_than_allowed(t):
     lay(t, "cur", [3, 1 << 40], 10**9)
     result = t.fails(1, "check", "cur", "--max-memory=1G")
     t.contains(result.err, "pprofdelta: cur: ", "--max-memory")
-
-
-if __name__ == "__main__":
-    import large
-    sys.exit(real.run(large, sys.argv[:2] + sys.argv[3:]))

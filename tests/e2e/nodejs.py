@@ -1,21 +1,14 @@
-#!/usr/bin/env python3
-"""Node.js: nodejs.py PPROFDELTA SOURCE_ROOT
+"""Node.js: run.py nodejs PPROFDELTA
 
-A program that looks at its own heap and time with @datadog/pprof. Its profiles have no addresses,
+A program that profiles its own heap and time with @datadog/pprof. Its profiles have no addresses,
 and no counters by name; the deltas are held against a subtraction of what npm's pprof-format reads.
 What that package writes again is read back here. Skipped (77) where there is no Node.js or npm.
 """
 
 import json
 import os
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import real  # noqa: E402
+import real
 
 modules = None
 profiles = {}
@@ -97,8 +90,3 @@ def test_what_pprof_format_writes_again(t):
     t.equal(t.succeeds("show", "--folded", "again").text, t.succeeds("show", "--folded", "delta").text)
     t.succeeds("delta", "again", "--force", *counters, "-q", "-o", "none")
     t.equal(read(t, "none")["samples"], {})
-
-
-if __name__ == "__main__":
-    import nodejs
-    sys.exit(real.run(nodejs, sys.argv[:2] + sys.argv[3:]))

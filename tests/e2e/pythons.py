@@ -1,5 +1,4 @@
-#!/usr/bin/env python3
-"""Python: pythons.py PPROFDELTA SOURCE_ROOT
+"""Python: run.py pythons PPROFDELTA
 
 A program under ddtrace's memory profiler, whose profiles have no addresses, nineteen value types and
 numeric labels; and deltas, of those and of the bundled Go pairs, read and made again with Google's
@@ -9,33 +8,26 @@ protobuf. Skipped (77) where those packages cannot be had for this Python.
 import glob
 import json
 import os
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
+import pb
+import real
 
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
-
-source = python = descriptors = None
+python = descriptors = None
 profiles = {}
 
 
 def prepare(folder):
-    global source, python, descriptors
-    source = os.path.abspath(sys.argv[2])
+    global python, descriptors
     real.need("protoc-c", "zstd")
     python = real.python_with(os.path.join("python", "requirements.txt"))
-    real.made("produce.py", [python, os.path.join(here, "python", "produce.py"), folder], folder)
+    real.made("produce.py", [python, os.path.join(real.here, "python", "produce.py"), folder], folder)
     for number in ("1", "2"):
         [path] = glob.glob(os.path.join(folder, f"profile.*.{number}.pprof"))
         with open(path, "rb") as file:
             profiles[number] = file.read()
     descriptors = os.path.join(real.kept("descriptors"), "profile.bin")
     real.made("protoc-c", ["protoc-c", "--descriptor_set_out=" + descriptors, "profile.proto"],
-              os.path.join(source, "proto"))
+              os.path.join(real.root, "proto"))
 
 
 def subtracted(t, *counters):
@@ -43,7 +35,7 @@ def subtracted(t, *counters):
     raw = []
     for name in ("prev", "cur", "delta"):
         raw.append(t.write(name + ".raw", pb.inflate(t.load(name))))
-    said = real.made("subtract.py", [python, os.path.join(here, "python", "subtract.py"), descriptors,
+    said = real.made("subtract.py", [python, os.path.join(real.here, "python", "subtract.py"), descriptors,
                                      *raw, *counters], t.dir)
     return json.loads(said)
 
@@ -72,15 +64,10 @@ def test_the_bundled_pairs(t):
     for kind, counters in (("heap", ("alloc_objects", "alloc_space")),
                            ("mutex", ("contentions", "delay")), ("block", ("contentions", "delay"))):
         for name, number in (("prev", 1), ("cur", 2)):
-            path = os.path.join(source, "testdata", "valid", f"{kind}.{number}.pb.gz")
+            path = os.path.join(real.root, "testdata", "valid", f"{kind}.{number}.pb.gz")
             with open(path, "rb") as file:
                 t.write(name, file.read())
         t.succeeds("prev", "cur", "--on-reset=negative", "--verify", "-q", "-o", "delta")
         said = subtracted(t, *counters)
         t.equal(said["differ"], 0, f"{kind}: {'; '.join(said['first'])}")
         t.check(said["samples"] > 0, kind)
-
-
-if __name__ == "__main__":
-    import pythons
-    sys.exit(real.run(pythons, sys.argv[:2] + sys.argv[3:]))

@@ -11,6 +11,7 @@ import sys
 import tempfile
 
 here = os.path.dirname(os.path.abspath(__file__))
+root = os.path.dirname(os.path.dirname(here))
 TIMEOUT = 240  # for what hangs; nothing here measures time
 
 
@@ -75,7 +76,7 @@ def go_program(source, what, output, *flags):
 
 
 def node_modules():
-    """The folder with node_modules and the scripts beside it."""
+    """The folder with node_modules and the scripts."""
     need("node", "npm")
     source = os.path.join(here, "node")
     locked = [os.path.join(source, name) for name in ("package.json", "package-lock.json")]
@@ -102,7 +103,7 @@ def python_with(requirements):
 
 
 def rust_program():
-    """Cargo keeps what it built, beside a copy of the source: it writes there too."""
+    """Cargo keeps what it built, with a copy of the source: it writes there too."""
     need("cargo")
     source = os.path.join(here, "rust")
     folder = kept("rust", os.path.join(source, "Cargo.toml"))
@@ -112,10 +113,10 @@ def rust_program():
     return os.path.join(folder, "release", "rust")
 
 
-def google_pprof(source, folder):
+def google_pprof(folder):
     """google/pprof's Merge, and a comparison by its own reading, as programs in a folder."""
     for what in ("./merge", "./compare"):
-        go_program(os.path.join(source, "tests", "peers"), what, folder + "/")
+        go_program(os.path.join(root, "tests", "peers"), what, folder + "/")
 
 
 def agrees_with_merge(t, folder, counters=""):
@@ -134,7 +135,7 @@ def same(t, got, want, what):
     t.check(not differ, f"{what}: {len(differ)} samples differ: {'; '.join(shown)}")
 
 
-def run(module, argv):
+def run(module, arguments):
     """The tests of a module, after its `prepare`; 77, which is skipped, where something is missing."""
     import harness
     with tempfile.TemporaryDirectory(prefix="pprofdelta-real-") as folder:
@@ -144,6 +145,6 @@ def run(module, argv):
             print(f"skipped: {why}\n0 passed, 0 failed")
             return 77
         try:
-            return harness.run_tests(os.path.abspath(argv[1]), [module], *argv[2:])
+            return harness.run_tests(os.path.abspath(arguments[0]), [module], *arguments[1:])
         finally:
             getattr(module, "end", lambda: None)()

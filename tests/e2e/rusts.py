@@ -1,21 +1,14 @@
-#!/usr/bin/env python3
-"""Rust: rusts.py PPROFDELTA SOURCE_ROOT
+"""Rust: run.py rusts PPROFDELTA
 
-A program that looks at its own heap with jemalloc_pprof, whose profiles have addresses and no symbol,
+A program that profiles its own heap with jemalloc_pprof, whose profiles have addresses and no symbol,
 and one value type, which is no counter by name. The deltas are held against google/pprof's Merge.
 Skipped (77) where there is no Rust or no Go, or their packages cannot be had.
 """
 
 import os
-import sys
 
-here = os.path.dirname(os.path.abspath(__file__))
-sys.path[:0] = [here, os.path.join(here, "..", "cli")]
-sys.dont_write_bytecode = True
-
-import harness  # noqa: E402
-import pb  # noqa: E402
-import real  # noqa: E402
+import pb
+import real
 
 bin_folder = None
 profiles = {}
@@ -24,7 +17,7 @@ profiles = {}
 def prepare(folder):
     global bin_folder
     bin_folder = folder
-    real.google_pprof(sys.argv[2], folder)
+    real.google_pprof(folder)
     real.made("the program", [real.rust_program(), folder], folder)
     for number in ("1", "2"):
         with open(os.path.join(folder, "heap." + number), "rb") as file:
@@ -42,7 +35,7 @@ def test_no_counter_by_name(t):
     t.contains(t.fails(1, "prev", "cur", "-o", "delta").err, "inuse_space/bytes", "-c TYPE")
 
 
-def test_what_was_kept_between_the_looks(t):
+def test_what_was_kept_between_the_profiles(t):
     """1000 and 2500 pieces of 64 bytes, 3 and 4 of 1 MiB, each from a place of its own."""
     lay(t)
     t.succeeds("prev", "cur", "-c", "inuse_space", "--verify", "-q", "-o", "delta")
@@ -50,8 +43,3 @@ def test_what_was_kept_between_the_looks(t):
     t.check(2500 * 64 in values and 4 << 20 in values, f"new places are in it: {values}")
     t.check(1000 * 64 not in values and 3 << 20 not in values, f"others are not: {values}")
     real.agrees_with_merge(t, bin_folder, "inuse_space")
-
-
-if __name__ == "__main__":
-    import rusts
-    sys.exit(real.run(rusts, sys.argv[:2] + sys.argv[3:]))

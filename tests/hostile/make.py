@@ -51,7 +51,7 @@ class Corpus:
         self.expect({"file": name}, options, 1, name, says, hint)
 
     def of_request(self, name):
-        """What a delta says of an OTLP request, before it looks into it."""
+        """What a delta says of an OTLP request, before it reads it."""
         return {"delta": [f"pprofdelta: {name}: this is an OTLP request; a delta needs cumulative pprof profiles",
                           "pprofdelta: hint: fetch the profiles as pprof; pprofdelta show prints what is in a request"]}
 
@@ -90,11 +90,11 @@ class Corpus:
 
 
 def main():
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/hostile")
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/hostile")
     corpus = Corpus()
     for cases in (bad_profiles, bad_files, bad_pairs, bad_requests):
         cases.make(corpus)
-    corpus.write(sys.argv[1] if len(sys.argv) > 1 else beside)
+    corpus.write(sys.argv[1] if len(sys.argv) > 1 else folder)
     size = sum(map(len, corpus.files.values()))
     print(f"{len(corpus.files)} files, {size} bytes, {len(corpus.expected)} expectations")
 

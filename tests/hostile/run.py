@@ -5,7 +5,7 @@ exactly these words and leaves nothing behind.
     run.py BINARY [DIRECTORY]
 
 A file on its own is given to `pprofdelta check`, and then to a delta, once as PREV and once as CUR
-beside a good profile: the message must be the same, an existing OUT must be what it was, and no
+with a good profile: the message must be the same, an existing OUT must be what it was, and no
 temporary file may be left. A case is one file, or one pair, of expected.json; the last line counts
 them.
 """
@@ -89,8 +89,8 @@ def main():
     if len(sys.argv) not in (2, 3):
         sys.exit(__doc__)
     binary = os.path.abspath(sys.argv[1])
-    beside = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/hostile")
-    data = sys.argv[2] if len(sys.argv) == 3 else beside
+    folder = os.path.join(os.path.dirname(os.path.abspath(__file__)), "../../testdata/hostile")
+    data = sys.argv[2] if len(sys.argv) == 3 else folder
     with open(os.path.join(data, "expected.json"), encoding="utf-8") as file:
         wanted = json.load(file)
     passed = failed = 0

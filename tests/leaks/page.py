@@ -8,33 +8,29 @@ import os
 import re
 import shutil
 import subprocess
+import sys
 import threading
 
 from planted import HERE, build
 
-ROOT = os.path.join(HERE, "..", "..")
+sys.path[:0] = [os.path.join(HERE, "..", "support")]
+from pages import blocks, examples, one  # noqa: E402
 
 
-def blocks(path):
-    """The commands of the page."""
-    with open(os.path.join(ROOT, path), encoding="utf-8") as file:
-        text = file.read()
-    if path.endswith(".md"):
-        section = text.split("## Find a leak in ten minutes\n")[1].split("\n## ")[0]
-        return re.findall(r"```sh\n(.*?)```", section, re.S)
-    section = text.split('.SS "Find a leak in ten minutes"\n')[1].split("\n.SH ")[0]
-    return [block.replace("\\-", "-") for block in re.findall(r"^\.EX\n(.*?)^\.EE$", section, re.S | re.M)]
+def commands(start):
+    """The commands of README.md that begin like this."""
+    return one(blocks("sh"), start)
 
 
-def shell(t, commands, **changes):
+def shell(t, text, **changes):
     for old, new in changes.items():
-        t.check(old in commands, f"{old!r} is not in the page")
-        commands = commands.replace(old, new)
+        t.check(old in text, f"{old!r} is not in the page")
+        text = text.replace(old, new)
     os.makedirs(t.path("bin"), exist_ok=True)
     if not os.path.exists(t.path("bin/pprofdelta")):
         os.symlink(t.binary, t.path("bin/pprofdelta"))
     env = {**os.environ, "PATH": t.path("bin") + ":" + os.environ["PATH"]}
-    ran = subprocess.run(["sh", "-e"], input=commands, cwd=t.dir, env=env, text=True, timeout=100,
+    ran = subprocess.run(["sh", "-e"], input=text, cwd=t.dir, env=env, text=True, timeout=100,
                          stdout=subprocess.PIPE, stderr=subprocess.PIPE, check=False)
     t.equal(ran.returncode, 0, ran.stderr)
     return ran.stdout
@@ -54,8 +50,7 @@ def check_report(t, out, least=10):
 
 
 def test_the_manual_has_the_same_commands(t):
-    t.equal(blocks("README.md"), blocks("man/pprofdelta-leaks.1"))
-    t.equal(len(blocks("README.md")), 2)
+    t.equal([commands("pprofdelta record"), commands("mkdir")], examples("pprofdelta-leaks.1"))
 
 
 def test_cpp(t):
@@ -63,14 +58,14 @@ def test_cpp(t):
     if not os.path.exists(program):
         t.skip("there is no C++ compiler")
     put_server(t, program, 12, 2000)
-    check_report(t, shell(t, blocks("README.md")[0], **{"60s": "1h"}))
+    check_report(t, shell(t, commands("pprofdelta record"), **{"60s": "1h"}))
 
 
 def test_rust(t):
     program = build(t, "rust")
     os.rename(program, t.path("rust"))
     put_server(t, t.path("rust"), 12, 500)
-    check_report(t, shell(t, blocks("README.md")[0], **{"60s": "1h"}))
+    check_report(t, shell(t, commands("pprofdelta record"), **{"60s": "1h"}))
 
 
 def test_go(t):
@@ -98,7 +93,7 @@ def test_go(t):
     server = http.server.HTTPServer(("127.0.0.1", 0), Handler)
     threading.Thread(target=server.serve_forever, daemon=True).start()
     try:
-        out = shell(t, blocks("README.md")[1], **{"localhost:6060": f"127.0.0.1:{server.server_port}",
+        out = shell(t, commands("mkdir"), **{"localhost:6060": f"127.0.0.1:{server.server_port}",
                                                   "sleep 60": "sleep 0"})
     finally:
         server.shutdown()

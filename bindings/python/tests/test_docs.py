@@ -36,13 +36,6 @@ def test_the_examples_of_the_readme(folder: Path) -> None:
     assert result.attempted >= 12 and result.failed == 0
 
 
-def test_the_example_of_the_main_readme(folder: Path, capsys: pytest.CaptureFixture[str]) -> None:
-    blocks = re.findall(r"```python\n(.*?)```", (ROOT / "README.md").read_text(), re.S)
-    [block] = [block for block in blocks if "pprofdelta.spark" not in block]  # the tests of Spark have the other
-    exec(compile(block, "README.md", "exec"), {})
-    assert capsys.readouterr().out.startswith("1 ")
-
-
 def test_every_name_is_documented() -> None:
     for name in (*pprofdelta.__all__, "sum"):
         thing = getattr(pprofdelta, name)

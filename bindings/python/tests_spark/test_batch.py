@@ -194,10 +194,10 @@ def test_the_size_of_batches_is_bounded(spark: SparkSession) -> None:
     spark.conf.unset(name)
 
 
-def test_the_job_of_the_main_readme(spark: SparkSession, folder: Path) -> None:
+def test_the_job_of_the_readme(spark: SparkSession, folder: Path) -> None:
     lines = lines_of(3, 8)
     frame(spark, lines).write.parquet(str(folder / "profiles"))
-    readme = (VALID.parents[1] / "README.md").read_text()
+    readme = (VALID.parents[1] / "bindings" / "python" / "README.md").read_text()
     [job] = [block for block in re.findall(r"```python\n(.*?)```", readme, re.S) if "pprofdelta.spark" in block]
     exec(compile(job, "README.md", "exec"), {})
     assert shortened(collected(spark.read.parquet(str(folder / "deltas")))) == expected(lines)
