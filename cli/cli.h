@@ -49,8 +49,7 @@ void cli_inherited_restore(void);
 /* Is the word the name of a verb? */
 bool cli_is_verb(const char *word);
 
-/* Print to stdout; return the exit code. */
-int cli_help(void);
+/* Prints the version to stdout; returns the exit code. */
 int cli_version(void);
 
 #endif

@@ -63,8 +63,8 @@ static int perform(run *r, int argc, char **argv)
 {
     pprofdelta_report report;
     int code = cli_options_parse(&r->options, argc, argv);
-    if (code || r->options.print)
-        return code ? code : r->options.print();
+    if (code || r->options.is_done)
+        return code;
     if (r->options.state)
         return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
     r->options.library.runner = cli_thread_runner();
