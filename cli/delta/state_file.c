@@ -1,6 +1,7 @@
 /* The state file: see state_file.h. */
 #include "delta/state_file.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "message.h"
 #include "overwrite.h"
@@ -214,18 +215,10 @@ typedef struct outlet {
 
 static int write_file(const outlet *out, const char *bytes, size_t len)
 {
-    for (size_t at = 0; at < len;) {
-        ssize_t done = write(out->fd, bytes + at, len - at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            out->state->failure =
-                cli_system_error(out->state->path, "write the state", done ? errno : EIO);
-            return -1;
-        }
-        at += (size_t)done;
-    }
-    return 0;
+    int error = cli_write_all(out->fd, bytes, len);
+    if (error)
+        out->state->failure = cli_system_error(out->state->path, "write the state", error);
+    return error ? -1 : 0;
 }
 
 static int flush(outlet *out)
