@@ -130,7 +130,9 @@ static void put_slot(const printing *p, const ProtobufCMessage *message, slot *s
         cli_otlp_put_hex(*(const ProtobufCBinaryData *)at);
         break;
     case 'n':
-        printf("%zu", ((const ProtobufCBinaryData *)at)->len);
+        printf("%zu", f->label == PROTOBUF_C_LABEL_REPEATED
+                          ? *(const size_t *)((const char *)message + f->quantifier_offset)
+                          : ((const ProtobufCBinaryData *)at)->len);
         break;
     case '*':
         put_list(message, f, at, s->word);

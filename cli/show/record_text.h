@@ -6,7 +6,7 @@
  *     "<q:filename>"    a string, quoted as in --raw: bytes, or the string that an index leads to
  *     "<j:filename>"    the same as in JSON
  *     "<h:trace_id>"    bytes in hexadecimal
- *     "<n:payload>"     the number of bytes
+ *     "<n:payload>"     the number of bytes, or of the elements of a repeated field
  *     "<*values>"       the numbers of a repeated field, with a space before each
  *     "<*values:at>"    the same behind " at", if there are any
  *     "<?folded:word>"  " word" if a number is not 0
