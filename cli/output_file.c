@@ -175,7 +175,8 @@ static int open_output(cli_output *out)
         out->temporary = cli_temporary_create(out->target, out->state ? out->state : out->target,
                                               false, &out->fd);
         if (!out->temporary)
-            out->failure = cli_system_error(out->name, "create a temporary file beside it", errno);
+            out->failure =
+                cli_system_error(out->name, "create a temporary file in its directory", errno);
     } else {
         out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (out->fd < 0)

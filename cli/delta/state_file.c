@@ -99,7 +99,7 @@ static int take_lock(const cli_state *state, cli_waiting waiting)
     return CLI_DONE;
 }
 
-/* Is the locked file still the one at the path? */
+/* Is the locked file the one that is at the path now? */
 static bool is_current(const cli_state *state)
 {
     struct stat st;
@@ -125,7 +125,7 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
     return read_facts(state);
 }
 
-int cli_state_look(cli_state *state, const char *path)
+int cli_state_open_to_read(cli_state *state, const char *path)
 {
     *state = (cli_state){.path = path, .exists = true, .next = -1};
     state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -269,7 +269,7 @@ int cli_state_prepare(cli_state *state, pprofdelta *context)
 {
     state->temporary = cli_temporary_create(state->path, state->path, true, &state->next);
     if (!state->temporary)
-        return cli_system_error(state->path, "create a temporary file beside it", errno);
+        return cli_system_error(state->path, "create a temporary file in its directory", errno);
     return write_state(state, context, state->next);
 }
 

@@ -72,7 +72,7 @@ static void put_named(const char *noun, const char *text, size_t len)
     cli_string_put(stdout, (cli_string){text, len}, CLI_TEXT_SHOWN);
 }
 
-/* What an OTLP request has beside what the profile has that is made of it. */
+/* What an OTLP request has and the profile has not that is made of it. */
 static void put_request(const pprofdelta *context)
 {
     pprofdelta_request request = PPROFDELTA_REQUEST_INIT;

@@ -1,4 +1,4 @@
-/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.h.
+/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.c.
  *
  * Everything is computed before anything is written, and what is written takes OUT's place only
  * when it is complete. */
@@ -10,9 +10,8 @@
 #include "output_file.h"
 #include "progress.h"
 #include "delta/report.h"
-#include "delta/status.h"
 #include "thread.h"
-#include "delta/verb_state.h"
+#include "delta/state_verbs.h"
 
 #include <sys/stat.h>
 

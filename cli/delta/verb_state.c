@@ -1,6 +1,6 @@
 /* pprofdelta --state FILE [CUR]: one window.
  *
- *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
+ *     read CUR -> lock FILE -> load -> delta, in memory -> next state, in a temporary file
  *              -> FILE is replaced -> the delta goes out -> one byte of FILE says that it arrived
  *
  * Everything that can fail for lack of space or permissions is done before the delta goes out. If the
@@ -8,7 +8,7 @@
  * same place, with the same sequence and a higher attempt, and has at least what this one had. So
  * nothing is lost, and nothing counts twice if the receiver keeps, of each sequence, the delta with the
  * highest attempt. */
-#include "delta/verb_state.h"
+#include "delta/state_verbs.h"
 
 #include "buffer.h"
 #include "cli.h"

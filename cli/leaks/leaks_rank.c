@@ -213,7 +213,7 @@ static void find_places(cli_leaks_findings *out, ranking *r)
 
 /* ---- functions that stacks share ------------------------------------------------------------ */
 
-/* Stacks that rise and fall hide what grows beside them, so they come second. But where much comes
+/* Stacks that rise and fall hide what grows with them, so they come second. But where much comes
  * and goes, stacks of a few samples all do. */
 static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
 {

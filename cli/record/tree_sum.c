@@ -1,4 +1,4 @@
-/* The sum of a process tree: see tree_sum.h.
+/* The sum of a process tree: see tree.h.
  *
  *     windows of process 1 -> adder -> profile 1 \
  *     windows of process 2 -> adder -> profile 2  -> adder -> the sum
@@ -7,7 +7,7 @@
  * The first adders check that no window is missing. To the last one, what is in use is a counter, so
  * it is added, too. One profile is in memory at a time. What is of one time in the life of a process
  * is left out of the sum: the processes need not have lived at the same time. */
-#include "record/tree_sum.h"
+#include "record/tree.h"
 
 #include "buffer.h"
 #include "cli.h"

@@ -268,8 +268,8 @@ static int check_options(const record_options *options)
 
 /* ---- finding the agent ----------------------------------------------------------------------- */
 
-/* Looks beside this program, where the agent is in a build folder or in an installation, even one
- * that was moved. Then looks in the configured directory. */
+/* Searches the directories around this program, where the agent is in a build folder or in an
+ * installation, even one that was moved, and then the configured directory. */
 static int find_agent(char path[PATH_MAX])
 {
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
@@ -292,8 +292,8 @@ static int find_agent(char path[PATH_MAX])
     }
     if (realpath(PD_AGENT_DIR "/" PD_AGENT_NAME, path))
         return CLI_DONE;
-    cli_error("the heap agent %s is neither beside this program nor in %s", PD_AGENT_NAME,
-              PD_AGENT_DIR);
+    cli_error("the heap agent %s is neither in a directory near this program nor in %s",
+              PD_AGENT_NAME, PD_AGENT_DIR);
     cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
     return CLI_FAILED;
 }
@@ -399,36 +399,29 @@ static int set_keep_variable(const record_options *options)
 
 static int set_environment(const record_options *options, const char *agent)
 {
+    const struct {
+        const char *name, *value; /* NULL: the variable is removed */
+    } plain[] = {
+        {PD_VARIABLE_COMMAND, options->to},
+        {PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL},
+        {PD_VARIABLE_QUIET, options->quiet ? "1" : NULL},
+        {PD_VARIABLE_TREE, options->tree ? "1" : NULL},
+        {PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL},
+        {PD_VARIABLE_SAID, "00"},
+    };
+    const bool has_signal = options->signal >= 0;
     int code = set_dir(options);
-    if (!code)
-        code = set(PD_VARIABLE_COMMAND, options->to);
-    if (!code)
-        code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis);
-    if (!code)
-        code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis);
-    if (!code)
-        code = set_number(PD_VARIABLE_RATE, options->rate, options->rate);
-    if (!code)
-        code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold);
-    if (!code)
-        code = set_number(PD_VARIABLE_SIGNAL, options->signal >= 0, (uint64_t)options->signal);
-    if (!code)
-        code = set(PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_QUIET, options->quiet ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_TREE, options->tree ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_SAID, "00");
-    if (!code)
-        code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
-    if (!code)
-        code = set_keep_variable(options);
-    if (!code)
-        code = set_format_variables(options);
-    return code ? code : set_preload(agent);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain && !code; i++)
+        code = set(plain[i].name, plain[i].value);
+    if (code || (code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis)) ||
+        (code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis)) ||
+        (code = set_number(PD_VARIABLE_RATE, options->rate, options->rate)) ||
+        (code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold)) ||
+        (code = set_number(PD_VARIABLE_SIGNAL, has_signal, (uint64_t)options->signal)) ||
+        (code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid())) ||
+        (code = set_keep_variable(options)) || (code = set_format_variables(options)))
+        return code;
+    return set_preload(agent);
 }
 
 /* Runs COMMAND and does not return, or returns an exit status. */

@@ -302,7 +302,7 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
 }
 
 /* The unit that has the entries of this one: with split DWARF, of another file, which libdw looks for
- * beside this file and where it was compiled. */
+ * in the directory of this file and where it was compiled. */
 static Dwarf_Die find_entries(const walk *w, Dwarf_Die *unit)
 {
     Dwarf_Die split = {0};
