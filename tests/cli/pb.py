@@ -139,27 +139,28 @@ def inflate(data):
     return data
 
 
+def read_varint(data, at):
+    """The number at data[at], and where it ends."""
+    value = shift = 0
+    while True:
+        byte = data[at]
+        at += 1
+        value |= (byte & 0x7F) << shift
+        shift += 7
+        if byte < 0x80:
+            return value, at
+
+
 def fields(data):
     """Yields (number, value): an int for a varint, bytes for a chunk."""
     at = 0
-
-    def read_varint():
-        nonlocal at
-        value = shift = 0
-        while True:
-            byte = data[at]
-            at += 1
-            value |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                return value
-
     while at < len(data):
-        tag = read_varint()
+        tag, at = read_varint(data, at)
         if tag & 7 == 0:
-            yield tag >> 3, read_varint()
+            value, at = read_varint(data, at)
+            yield tag >> 3, value
         elif tag & 7 == 2:
-            length = read_varint()
+            length, at = read_varint(data, at)
             assert at + length <= len(data), "cut off"
             yield tag >> 3, data[at:at + length]
             at += length
@@ -180,15 +181,8 @@ def numbers(value):
         return [value]
     out, at = [], 0
     while at < len(value):
-        result = shift = 0
-        while True:
-            byte = value[at]
-            at += 1
-            result |= (byte & 0x7F) << shift
-            shift += 7
-            if byte < 0x80:
-                break
-        out.append(result)
+        one_of_many, at = read_varint(value, at)
+        out.append(one_of_many)
     return out
 
 
