@@ -4,9 +4,60 @@
 #include "cli.h"
 #include "input.h"
 #include "message.h"
+#include "output_file.h"
 #include "suggest.h"
 
+#include <getopt.h>
+#include <stdio.h>
 #include <string.h>
+
+enum { MOST = 40, LONG = 256, OPERAND = 1, SHOWN = 60 };
+
+/* The table as getopt has it. Option i has the value LONG + i, or its letter. */
+typedef struct grammar {
+    struct option options[MOST + 1];
+    char letters[3 * MOST];
+} grammar;
+
+static bool has_option(const cli_command *command, const cli_option *option)
+{
+    return !option->verbs || option->verbs & command->verb;
+}
+
+/* The letters begin with "-", which returns operands in order even if POSIXLY_CORRECT is set, and
+ * ":", which prints no messages. */
+static void make_grammar(const cli_command *command, grammar *g)
+{
+    static const int arity[] = {no_argument, required_argument, optional_argument};
+    size_t len = 0, letters = 2;
+    *g = (grammar){.letters = "-:"};
+    for (int i = 0; command->options[i].help; i++) {
+        const cli_option *option = &command->options[i];
+        if (!has_option(command, option))
+            continue;
+        if (option->name)
+            g->options[len++] =
+                (struct option){option->name + 2, arity[option->arity], NULL, LONG + i};
+        if (option->letter == '0')
+            letters += (size_t)sprintf(g->letters + letters, "0123456789");
+        else if (option->letter)
+            letters += (size_t)sprintf(g->letters + letters, "%c%s", option->letter,
+                                       option->arity == CLI_VALUE ? ":" : "");
+    }
+}
+
+static const cli_option *find_option(const cli_command *command, int got)
+{
+    if (got >= LONG)
+        return &command->options[got - LONG];
+    char letter = got >= '0' && got <= '9' ? '0' : (char)got;
+    const cli_option *option = command->options;
+    while (option->letter != letter || !has_option(command, option))
+        option++;
+    return option;
+}
+
+/* ---- what is wrong --------------------------------------------------------------------------- */
 
 /* The number of options that begin with name. getopt does not say if a name is ambiguous. */
 static int candidates(const struct option *options, const char *name)
@@ -27,64 +78,88 @@ static const char *nearest(const struct option *options, const char *name, size_
 }
 
 /* The token is not an option: "--otuput=x", "-state" or "-z". */
-static void refuse_unknown(const cli_arguments *arguments, const char *token, int len)
+static int refuse_unknown(const grammar *g, const char *token, int len)
 {
     bool is_long = !strncmp(token, "--", 2);
     size_t name_len = strcspn(token, "=");
-    const char *meant =
-        nearest(arguments->options, token + 1 + is_long, name_len - 1 - (size_t)is_long);
+    const char *meant = nearest(g->options, token + 1 + is_long, name_len - 1 - (size_t)is_long);
     if (meant)
-        cli_usage("there is no option %.*s; did you mean --%s?", len, token, meant);
-    else if (is_long)
-        cli_usage("there is no option %.*s", len, token);
-    else
-        cli_usage("there is no option -%c", optopt);
+        return cli_usage("there is no option %.*s; did you mean --%s?", len, token, meant);
+    if (is_long)
+        return cli_usage("there is no option %.*s", len, token);
+    return cli_usage("there is no option -%c", optopt);
 }
 
-static int refuse(const cli_arguments *arguments, int kind, const char *token)
+static int refuse(const grammar *g, int kind, const char *token)
 {
-    enum { SHOWN = 60 };
     int is_long = !strncmp(token, "--", 2);
     const char *equals = is_long ? strchr(token, '=') : NULL;
     size_t token_len = strcspn(token, "=");
     int len = token_len < SHOWN ? (int)token_len : SHOWN;
     if (kind == ':' && is_long)
-        cli_usage("%.*s needs a value", len, token);
-    else if (kind == ':')
-        cli_usage("-%c needs a value", optopt);
-    else if (is_long && optopt)
-        cli_usage("%.*s takes no value", len, token);
-    else if (is_long && !equals && candidates(arguments->options, token + 2) > 1)
-        cli_usage("%.*s could be several options", len, token);
-    else
-        refuse_unknown(arguments, token, len);
-    return CLI_WRONG;
+        return cli_usage("%.*s needs a value", len, token);
+    if (kind == ':')
+        return cli_usage("-%c needs a value", optopt);
+    if (is_long && optopt)
+        return cli_usage("%.*s takes no value", len, token);
+    if (is_long && !equals && candidates(g->options, token + 2) > 1)
+        return cli_usage("%.*s could be several options", len, token);
+    return refuse_unknown(g, token, len);
 }
 
-int cli_arguments_next(cli_arguments *arguments)
+/* ---- reading --------------------------------------------------------------------------------- */
+
+/* Returns what getopt does; OPERAND also for what stands behind "--". */
+static int next(cli_arguments *arguments, const grammar *g)
 {
-    /* "-" returns operands in order, even if POSIXLY_CORRECT is set. ":" prints no messages. */
-    char letters[64] = "-:";
-    strncat(letters, arguments->letters, sizeof letters - 3);
-    int at = optind;
+    int at = optind, got = -1;
     /* A lone "-" is an operand, but musl's getopt ends the options there. */
-    if (!arguments->has_ended && at < arguments->argc && !strcmp(arguments->argv[at], "-")) {
-        optarg = arguments->argv[optind++];
-        return CLI_OPERAND;
-    }
+    bool is_stdin =
+        !arguments->has_ended && at < arguments->argc && !strcmp(arguments->argv[at], "-");
     opterr = 0;
     optopt = 0;
-    int got = CLI_END;
-    if (!arguments->has_ended)
-        got = getopt_long(arguments->argc, arguments->argv, letters, arguments->options, NULL);
-    if (got == ':' || got == '?')
-        return refuse(arguments, got, arguments->argv[at]);
-    arguments->has_ended = got == CLI_END;
-    if (got == CLI_END && optind < arguments->argc) { /* after "--" */
-        optarg = arguments->argv[optind++];
-        return CLI_OPERAND;
+    if (!arguments->has_ended && !is_stdin)
+        got = getopt_long(arguments->argc, arguments->argv, g->letters, g->options, NULL);
+    arguments->has_ended |= at < arguments->argc && !strcmp(arguments->argv[at], "--");
+    if (got != -1 || optind >= arguments->argc)
+        return got;
+    optarg = arguments->argv[optind++];
+    return OPERAND;
+}
+
+static int print_help(const cli_command *command)
+{
+    fputs(command->before, stdout);
+    for (const cli_option *option = command->options; option->help; option++)
+        if (has_option(command, option))
+            fputs(option->help, stdout);
+    return cli_output_text(command->after);
+}
+
+int cli_command_read(const cli_command *command, cli_arguments *arguments, void *options)
+{
+    grammar g;
+    make_grammar(command, &g);
+    for (;;) {
+        const char *token = optind < arguments->argc ? arguments->argv[optind] : NULL;
+        int got = next(arguments, &g), code;
+        if (got == -1)
+            return CLI_DONE;
+        if (got == ':' || got == '?')
+            return refuse(&g, got, token);
+        const cli_option *option = got == OPERAND ? NULL : find_option(command, got);
+        if (option && !option->take) {
+            arguments->is_done = true;
+            return print_help(command);
+        }
+        if (option)
+            code = option->take(option, option->letter == '0' ? strchr(token, got) : optarg,
+                                (char *)options + option->at);
+        else
+            code = command->operand(options, optarg);
+        if (code)
+            return code == CLI_ENOUGH ? CLI_DONE : code;
     }
-    return got;
 }
 
 int cli_check_stdin(const char *const *files, size_t len)

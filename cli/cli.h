@@ -1,19 +1,16 @@
-/* What all verbs share: exit codes, entry points, and the help that main.c prints.
- *
- * The way from the command line to a verb:
+/* What all verbs share: exit codes, entry points and the version.
  *
  *     main.c           the first word is a verb, or the command line is that of the delta
- *     verb_*.c         one file for each verb: --help, command line, run. Its function takes its own
- *                      argument vector (argv[0] is the verb) and returns the exit code
- *     options.c        the command line that the delta and the sum share, read into
- *                      pprofdelta_options
- *     arguments.c      one option after the other, and messages about unknown ones
- *     option_values.c  the values of options that several verbs have
+ *     delta/           the delta of two files or with a state, the sum, check
+ *     show/  leaks/  symbolize/  record/
+ *                      one folder for each verb; its verb_*.c has the table of options, and a
+ *                      function that takes its own argument vector (argv[0] is the verb) and returns
+ *                      the exit code
+ *     arguments.c      reads a command line by such a table, and prints its --help
+ *     option_values.c  reads the values that options of several verbs have
  *
- * The delta is verb_delta.c; verb_state.c with --state; status.c with --status. The verb show has a
- * room of its own, show/, with one file for each form (form_*.c). The other files are parts that
- * verbs use. A new verb is a new file and a row in main.c. No .c file has the name of one in
- * lib/. */
+ * The other files in this folder are parts that several verbs use. A new verb is a new folder and a row
+ * in main.c. No .c file has the name of one in lib/. */
 #ifndef CLI_H
 #define CLI_H
 
@@ -49,8 +46,7 @@ void cli_inherited_restore(void);
 /* Is the word the name of a verb? */
 bool cli_is_verb(const char *word);
 
-/* Print to stdout; return the exit code. */
-int cli_help(void);
+/* Prints the version to stdout; returns the exit code. */
 int cli_version(void);
 
 #endif

@@ -27,53 +27,6 @@ static const struct verb {
 };
 enum { VERBS = sizeof verbs / sizeof *verbs };
 
-static const char help[] =
-    "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
-    "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
-    "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
-    "       pprofdelta sum BASE DELTA... [-o OUT]  add deltas to a profile\n"
-    "       pprofdelta show [PREV] FILE [--type T] [--top|--raw|--folded|--json]\n"
-    "       pprofdelta check FILE...      check that profiles are valid\n"
-    "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
-    "       pprofdelta symbolize FILE [-o OUT]  add functions and lines to addresses\n"
-    "       pprofdelta leaks FILE...      stacks that keep growing\n"
-    "       pprofdelta help [VERB]        print this help, or that of a verb\n"
-    "An input is a pprof profile (gzip, zstd or plain); - or a missing CUR is stdin.\n"
-    "\n"
-    "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
-    "  -c, --counter TYPE[/UNIT]  subtract this sample type too\n"
-    "  -g, --gauge TYPE[/UNIT]    do not subtract this sample type\n"
-    "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
-    "                             clamp, negative or fail\n"
-    "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n"
-    "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
-    "      --compress=HOW         gzip, zstd or none\n"
-    "      --format=FORMAT        pprof (the default) or otlp\n"
-    "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"
-    "  -1 ... -9                  compress fast ... compress well\n"
-    "      --report[=FORM]        print counts and sums to stderr, as text or json\n"
-    "      --verify               check that the sums add up before writing\n"
-    "      --no-stamp             leave out the comment that marks a delta\n"
-    "      --force                accept inputs that are not cumulative\n"
-    "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"
-    "  -q, --quiet                print no notes on stderr\n"
-    "  -h, --help, --version\n"
-    "\n"
-    "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
-    "                             disk, or UPLOADER (stdin: the delta) exits with 0\n"
-    "      --first=HOW            with a new FILE: full (the default), or zero\n"
-    "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n"
-    "      --no-wait              fail if another run is using FILE\n"
-    "      --status[=FORM]        only print what is in FILE, as text or json\n"
-    "\n"
-    "Exit status: 0 done, 1 failed, 2 wrong command line, 3 a reset with\n"
-    "--on-reset=fail, 4 UPLOADER failed: FILE is unchanged\n";
-
-int cli_help(void)
-{
-    return cli_output_text(help);
-}
-
 int cli_version(void)
 {
     printf("pprofdelta %s\nOTLP: opentelemetry-proto %s, profiles v1development\n",
@@ -117,7 +70,7 @@ static int help_about(int argc, char **argv)
     if (argc > 2)
         return cli_usage("%.60s: is one operand too many; help takes one verb", argv[2]);
     if (argc < 2 || argv[1][0] == '-' || !strcmp(argv[1], "help"))
-        return cli_help();
+        return cli_delta(2, (char *[]){argv[0], option, NULL});
     const struct verb *verb = find_verb(argv[1]);
     const char *meant = verb ? NULL : nearest_verb(argv[1]);
     if (!verb && meant)

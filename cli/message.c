@@ -1,6 +1,7 @@
 /* What the command prints on stderr: see message.h. */
 #include "message.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "progress.h"
 #include "text.h"
@@ -56,15 +57,7 @@ void cli_message_raw(const char *bytes, size_t len)
 {
     cli_progress_clear();
     fflush(stdout); /* keeps the order if stdout and stderr are one file */
-    while (len) {
-        ssize_t done = write(STDERR_FILENO, bytes, len);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0)
-            return;
-        bytes += done;
-        len -= (size_t)done;
-    }
+    cli_write_all(STDERR_FILENO, bytes, len);
 }
 
 /* Breaks text at spaces, so that no line is wider than WIDTH unless one word is. The lines after

@@ -43,66 +43,88 @@ int cli_choose(const char *option, const char *value, const char *const *names, 
     return cli_bad_value(option, value, allowed);
 }
 
-int cli_take_size(const char *option, const char *value, uint64_t *size)
+int cli_take_flag(const cli_option *option, const char *value, void *flag)
 {
-    return cli_size_parse(value, size) ? CLI_DONE : cli_bad_value(option, value, cli_size_allowed);
+    (void)option, (void)value;
+    *(bool *)flag = true;
+    return CLI_DONE;
 }
 
-int cli_take_rows(const char *option, const char *value, size_t *rows)
+int cli_take_bit(const cli_option *option, const char *value, void *bits)
+{
+    (void)value;
+    *(unsigned *)bits |= (unsigned)option->what;
+    return CLI_DONE;
+}
+
+int cli_take_text(const cli_option *option, const char *value, void *text)
+{
+    (void)option;
+    *(const char **)text = value;
+    return CLI_DONE;
+}
+
+int cli_take_size(const cli_option *option, const char *value, void *size)
+{
+    return cli_size_parse(value, size) ? CLI_DONE
+                                       : cli_bad_value(option->name, value, cli_size_allowed);
+}
+
+int cli_take_rows(const cli_option *option, const char *value, void *rows)
 {
     size_t read = 0;
     const char *p = value;
     for (; *p >= '0' && *p <= '9' && read <= MOST_ROWS; p++)
         read = read * 10 + (size_t)(*p - '0');
     if (*p || !read || read > MOST_ROWS)
-        return cli_bad_value(option, value, "a number of rows, 1 or more");
-    *rows = read;
+        return cli_bad_value(option->name, value, "a number of rows, 1 or more");
+    *(size_t *)rows = read;
     return CLI_DONE;
 }
 
-int cli_take_span(const char *option, const char *value, int64_t *nanos)
+int cli_take_span(const cli_option *option, const char *value, void *nanos)
 {
     return cli_span_parse(value, nanos)
                ? CLI_DONE
-               : cli_bad_value(option, value,
+               : cli_bad_value(option->name, value,
                                "a time above 0 like 30s, 500ms, 2m or 1h, and a year at most");
 }
 
-int cli_take_type(const char *option, const char *value, const char **type)
+int cli_take_type(const cli_option *option, const char *value, void *type)
 {
     if (!*value || *value == '/')
-        return cli_bad_value(option, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
-    *type = value;
+        return cli_bad_value(option->name, value, "TYPE or TYPE/UNIT, like alloc_space/bytes");
+    *(const char **)type = value;
     return CLI_DONE;
 }
 
-int cli_take_output(const char *value, const char **output)
+int cli_take_output(const cli_option *option, const char *value, void *output)
 {
     if (!*value)
-        return cli_bad_value("--output", value, "the name of a file, or - for stdout");
-    *output = value;
+        return cli_bad_value(option->name, value, "the name of a file, or - for stdout");
+    *(const char **)output = value;
     return CLI_DONE;
 }
 
-int cli_take_compression(const char *value, pprofdelta_compression *compression)
+int cli_take_compression(const cli_option *option, const char *value, void *compression)
 {
     static const char *const names[] = {"gzip", "zstd", "none", NULL};
     static const pprofdelta_compression values[] = {PPROFDELTA_GZIP, PPROFDELTA_ZSTD,
                                                     PPROFDELTA_PLAIN};
     int chosen = 0;
-    if (cli_choose("--compress", value, names, &chosen))
+    if (cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
-    *compression = values[chosen];
+    *(pprofdelta_compression *)compression = values[chosen];
     return CLI_DONE;
 }
 
-int cli_take_format(const char *value, pprofdelta_format *format)
+int cli_take_format(const cli_option *option, const char *value, void *format)
 {
     static const char *const names[] = {"pprof", "otlp", NULL};
     int chosen = 0;
-    if (cli_choose("--format", value, names, &chosen))
+    if (cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
-    *format = chosen ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
+    *(pprofdelta_format *)format = chosen ? PPROFDELTA_OTLP : PPROFDELTA_PPROF;
     return CLI_DONE;
 }
 

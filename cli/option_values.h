@@ -5,6 +5,8 @@
 #ifndef CLI_OPTION_VALUES_H
 #define CLI_OPTION_VALUES_H
 
+#include "arguments.h"
+
 #include "pprofdelta.h"
 
 #include <stdbool.h>
@@ -17,22 +19,17 @@ int cli_bad_value(const char *option, const char *value, const char *allowed);
 /* Sets *chosen to the index of value among names, which NULL ends. */
 int cli_choose(const char *option, const char *value, const char *const *names, int *chosen);
 
-/* Reads a number of bytes, as cli_size_parse. */
-int cli_take_size(const char *option, const char *value, uint64_t *size);
-
-/* Reads a number of rows of a table, above 0. */
-int cli_take_rows(const char *option, const char *value, size_t *rows);
-
-/* Reads a span, as cli_span_parse. */
-int cli_take_span(const char *option, const char *value, int64_t *nanos);
-
-/* Reads the name of a sample type: TYPE or TYPE/UNIT. */
-int cli_take_type(const char *option, const char *value, const char **type);
-
-/* --output, --compress and --format. */
-int cli_take_output(const char *value, const char **output);
-int cli_take_compression(const char *value, pprofdelta_compression *compression);
-int cli_take_format(const char *value, pprofdelta_format *format);
+/* For cli_option.take: each reads the value into a member of the type in its comment. */
+int cli_take_flag(const cli_option *option, const char *value, void *flag);  /* bool */
+int cli_take_bit(const cli_option *option, const char *value, void *bits);   /* unsigned |= what */
+int cli_take_text(const cli_option *option, const char *value, void *text);  /* const char * */
+int cli_take_size(const cli_option *option, const char *value, void *size);  /* uint64_t: bytes */
+int cli_take_rows(const cli_option *option, const char *value, void *rows);  /* size_t, above 0 */
+int cli_take_span(const cli_option *option, const char *value, void *nanos); /* int64_t */
+int cli_take_type(const cli_option *option, const char *value, void *type);  /* const char * */
+int cli_take_output(const cli_option *option, const char *value, void *output); /* const char * */
+int cli_take_compression(const cli_option *option, const char *value, void *compression);
+int cli_take_format(const cli_option *option, const char *value, void *format);
 
 /* Reads a number of bytes above 0: 4096, 64k, 512M, 8G, 1T, 64KiB; k is 1024. Returns false if the
  * text is not such a number. cli_size_allowed describes them. */

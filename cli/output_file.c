@@ -1,6 +1,7 @@
 /* The output: see output_file.h. */
 #include "output_file.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "message.h"
 #include "overwrite.h"
@@ -174,7 +175,8 @@ static int open_output(cli_output *out)
         out->temporary = cli_temporary_create(out->target, out->state ? out->state : out->target,
                                               false, &out->fd);
         if (!out->temporary)
-            out->failure = cli_system_error(out->name, "create a temporary file beside it", errno);
+            out->failure =
+                cli_system_error(out->name, "create a temporary file in its directory", errno);
     } else {
         out->fd = open(out->name, O_WRONLY | O_CLOEXEC | O_NOCTTY);
         if (out->fd < 0)
@@ -188,25 +190,16 @@ static int open_output(cli_output *out)
 static int write_all(void *cookie, const void *data, size_t len)
 {
     cli_output *out = cookie;
-    const char *bytes = data;
     if (out->failure || out->is_unread || (out->fd < 0 && open_output(out)))
         return -1;
-    while (len) {
-        ssize_t done = write(out->fd, bytes, len);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done < 0 && errno == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT) {
-            out->is_unread = true;
-            return -1;
-        }
-        if (done <= 0) {
-            out->failure = cli_system_error(out->name, "write", done ? errno : EIO);
-            return -1;
-        }
-        bytes += done;
-        len -= (size_t)done;
-    }
-    return 0;
+    int error = cli_write_all(out->fd, data, len);
+    if (!error)
+        return 0;
+    if (error == EPIPE && out->is_page && out->kind == CLI_OUTPUT_STDOUT)
+        out->is_unread = true;
+    else
+        out->failure = cli_system_error(out->name, "write", error);
+    return -1;
 }
 
 pprofdelta_sink cli_output_sink(cli_output *out)

@@ -11,11 +11,13 @@
 
 #define VARIABLE "OTEL_RESOURCE_ATTRIBUTES"
 
-int cli_resource_check(const char *value)
+int cli_resource_take(const cli_option *option, const char *value, void *member)
 {
+    cli_resources *given = member;
     const char *equals = strchr(value, '=');
+    given->values[given->len++] = value;
     if (!equals || equals == value)
-        return cli_bad_value("--resource", value, "KEY=VALUE, like service.name=checkout");
+        return cli_bad_value(option->name, value, "KEY=VALUE, like service.name=checkout");
     return CLI_DONE;
 }
 
@@ -110,12 +112,13 @@ static void add_environment(cli_resource *r, char **at, const char *text)
 
 /* ---- the whole ------------------------------------------------------------------------------- */
 
-int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
+int cli_resource_make(cli_resource *r, const cli_resources *given)
 {
     const char *attributes = getenv(VARIABLE), *service = getenv("OTEL_SERVICE_NAME");
-    size_t size = 1, members = len + 3; /* the name twice, and a member without a comma behind it */
-    for (size_t i = 0; i < len; i++)
-        size += strlen(given[i]) + 1;
+    size_t size = 1,
+           members = given->len + 3; /* the name twice, and a member without a comma behind it */
+    for (size_t i = 0; i < given->len; i++)
+        size += strlen(given->values[i]) + 1;
     for (const char *at = attributes ? attributes : ""; *at; at++)
         members += *at == ',';
     size += attributes ? strlen(attributes) + 2 * members : 0;
@@ -131,9 +134,9 @@ int cli_resource_make(cli_resource *r, const char *const *given, size_t len)
         add_environment(r, &at, attributes);
     if (service && *service)
         add(r, "service.name", service);
-    for (size_t i = 0; i < len; i++) {
-        size_t key = strcspn(given[i], "=");
-        add(r, keep(&at, given[i], key), given[i] + key + 1);
+    for (size_t i = 0; i < given->len; i++) {
+        size_t key = strcspn(given->values[i], "=");
+        add(r, keep(&at, given->values[i], key), given->values[i] + key + 1);
     }
     return CLI_DONE;
 }

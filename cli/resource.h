@@ -5,6 +5,8 @@
 #ifndef CLI_RESOURCE_H
 #define CLI_RESOURCE_H
 
+#include "arguments.h"
+
 #include "pprofdelta.h"
 
 typedef struct cli_resource {
@@ -13,13 +15,17 @@ typedef struct cli_resource {
     char *texts; /* the strings that are not the caller's */
 } cli_resource;  /* zero it to begin */
 
-/* Returns whether --resource may have this value: KEY=VALUE. Prints what is wrong if not; returns an
- * exit code. */
-int cli_resource_check(const char *value);
+typedef struct cli_resources {
+    const char **values; /* of --resource; the caller allocates one for each argument */
+    size_t len;
+} cli_resources;
 
-/* Makes the list from given[0..len), values that were checked, and from the environment. A variable
- * with a bad value is left out, with a note. Prints what is wrong; returns an exit code. */
-int cli_resource_make(cli_resource *resource, const char *const *given, size_t len);
+/* For cli_option.take of --resource: adds a value, which must be KEY=VALUE. */
+int cli_resource_take(const cli_option *option, const char *value, void *resources);
+
+/* Makes the list from what was given and from the environment. A variable with a bad value is left
+ * out, with a note. Prints what is wrong; returns an exit code. */
+int cli_resource_make(cli_resource *resource, const cli_resources *given);
 
 /* The list as text, in the form of OTEL_RESOURCE_ATTRIBUTES. The caller frees it. NULL: no memory. */
 char *cli_resource_text(const cli_resource *resource);

@@ -84,7 +84,7 @@ static void name_kind(const char *owner, char kind[KIND_LEN + 1])
 }
 
 /* "dir/target" -> "dir/.pprofdelta-HASH-XXXXXX" */
-static char *name_beside(const char *target, const char *kind)
+static char *name_for(const char *target, const char *kind)
 {
     size_t dir = folder_len(target);
     char *name = malloc(dir + NAME_LEN + 1);
@@ -165,7 +165,7 @@ static void remove_left_over(int folder, const char *name)
     close(fd);
 }
 
-/* Removes the files of this kind that killed runs left beside target. */
+/* Removes the files of this kind that killed runs left in the directory of target. */
 static void sweep(const char *target, const char *kind)
 {
     char *folder = cli_temporary_folder(target);
@@ -184,7 +184,7 @@ char *cli_temporary_create(const char *target, const char *owner, bool is_privat
     char kind[KIND_LEN + 1];
     name_kind(owner, kind);
     sweep(target, kind);
-    char *name = name_beside(target, kind);
+    char *name = name_for(target, kind);
     if (!name) {
         errno = ENOMEM;
         return NULL;

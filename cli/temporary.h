@@ -1,4 +1,4 @@
-/* Temporary files beside the files that they will replace. They are removed when the process ends.
+/* Temporary files in the directories of the files that they will replace. They are removed when the process ends.
  *
  *     dir/target  ->  dir/.pprofdelta-HASH-XXXXXX      HASH: of the owner's name, 8 digits
  *
@@ -16,7 +16,7 @@
 
 #include <stdbool.h>
 
-/* Removes the files that killed runs of this owner left beside target, and creates a file there. It
+/* Removes the files that killed runs of this owner left in the directory of target, and creates a file there. It
  * has the mode and the owner of target, or, if is_private, is for this user only. `owner` is a
  * path, of which the last name counts. Returns the name of the file, which cli_temporary_replace or
  * cli_temporary_remove frees, and its descriptor in *fd; or NULL with errno set. The descriptor

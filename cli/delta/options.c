@@ -1,10 +1,7 @@
 /* The command line of the delta and of the sum: see options.h.
- *
- * Every option is one row of the table and one case of the switch. A case that needs more than a
- * line has a function. */
+ */
 #include "delta/options.h"
 
-#include "arguments.h"
 #include "cli.h"
 #include "input.h"
 #include "instant.h"
@@ -12,269 +9,235 @@
 #include "option_values.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
-enum {
-    OPT_ON_RESET = CLI_LONG,
-    OPT_STARTED,
-    OPT_DEFAULT_TYPE,
-    OPT_COMPRESS,
-    OPT_FORMAT,
-    OPT_RESOURCE,
-    OPT_REPORT,
-    OPT_VERIFY,
-    OPT_NO_STAMP,
-    OPT_FORCE,
-    OPT_MAX_MEMORY,
-    OPT_STATE,
-    OPT_FIRST,
-    OPT_TIMEOUT,
-    OPT_NO_WAIT,
-    OPT_STATUS,
-    OPT_JSON,
-    OPT_VERSION
-};
+enum { DELTA = 1, SUM = 2 };
 
-static const char letters[] = "o:c:g:qh0123456789"; /* of both */
-
-static const struct option table[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"counter", required_argument, NULL, 'c'},
-    {"gauge", required_argument, NULL, 'g'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {"on-reset", required_argument, NULL, OPT_ON_RESET},
-    {"started", required_argument, NULL, OPT_STARTED},
-    {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
-    {"compress", required_argument, NULL, OPT_COMPRESS},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"resource", required_argument, NULL, OPT_RESOURCE},
-    {"report", optional_argument, NULL, OPT_REPORT},
-    {"verify", no_argument, NULL, OPT_VERIFY},
-    {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
-    {"force", no_argument, NULL, OPT_FORCE},
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"state", required_argument, NULL, OPT_STATE},
-    {"first", required_argument, NULL, OPT_FIRST},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"no-wait", no_argument, NULL, OPT_NO_WAIT},
-    {"status", optional_argument, NULL, OPT_STATUS},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"version", no_argument, NULL, OPT_VERSION},
-    {NULL, 0, NULL, 0},
-};
-
-static const struct option sum_table[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"counter", required_argument, NULL, 'c'},
-    {"gauge", required_argument, NULL, 'g'},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {"default-type", optional_argument, NULL, OPT_DEFAULT_TYPE},
-    {"compress", required_argument, NULL, OPT_COMPRESS},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"resource", required_argument, NULL, OPT_RESOURCE},
-    {"no-stamp", no_argument, NULL, OPT_NO_STAMP},
-    {"force", no_argument, NULL, OPT_FORCE},
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {NULL, 0, NULL, 0},
-};
-
-static int add_type(const char *option, const char **types, size_t *len, const char *value)
+static int add_counter(const cli_option *option, const char *value, void *options)
 {
-    return cli_take_type(option, value, &types[(*len)++]);
+    cli_options *o = options;
+    return cli_take_type(option, value, &o->counters[o->library.counters_len++]);
 }
 
-static int set_on_reset(cli_options *options, const char *value)
+static int add_gauge(const cli_option *option, const char *value, void *options)
+{
+    cli_options *o = options;
+    return cli_take_type(option, value, &o->gauges[o->library.gauges_len++]);
+}
+
+static int take_on_reset(const cli_option *option, const char *value, void *on_reset)
 {
     static const char *const names[] = {"auto", "restart", "clamp", "negative", "fail", NULL};
     static const pprofdelta_on_reset values[] = {
         PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP,
         PPROFDELTA_ON_RESET_NEGATIVE, PPROFDELTA_ON_RESET_FAIL};
     int chosen;
-    if (cli_choose("--on-reset", value, names, &chosen))
+    if (cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
-    options->library.on_reset = values[chosen];
+    *(pprofdelta_on_reset *)on_reset = values[chosen];
     return CLI_DONE;
 }
 
-static int add_resource(cli_options *options, const char *value)
-{
-    options->resources[options->resources_len++] = value;
-    return cli_resource_check(value);
-}
-
-/* Only OTLP has a resource. */
-static int make_resource(cli_options *options)
-{
-    if (options->library.format != PPROFDELTA_OTLP)
-        return options->resources_len
-                   ? cli_usage("--resource needs --format=otlp, which is missing")
-                   : CLI_DONE;
-    int code = cli_resource_make(&options->resource, options->resources, options->resources_len);
-    options->library.resource = options->resource.list;
-    options->library.resource_len = options->resource.len;
-    return code;
-}
-
-static int set_form(const char *option, cli_report_form *form, const char *value)
+static int take_form(const cli_option *option, const char *value, void *form)
 {
     static const char *const names[] = {"text", "json", NULL};
     int chosen = 0;
-    if (value && cli_choose(option, value, names, &chosen))
+    if (value && cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
-    *form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
+    *(cli_report_form *)form = chosen ? CLI_REPORT_JSON : CLI_REPORT_TEXT;
     return CLI_DONE;
 }
 
-static int set_state(cli_options *options, const char *value)
+static int take_state(const cli_option *option, const char *value, void *state)
 {
     size_t len = strlen(value);
     if (!len || value[len - 1] == '/')
-        return cli_bad_value("--state", value, "the name of a file");
-    options->state = value;
-    return CLI_DONE;
+        return cli_bad_value(option->name, value, "the name of a file");
+    return cli_take_text(option, value, state);
 }
 
-static int set_first(cli_options *options, const char *value)
+static int take_first(const cli_option *option, const char *value, void *options)
 {
     static const char *const names[] = {"full", "zero", NULL};
+    cli_options *o = options;
     int chosen;
-    if (cli_choose("--first", value, names, &chosen))
+    if (cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
-    options->library.first = chosen ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
-    options->has_first = true;
+    o->library.first = chosen ? PPROFDELTA_FIRST_ZERO : PPROFDELTA_FIRST_FULL;
+    o->has_first = true;
     return CLI_DONE;
 }
 
-static int set_default_type(cli_options *options, const char *value)
+static int take_default_type(const cli_option *option, const char *value, void *flags)
 {
     static const char *const names[] = {"counter", "keep", NULL};
     int chosen = 0;
-    if (value && cli_choose("--default-type", value, names, &chosen))
+    if (value && cli_choose(option->name, value, names, &chosen))
         return CLI_USAGE;
     if (chosen)
-        options->library.flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
+        *(unsigned *)flags &= ~(unsigned)PPROFDELTA_DEFAULT_COUNTER;
     else
-        options->library.flags |= PPROFDELTA_DEFAULT_COUNTER;
+        *(unsigned *)flags |= PPROFDELTA_DEFAULT_COUNTER;
     return CLI_DONE;
 }
 
 /* 0 means "not known" in the library, and no running program began before 1970. */
-static int set_started(cli_options *options, const char *value)
+static int take_started(const cli_option *option, const char *value, void *nanos)
 {
-    int64_t nanos;
-    if (!cli_instant_parse(value, &nanos) || nanos <= 0)
-        return cli_bad_value("--started", value,
+    int64_t read;
+    if (!cli_instant_parse(value, &read) || read <= 0)
+        return cli_bad_value(option->name, value,
                              "a time after 1970 with its zone, like 2026-11-21T08:00:00Z, or "
                              "@SECONDS");
-    options->started_nanos = nanos;
+    *(int64_t *)nanos = read;
     return CLI_DONE;
 }
 
 /* "-6". getopt reads "-12" as "-1 -2", which is refused here. */
-static int set_level(cli_options *options, char **argv, int token, int digit)
+static int take_level(const cli_option *option, const char *digits, void *level)
 {
-    const char *text = argv[token];
-    bool has_more = text[1] == digit && text[2] >= '0' && text[2] <= '9';
-    if (digit == '0' || has_more)
-        return cli_usage("%.32s: the level of compression is -1 to -9", text);
-    options->library.level = digit - '0';
+    (void)option;
+    if (digits[0] == '0' || (digits[1] >= '0' && digits[1] <= '9'))
+        return cli_usage("-%.31s: the level of compression is -1 to -9", digits);
+    *(int *)level = digits[0] - '0';
     return CLI_DONE;
 }
 
-static int set_print(cli_options *options, int (*print)(void))
+static int take_version(const cli_option *option, const char *value, void *is_done)
 {
-    options->print = print;
-    return CLI_DONE;
+    cli_take_flag(option, value, is_done);
+    int code = cli_version();
+    return code ? code : CLI_ENOUGH;
 }
 
-static int set_flag(cli_options *options, unsigned flag)
+/* After --state, "--" begins the command of the uploader. */
+static int add_operand(void *options, const char *value)
 {
-    options->library.flags |= flag;
-    return CLI_DONE;
-}
-
-static int add_operand(cli_options *options, const char *value)
-{
+    cli_options *o = options;
+    bool is_behind = o->arguments.has_ended;
+    if (is_behind && o->state) {
+        o->uploader = o->arguments.argv + optind - 1;
+        return CLI_ENOUGH;
+    }
+    o->has_behind |= is_behind;
     if (!*value)
         return cli_usage("the name of a profile is empty");
-    if (options->files) {
-        options->files[options->files_len++] = value;
+    if (o->files) {
+        o->files[o->files_len++] = value;
         return CLI_DONE;
     }
-    if (options->cur && options->has_behind)
+    if (o->cur && o->has_behind)
         return cli_usage("%.60s: a command after -- needs --state FILE, which is missing", value);
-    if (options->cur)
+    if (o->cur)
         return cli_usage("%.60s: is one operand too many; a delta needs two profiles", value);
-    if (!options->prev)
-        options->prev = value;
-    else
-        options->cur = value;
+    *(o->prev ? &o->cur : &o->prev) = value;
     return CLI_DONE;
 }
 
-static int apply(cli_options *options, int option, char **argv, int token)
-{
-    pprofdelta_options *library = &options->library;
-    switch (option) {
-    case CLI_OPERAND:
-        return add_operand(options, optarg);
-    case 'o':
-        return cli_take_output(optarg, &options->output);
-    case 'c':
-        return add_type("--counter", options->counters, &library->counters_len, optarg);
-    case 'g':
-        return add_type("--gauge", options->gauges, &library->gauges_len, optarg);
-    case 'q':
-        options->quiet = true;
-        return CLI_DONE;
-    case 'h':
-        return set_print(options, cli_help);
-    case OPT_VERSION:
-        return set_print(options, cli_version);
-    case OPT_ON_RESET:
-        return set_on_reset(options, optarg);
-    case OPT_STARTED:
-        return set_started(options, optarg);
-    case OPT_DEFAULT_TYPE:
-        return set_default_type(options, optarg);
-    case OPT_COMPRESS:
-        return cli_take_compression(optarg, &library->compression);
-    case OPT_FORMAT:
-        return cli_take_format(optarg, &library->format);
-    case OPT_RESOURCE:
-        return add_resource(options, optarg);
-    case OPT_REPORT:
-        return set_form("--report", &options->report, optarg);
-    case OPT_VERIFY:
-        return set_flag(options, PPROFDELTA_VERIFY);
-    case OPT_NO_STAMP:
-        return set_flag(options, PPROFDELTA_NO_STAMP);
-    case OPT_FORCE:
-        return set_flag(options, PPROFDELTA_FORCE);
-    case OPT_MAX_MEMORY:
-        return cli_take_size("--max-memory", optarg, &library->max_memory);
-    case OPT_STATE:
-        return set_state(options, optarg);
-    case OPT_FIRST:
-        return set_first(options, optarg);
-    case OPT_TIMEOUT:
-        return cli_take_span("--timeout", optarg, &options->timeout_nanos);
-    case OPT_NO_WAIT:
-        options->no_wait = true;
-        return CLI_DONE;
-    case OPT_STATUS:
-        return set_form("--status", &options->status, optarg);
-    case OPT_JSON:
-        options->has_json = true;
-        return CLI_DONE;
-    default: /* a digit, or CLI_WRONG */
-        return option == CLI_WRONG ? CLI_USAGE : set_level(options, argv, token, option);
-    }
-}
+static const cli_option table[] = {
+    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(cli_options, output),
+     "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
+    {"--counter", 'c', CLI_VALUE, add_counter, 0,
+     "  -c, --counter TYPE[/UNIT]  subtract this sample type too\n", 0, DELTA},
+    {"--counter", 'c', CLI_VALUE, add_counter, 0,
+     "  -c, --counter TYPE[/UNIT]  add up this sample type\n", 0, SUM},
+    {"--gauge", 'g', CLI_VALUE, add_gauge, 0,
+     "  -g, --gauge TYPE[/UNIT]    do not subtract this sample type\n", 0, DELTA},
+    {"--gauge", 'g', CLI_VALUE, add_gauge, 0,
+     "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n", 0, SUM},
+    {"--on-reset", 0, CLI_VALUE, take_on_reset, offsetof(cli_options, library.on_reset),
+     "      --on-reset=HOW         if a counter fell: auto (the default), restart,\n"
+     "                             clamp, negative or fail\n",
+     0, DELTA},
+    {"--started", 0, CLI_VALUE, take_started, offsetof(cli_options, started_nanos),
+     "      --started=TIME         when the program started: RFC 3339 or @SECONDS\n", 0, DELTA},
+    {"--default-type", 0, CLI_MAY_HAVE_VALUE, take_default_type,
+     offsetof(cli_options, library.flags),
+     "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n", 0, 0},
+    {"--compress", 0, CLI_VALUE, cli_take_compression, offsetof(cli_options, library.compression),
+     "      --compress=HOW         gzip, zstd or none\n", 0, 0},
+    {"--format", 0, CLI_VALUE, cli_take_format, offsetof(cli_options, library.format),
+     "      --format=FORMAT        pprof (the default) or otlp\n", 0, 0},
+    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(cli_options, resources),
+     "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n", 0, 0},
+    {NULL, '0', CLI_ALONE, take_level, offsetof(cli_options, library.level),
+     "  -1 ... -9                  compress fast ... compress well\n", 0, 0},
+    {"--report", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, report),
+     "      --report[=FORM]        print counts and sums to stderr, as text or json\n", 0, DELTA},
+    {"--verify", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
+     "      --verify               check that the sums add up before writing\n", PPROFDELTA_VERIFY,
+     DELTA},
+    {"--no-stamp", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
+     "      --no-stamp             leave out the comment that marks a delta\n", PPROFDELTA_NO_STAMP,
+     0},
+    {"--force", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
+     "      --force                accept inputs that are not cumulative\n", PPROFDELTA_FORCE,
+     DELTA},
+    {"--force", 0, CLI_ALONE, cli_take_bit, offsetof(cli_options, library.flags),
+     "      --force                add also files that do not join or are not deltas\n",
+     PPROFDELTA_FORCE, SUM},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(cli_options, library.max_memory),
+     "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(cli_options, quiet),
+     "  -q, --quiet                print no notes on stderr\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, SUM},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help, --version\n", 0, DELTA},
+    {"--version", 0, CLI_ALONE, take_version, offsetof(cli_options, is_done), "", 0, DELTA},
+    {"--state", 0, CLI_VALUE, take_state, offsetof(cli_options, state),
+     "\n"
+     "      --state=FILE           PREV is in FILE. It becomes CUR when OUT is on the\n"
+     "                             disk, or UPLOADER (stdin: the delta) exits with 0\n",
+     0, DELTA},
+    {"--first", 0, CLI_VALUE, take_first, 0,
+     "      --first=HOW            with a new FILE: full (the default), or zero\n", 0, DELTA},
+    {"--timeout", 0, CLI_VALUE, cli_take_span, offsetof(cli_options, timeout_nanos),
+     "      --timeout=TIME         end UPLOADER after 30s, 2m, ...\n", 0, DELTA},
+    {"--no-wait", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, no_wait),
+     "      --no-wait              fail if another run is using FILE\n", 0, DELTA},
+    {"--status", 0, CLI_MAY_HAVE_VALUE, take_form, offsetof(cli_options, status),
+     "      --status[=FORM]        only print what is in FILE, as text or json\n", 0, DELTA},
+    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(cli_options, has_json), "", 0, DELTA},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
+
+static const cli_command delta_command = {
+    .before = "usage: pprofdelta PREV CUR [-o OUT]  what a program did between two profiles\n"
+              "       pprofdelta --state FILE [CUR] [-o OUT]  ... since the last run with FILE\n"
+              "       pprofdelta --state FILE [CUR] -- UPLOADER [ARG...]\n"
+              "       pprofdelta sum BASE DELTA... [-o OUT]  add deltas to a profile\n"
+              "       pprofdelta show [PREV] FILE [--type T] [--top|--raw|--folded|--json]\n"
+              "       pprofdelta check FILE...      check that profiles are valid\n"
+              "       pprofdelta record -- COMMAND  run COMMAND with the heap agent\n"
+              "       pprofdelta symbolize FILE [-o OUT]  add functions and lines to addresses\n"
+              "       pprofdelta leaks FILE...      stacks that keep growing\n"
+              "       pprofdelta help [VERB]        print this help, or that of a verb\n"
+              "An input is a pprof profile (gzip, zstd or plain); - or a missing CUR is stdin.\n"
+              "\n",
+    .options = table,
+    .after = "\n"
+             "Exit status: 0 done, 1 failed, 2 wrong command line, 3 a reset with\n"
+             "--on-reset=fail, 4 UPLOADER failed: FILE is unchanged\n",
+    .operand = add_operand,
+    .verb = DELTA,
+};
+
+static const cli_command sum_command = {
+    .before = "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
+              "Adds the DELTAs, which follow BASE in order without a gap, to BASE. BASE is a\n"
+              "cumulative profile, or the first delta of a state or of a restarted program. If\n"
+              "BASE is a later delta, the sum is the delta of the longer window. Counters are\n"
+              "added up; gauges are those of the last delta. Of deltas with the same sequence\n"
+              "number the one with the highest attempt counts. For profiles of a live heap\n"
+              "(see record), in-use values are added up too; a full profile closes a gap.\n"
+              "\n",
+    .options = table,
+    .after = "",
+    .operand = add_operand,
+    .verb = SUM,
+};
 
 static bool is_there(const char *path)
 {
@@ -315,6 +278,9 @@ static int check_without_state(const cli_options *options)
 /* Checks the command line with --state. */
 static int check_with_state(cli_options *options)
 {
+    bool has_no_command = options->arguments.has_ended && !options->uploader;
+    if (has_no_command || (options->uploader && !**options->uploader))
+        return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
     if (options->has_json && !options->status)
         return cli_usage("--json is for --status or for show; a report is --report=json");
     if (options->status && (options->has_json || options->report == CLI_REPORT_JSON))
@@ -338,20 +304,6 @@ static int check_with_state(cli_options *options)
     return CLI_DONE;
 }
 
-/* After --state, "--" begins the command of the uploader. */
-static int take_uploader(cli_options *options, int argc, char **argv)
-{
-    if (optind >= argc || !*argv[optind])
-        return cli_usage("the command after -- is missing: -- UPLOADER [ARG...]");
-    options->uploader = argv + optind;
-    return CLI_DONE;
-}
-
-static bool ends_options(const cli_options *options, char **argv, int token, int argc)
-{
-    return options->state && token < argc && !strcmp(argv[token], "--");
-}
-
 /* Makes a list with room for every argument. Prints what is wrong; returns an exit code. */
 static int begin_list(const char ***list, int argc)
 {
@@ -362,64 +314,50 @@ static int begin_list(const char ***list, int argc)
     return CLI_FAILED;
 }
 
-static int begin(cli_options *options, int argc)
+/* Only OTLP has a resource. */
+static int make_resource(cli_options *options)
 {
-    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
-    int code = begin_list(&options->counters, argc);
-    if (!code)
-        code = begin_list(&options->gauges, argc);
-    return code ? code : begin_list(&options->resources, argc);
+    if (options->library.format != PPROFDELTA_OTLP)
+        return options->resources.len
+                   ? cli_usage("--resource needs --format=otlp, which is missing")
+                   : CLI_DONE;
+    int code = cli_resource_make(&options->resource, &options->resources);
+    options->library.resource = options->resource.list;
+    options->library.resource_len = options->resource.len;
+    return code;
 }
 
-/* Reads all options, or those up to --help or --version. */
-static int parse(cli_options *options, cli_arguments *arguments)
+static int read_command(cli_options *options, const cli_command *command, int argc, char **argv)
 {
-    char **argv = arguments->argv;
-    for (;;) {
-        int token = optind, code;
-        if (ends_options(options, argv, token, arguments->argc)) {
-            optind = token + 1;
-            if ((code = take_uploader(options, arguments->argc, argv)))
-                return code;
-            break;
-        }
-        int option = cli_arguments_next(arguments);
-        if (option == CLI_END)
-            break;
-        options->has_behind |= option == CLI_OPERAND && arguments->has_ended;
-        code = apply(options, option, argv, token);
-        if (code || options->print)
-            return code;
-    }
+    int code;
+    *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};
+    options->arguments = (cli_arguments){.argc = argc, .argv = argv};
+    if ((code = begin_list(&options->counters, argc)) ||
+        (code = begin_list(&options->gauges, argc)) ||
+        (code = begin_list(&options->resources.values, argc)) ||
+        (command->verb == SUM && (code = begin_list(&options->files, argc))) ||
+        (code = cli_command_read(command, &options->arguments, options)))
+        return code;
+    options->is_done |= options->arguments.is_done;
     options->library.counters = options->counters;
     options->library.gauges = options->gauges;
     if (!options->library.max_memory)
         options->library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    return make_resource(options);
+    return options->is_done ? CLI_DONE : make_resource(options);
 }
 
 int cli_options_parse(cli_options *options, int argc, char **argv)
 {
-    cli_arguments arguments = {argc, argv, letters, table, false};
-    int code = begin(options, argc);
-    if (!code)
-        code = parse(options, &arguments);
-    if (code || options->print)
+    int code = read_command(options, &delta_command, argc, argv);
+    if (code || options->is_done)
         return code;
     return options->state ? check_with_state(options) : check_without_state(options);
 }
 
-int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void))
+int cli_options_parse_sum(cli_options *options, int argc, char **argv)
 {
-    cli_arguments arguments = {argc, argv, letters, sum_table, false};
-    int code = begin(options, argc);
-    if (!code)
-        code = begin_list(&options->files, argc);
-    if (!code)
-        code = parse(options, &arguments);
-    if (options->print)
-        options->print = help;
-    if (code || options->print)
+    int code = read_command(options, &sum_command, argc, argv);
+    if (code || options->is_done)
         return code;
     if (!options->files_len)
         return cli_usage("the profiles are missing: pprofdelta sum BASE DELTA... [-o OUT]");
@@ -430,7 +368,7 @@ void cli_options_free(cli_options *options)
 {
     free(options->counters);
     free(options->gauges);
-    free(options->resources);
+    free(options->resources.values);
     cli_resource_free(&options->resource);
     free(options->files);
     *options = (cli_options){.library = PPROFDELTA_OPTIONS_INIT};

@@ -22,24 +22,23 @@ typedef struct cli_options {
     cli_report_form status; /* print what is in the state, and do nothing else */
     pprofdelta_options library;
     const char **counters, **gauges; /* the arrays that library points to */
-    const char **resources;          /* the values of --resource */
-    size_t resources_len;
-    cli_resource resource; /* of OTLP: what library points to */
-    int64_t started_nanos; /* 0: not known */
+    cli_resources resources;         /* the values of --resource */
+    cli_resource resource;           /* of OTLP: what library points to */
+    int64_t started_nanos;           /* 0: not known */
     cli_report_form report;
     bool quiet;
     const char **files; /* of a sum, in order; NULL: a delta */
     size_t files_len;
-    int (*print)(void); /* for --help and --version: call only this; else NULL */
+    cli_arguments arguments;
+    bool is_done; /* --help or --version was printed: there is no more to do */
 } cli_options;
 
 /* Reads argv into *options. Prints what is wrong; returns an exit code. Free *options whatever is
  * returned. */
 int cli_options_parse(cli_options *options, int argc, char **argv);
 
-/* The same for `pprofdelta sum`: some options of the delta, and any number of files. `help` is
- * called for --help. */
-int cli_options_parse_sum(cli_options *options, int argc, char **argv, int (*help)(void));
+/* The same for `pprofdelta sum`: some options of the delta, and any number of files. */
+int cli_options_parse_sum(cli_options *options, int argc, char **argv);
 
 void cli_options_free(cli_options *options);
 

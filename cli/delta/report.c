@@ -25,7 +25,7 @@ static pprofdelta_sum sum_of(const pprofdelta_type_report *type, int which)
     return sums[which];
 }
 
-const char *cli_restart_name(pprofdelta_restart restart)
+static const char *restart_name(pprofdelta_restart restart)
 {
     switch (restart) {
     case PPROFDELTA_RESTART_NONE:
@@ -84,6 +84,12 @@ void cli_report_put_id(FILE *out, uint64_t id)
         fputs("null", out);
 }
 
+void cli_report_put_restart(FILE *out, pprofdelta_restart restart)
+{
+    const char *name = restart_name(restart);
+    fprintf(out, name ? "\"%s\"" : "%s", name ? name : "null");
+}
+
 void cli_report_put_time(FILE *out, int64_t nanos)
 {
     char text[48];
@@ -123,7 +129,7 @@ static void note_window(const pprofdelta_report *report, const char *prev_name,
 void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
                       const char *prev_name, const char *cur_name)
 {
-    /* The JSON has all of this, and nothing else is printed beside it. */
+    /* The JSON has all of this, and nothing else is printed with it. */
     if (options->quiet || options->report == CLI_REPORT_JSON)
         return;
     if (report->restart != PPROFDELTA_RESTART_NONE)
@@ -282,7 +288,6 @@ static void json_types(FILE *out, const pprofdelta_report *report)
 
 static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unread)
 {
-    const char *reason = cli_restart_name(report->restart);
     fprintf(out,
             "{\"samples\": {\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"matched\": %" PRIu64
             ", \"new\": %" PRIu64 ", \"vanished\": %" PRIu64 ", \"clamped\": %" PRIu64
@@ -293,8 +298,10 @@ static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unre
             report->by_address, report->by_lines);
     fprintf(out, "\"mappings\": {\"files_replaced\": %" PRIu64 ", \"other_build\": %s}, ",
             report->files_replaced, report->other_build ? "true" : "false");
-    fprintf(out, "\"restart\": {\"detected\": %s, \"reason\": %s%s%s}, ", reason ? "true" : "false",
-            reason ? "\"" : "", reason ? reason : "null", reason ? "\"" : "");
+    fprintf(out,
+            "\"restart\": {\"detected\": %s, \"reason\": ", report->restart ? "true" : "false");
+    cli_report_put_restart(out, report->restart);
+    fputs("}, ", out);
     fprintf(out,
             "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
             ", \"duration_nanos\": %" PRId64 "}, ",

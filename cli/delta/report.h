@@ -19,14 +19,16 @@ void cli_report_unread(const cli_options *options, const pprofdelta_report *repo
  * the window counts. */
 void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread);
 
-/* The reason of a restart: a word for programs (NULL: no restart), and a clause for people. */
-const char *cli_restart_name(pprofdelta_restart restart);
+/* The reason of a restart, as a clause for people. */
 const char *cli_restart_reason(pprofdelta_restart restart);
 
 /* The parts that the report and the status of a state share. */
 
 /* Prints the id of a series of windows as JSON; null for 0. */
 void cli_report_put_id(FILE *out, uint64_t id);
+
+/* Prints the word of a restart as JSON; null for none. */
+void cli_report_put_restart(FILE *out, pprofdelta_restart restart);
 
 /* Prints a time, or "unknown" for 0. */
 void cli_report_put_time(FILE *out, int64_t nanos);

@@ -1,6 +1,7 @@
 /* The state file: see state_file.h. */
 #include "delta/state_file.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "message.h"
 #include "overwrite.h"
@@ -98,7 +99,7 @@ static int take_lock(const cli_state *state, cli_waiting waiting)
     return CLI_DONE;
 }
 
-/* Is the locked file still the one at the path? */
+/* Is the locked file the one that is at the path now? */
 static bool is_current(const cli_state *state)
 {
     struct stat st;
@@ -124,7 +125,7 @@ int cli_state_open(cli_state *state, const char *path, cli_waiting waiting)
     return read_facts(state);
 }
 
-int cli_state_look(cli_state *state, const char *path)
+int cli_state_open_to_read(cli_state *state, const char *path)
 {
     *state = (cli_state){.path = path, .exists = true, .next = -1};
     state->lock = open(path, O_RDONLY | O_NOFOLLOW | O_CLOEXEC | O_NOCTTY | O_NONBLOCK);
@@ -214,18 +215,10 @@ typedef struct outlet {
 
 static int write_file(const outlet *out, const char *bytes, size_t len)
 {
-    for (size_t at = 0; at < len;) {
-        ssize_t done = write(out->fd, bytes + at, len - at);
-        if (done < 0 && errno == EINTR)
-            continue;
-        if (done <= 0) {
-            out->state->failure =
-                cli_system_error(out->state->path, "write the state", done ? errno : EIO);
-            return -1;
-        }
-        at += (size_t)done;
-    }
-    return 0;
+    int error = cli_write_all(out->fd, bytes, len);
+    if (error)
+        out->state->failure = cli_system_error(out->state->path, "write the state", error);
+    return error ? -1 : 0;
 }
 
 static int flush(outlet *out)
@@ -276,7 +269,7 @@ int cli_state_prepare(cli_state *state, pprofdelta *context)
 {
     state->temporary = cli_temporary_create(state->path, state->path, true, &state->next);
     if (!state->temporary)
-        return cli_system_error(state->path, "create a temporary file beside it", errno);
+        return cli_system_error(state->path, "create a temporary file in its directory", errno);
     return write_state(state, context, state->next);
 }
 

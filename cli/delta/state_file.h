@@ -2,7 +2,7 @@
  *
  *     open      lock FILE, or, if it does not exist, its directory
  *     load      FILE -> context
- *     prepare   context -> a temporary file beside FILE, synced: a full disk fails here
+ *     prepare   context -> a temporary file, synced: a full disk fails here
  *     move      rename it to FILE, sync the directory
  *     arrived   overwrite the last byte of FILE, and sync it
  *
@@ -12,7 +12,7 @@
  * is there already.
  *
  * The lock is on the file. Move replaces the file, so a run that has waited for the lock checks
- * that FILE is still the file that it locked. The temporary file is locked before it is renamed to
+ * that FILE is the file that it locked. The temporary file is locked before it is renamed to
  * FILE. */
 #ifndef CLI_STATE_FILE_H
 #define CLI_STATE_FILE_H
@@ -45,12 +45,12 @@ typedef enum cli_waiting { CLI_WAIT, CLI_WAIT_QUIETLY, CLI_NO_WAIT } cli_waiting
 int cli_state_open(cli_state *state, const char *path, cli_waiting waiting);
 
 /* Opens an existing state for reading, without a lock. */
-int cli_state_look(cli_state *state, const char *path);
+int cli_state_open_to_read(cli_state *state, const char *path);
 
 /* Loads FILE into the context. Does nothing if FILE does not exist. */
 int cli_state_load(cli_state *state, pprofdelta *context);
 
-/* Writes the state of the context beside FILE. */
+/* Writes the state of the context to a temporary file. */
 int cli_state_prepare(cli_state *state, pprofdelta *context);
 
 /* Renames it to FILE, and syncs that. If it does not return CLI_DONE, nothing may be sent. */

@@ -1,8 +1,8 @@
-/* pprofdelta --state FILE --status: see status.h.
+/* pprofdelta --state FILE --status: see state_verbs.h.
  *
  * FILE is read without its lock: a state is replaced as a whole, so an open file does not
  * change. */
-#include "delta/status.h"
+#include "delta/state_verbs.h"
 
 #include "cli.h"
 #include "instant.h"
@@ -96,20 +96,19 @@ static void print_types(const pprofdelta_memory *m)
 
 static void print_open(const pprofdelta_memory *m)
 {
-    const char *restart = cli_restart_name(m->open_restart);
     if (!m->attempts) {
         fputs("\"open\": null, ", stdout);
         return;
     }
     printf("\"open\": {\"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
-           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": %s%s%s}, ",
-           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos, restart ? "\"" : "",
-           restart ? restart : "null", restart ? "\"" : "");
+           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": ",
+           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos);
+    cli_report_put_restart(stdout, m->open_restart);
+    fputs("}, ", stdout);
 }
 
 static void print_json(const cli_state *state, const pprofdelta_memory *m)
 {
-    const char *restart = cli_restart_name(m->restart);
     int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
     fputs("{\"state\": ", stdout);
     cli_text_put(stdout, state->path, CLI_TEXT_JSON);
@@ -123,9 +122,10 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
     else
         fputs("null", stdout);
     printf(", \"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
-           ", \"duration_nanos\": %" PRId64 "}, \"restart\": %s%s%s, ",
-           m->from_nanos, m->to_nanos, duration, restart ? "\"" : "", restart ? restart : "null",
-           restart ? "\"" : "");
+           ", \"duration_nanos\": %" PRId64 "}, \"restart\": ",
+           m->from_nanos, m->to_nanos, duration);
+    cli_report_put_restart(stdout, m->restart);
+    fputs(", ", stdout);
     print_open(m);
     print_types(m);
     fputs("}\n", stdout);
@@ -133,7 +133,7 @@ static void print_json(const cli_state *state, const pprofdelta_memory *m)
 
 static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
 {
-    int code = cli_state_look(state, options->state);
+    int code = cli_state_open_to_read(state, options->state);
     if (!code)
         code = cli_context_new(&options->library, options->state, context);
     return code ? code : cli_state_load(state, *context);

@@ -2,7 +2,6 @@
  *
  * Prints one line for each file: what a valid profile has on stdout, or what is wrong and where on
  * stderr. All files are checked, also after one that is wrong. */
-#include "arguments.h"
 #include "cli.h"
 #include "input.h"
 #include "memory.h"
@@ -19,56 +18,42 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
-    "Checks that each FILE (- is stdin) is a valid profile or OTLP request; if not,\n"
-    "prints where it is wrong.\n"
-    "\n"
-    "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
-    "  -q, --quiet            print nothing about valid profiles\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n";
-
-enum { OPT_MAX_MEMORY = CLI_LONG };
-
-static const struct option table[] = {
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 typedef struct check_options {
     const char **files;
     size_t files_len;
     uint64_t max_memory;
     bool quiet;
-    bool help;
 } check_options;
 
-static int parse(check_options *options, int argc, char **argv)
+static int add_file(void *options, const char *value)
 {
-    cli_arguments arguments = {argc, argv, "qh", table, false};
-    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        switch (option) {
-        case CLI_OPERAND:
-            options->files[options->files_len++] = optarg;
-            break;
-        case OPT_MAX_MEMORY:
-            if (cli_take_size("--max-memory", optarg, &options->max_memory))
-                return CLI_USAGE;
-            break;
-        case 'q':
-            options->quiet = true;
-            break;
-        case 'h':
-            options->help = true;
-            return CLI_DONE;
-        default:
-            return CLI_USAGE;
-        }
-    }
+    check_options *o = options;
+    o->files[o->files_len++] = value;
+    return CLI_DONE;
+}
+
+static const cli_option table[] = {
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(check_options, max_memory),
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(check_options, quiet),
+     "  -q, --quiet            print nothing about valid profiles\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
+
+static const cli_command command = {
+    .before = "usage: pprofdelta check [-q] [--max-memory=SIZE] FILE...\n"
+              "Checks that each FILE (- is stdin) is a valid profile or OTLP request; if not,\n"
+              "prints where it is wrong.\n"
+              "\n",
+    .options = table,
+    .after = "\n"
+             "Exit status: 0 all files are valid, 1 a file is not, 2 wrong command line\n",
+    .operand = add_file,
+};
+
+static int check_operands(const check_options *options)
+{
     if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta check FILE...");
     return cli_check_stdin(options->files, options->files_len);
@@ -87,7 +72,7 @@ static void put_named(const char *noun, const char *text, size_t len)
     cli_string_put(stdout, (cli_string){text, len}, CLI_TEXT_SHOWN);
 }
 
-/* What an OTLP request has beside what the profile has that is made of it. */
+/* What an OTLP request has and the profile has not that is made of it. */
 static void put_request(const pprofdelta *context)
 {
     pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
@@ -172,12 +157,10 @@ int cli_check(int argc, char **argv)
         cli_error("%s", strerror(ENOMEM));
         return CLI_FAILED;
     }
-    int code = parse(&options, argc, argv);
-    if (!code && options.help) {
-        code = cli_output_text(help);
-    } else if (!code) {
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    int code = cli_command_read(&command, &arguments, &options);
+    if (!code && !arguments.is_done && !(code = check_operands(&options)))
         code = check_files(&options);
-    }
     free(options.files);
     return code;
 }

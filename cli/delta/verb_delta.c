@@ -1,4 +1,4 @@
-/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.h.
+/* pprofdelta PREV CUR: the delta of two files; with --state, see verb_state.c.
  *
  * Everything is computed before anything is written, and what is written takes OUT's place only
  * when it is complete. */
@@ -10,8 +10,7 @@
 #include "output_file.h"
 #include "progress.h"
 #include "delta/report.h"
-#include "delta/status.h"
-#include "delta/verb_state.h"
+#include "delta/state_verbs.h"
 
 #include <sys/stat.h>
 
@@ -71,8 +70,8 @@ static int perform(run *r, int argc, char **argv)
 {
     pprofdelta_report report;
     int code = cli_options_parse(&r->options, argc, argv);
-    if (code || r->options.print)
-        return code ? code : r->options.print();
+    if (code || r->options.is_done)
+        return code;
     if (r->options.state)
         return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
     r->options.library.flags |= PPROFDELTA_NO_SEQUENCE;

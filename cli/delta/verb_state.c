@@ -1,6 +1,6 @@
 /* pprofdelta --state FILE [CUR]: one window.
  *
- *     read CUR -> lock FILE -> load -> delta, in memory -> next state, on disk beside FILE
+ *     read CUR -> lock FILE -> load -> delta, in memory -> next state, in a temporary file
  *              -> FILE is replaced -> the delta goes out -> one byte of FILE says that it arrived
  *
  * Everything that can fail for lack of space or permissions is done before the delta goes out. If the
@@ -8,8 +8,9 @@
  * same place, with the same sequence and a higher attempt, and has at least what this one had. So
  * nothing is lost, and nothing counts twice if the receiver keeps, of each sequence, the delta with the
  * highest attempt. */
-#include "delta/verb_state.h"
+#include "delta/state_verbs.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "input.h"
 #include "memory.h"
@@ -24,12 +25,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The delta, until it may go out. */
-typedef struct parcel {
-    char *bytes;
-    size_t len, cap;
-} parcel;
-
 typedef struct run {
     const cli_options *options;
     cli_input cur;
@@ -37,25 +32,9 @@ typedef struct run {
     cli_state state;
     pprofdelta *context;
     pprofdelta_report report;
-    parcel delta;
-    uint64_t unread; /* bytes of delta that the uploader did not read */
+    cli_buffer delta; /* for the uploader, until it may go out */
+    uint64_t unread;  /* bytes of delta that the uploader did not read */
 } run;
-
-static int keep(void *cookie, const void *data, size_t len)
-{
-    parcel *p = cookie;
-    if (len > p->cap - p->len) {
-        size_t cap = p->len + len;
-        char *grown = cap < len ? NULL : realloc(p->bytes, cap);
-        if (!grown)
-            return -1;
-        p->bytes = grown;
-        p->cap = cap;
-    }
-    memcpy(p->bytes + p->len, data, len);
-    p->len += len;
-    return 0;
-}
 
 static int read_cur(run *r)
 {
@@ -92,11 +71,12 @@ static int deliver(run *r)
 {
     cli_progress_end(); /* from here on the terminal is the uploader's */
     if (r->options->uploader) {
-        int code = finish(r, &(pprofdelta_sink){keep, &r->delta});
+        pprofdelta_sink parcel = cli_buffer_sink(&r->delta);
+        int code = finish(r, &parcel);
         if (code)
             return code;
         cli_upload upload = {.argv = r->options->uploader,
-                             .bytes = r->delta.bytes,
+                             .bytes = (char *)r->delta.bytes,
                              .len = r->delta.len,
                              .timeout_nanos = r->options->timeout_nanos,
                              .id = r->report.id,

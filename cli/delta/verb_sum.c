@@ -12,34 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
-    "Adds the DELTAs, which follow BASE in order without a gap, to BASE. BASE is a\n"
-    "cumulative profile, or the first delta of a state or of a restarted program. If\n"
-    "BASE is a later delta, the sum is the delta of the longer window. Counters are\n"
-    "added up; gauges are those of the last delta. Of deltas with the same sequence\n"
-    "number the one with the highest attempt counts. For profiles of a live heap\n"
-    "(see record), in-use values are added up too; a full profile closes a gap.\n"
-    "\n"
-    "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
-    "  -c, --counter TYPE[/UNIT]  add up this sample type\n"
-    "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n"
-    "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
-    "      --compress=HOW         gzip, zstd or none\n"
-    "      --format=FORMAT        pprof (the default) or otlp\n"
-    "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"
-    "  -1 ... -9                  compress fast ... compress well\n"
-    "      --no-stamp             leave out the comment that marks a delta\n"
-    "      --force                add also files that do not join or are not deltas\n"
-    "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"
-    "  -q, --quiet                print no notes on stderr\n"
-    "  -h, --help\n";
-
-static int print_help(void)
-{
-    return cli_output_text(help);
-}
-
 typedef struct run {
     cli_options options;
     cli_input input;
@@ -151,9 +123,9 @@ static int write_sum(run *r)
 static int perform(run *r, int argc, char **argv)
 {
     pprofdelta_error err;
-    int code = cli_options_parse_sum(&r->options, argc, argv, print_help);
-    if (code || r->options.print)
-        return code ? code : r->options.print();
+    int code = cli_options_parse_sum(&r->options, argc, argv);
+    if (code || r->options.is_done)
+        return code;
     if ((code = cli_output_prepare(&r->output, r->options.output)))
         return code;
     if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))

@@ -213,25 +213,11 @@ static void find_places(cli_leaks_findings *out, ranking *r)
 
 /* ---- functions that stacks share ------------------------------------------------------------ */
 
-/* Stacks that rise and fall hide what grows beside them, so they come second. But where much comes
+/* Stacks that rise and fall hide what grows with them, so they come second. But where much comes
  * and goes, stacks of a few samples all do. */
 static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
 {
     return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
-}
-
-/* Calls visit(cookie, text, distance) for each frame of a row, leaf first. */
-typedef void visitor(void *cookie, uint32_t text, size_t distance);
-
-static void each_frame(const cli_leaks_rows *rows, const cli_leaks_row *row, visitor *visit,
-                       void *cookie)
-{
-    size_t distance = 0;
-    for (size_t i = 0; i < row->path_len; i++) {
-        const cli_leaks_place *place = &rows->places[rows->path[row->path + i]];
-        for (size_t j = 0; j < place->len; j++)
-            visit(cookie, rows->frames[place->first + j].name, distance++);
-    }
 }
 
 typedef struct adding {
@@ -242,10 +228,12 @@ typedef struct adding {
 } adding;
 
 /* A function that calls itself counts once. */
-static void add_frame(void *cookie, uint32_t text, size_t distance)
+static void add_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t distance,
+                      void *cookie)
 {
     adding *a = cookie;
-    total *to = &a->totals[text];
+    total *to = &a->totals[frame->name];
+    (void)rows;
     if (to->last_row == a->number)
         return;
     to->last_row = a->number;
@@ -260,7 +248,7 @@ static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
     for (size_t i = 0; i < run->rows.len; i++) {
         adding a = {totals, run, &run->rows.rows[i], i + 1};
         if (may_share(a.row, with_sawtooth))
-            each_frame(&run->rows, a.row, add_frame, &a);
+            cli_leaks_each_frame(&run->rows, i, add_frame, &a);
     }
 }
 
@@ -309,11 +297,12 @@ typedef struct search {
     bool found;
 } search;
 
-static void match_frame(void *cookie, uint32_t text, size_t distance)
+static void match_frame(const cli_leaks_rows *rows, const cli_leaks_frame *frame, size_t distance,
+                        void *cookie)
 {
     search *s = cookie;
-    (void)distance;
-    s->found |= text == s->text;
+    (void)rows, (void)distance;
+    s->found |= frame->name == s->text;
 }
 
 /* Marks the stacks of a group. */
@@ -323,7 +312,7 @@ static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
         cli_leaks_row *row = &r->run->rows.rows[i];
         search s = {text, false};
         if (may_share(row, with_sawtooth))
-            each_frame(&r->run->rows, row, match_frame, &s);
+            cli_leaks_each_frame(&r->run->rows, i, match_frame, &s);
         if (s.found)
             row->group = r->groups;
     }

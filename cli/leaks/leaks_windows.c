@@ -1,6 +1,7 @@
 /* Reads the windows of a run into the series of its stacks: see leaks_windows.h. */
 #include "leaks/leaks_windows.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "leaks/leaks_files.h"
 #include "memory.h"
@@ -172,26 +173,14 @@ typedef struct reader {
     cli_input sum; /* changes: the sum so far, a full profile */
 } reader;
 
-static int keep_bytes(void *cookie, const void *data, size_t len)
-{
-    cli_input *sum = cookie;
-    uint8_t *grown = realloc(sum->bytes, sum->len + len);
-    if (!grown)
-        return -1;
-    memcpy(grown + sum->len, data, len);
-    sum->bytes = grown;
-    sum->len += len;
-    return 0;
-}
-
 /* Replaces the sum by that of the sum and the changes in the file. */
 static int add_changes(reader *r, const cli_input *file)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
-    cli_input next = {.name = file->name};
-    pprofdelta_sink sink = {keep_bytes, &next};
+    cli_buffer next = {0};
+    pprofdelta_sink sink = cli_buffer_sink(&next);
     int code = CLI_DONE;
     options.max_memory = r->max_memory;
     options.compression = PPROFDELTA_PLAIN;
@@ -203,7 +192,7 @@ static int add_changes(reader *r, const cli_input *file)
         code = cli_library_error(file->name, &err);
     pprofdelta_adder_free(adder);
     cli_input_release(&r->sum);
-    r->sum = next;
+    r->sum = (cli_input){.name = file->name, .bytes = next.bytes, .len = next.len};
     return code;
 }
 

@@ -12,7 +12,6 @@
 #include "leaks/leaks_files.h"
 #include "leaks/leaks_print.h"
 
-#include "arguments.h"
 #include "cli.h"
 #include "input.h"
 #include "instant.h"
@@ -26,57 +25,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: pprofdelta leaks [option ...] FILE...\n"
-    "Prints the stacks whose memory in use grows steadily, from the profiles of one\n"
-    "run: those that record wrote (a FILE may be its directory), or Go's heap\n"
-    "profiles, one after the other. At least 6 are needed; 10 or more are better.\n"
-    "\n"
-    "      --top=N            print N suspects of each run (10)\n"
-    "      --all              print also what is not a suspect, and why\n"
-    "      --all-frames       wrappers of malloc and start-up functions, too\n"
-    "      --json             print one JSON object, with all frames\n"
-    "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
-    "                         none is, but growth is unknown or profiles are too few\n"
-    "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n"
-    "      --every=TIME       the time between two profiles, whatever theirs are\n"
-    "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
-    "      --no-symbolize     leave addresses as they are\n"
-    "      --no-demangle      leave the names of C++ and Rust mangled\n"
-    "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"
-    "  -q, --quiet            print no notes on stderr\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n";
-
-enum {
-    OPT_TOP = CLI_LONG,
-    OPT_ALL,
-    OPT_ALL_FRAMES,
-    OPT_JSON,
-    OPT_FAIL,
-    OPT_TYPE,
-    OPT_EVERY,
-    OPT_MAX_MEMORY
-};
 enum { DEFAULT_TOP = 10 };
-
-static const struct option table[] = {
-    {"top", required_argument, NULL, OPT_TOP},
-    {"all", no_argument, NULL, OPT_ALL},
-    {"all-frames", no_argument, NULL, OPT_ALL_FRAMES},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"fail", no_argument, NULL, OPT_FAIL},
-    {"type", required_argument, NULL, OPT_TYPE},
-    {"every", required_argument, NULL, OPT_EVERY},
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"no-symbolize", no_argument, NULL, CLI_NAMES_NO_SYMBOLIZE},
-    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
-    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
 
 typedef struct leaks_options {
     const char **files;
@@ -87,67 +36,65 @@ typedef struct leaks_options {
     uint64_t max_memory;
     cli_names names;
     bool all_frames;
-    bool all, json, fail, quiet, help;
+    bool all, json, fail, quiet;
 } leaks_options;
 
-static int add_file(leaks_options *options, const char *value)
+static int add_file(void *options, const char *value)
 {
+    leaks_options *o = options;
     if (!*value)
         return cli_usage("the name of a profile is empty");
     if (cli_input_is_stdin(value))
         return cli_usage("leaks reads each profile more than once, so stdin cannot be one");
-    options->files[options->files_len++] = value;
+    o->files[o->files_len++] = value;
     return CLI_DONE;
 }
 
-static int apply(leaks_options *options, int option)
-{
-    switch (option) {
-    case CLI_OPERAND:
-        return add_file(options, optarg);
-    case OPT_TOP:
-        return cli_take_rows("--top", optarg, &options->top);
-    case OPT_ALL:
-        options->all = true;
-        return CLI_DONE;
-    case OPT_ALL_FRAMES:
-        options->all_frames = true;
-        return CLI_DONE;
-    case OPT_JSON:
-        options->json = true;
-        return CLI_DONE;
-    case OPT_FAIL:
-        options->fail = true;
-        return CLI_DONE;
-    case OPT_TYPE:
-        return cli_take_type("--type", optarg, &options->type);
-    case OPT_EVERY:
-        return cli_take_span("--every", optarg, &options->every_nanos);
-    case OPT_MAX_MEMORY:
-        return cli_take_size("--max-memory", optarg, &options->max_memory);
-    case 'q':
-        options->quiet = true;
-        return CLI_DONE;
-    case 'h':
-        options->help = true;
-        return CLI_DONE;
-    default:
-        return cli_names_take(&options->names, option, optarg);
-    }
-}
+static const cli_option table[] = {
+    {"--top", 0, CLI_VALUE, cli_take_rows, offsetof(leaks_options, top),
+     "      --top=N            print N suspects of each run (10)\n", 0, 0},
+    {"--all", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, all),
+     "      --all              print also what is not a suspect, and why\n", 0, 0},
+    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, all_frames),
+     "      --all-frames       wrappers of malloc and start-up functions, too\n", 0, 0},
+    {"--json", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, json),
+     "      --json             print one JSON object, with all frames\n", 0, 0},
+    {"--fail", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, fail),
+     "      --fail             exit with status 5 if there is a suspect, and with 6 if\n"
+     "                         none is, but growth is unknown or profiles are too few\n",
+     0, 0},
+    {"--type", 0, CLI_VALUE, cli_take_type, offsetof(leaks_options, type),
+     "      --type=TYPE[/UNIT] the sample type that is judged (inuse_space)\n", 0, 0},
+    {"--every", 0, CLI_VALUE, cli_take_span, offsetof(leaks_options, every_nanos),
+     "      --every=TIME       the time between two profiles, whatever theirs are\n", 0, 0},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(leaks_options, max_memory),
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag,
+     offsetof(leaks_options, names.is_not_symbolized),
+     "      --no-symbolize     leave addresses as they are\n"
+     "      --no-demangle      leave the names of C++ and Rust mangled\n"
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n",
+     0, 0},
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(leaks_options, names.is_not_demangled),
+     "", 0, 0},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(leaks_options, names), "", 0, 0},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(leaks_options, quiet),
+     "  -q, --quiet            print no notes on stderr\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
 
-static int parse(leaks_options *options, int argc, char **argv)
-{
-    cli_arguments arguments = {argc, argv, "qh", table, false};
-    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        int code = apply(options, option);
-        if (code || options->help)
-            return code;
-    }
-    if (!options->files_len)
-        return cli_usage("the profiles are missing: pprofdelta leaks FILE...");
-    return CLI_DONE;
-}
+static const cli_command command = {
+    .before = "usage: pprofdelta leaks [option ...] FILE...\n"
+              "Prints the stacks whose memory in use grows steadily, from the profiles of one\n"
+              "run: those that record wrote (a FILE may be its directory), or Go's heap\n"
+              "profiles, one after the other. At least 6 are needed; 10 or more are better.\n"
+              "\n",
+    .options = table,
+    .after = "\n"
+             "Exit status: 0 done, 1 failed, 2 wrong command line, 5 and 6 see --fail\n",
+    .operand = add_file,
+};
 
 /* ---- notes -------------------------------------------------------------------------------- */
 
@@ -281,10 +228,13 @@ int cli_leaks(int argc, char **argv)
 {
     run r = {.options = {.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY}};
     r.options.files = calloc((size_t)argc + 1, sizeof *r.options.files);
-    int code = r.options.files ? parse(&r.options, argc, argv)
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    int code = r.options.files ? cli_command_read(&command, &arguments, &r.options)
                                : cli_system_error("the command line", "read", ENOMEM);
-    if (!code)
-        code = r.options.help ? cli_output_text(help) : perform(&r);
+    if (!code && !arguments.is_done)
+        code = r.options.files_len
+                   ? perform(&r)
+                   : cli_usage("the profiles are missing: pprofdelta leaks FILE...");
     cli_progress_end();
     for (size_t i = 0; r.findings && i < r.runs.len; i++)
         cli_leaks_findings_free(&r.findings[i]);

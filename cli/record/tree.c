@@ -3,7 +3,6 @@
 
 #include "cli.h"
 #include "message.h"
-#include "record/tree_sum.h"
 
 #include "agent/base/launch.h"
 

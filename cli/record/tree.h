@@ -11,6 +11,7 @@
 
 #include <limits.h>
 #include <stdbool.h>
+#include <stddef.h>
 
 /* Makes the folder for the profiles in dir and returns its path. Prints what is wrong; returns an
  * exit code. */
@@ -20,5 +21,17 @@ int cli_tree_make_folder(const char *dir, const char *command, char path[PATH_MA
  * folder. Ends this process as the command ended: with its status, or by its signal. Returns only
  * if the command could not be run, with an exit code. */
 int cli_tree_run(char **command, const char *folder, bool is_quiet);
+
+/* ---- tree_sum.c ---- */
+
+typedef struct cli_tree_total {
+    size_t processes, profiles; /* that were added; a process has one more for each exec */
+} cli_tree_total;
+
+/* Adds up the profiles that the agent wrote to the folder and writes the sum to the file `out`, if
+ * there are any: the windows of each process in their order, and then the processes. What is in use
+ * is added, too. The resident memory is left out: see tree_sum.c. What cannot be added is left out, with a message. Prints what is
+ * wrong; returns an exit code. */
+int cli_tree_sum(const char *folder, const char *out, cli_tree_total *total);
 
 #endif

@@ -1,4 +1,4 @@
-/* The sum of a process tree: see tree_sum.h.
+/* The sum of a process tree: see tree.h.
  *
  *     windows of process 1 -> adder -> profile 1 \
  *     windows of process 2 -> adder -> profile 2  -> adder -> the sum
@@ -7,8 +7,9 @@
  * The first adders check that no window is missing. To the last one, what is in use is a counter, so
  * it is added, too. One profile is in memory at a time. What is of one time in the life of a process
  * is left out of the sum: the processes need not have lived at the same time. */
-#include "record/tree_sum.h"
+#include "record/tree.h"
 
+#include "buffer.h"
 #include "cli.h"
 #include "input.h"
 #include "message.h"
@@ -37,11 +38,6 @@ typedef struct list {
     file *files;
     size_t len, cap;
 } list;
-
-typedef struct buffer {
-    uint8_t *bytes;
-    size_t len, cap;
-} buffer;
 
 /* The types and the comments of one time: see agent/account/account.h. */
 static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
@@ -155,32 +151,14 @@ static void free_list(list *l)
 
 /* ---- the sums -------------------------------------------------------------------------------- */
 
-static int to_buffer(void *cookie, const void *data, size_t len)
-{
-    buffer *b = cookie;
-    if (len > SIZE_MAX / 2 - b->len)
-        return -1;
-    if (b->len + len > b->cap) {
-        size_t cap = (b->len + len) * 2;
-        uint8_t *bytes = realloc(b->bytes, cap);
-        if (!bytes)
-            return -1;
-        b->bytes = bytes;
-        b->cap = cap;
-    }
-    memcpy(b->bytes + b->len, data, len);
-    b->len += len;
-    return 0;
-}
-
 /* Adds files[0] to files[len - 1] to a profile in the buffer, as plain bytes. Returns false, with a
  * message, if they cannot be added. */
-static bool sum_process(const file *files, size_t len, buffer *out)
+static bool sum_process(const file *files, size_t len, cli_buffer *out)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err = {0};
-    const pprofdelta_sink sink = {to_buffer, out};
+    const pprofdelta_sink sink = cli_buffer_sink(out);
     const char *last = NULL, *at = files[0].path;
     options.flags = PPROFDELTA_NO_STAMP;
     options.compression = PPROFDELTA_PLAIN;
@@ -214,7 +192,7 @@ static size_t of_one_process(const file *files, size_t len)
     return count;
 }
 
-static int sum_all(const list *l, pprofdelta_adder *adder, buffer *one, cli_tree_total *total)
+static int sum_all(const list *l, pprofdelta_adder *adder, cli_buffer *one, cli_tree_total *total)
 {
     pprofdelta_error err;
     for (size_t at = 0, len; at < l->len; at += len) {
@@ -256,10 +234,10 @@ static int write_sum(pprofdelta_adder *adder, const char *path)
 {
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_error err;
-    buffer sum = {0};
+    cli_buffer sum = {0};
     cli_profile profile = {.view = NULL};
     cli_output output = {.fd = -1};
-    const pprofdelta_sink sink = {to_buffer, &sum};
+    const pprofdelta_sink sink = cli_buffer_sink(&sum);
     options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
     int code = cli_output_prepare(&output, path);
     if (!code && pprofdelta_adder_finish(adder, &sink, &err))
@@ -284,7 +262,7 @@ static int sum_list(list *l, const char *out, cli_tree_total *total)
     pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
     pprofdelta_adder *adder = NULL;
     pprofdelta_error err;
-    buffer one = {0};
+    cli_buffer one = {0};
     options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE;
     options.counters = counters;
     options.counters_len = sizeof counters / sizeof *counters;

@@ -4,7 +4,6 @@
  * hold its settings, and it needs nothing else from this verb. So this verb finds the agent,
  * checks that the agent can be loaded into COMMAND, sets the variables and becomes COMMAND: the
  * process, the descriptors, the signals and the exit status are COMMAND's. */
-#include "arguments.h"
 #include "cli.h"
 #include "instant.h"
 #include "message.h"
@@ -17,6 +16,7 @@
 #include "agent/base/launch.h"
 
 #include <errno.h>
+#include <getopt.h>
 #include <inttypes.h>
 #include <limits.h>
 #include <signal.h>
@@ -31,72 +31,6 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
-    "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
-    "signal and at the end: DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. What COMMAND\n"
-    "starts is recorded too. At the end a message says where the profiles are.\n"
-    "\n"
-    "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n"
-    "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
-    "                         the profile has arrived if it exits with status 0; DIR\n"
-    "                         then gets what did not arrive at the end\n"
-    "      --timeout=TIME     end this command after TIME (default: the interval,\n"
-    "                         but at least 5s and at most 60s)\n"
-    "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n"
-    "      --rate=SIZE        bytes between two samples: 512k (the default)\n"
-    "      --snapshot         write in-use values, not their changes\n"
-    "      --keep=LIMIT       delete the oldest profiles of this run, over a time\n"
-    "                         (7d), a size (1G) or a number (100); as --snapshot\n"
-    "      --no-account       do not say what the process is made of (rss_space)\n"
-    "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n"
-    "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n"
-    "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
-    "                         USR1, HUP, RTMIN+N, ..., its number, or none\n"
-    "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n"
-    "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
-    "                         that it started, when the last one has ended:\n"
-    "                         DIR/tree.PROGRAM.PID.pb.gz\n"
-    "  -q, --quiet            do not print where the profiles are\n"
-    "  -h, --help\n"
-    "\n"
-    "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
-    "recorded, 127 COMMAND is not found\n";
-
-enum {
-    OPT_TO = CLI_LONG,
-    OPT_TIMEOUT,
-    OPT_INTERVAL,
-    OPT_RATE,
-    OPT_SNAPSHOT,
-    OPT_KEEP,
-    OPT_NO_ACCOUNT,
-    OPT_FORMAT,
-    OPT_RESOURCE,
-    OPT_SIGNAL,
-    OPT_THRESHOLD,
-    OPT_TREE
-};
-
-static const struct option table[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"to", required_argument, NULL, OPT_TO},
-    {"timeout", required_argument, NULL, OPT_TIMEOUT},
-    {"interval", required_argument, NULL, OPT_INTERVAL},
-    {"rate", required_argument, NULL, OPT_RATE},
-    {"snapshot", no_argument, NULL, OPT_SNAPSHOT},
-    {"keep", required_argument, NULL, OPT_KEEP},
-    {"no-account", no_argument, NULL, OPT_NO_ACCOUNT},
-    {"format", required_argument, NULL, OPT_FORMAT},
-    {"resource", required_argument, NULL, OPT_RESOURCE},
-    {"signal", required_argument, NULL, OPT_SIGNAL},
-    {"threshold", required_argument, NULL, OPT_THRESHOLD},
-    {"pid-tree", no_argument, NULL, OPT_TREE},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 typedef struct record_options {
     const char *dir;          /* NULL: not given */
     const char *to;           /* NULL: into files */
@@ -106,10 +40,10 @@ typedef struct record_options {
     int signal;       /* -1: not given; 0: none */
     const char *keep; /* what keep_most limits, as the agent's variable has it; NULL: nothing */
     uint64_t keep_most;
-    bool snapshot, no_account, tree, quiet, help;
+    bool snapshot, no_account, tree, quiet;
     pprofdelta_format format;
-    const char **resources; /* the values of --resource */
-    size_t resources_len;
+    cli_resources resources; /* the values of --resource */
+    const cli_arguments *arguments;
     char **command; /* with its arguments, NULL at the end */
 } record_options;
 
@@ -119,37 +53,57 @@ static uint64_t millis_of(int64_t nanos)
     return ((uint64_t)nanos + 999999) / 1000000;
 }
 
-static int set_interval(record_options *options, const char *value)
+static int take_interval(const cli_option *option, const char *value, void *millis)
 {
     int64_t nanos = 0;
-    int code = cli_take_span("--interval", value, &nanos);
-    options->interval_millis = millis_of(nanos);
+    int code = cli_take_span(option, value, &nanos);
+    *(uint64_t *)millis = millis_of(nanos);
     return code;
 }
 
-static int set_timeout(record_options *options, const char *value)
+static int take_timeout(const cli_option *option, const char *value, void *millis)
 {
     int64_t nanos;
     if (!cli_span_parse(value, &nanos) || millis_of(nanos) > PD_TIMEOUT_SECONDS_MAX * 1000)
-        return cli_bad_value("--timeout", value, "a time like 30s, 2m or 1h, 1d at most");
-    options->timeout_millis = millis_of(nanos);
+        return cli_bad_value(option->name, value, "a time like 30s, 2m or 1h, 1d at most");
+    *(uint64_t *)millis = millis_of(nanos);
+    return CLI_DONE;
+}
+
+/* --output or --to. */
+static int take_named(const cli_option *option, const char *value, void *text)
+{
+    if (!*value)
+        return cli_bad_value(option->name, value,
+                             option->letter ? "the name of a directory" : "a shell command");
+    return cli_take_text(option, value, text);
+}
+
+/* The agent's numbers are smaller than those of sizes. */
+static int take_bytes(const cli_option *option, const char *value, void *bytes)
+{
+    uint64_t most = option->what ? PD_RATE_MAX : INT64_MAX, read;
+    if (!cli_size_parse(value, &read) || read > most)
+        return cli_bad_value(option->name, value, cli_size_allowed);
+    *(uint64_t *)bytes = read;
     return CLI_DONE;
 }
 
 /* A number of files, a time or a size: their units have nothing in common. */
-static int set_keep(record_options *options, const char *value)
+static int take_keep(const cli_option *option, const char *value, void *options)
 {
+    record_options *o = options;
     int64_t nanos;
-    if (cli_size_parse(value, &options->keep_most)) {
-        options->keep = value[strspn(value, "0123456789")] ? "bytes" : "files";
+    if (cli_size_parse(value, &o->keep_most)) {
+        o->keep = value[strspn(value, "0123456789")] ? "bytes" : "files";
     } else if (value[strspn(value, "0123456789.")] && cli_span_parse(value, &nanos)) {
-        options->keep = "nanos";
-        options->keep_most = (uint64_t)nanos;
+        o->keep = "nanos";
+        o->keep_most = (uint64_t)nanos;
     } else {
-        return cli_bad_value("--keep", value,
+        return cli_bad_value(option->name, value,
                              "a time like 12h or 7d, a size like 500M or 1G, or a number of files");
     }
-    options->snapshot = true; /* a change is of no use without all the changes before it */
+    o->snapshot = true; /* a change is of no use without all the changes before it */
     return CLI_DONE;
 }
 
@@ -206,88 +160,94 @@ static bool read_signal_name(const char *text, int *out)
     return read_realtime(text, out);
 }
 
-static int set_signal(int *out, const char *value)
+static int take_signal(const cli_option *option, const char *value, void *out)
 {
     int number;
     if (!strcmp(value, "none")) {
-        *out = 0;
+        *(int *)out = 0;
         return CLI_DONE;
     }
     if (!read_number(value, &number) && !read_signal_name(value, &number))
-        return cli_bad_value("--signal", value,
+        return cli_bad_value(option->name, value,
                              "the name or the number of a signal (USR1, RTMIN+3, 10), or none");
     const char *refusal = pd_launch_signal_refusal(number);
     if (refusal)
         return cli_usage("--signal=%s: this signal %s", value, refusal);
-    *out = number;
+    *(int *)out = number;
     return CLI_DONE;
 }
 
-static int apply(record_options *options, int option, const char *value)
-{
-    switch (option) {
-    case 'o':
-        options->dir = value;
-        return *value ? CLI_DONE : cli_bad_value("--output", value, "the name of a directory");
-    case OPT_TO:
-        options->to = value;
-        return *value ? CLI_DONE : cli_bad_value("--to", value, "a shell command");
-    case OPT_INTERVAL:
-        return set_interval(options, value);
-    case OPT_TIMEOUT:
-        return set_timeout(options, value);
-    case OPT_RATE:
-        return cli_size_parse(value, &options->rate) && options->rate <= PD_RATE_MAX
-                   ? CLI_DONE
-                   : cli_bad_value("--rate", value, cli_size_allowed);
-    case OPT_THRESHOLD:
-        return cli_size_parse(value, &options->threshold) && options->threshold <= INT64_MAX
-                   ? CLI_DONE
-                   : cli_bad_value("--threshold", value, cli_size_allowed);
-    case OPT_SIGNAL:
-        return set_signal(&options->signal, value);
-    case OPT_SNAPSHOT:
-        options->snapshot = true;
-        return CLI_DONE;
-    case OPT_KEEP:
-        return set_keep(options, value);
-    case OPT_NO_ACCOUNT:
-        options->no_account = true;
-        return CLI_DONE;
-    case OPT_TREE:
-        options->tree = true;
-        return CLI_DONE;
-    case 'q':
-        options->quiet = true;
-        return CLI_DONE;
-    case OPT_FORMAT:
-        return cli_take_format(value, &options->format);
-    case OPT_RESOURCE:
-        options->resources[options->resources_len++] = value;
-        return cli_resource_check(value);
-    case 'h':
-        options->help = true;
-        return CLI_DONE;
-    default:
-        return CLI_USAGE;
-    }
-}
+/* ---- the command line ------------------------------------------------------------------------ */
 
 /* Options end where COMMAND begins. What follows belongs to COMMAND. */
-static int parse(record_options *options, int argc, char **argv)
+static int set_command(void *options, const char *value)
 {
-    cli_arguments arguments = {argc, argv, "o:qh", table, false};
-    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        if (option == CLI_OPERAND) {
-            options->command = argv + optind - 1;
-            break;
-        }
-        int code = apply(options, option, optarg);
-        if (code)
-            return code;
-    }
-    if (options->help)
-        return CLI_DONE;
+    record_options *o = options;
+    (void)value;
+    o->command = o->arguments->argv + optind - 1;
+    return CLI_ENOUGH;
+}
+
+static const cli_option table[] = {
+    {"--output", 'o', CLI_VALUE, take_named, offsetof(record_options, dir),
+     "  -o, --output DIR       write profiles to DIR, which is created (default: .)\n", 0, 0},
+    {"--to", 0, CLI_VALUE, take_named, offsetof(record_options, to),
+     "      --to=COMMAND       run this shell command with each profile on its stdin;\n"
+     "                         the profile has arrived if it exits with status 0; DIR\n"
+     "                         then gets what did not arrive at the end\n",
+     0, 0},
+    {"--timeout", 0, CLI_VALUE, take_timeout, offsetof(record_options, timeout_millis),
+     "      --timeout=TIME     end this command after TIME (default: the interval,\n"
+     "                         but at least 5s and at most 60s)\n",
+     0, 0},
+    {"--interval", 0, CLI_VALUE, take_interval, offsetof(record_options, interval_millis),
+     "      --interval=TIME    between two profiles: 60s (the default), 500ms, 5m, 1h\n", 0, 0},
+    {"--rate", 0, CLI_VALUE, take_bytes, offsetof(record_options, rate),
+     "      --rate=SIZE        bytes between two samples: 512k (the default)\n", 1, 0},
+    {"--snapshot", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, snapshot),
+     "      --snapshot         write in-use values, not their changes\n", 0, 0},
+    {"--keep", 0, CLI_VALUE, take_keep, 0,
+     "      --keep=LIMIT       delete the oldest profiles of this run, over a time\n"
+     "                         (7d), a size (1G) or a number (100); as --snapshot\n",
+     0, 0},
+    {"--no-account", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, no_account),
+     "      --no-account       do not say what the process is made of (rss_space)\n", 0, 0},
+    {"--format", 0, CLI_VALUE, cli_take_format, offsetof(record_options, format),
+     "      --format=FORMAT    pprof (the default) or otlp: DIR/...otlp.gz\n", 0, 0},
+    {"--resource", 0, CLI_VALUE, cli_resource_take, offsetof(record_options, resources),
+     "      --resource=KEY=VALUE  an attribute of the resource, for otlp\n", 0, 0},
+    {"--signal", 0, CLI_VALUE, take_signal, offsetof(record_options, signal),
+     "      --signal=NAME      the signal that asks for a profile: USR2 (default),\n"
+     "                         USR1, HUP, RTMIN+N, ..., its number, or none\n",
+     0, 0},
+    {"--threshold", 0, CLI_VALUE, take_bytes, offsetof(record_options, threshold),
+     "      --threshold=SIZE   write the largest sites when SIZE bytes are in use\n", 0, 0},
+    {"--pid-tree", 0, CLI_ALONE, cli_take_flag, offsetof(record_options, tree),
+     "      --pid-tree         add up the profiles of COMMAND and of all processes\n"
+     "                         that it started, when the last one has ended:\n"
+     "                         DIR/tree.PROGRAM.PID.pb.gz\n",
+     0, 0},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(record_options, quiet),
+     "  -q, --quiet            do not print where the profiles are\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
+
+static const cli_command command = {
+    .before = "usage: pprofdelta record [-o DIR] [option ...] [--] COMMAND [ARG...]\n"
+              "Runs COMMAND with the heap agent, which writes a profile every interval, on a\n"
+              "signal and at the end: DIR/heap.PROGRAM.PID.SEQUENCE.pb.gz. What COMMAND\n"
+              "starts is recorded too. At the end a message says where the profiles are.\n"
+              "\n",
+    .options = table,
+    .after = "\n"
+             "Exit status: that of COMMAND; 125 record failed, 126 COMMAND cannot be run or\n"
+             "recorded, 127 COMMAND is not found\n",
+    .operand = set_command,
+};
+
+static int check_options(const record_options *options)
+{
     if (options->timeout_millis && !options->to)
         return cli_usage("--timeout is for the command of --to, which is missing");
     if (options->tree && options->to)
@@ -299,7 +259,7 @@ static int parse(record_options *options, int argc, char **argv)
     if (options->tree && options->format == PPROFDELTA_OTLP)
         return cli_usage("--pid-tree adds up pprof profiles; for OTLP, give what it wrote to "
                          "pprofdelta sum --format=otlp");
-    if (options->resources_len && options->format != PPROFDELTA_OTLP)
+    if (options->resources.len && options->format != PPROFDELTA_OTLP)
         return cli_usage("--resource needs --format=otlp, which is missing");
     return options->command
                ? CLI_DONE
@@ -308,8 +268,8 @@ static int parse(record_options *options, int argc, char **argv)
 
 /* ---- finding the agent ----------------------------------------------------------------------- */
 
-/* Looks beside this program, where the agent is in a build folder or in an installation, even one
- * that was moved. Then looks in the configured directory. */
+/* Searches the directories around this program, where the agent is in a build folder or in an
+ * installation, even one that was moved, and then the configured directory. */
 static int find_agent(char path[PATH_MAX])
 {
     static const char *const places[] = {"/../agent/", "/" PD_AGENT_FROM_BIN "/"};
@@ -332,8 +292,8 @@ static int find_agent(char path[PATH_MAX])
     }
     if (realpath(PD_AGENT_DIR "/" PD_AGENT_NAME, path))
         return CLI_DONE;
-    cli_error("the heap agent %s is neither beside this program nor in %s", PD_AGENT_NAME,
-              PD_AGENT_DIR);
+    cli_error("the heap agent %s is neither in a directory near this program nor in %s",
+              PD_AGENT_NAME, PD_AGENT_DIR);
     cli_hint("install it, or name it in the variable PPROFDELTA_AGENT");
     return CLI_FAILED;
 }
@@ -411,7 +371,7 @@ static int set_format_variables(const record_options *options)
     char *text = NULL;
     int code = set(PD_VARIABLE_FORMAT, options->format == PPROFDELTA_OTLP ? "otlp" : NULL);
     if (!code && options->format == PPROFDELTA_OTLP)
-        code = cli_resource_make(&resource, options->resources, options->resources_len);
+        code = cli_resource_make(&resource, &options->resources);
     if (!code && options->format == PPROFDELTA_OTLP && !(text = cli_resource_text(&resource)))
         code = cli_system_error(PD_VARIABLE_RESOURCE, "set the variable", ENOMEM);
     if (!code && text && strlen(text) >= PD_RESOURCE_MAX) {
@@ -439,36 +399,29 @@ static int set_keep_variable(const record_options *options)
 
 static int set_environment(const record_options *options, const char *agent)
 {
+    const struct {
+        const char *name, *value; /* NULL: the variable is removed */
+    } plain[] = {
+        {PD_VARIABLE_COMMAND, options->to},
+        {PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL},
+        {PD_VARIABLE_QUIET, options->quiet ? "1" : NULL},
+        {PD_VARIABLE_TREE, options->tree ? "1" : NULL},
+        {PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL},
+        {PD_VARIABLE_SAID, "00"},
+    };
+    const bool has_signal = options->signal >= 0;
     int code = set_dir(options);
-    if (!code)
-        code = set(PD_VARIABLE_COMMAND, options->to);
-    if (!code)
-        code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis);
-    if (!code)
-        code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis);
-    if (!code)
-        code = set_number(PD_VARIABLE_RATE, options->rate, options->rate);
-    if (!code)
-        code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold);
-    if (!code)
-        code = set_number(PD_VARIABLE_SIGNAL, options->signal >= 0, (uint64_t)options->signal);
-    if (!code)
-        code = set(PD_VARIABLE_SNAPSHOT, options->snapshot ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_QUIET, options->quiet ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_TREE, options->tree ? "1" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_ACCOUNT, options->no_account ? "0" : NULL);
-    if (!code)
-        code = set(PD_VARIABLE_SAID, "00");
-    if (!code)
-        code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid());
-    if (!code)
-        code = set_keep_variable(options);
-    if (!code)
-        code = set_format_variables(options);
-    return code ? code : set_preload(agent);
+    for (size_t i = 0; i < sizeof plain / sizeof *plain && !code; i++)
+        code = set(plain[i].name, plain[i].value);
+    if (code || (code = set_duration(PD_VARIABLE_TIMEOUT, options->timeout_millis)) ||
+        (code = set_duration(PD_VARIABLE_INTERVAL, options->interval_millis)) ||
+        (code = set_number(PD_VARIABLE_RATE, options->rate, options->rate)) ||
+        (code = set_number(PD_VARIABLE_THRESHOLD, options->threshold, options->threshold)) ||
+        (code = set_number(PD_VARIABLE_SIGNAL, has_signal, (uint64_t)options->signal)) ||
+        (code = set_number(PD_VARIABLE_PID, true, (uint64_t)getpid())) ||
+        (code = set_keep_variable(options)) || (code = set_format_variables(options)))
+        return code;
+    return set_preload(agent);
 }
 
 /* Runs COMMAND and does not return, or returns an exit status. */
@@ -517,17 +470,16 @@ static int run(const record_options *options)
 
 int cli_record(int argc, char **argv)
 {
-    record_options options = {.signal = -1};
-    options.resources = calloc((size_t)argc + 1, sizeof *options.resources);
-    int code = options.resources ? parse(&options, argc, argv)
-                                 : cli_system_error("--resource", "read the options", ENOMEM);
-    if (!code && options.help) {
-        free(options.resources);
-        fputs(help, stdout);
-        return cli_output_end_text() ? CLI_RECORD_FAILED : CLI_DONE;
-    }
-    if (!code && options.command)
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    record_options options = {.signal = -1, .arguments = &arguments};
+    options.resources.values = calloc((size_t)argc + 1, sizeof *options.resources.values);
+    int code = options.resources.values
+                   ? cli_command_read(&command, &arguments, &options)
+                   : cli_system_error("--resource", "read the options", ENOMEM);
+    if (!code && !arguments.is_done && !(code = check_options(&options)))
         code = run(&options);
-    free(options.resources);
-    return code == CLI_NOT_RUN || code == CLI_NOT_FOUND ? code : CLI_RECORD_FAILED;
+    free(options.resources.values);
+    return (!code && arguments.is_done) || code == CLI_NOT_RUN || code == CLI_NOT_FOUND
+               ? code
+               : CLI_RECORD_FAILED;
 }

@@ -9,6 +9,7 @@
 
 #include "cli.h"
 #include "output_file.h"
+#include "show/record_text.h"
 #include "text.h"
 
 #include <inttypes.h>
@@ -33,7 +34,6 @@ static void put_string(const cli_profile *profile, const char *name, int64_t ind
 static void put_header(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    const Pd__View__ValueType *period_type = view->period_type;
     char time[48];
     fputs("{\n\"file\": ", stdout);
     put_text(profile->input.name);
@@ -45,21 +45,17 @@ static void put_header(const cli_profile *profile)
         put_text(pprofdelta_time_format(view->time_nanos, time));
     else
         fputs("null", stdout);
-    printf(",\n\"time_nanos\": %" PRId64 ",\n\"duration_nanos\": %" PRId64 ",\n", view->time_nanos,
-           view->duration_nanos);
-    fputs("\"period_type\": {", stdout);
-    put_string(profile, "type", period_type ? period_type->type : 0);
-    fputs(", ", stdout);
-    put_string(profile, "unit", period_type ? period_type->unit : 0);
-    printf("},\n\"period\": %" PRId64 ",\n", view->period);
-    put_string(profile, "default_sample_type", view->default_sample_type);
-    fputs(",\n", stdout);
-    put_string(profile, "drop_frames", view->drop_frames);
-    fputs(",\n", stdout);
-    put_string(profile, "keep_frames", view->keep_frames);
-    fputs(",\n", stdout);
-    put_string(profile, "doc_url", view->doc_url);
-    fputs(",\n\"comments\": [", stdout);
+    cli_record_put(profile, &view->base,
+                   ",\n\"time_nanos\": <time_nanos>,\n"
+                   "\"duration_nanos\": <duration_nanos>,\n"
+                   "\"period_type\": {\"type\": <j:period_type.type>, "
+                   "\"unit\": <j:period_type.unit>},\n"
+                   "\"period\": <period>,\n"
+                   "\"default_sample_type\": <j:default_sample_type>,\n"
+                   "\"drop_frames\": <j:drop_frames>,\n"
+                   "\"keep_frames\": <j:keep_frames>,\n"
+                   "\"doc_url\": <j:doc_url>,\n"
+                   "\"comments\": [");
     for (size_t i = 0; i < view->n_comment; i++) {
         fputs(i ? ", " : "", stdout);
         put_text_at(profile, view->comment[i]);
@@ -70,17 +66,11 @@ static void put_header(const cli_profile *profile)
 /* The first mapping is the main binary. */
 static void put_mappings(const cli_profile *profile)
 {
-    fputs("\"mappings\": [", stdout);
-    for (size_t i = 0; i < profile->view->n_mapping; i++) {
-        const Pd__View__Mapping *mapping = profile->view->mapping[i];
-        fputs(i ? ",\n{" : "\n{", stdout);
-        put_string(profile, "file", mapping->filename);
-        fputs(", ", stdout);
-        put_string(profile, "build_id", mapping->build_id);
-        printf(", \"start\": \"0x%" PRIx64 "\", \"limit\": \"0x%" PRIx64
-               "\", \"offset\": \"0x%" PRIx64 "\"}",
-               mapping->memory_start, mapping->memory_limit, mapping->file_offset);
-    }
+    printf("\"mappings\": [%s", profile->view->n_mapping ? "\n" : "");
+    cli_records_put(profile, &profile->view->base, "mapping", ",\n",
+                    "{\"file\": <j:filename>, \"build_id\": <j:build_id>, "
+                    "\"start\": \"<x:memory_start>\", \"limit\": \"<x:memory_limit>\", "
+                    "\"offset\": \"<x:file_offset>\"}");
     fputs("]", stdout);
 }
 
@@ -95,11 +85,9 @@ static void put_types(const cli_selection *selection)
     const cli_profile *profile = selection->profile;
     fputs("\"types\": [", stdout);
     for (size_t i = 0; i < profile->view->n_sample_type; i++) {
-        fputs(i ? ", {" : "{", stdout);
-        put_string(profile, "type", profile->view->sample_type[i]->type);
-        fputs(", ", stdout);
-        put_string(profile, "unit", profile->view->sample_type[i]->unit);
-        fputs(", \"total\": ", stdout);
+        fputs(i ? ", " : "", stdout);
+        cli_record_put(profile, &profile->view->sample_type[i]->base,
+                       "{\"type\": <j:type>, \"unit\": <j:unit>, \"total\": ");
         put_sum(cli_profile_total(profile, i));
         fputs(", \"kept\": ", stdout);
         put_sum(selection->kept_by_all[i]);
@@ -210,16 +198,10 @@ static void put_labels(const cli_profile *profile, const Pd__View__Sample *sampl
 {
     for (size_t i = 0; i < sample->n_label; i++) {
         const Pd__View__Label *label = sample->label[i];
-        fputs(i ? ", {" : "{", stdout);
-        put_string(profile, "key", label->key);
-        fputs(", ", stdout);
-        if (label->str) {
-            put_string(profile, "str", label->str);
-        } else {
-            printf("\"num\": %" PRId64 ", ", label->num);
-            put_string(profile, "unit", label->num_unit);
-        }
-        putchar('}');
+        fputs(i ? ", " : "", stdout);
+        cli_record_put(profile, &label->base,
+                       label->str ? "{\"key\": <j:key>, \"str\": <j:str>}"
+                                  : "{\"key\": <j:key>, \"num\": <num>, \"unit\": <j:num_unit>}");
     }
 }
 
@@ -249,11 +231,9 @@ static void put_two_types(const cli_shown *shown)
     fputs("\"types\": [", stdout);
     for (size_t i = 0; i < shown->types->len; i++) {
         size_t before = shown->types->column[0][i], now = shown->types->column[1][i];
-        fputs(i ? ", {" : "{", stdout);
-        put_string(cur, "type", cur->view->sample_type[now]->type);
-        fputs(", ", stdout);
-        put_string(cur, "unit", cur->view->sample_type[now]->unit);
-        fputs(", \"before\": ", stdout);
+        fputs(i ? ", " : "", stdout);
+        cli_record_put(cur, &cur->view->sample_type[now]->base,
+                       "{\"type\": <j:type>, \"unit\": <j:unit>, \"before\": ");
         put_sum(cli_profile_total(shown->profiles, before));
         fputs(", \"now\": ", stdout);
         put_sum(cli_profile_total(cur, now));

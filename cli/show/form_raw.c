@@ -6,9 +6,9 @@
 
 #include "cli.h"
 #include "output_file.h"
+#include "show/record_text.h"
 #include "text.h"
 
-#include <inttypes.h>
 #include <stdio.h>
 
 static void put_string(const cli_profile *profile, int64_t index)
@@ -16,54 +16,25 @@ static void put_string(const cli_profile *profile, int64_t index)
     cli_string_put(stdout, cli_profile_string(profile, index), CLI_TEXT_QUOTED);
 }
 
-static void put_named(const cli_profile *profile, const char *name, int64_t index)
-{
-    printf("%s: ", name);
-    put_string(profile, index);
-    putchar('\n');
-}
-
-static void put_value_type(const cli_profile *profile, const Pd__View__ValueType *type)
-{
-    put_string(profile, type ? type->type : 0);
-    putchar(' ');
-    put_string(profile, type ? type->unit : 0);
-    putchar('\n');
-}
-
 static void put_header(const cli_profile *profile)
 {
     const Pd__View__Profile *view = profile->view;
-    printf("time_nanos: %" PRId64 "\n", view->time_nanos);
-    printf("duration_nanos: %" PRId64 "\n", view->duration_nanos);
-    fputs("period_type: ", stdout);
-    put_value_type(profile, view->period_type);
-    printf("period: %" PRId64 "\n", view->period);
-    put_named(profile, "default_sample_type", view->default_sample_type);
-    put_named(profile, "drop_frames", view->drop_frames);
-    put_named(profile, "keep_frames", view->keep_frames);
-    put_named(profile, "doc_url", view->doc_url);
-    for (size_t i = 0; i < view->n_comment; i++)
-        put_named(profile, "comment", view->comment[i]);
+    cli_record_put(profile, &view->base,
+                   "time_nanos: <time_nanos>\n"
+                   "duration_nanos: <duration_nanos>\n"
+                   "period_type: <q:period_type.type> <q:period_type.unit>\n"
+                   "period: <period>\n"
+                   "default_sample_type: <q:default_sample_type>\n"
+                   "drop_frames: <q:drop_frames>\n"
+                   "keep_frames: <q:keep_frames>\n"
+                   "doc_url: <q:doc_url>\n");
+    for (size_t i = 0; i < view->n_comment; i++) {
+        fputs("comment: ", stdout);
+        put_string(profile, view->comment[i]);
+        putchar('\n');
+    }
     puts("sample types:");
-    for (size_t i = 0; i < view->n_sample_type; i++) {
-        fputs("  ", stdout);
-        put_value_type(profile, view->sample_type[i]);
-    }
-}
-
-static void put_label(const cli_profile *profile, const Pd__View__Label *label)
-{
-    fputs("    label ", stdout);
-    put_string(profile, label->key);
-    fputs(" = ", stdout);
-    if (label->str) {
-        put_string(profile, label->str);
-    } else {
-        printf("%" PRId64 " ", label->num);
-        put_string(profile, label->num_unit);
-    }
-    putchar('\n');
+    cli_records_put(profile, &view->base, "sample_type", "", "  <q:type> <q:unit>\n");
 }
 
 static void put_samples(const cli_selection *selection)
@@ -72,15 +43,11 @@ static void put_samples(const cli_selection *selection)
     puts("samples:");
     for (size_t i = 0; i < selection->len && !cli_output_is_over(); i++) {
         const Pd__View__Sample *sample = profile->view->sample[selection->samples[i]];
-        fputs(" ", stdout);
-        for (size_t j = 0; j < sample->n_value; j++)
-            printf(" %" PRId64, sample->value[j]);
-        putchar(':');
-        for (size_t j = 0; j < sample->n_location_id; j++)
-            printf(" %" PRIu64, sample->location_id[j]);
-        putchar('\n');
+        cli_record_put(profile, &sample->base, " <*value>:<*location_id>\n");
         for (size_t j = 0; j < sample->n_label; j++)
-            put_label(profile, sample->label[j]);
+            cli_record_put(profile, &sample->label[j]->base,
+                           sample->label[j]->str ? "    label <q:key> = <q:str>\n"
+                                                 : "    label <q:key> = <num> <q:num_unit>\n");
     }
 }
 
@@ -89,48 +56,16 @@ static void put_locations(const cli_profile *profile)
     puts("locations:");
     for (size_t i = 0; i < profile->view->n_location && !cli_output_is_over(); i++) {
         const Pd__View__Location *location = profile->view->location[i];
-        printf("  %" PRIu64 ": 0x%" PRIx64 " mapping %" PRIu64 "%s\n", location->id,
-               location->address, location->mapping_id, location->is_folded ? " folded" : "");
+        cli_record_put(profile, &location->base,
+                       "  <id>: <x:address> mapping <mapping_id><?is_folded:folded>\n");
         for (size_t j = 0; j < location->n_line; j++) {
             const Pd__View__Line *line = location->line[j];
             const Pd__View__Function *function = cli_profile_function(profile, line->function_id);
-            printf("    function %" PRIu64 " line %" PRId64 " column %" PRId64 " ",
-                   line->function_id, line->line, line->column);
+            cli_record_put(profile, &line->base,
+                           "    function <function_id> line <line> column <column> ");
             put_string(profile, function ? function->name : 0);
             putchar('\n');
         }
-    }
-}
-
-static void put_mappings(const cli_profile *profile)
-{
-    puts("mappings:");
-    for (size_t i = 0; i < profile->view->n_mapping && !cli_output_is_over(); i++) {
-        const Pd__View__Mapping *mapping = profile->view->mapping[i];
-        printf("  %" PRIu64 ": 0x%" PRIx64 " 0x%" PRIx64 " 0x%" PRIx64 " ", mapping->id,
-               mapping->memory_start, mapping->memory_limit, mapping->file_offset);
-        put_string(profile, mapping->filename);
-        putchar(' ');
-        put_string(profile, mapping->build_id);
-        printf("%s%s%s%s\n", mapping->has_functions ? " functions" : "",
-               mapping->has_filenames ? " filenames" : "",
-               mapping->has_line_numbers ? " lines" : "",
-               mapping->has_inline_frames ? " inlines" : "");
-    }
-}
-
-static void put_functions(const cli_profile *profile)
-{
-    puts("functions:");
-    for (size_t i = 0; i < profile->view->n_function && !cli_output_is_over(); i++) {
-        const Pd__View__Function *function = profile->view->function[i];
-        printf("  %" PRIu64 ": ", function->id);
-        put_string(profile, function->name);
-        putchar(' ');
-        put_string(profile, function->system_name);
-        putchar(' ');
-        put_string(profile, function->filename);
-        printf(" %" PRId64 "\n", function->start_line);
     }
 }
 
@@ -140,8 +75,14 @@ int cli_show_raw(const cli_shown *shown)
     put_header(profile);
     put_samples(shown->selections);
     put_locations(profile);
-    put_mappings(profile);
-    put_functions(profile);
+    puts("mappings:");
+    cli_records_put(profile, &profile->view->base, "mapping", "",
+                    "  <id>: <x:memory_start> <x:memory_limit> <x:file_offset> <q:filename> "
+                    "<q:build_id><?has_functions:functions><?has_filenames:filenames>"
+                    "<?has_line_numbers:lines><?has_inline_frames:inlines>\n");
+    puts("functions:");
+    cli_records_put(profile, &profile->view->base, "function", "",
+                    "  <id>: <q:name> <q:system_name> <q:filename> <start_line>\n");
     cli_selection_note(shown);
     return CLI_DONE;
 }

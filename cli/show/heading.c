@@ -1,4 +1,4 @@
-/* What `show` prints about a profile beside its samples: see heading.h.
+/* What `show` prints about a profile, besides its samples: see heading.h.
  *
  *     file      prev.pb.gz (gzip, 812 samples)
  *     binary    /opt/app, build id 5d4c0f

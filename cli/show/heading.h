@@ -1,4 +1,4 @@
-/* What `show` prints about a profile beside its samples. */
+/* What `show` prints about a profile, besides its samples. */
 #ifndef CLI_SHOW_HEADING_H
 #define CLI_SHOW_HEADING_H
 

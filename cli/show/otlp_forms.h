@@ -1,4 +1,4 @@
-/* What `show` prints of an OTLP request beside the pprof profile that the library makes of it.
+/* What `show` prints of an OTLP request in addition to the pprof profile that the library makes of it.
  *
  *     otlp_values.c    attributes and their values, as JSON
  *     otlp_heading.c   resources, scopes and profiles above the table

@@ -1,4 +1,4 @@
-/* The lines of the heading that an OTLP request has beside those of a profile:
+/* The lines of the heading that an OTLP request has in addition to those of a profile:
  *
  *     resource  service.name="shop", host.name="a"
  *     scope     pprofdelta 0.1.0

@@ -25,7 +25,7 @@ bool cli_types_are_zero(const cli_types *types, const cli_profile *profiles, siz
                         size_t at);
 
 /* The type to show in place of the default type `at`: `at` itself unless it is 0 in every sample, or
- * nearly nothing is in use beside the peak of a live heap, which is shown then. Otherwise the first type of its unit that is not, else the first of any unit; `at` if all are 0. */
+ * nearly nothing is in use, compared with the peak of a live heap, which is shown then. Otherwise the first type of its unit that is not, else the first of any unit; `at` if all are 0. */
 size_t cli_types_instead(const cli_types *types, const cli_profile *profiles, size_t sides,
                          size_t at);
 

@@ -2,7 +2,6 @@
 #include "show/forms.h"
 #include "show/otlp_forms.h"
 
-#include "arguments.h"
 #include "cli.h"
 #include "message.h"
 #include "symbolize/names.h"
@@ -10,88 +9,25 @@
 #include "output_file.h"
 #include "progress.h"
 
+#include <getopt.h>
 #include <string.h>
 
-static const char help[] =
-    "usage: pprofdelta show FILE [FORM] [FILTER...] [--type TYPE]\n"
-    "       pprofdelta show PREV CUR [FORM] [FILTER...] [--type TYPE]\n"
-    "Prints a table of the functions in the profile FILE (- is stdin), or of those\n"
-    "that grew or shrank from PREV to CUR; or\n"
-    "\n"
-    "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n"
-    "      --flame=OUT.html   a page with a flame graph, which needs no network\n"
-    "      --folded           one line for each stack: root;...;leaf VALUE\n"
-    "      --raw              the whole profile, one line for each record\n"
-    "      --json             the whole profile, as one JSON object\n"
-    "\n"
-    "      --top[=N]          the table, with N rows (10)\n"
-    "      --cum              the table, sorted by cumulative values\n"
-    "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n"
-    "      --focus=REGEX      only samples with a frame that matches\n"
-    "      --ignore=REGEX     no samples with a frame that matches\n"
-    "      --tag=KEY[=VALUE]  only samples with that label; VALUE may be a regular\n"
-    "                         expression for the whole value, or MIN:MAX\n"
-    "      --hide=REGEX       no frames that match; their values stay\n"
-    "      --all-frames       wrappers of malloc and start-up functions, too\n"
-    "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n"
-    "      --no-symbolize     leave addresses as they are\n"
-    "      --no-demangle      leave the names of C++ and Rust mangled\n"
-    "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n"
-    "  -h, --help\n";
-
-enum {
-    OPT_TOP = CLI_LONG,
-    OPT_TYPE,
-    OPT_RAW,
-    OPT_FOLDED,
-    OPT_JSON,
-    OPT_FLAME,
-    OPT_STACKS,
-    OPT_CUM,
-    OPT_FOCUS,
-    OPT_IGNORE,
-    OPT_TAG,
-    OPT_HIDE,
-    OPT_ALL_FRAMES,
-    OPT_MAX_MEMORY
-};
 enum { DEFAULT_TOP = 10 };
-
-static const struct option table[] = {
-    {"top", optional_argument, NULL, OPT_TOP},
-    {"type", required_argument, NULL, OPT_TYPE},
-    {"raw", no_argument, NULL, OPT_RAW},
-    {"folded", no_argument, NULL, OPT_FOLDED},
-    {"json", no_argument, NULL, OPT_JSON},
-    {"flame", required_argument, NULL, OPT_FLAME},
-    {"stacks", optional_argument, NULL, OPT_STACKS},
-    {"cum", no_argument, NULL, OPT_CUM},
-    {"focus", required_argument, NULL, OPT_FOCUS},
-    {"ignore", required_argument, NULL, OPT_IGNORE},
-    {"tag", required_argument, NULL, OPT_TAG},
-    {"hide", required_argument, NULL, OPT_HIDE},
-    {"all-frames", no_argument, NULL, OPT_ALL_FRAMES},
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"no-symbolize", no_argument, NULL, CLI_NAMES_NO_SYMBOLIZE},
-    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
-    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
+typedef enum show_form { TABLE, RAW, FOLDED, JSON, FLAME, STACKS } show_form;
 
 typedef struct show_options {
+    const cli_arguments *arguments;
     const char *files[CLI_SIDES];
     size_t files_len;
     const char *type; /* NULL: all types in the table, the default type elsewhere */
     const char *page; /* the file of --flame */
-    int form;         /* OPT_RAW, OPT_FOLDED, OPT_JSON, OPT_FLAME, OPT_STACKS; 0: the table */
-    size_t top;       /* 0: not given */
+    show_form form;
+    size_t top; /* 0: not given */
     size_t stacks;
     bool is_by_cum;
     cli_filters filters;
     uint64_t max_memory;
     cli_names names;
-    bool help;
 } show_options;
 
 static bool is_number(const char *text)
@@ -100,8 +36,8 @@ static bool is_number(const char *text)
 }
 
 /* --top, --top=N, or --top N if the next argument is a number; the same for --stacks. */
-static int set_number(const char *option, size_t *number, const char *value,
-                      const cli_arguments *arguments)
+static int take_number(const cli_option *option, const char *value, const cli_arguments *arguments,
+                       size_t *number)
 {
     const char *next = optind < arguments->argc ? arguments->argv[optind] : "";
     if (!value && !is_number(next)) {
@@ -115,7 +51,7 @@ static int set_number(const char *option, size_t *number, const char *value,
     return cli_take_rows(option, value, number);
 }
 
-static int set_form(show_options *options, int form)
+static int set_form(show_options *options, show_form form)
 {
     if (options->form && options->form != form)
         return cli_usage("--stacks, --flame, --folded, --raw and --json exclude each other");
@@ -123,104 +59,125 @@ static int set_form(show_options *options, int form)
     return CLI_DONE;
 }
 
-static int set_page(show_options *options, const char *value)
+static int take_form(const cli_option *option, const char *value, void *options)
 {
+    (void)value;
+    return set_form(options, (show_form)option->what);
+}
+
+static int take_page(const cli_option *option, const char *value, void *options)
+{
+    show_options *o = options;
     if (!*value)
-        return cli_bad_value("--flame", value, "the name of a file, or - for stdout");
-    options->page = value;
-    return set_form(options, OPT_FLAME);
+        return cli_bad_value(option->name, value, "the name of a file, or - for stdout");
+    o->page = value;
+    return set_form(o, FLAME);
 }
 
-static int set_stacks(show_options *options, const char *value, const cli_arguments *arguments)
+static int take_top(const cli_option *option, const char *value, void *options)
 {
-    int code = set_number("--stacks", &options->stacks, value, arguments);
-    return code ? code : set_form(options, OPT_STACKS);
+    show_options *o = options;
+    return take_number(option, value, o->arguments, &o->top);
 }
 
-static int add_file(show_options *options, const char *value)
+static int take_stacks(const cli_option *option, const char *value, void *options)
 {
-    if (options->files_len == CLI_SIDES)
+    show_options *o = options;
+    int code = take_number(option, value, o->arguments, &o->stacks);
+    return code ? code : set_form(o, STACKS);
+}
+
+static int take_filter(const cli_option *option, const char *value, void *filters)
+{
+    return cli_filters_add(filters, (cli_filter_kind)option->what, value);
+}
+
+static int add_file(void *options, const char *value)
+{
+    show_options *o = options;
+    if (o->files_len == CLI_SIDES)
         return cli_usage("%.60s: is one operand too many; show takes one profile, or PREV and CUR",
                          value);
-    options->files[options->files_len++] = value;
+    o->files[o->files_len++] = value;
     return CLI_DONE;
 }
 
-static int apply(show_options *options, int option, const cli_arguments *arguments)
-{
-    switch (option) {
-    case CLI_OPERAND:
-        return add_file(options, optarg);
-    case OPT_TOP:
-        return set_number("--top", &options->top, optarg, arguments);
-    case OPT_STACKS:
-        return set_stacks(options, optarg, arguments);
-    case OPT_FLAME:
-        return set_page(options, optarg);
-    case OPT_TYPE:
-        options->type = optarg;
-        return CLI_DONE;
-    case OPT_RAW:
-    case OPT_FOLDED:
-    case OPT_JSON:
-        return set_form(options, option);
-    case OPT_FOCUS:
-        return cli_filters_add(&options->filters, CLI_FILTER_FOCUS, optarg);
-    case OPT_IGNORE:
-        return cli_filters_add(&options->filters, CLI_FILTER_IGNORE, optarg);
-    case OPT_TAG:
-        return cli_filters_add(&options->filters, CLI_FILTER_TAG, optarg);
-    case OPT_HIDE:
-        return cli_filters_add(&options->filters, CLI_FILTER_HIDE, optarg);
-    case OPT_CUM:
-        options->is_by_cum = true;
-        return CLI_DONE;
-    case OPT_ALL_FRAMES:
-        options->filters.shows_wrappers = true;
-        return CLI_DONE;
-    case OPT_MAX_MEMORY:
-        return cli_take_size("--max-memory", optarg, &options->max_memory);
-    case 'h':
-        options->help = true;
-        return CLI_DONE;
-    default:
-        return cli_names_take(&options->names, option, optarg);
-    }
-}
+static const cli_option table[] = {
+    {"--stacks", 0, CLI_MAY_HAVE_VALUE, take_stacks, 0,
+     "      --stacks[=N]       the N (10) heaviest stacks, with files and lines\n", 0, 0},
+    {"--flame", 0, CLI_VALUE, take_page, 0,
+     "      --flame=OUT.html   a page with a flame graph, which needs no network\n", 0, 0},
+    {"--folded", 0, CLI_ALONE, take_form, 0,
+     "      --folded           one line for each stack: root;...;leaf VALUE\n", FOLDED, 0},
+    {"--raw", 0, CLI_ALONE, take_form, 0,
+     "      --raw              the whole profile, one line for each record\n", RAW, 0},
+    {"--json", 0, CLI_ALONE, take_form, 0,
+     "      --json             the whole profile, as one JSON object\n", JSON, 0},
+    {"--top", 0, CLI_MAY_HAVE_VALUE, take_top, 0,
+     "\n"
+     "      --top[=N]          the table, with N rows (10)\n",
+     0, 0},
+    {"--cum", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, is_by_cum),
+     "      --cum              the table, sorted by cumulative values\n", 0, 0},
+    {"--type", 0, CLI_VALUE, cli_take_text, offsetof(show_options, type),
+     "      --type=TYPE[/UNIT] the sample type that is shown and sorted by\n", 0, 0},
+    {"--focus", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
+     "      --focus=REGEX      only samples with a frame that matches\n", CLI_FILTER_FOCUS, 0},
+    {"--ignore", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
+     "      --ignore=REGEX     no samples with a frame that matches\n", CLI_FILTER_IGNORE, 0},
+    {"--tag", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
+     "      --tag=KEY[=VALUE]  only samples with that label; VALUE may be a regular\n"
+     "                         expression for the whole value, or MIN:MAX\n",
+     CLI_FILTER_TAG, 0},
+    {"--hide", 0, CLI_VALUE, take_filter, offsetof(show_options, filters),
+     "      --hide=REGEX       no frames that match; their values stay\n", CLI_FILTER_HIDE, 0},
+    {"--all-frames", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, filters.shows_wrappers),
+     "      --all-frames       wrappers of malloc and start-up functions, too\n", 0, 0},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(show_options, max_memory),
+     "      --max-memory=SIZE  use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--no-symbolize", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_symbolized),
+     "      --no-symbolize     leave addresses as they are\n", 0, 0},
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(show_options, names.is_not_demangled),
+     "      --no-demangle      leave the names of C++ and Rust mangled\n", 0, 0},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(show_options, names),
+     "      --debug-dir=DIR    look for binaries and debug files in DIR, too\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
+
+static const cli_command command = {
+    .before = "usage: pprofdelta show FILE [FORM] [FILTER...] [--type TYPE]\n"
+              "       pprofdelta show PREV CUR [FORM] [FILTER...] [--type TYPE]\n"
+              "Prints a table of the functions in the profile FILE (- is stdin), or of those\n"
+              "that grew or shrank from PREV to CUR; or\n"
+              "\n",
+    .options = table,
+    .after = "",
+    .operand = add_file,
+};
 
 static int check_options(const show_options *options)
 {
-    bool is_whole = options->form == OPT_RAW || options->form == OPT_JSON;
+    bool is_whole = options->form == RAW || options->form == JSON;
     if (!options->files_len)
         return cli_usage("a profile is missing: pprofdelta show FILE");
-    if (options->files_len > 1 && options->form == OPT_RAW)
+    if (options->files_len > 1 && options->form == RAW)
         return cli_usage("--raw shows one profile");
     if ((options->top || options->is_by_cum) && options->form)
         return cli_usage("%s is for the table, not for --stacks, --flame, --folded, --raw or "
                          "--json",
                          options->top ? "--top" : "--cum");
-    if (options->form == OPT_RAW && cli_filters_have(&options->filters, CLI_FILTER_HIDE))
+    if (options->form == RAW && cli_filters_have(&options->filters, CLI_FILTER_HIDE))
         return cli_usage("--hide is not for --raw, which shows records as they are");
     if (options->type && is_whole)
         return cli_usage("--type is not for --raw and --json, which show every type");
     return cli_check_stdin(options->files, options->files_len);
 }
 
-static int parse(show_options *options, int argc, char **argv)
-{
-    cli_arguments arguments = {argc, argv, "h", table, false};
-    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        int code = apply(options, option, &arguments);
-        if (code || options->help)
-            return code;
-    }
-    return check_options(options);
-}
-
 /* The forms that show every type take the default one for what the filters kept, if there is any. */
 static int match_types(const show_options *options, cli_shown *shown, cli_types *types)
 {
-    bool is_whole = options->form == OPT_RAW || options->form == OPT_JSON;
+    bool is_whole = options->form == RAW || options->form == JSON;
     if (is_whole && shown->sides == 1 && !shown->profiles->view->n_sample_type)
         return CLI_DONE;
     int code = cli_types_match(types, shown->profiles, shown->sides);
@@ -228,9 +185,9 @@ static int match_types(const show_options *options, cli_shown *shown, cli_types 
         return code;
     code = cli_types_choose(types, shown->profiles, shown->sides, options->type, &shown->chosen);
     shown->preferred = shown->chosen;
-    if (!code && !options->type && options->form != OPT_RAW)
+    if (!code && !options->type && options->form != RAW)
         shown->chosen = cli_types_instead(types, shown->profiles, shown->sides, shown->preferred);
-    if (options->form == OPT_JSON) /* which shows all types */
+    if (options->form == JSON) /* which shows all types */
         shown->preferred = shown->chosen;
     return code;
 }
@@ -238,16 +195,16 @@ static int match_types(const show_options *options, cli_shown *shown, cli_types 
 static int print_form(const show_options *options, const cli_shown *shown)
 {
     switch (options->form) {
-    case OPT_RAW:
+    case RAW:
         return shown->profiles->request ? cli_show_raw_request(shown->profiles)
                                         : cli_show_raw(shown);
-    case OPT_JSON:
+    case JSON:
         return cli_show_json(shown);
-    case OPT_FOLDED:
+    case FOLDED:
         return cli_show_folded(shown);
-    case OPT_FLAME:
+    case FLAME:
         return cli_show_flame(shown, options->page);
-    case OPT_STACKS:
+    case STACKS:
         return cli_show_stacks(shown);
     default:
         return shown->sides > 1 ? cli_show_change(shown) : cli_show_top(shown);
@@ -265,10 +222,10 @@ static int print(const show_options *options, const cli_profile *profiles)
                        .types = &types,
                        .only_chosen = options->type != NULL,
                        .is_by_cum = options->is_by_cum,
-                       .most = options->form == OPT_STACKS ? options->stacks
-                               : options->top              ? options->top
-                                                           : DEFAULT_TOP};
-    bool is_whole = options->form == OPT_RAW || options->form == OPT_JSON;
+                       .most = options->form == STACKS ? options->stacks
+                               : options->top          ? options->top
+                                                       : DEFAULT_TOP};
+    bool is_whole = options->form == RAW || options->form == JSON;
     int code = match_types(options, &shown, &types);
     for (size_t side = 0; !code && side < shown.sides; side++)
         code = cli_selection_make(&selections[side], &profiles[side], &options->filters,
@@ -287,13 +244,13 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
     cli_progress_start(true);
     for (size_t i = 0; i < options->files_len; i++) {
         int code = cli_profile_load(&profiles[i], options->files[i], memory);
-        if (!code && options->form != OPT_RAW) /* which shows what is in the file */
+        if (!code && options->form != RAW) /* which shows what is in the file */
             code = cli_names_find(&profiles[i], &options->names);
         if (code)
             return code;
         memory = profiles[i].memory_left ? profiles[i].memory_left : 1;
     }
-    if (options->form != OPT_FLAME)
+    if (options->form != FLAME)
         cli_progress_end();
     return print(options, profiles);
 }
@@ -301,14 +258,14 @@ static int load_and_print(const show_options *options, cli_profile *profiles)
 static int show(show_options *options, int argc, char **argv)
 {
     cli_profile profiles[CLI_SIDES] = {{.view = NULL}};
-    int code = parse(options, argc, argv);
-    if (code)
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    options->arguments = &arguments;
+    int code = cli_command_read(&command, &arguments, options);
+    if (code || arguments.is_done || (code = check_options(options)))
         return code;
-    if (options->help)
-        return cli_output_text(help);
     code = load_and_print(options, profiles);
     cli_progress_end();
-    if (!code && options->form != OPT_FLAME) /* the page is an output of its own */
+    if (!code && options->form != FLAME) /* the page is an output of its own */
         code = cli_output_end_text();
     for (size_t i = 0; i < CLI_SIDES; i++)
         cli_profile_free(&profiles[i]);

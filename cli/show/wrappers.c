@@ -25,7 +25,7 @@ static const rule allocators[] = {
     {WHOLE, "pvalloc"},
     {WHOLE, "__libc_valloc"},
     {WHOLE, "__libc_pvalloc"},
-    /* of C programs, beside those that is_malloc knows */
+    /* of C programs, in addition to those that is_malloc knows */
     {WHOLE, "ngx_alloc"},
     {PREFIX, "ngx_palloc"},
     {PREFIX, "ngx_pnalloc"},

@@ -17,7 +17,7 @@
 
 typedef struct cli_apart_limits {
     unsigned seconds;    /* of processor time */
-    uint64_t memory;     /* bytes beside what this process has */
+    uint64_t memory;     /* bytes, in addition to those of this process */
     uint64_t answer_len; /* bytes that the child may write */
 } cli_apart_limits;
 

@@ -10,32 +10,17 @@
 #include <string.h>
 #include <unistd.h>
 
-static int add_dir(cli_names *names, const char *dir)
+int cli_names_take_dir(const cli_option *option, const char *dir, void *member)
 {
+    cli_names *names = member;
     if (!*dir)
-        return cli_bad_value("--debug-dir", dir, "a directory");
+        return cli_bad_value(option->name, dir, "a directory");
     if (access(dir, R_OK | X_OK))
-        return cli_usage("--debug-dir: %.200s: %s", dir, strerror(errno));
+        return cli_usage("%s: %.200s: %s", option->name, dir, strerror(errno));
     if (names->dirs_len == sizeof names->dirs / sizeof *names->dirs)
-        return cli_usage("--debug-dir may be given %zu times", names->dirs_len);
+        return cli_usage("%s may be given %zu times", option->name, names->dirs_len);
     names->dirs[names->dirs_len++] = dir;
     return CLI_DONE;
-}
-
-int cli_names_take(cli_names *names, int option, const char *value)
-{
-    switch (option) {
-    case CLI_NAMES_NO_SYMBOLIZE:
-        names->is_not_symbolized = true;
-        return CLI_DONE;
-    case CLI_NAMES_NO_DEMANGLE:
-        names->is_not_demangled = true;
-        return CLI_DONE;
-    case CLI_NAMES_DEBUG_DIR:
-        return add_dir(names, value);
-    default:
-        return CLI_USAGE;
-    }
 }
 
 static bool is_wrong(const cli_module_report *module)

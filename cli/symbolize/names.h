@@ -3,13 +3,11 @@
 #ifndef CLI_NAMES_H
 #define CLI_NAMES_H
 
+#include "arguments.h"
 #include "view.h"
 
 #include <stdbool.h>
 #include <stddef.h>
-
-/* The values of the options: rows of a verb's table of options. */
-enum { CLI_NAMES_NO_SYMBOLIZE = 512, CLI_NAMES_NO_DEMANGLE, CLI_NAMES_DEBUG_DIR };
 
 typedef struct cli_names {
     bool is_not_symbolized, is_not_demangled;
@@ -17,9 +15,8 @@ typedef struct cli_names {
     size_t dirs_len;
 } cli_names;
 
-/* Takes one of the options above. Prints what is wrong; returns an exit code, CLI_USAGE for another
- * option. */
-int cli_names_take(cli_names *names, int option, const char *value);
+/* For cli_option.take of --debug-dir, whose member is the cli_names. The others are flags. */
+int cli_names_take_dir(const cli_option *option, const char *dir, void *names);
 
 /* Names what can be named without a question: uses only files with the build id of their mapping,
  * asks no server, and prints only that a file is another build or is damaged. Returns an exit code. */

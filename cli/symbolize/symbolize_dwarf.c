@@ -3,6 +3,7 @@
 #include "symbolize/symbolize_dwarf.h"
 
 #include "symbolize/apart.h"
+#include "symbolize/symbolize_table.h"
 #include "regular.h"
 
 #include <dwarf.h>
@@ -37,20 +38,6 @@ typedef struct walk {
 
 /* ---- addresses ------------------------------------------------------------------------------- */
 
-/* The first wanted address that is not below pc. */
-static size_t first_from(const walk *w, uint64_t pc)
-{
-    size_t low = 0, high = w->len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (w->wanted[middle].pc < pc)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    return low;
-}
-
 /* Ranges at 0 are code that the linker left out. */
 static bool is_range(Dwarf_Addr begin, Dwarf_Addr end)
 {
@@ -68,7 +55,8 @@ static bool claim(walk *w, Dwarf_Die *unit, Dwarf_Off unit_1)
     for (ptrdiff_t at = 0; (at = dwarf_ranges(unit, at, &base, &begin, &end)) > 0;) {
         if (!is_range(begin, end))
             continue;
-        for (size_t i = first_from(w, begin); i < w->len && w->wanted[i].pc < end; i++) {
+        for (size_t i = cli_wanted_first(w->wanted, w->len, begin);
+             i < w->len && w->wanted[i].pc < end; i++) {
             cli_apart_spend(1);
             if (w->wanted[i].unit)
                 continue;
@@ -133,7 +121,8 @@ static bool add_function(walk *w, Dwarf_Die *die, uint64_t root)
     for (ptrdiff_t at = 0; (at = dwarf_ranges(die, at, &base, &begin, &end)) > 0;) {
         if (!is_range(begin, end))
             continue;
-        for (size_t i = first_from(w, begin); i < w->len && w->wanted[i].pc < end; i++) {
+        for (size_t i = cli_wanted_first(w->wanted, w->len, begin);
+             i < w->len && w->wanted[i].pc < end; i++) {
             cli_wanted *wanted = &w->wanted[i];
             cli_apart_spend(1);
             if (wanted->unit != w->unit_1 || (is_root ? wanted->root != 0 : wanted->root != root))
@@ -313,7 +302,7 @@ static const char *text_of(Dwarf_Die *die, unsigned name)
 }
 
 /* The unit that has the entries of this one: with split DWARF, of another file, which libdw looks for
- * beside this file and where it was compiled. */
+ * in the directory of this file and where it was compiled. */
 static Dwarf_Die find_entries(const walk *w, Dwarf_Die *unit)
 {
     Dwarf_Die split = {0};

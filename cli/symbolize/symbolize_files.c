@@ -89,7 +89,7 @@ static bool is_complete(const search *s)
     return s->files->binary.elf && (s->files->is_debug_binary || s->files->debug.elf);
 }
 
-/* Keeps the file for what it has and is still missing; closes it otherwise. */
+/* Keeps the file for what it has and is missing so far; closes it otherwise. */
 static void keep(const search *s, cli_elf_file *file)
 {
     cli_elf_files *files = s->files;

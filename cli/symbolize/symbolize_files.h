@@ -8,7 +8,7 @@
  *     DIR/path/of/file.debug  DIR/path/of/file              and with the last part of the path only
  *     the path itself
  *     /usr/lib/debug/.build-id/xx/yyyy.debug
- *     the name in .gnu_debuglink: beside the file, in .debug there, in DIR and in /usr/lib/debug
+ *     the name in .gnu_debuglink: in the folder of the file, in .debug there, in DIR and in /usr/lib/debug
  *     debuginfod-find, if the user asked for it */
 #ifndef CLI_SYMBOLIZE_FILES_H
 #define CLI_SYMBOLIZE_FILES_H

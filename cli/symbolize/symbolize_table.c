@@ -25,7 +25,7 @@ static Elf_Data *find_table(Elf *elf, GElf_Word type, GElf_Shdr *header)
     return NULL;
 }
 
-static size_t first_from(const cli_wanted *wanted, size_t len, uint64_t pc)
+size_t cli_wanted_first(const cli_wanted *wanted, size_t len, uint64_t pc)
 {
     size_t low = 0, high = len;
     while (low < high) {
@@ -71,7 +71,8 @@ static bool read_table(Elf *elf, GElf_Word type, cli_wanted *wanted, best *bests
         if (!name || !*name)
             continue;
         has_any = true;
-        for (size_t at = first_from(wanted, len, begin); at < len && wanted[at].pc < end; at++) {
+        for (size_t at = cli_wanted_first(wanted, len, begin); at < len && wanted[at].pc < end;
+             at++) {
             cli_apart_spend(1);
             offer(&wanted[at], &bests[at], &symbol, name);
         }

@@ -3,7 +3,6 @@
  *     profile -> view -> symbolize_view.c, demangle_view.c -> packed -> pprofdelta_rewrite -> OUT
  *
  * What is still missing is printed, with what to do about it. */
-#include "arguments.h"
 #include "cli.h"
 #include "memory.h"
 #include "message.h"
@@ -19,128 +18,83 @@
 #include <string.h>
 #include <unistd.h>
 
-static const char help[] =
-    "usage: pprofdelta symbolize FILE [-o OUT]\n"
-    "Finds the functions, inlined calls and lines of the addresses in the profile\n"
-    "FILE (- is stdin), from the debug information of its binaries. A binary is used\n"
-    "only if its build id is that of the profile.\n"
-    "\n"
-    "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
-    "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
-    "                             may be given several times\n"
-    "      --debuginfod[=URLS]    ask debuginfod servers, those of DEBUGINFOD_URLS\n"
-    "                             or URLS (the default if DEBUGINFOD_URLS is set)\n"
-    "      --no-debuginfod        ask no server\n"
-    "      --return-addresses     addresses of callers are those behind the call\n"
-    "      --force                look also for locations that have lines\n"
-    "      --no-demangle          leave the names of C++ and Rust mangled\n"
-    "      --compress=HOW         gzip, zstd or none\n"
-    "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"
-    "  -q, --quiet                print no notes on stderr\n"
-    "  -h, --help\n";
-
-enum {
-    OPT_DEBUGINFOD = CLI_LONG,
-    OPT_NO_DEBUGINFOD,
-    OPT_RETURN_ADDRESSES,
-    OPT_FORCE,
-    OPT_COMPRESS,
-    OPT_MAX_MEMORY
-};
-
-static const struct option table[] = {
-    {"output", required_argument, NULL, 'o'},
-    {"debug-dir", required_argument, NULL, CLI_NAMES_DEBUG_DIR},
-    {"debuginfod", optional_argument, NULL, OPT_DEBUGINFOD},
-    {"no-debuginfod", no_argument, NULL, OPT_NO_DEBUGINFOD},
-    {"return-addresses", no_argument, NULL, OPT_RETURN_ADDRESSES},
-    {"force", no_argument, NULL, OPT_FORCE},
-    {"no-demangle", no_argument, NULL, CLI_NAMES_NO_DEMANGLE},
-    {"compress", required_argument, NULL, OPT_COMPRESS},
-    {"max-memory", required_argument, NULL, OPT_MAX_MEMORY},
-    {"quiet", no_argument, NULL, 'q'},
-    {"help", no_argument, NULL, 'h'},
-    {NULL, 0, NULL, 0},
-};
-
 typedef struct run {
     const char *file, *output;
     cli_names names;
     cli_symbolizing how;
     pprofdelta_options library;
-    bool quiet, help;
+    bool quiet;
     cli_profile profile;
     cli_output out;
 } run;
 
 /* ---- the command line ------------------------------------------------------------------------ */
 
-static int set_file(run *r, const char *value)
+static int set_file(void *options, const char *value)
 {
+    run *r = options;
     if (r->file)
         return cli_usage("%.60s: is one operand too many; symbolize takes one profile", value);
     r->file = value;
     return CLI_DONE;
 }
 
-static int set_servers(run *r, const char *urls)
+static int take_servers(const cli_option *option, const char *urls, void *asks_servers)
 {
     const char *set = getenv("DEBUGINFOD_URLS");
     if (urls && (!*urls || setenv("DEBUGINFOD_URLS", urls, 1)))
-        return cli_bad_value("--debuginfod", urls, "the URLs of servers");
+        return cli_bad_value(option->name, urls, "the URLs of servers");
     if (!urls && (!set || !*set))
         return cli_usage("--debuginfod: DEBUGINFOD_URLS names no server; give --debuginfod=URL");
-    r->how.places.asks_servers = true;
+    return cli_take_flag(option, NULL, asks_servers);
+}
+
+static int take_no_servers(const cli_option *option, const char *value, void *asks_servers)
+{
+    (void)option, (void)value;
+    *(bool *)asks_servers = false;
     return CLI_DONE;
 }
 
-static int apply(run *r, int option)
-{
-    switch (option) {
-    case CLI_OPERAND:
-        return set_file(r, optarg);
-    case 'o':
-        return cli_take_output(optarg, &r->output);
-    case OPT_DEBUGINFOD:
-        return set_servers(r, optarg);
-    case OPT_NO_DEBUGINFOD:
-        r->how.places.asks_servers = false;
-        return CLI_DONE;
-    case OPT_RETURN_ADDRESSES:
-        r->how.has_return_addresses = true;
-        return CLI_DONE;
-    case OPT_FORCE:
-        r->how.is_forced = true;
-        return CLI_DONE;
-    case OPT_COMPRESS:
-        return cli_take_compression(optarg, &r->library.compression);
-    case OPT_MAX_MEMORY:
-        return cli_take_size("--max-memory", optarg, &r->library.max_memory);
-    case 'q':
-        r->quiet = true;
-        return CLI_DONE;
-    case 'h':
-        r->help = true;
-        return CLI_DONE;
-    default:
-        return cli_names_take(&r->names, option, optarg);
-    }
-}
+static const cli_option table[] = {
+    {"--output", 'o', CLI_VALUE, cli_take_output, offsetof(run, output),
+     "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n", 0, 0},
+    {"--debug-dir", 0, CLI_VALUE, cli_names_take_dir, offsetof(run, names),
+     "      --debug-dir=DIR        look for binaries and debug files in DIR first;\n"
+     "                             may be given several times\n",
+     0, 0},
+    {"--debuginfod", 0, CLI_MAY_HAVE_VALUE, take_servers, offsetof(run, how.places.asks_servers),
+     "      --debuginfod[=URLS]    ask debuginfod servers, those of DEBUGINFOD_URLS\n"
+     "                             or URLS (the default if DEBUGINFOD_URLS is set)\n",
+     0, 0},
+    {"--no-debuginfod", 0, CLI_ALONE, take_no_servers, offsetof(run, how.places.asks_servers),
+     "      --no-debuginfod        ask no server\n", 0, 0},
+    {"--return-addresses", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.has_return_addresses),
+     "      --return-addresses     addresses of callers are those behind the call\n", 0, 0},
+    {"--force", 0, CLI_ALONE, cli_take_flag, offsetof(run, how.is_forced),
+     "      --force                look also for locations that have lines\n", 0, 0},
+    {"--no-demangle", 0, CLI_ALONE, cli_take_flag, offsetof(run, names.is_not_demangled),
+     "      --no-demangle          leave the names of C++ and Rust mangled\n", 0, 0},
+    {"--compress", 0, CLI_VALUE, cli_take_compression, offsetof(run, library.compression),
+     "      --compress=HOW         gzip, zstd or none\n", 0, 0},
+    {"--max-memory", 0, CLI_VALUE, cli_take_size, offsetof(run, library.max_memory),
+     "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n", 0, 0},
+    {"--quiet", 'q', CLI_ALONE, cli_take_flag, offsetof(run, quiet),
+     "  -q, --quiet                print no notes on stderr\n", 0, 0},
+    {"--help", 'h', CLI_ALONE, NULL, 0, "  -h, --help\n", 0, 0},
+    {NULL, 0, CLI_ALONE, NULL, 0, NULL, 0, 0},
+};
 
-static int parse(run *r, int argc, char **argv)
-{
-    cli_arguments arguments = {argc, argv, "o:qh", table, false};
-    const char *urls = getenv("DEBUGINFOD_URLS");
-    r->how.places.asks_servers = urls && *urls;
-    for (int option; (option = cli_arguments_next(&arguments)) != CLI_END;) {
-        int code = apply(r, option);
-        if (code || r->help)
-            return code;
-    }
-    r->how.places.dirs = r->names.dirs;
-    r->how.places.dirs_len = r->names.dirs_len;
-    return r->file ? CLI_DONE : cli_usage("a profile is missing: pprofdelta symbolize FILE");
-}
+static const cli_command command = {
+    .before = "usage: pprofdelta symbolize FILE [-o OUT]\n"
+              "Finds the functions, inlined calls and lines of the addresses in the profile\n"
+              "FILE (- is stdin), from the debug information of its binaries. A binary is used\n"
+              "only if its build id is that of the profile.\n"
+              "\n",
+    .options = table,
+    .after = "",
+    .operand = set_file,
+};
 
 /* ---- what is missing ------------------------------------------------------------------------- */
 
@@ -220,9 +174,14 @@ int cli_symbolize(int argc, char **argv)
 {
     run r = {.library = PPROFDELTA_OPTIONS_INIT, .out = {.fd = -1}};
     r.library.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
-    int code = parse(&r, argc, argv);
-    if (!code)
-        code = r.help ? cli_output_text(help) : perform(&r);
+    const char *urls = getenv("DEBUGINFOD_URLS");
+    cli_arguments arguments = {.argc = argc, .argv = argv};
+    r.how.places.asks_servers = urls && *urls;
+    int code = cli_command_read(&command, &arguments, &r);
+    r.how.places.dirs = r.names.dirs;
+    r.how.places.dirs_len = r.names.dirs_len;
+    if (!code && !arguments.is_done)
+        code = r.file ? perform(&r) : cli_usage("a profile is missing: pprofdelta symbolize FILE");
     cli_progress_end();
     cli_profile_free(&r.profile);
     cli_output_close(&r.out);

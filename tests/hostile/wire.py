@@ -5,6 +5,12 @@ whoever puts the parts together shifts the mark along, so that a case knows the 
 broke without counting. `profile(...)` is a good one but for the parts that are given.
 """
 
+import os
+import sys
+
+sys.path.insert(0, os.path.join(os.path.dirname(os.path.abspath(__file__)), "..", "cli"))
+from pb import varint  # noqa: E402
+
 
 class Wire:
     """Bytes, and how far into them the marked ones begin (None: nothing is marked)."""
@@ -42,16 +48,6 @@ def join(parts):
 
 
 VARINT, FIXED64, BYTES, GROUP, GROUP_END, FIXED32 = 0, 1, 2, 3, 4, 5
-
-
-def varint(value):
-    value &= (1 << 64) - 1
-    out = bytearray()
-    while value > 0x7F:
-        out.append(value & 0x7F | 0x80)
-        value >>= 7
-    out.append(value)
-    return bytes(out)
 
 
 def tag(field, kind):
