@@ -8,7 +8,6 @@
 #include "agent/account/account.h"
 
 #include "agent/account/areas.h"
-#include "agent/account/counters.h"
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/code.h"
@@ -16,9 +15,6 @@
 #include "agent/account/mappings.h"
 #include "agent/stacks/unloaded.h"
 
-#include <link.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 

@@ -30,7 +30,6 @@
 #include "pprofdelta_heap.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define PD_ACCOUNT_TYPE "rss_space"
 #define PD_ACCOUNT_UNIT "bytes"

@@ -21,7 +21,6 @@
 #include "agent/stacks/function_names.h"
 #include "agent/stacks/unloaded.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 static int64_t fork_nanos; /* when a fork began */
@@ -42,7 +41,7 @@ static void after_fork_in_parent(void)
 {
     if (!pd_this_thread.is_forking)
         return;
-    pd_mappings_fork_done();
+    pd_mappings_fork_done(false);
     pprofdelta_heap_fork_parent(pd_agent_heap());
     pd_this_thread.is_forking = false;
     pd_self_leave();
@@ -58,7 +57,7 @@ static void after_fork_in_child(void)
         pd_mappings_forget();
         return;
     }
-    pd_mappings_fork_done();
+    pd_mappings_fork_done(true);
     pprofdelta_heap_fork_child(heap, PPROFDELTA_HEAP_KEEP, 0, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);

@@ -10,19 +10,13 @@
 #include "agent/delivery/largest_sites.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
