@@ -156,12 +156,8 @@ typedef struct directory_entry {
 static bool has_filter(void)
 {
     char text[8192];
-    int fd = pd_open("/proc/thread-self/status", O_RDONLY);
-    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    const char *line = strstr(text, "\nSeccomp:");
+    bool is_read = pd_read_text("/proc/thread-self/status", text, sizeof text);
+    const char *line = is_read ? strstr(text, "\nSeccomp:") : NULL;
     return !line ||
            line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
 }
@@ -292,7 +288,7 @@ static int (*mallctl)(const char *, void *, size_t *, void *, size_t);
 static int (*get_property)(const char *, size_t *); /* MallocExtension_GetNumericProperty */
 static pid_t first_pid;
 
-/* Sets *function to the allocator's function of that name. An allocator beside malloc, which the
+/* Sets *function to the allocator's function of that name. Another allocator than malloc's, which the
  * program opened or links for itself, is not the one that the account is about. */
 static void find(void *function, const char *name)
 {

@@ -325,9 +325,14 @@ static void step_register(machine *m, uint8_t op, cursor *c)
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         skip(c, read_uleb(c));
         break;
-    default: /* in another register, or a computed value */
+    case OP_REGISTER:
+    case OP_VAL_OFFSET:
+    case OP_VAL_OFFSET_SF:
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         read_uleb(c);
+        break;
+    default:
+        c->bad = true;
     }
 }
 
@@ -376,7 +381,7 @@ static void step_frame(machine *m, uint8_t op, cursor *c)
             c->bad = true;
         break;
     default:
-        c->bad = true;
+        step_register(m, op, c);
     }
 }
 
@@ -408,19 +413,6 @@ static void step(machine *m, uint8_t op, cursor *c)
         break;
     case OP_ADVANCE4:
         m->loc += read_u32(c) * m->cie->code_align;
-        break;
-    case OP_OFFSET_EXTENDED:
-    case OP_OFFSET_EXTENDED_SF:
-    case OP_GNU_NEGATIVE_OFFSET:
-    case OP_RESTORE_EXTENDED:
-    case OP_UNDEFINED:
-    case OP_SAME_VALUE:
-    case OP_REGISTER:
-    case OP_EXPRESSION:
-    case OP_VAL_OFFSET:
-    case OP_VAL_OFFSET_SF:
-    case OP_VAL_EXPRESSION:
-        step_register(m, op, c);
         break;
     default:
         step_frame(m, op, c);

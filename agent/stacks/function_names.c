@@ -27,8 +27,9 @@ typedef struct function_table {
     uintptr_t begin, end; /* the range in memory */
     uintptr_t bias;       /* address in memory - address in the file */
     char *strings;
-    symbol *functions; /* sorted */
+    symbol *functions;
     size_t strings_len, functions_len, functions_size;
+    unsigned searches; /* the functions are sorted after SEARCHES_UNSORTED */
 } function_table;
 
 /* ---- the object ------------------------------------------------------------------------------ */
@@ -159,7 +160,6 @@ static bool read_functions(function_table *table, const pd_elf *elf)
     for (size_t i = 0; i < in.sh_size / sizeof(symbol); i++)
         if (is_function(table, &table->functions[i]))
             table->functions[table->functions_len++] = table->functions[i];
-    sort(table->functions, table->functions_len);
     return true;
 }
 
@@ -196,22 +196,44 @@ static bool table_open(function_table *table, uintptr_t address)
     return has_table;
 }
 
-/* Returns the name of the function that holds the address, or NULL. The name is valid until the
- * table is closed. */
-static const char *table_find(const function_table *table, uintptr_t address)
+/* Returns the last function that begins at the address or before it, or NULL. Of several that begin there
+ * any will do. */
+static const symbol *last_before(const function_table *table, uint64_t address)
 {
-    uint64_t wanted = address - table->bias;
+    const symbol *last = NULL;
+    for (size_t i = 0; i < table->functions_len; i++) {
+        const symbol *s = &table->functions[i];
+        if (s->st_value <= address && (!last || s->st_value > last->st_value))
+            last = s;
+    }
+    return last;
+}
+
+static const symbol *last_sorted_before(const function_table *table, uint64_t address)
+{
     size_t low = 0, high = table->functions_len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table->functions[middle].st_value <= wanted)
+        if (table->functions[middle].st_value <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    /* Of several functions that begin at one address any will do. Of a function within another
-     * one the inner one is taken. */
-    const symbol *f = low ? &table->functions[low - 1] : NULL;
+    return low ? &table->functions[low - 1] : NULL;
+}
+
+/* Returns the name of the function that holds the address, or NULL. Of a function within another one, it is
+ * the inner one. The name is valid until the table is closed. A child of a fork that lives for a short time has
+ * few addresses, and to sort a table takes longer than to search it a few times. */
+static const char *table_find(function_table *table, uintptr_t address)
+{
+    enum { SEARCHES_UNSORTED = 16 };
+    uint64_t wanted = address - table->bias;
+    if (table->searches == SEARCHES_UNSORTED)
+        sort(table->functions, table->functions_len);
+    table->searches += table->searches <= SEARCHES_UNSORTED;
+    const symbol *f = table->searches <= SEARCHES_UNSORTED ? last_before(table, wanted)
+                                                           : last_sorted_before(table, wanted);
     return f && wanted - f->st_value < f->st_size ? table->strings + f->st_name : NULL;
 }
 
@@ -275,7 +297,7 @@ static name *slot_of(uint64_t address)
 
 /* Returns the table of the file that is mapped at the address, or NULL. Reads it if this profile
  * has not needed it before. */
-static const function_table *table_at(uint64_t address)
+static function_table *table_at(uint64_t address)
 {
     for (size_t i = 0; i < tables_len; i++)
         if (address - tables[i].begin < tables[i].end - tables[i].begin)
@@ -311,7 +333,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
             empty();
             slot = slot_of(address);
         }
-        const function_table *table = table_at(address);
+        function_table *table = table_at(address);
         const char *text = table ? table_find(table, (uintptr_t)address) : NULL;
         add_name(slot, address, text && strlen(text) < LONGEST ? text : "");
     }
