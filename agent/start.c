@@ -15,7 +15,7 @@
 #include "agent/delivery/summary.h"
 #include "agent/interposed/interpose_extra.h"
 #include "agent/life/end.h"
-#include "agent/life/fork.h"
+#include "agent/life/forked.h"
 #include "agent/life/signals.h"
 #include "agent/life/worker.h"
 #include "agent/stacks/callers.h"

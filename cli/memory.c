@@ -56,8 +56,7 @@ static void keep_no_memory(void)
     mallopt(M_MMAP_THRESHOLD, 128 << 10);
 }
 
-/* At most two threads run, for milliseconds: a heap for each would cost more than it saves. The
- * heap grows in large steps, which cost nothing until they are used. Freed memory stays in the
+/* The heap grows in large steps, which cost nothing until they are used. Freed memory stays in the
  * process, because a page that is used again costs nothing. */
 static void share_one_heap(void)
 {

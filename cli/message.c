@@ -190,44 +190,46 @@ enum { ONE_FILE = 1, TWO_FILES = 2, A_STATE = 4, A_SUM = 8, ANY = 15 };
 static const struct advice {
     pprofdelta_status status;
     unsigned inputs;
-    const char *field;  /* is in err->field; NULL: any */
-    const char *phrase; /* is in err->text; NULL: any */
+    pprofdelta_reason reason; /* NONE: any */
     const char *text;
 } advices[] = {
-    {PPROFDELTA_E_STAMPED, ANY, NULL, NULL, "--force takes a delta as an input"},
-    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, "duration_nanos", NULL,
+    {PPROFDELTA_E_STAMPED, ANY, PPROFDELTA_REASON_NONE, "--force takes a delta as an input"},
+    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, PPROFDELTA_REASON_IS_WINDOW,
      "take both profiles without ?seconds=; if both do count from the start of the process, use "
      "--force"},
-    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, NULL, NULL,
+    {PPROFDELTA_E_NOT_CUMULATIVE, ANY, PPROFDELTA_REASON_NONE,
      "pprofdelta show PREV CUR compares such profiles; --force with -c TYPE subtracts them"},
-    {PPROFDELTA_E_OTHER_TARGET, A_STATE, NULL, NULL,
+    {PPROFDELTA_E_OTHER_TARGET, A_STATE, PPROFDELTA_REASON_NONE,
      "a state is for one target; move it away to begin a new one, or use --force if the service "
      "has "
      "another name now"},
-    {PPROFDELTA_E_OTHER_TARGET, ANY, NULL, NULL,
+    {PPROFDELTA_E_OTHER_TARGET, ANY, PPROFDELTA_REASON_NONE,
      "--force takes the second as a restart of the first"},
-    {PPROFDELTA_E_LIMIT, ANY, NULL, "max_memory", raise_limit},
-    {PPROFDELTA_E_LIMIT, ANY, NULL, "32-bit", "use a 64-bit pprofdelta"},
-    {PPROFDELTA_E_PROFILE, ANY, NULL, "this is a state", "--state=FILE takes a state"},
-    {PPROFDELTA_E_PROFILE, ANY, NULL, "is an OTLP request;",
+    {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_MAX_MEMORY, raise_limit},
+    {PPROFDELTA_E_LIMIT, ANY, PPROFDELTA_REASON_ADDRESS_SPACE, "use a 64-bit pprofdelta"},
+    {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_IS_STATE, "--state=FILE takes a state"},
+    {PPROFDELTA_E_PROFILE, ANY, PPROFDELTA_REASON_IS_OTLP,
      "fetch the profiles as pprof; pprofdelta show prints what is in a request"},
-    {PPROFDELTA_E_MISMATCH, A_SUM, NULL, NULL, "--force adds them"},
-    {PPROFDELTA_E_OLDER, ANY, NULL, NULL,
+    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_WINDOW_MISSING,
+     "give the files of all windows in their order; --force adds them as they are"},
+    {PPROFDELTA_E_MISMATCH, A_SUM, PPROFDELTA_REASON_NONE, "--force adds them"},
+    {PPROFDELTA_E_OLDER, ANY, PPROFDELTA_REASON_NONE,
      "the state has a later profile already: another run came first, and nothing is lost"},
-    {PPROFDELTA_E_MISMATCH, A_STATE, NULL, "value types differ",
+    {PPROFDELTA_E_MISMATCH, A_STATE, PPROFDELTA_REASON_OTHER_TYPES,
      "a state is for one kind of profile of one target; if the target has other types now, move "
      "the "
      "state away to begin a new one"},
-    {PPROFDELTA_E_MISMATCH, ANY, "time_nanos", NULL,
+    {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_SWAPPED,
      "the older profile comes first: pprofdelta PREV CUR"},
-    {PPROFDELTA_E_MISMATCH, ANY, NULL, "options name other types",
+    {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_OTHER_OPTIONS,
      "give the same -c and -g as before, or move the state away to begin a new one"},
-    {PPROFDELTA_E_MISMATCH, ANY, NULL, "as a counter",
+    {PPROFDELTA_E_MISMATCH, ANY, PPROFDELTA_REASON_NO_COUNTER,
      "-c TYPE makes a sample type that only grows a counter"},
-    {PPROFDELTA_E_RESET, ANY, NULL, NULL, "--on-reset=fail refuses this; nothing was written"},
-    {PPROFDELTA_E_STATE, ANY, NULL, "newer",
+    {PPROFDELTA_E_RESET, ANY, PPROFDELTA_REASON_NONE,
+     "--on-reset=fail refuses this; nothing was written"},
+    {PPROFDELTA_E_STATE, ANY, PPROFDELTA_REASON_NEWER_STATE,
      "use that pprofdelta, or move the state away to begin a new one"},
-    {PPROFDELTA_E_STATE, ANY, NULL, NULL,
+    {PPROFDELTA_E_STATE, ANY, PPROFDELTA_REASON_NONE,
      "the file is unchanged; move it away to begin a new state, whose first delta counts from the "
      "start of the process (unless --first=zero is given)"},
 };
@@ -237,8 +239,7 @@ static const char *advice_for(const pprofdelta_error *err, unsigned inputs)
     for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
         const struct advice *a = &advices[i];
         if (a->status == err->status && a->inputs & inputs &&
-            (!a->field || strstr(err->field, a->field)) &&
-            (!a->phrase || strstr(err->text, a->phrase)))
+            (!a->reason || a->reason == err->reason))
             return a->text;
     }
     return NULL;

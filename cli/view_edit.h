@@ -6,7 +6,7 @@
 #define CLI_VIEW_EDIT_H
 
 #include "output_file.h"
-#include "show/view.h"
+#include "view.h"
 
 typedef struct cli_edit {
     cli_profile *profile;

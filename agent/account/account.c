@@ -441,7 +441,7 @@ void pd_account_add(pprofdelta_heap *heap, bool is_last)
     if (!pd_the_agent.settings.account)
         return;
     clear();
-    pprofdelta_heap_get_stats(heap, &stats);
+    pprofdelta_heap_describe(heap, &stats);
     if (is_due(is_last))
         make(&stats, is_last);
     else

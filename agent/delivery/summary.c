@@ -112,7 +112,10 @@ static void add_bytes(pd_fixed_text *text, uint64_t bytes)
 static void add_peak(pd_fixed_text *text)
 {
     pprofdelta_heap_stats stats;
-    pprofdelta_heap_get_stats(pd_agent_heap(), &stats);
+    pprofdelta_heap *heap = pd_agent_heap();
+    if (!heap)
+        return;
+    pprofdelta_heap_describe(heap, &stats);
     if (stats.peak_bytes <= 0)
         return;
     int64_t after = stats.peak_nanos > begun_nanos ? stats.peak_nanos - begun_nanos : 0;

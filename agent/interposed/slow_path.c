@@ -85,10 +85,7 @@ void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone)
 {
     pprofdelta_heap *heap = pd_agent_heap();
     bool has_entered = pd_self_enter();
-    if (is_gone)
-        pprofdelta_heap_realloc_commit(heap, move);
-    else
-        pprofdelta_heap_realloc_abort(heap, move);
+    pprofdelta_heap_realloc_end(heap, move, is_gone);
     if (has_entered)
         pd_self_leave();
 }

@@ -1,5 +1,3 @@
-//go:build !pprofdelta_cgo
-
 package pprofdelta
 
 import (

@@ -11,8 +11,7 @@
 //
 // The package replaces fastdelta: New(WithCompression(None)) makes what NewDeltaComputer makes, and Delta
 // is called in the same way. It needs no cgo and no toolchain: libpprofdelta, a C library, is embedded as
-// WebAssembly, and wazero compiles it to machine code when the process starts. With the build tag
-// pprofdelta_cgo, the installed C library is linked instead.
+// WebAssembly, and wazero compiles it to machine code when the process starts.
 //
 // # Windows
 //

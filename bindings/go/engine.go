@@ -37,12 +37,8 @@ func (a *account) full() error {
 		fmt.Sprintf("the call takes more than the %d bytes that the pool's max memory allows", a.limit))
 }
 
-// An engine makes instances of the C library. There are two: engine_wazero.go runs the library as
-// WebAssembly; engine_cgo.go (build tag pprofdelta_cgo) calls the installed library. Each defines
-//
-//	func newEngine(o *poolOptions) (engine, error)
-//
-// An engine is used by several goroutines at once.
+// An engine makes instances of the C library; engine_wazero.go runs the library as WebAssembly. An engine is used by
+// several goroutines at once.
 type engine interface {
 	// newInstance makes an instance that takes its memory from the account.
 	newInstance(a *account) (instance, error)

@@ -1,5 +1,3 @@
-//go:build !pprofdelta_cgo
-
 package pprofdelta
 
 import (
@@ -9,7 +7,6 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"strings"
 	"sync"
 
 	"github.com/tetratelabs/wazero"
@@ -274,7 +271,9 @@ func (i *wasmInstance) run(fn function, to *buffer, arguments ...uint64) (*answe
 	if found.short {
 		return nil, outside(fn)
 	}
-	failed.Text = strings.Replace(failed.Text, "max_memory allows", "the pool's max memory leaves room for", 1)
+	if failed.Reason == ReasonMaxMemory { // the option has another name here
+		failed.Text = "the call takes more than the pool's max memory leaves room for"
+	}
 	return nil, failed
 }
 
@@ -371,18 +370,19 @@ func (i *wasmInstance) base(profile []byte) error {
 
 func (i *wasmInstance) window(profile []byte, started int64, to *buffer) (*Report, error) {
 	found, err := i.runWith(fnWindow, to, profile, uint64(started))
-	return report(fnWindow, found, err)
+	return whole(fnWindow, found, err, (*answer).report)
 }
 
-func report(fn function, found *answer, err error) (*Report, error) {
+// whole reads what a function answered.
+func whole[T any](fn function, found *answer, err error, read func(*answer) T) (*T, error) {
 	if err != nil {
 		return nil, err
 	}
-	report := found.report()
+	value := read(found)
 	if found.short {
 		return nil, outside(fn)
 	}
-	return report, nil
+	return &value, nil
 }
 
 func (i *wasmInstance) commit() error {
@@ -397,14 +397,7 @@ func (i *wasmInstance) abandon() error {
 
 func (i *wasmInstance) describe() (*Memory, error) {
 	found, err := i.run(fnDescribe, nil)
-	if err != nil {
-		return nil, err
-	}
-	memory := found.memory()
-	if found.short {
-		return nil, outside(fnDescribe)
-	}
-	return memory, nil
+	return whole(fnDescribe, found, err, (*answer).memory)
 }
 
 func (i *wasmInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
@@ -418,19 +411,12 @@ func (i *wasmInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
 		return nil, err
 	}
 	found, err := i.run(fnCompare, to, prevLen, curLen)
-	return report(fnCompare, found, err)
+	return whole(fnCompare, found, err, (*answer).report)
 }
 
 func (i *wasmInstance) check(profile []byte) (*Census, error) {
 	found, err := i.runWith(fnCheck, nil, profile)
-	if err != nil {
-		return nil, err
-	}
-	census := found.census()
-	if found.short {
-		return nil, outside(fnCheck)
-	}
-	return census, nil
+	return whole(fnCheck, found, err, (*answer).census)
 }
 
 func (i *wasmInstance) sumBegin(o *options) error { return i.begin(fnSumNew, o) }

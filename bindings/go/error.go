@@ -54,6 +54,42 @@ const (
 	ErrClosed Status = -2
 )
 
+// Reason is why a call failed, where a [Status] has several reasons that a caller may handle
+// differently. The values are those of pprofdelta_reason in pprofdelta_common.h.
+type Reason int32
+
+// The reasons, by the status that they belong to.
+const (
+	// ReasonNone: there is no more to know than the status.
+	ReasonNone Reason = 0
+	// ReasonMaxMemory (ErrLimit): a higher [WithMaxMemory] may be enough.
+	ReasonMaxMemory Reason = 1
+	// ReasonAddressSpace (ErrLimit): more than a 32-bit process, or the module, has room for.
+	ReasonAddressSpace Reason = 2
+	// ReasonIsState (ErrProfile): the input is a state.
+	ReasonIsState Reason = 3
+	// ReasonIsOTLP (ErrProfile): the input is an OTLP request, and the call takes pprof only.
+	ReasonIsOTLP Reason = 4
+	// ReasonIsWindow (ErrNotCumulative): the times of the input show that it is a window.
+	ReasonIsWindow Reason = 5
+	// ReasonSwapped (ErrMismatch): cur is older than prev.
+	ReasonSwapped Reason = 6
+	// ReasonNoCounter (ErrMismatch): no value type is known as a counter.
+	ReasonNoCounter Reason = 7
+	// ReasonOtherTypes (ErrMismatch): the value types differ.
+	ReasonOtherTypes Reason = 8
+	// ReasonOtherOptions (ErrMismatch): the counters and gauges are not those of the state.
+	ReasonOtherOptions Reason = 9
+	// ReasonWindowMissing (ErrMismatch of a sum): windows or batches are missing between the two.
+	ReasonWindowMissing Reason = 10
+	// ReasonBatchLate (ErrMismatch of a sum): the batch comes before one that was added already.
+	ReasonBatchLate Reason = 11
+	// ReasonNotAState (ErrState): the bytes are something else.
+	ReasonNotAState Reason = 12
+	// ReasonNewerState (ErrState): a newer version of the library wrote the state.
+	ReasonNewerState Reason = 13
+)
+
 var statusTexts = map[Status]string{
 	ErrMemory:        "not enough memory",
 	ErrLimit:         "more memory than the limit allows",
@@ -94,6 +130,8 @@ const Nowhere = -1
 // context.Context. errors.Is compares the Status.
 type Error struct {
 	Status Status
+	// Reason is why, where the status has several reasons.
+	Reason Reason
 	// Stage is options, memory, inflate, wire, profile, delta, write, state, sum or engine.
 	Stage string
 	// Field is the field of the profile, such as "sample.location_id", or empty.

@@ -97,7 +97,7 @@ func WithCompression(compression Compression) Option {
 // is chosen for speed.
 func WithLevel(level int) Option { return func(o *options) { o.level = level } }
 
-// WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta(1) says what is where in a
+// WithFormat sets the format of the delta. The default is [Pprof]. pprofdelta-formats(5) says what is where in a
 // request of [OTLP].
 func WithFormat(format Format) Option { return func(o *options) { o.format = format } }
 
@@ -177,5 +177,5 @@ func WithIdle(d time.Duration) PoolOption { return func(o *poolOptions) { o.idle
 func WithCacheDir(dir string) PoolOption { return func(o *poolOptions) { o.cacheDir = dir } }
 
 // Interpreted runs the engine by wazero's interpreter, as on machines for which wazero has no
-// compiler. It is many times slower. It has no effect with the build tag pprofdelta_cgo.
+// compiler. It is many times slower.
 func Interpreted() PoolOption { return func(o *poolOptions) { o.interpret = true } }

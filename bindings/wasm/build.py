@@ -3,7 +3,7 @@
 
 The bytes depend on the sources of this tree, on the C compiler (requirements.txt pins it, with hashes) and on
 xxhash.h (XXHASH, below) only. So CI can build the module again and compare it with the committed one. The list of
-sources is that of the library without codecs and threads, which meson knows.
+sources is that of the library without codecs and with the parsed door only, which meson knows.
 """
 
 import hashlib
@@ -71,9 +71,9 @@ def header(work):
 
 
 def sources(work):
-    """Those of the library without codecs and threads, relative to the tree."""
+    """Those of the library without codecs and with the parsed door only, relative to the tree."""
     native = os.path.join(work, "native")
-    command = ["meson", "setup", native, root, "-Dcodecs=disabled", "-Dthreads=disabled"]
+    command = ["meson", "setup", native, root, "-Dcodecs=disabled", "-Ddoors=parsed"]
     run("meson setup", command + (["--reconfigure"] if os.path.exists(os.path.join(native, "build.ninja")) else []))
     targets = json.loads(run("meson introspect", ["meson", "introspect", native, "--targets"]))
     found = [source for target in targets if target["name"] == "pd_private"

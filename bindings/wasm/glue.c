@@ -121,6 +121,7 @@ static void put_error(void)
 {
     put64(error.element);
     put64(error.offset);
+    put32((uint32_t)error.reason);
     put32((uint32_t)error.is_prev);
     put_text(error.stage);
     put_text(error.field);
@@ -133,103 +134,7 @@ static void put_sum(pprofdelta_sum sum)
     put64((uint64_t)sum.hi);
 }
 
-static void put_types(const pprofdelta_type_report *types, size_t len)
-{
-    put32((uint32_t)len);
-    for (size_t i = 0; i < len; i++) {
-        put_text(types[i].type);
-        put_text(types[i].unit);
-        put32(types[i].is_counter != 0);
-        put_sum(types[i].prev);
-        put_sum(types[i].cur);
-        put_sum(types[i].delta);
-        put_sum(types[i].clamped);
-        put_sum(types[i].vanished);
-    }
-}
-
-static void put_report(const pprofdelta_report *r)
-{
-    put64(r->samples_in);
-    put64(r->samples_out);
-    put64(r->matched);
-    put64(r->fresh);
-    put64(r->vanished);
-    put64(r->clamped);
-    put64(r->duplicates);
-    put64(r->by_address);
-    put64(r->by_lines);
-    put64(r->files_replaced);
-    put32(r->other_build != 0);
-    put64(r->unknown_fields);
-    put32(r->had_base != 0);
-    put32((uint32_t)r->restart);
-    put64((uint64_t)r->from_nanos);
-    put64((uint64_t)r->to_nanos);
-    put64(r->sequence);
-    put64(r->attempt);
-    put64(r->output_len);
-    put_types(r->types, r->types_len);
-    put32(r->is_same != 0);
-    put32(r->may_be_window != 0);
-    put32(r->clock_set_back != 0);
-    put64(r->id);
-}
-
-static void put_memory(const pprofdelta_memory *m)
-{
-    put32(m->has_base != 0);
-    put64(m->sequence);
-    put64(m->attempts);
-    put64(m->samples);
-    put64(m->unseen);
-    put64((uint64_t)m->from_nanos);
-    put64((uint64_t)m->to_nanos);
-    put32((uint32_t)m->restart);
-    put_text(m->build_id);
-    put_types(m->types, m->types_len);
-    put64(m->open_sequence);
-    put64((uint64_t)m->open_from_nanos);
-    put64((uint64_t)m->open_to_nanos);
-    put32((uint32_t)m->open_restart);
-    put64(m->id);
-}
-
-static void put_stamp(const pprofdelta_stamp *s)
-{
-    put32(s->is_delta != 0);
-    put64((uint64_t)s->from_nanos);
-    put64((uint64_t)s->to_nanos);
-    put64(s->sequence);
-    put32((uint32_t)s->restart);
-    put32((uint32_t)s->live);
-    put64(s->id);
-    put64(s->epoch);
-    put64(s->first);
-    put64(s->attempt);
-    put64(s->acked);
-}
-
-static void put_census(const pprofdelta_census *c)
-{
-    put_text(c->format);
-    put64(c->inflated_len);
-    put64(c->types);
-    put64(c->samples);
-    put64(c->mappings);
-    put64(c->locations);
-    put64(c->functions);
-    put64(c->strings);
-    put64(c->by_address);
-    put64(c->by_lines);
-    put64(c->unknown_fields);
-    put64((uint64_t)c->time_nanos);
-    put64((uint64_t)c->duration_nanos);
-    put32(c->is_stamped != 0);
-    put_stamp(&c->stamp);
-    put_bytes(c->binary, c->binary_len);
-    put_bytes(c->build_id, c->build_id_len);
-}
+#include "answers.h"
 
 /* What a function returns: status, or PPROFDELTA_E_MEMORY if there was no memory for the result. */
 static pprofdelta_status finish(pprofdelta_status status)

@@ -3,7 +3,7 @@
 #ifndef CLI_SHOW_ACCOUNT_PARTS_H
 #define CLI_SHOW_ACCOUNT_PARTS_H
 
-#include "show/view.h"
+#include "view.h"
 
 /* Prints the parts, the largest first, with their sum, which is the resident memory. Prints nothing
  * if the profile has none. */

@@ -11,7 +11,7 @@
 #define CLI_SHOW_FILTERS_H
 
 #include "show/pattern.h"
-#include "show/view.h"
+#include "view.h"
 
 typedef enum cli_filter_kind {
     CLI_FILTER_FOCUS,

@@ -9,7 +9,7 @@
 #ifndef CLI_SHOW_OTLP_FORMS_H
 #define CLI_SHOW_OTLP_FORMS_H
 
-#include "show/view.h"
+#include "view.h"
 
 /* A string of the dictionary; empty for index 0. */
 cli_string cli_otlp_string(const cli_profile *profile, int32_t index);

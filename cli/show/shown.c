@@ -64,7 +64,9 @@ static void describe_type(const cli_shown *shown, cli_selection_put put, void *c
     add_string(&l, type_at(shown, shown->chosen));
     add(&l, ", because ");
     add_string(&l, type_at(shown, shown->preferred));
-    add(&l, " is 0 in every sample");
+    bool is_zero =
+        cli_types_are_zero(shown->types, shown->profiles, shown->sides, shown->preferred);
+    add(&l, is_zero ? " is 0 in every sample" : " is nearly 0");
     put(cookie, "type", l.text);
 }
 

@@ -114,14 +114,35 @@ bool cli_types_are_zero(const cli_types *types, const cli_profile *profiles, siz
     return true;
 }
 
+/* The index of the type of the peak of a live heap, if at most a hundredth of it is in use, as when the
+ * program frees what it has before it ends; else `at`. */
+static size_t peak_instead(const cli_types *types, const cli_profile *cur, const size_t *columns,
+                           size_t at)
+{
+    static const double share = 0.01;
+    bool is_space = cli_string_is(cli_profile_type(cur, columns[at]), "inuse_space");
+    const char *name = is_space ? "peak_space" : "peak_objects";
+    if (!is_space && !cli_string_is(cli_profile_type(cur, columns[at]), "inuse_objects"))
+        return at;
+    double in_use = cli_sum_double(cli_profile_total(cur, columns[at]));
+    for (size_t i = 0; i < types->len; i++) {
+        double peak = cli_sum_double(cli_profile_total(cur, columns[i]));
+        if (cli_string_is(cli_profile_type(cur, columns[i]), name) && peak > 0 && in_use >= 0 &&
+            in_use <= share * peak)
+            return i;
+    }
+    return at;
+}
+
 size_t cli_types_instead(const cli_types *types, const cli_profile *profiles, size_t sides,
                          size_t at)
 {
     const cli_profile *cur = &profiles[sides - 1];
     const size_t *columns = types->column[sides - 1];
     cli_string unit = cli_profile_unit(cur, columns[at]);
-    if (!cli_types_are_zero(types, profiles, sides, at))
-        return at;
+    size_t peak = peak_instead(types, cur, columns, at);
+    if (peak != at || !cli_types_are_zero(types, profiles, sides, at))
+        return peak;
     for (int any = 0; any < 2; any++)
         for (size_t i = 0; i < types->len; i++)
             if ((any || !cli_string_compare(cli_profile_unit(cur, columns[i]), unit)) &&

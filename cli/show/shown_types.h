@@ -24,8 +24,8 @@ int cli_types_choose(const cli_types *types, const cli_profile *profiles, size_t
 bool cli_types_are_zero(const cli_types *types, const cli_profile *profiles, size_t sides,
                         size_t at);
 
-/* The type to show in place of the default type `at`: `at` itself unless it is 0 in every sample.
- * Then the first type of its unit that is not, else the first of any unit; `at` if all are 0. */
+/* The type to show in place of the default type `at`: `at` itself unless it is 0 in every sample, or
+ * nearly nothing is in use beside the peak of a live heap, which is shown then. Otherwise the first type of its unit that is not, else the first of any unit; `at` if all are 0. */
 size_t cli_types_instead(const cli_types *types, const cli_profile *profiles, size_t sides,
                          size_t at);
 

@@ -6,7 +6,7 @@
 #ifndef CLI_SHOW_SYMBOL_NAMES_H
 #define CLI_SHOW_SYMBOL_NAMES_H
 
-#include "show/view.h"
+#include "view.h"
 
 typedef struct cli_symbols {
     cli_string *names; /* distinct, in the order of their bytes */

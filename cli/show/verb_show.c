@@ -5,7 +5,7 @@
 #include "arguments.h"
 #include "cli.h"
 #include "message.h"
-#include "names.h"
+#include "symbolize/names.h"
 #include "option_values.h"
 #include "output_file.h"
 #include "progress.h"

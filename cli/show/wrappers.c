@@ -142,6 +142,19 @@ static const char *const cxx_callers[] = {"_M_invoke", "_M_run", "__call"};
 static const char *const cxx_starts[] = {"__invoke", "__invoke_impl", "__thread_proxy",
                                          "__thread_execute"};
 
+/* Of libraries, for the question which frame is the program's own: the beginnings of the names of
+ * functions and of files, and parts of the names of source files. */
+static const char *const library_names[] = {
+    "std::",   "<std::",   "__gnu_cxx::", "core::",    "<core::",
+    "alloc::", "<alloc::", "runtime.",    "void std::"};
+static const char *const library_folders[] = {
+    "/lib/",          "/lib64/",     "/usr/lib/",           "/usr/lib64/",
+    "/usr/include/",  "/usr/share/", "/usr/local/include/", "/usr/local/lib/",
+    "/usr/local/go/", "/rustc/"};
+static const char *const library_parts[] = {"/.cargo/registry/", "/.cargo/git/",
+                                            "/.rustup/",         "/pkg/mod/",
+                                            "/go/src/runtime/",  "/site-packages/"};
+
 /* The beginnings of the names of files, without their folders. */
 static const char *const allocator_files[] = {"libpprofdelta-agent.", "libjemalloc.", "libtcmalloc",
                                               "libmimalloc"};
@@ -150,17 +163,11 @@ static const char *const libc_files[] = {
 
 /* ---- matching ----------------------------------------------------------------------------- */
 
-static bool begins(cli_string text, const char *with)
-{
-    size_t len = strlen(with);
-    return text.len >= len && !memcmp(text.ptr, with, len);
-}
-
 static bool matches(const rule *rules, size_t len, cli_string name)
 {
     for (size_t i = 0; i < len; i++)
         if (rules[i].kind == WHOLE ? cli_string_is(name, rules[i].text)
-                                   : begins(name, rules[i].text))
+                                   : cli_string_begins(name, rules[i].text))
             return true;
     return false;
 }
@@ -176,7 +183,7 @@ static bool is_one_of(const char *const *texts, size_t len, cli_string name)
 static bool begins_with_one_of(const char *const *texts, size_t len, cli_string name)
 {
     for (size_t i = 0; i < len; i++)
-        if (begins(name, texts[i]))
+        if (cli_string_begins(name, texts[i]))
             return true;
     return false;
 }
@@ -223,7 +230,7 @@ static bool is_variant(cli_string text)
     while (text.len) {
         size_t len = strchr("_0123456789", text.ptr[0]) ? 1 : 0;
         for (size_t i = 0; !len && i < COUNT(variants); i++)
-            len = begins(text, variants[i]) ? strlen(variants[i]) : 0;
+            len = cli_string_begins(text, variants[i]) ? strlen(variants[i]) : 0;
         if (!len)
             return false;
         text = (cli_string){text.ptr + len, text.len - len};
@@ -260,7 +267,8 @@ static bool is_malloc(cli_string name)
         for (size_t i = 0; i < COUNT(stems); i++) {
             cli_string rest = {small + at, name.len - at};
             size_t len = strlen(stems[i]);
-            if (begins(rest, stems[i]) && is_variant((cli_string){rest.ptr + len, rest.len - len}))
+            if (cli_string_begins(rest, stems[i]) &&
+                is_variant((cli_string){rest.ptr + len, rest.len - len}))
                 return true;
         }
     return false;
@@ -272,8 +280,8 @@ static bool is_in_library(cli_string source)
     enum { LONGEST = 512 };
     if (source.len > LONGEST)
         return false;
-    return contains(source, "/include/c++/") || begins(source, "/rust/deps/") ||
-           (begins(source, "/rustc/") && contains(source, "/library/"));
+    return contains(source, "/include/c++/") || cli_string_begins(source, "/rust/deps/") ||
+           (cli_string_begins(source, "/rustc/") && contains(source, "/library/"));
 }
 
 static unsigned library_kind(cli_string name, cli_string source)
@@ -283,15 +291,16 @@ static unsigned library_kind(cli_string name, cli_string source)
     cli_string qualified = {name.ptr + owner, name.len - owner};
     if (contains(name, "::operator new"))
         return CLI_FRAME_ALLOCATES;
-    if (begins(name, "alloc::") || begins(name, "core::"))
+    if (cli_string_begins(name, "alloc::") || cli_string_begins(name, "core::"))
         return CLI_FRAME_IN_LIBRARY;
-    if (!is_in_library(source) && !begins(qualified, "std::") && !begins(qualified, "__gnu_cxx::"))
+    if (!is_in_library(source) && !cli_string_begins(qualified, "std::") &&
+        !cli_string_begins(qualified, "__gnu_cxx::"))
         return 0;
     if (is_one_of(cxx_starts, COUNT(cxx_starts), last))
         return CLI_FRAME_STARTS;
     if (is_one_of(cxx_callers, COUNT(cxx_callers), last))
         return 0;
-    return begins(last, "_") || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
+    return cli_string_begins(last, "_") || is_one_of(cxx_allocators, COUNT(cxx_allocators), last)
                ? CLI_FRAME_ALLOCATES
                : CLI_FRAME_IN_LIBRARY;
 }
@@ -313,7 +322,7 @@ static unsigned named_kind(cli_string name, cli_string source)
     if (matches(allocators, COUNT(allocators), name) || is_malloc(name) ||
         contains(name, "GlobalAlloc"))
         kind = (kind & ~(unsigned)CLI_FRAME_IN_LIBRARY) | CLI_FRAME_ALLOCATES;
-    if (begins(name, "std::rt::lang_start"))
+    if (cli_string_begins(name, "std::rt::lang_start"))
         kind |= CLI_FRAME_STARTS_RUST;
     return kind;
 }
@@ -328,6 +337,17 @@ unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, boo
         begins_with_one_of(libc_files, COUNT(libc_files), base))
         kind |= CLI_FRAME_STARTS | CLI_FRAME_IN_LIBC;
     return kind;
+}
+
+bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source)
+{
+    for (size_t i = 0; i < COUNT(library_parts); i++)
+        if (contains(source, library_parts[i]))
+            return true;
+    return is_in_library(source) ||
+           begins_with_one_of(library_folders, COUNT(library_folders), file) ||
+           begins_with_one_of(library_folders, COUNT(library_folders), source) ||
+           begins_with_one_of(library_names, COUNT(library_names), name);
 }
 
 /* ---- cutting ------------------------------------------------------------------------------ */

@@ -28,6 +28,10 @@ enum {
  * that of the mapping; source may be empty. is_nameless: name was made from an address. */
 unsigned cli_frame_kind(cli_string name, cli_string file, cli_string source, bool is_nameless);
 
+/* Whether a frame is of a library, and not of the program: by its function, its file or its source.
+ * file is empty if it is the program's. */
+bool cli_frame_is_of_library(cli_string name, cli_string file, cli_string source);
+
 /* The frames that are shown of a stack, leaf first: those from *from to *to - 1, at least one of
  * a stack that has one. The leaf end is only cut if is_heap. */
 void cli_wrappers_cut(const unsigned char *kinds, size_t len, bool is_heap, size_t *from,

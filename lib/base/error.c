@@ -10,6 +10,7 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     if (!err)
         return status;
     err->status = status;
+    err->reason = PPROFDELTA_REASON_NONE;
     err->stage = stage;
     err->element = element;
     err->offset = offset;
@@ -19,6 +20,14 @@ pprofdelta_status pd_fail(pprofdelta_error *err, pprofdelta_status status, const
     va_start(args, format);
     vsnprintf(err->text, sizeof err->text, format, args);
     va_end(args);
+    return status;
+}
+
+pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
+                             pprofdelta_status status)
+{
+    if (err)
+        err->reason = reason;
     return status;
 }
 

@@ -5,11 +5,16 @@
 #include "pprofdelta.h"
 
 /* Fills *err, unless err is NULL, and returns status, so that a function fails with `return
- * pd_fail(...)`. stage is a static string. field may be NULL. element and offset may be
+ * pd_fail(...)`. The reason is NONE. stage is a static string. field may be NULL. element and offset may be
  * PPROFDELTA_NOWHERE. Marked cold: only failures call it. */
 __attribute__((cold, format(printf, 7, 8))) pprofdelta_status
 pd_fail(pprofdelta_error *err, pprofdelta_status status, const char *stage, const char *field,
         uint64_t element, uint64_t offset, const char *format, ...);
+
+/* Sets the reason of a failure, unless err is NULL, and returns status: `return pd_because(err, reason,
+ * pd_fail(err, ...))`. */
+__attribute__((cold)) pprofdelta_status pd_because(pprofdelta_error *err, pprofdelta_reason reason,
+                                                   pprofdelta_status status);
 
 /* Fails with E_MEMORY: "no memory for <what>". */
 __attribute__((cold)) pprofdelta_status pd_no_memory(pprofdelta_error *err, const char *what);

@@ -29,6 +29,13 @@ const char *pd_mem_who_allows(const pd_mem *mem)
                                       : "a 32-bit process has room for";
 }
 
+pprofdelta_reason pd_mem_reason(const pd_mem *mem)
+{
+    return mem->limit < PD_MEM_MOST   ? PPROFDELTA_REASON_MAX_MEMORY
+           : PD_MEM_MOST > UINT32_MAX ? PPROFDELTA_REASON_NONE
+                                      : PPROFDELTA_REASON_ADDRESS_SPACE;
+}
+
 static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want, size_t size,
                                 pprofdelta_error *err)
 {
@@ -37,11 +44,12 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
     bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
     if (!is_possible || bytes - held > pd_mem_left(mem)) {
         mem->lacked = is_possible ? mem->used + (bytes - held) : UINT64_MAX;
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "this takes at least %llu bytes, more than the %llu that %s",
-                       (unsigned long long)mem->lacked, (unsigned long long)mem->limit,
-                       pd_mem_who_allows(mem));
+        return pd_because(err, pd_mem_reason(mem),
+                          pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                                  PPROFDELTA_NOWHERE,
+                                  "this takes at least %llu bytes, more than the %llu that %s",
+                                  (unsigned long long)mem->lacked, (unsigned long long)mem->limit,
+                                  pd_mem_who_allows(mem)));
     }
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;

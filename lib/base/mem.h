@@ -69,6 +69,9 @@ static inline uint64_t pd_mem_left(const pd_mem *mem)
 /* Names the limit for the end of a message: "more than N bytes that ...". */
 const char *pd_mem_who_allows(const pd_mem *mem);
 
+/* The reason of such an error. */
+pprofdelta_reason pd_mem_reason(const pd_mem *mem);
+
 /* Borrowed bytes. */
 typedef struct pd_bytes {
     const uint8_t *ptr;

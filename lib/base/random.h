@@ -5,7 +5,7 @@
 #include <stdint.h>
 
 /* Returns a random number that is not 0. Does not wait and does not change errno. `of` is the address
- * of what is named. A build without threads returns 0: its caller names the series. */
+ * of what is named. no_random.c returns 0: its caller names the series. */
 uint64_t pd_random_id(const void *of);
 
 #endif

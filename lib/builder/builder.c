@@ -70,7 +70,7 @@ pprofdelta_status pprofdelta_builder_new(const pprofdelta_builder_options *optio
     b->compressor.compression = options->compression;
     b->compressor.level = options->level;
     b->pid = getpid();
-    b->series.last.to_nanos = pd_time_now();
+    b->life.series.last.to_nanos = pd_time_now();
     b->id = options->id ? options->id : pd_random_id(b);
     pd_stack_numbers_init(&b->numbers);
     pd_mem_init(&b->export_mem, &b->allocator, mem.limit);
@@ -105,7 +105,6 @@ void pprofdelta_builder_free(pprofdelta_builder *b)
 {
     if (!b)
         return;
-    pd_builder_forget_fork(b);
     for (pprofdelta_sample *s = atomic_load(&b->all), *next; s; s = next) {
         next = s->next_all;
         free_sample(s);
@@ -245,7 +244,7 @@ pprofdelta_sample *pprofdelta_sample_start(pprofdelta_builder *b)
         return NULL;
     s->generation = atomic_load_explicit(&b->generation, memory_order_relaxed);
     s->status = PPROFDELTA_OK;
-    s->hash = (pd_stack_hash){0};
+    s->hash = (pd_identity){0};
     s->frames_len = s->labels_len = s->frames.len = s->labels.len = 0;
     memset(s->values, 0, b->types * sizeof *s->values);
     return s;

@@ -21,15 +21,15 @@
  *     work              everything else. It is held during begin, commit and abandon, and during
  *                       write except while the sink is called
  *
- * fork_prepare takes work and the gates of all shards and shelves, so the child finds everything
+ * A fork takes work and the gates of all shards and shelves, so the child finds everything
  * complete. */
 #ifndef PD_BUILDER_BUILDER_H
 #define PD_BUILDER_BUILDER_H
 
+#include "base/life.h"
 #include "codec/compress.h"
 #include "ledger/types.h"
 #include "builder/collected.h"
-#include "ledger/series.h"
 #include "builder/gate.h"
 
 enum { PD_SHARDS = 16, PD_SHELVES = 16 };
@@ -43,15 +43,6 @@ typedef struct pd_shelf {
     pd_gate gate;
     pprofdelta_sample *samples;
 } pd_shelf;
-
-typedef struct pd_builder_window {
-    uint64_t number; /* of all windows of this builder; tells two of them apart */
-    bool is_open;
-    bool is_written;    /* the last write succeeded */
-    bool is_handed_out; /* a write gave it to a sink */
-    bool is_in_sink;    /* a sink is being called and reads the compressor's buffer */
-    int64_t to_nanos;
-} pd_builder_window;
 
 struct pprofdelta_builder {
     pd_mem mem; /* of the builder itself and its options; not used later */
@@ -74,16 +65,13 @@ struct pprofdelta_builder {
     /* Windows. */
     pd_gate work;
     pd_collected spare, outgoing;
-    pd_builder_window window;
+    pd_life life;
     int64_t pid;
-    pd_series series; /* ends where the next window begins */
     pd_mem export_mem;
     pd_compact compact;
     pd_buffer resource; /* OTLP: encoded */
     uint64_t id;        /* of the series of windows: random */
     pd_compressor compressor;
-    /* builder_fork.c's list of builders. */
-    pprofdelta_builder *next_at_fork;
 };
 
 /* Puts a sample that is not used any more back into the pool. */
@@ -91,9 +79,5 @@ void pd_builder_recycle(pprofdelta_builder *builder, pprofdelta_sample *sample);
 
 /* Moves the samples of the queue to a collection. The caller holds the gate of the collection. */
 void pd_builder_drain(pprofdelta_builder *builder, pd_collected *collected);
-
-/* builder_fork.c: removes the builder from the list of pprofdelta_builder_atfork, if it is
- * there. */
-void pd_builder_forget_fork(pprofdelta_builder *builder);
 
 #endif

@@ -46,7 +46,7 @@ pprofdelta_status pprofdelta_sample_push_frame(pprofdelta_sample *s, const pprof
     put(&s->frames, parts.system_name.ptr, f.system_name_len);
     put(&s->frames, parts.filename.ptr, f.filename_len);
     s->frames_len++;
-    pd_stack_hash_location(&s->hash, &s->builder->numbers, f.ident);
+    pd_identity_place(&s->hash, &s->builder->numbers, f.ident);
     return PPROFDELTA_OK;
 }
 
@@ -73,6 +73,6 @@ pprofdelta_status pprofdelta_sample_push_label(pprofdelta_sample *s, const pprof
     put(&s->labels, parts.str.ptr, l.str_len);
     put(&s->labels, parts.num_unit.ptr, l.num_unit_len);
     s->labels_len++;
-    pd_stack_hash_label(&s->hash, pd_label_parts_key(&parts));
+    pd_identity_label(&s->hash, pd_label_parts_key(&parts));
     return PPROFDELTA_OK;
 }

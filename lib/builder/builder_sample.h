@@ -12,8 +12,9 @@
 #ifndef PD_BUILDER_BUILDER_SAMPLE_H
 #define PD_BUILDER_BUILDER_SAMPLE_H
 
-#include "profile/stack.h"
-#include "record/symbol_table.h"
+#include "pprofdelta_record.h"
+#include "profile/identity.h"
+#include "places/symbols.h"
 
 typedef struct pd_sample_frame {
     pd_key ident, function;
@@ -34,7 +35,7 @@ struct pprofdelta_sample {
     pd_mem mem;
     uint64_t generation;      /* of the builder, when the sample was started */
     pprofdelta_status status; /* sticky */
-    pd_stack_hash hash;
+    pd_identity hash;
     size_t frames_len, labels_len;
     pd_buffer frames, labels;
     int64_t values[]; /* one to each type */

@@ -4,9 +4,12 @@
  *     write     outgoing -> profile -> sink     no gate is held while the sink is called
  *     commit    clears outgoing
  *     abandon   leaves outgoing; the next begin adds to it */
+#include "base/random.h"
 #include "base/time.h"
 #include "profile/stamp.h"
 #include "builder/builder.h"
+
+#include <unistd.h>
 
 static void swap_collected(pd_collected *a, pd_collected *b)
 {
@@ -57,22 +60,14 @@ static uint32_t next_text(pprofdelta_builder *b, const char **at)
     return pd_compact_string(&b->compact, text);
 }
 
-/* The window under way, which ends at window.to_nanos. */
-static pd_stretch stretch_of(const pprofdelta_builder *b)
-{
-    int64_t to = b->window.to_nanos;
-    return pd_series_next(&b->series, PPROFDELTA_RESTART_NONE, to,
-                          pd_series_elapsed(b->series.last.to_nanos, to));
-}
-
 static pprofdelta_builder_report make_report(const pprofdelta_builder *b)
 {
-    pd_stretch window = stretch_of(b);
+    const pd_stretch *window = &b->life.window;
     return (pprofdelta_builder_report){.pid = b->pid,
-                                       .sequence = window.sequence,
-                                       .attempt = window.attempt,
-                                       .from_nanos = window.from_nanos,
-                                       .to_nanos = window.to_nanos,
+                                       .sequence = window->sequence,
+                                       .attempt = window->attempt,
+                                       .from_nanos = window->from_nanos,
+                                       .to_nanos = window->to_nanos,
                                        .samples_in = b->outgoing.in,
                                        .samples_lost = b->outgoing.lost};
 }
@@ -93,13 +88,13 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
                                   .sequence = report->sequence,
                                   .attempt = report->attempt,
                                   .id = b->id,
-                                  .acked = b->series.acked.sequence};
+                                  .acked = b->life.series.acked.sequence};
         pd_stamp_add(&stamp, report->pid, &b->compact);
     }
     pd_compact_header header = {.has_period_type = b->has_period_type,
                                 .period = b->period,
                                 .time_nanos = report->to_nanos,
-                                .duration_nanos = stretch_of(b).duration_nanos,
+                                .duration_nanos = b->life.window.duration_nanos,
                                 .series = b->id,
                                 .sequence = report->sequence};
     header.period_type = next_text(b, &text);
@@ -111,65 +106,23 @@ static pprofdelta_status write_profile(pprofdelta_builder *b, pprofdelta_builder
     return status;
 }
 
-/* The compressor's sink: the output stays in the compressor's buffer. */
-static int note_output(void *cookie, const void *data, size_t len)
-{
-    *(pd_bytes *)cookie = (pd_bytes){data, len};
-    return 0;
-}
-
-/* ---- the four steps, with the gate `work` ---------------------------------------------------- */
+/* ---- the four steps -------------------------------------------------------------------------- */
 
 static pprofdelta_status begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
-    if (b->window.is_open)
-        return pd_refuse(err, "a window is under way: pprofdelta_builder_commit or "
-                              "pprofdelta_builder_abandon comes first");
-    pprofdelta_status status = gather(b, err);
+    pprofdelta_status status = pd_life_begin(&b->life, err);
     if (status)
         return status;
-    b->window = (pd_builder_window){.number = b->window.number + 1,
-                                    .is_open = true,
-                                    .is_in_sink = b->window.is_in_sink,
-                                    .to_nanos = pd_time_now()};
+    status = gather(b, err);
+    if (status) {
+        pd_life_abandon(&b->life);
+        return status;
+    }
+    int64_t now = pd_time_now();
+    pd_life_number(&b->life, PPROFDELTA_RESTART_NONE, now,
+                   pd_series_elapsed(b->life.series.last.to_nanos, now));
     return PPROFDELTA_OK;
 }
-
-static pprofdelta_status compute(pprofdelta_builder *b, pprofdelta_builder_report *report,
-                                 pd_bytes *out, pprofdelta_error *err)
-{
-    if (!b->window.is_open)
-        return pd_refuse(err, "no window is under way: pprofdelta_builder_begin comes first");
-    if (b->window.is_in_sink)
-        return pd_refuse(err, "a sink of this builder is being called");
-    pd_bytes raw;
-    pprofdelta_sink notes = {note_output, out};
-    b->window.is_written = false;
-    *report = make_report(b);
-    pprofdelta_status status = write_profile(b, report, &raw, err);
-    if (!status)
-        status = pd_compress(&b->compressor, &b->export_mem, raw, &notes, &report->output_len, err);
-    b->window.is_in_sink = !status;
-    b->window.is_handed_out |= !status; /* also if the sink refuses: it may have had all of it */
-    return status;
-}
-
-static void commit(pprofdelta_builder *b)
-{
-    pd_collected_clear(&b->outgoing);
-    b->series.last = stretch_of(b);
-    pd_series_commit(&b->series);
-    b->window.is_open = false;
-}
-
-static void abandon(pprofdelta_builder *b)
-{
-    if (b->window.is_open && b->window.is_handed_out)
-        b->series.last = stretch_of(b);
-    b->window.is_open = false;
-}
-
-/* ---- the calls ------------------------------------------------------------------------------- */
 
 pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_error *err)
 {
@@ -179,84 +132,113 @@ pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *b, pprofdelta_err
     return status;
 }
 
-/* After the sink. Returns false if the sink forked and this is the child: the window is the
- * parent's. */
-static bool end_sink(pprofdelta_builder *b, uint64_t generation, uint64_t number, bool is_taken)
+/* The caller's sink, and the builder whose gate is left while it is called. */
+typedef struct outlet {
+    pprofdelta_builder *builder;
+    const pprofdelta_sink *sink;
+} outlet;
+
+static int call_sink(void *cookie, const void *data, size_t len)
 {
-    pd_gate_enter(&b->work);
-    bool is_ours = generation == atomic_load(&b->generation);
-    if (is_ours) {
-        b->window.is_in_sink = false;
-        if (b->window.is_open && b->window.number == number)
-            b->window.is_written = is_taken;
-    }
-    pd_gate_leave(&b->work);
-    return is_ours;
+    const outlet *o = cookie;
+    pd_life_enter_sink(&o->builder->life);
+    pd_gate_leave(&o->builder->work);
+    int refused = o->sink->write(o->sink->cookie, data, len);
+    pd_gate_enter(&o->builder->work);
+    pd_life_leave_sink(&o->builder->life);
+    return refused;
+}
+
+static pprofdelta_status write_window(pprofdelta_builder *b, const pprofdelta_sink *sink,
+                                      pprofdelta_builder_report *report, pprofdelta_error *err)
+{
+    pd_bytes raw;
+    pprofdelta_sink out = {call_sink, &(outlet){b, sink}};
+    *report = make_report(b);
+    pprofdelta_status status = write_profile(b, report, &raw, err);
+    return status
+               ? status
+               : pd_compress(&b->compressor, &b->export_mem, raw, &out, &report->output_len, err);
 }
 
 pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *b, const pprofdelta_sink *sink,
                                            pprofdelta_builder_report *report, pprofdelta_error *err)
 {
     pprofdelta_builder_report done;
-    pd_bytes out = {0};
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
+    uint64_t ticket;
     pd_gate_enter(&b->work);
-    pprofdelta_status status = compute(b, &done, &out, err);
-    uint64_t generation = atomic_load(&b->generation), number = b->window.number;
+    pprofdelta_status status = pd_life_write(&b->life, sink, &ticket, err);
+    if (!status)
+        status = pd_life_wrote(&b->life, ticket, write_window(b, sink, &done, err), err);
     pd_gate_leave(&b->work);
-    if (status)
-        return status;
-    bool is_taken = sink->write(sink->cookie, out.ptr, out.len) == 0;
-    if (!end_sink(b, generation, number, is_taken))
-        return pd_refuse(err, "the sink forked, and this is the child: the window is the parent's");
-    if (!is_taken)
-        return pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
-    if (report)
+    if (!status && report)
         *report = done;
-    return PPROFDELTA_OK;
+    return status;
 }
 
-void pprofdelta_builder_commit(pprofdelta_builder *b)
+pprofdelta_status pprofdelta_builder_commit(pprofdelta_builder *b)
 {
     pd_gate_enter(&b->work);
-    if (b->window.is_open && b->window.is_written)
-        commit(b);
-    else
-        abandon(b);
+    pprofdelta_status status = pd_life_commit(&b->life, NULL);
+    if (!status)
+        pd_collected_clear(&b->outgoing);
     pd_gate_leave(&b->work);
+    return status;
 }
 
 void pprofdelta_builder_abandon(pprofdelta_builder *b)
 {
     pd_gate_enter(&b->work);
-    abandon(b);
+    pd_life_abandon(&b->life);
     pd_gate_leave(&b->work);
 }
 
-static void clear(pprofdelta_builder *b)
-{
-    for (size_t i = 0; i < PD_SHARDS; i++) {
-        pd_gate_enter(&b->shards[i].gate);
-        pd_collected_clear(&b->shards[i].collected);
-        pd_gate_leave(&b->shards[i].gate);
-    }
-    pd_builder_drain(b, &b->outgoing);
-    pd_collected_clear(&b->outgoing);
-    pd_collected_clear(&b->spare);
-    pd_series_end_open(&b->series); /* its samples are gone: what was delivered of it stands */
-    int64_t now = pd_time_now();
-    if (now > b->series.last.to_nanos)
-        b->series.last.to_nanos = now;
-}
+/* ---- fork ------------------------------------------------------------------------------------ */
 
-pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *b, pprofdelta_error *err)
+static void close_all(pprofdelta_builder *b)
 {
     pd_gate_enter(&b->work);
-    bool is_open = b->window.is_open;
-    if (!is_open)
-        clear(b);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_gate_enter(&b->shards[i].gate);
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_enter(&b->pool[i].gate);
+}
+
+static void open_all(pprofdelta_builder *b)
+{
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_leave(&b->pool[i].gate);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_gate_leave(&b->shards[i].gate);
     pd_gate_leave(&b->work);
-    return is_open ? pd_refuse(err, "a window is under way") : PPROFDELTA_OK;
+}
+
+/* Everything is complete, and the child has one thread. Samples in the queue, and samples that are
+ * being put together, have an older generation and are not added. Another thread may have waited for
+ * a gate, so its ticket is not served in the child: the gates are reset. */
+static void begin_child(pprofdelta_builder *b)
+{
+    atomic_fetch_add(&b->generation, 1);
+    pd_collected_clear(&b->spare);
+    pd_collected_clear(&b->outgoing);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_collected_clear(&b->shards[i].collected);
+    b->pid = getpid();
+    b->id = pd_random_id(b);
+    pd_life_forked(&b->life, pd_time_now());
+    for (size_t i = 0; i < PD_SHELVES; i++)
+        pd_gate_reset(&b->pool[i].gate);
+    for (size_t i = 0; i < PD_SHARDS; i++)
+        pd_gate_reset(&b->shards[i].gate);
+    pd_gate_reset(&b->work);
+}
+
+void pprofdelta_builder_fork(pprofdelta_builder *b, pprofdelta_fork step)
+{
+    if (step == PPROFDELTA_FORK_PREPARE)
+        close_all(b);
+    else if (step == PPROFDELTA_FORK_PARENT)
+        open_all(b);
+    else
+        begin_child(b);
 }

@@ -45,25 +45,16 @@ static void append(pd_collected *c, pd_key key, size_t frames, size_t labels, co
 }
 
 static pprofdelta_status add_place(pd_collected *c, pd_key ident, uint64_t address,
-                                   const pd_function_parts *parts, int64_t line_number,
-                                   int64_t column, uint32_t *out, pprofdelta_error *err)
+                                   const pd_function_parts *parts, int64_t line, int64_t column,
+                                   uint32_t *out, pprofdelta_error *err)
 {
-    pd_symbol_place *place;
-    pd_symbol_line line = {.line = line_number, .column = column};
-    pprofdelta_status status =
-        pd_symbols_function(&c->symbols, &c->mem, parts, &line.function, err);
+    pd_symbols *s = &c->symbols;
+    pd_symbol_place place = {.ident = ident, .address = address, .lines_first = s->lines_len};
+    pprofdelta_status status = pd_symbols_add_line(s, &c->mem, parts, line, column, err);
     if (!status)
-        status = pd_symbols_add(&c->symbols, &c->mem, ident, &place, err);
+        status = pd_symbols_add(s, &c->mem, ident, &place, out, err);
     if (status)
-        return status;
-    place->ident = ident;
-    place->address = address;
-    place->mapping = PD_NO_MAPPING;
-    status = pd_symbols_add_line(&c->symbols, &c->mem, line, err);
-    if (status)
-        pd_symbols_drop_last(&c->symbols);
-    else
-        *out = (uint32_t)c->symbols.place_keys.len - 1;
+        s->lines_len = place.lines_first;
     return status;
 }
 
@@ -121,7 +112,7 @@ static pprofdelta_status add_new(pd_collected *c, pd_key key, const pprofdelta_s
 
 void pd_collected_add(pd_collected *c, const pprofdelta_sample *s)
 {
-    pd_key key = pd_stack_hash_key(&s->hash);
+    pd_key key = pd_identity_key(&s->hash);
     uint32_t known = pd_keymap_find(&c->keys, key);
     c->in++;
     if (known != PD_KEYMAP_NONE)

@@ -1,4 +1,4 @@
-/* Deflate data by libdeflate. */
+/* A gzip member by libdeflate. */
 #include "base/option_checks.h"
 #include "codec/compress.h"
 
@@ -11,29 +11,22 @@ enum { GZIP_LEVEL = 2 };
 
 const bool pd_options_has_codecs = true;
 
-pprofdelta_status pd_gzip_ready(void **gzip, int level, pprofdelta_error *err)
-{
-    if (!*gzip)
-        *gzip = libdeflate_alloc_compressor(level ? level : GZIP_LEVEL);
-    return *gzip ? PPROFDELTA_OK : pd_no_memory(err, "a gzip compressor");
-}
-
 void pd_gzip_free(void *gzip)
 {
     libdeflate_free_compressor(gzip);
 }
 
-size_t pd_gzip_deflate(void *gzip, pd_bytes in, uint8_t *out, size_t room)
+pprofdelta_status pd_gzip_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                                   pprofdelta_error *err)
 {
-    return libdeflate_deflate_compress(gzip, in.ptr, in.len, out, room);
-}
-
-size_t pd_gzip_bound(size_t len)
-{
-    return libdeflate_deflate_compress_bound(NULL, len);
-}
-
-uint32_t pd_gzip_crc(uint32_t crc, pd_bytes in)
-{
-    return libdeflate_crc32(crc, in.ptr, in.len);
+    if (!c->gzip)
+        c->gzip = libdeflate_alloc_compressor(c->level ? c->level : GZIP_LEVEL);
+    if (!c->gzip)
+        return pd_no_memory(err, "a gzip compressor");
+    size_t bound = libdeflate_gzip_compress_bound(c->gzip, in.len);
+    pprofdelta_status status = pd_buffer_room(mem, &c->out, bound, err);
+    if (status)
+        return status;
+    c->out.len = libdeflate_gzip_compress(c->gzip, in.ptr, in.len, c->out.ptr, bound);
+    return PPROFDELTA_OK;
 }

@@ -115,12 +115,15 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
     if (mem->limit == PD_MEM_MOST)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                       "the input %s to more than the %llu bytes that %s", does,
-                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
-    return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                   "the input %s to more than the %llu bytes that max_memory leaves room for", does,
-                   (unsigned long long)mem->limit);
+        return pd_because(err, pd_mem_reason(mem),
+                          pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE,
+                                  offset, "the input %s to more than the %llu bytes that %s", does,
+                                  (unsigned long long)mem->limit, pd_mem_who_allows(mem)));
+    return pd_because(
+        err, pd_mem_reason(mem),
+        pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                "the input %s to more than the %llu bytes that max_memory leaves room for", does,
+                (unsigned long long)mem->limit));
 }
 
 pprofdelta_status pd_inflate_more_room(pd_mem *mem, pd_buffer *into, uint64_t announced,

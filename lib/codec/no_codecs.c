@@ -5,7 +5,6 @@
  * makes it is never called. */
 #include "base/option_checks.h"
 #include "codec/compress.h"
-#include "codec/member.h"
 #include "codec/unpack.h"
 
 /* Pointers to what these would write are not const, as in the files that they stand for.
@@ -106,9 +105,17 @@ static pprofdelta_status unable(pprofdelta_error *err)
     return pd_refuse(err, "this build of the library does not compress");
 }
 
-pprofdelta_status pd_gzip_ready(void **gzip, int level, pprofdelta_error *err)
+pprofdelta_status pd_gzip_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                                   pprofdelta_error *err)
 {
-    (void)gzip, (void)level;
+    (void)c, (void)mem, (void)in;
+    return unable(err);
+}
+
+pprofdelta_status pd_zstd_compress(pd_compressor *c, pd_mem *mem, pd_bytes in,
+                                   pprofdelta_error *err)
+{
+    (void)c, (void)mem, (void)in;
     return unable(err);
 }
 
@@ -117,72 +124,9 @@ void pd_gzip_free(void *gzip)
     (void)gzip;
 }
 
-size_t pd_gzip_deflate(void *gzip, pd_bytes in, uint8_t *out, size_t room)
-{
-    (void)gzip, (void)in, (void)out, (void)room;
-    return 0;
-}
-
-size_t pd_gzip_bound(size_t len)
-{
-    return len;
-}
-
-uint32_t pd_gzip_crc(uint32_t crc, pd_bytes in)
-{
-    (void)in;
-    return crc;
-}
-
-const size_t pd_member_check_size = 0;
-
-size_t pd_member_open(pd_member_check *check, uint8_t *data, size_t len)
-{
-    (void)check, (void)data, (void)len;
-    return 0;
-}
-
-pprofdelta_status pd_zstd_ready(void **zstd, int level, pprofdelta_error *err)
-{
-    (void)zstd, (void)level;
-    return unable(err);
-}
-
 void pd_zstd_free(void *zstd)
 {
     (void)zstd;
-}
-
-size_t pd_zstd_bound(size_t len)
-{
-    return len;
-}
-
-size_t pd_zstd_short(void *zstd, pd_bytes in, uint8_t *out, size_t room, const char **why)
-{
-    (void)zstd, (void)in, (void)out, (void)room;
-    *why = "this build of the library does not compress";
-    return 0;
-}
-
-pprofdelta_status pd_zstd_begin(void *zstd, pd_mem *mem, pd_buffer *out, pprofdelta_error *err)
-{
-    (void)zstd, (void)mem, (void)out;
-    return unable(err);
-}
-
-pprofdelta_status pd_zstd_add(void *zstd, pd_mem *mem, pd_bytes in, pd_buffer *out,
-                              pprofdelta_error *err)
-{
-    (void)zstd, (void)mem, (void)in, (void)out;
-    return unable(err);
-}
-
-pprofdelta_status pd_zstd_end(void *zstd, pd_mem *mem, uint64_t len, pd_buffer *out,
-                              pprofdelta_error *err)
-{
-    (void)zstd, (void)mem, (void)len, (void)out;
-    return unable(err);
 }
 
 /* NOLINTEND(readability-non-const-parameter) */

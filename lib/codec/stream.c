@@ -2,12 +2,6 @@
 
 #include <string.h>
 
-void pd_stream_rest(pd_stream *s)
-{
-    pd_task_wait(&s->task);
-    s->is_ahead = false;
-}
-
 void pd_stream_begin_whole(pd_stream *s, pd_mem *mem, pd_bytes whole)
 {
     static const uint8_t nothing[1] = {0};
@@ -17,47 +11,23 @@ void pd_stream_begin_whole(pd_stream *s, pd_mem *mem, pd_bytes whole)
     *s = (pd_stream){.mem = mem, .is_whole = true, .is_done = true, .whole = whole};
 }
 
-/* ---- the task ---------------------------------------------------------------------------------- */
-
-/* Inflates the next piece. What it takes is reserved already. */
-static void inflate_next(void *arg)
-{
-    pd_stream *s = arg;
-    s->status = pd_unpack_some(&s->unpacker, s->next.ptr, s->piece, &s->next.len, &s->err);
-}
-
-/* Only for gzip, whose unpacker takes no memory while it inflates. */
-static bool can_go_ahead(pd_stream *s)
-{
-    enum { SHARE = 32 }; /* of what the limit leaves */
-    return s->unpacker.format == PD_FORMAT_GZIP && s->piece <= pd_mem_left(s->mem) / SHARE &&
-           !pd_mem_reserve(s->mem, &s->next.ptr, &s->next.cap, s->piece, 1, NULL);
-}
-
 /* ---- the window -------------------------------------------------------------------------------- */
 
 pprofdelta_status pd_stream_begin(pd_stream *s, pd_mem *mem, pd_bytes packed, size_t piece,
-                                  const pprofdelta_runner *runner, pprofdelta_error *err)
+                                  pprofdelta_error *err)
 {
-    pd_stream_rest(s);
     s->mem = mem;
     s->is_whole = s->is_done = false;
     s->packed = packed;
     s->piece = piece;
-    s->runner = runner;
     s->window.len = 0;
     s->base = 0;
-    pprofdelta_status status = pd_unpack_begin(&s->unpacker, mem, packed.ptr, packed.len, err);
-    s->is_ahead = !status && runner && can_go_ahead(s);
-    if (s->is_ahead)
-        pd_task_start(&s->task, runner, inflate_next, s);
-    return status;
+    return pd_unpack_begin(&s->unpacker, mem, packed.ptr, packed.len, err);
 }
 
 pprofdelta_status pd_stream_rewind(pd_stream *s, pprofdelta_error *err)
 {
-    return s->is_whole ? PPROFDELTA_OK
-                       : pd_stream_begin(s, s->mem, s->packed, s->piece, s->runner, err);
+    return s->is_whole ? PPROFDELTA_OK : pd_stream_begin(s, s->mem, s->packed, s->piece, err);
 }
 
 /* Forgets what is before the offset `from`. */
@@ -78,23 +48,6 @@ static pprofdelta_status make_room(pd_stream *s, pprofdelta_error *err)
     pd_buffer *w = &s->window;
     size_t need = w->len + s->piece;
     return pd_mem_grow(s->mem, &w->ptr, &w->cap, need < w->len ? SIZE_MAX : need, 1, err);
-}
-
-/* Appends the piece that the task has inflated, and starts the next. */
-static pprofdelta_status take_next(pd_stream *s, pprofdelta_error *err)
-{
-    pd_buffer *w = &s->window;
-    pd_task_wait(&s->task);
-    if (s->status && err)
-        *err = s->err;
-    if (s->status)
-        return s->status;
-    memcpy(w->ptr + w->len, s->next.ptr, s->next.len);
-    w->len += s->next.len;
-    s->is_done = s->unpacker.is_done;
-    if (!s->is_done)
-        pd_task_start(&s->task, s->runner, inflate_next, s);
-    return PPROFDELTA_OK;
 }
 
 static pprofdelta_status inflate_here(pd_stream *s, pprofdelta_error *err)
@@ -123,7 +76,7 @@ static pprofdelta_status inflate_by_libdeflate(pd_stream *s)
 
 static pprofdelta_status inflate_more(pd_stream *s, pprofdelta_error *err)
 {
-    pprofdelta_status status = s->is_ahead ? take_next(s, err) : inflate_here(s, err);
+    pprofdelta_status status = inflate_here(s, err);
     bool is_refused = status == PPROFDELTA_E_INFLATE && s->unpacker.format == PD_FORMAT_GZIP;
     return is_refused ? inflate_by_libdeflate(s) : status;
 }
@@ -153,10 +106,12 @@ static pprofdelta_status is_there(pd_stream *s, uint64_t from, uint64_t need, pd
     if (status)
         return status;
     if (need <= pd_stream_len(s) - from)
-        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a field of %llu bytes takes more than the %llu that %s",
-                       (unsigned long long)need, (unsigned long long)s->mem->limit,
-                       pd_mem_who_allows(s->mem));
+        return pd_because(err, pd_mem_reason(s->mem),
+                          pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                                  PPROFDELTA_NOWHERE,
+                                  "a field of %llu bytes takes more than the %llu that %s",
+                                  (unsigned long long)need, (unsigned long long)s->mem->limit,
+                                  pd_mem_who_allows(s->mem)));
     memcpy(s->window.ptr, kept, len);
     *out = (pd_bytes){s->window.ptr, len};
     return PPROFDELTA_OK;
@@ -198,9 +153,7 @@ void pd_stream_end(pd_stream *s)
 {
     if (!s->mem)
         return;
-    pd_stream_rest(s);
     pd_unpack_end(&s->unpacker);
     pd_buffer_release(s->mem, &s->window);
-    pd_buffer_release(s->mem, &s->next);
     *s = (pd_stream){0};
 }

@@ -2,7 +2,6 @@
  *
  *     whole     all bytes are in memory
  *     stream    what a file inflates to, a piece at a time
- *     ahead     the same; a task inflates the next piece meanwhile
  *
  *     window   [ from ............ end | room for a piece ]
  *                base
@@ -14,7 +13,6 @@
 #ifndef PD_CODEC_STREAM_H
 #define PD_CODEC_STREAM_H
 
-#include "base/task.h"
 #include "codec/unpack.h"
 
 typedef struct pd_stream {
@@ -26,22 +24,15 @@ typedef struct pd_stream {
     size_t piece;    /* and how much is inflated at a time */
     pd_unpacker unpacker;
     pd_buffer window;
-    uint64_t base;                   /* the offset of window.ptr[0] in what the file inflates to */
-    const pprofdelta_runner *runner; /* or NULL */
-    bool is_ahead;                   /* a task inflates the next piece: */
-    pd_task task;
-    pd_buffer next;
-    pprofdelta_status status;
-    pprofdelta_error err;
-} pd_stream; /* zero it to begin */
+    uint64_t base; /* the offset of window.ptr[0] in what the file inflates to */
+} pd_stream;       /* zero it to begin */
 
 /* Begins with bytes that are in memory. */
 void pd_stream_begin_whole(pd_stream *stream, pd_mem *mem, pd_bytes whole);
 
-/* Begins a file, which is borrowed until pd_stream_rest or the next beginning. piece: how much to
- * inflate at a time. runner: inflates gzip ahead, if that is not NULL and there is memory for it. */
+/* Begins a file, which is borrowed while the stream is read. piece: how much to inflate at a time. */
 pprofdelta_status pd_stream_begin(pd_stream *stream, pd_mem *mem, pd_bytes packed, size_t piece,
-                                  const pprofdelta_runner *runner, pprofdelta_error *err);
+                                  pprofdelta_error *err);
 
 /* Goes back to the first byte. */
 pprofdelta_status pd_stream_rewind(pd_stream *stream, pprofdelta_error *err);
@@ -63,9 +54,6 @@ static inline uint64_t pd_stream_len(const pd_stream *stream)
 
 /* Inflates what is left, to check it. */
 pprofdelta_status pd_stream_finish(pd_stream *stream, pprofdelta_error *err);
-
-/* No task reads the file any more, until the stream begins again. */
-void pd_stream_rest(pd_stream *stream);
 
 /* Gives everything back. Does nothing if the stream is zeroed. */
 void pd_stream_end(pd_stream *stream);

@@ -147,10 +147,11 @@ static pprofdelta_status join(pprofdelta_adder *a, const pprofdelta_stamp *next,
     /* Forcing must not mix absolute gauges with changes of gauges. */
     bool can_force = a->pd->flags & PPROFDELTA_FORCE && (a->is_live || !next->live);
     if (!status && a->has_gap && *joint != PPROFDELTA_JOINT_RESYNC)
-        return pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "the second fills a gap before a profile that was given already: give them "
-                       "in order");
+        return pd_because(
+            err, PPROFDELTA_REASON_BATCH_LATE,
+            pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                    "the second fills a gap before a profile that was given already: give them "
+                    "in order"));
     if (!status)
         return PPROFDELTA_OK;
     if (status == PPROFDELTA_E_MISMATCH && can_force) {
@@ -358,7 +359,8 @@ pprofdelta_status pprofdelta_adder_add(pprofdelta_adder *a, const void *bytes, s
         return status;
     PD_SWAP(pd_look, pd->cur, pd->prev);
     status = look_at(a, bytes, len, &stamp, &how, err);
-    bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_GAP;
+    bool counts = how != PPROFDELTA_JOINT_STALE && how != PPROFDELTA_JOINT_EQUAL &&
+                  how != PPROFDELTA_JOINT_GAP;
     if (status || !counts)
         PD_SWAP(pd_look, pd->cur, pd->prev);
     else if ((status = take_in(a, &stamp, how, err)))
@@ -501,6 +503,6 @@ pprofdelta_status pprofdelta_adder_finish(pprofdelta_adder *a, const pprofdelta_
     if (!status)
         status = write_profile(a, &out, err);
     if (!status)
-        status = pd_encode(&pd->encoder, &pd->mem, out, sink, &written, err);
+        status = pd_compress(&pd->compressor, &pd->mem, out, sink, &written, err);
     return status;
 }

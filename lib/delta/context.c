@@ -24,8 +24,6 @@ static pprofdelta_status read_options(const pprofdelta_options *given, pprofdelt
         return pd_refuse(err, "options.first is not one of pprofdelta_first");
     if ((out->counters_len && !out->counters) || (out->gauges_len && !out->gauges))
         return pd_refuse(err, "options.counters or options.gauges is NULL and its length is not 0");
-    if (out->runner && (!out->runner->start || !out->runner->wait))
-        return pd_refuse(err, "options.runner has no start or no wait");
     pprofdelta_status status =
         pd_options_check_format(out->format, out->resource, out->resource_len, err);
     if (status)
@@ -60,12 +58,8 @@ pprofdelta_status pprofdelta_new(const pprofdelta_options *options,
     pd->on_reset = o.on_reset;
     pd->first = o.first;
     pd->id = o.id ? o.id : pd_random_id(pd);
-    pd->encoder.compression = o.compression;
-    pd->encoder.level = o.level;
-    if (o.runner) {
-        pd->runner_copy = *o.runner;
-        pd->runner = &pd->runner_copy;
-    }
+    pd->compressor.compression = o.compression;
+    pd->compressor.level = o.level;
     pd_stack_numbers_init(&pd->numbers);
     pd->cur = pd->prev = pd->proof = (pd_look){.mem = &pd->mem, .numbers = &pd->numbers};
     status = add_rules(pd, &pd->rules.counters, o.counters, o.counters_len, err);
@@ -88,7 +82,6 @@ void pprofdelta_free(pprofdelta *pd)
     if (!pd)
         return;
     pd_mem *mem = &pd->mem;
-    pd_beside_end(&pd->beside, mem);
     pd_buffer_release(mem, &pd->rules.counters);
     pd_buffer_release(mem, &pd->rules.gauges);
     pd_buffer_release(mem, &pd->resource);
@@ -102,7 +95,7 @@ void pprofdelta_free(pprofdelta *pd)
     pd_buffer_release(mem, &pd->next.binary);
     pd_mapped_release(&pd->last.mapped, mem);
     pd_mapped_release(&pd->next.mapped, mem);
-    pd_encoder_fini(&pd->encoder, mem);
+    pd_compressor_fini(&pd->compressor, mem);
     pd_look_release(&pd->cur);
     pd_look_release(&pd->prev);
     pd_look_release(&pd->proof);
@@ -119,20 +112,10 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
                               pd_plan_facts more)
 {
     more.format = pd_format_of(bytes.ptr, bytes.len);
-    more.packed = bytes.len;
     more.announced = pd_inflate_announced(bytes.ptr, bytes.len);
     more.left = pd_mem_left(&pd->mem) + look->inflated.cap; /* which is used again */
-    more.has_runner = pd->runner != NULL;
     more.piece = pd->piece;
-    more.is_eager = pd->is_eager;
     return (pd_reading){.bytes = bytes,
                         .plan = pd_plan_choose(&more, pd->nth_plan),
-                        .keeps_bytes = more.keeps_bytes,
-                        .runner = pd->runner};
-}
-
-pd_reading pd_window_reading(const pprofdelta *pd)
-{
-    return pd_context_reading(pd, &pd->cur, pd->given,
-                              (pd_plan_facts){.is_window = true, .is_pair = pd->is_pair});
+                        .keeps_bytes = more.keeps_bytes};
 }

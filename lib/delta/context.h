@@ -1,8 +1,8 @@
 /* The parsed door: what a context of the public API holds.
  *
- *     begin    bytes -> look, perhaps in a task                 (look.h, beside.h)
- *     write    look -> window over the ledger -> verdict         (delta.c, judge.c)
- *              -> subtraction -> compact writer -> encoder       (output.c)
+ *     write    bytes -> look                                     (look.h)
+ *              look -> window over the ledger -> verdict         (delta.c, judge.c)
+ *              -> subtraction -> compact writer -> compress      (output.c)
  *              -> sink
  *     commit   window -> ledger
  *
@@ -11,11 +11,10 @@
 #ifndef PD_DELTA_CONTEXT_H
 #define PD_DELTA_CONTEXT_H
 
-#include "codec/encoder.h"
+#include "codec/compress.h"
 #include "ledger/reset.h"
 #include "ledger/state.h"
 #include "ledger/subtract.h"
-#include "delta/beside.h"
 #include "delta/look.h"
 #include "profile/mapped.h"
 
@@ -28,8 +27,6 @@ struct pprofdelta {
     pd_type_rules rules;
     pd_buffer resource; /* OTLP: encoded */
     int64_t started_nanos;
-    pprofdelta_runner runner_copy;
-    const pprofdelta_runner *runner; /* the copy; or NULL */
     /* What is remembered. */
     pd_ledger ledger;
     pd_schema schema;
@@ -42,14 +39,12 @@ struct pprofdelta {
     bool is_from_base; /* it was given by pprofdelta_base, and no window was committed since */
     /* The window. It is begun, then made, then written, perhaps several times. Once it is made, it is
      * pending until it is committed or abandoned. */
-    bool is_begun;   /* `given` is its profile, or beside has it */
-    bool is_made;    /* its delta is in the encoder */
+    bool is_begun;   /* `given` is its profile */
+    bool is_made;    /* its delta is in `encoded` */
     bool is_pending; /* it can be committed */
     bool is_pair;    /* it is of two profiles that belong to no series */
     pd_bytes given;
-    pd_beside beside;
     unsigned nth_plan;      /* of the call under way: see plan.h */
-    pd_plan plan;           /* of the window */
     pd_mapped_facts mapped; /* what is known of its mappings */
     bool may_be_window;     /* cur, or prev: see pprofdelta_report */
     pd_commit how;
@@ -60,14 +55,13 @@ struct pprofdelta {
     pd_ledger spare;   /* where a base is built before it takes the ledger's place */
     pd_schema spare_schema;
     pd_compact compact;
-    pd_encoder encoder;
-    pd_bytes runs[PD_COMPACT_RUNS];                 /* what the encoder got last: the writer's */
-    pd_look proof;                                  /* the output read back, for VERIFY */
+    pd_compressor compressor;
+    pd_bytes encoded; /* the delta that was made, compressed: the compressor's, or the writer's */
+    pd_look proof;    /* the output read back, for VERIFY */
     pprofdelta_sum unsampled[PPROFDELTA_MAX_TYPES]; /* what went out by slot, if cur was a dump */
     pprofdelta_type_report types[PPROFDELTA_MAX_TYPES];
     /* The tests' choice. */
     size_t piece;        /* 0; or every profile is a stream, with pieces of this size */
-    bool is_eager;       /* tasks pay for every file */
     unsigned first_plan; /* the first plan that is tried */
 };
 
@@ -97,9 +91,6 @@ static inline pprofdelta_status pd_context_refuse_null(const void *bytes, size_t
  * the bytes nor the context show; the others are filled in. */
 pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_bytes bytes,
                               pd_plan_facts more);
-
-/* The same for pd->given, the profile of the window. */
-pd_reading pd_window_reading(const pprofdelta *pd);
 
 /* ---- frugal.c -------------------------------------------------------------------------------- */
 
@@ -161,8 +152,8 @@ pprofdelta_status pd_remember_look(pprofdelta *pd, const pd_look *look, const pd
 
 /* ---- output.c -------------------------------------------------------------------------------- */
 
-/* Subtracts, writes pd->cur into the compact writer and that into the encoder, and keeps the books
- * in *tally unless that is NULL. */
+/* Subtracts, writes pd->cur into the compact writer, compresses that into pd->encoded, and keeps the
+ * books in *tally unless that is NULL. */
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pprofdelta_error *err);
 

@@ -62,7 +62,6 @@ static pprofdelta_status make_base(pprofdelta *pd, void *cookie, pprofdelta_erro
         status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
     if (!status)
         status = fill_spare(pd, &pd->cur, needs_stacks, err);
-    pd_look_rest(&pd->cur);
     if (status)
         return status;
     if (needs_stacks)
@@ -92,9 +91,8 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
 
 /* ---- a window is filled ---------------------------------------------------------------------- */
 
-/* Reads cur's samples into its window. keys: the keys of some that a task reads, or NULL. */
-static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd_sample_keys *keys,
-                                      pprofdelta_error *err)
+/* Reads cur's samples into its window. */
+static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, pprofdelta_error *err)
 {
     pd_look *cur = &pd->cur;
     size_t samples = pd->mem.is_tight ? 0 : cur->tables.samples;
@@ -104,18 +102,7 @@ static pprofdelta_status read_samples(pprofdelta *pd, bool skips_still, const pd
                         skips_still ? samples / 8 : samples, err);
     cur->window.skips_still = skips_still;
     cur->window.is_tight = !cur->stream.is_whole || pd->mem.is_tight;
-    if (status)
-        return status;
-    if (!keys)
-        return pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
-    if (keys->first)
-        status = pd_look_samples_before(cur, keys, err);
-    if (status)
-        return status;
-    if (!pd_beside_has_keys(&pd->beside))
-        return read_samples(pd, skips_still, NULL, err);
-    cur->tables.sample_unknown_fields += pd->beside.unknown_fields;
-    return pd_look_known_samples(cur, keys, err);
+    return status ? status : pd_look_samples(cur, (pd_sample_taker){.window = &cur->window}, err);
 }
 
 /* If cur lacks a counter that prev has, the error prints the types of both. */
@@ -165,22 +152,12 @@ static pprofdelta_status forget_mappings(pprofdelta *pd, pprofdelta_error *err)
     return status;
 }
 
-/* The first pass over cur, unless a task has done it. */
-static pprofdelta_status parse_cur(pprofdelta *pd, pprofdelta_error *err)
-{
-    pd_reading reading = pd_window_reading(pd);
-    pd->plan = reading.plan;
-    if (pd_beside_is_begun(&pd->beside) && pd_beside_take(&pd->beside, &pd->mem, &pd->cur))
-        return PPROFDELTA_OK;
-    return pd_look_parse(&pd->cur, &reading, err);
-}
-
 /* Everything up to a window that is filled but not judged. */
 static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
 {
-    const pd_sample_keys *keys = NULL;
     pd->mapped = (pd_mapped_facts){0};
-    pprofdelta_status status = parse_cur(pd, err);
+    pd_reading reading = pd_context_reading(pd, &pd->cur, pd->given, (pd_plan_facts){0});
+    pprofdelta_status status = pd_look_parse(&pd->cur, &reading, err);
     if (!status)
         status = judge_types(pd, err);
     if (!status)
@@ -190,12 +167,10 @@ static pprofdelta_status fill_window(pprofdelta *pd, pprofdelta_error *err)
     bool has_seen = pd_has_seen(pd), by_identity = pd_is_negative(pd); /* as google/pprof has it */
     if (!status && has_seen && !by_identity)
         status = recognise_mappings(pd, err);
-    if (!status && !(pd->is_pair && pd->mapped.is_renamed)) /* keys of before are then wrong */
-        keys = pd_beside_keys(&pd->beside);
     if (!status)
         status = pd_remember_look(pd, &pd->cur, has_seen ? &pd->last.mapped : NULL, &pd->next, err);
     if (!status)
-        status = read_samples(pd, has_seen && !by_identity, keys, err);
+        status = read_samples(pd, has_seen && !by_identity, err);
     return status ? status : pd_window_wake_tried(&pd->cur.window, &pd->mem, err);
 }
 
@@ -210,7 +185,7 @@ static pprofdelta_status fill_again(pprofdelta *pd, pprofdelta_error *err)
     if (!status)
         status = pd_remember_look(pd, &pd->cur, NULL, &pd->next, err);
     if (!status && (pd->cur.window.still || pd->mapped.is_renamed))
-        status = read_samples(pd, false, NULL, err);
+        status = read_samples(pd, false, err);
     return status;
 }
 
@@ -261,7 +236,7 @@ static void fill_report(pprofdelta *pd, const pd_story *story, const pd_tally *t
     report->is_same = is_same_again(pd, report);
 }
 
-/* Everything from a filled window to the encoder. */
+/* Everything from a filled window to the compressed delta. */
 static pprofdelta_status encode_window(pprofdelta *pd, pd_story *story, pprofdelta_report *report,
                                        pprofdelta_error *err)
 {
@@ -307,13 +282,10 @@ static pprofdelta_status make_window(pprofdelta *pd, void *report, pprofdelta_er
     pprofdelta_status status = fill_window(pd, err);
     if (!status)
         status = encode_window(pd, &story, report, err);
-    pd_look_rest(&pd->cur);
-    pd_look_rest(&pd->proof);
     if (!status) {
         open_attempt(pd, &story);
         return status;
     }
-    pd_encoder_drop(&pd->encoder);
     pd_window_abandon(&pd->cur.window);
     return status;
 }
@@ -331,23 +303,13 @@ pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len
                               "first");
     if (status)
         return status;
-    pd_encoder_drop(&pd->encoder);
     pd->is_made = false;
     pd->is_begun = true;
     pd->given = (pd_bytes){bytes, len};
-    pd_reading reading = pd_window_reading(pd);
-    if (reading.plan.order == PD_ORDER_BESIDE && pd->first_plan == 0)
-        pd_beside_begin(&pd->beside, &pd->mem, &pd->numbers, &reading, pd->is_pair);
     return PPROFDELTA_OK;
 }
 
-static void forget_begun(pprofdelta *pd)
-{
-    pd_beside_end(&pd->beside, &pd->mem);
-    pd->is_begun = false;
-}
-
-/* The delta of the profile that was begun, up to the encoder. */
+/* The delta of the profile that was begun, compressed. */
 static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofdelta_error *err)
 {
     pprofdelta_status status;
@@ -356,7 +318,7 @@ static pprofdelta_status make(pprofdelta *pd, pprofdelta_report *report, pprofde
                                 "first");
     else
         status = pd_call_with_plans(pd, make_window, report, err);
-    forget_begun(pd);
+    pd->is_begun = false;
     if (status)
         return status;
     pd->is_made = pd->is_pending = true;
@@ -373,7 +335,7 @@ pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
         return pd_refuse(err, "no window is begun: pprofdelta_begin comes first");
     pprofdelta_status status = pd->is_begun ? make(pd, report, err) : PPROFDELTA_OK;
     if (!status && sink)
-        status = pd_encoder_write(&pd->encoder, sink, &written, err);
+        status = pd_compress_write(pd->encoded, sink, &written, err);
     if (!status && report)
         report->output_len = written;
     return status;
@@ -411,8 +373,7 @@ void pprofdelta_commit(pprofdelta *pd)
 
 void pprofdelta_abandon(pprofdelta *pd)
 {
-    if (pd->is_begun)
-        forget_begun(pd);
+    pd->is_begun = false;
     if (!pd->is_pending)
         return;
     pd_window_abandon(&pd->cur.window);

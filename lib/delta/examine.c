@@ -62,7 +62,6 @@ static pprofdelta_status check(pprofdelta *pd, void *cookie, pprofdelta_error *e
     look->columns = (pd_columns){.len = t->types_len};
     if (!status)
         status = pd_look_samples(look, (pd_sample_taker){0}, err);
-    pd_look_rest(look);
     pprofdelta_stamp stamp = {0};
     if (!status && !pd_stamp_of(t, &stamp))
         stamp = (pprofdelta_stamp){0};

@@ -1,7 +1,7 @@
 /* A call that fails for want of memory is made again, with a plan that needs less: see plan.h.
  *
  * Plans after the first one begin with nothing but what the context remembers. So whether they
- * succeed depends neither on tasks nor on what the context did before. */
+ * succeed does not depend on what the context did before. */
 #include "delta/context.h"
 
 /* There is a NUL behind it. */
@@ -16,7 +16,6 @@ static void shed(pprofdelta *pd)
 {
     pd_mem *mem = &pd->mem;
     pd->is_made = false;
-    pd_beside_end(&pd->beside, mem);
     pd_window_abandon(&pd->cur.window);
     pd_look_release(&pd->cur);
     pd_look_release(&pd->proof);
@@ -32,7 +31,7 @@ static void shed(pprofdelta *pd)
     pd_ledger_trim(&pd->ledger, mem, pd->ledger.keys.len);
     pd_keymap_fold(&pd->ledger.keys, mem);
     pd_compact_release(&pd->compact, mem);
-    pd_encoder_release(&pd->encoder, mem);
+    pd_buffer_release(mem, &pd->compressor.out);
 }
 
 /* *held: what the context holds before. */
@@ -69,10 +68,13 @@ static void say_how_much(const pprofdelta *pd, uint64_t lacked, uint64_t foresee
                          pprofdelta_error *err)
 {
     if (lacked && lacked != UINT64_MAX && foreseen > lacked)
-        pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+        pd_because(
+            err, pd_mem_reason(&pd->mem),
+            pd_fail(
+                err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                 "this takes about %llu bytes, by what was read of it, more than the %llu that %s",
                 (unsigned long long)foreseen, (unsigned long long)pd->mem.limit,
-                pd_mem_who_allows(&pd->mem));
+                pd_mem_who_allows(&pd->mem)));
 }
 
 /* Other limits are those of a profile: no plan helps. */

@@ -8,6 +8,7 @@
 #define REFUSE(...)                                                                                \
     pd_fail(err, PPROFDELTA_E_MISMATCH, "sum", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,       \
             __VA_ARGS__)
+#define MISSING(...) pd_because(err, PPROFDELTA_REASON_WINDOW_MISSING, REFUSE(__VA_ARGS__))
 
 /* ---- windows ----------------------------------------------------------------------------- */
 
@@ -17,12 +18,16 @@ static bool is_beginning(const pprofdelta_stamp *stamp)
     return stamp->is_delta && stamp->sequence == 1 && !stamp->from_nanos && !stamp->restart;
 }
 
-/* Returns whether `next` is the later of two attempts at one window: by attempt, or by end if the
- * attempts are equal. */
-static bool is_later_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
+/* How another attempt at the last window joins. The higher attempt counts; if they are equal, or have
+ * no number (batches have none), the one that ends later, or else the one that was added first. */
+static pprofdelta_joint joint_of_attempt(const pprofdelta_stamp *last, const pprofdelta_stamp *next)
 {
-    return last->attempt != next->attempt ? last->attempt < next->attempt
-                                          : last->to_nanos <= next->to_nanos;
+    if (last->attempt != next->attempt)
+        return last->attempt < next->attempt ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+    if (last->to_nanos < next->to_nanos)
+        return PPROFDELTA_JOINT_AGAIN;
+    bool is_equal = last->attempt || last->to_nanos == next->to_nanos;
+    return is_equal ? PPROFDELTA_JOINT_EQUAL : PPROFDELTA_JOINT_STALE;
 }
 
 /* Another attempt at the same window. */
@@ -35,7 +40,7 @@ static pprofdelta_status join_again(const pprofdelta_stamp *last, const pprofdel
                       "states",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    *joint = is_later_attempt(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+    *joint = joint_of_attempt(last, next);
     return PPROFDELTA_OK;
 }
 
@@ -50,10 +55,10 @@ static pprofdelta_status join_by_sequence(const pprofdelta_stamp *last,
                       ": give the deltas of one state in order",
                       next->sequence, last->sequence);
     if (!is_ended && next->acked == due)
-        return REFUSE("window %" PRIu64 " is missing between them", due);
+        return MISSING("window %" PRIu64 " is missing between them", due);
     if (!is_ended)
-        return REFUSE("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
-                      next->acked);
+        return MISSING("windows %" PRIu64 " to %" PRIu64 " are missing between them", due,
+                       next->acked);
     bool joins = next->from_nanos == last->to_nanos && next->sequence == due;
     bool was_acked = next->acked == last->sequence;
     if (!joins && (next->from_nanos < last->to_nanos || (was_acked && next->sequence == due)))
@@ -87,8 +92,8 @@ static pprofdelta_status join_by_time(const pprofdelta_stamp *last, const pprofd
         return REFUSE("the end of the first or the beginning of the second is unknown, so a "
                       "window may be missing");
     if (next->from_nanos > last->to_nanos)
-        return REFUSE("the window from %s to %s is missing between them",
-                      pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
+        return MISSING("the window from %s to %s is missing between them",
+                       pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
     if (next->from_nanos < last->to_nanos)
         return REFUSE("they overlap: the first ends at %s and the second begins at %s",
                       pd_time_shown(last->to_nanos).text, pd_time_shown(next->from_nanos).text);
@@ -113,7 +118,7 @@ static pprofdelta_status join_batch_again(const pprofdelta_stamp *last,
                       "trackers",
                       next->sequence, pd_time_shown(last->from_nanos).text,
                       pd_time_shown(next->from_nanos).text);
-    *joint = is_later_attempt(last, next) ? PPROFDELTA_JOINT_AGAIN : PPROFDELTA_JOINT_STALE;
+    *joint = joint_of_attempt(last, next);
     return PPROFDELTA_OK;
 }
 
@@ -123,12 +128,12 @@ static pprofdelta_status join_behind_gap(const pprofdelta_stamp *last, const ppr
     uint64_t due = last->sequence + 1;
     *joint = PPROFDELTA_JOINT_GAP;
     if (next->epoch != last->epoch)
-        return REFUSE("the full profile that opened epoch %" PRIu64 " is missing between them",
-                      next->epoch);
+        return MISSING("the full profile that opened epoch %" PRIu64 " is missing between them",
+                       next->epoch);
     if (next->first == due + 1)
-        return REFUSE("batch %" PRIu64 " is missing between them", due);
-    return REFUSE("batches %" PRIu64 " to %" PRIu64 " are missing between them", due,
-                  next->first - 1);
+        return MISSING("batch %" PRIu64 " is missing between them", due);
+    return MISSING("batches %" PRIu64 " to %" PRIu64 " are missing between them", due,
+                   next->first - 1);
 }
 
 static pprofdelta_status join_live(const pprofdelta_stamp *last, const pprofdelta_stamp *next,

@@ -49,10 +49,12 @@ static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err
 {
     if (!is_before(pd) || !(pd->is_pair || pd_is_negative(pd)))
         return PPROFDELTA_OK;
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",
-                   pd_time_shown(pd->cur.tables.header.time_nanos).text,
-                   pd_time_shown(pd->last.time_nanos).text);
+    return pd_because(err, PPROFDELTA_REASON_SWAPPED,
+                      pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
+                              PPROFDELTA_NOWHERE,
+                              "cur is older than prev (%s is before %s): swapped?",
+                              pd_time_shown(pd->cur.tables.header.time_nanos).text,
+                              pd_time_shown(pd->last.time_nanos).text));
 }
 
 static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
@@ -61,12 +63,14 @@ static pprofdelta_status refuse_window(const pd_span *prev, const pd_span *cur,
     const uint64_t second = 1000000000, milli = 1000000;
     uint64_t covered = (uint64_t)cur->duration_nanos;
     uint64_t apart = (uint64_t)cur->time_nanos - (uint64_t)prev->time_nanos;
-    return pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
-                   "cur is a window already, not a cumulative profile: it covers %" PRIu64
-                   ".%03u s, and prev is %" PRIu64 ".%03u s older",
-                   covered / second, (unsigned)(covered / milli % 1000), apart / second,
-                   (unsigned)(apart / milli % 1000));
+    return pd_because(
+        err, PPROFDELTA_REASON_IS_WINDOW,
+        pd_fail(err, PPROFDELTA_E_NOT_CUMULATIVE, "delta", "duration_nanos", PPROFDELTA_NOWHERE,
+                PPROFDELTA_NOWHERE,
+                "cur is a window already, not a cumulative profile: it covers %" PRIu64
+                ".%03u s, and prev is %" PRIu64 ".%03u s older",
+                covered / second, (unsigned)(covered / milli % 1000), apart / second,
+                (unsigned)(apart / milli % 1000)));
 }
 
 /* The full profile of a live heap says that it is cumulative; of others the times are asked. */

@@ -38,9 +38,11 @@ static pprofdelta_status read_request(pd_look *look, const pd_reading *r, pd_byt
     if (!pd_request_begins(*raw))
         return PPROFDELTA_OK;
     if (!r->takes_otlp)
-        return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE,
-                       "this is an OTLP request; a delta needs cumulative pprof profiles");
+        return pd_because(
+            err, PPROFDELTA_REASON_IS_OTLP,
+            pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE,
+                    "this is an OTLP request; a delta needs cumulative pprof profiles"));
     return pd_request_read(&look->otlp, look->mem, raw, err);
 }
 
@@ -73,13 +75,12 @@ _Static_assert((int)HEAD >= (int)PD_DUMP_HEAD, "the header of a dump is in the h
 static pprofdelta_status parse_streamed(pd_look *look, const pd_reading *r, pprofdelta_error *err)
 {
     pd_bytes head;
-    bool is_ahead = r->plan.source == PD_SOURCE_AHEAD;
     pd_buffer_release(look->mem, &look->inflated);
     look->dump.rate = 0;
     look->dump.has_no_sums = false;
     look->otlp.is_read = false;
-    pprofdelta_status status = pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece,
-                                               is_ahead ? r->runner : NULL, err);
+    pprofdelta_status status =
+        pd_stream_begin(&look->stream, look->mem, r->bytes, r->plan.piece, err);
     if (!status)
         status = pd_stream_reach(&look->stream, 0, HEAD, &head, err);
     if (!status && (pd_dump_begins(head) || pd_request_begins(head)))
@@ -107,25 +108,6 @@ pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdel
     return status ? status
                   : pd_pass_samples(&look->tables, &look->stream, look->numbers, &look->columns,
                                     taker, look->mem, err);
-}
-
-pprofdelta_status pd_look_samples_before(pd_look *look, const pd_sample_keys *keys,
-                                         pprofdelta_error *err)
-{
-    pd_tables *t = &look->tables;
-    pd_sample_range range = {.off = t->samples_off, .end = keys->off};
-    return pd_pass_range(t, look->stream.whole, &range, look->numbers, &look->columns,
-                         (pd_sample_taker){.window = &look->window}, look->mem,
-                         &t->sample_unknown_fields, err);
-}
-
-pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
-                                        pprofdelta_error *err)
-{
-    pprofdelta_status status = pd_stream_rewind(&look->stream, err);
-    return status ? status
-                  : pd_pass_known_samples(&look->tables, &look->stream, look->numbers,
-                                          &look->columns, keys, &look->window, look->mem, err);
 }
 
 pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err)
@@ -177,17 +159,6 @@ void pd_look_trim(pd_look *look)
             t->bytes.ptr = look->stream.whole.ptr = buffers[i]->ptr;
         }
     pd_tables_trim(t, look->mem);
-}
-
-void pd_look_move(pd_look *look, pd_mem *mem)
-{
-    mem->limit += look->mem->limit;
-    mem->used += look->mem->used;
-    if (mem->used > mem->peak)
-        mem->peak = mem->used;
-    look->mem->used = look->mem->limit = 0;
-    look->mem = mem;
-    look->stream.mem = look->stream.mem ? mem : NULL;
 }
 
 void pd_look_release(pd_look *look)

@@ -3,7 +3,7 @@
  *     bytes -> [inflate] -> [text dump, OTLP request] -> tables -> samples -> window
  *
  * A look has all that a profile needs while it is read, and keeps the capacity for the next one. It
- * knows nothing of what the context remembers, so a task may read one (see context.h). */
+ * knows nothing of what the context remembers. */
 #ifndef PD_DELTA_LOOK_H
 #define PD_DELTA_LOOK_H
 
@@ -33,24 +33,17 @@ typedef struct pd_look {
 
 /* How a look gets at its bytes. */
 typedef struct pd_reading {
-    pd_bytes bytes; /* the file, borrowed until pd_look_rest */
+    pd_bytes bytes; /* the file, borrowed while the look is read */
     pd_plan plan;
     bool keeps_bytes; /* the look borrows nothing, even if the bytes are plain */
     bool takes_otlp;  /* an OTLP request is read; otherwise it is refused */
-    const pprofdelta_runner *runner;
 } pd_reading;
 
 /* The first pass: inflates and parses, and names the columns. */
 pprofdelta_status pd_look_parse(pd_look *look, const pd_reading *reading, pprofdelta_error *err);
 
-/* The second pass, with the columns that were set: see pd_pass_samples, pd_pass_known_samples and
- * pd_pass_sums. */
+/* The second pass, with the columns that were set: see pd_pass_samples and pd_pass_sums. */
 pprofdelta_status pd_look_samples(pd_look *look, pd_sample_taker taker, pprofdelta_error *err);
-/* The samples before keys->first, of a profile that is in memory. */
-pprofdelta_status pd_look_samples_before(pd_look *look, const pd_sample_keys *keys,
-                                         pprofdelta_error *err);
-pprofdelta_status pd_look_known_samples(pd_look *look, const pd_sample_keys *keys,
-                                        pprofdelta_error *err);
 pprofdelta_status pd_look_sums(pd_look *look, pprofdelta_sum *sums, pprofdelta_error *err);
 
 /* Makes the record of a row available to pd_transfer_sample. After pd_look_rewind, the origins of
@@ -64,17 +57,8 @@ static inline pprofdelta_status pd_look_record(pd_look *look, size_t row, pprofd
 /* The stamp of a live heap. False if it has none that is valid. */
 bool pd_look_live_stamp(const pd_look *look, pprofdelta_stamp *out);
 
-/* The caller's bytes are not read any more, unless they are plain. */
-static inline void pd_look_rest(pd_look *look)
-{
-    pd_stream_rest(&look->stream);
-}
-
 /* Gives back the memory that a parsed look has reserved and does not use. */
 void pd_look_trim(pd_look *look);
-
-/* Makes the look another account's: all that it holds moves from its mem to `mem`. */
-void pd_look_move(pd_look *look, pd_mem *mem);
 
 /* Gives everything back; mem and numbers stay. */
 void pd_look_release(pd_look *look);

@@ -1,6 +1,5 @@
 /* From a judged window to the bytes of a profile, and the proof that they add up. */
 #include "delta/context.h"
-#include "profile/otlp_sums.h"
 #include "profile/stamp.h"
 
 void pd_output_types(pprofdelta *pd)
@@ -66,7 +65,6 @@ static pprofdelta_status write_samples(pprofdelta *pd, pd_subtraction how, pd_ta
         if (status)
             break;
         pd_transfer_sample(&cur->transfer, cur->window.origin[row], values, cur->columns.len);
-        status = pd_encoder_push(&pd->encoder, &pd->compact.out, err);
     }
     return status;
 }
@@ -169,20 +167,6 @@ pd_compact_header pd_output_header(pprofdelta *pd, int64_t time_nanos, int64_t d
     };
 }
 
-static pprofdelta_status begin_encoder(pprofdelta *pd, pprofdelta_error *err)
-{
-    bool has_tasks = pd->plan.compressor == PD_COMPRESS_TASKS;
-    return pd_encoder_begin(&pd->encoder, &pd->mem, pd->cur.tables.len,
-                            has_tasks ? pd->runner : NULL, err);
-}
-
-/* The rest of what the writer has, in the order that it is to have. */
-static pprofdelta_status finish_encoder(pprofdelta *pd, pprofdelta_error *err)
-{
-    size_t len = pd_compact_runs(&pd->compact, pd->runs);
-    return pd_encoder_finish(&pd->encoder, pd->runs, len, err);
-}
-
 pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tally *tally,
                                   pprofdelta_error *err)
 {
@@ -191,9 +175,8 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_compact_begin(&pd->compact, &pd->mem, err);
     if (!cur->stream.is_whole) /* nothing is looked up in the ledger while samples are written */
         pd_keymap_fold(&pd->ledger.keys, &pd->mem);
-    pprofdelta_status status = begin_encoder(pd, err);
-    if (!status)
-        status = pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
+    pprofdelta_status status =
+        pd_transfer_begin(&cur->transfer, &pd->mem, &cur->tables, &pd->compact, err);
     if (status)
         return status;
     if (tally)
@@ -224,8 +207,10 @@ pprofdelta_status pd_output_write(pprofdelta *pd, const pd_story *story, pd_tall
     pd_compact_header header = pd_output_header(pd, w->to_nanos, duration);
     header.series = stamp.id;
     header.sequence = stamp.sequence;
-    status = pd_compact_end(&pd->compact, &header);
-    return status ? status : finish_encoder(pd, err);
+    pd_bytes profile;
+    status = pd_compact_finish(&pd->compact, &header, &profile);
+    return status ? status
+                  : pd_compress_bytes(&pd->compressor, &pd->mem, profile, &pd->encoded, err);
 }
 
 static pprofdelta_status does_not_hold(const pprofdelta *pd, size_t slot, const char *what,
@@ -242,7 +227,10 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
     pd_bytes request;
     pprofdelta_status status = pd_inflate(&pd->proof.inflater, &pd->mem, out.ptr, out.len,
                                           &pd->proof.inflated, &request, err);
-    if (!status && !pd_otlp_sums(request, sums, pd->cur.columns.len))
+    if (!status)
+        status =
+            pd_request_sums(&pd->proof.otlp, &pd->mem, request, sums, pd->cur.columns.len, err);
+    if (status == PPROFDELTA_E_PROFILE || status == PPROFDELTA_E_WIRE)
         status =
             pd_fail(err, PPROFDELTA_E_VERIFY, "delta", NULL, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
                     "the request that was written cannot be read; this is "
@@ -254,18 +242,15 @@ static pprofdelta_status read_back_otlp(pprofdelta *pd, pd_bytes out, pprofdelta
 static pprofdelta_status read_back(pprofdelta *pd, pprofdelta_sum *sums, pprofdelta_error *err)
 {
     pd_look *proof = &pd->proof;
-    pd_bytes out;
-    pprofdelta_status status = pd_encoder_bytes(&pd->encoder, &out, err);
-    if (status)
-        return status;
-    if (pd->mem.is_tight && pd->encoder.compression != PPROFDELTA_PLAIN) {
+    pd_bytes out = pd->encoded;
+    if (pd->mem.is_tight && pd->compressor.compression != PPROFDELTA_PLAIN) {
         pd_compact_release(&pd->compact, &pd->mem);
         pd_transfer_release(&pd->cur.transfer, &pd->mem);
     }
     if (pd->compact.format == PPROFDELTA_OTLP)
         return read_back_otlp(pd, out, sums, err);
     pd_reading reading = pd_context_reading(pd, proof, out, (pd_plan_facts){.is_output = true});
-    status = pd_look_parse(proof, &reading, err);
+    pprofdelta_status status = pd_look_parse(proof, &reading, err);
     proof->columns = pd->cur.columns;
     if (!status)
         status = pd_look_samples(proof, (pd_sample_taker){0}, err);
@@ -277,7 +262,6 @@ pprofdelta_status pd_output_verify(pprofdelta *pd, const pd_tally *tally, pprofd
     pd_look *cur = &pd->cur;
     pprofdelta_sum in[PPROFDELTA_MAX_TYPES] = {{0, 0}};
     pprofdelta_sum written[PPROFDELTA_MAX_TYPES] = {{0, 0}};
-    pd_look_rest(cur); /* no two streams inflate ahead */
     pprofdelta_status status = read_back(pd, written, err);
     if (!status)
         status = pd_look_sums(cur, in, err);

@@ -1,55 +1,40 @@
-/* How a profile is read and its delta is compressed: the one place where that is decided.
+/* How a profile is read: the one place where that is decided.
  *
- *     facts: format, length, announced length, memory left, runner, ...
- *        -> plan: source, order, compressor
+ *     facts: format, announced length, memory left, ...   ->   plan: source, growth of arrays
  *
  * A call is tried with the first plan. If that fails with E_LIMIT, it is tried with the next one,
  * which needs less memory (frugal.c). The bytes of the delta do not depend on the plan.
  *
- *     plan    source                  order    compressor
- *     0       as the facts say        ...      tasks if there is a runner
- *     1       stream, tight           alone    inline
- *     2       whole, tight            alone    inline    (for profiles shorter than a piece)
+ *     plan    source
+ *     0       as the facts say
+ *     1       stream, tight
+ *     2       whole, tight    (for profiles shorter than a piece)
  *
  * "Tight" means that arrays grow by little, and by amounts that do not depend on the limit. So each of
  * plans 1 and 2 succeeds from a certain limit on; plan 0 needs more than one of them. Therefore what
- * succeeds with a limit succeeds with every higher one, with and without a runner. */
+ * succeeds with a limit succeeds with every higher one. */
 #ifndef PD_DELTA_PLAN_H
 #define PD_DELTA_PLAN_H
 
 #include "codec/inflate.h"
 
-/* The profile in memory whole; a piece at a time, once for each pass; or a piece at a time, while a
- * task inflates the next piece. */
-typedef enum pd_plan_source { PD_SOURCE_WHOLE, PD_SOURCE_STREAM, PD_SOURCE_AHEAD } pd_plan_source;
-
-/* When the window's profile is read: when the delta is made, or before that, by a task. */
-typedef enum pd_plan_order { PD_ORDER_ALONE, PD_ORDER_BESIDE } pd_plan_order;
-
-/* Who compresses: the thread that writes, as it writes; or tasks. */
-typedef enum pd_plan_compressor { PD_COMPRESS_INLINE, PD_COMPRESS_TASKS } pd_plan_compressor;
+/* The profile in memory whole; or a piece at a time, once for each pass. */
+typedef enum pd_plan_source { PD_SOURCE_WHOLE, PD_SOURCE_STREAM } pd_plan_source;
 
 enum { PD_PLANS = 3, PD_PLAN_STREAM = 1, PD_PLAN_WHOLE = 2 };
 
 typedef struct pd_plan_facts {
     pd_format format;
-    uint64_t packed;    /* length of the file */
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */
-    bool has_runner;
-    bool is_window;   /* it is cur, and something else is done before it is needed: */
-    bool is_pair;     /* prev is read, too; else only a state is loaded */
-    bool is_output;   /* a delta that is read back */
-    bool keeps_bytes; /* the profile must stay in memory after the call */
+    bool is_output;     /* a delta that is read back */
+    bool keeps_bytes;   /* the profile must stay in memory after the call */
     /* The tests' choice. */
-    size_t piece;  /* 0; or the source is a stream with such pieces */
-    bool is_eager; /* tasks pay for every file, in every limit */
+    size_t piece; /* 0; or the source is a stream with such pieces */
 } pd_plan_facts;
 
 typedef struct pd_plan {
     pd_plan_source source;
-    pd_plan_order order;
-    pd_plan_compressor compressor;
     size_t piece; /* how much a stream inflates at a time */
     bool is_tight;
 } pd_plan;

@@ -1,6 +1,6 @@
 /* Writes a profile again, with every sample and in the compact form.
  *
- *     profile -> tables -> every sample in its order -> compact writer -> encoder -> sink
+ *     profile -> tables -> every sample in its order -> compact writer -> compress -> sink
  *
  * Nothing is subtracted, added up or dropped, and the stamps stay. So this is for profiles that were
  * changed: what was added to their tables is numbered densely, and what became unused goes away. */
@@ -53,7 +53,7 @@ static pprofdelta_status rewrite(pprofdelta *pd, void *cookie, pprofdelta_error 
     pd_reading reading = pd_context_reading(pd, cur, call->bytes, (pd_plan_facts){0});
     reading.plan.source = PD_SOURCE_WHOLE; /* the samples are read at random after the passes */
     cur->unsamples = true;
-    pd->is_made = false; /* the encoder and the look are taken */
+    pd->is_made = false; /* the compressor and the look are taken */
     pprofdelta_status status = pd_look_parse(cur, &reading, err);
     cur->columns = (pd_columns){.len = cur->tables.types_len};
     if (!status)
@@ -61,7 +61,7 @@ static pprofdelta_status rewrite(pprofdelta *pd, void *cookie, pprofdelta_error 
     if (!status)
         status = write_profile(pd, &out, err);
     cur->unsamples = false;
-    return status ? status : pd_encode(&pd->encoder, &pd->mem, out, call->sink, &written, err);
+    return status ? status : pd_compress(&pd->compressor, &pd->mem, out, call->sink, &written, err);
 }
 
 pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *bytes, size_t len,

@@ -152,20 +152,3 @@ size_t pprofdelta_heap_complete(pprofdelta_heap *heap, pprofdelta_heap_completio
     __atomic_store_n(&heap->deferral.is_completing, 0, __ATOMIC_RELEASE);
     return tracked;
 }
-
-int pprofdelta_heap_cancel(pprofdelta_heap *heap, const void *ptr)
-{
-    bool was = false;
-    pd_heap_enter(heap);
-    uint32_t number = ptr ? pd_entry_find(heap, ptr) : 0;
-    if (number) {
-        pd_entry_state state = pd_entry_at(heap, number)->state;
-        was = state == PD_ENTRY_DEFERRED || state == PD_ENTRY_COMPLETING;
-        if (was)
-            pd_entry_end(heap, number);
-    }
-    pd_heap_leave(heap);
-    if (was)
-        pd_usdt_ended(ptr);
-    return was;
-}

@@ -20,12 +20,13 @@ enum { AT_ONCE = 32 };
 
 void pd_export_init(pprofdelta_heap *heap, uint64_t id, int64_t started_nanos)
 {
-    heap->export = (pd_heap_export){.id = id,
+    heap->export = (pd_heap_export){.life = heap->export.life,
+                                    .id = id,
                                     .started_nanos = started_nanos,
-                                    .sent_nanos = started_nanos,
                                     .ended_nanos = started_nanos > INT64_MIN ? started_nanos - 1
                                                                              : started_nanos,
                                     .is_full_due = true};
+    pd_life_forked(&heap->export.life, started_nanos);
 }
 
 void pd_export_make_id(pprofdelta_heap *heap)
@@ -47,7 +48,7 @@ static int64_t end_of(const pd_heap_export *e, int64_t now)
 }
 
 /* The next batch. */
-static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
+static pprofdelta_heap_window number(pd_heap_export *e, int64_t now)
 {
     if (__atomic_exchange_n(&e->is_resync_wanted, 0, __ATOMIC_RELAXED)) {
         e->is_full_due = true;
@@ -57,35 +58,27 @@ static pprofdelta_heap_batch describe(pd_heap_export *e, int64_t now)
         e->epoch++;
         e->has_epoch = true;
     }
-    return (pprofdelta_heap_batch){
+    pd_life_number(&e->life, PPROFDELTA_RESTART_NONE, end_of(e, now), 0);
+    const pd_stretch *window = &e->life.window;
+    return (pprofdelta_heap_window){
         .kind = e->is_full_due ? PPROFDELTA_HEAP_FULL : PPROFDELTA_HEAP_DELTA,
         .id = e->id,
         .epoch = e->epoch,
-        .sequence = e->sequence + 1,
-        .from_nanos = e->is_full_due ? e->started_nanos : e->sent_nanos,
-        .to_nanos = end_of(e, now),
-        .attempt = (uint64_t)e->attempts + 1,
+        .sequence = window->sequence,
+        .from_nanos = e->is_full_due ? e->started_nanos : window->from_nanos,
+        .to_nanos = window->to_nanos,
+        .attempt = window->attempt,
     };
 }
 
-pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
-                                        pprofdelta_heap_batch *batch, pprofdelta_error *err)
+/* With both locks. */
+static void begin(pprofdelta_heap *heap, int64_t now)
 {
     pd_heap_export *e = &heap->export;
-    pd_lock_take(&heap->exporting);
-    pd_heap_enter(heap);
-    if (e->has_batch) {
-        pd_heap_leave(heap);
-        pd_lock_give(&heap->exporting);
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a batch is under way: commit it or abandon it first");
-    }
     uint64_t epoch = e->epoch;
-    e->batch = describe(e, now);
+    e->batch = number(e, now);
     e->ended_nanos = e->batch.to_nanos;
     e->batch.changed = heap->sites.changed_len[heap->sites.gathering];
-    e->has_batch = true;
-    e->is_written = false;
     heap->press.rows_len = 0; /* those of an earlier batch are not valid any more */
     heap->press.comment = NULL;
     e->sites_made = heap->sites.pool.made;
@@ -95,11 +88,21 @@ pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
     heap->stats.resyncs += epoch && e->epoch > epoch;
     heap->stats.epoch = e->batch.epoch;
     heap->stats.sequence = e->batch.sequence;
+}
+
+pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
+                                        pprofdelta_heap_window *window, pprofdelta_error *err)
+{
+    pd_lock_take(&heap->exporting);
+    pd_heap_enter(heap);
+    pprofdelta_status status = pd_life_begin(&heap->export.life, err);
+    if (!status)
+        begin(heap, now);
     pd_heap_leave(heap);
-    if (batch)
-        *batch = e->batch;
+    if (!status && window)
+        *window = heap->export.batch;
     pd_lock_give(&heap->exporting);
-    return PPROFDELTA_OK;
+    return status;
 }
 
 void pd_export_hold_peak(pprofdelta_heap *heap)
@@ -120,21 +123,13 @@ void pd_export_hold_peak(pprofdelta_heap *heap)
 static void settle_peak(pprofdelta_heap *heap)
 {
     pd_heap_export *e = &heap->export;
-    if (!e->is_written || !pd_export_has_new_peak(heap))
+    if (!pd_export_has_new_peak(heap))
         return;
     for (uint32_t number = 1; number <= e->sites_made; number++) {
         pd_site_peak *peak = &pd_site_at(&heap->sites, number)->peak;
         peak->sent = peak->held;
     }
     e->sent_peak = heap->sites.held_peak;
-}
-
-/* No batch is under way any more. */
-static void let_peak_go(pprofdelta_heap *heap)
-{
-    pd_lock_take(&heap->lock);
-    heap->sites.held_peak = 0;
-    pd_lock_give(&heap->lock);
 }
 
 /* Removes the first changed site from the window that is being sent. Returns 0 if there is none. */
@@ -203,38 +198,21 @@ static void make_room(pprofdelta_heap *heap)
         pprofdelta_heap_resync(heap);
 }
 
-/* Ends the batch; its sequence number is used up. */
-static void finish(pprofdelta_heap *heap)
+/* The batch ended: its events belong to no later batch. */
+static void settle(pprofdelta_heap *heap, bool is_written)
 {
     pd_heap_export *e = &heap->export;
     settle_window(&heap->sites);
-    settle_peak(heap);
-    let_peak_go(heap);
-    e->sequence = e->batch.sequence;
-    e->sent_nanos = e->batch.to_nanos;
-    e->attempts = 0;
-    e->has_batch = false;
+    if (is_written)
+        settle_peak(heap);
     if (e->batch.kind == PPROFDELTA_HEAP_FULL)
         e->is_full_due = e->has_epoch = false;
     pd_lock_take(&heap->lock);
+    heap->sites.held_peak = 0;
     bool is_short = heap->is_short_of_room;
     pd_lock_give(&heap->lock);
     if (is_short)
         make_room(heap);
-}
-
-static void count(pprofdelta_heap *heap, uint64_t *what)
-{
-    pd_lock_take(&heap->lock);
-    ++*what;
-    pd_lock_give(&heap->lock);
-}
-
-static void lose(pprofdelta_heap *heap)
-{
-    finish(heap);
-    pprofdelta_heap_resync(heap);
-    count(heap, &heap->stats.lost);
 }
 
 /* Would the sites of the batch take more than max_retry? Stops counting there. */
@@ -250,35 +228,51 @@ static bool is_too_large(const pprofdelta_heap *heap)
     return bytes > heap->options.max_retry;
 }
 
-static void abandon(pprofdelta_heap *heap)
+/* The batch is not sent again, and the next one is full. */
+static void lose(pprofdelta_heap *heap, bool is_written)
 {
-    pd_heap_export *e = &heap->export;
-    if (e->has_batch && (e->attempts >= heap->options.max_attempts || is_too_large(heap))) {
-        lose(heap);
-    } else if (e->has_batch) {
-        merge_windows(heap);
-        let_peak_go(heap);
-        e->attempts++;
-        e->has_batch = false;
-        count(heap, &heap->stats.abandoned);
-    }
+    pd_series_end_open(&heap->export.life.series);
+    settle(heap, is_written);
+    pprofdelta_heap_resync(heap);
+    pd_lock_take(&heap->lock);
+    heap->stats.lost++;
+    pd_lock_give(&heap->lock);
 }
 
-void pprofdelta_heap_commit(pprofdelta_heap *heap)
+/* The batch waits: the next one has its events, too. */
+static void merge(pprofdelta_heap *heap)
+{
+    merge_windows(heap);
+    pd_lock_take(&heap->lock);
+    heap->sites.held_peak = 0;
+    heap->stats.abandoned++;
+    pd_lock_give(&heap->lock);
+}
+
+pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->exporting);
-    if (heap->export.has_batch && heap->export.is_written) {
-        finish(heap);
-        count(heap, &heap->stats.committed);
-    } else {
-        abandon(heap);
+    pprofdelta_status status = pd_life_commit(&heap->export.life, NULL);
+    if (!status) {
+        settle(heap, true);
+        pd_lock_take(&heap->lock);
+        heap->stats.committed++;
+        pd_lock_give(&heap->lock);
     }
     pd_lock_give(&heap->exporting);
+    return status;
 }
 
 void pprofdelta_heap_abandon(pprofdelta_heap *heap)
 {
+    pd_life *life = &heap->export.life;
     pd_lock_take(&heap->exporting);
-    abandon(heap);
+    bool is_written = life->stage == PD_WRITTEN;
+    if (pd_life_abandon(life)) {
+        if (life->series.last.attempt > heap->options.max_attempts || is_too_large(heap))
+            lose(heap, is_written);
+        else
+            merge(heap);
+    }
     pd_lock_give(&heap->exporting);
 }

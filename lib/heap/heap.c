@@ -1,4 +1,4 @@
-/* A tracker: options, new, free, stats. */
+/* A tracker: options, new, free, describe. */
 #include "base/option_checks.h"
 #include "heap/filter.h"
 #include "heap/heap.h"
@@ -172,7 +172,7 @@ const pprofdelta_heap_filter *pprofdelta_heap_filter_of(const pprofdelta_heap *h
     return heap->filter;
 }
 
-void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
+void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out)
 {
     pd_heap_enter(heap);
     *out = heap->stats;

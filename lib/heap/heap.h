@@ -14,9 +14,10 @@
 #ifndef PD_HEAP_HEAP_H
 #define PD_HEAP_HEAP_H
 
+#include "base/life.h"
 #include "codec/compress.h"
 #include "heap/lock.h"
-#include "heap/places.h"
+#include "places/places.h"
 #include "heap/site.h"
 #include "profile/compact.h"
 
@@ -47,18 +48,16 @@ typedef struct pd_deferral {
 
 /* What is known of what was sent. */
 typedef struct pd_heap_export {
-    uint64_t id, epoch, sequence; /* of the last batch that was committed or lost */
-    int64_t started_nanos, sent_nanos;
-    int64_t ended_nanos;         /* of the last batch that was begun */
-    pprofdelta_heap_batch batch; /* under way, if has_batch */
-    uint32_t sites_made;         /* the sites of the batch have numbers up to this one */
-    uint64_t sent_peak;          /* the number of the peak that was committed last; 0: none */
-    uint32_t attempts;           /* batches in a row that were abandoned */
-    bool has_batch;
-    bool is_written;           /* the last write of the batch succeeded */
-    bool is_full_due;          /* the next batch is full */
-    bool has_epoch;            /* ... and an earlier attempt has opened its epoch */
-    uint32_t is_resync_wanted; /* atomic: the next batch is full and opens an epoch */
+    pd_life life;
+    uint64_t id, epoch;
+    int64_t started_nanos;
+    int64_t ended_nanos;          /* of the last batch that was begun */
+    pprofdelta_heap_window batch; /* under way */
+    uint32_t sites_made;          /* the sites of the batch have numbers up to this one */
+    uint64_t sent_peak;           /* the number of the peak that was committed last; 0: none */
+    bool is_full_due;             /* the next batch is full */
+    bool has_epoch;               /* ... and an earlier attempt has opened its epoch */
+    uint32_t is_resync_wanted;    /* atomic: the next batch is full and opens an epoch */
 } pd_heap_export;
 
 /* What writes profiles. */
@@ -69,17 +68,10 @@ typedef struct pd_heap_press {
     pd_buffer resource; /* OTLP: encoded */
     pd_compressor compressor;
     pd_places places;
-    struct pd_known_place *known; /* addresses in this profile: write.c */
-    size_t known_cap;
-    pd_keymap numbers;        /* numbers without a mapping */
-    pd_encoded *number_place; /* ... and what each became */
-    size_t number_place_cap;
     const pprofdelta_heap_row *rows; /* of the gauge, for the batch under way */
     size_t rows_len;
     const char *comment; /* NULL: none */
     uint64_t run;        /* which profile that is */
-    bool is_reread;      /* the mappings were read again for this profile */
-    bool is_in_sink;     /* the caller has the bytes */
 } pd_heap_press;
 
 struct pprofdelta_heap {
@@ -94,8 +86,7 @@ struct pprofdelta_heap {
     uint32_t is_sweeping;  /* atomic */
     bool is_short_of_room; /* something was dropped for which removed sites might have made room */
     bool owns_filter;
-    bool is_child;    /* of a fork; pd_heap_settle is still to be called */
-    bool is_to_clear; /* ... by forgetting it */
+    bool is_child; /* of a fork; pd_heap_settle is still to be called */
     pprofdelta_heap_stats stats;
     pprofdelta_heap_options options; /* with the defaults filled in */
     pd_heap_export export;
@@ -107,10 +98,10 @@ static inline pd_entry *pd_entry_at(const pprofdelta_heap *heap, uint32_t number
     return pd_pool_at(&heap->entries, number);
 }
 
-/* fork.c: does what fork_child left to do. With the lock held. */
+/* fork.c: does what the fork left to do in the child. With the lock held. */
 void pd_heap_settle(pprofdelta_heap *heap);
 
-/* Takes the lock. In the child of a fork, first does what fork_child left to do. */
+/* Takes the lock. In the child of a fork, first does what the fork left to do. */
 static inline void pd_heap_enter(pprofdelta_heap *heap)
 {
     pd_lock_take(&heap->lock);
@@ -179,6 +170,5 @@ void pd_press_fini(pprofdelta_heap *heap);
  * held. */
 pprofdelta_status pd_press_compose(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                    pd_bytes *out, pprofdelta_error *err);
-void pd_press_release_known(pd_heap_press *press);
 
 #endif

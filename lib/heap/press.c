@@ -21,6 +21,11 @@ pprofdelta_status pd_press_init(pprofdelta_heap *heap, pprofdelta_error *err)
      * as long as to make such a batch. */
     press->compressor.level = o->level || o->compression != PPROFDELTA_GZIP ? o->level : 1;
     press->compact.format = o->format;
+    press->places.symbolize = o->symbolize;
+    press->places.symbolize_cookie = o->symbolize_cookie;
+    press->places.has_mappings = !(o->flags & PPROFDELTA_NO_MAPPINGS);
+    press->places.watch = PD_WATCH_LOADER;
+    press->places.names = o->flags & PPROFDELTA_HEAP_NAMES_ONLY ? PD_NAMES_FUNCTIONS : PD_NAMES_ALL;
     if (o->format != PPROFDELTA_OTLP)
         return PPROFDELTA_OK;
     pprofdelta_status status =
@@ -35,6 +40,7 @@ static void release_buffers(pd_heap_press *press)
 {
     pd_compact_release(&press->compact, &press->mem);
     pd_buffer_release(&press->mem, &press->compressor.out);
+    pd_symbols_release(&press->places.symbols, &press->mem);
 }
 
 void pd_press_fini(pprofdelta_heap *heap)
@@ -44,69 +50,54 @@ void pd_press_fini(pprofdelta_heap *heap)
     pd_buffer_release(&press->mem, &press->resource);
     pd_compressor_fini(&press->compressor, &press->mem);
     pd_places_release(&press->places, &press->mem);
-    pd_press_release_known(press);
 }
 
-static int look(void *cookie, const void *data, size_t len)
+/* The caller's sink, and the tracker whose lock is given while it is called. */
+typedef struct outlet {
+    pprofdelta_heap *heap;
+    const pprofdelta_sink *sink;
+} outlet;
+
+static int call_sink(void *cookie, const void *data, size_t len)
 {
-    *(pd_bytes *)cookie = (pd_bytes){data, len};
-    return 0;
+    const outlet *o = cookie;
+    pd_life_enter_sink(&o->heap->export.life);
+    pd_lock_give(&o->heap->exporting);
+    int refused = o->sink->write(o->sink->cookie, data, len);
+    pd_lock_take(&o->heap->exporting);
+    pd_life_leave_sink(&o->heap->export.life);
+    return refused;
 }
 
-/* The finished bytes. */
-static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse, pd_bytes *out,
-                               pprofdelta_error *err)
+static pprofdelta_status print(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
+                               const pprofdelta_sink *sink, pprofdelta_error *err)
 {
     pd_heap_press *press = &heap->press;
-    if (!heap->export.has_batch)
-        return pd_refuse(err, "there is no batch to write: begin one first");
-    if (press->is_in_sink)
-        return pd_refuse(err, "a write of this tracker is still in its sink");
-    heap->export.is_written = false;
+    pprofdelta_sink out = {call_sink, &(outlet){heap, sink}};
     pd_bytes raw;
-    pprofdelta_status status = pd_press_compose(heap, inuse, &raw, err);
-    if (status)
-        return status;
-    pprofdelta_sink sink = {look, out};
     uint64_t written;
-    return pd_compress(&press->compressor, &press->mem, raw, &sink, &written, err);
-}
-
-/* Is this still the batch that the sink was given? The sink may have forked, and another thread may
- * have ended the batch. No two batches of a tracker end at the same time. */
-static bool is_same_batch(const pd_heap_export *e, uint64_t id, int64_t to_nanos)
-{
-    return e->has_batch && e->id == id && e->batch.to_nanos == to_nanos;
+    pprofdelta_status status = pd_press_compose(heap, inuse, &raw, err);
+    if (!status)
+        status = pd_compress(&press->compressor, &press->mem, raw, &out, &written, err);
+    /* After E_MEMORY the caller may write again with fewer symbols. */
+    if (status == PPROFDELTA_E_MEMORY || press->mem.used > KEEP)
+        release_buffers(press);
+    return status;
 }
 
 pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap, pprofdelta_heap_inuse inuse,
                                         const pprofdelta_sink *sink, pprofdelta_error *err)
 {
-    pd_heap_press *press = &heap->press;
-    pd_bytes out = {0};
+    pd_life *life = &heap->export.life;
+    uint64_t ticket;
     if ((unsigned)inuse > PPROFDELTA_HEAP_SNAPSHOT)
         return pd_refuse(err, "inuse is not one of pprofdelta_heap_inuse");
     pd_lock_take(&heap->exporting);
-    pprofdelta_status status = print(heap, inuse, &out, err);
-    const uint64_t id = heap->export.id;
-    const int64_t to_nanos = heap->export.batch.to_nanos;
-    press->is_in_sink |= !status;
-    if (status == PPROFDELTA_E_MEMORY) /* the caller may write again with fewer symbols */
-        release_buffers(press);
+    pprofdelta_status status = pd_life_write(life, sink, &ticket, err);
+    if (!status)
+        status = pd_life_wrote(life, ticket, print(heap, inuse, sink, err), err);
     pd_lock_give(&heap->exporting);
-    if (status)
-        return status;
-    bool is_taken = sink->write(sink->cookie, out.ptr, out.len) == 0;
-    pd_lock_take(&heap->exporting);
-    press->is_in_sink = false;
-    if (is_same_batch(&heap->export, id, to_nanos))
-        heap->export.is_written = is_taken;
-    if (press->mem.used > KEEP)
-        release_buffers(press);
-    pd_lock_give(&heap->exporting);
-    return is_taken ? PPROFDELTA_OK
-                    : pd_fail(err, PPROFDELTA_E_SINK, "write", NULL, PPROFDELTA_NOWHERE,
-                              PPROFDELTA_NOWHERE, "the output of %zu bytes was refused", out.len);
+    return status;
 }
 
 pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofdelta_heap_row *rows,
@@ -118,10 +109,8 @@ pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap, const pprofde
     pd_lock_take(&heap->exporting);
     if (!heap->options.gauge)
         status = pd_refuse(err, "options.gauge is not set");
-    else if (!heap->export.has_batch)
-        status = pd_refuse(err, "there is no batch to add rows to: begin one first");
-    else if (press->is_in_sink)
-        status = pd_refuse(err, "a write of this tracker is still in its sink");
+    else if (heap->export.life.stage == PD_IDLE || heap->export.life.is_in_sink)
+        status = pd_refuse(err, "no window is under way, or its sink is being called");
     if (!status) {
         press->rows = rows;
         press->rows_len = rows_len;
@@ -159,7 +148,7 @@ void pprofdelta_heap_note_mappings(pprofdelta_heap *heap)
     pd_heap_enter(heap); /* settles the child of a fork */
     pd_heap_leave(heap);
     /* If memory is short, these sites have no mapping in the end. */
-    if (pd_places_read(&press->places, &press->mem, false, NULL) == PPROFDELTA_OK)
+    if (pd_places_read(&press->places, &press->mem, NULL) == PPROFDELTA_OK)
         note_era(heap);
     pd_lock_give(&heap->exporting);
 }

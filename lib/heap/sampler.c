@@ -90,13 +90,6 @@ void pprofdelta_sampler_init(pprofdelta_sampler *s, uint64_t interval, uint64_t 
     s->left = draw_distance(s);
 }
 
-void pprofdelta_sampler_set_interval(pprofdelta_sampler *s, uint64_t interval)
-{
-    s->interval = interval;
-    if (s->has_begun)
-        *(s->pauses ? &s->held : &s->left) = draw_distance(s);
-}
-
 int pprofdelta_sampler_take(pprofdelta_sampler *s, size_t size, pprofdelta_weight *weight)
 {
     if (s->left >= 0)

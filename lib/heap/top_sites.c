@@ -39,46 +39,6 @@ static uint64_t address_in(const pd_trace *trace, uint32_t at)
     return __atomic_load_n(&trace->stack[at], __ATOMIC_RELAXED);
 }
 
-/* The tracker is const for the caller. Its lock is not. */
-static bool try_lock(const pprofdelta_heap *heap)
-{
-    return pd_lock_try((pd_lock *)(uintptr_t)&heap->lock);
-}
-
-static void unlock(const pprofdelta_heap *heap, bool is_locked)
-{
-    if (is_locked)
-        pd_lock_give((pd_lock *)(uintptr_t)&heap->lock);
-}
-
-static void fill(pprofdelta_heap_site *out, const glance *g)
-{
-    uint32_t depth = depth_of(g->trace);
-    out->objects = g->objects;
-    out->bytes = g->bytes;
-    out->depth = depth < PPROFDELTA_HEAP_TOP_DEPTH ? depth : PPROFDELTA_HEAP_TOP_DEPTH;
-    for (uint32_t i = 0; i < out->depth; i++)
-        out->stack[i] = address_in(g->trace, i);
-}
-
-size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap, pprofdelta_heap_site *out, size_t n)
-{
-    size_t len = 0;
-    bool is_locked = try_lock(heap);
-    uint32_t made = sites_made(&heap->sites);
-    for (uint32_t number = 1; n && number <= made; number++) {
-        glance g = look_at(&heap->sites, number);
-        if (!g.trace || g.bytes <= 0 || (len == n && out[n - 1].bytes >= g.bytes))
-            continue;
-        size_t at = len < n ? len++ : n - 1;
-        for (; at && out[at - 1].bytes < g.bytes; at--)
-            out[at] = out[at - 1];
-        fill(&out[at], &g);
-    }
-    unlock(heap, is_locked);
-    return len;
-}
-
 /* ---- text, without stdio --------------------------------------------------------------------- */
 
 typedef struct paper {

@@ -1,14 +1,13 @@
 #include "heap/trace.h"
 
-#include "profile/given.h"
+#include "profile/identity.h"
 
 enum {
     STEP = 64,
     LARGEST_STEP = STEP * PD_TRACE_STEPS,
     LARGEST = LARGEST_STEP << (PD_TRACE_CLASSES - PD_TRACE_STEPS),
     CHUNK = 64 << 10,
-    SEED_STACK = 301,
-    SEED_TRACE
+    SEED_STACK = 301
 };
 
 typedef struct pd_trace_chunk {
@@ -102,18 +101,14 @@ size_t pd_trace_size(const pd_trace *trace)
 
 pd_key pd_trace_key(const pprofdelta_heap_event *event, size_t depth)
 {
-    pd_key key =
-        pd_key_of_bytes(event->stack, depth * sizeof *event->stack, SEED_STACK + event->code);
-    if (!event->labels_len)
-        return key;
-    uint64_t words[] = {key.lo, key.hi, 0, 0};
+    pd_identity identity = {0};
+    pd_identity_addresses(&identity, event->stack, depth * sizeof *event->stack,
+                          SEED_STACK + event->code);
     for (size_t i = 0; i < event->labels_len; i++) {
         pd_label_parts parts = pd_label_parts_of(&event->labels[i]);
-        pd_key label = pd_label_parts_key(&parts);
-        words[2] += label.lo;
-        words[3] += label.hi;
+        pd_identity_label(&identity, pd_label_parts_key(&parts));
     }
-    return pd_key_of_words(words, 4, SEED_TRACE);
+    return pd_identity_key(&identity);
 }
 
 /* A copy with a NUL, or NULL for the empty string. */

@@ -168,8 +168,8 @@ int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *ptr)
     return number != 0;
 }
 
-/* The life of the entry, above its number. If a fork cleared the tracker meanwhile, the number may
- * be unused or belong to another allocation. */
+/* The life of the entry, above its number. It shows a second call for the same block, whose number may
+ * be unused by then or belong to another allocation. */
 static uint64_t hold(const pd_entry *entry, uint32_t number)
 {
     return (uint64_t)entry->life << 32 | number;
@@ -211,22 +211,14 @@ int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
     return was;
 }
 
-void pprofdelta_heap_realloc_commit(pprofdelta_heap *heap, pprofdelta_heap_realloc *r)
-{
-    pd_heap_enter(heap);
-    uint32_t number = held(heap, r);
-    if (number)
-        pd_entry_end(heap, number);
-    r->held = 0;
-    pd_heap_leave(heap);
-}
-
-void pprofdelta_heap_realloc_abort(pprofdelta_heap *heap, pprofdelta_heap_realloc *r)
+void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r, int is_freed)
 {
     pprofdelta_heap_event again = {.ptr = NULL};
     pd_heap_enter(heap);
     uint32_t number = held(heap, r);
-    if (number) {
+    if (number && is_freed) {
+        pd_entry_end(heap, number);
+    } else if (number) {
         pd_entry *entry = pd_entry_at(heap, number);
         entry->state = PD_ENTRY_LIVE;
         index_add(heap, number, entry->ptr);
@@ -235,5 +227,5 @@ void pprofdelta_heap_realloc_abort(pprofdelta_heap *heap, pprofdelta_heap_reallo
     }
     r->held = 0;
     pd_heap_leave(heap);
-    pd_entry_probe(&again, false, number != 0);
+    pd_entry_probe(&again, false, again.ptr != NULL);
 }

@@ -14,13 +14,13 @@
  *     }
  *     pprofdelta_free(pd);
  *
- * pprofdelta(1) has every rule of what a delta is. pprofdelta_common.h has the rules for all
+ * pprofdelta-delta(1) has every rule of what a delta is. pprofdelta_common.h has the rules for all
  * functions of the library. For this header:
  *   - What a context returns (the names in a report) belongs to the context. It is valid until the
  *     next call on the context.
  *   - The context remembers a window only when pprofdelta_commit is called. A call that fails leaves
  *     the context as it was.
- *   - In the steady state (the same samples, no growth, no runner) a window allocates no memory.
+ *   - In the steady state (the same samples, no growth) a window allocates no memory.
  */
 #ifndef PPROFDELTA_H
 #define PPROFDELTA_H
@@ -82,21 +82,20 @@ typedef struct pprofdelta_options {
     size_t counters_len;
     const char *const *gauges; /* types that are gauges whatever their name says */
     size_t gauges_len;
-    const pprofdelta_runner *runner; /* copied; NULL: all work is done on the calling thread */
-    pprofdelta_format format;        /* of the output */
+    pprofdelta_format format; /* of the output */
     /* PPROFDELTA_OTLP: the attributes of the resource. A later one replaces an earlier one with the
      * same key. */
     const pprofdelta_attribute *resource;
     size_t resource_len;
     /* Of the series of windows, which a receiver tells by it from every other one. A state that is
-     * loaded replaces it. 0: a random one; a build without threads has none then. */
+     * loaded replaces it. 0: a random one; a build with -Ddoors=parsed has none then. */
     uint64_t id;
 } pprofdelta_options;
 
 #define PPROFDELTA_OPTIONS_INIT                                                                    \
     {                                                                                              \
         sizeof(pprofdelta_options), 0, PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_FIRST_FULL,            \
-            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, NULL, PPROFDELTA_PPROF, NULL, 0, 0            \
+            PPROFDELTA_GZIP, 0, 0, NULL, 0, NULL, 0, PPROFDELTA_PPROF, NULL, 0, 0                  \
     }
 
 /* ---------------------------------------------------------------------------------------------
@@ -163,7 +162,7 @@ typedef struct pprofdelta_report {
      * that profile is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE. */
     int may_be_window;
     /* 1: cur's time is before that of the profile before it, and the counters show that cur is later
-     * (see "A clock that is set back" in pprofdelta(1)). */
+     * (see "A clock that is set back" in pprofdelta-delta(1)). */
     int clock_set_back;
     uint64_t id; /* of the series of windows, as in the stamp; 0 with sequence 0 */
 } pprofdelta_report;
@@ -329,9 +328,8 @@ PPROFDELTA_API pprofdelta_status pprofdelta_window(pprofdelta *pd, const void *b
                                                    pprofdelta_error *err);
 
 /* Begins a window with this profile. The bytes are borrowed until pprofdelta_write or
- * pprofdelta_abandon returns. With a runner, a large profile is read in a task; pprofdelta_load or
- * pprofdelta_base may be called meanwhile, and the delta is then computed against what they give.
- * Errors in the profile are returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is begun
+ * pprofdelta_abandon returns. pprofdelta_load or pprofdelta_base may be called in between, and the
+ * delta is then computed against what they give. Errors in the profile are returned by pprofdelta_write. PPROFDELTA_E_USAGE if a window is begun
  * or pending. */
 PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *bytes, size_t len,
                                                   pprofdelta_error *err);
@@ -339,8 +337,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *by
 /* Computes the delta of the window that was begun, and writes it to the sink. If this fails before
  * the sink is called, the window is abandoned. Otherwise it is pending, and pprofdelta_write may be
  * called again to write the same delta to another sink, for example after PPROFDELTA_E_SINK. With
- * sink NULL the delta is computed, and with a runner it is compressed in tasks until a later call
- * writes it. pprofdelta_commit and pprofdelta_save may be called in between; other functions of the
+ * sink NULL the delta is computed only, and a later call writes it. pprofdelta_commit and pprofdelta_save may be called in between; other functions of the
  * context may not. report may be NULL; the first call fills it in, a later call sets output_len
  * only. */
 PPROFDELTA_API pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
@@ -406,8 +403,10 @@ typedef enum pprofdelta_joint {
     PPROFDELTA_JOINT_FORCED,  /* it does not join (PPROFDELTA_FORCE) */
     PPROFDELTA_JOINT_RESYNC,  /* a live heap's full profile, which includes all before it */
     PPROFDELTA_JOINT_GAP,     /* batches of a live heap are missing before it: it does not count */
-    PPROFDELTA_JOINT_ENDED    /* like JOINT_RESTART, and a window that the restart ended is missing:
+    PPROFDELTA_JOINT_ENDED,   /* like JOINT_RESTART, and a window that the restart ended is missing:
                                  it was never acknowledged */
+    PPROFDELTA_JOINT_EQUAL /* it has the sequence and the attempt of the last window, and does not end
+                                 later: it does not count */
 } pprofdelta_joint;
 
 /* Makes an empty sum. These options are used: the flags NO_STAMP, FORCE and DEFAULT_COUNTER,
@@ -419,7 +418,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_adder_new(const pprofdelta_options *
 PPROFDELTA_API void pprofdelta_adder_free(pprofdelta_adder *adder);
 
 /* Adds a profile: first a cumulative profile or any delta, then deltas in their order. Of several
- * attempts at one window the highest counts. Counters are added up; gauges are those of the last
+ * attempts at one window the highest counts; of equal ones the one that ends later, or the first. Counters are added up; gauges are those of the last
  * profile. PPROFDELTA_E_MISMATCH if a window is missing or overlaps. joint may be NULL.
  *
  * Batches of a live heap are added up as pprofdelta_heap.h describes, with their in-use values. If
@@ -485,7 +484,7 @@ PPROFDELTA_API pprofdelta_status pprofdelta_rewrite(pprofdelta *pd, const void *
 
 /* Returns the length of the file's name in a mapping's name of `len` bytes: without " (deleted)" at
  * its end. Returns 0 if the name is empty or made up for memory without a file, such as "[anon]" or
- * "/memfd:jit (deleted)"; pprofdelta(1), "Identity", lists these names. A mapping with length 0 and
+ * "/memfd:jit (deleted)"; pprofdelta-delta(1), "Identity", lists them. A mapping with length 0 and
  * without a build id is identified by its addresses. */
 PPROFDELTA_API size_t pprofdelta_file_len(const char *filename, size_t len);
 

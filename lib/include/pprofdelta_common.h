@@ -12,19 +12,24 @@
  *   - Input is const. The library reads it until the call returns and keeps no pointer to it,
  *     unless the comment of the function says otherwise.
  *   - The library never prints, never exits, never asserts on input, and has no global state.
- *     (There is one exception: see pprofdelta_builder_atfork.)
  *   - Two objects may be used by two threads at once. One object is used by one thread at a time,
  *     unless the comment of its functions says otherwise.
  *   - In the steady state (the same stacks, no growth) the library allocates no memory.
  *
  * The same word means the same in all headers:
  *     begin     begins a window
- *     write     writes the profile of the window to a sink
+ *     write     writes the profile of the window to a sink. After a failure the window is still under
+ *               way: write it again or abandon it
  *     commit    ends the window: the profile has arrived, so the next window begins where this one
- *               ended
+ *               ended. E_USAGE, and nothing changes, unless the last write succeeded
  *     abandon   ends the window: the profile was lost, or may have been lost. The next window also
- *               covers the time of this one and has the same sequence, and a higher attempt if the
- *               profile was written
+ *               covers the time of this one and has the same sequence, and a higher attempt if a sink
+ *               was called. Without a window it does nothing
+ *     describe  sets a struct to what the object holds
+ *
+ * A call that is not allowed at its point is E_USAGE and changes nothing. While a sink is called,
+ * begin, write and commit of the same object are E_USAGE. If the sink abandons the window, the write
+ * that called the sink is E_USAGE.
  */
 #ifndef PPROFDELTA_COMMON_H
 #define PPROFDELTA_COMMON_H
@@ -83,6 +88,30 @@ typedef enum pprofdelta_status {
     PPROFDELTA_E_OTHER_TARGET /* the profiles are of two services (see PPROFDELTA_FORCE) */
 } pprofdelta_status;
 
+/* Why a call failed, where a status has several reasons that a caller may handle differently. The
+ * numbers do not change. A later version may have more of them. */
+typedef enum pprofdelta_reason {
+    PPROFDELTA_REASON_NONE = 0, /* there is no more to know than the status */
+    /* E_LIMIT */
+    PPROFDELTA_REASON_MAX_MEMORY,    /* a higher max_memory may be enough */
+    PPROFDELTA_REASON_ADDRESS_SPACE, /* more than a 32-bit process has room for */
+    /* E_PROFILE */
+    PPROFDELTA_REASON_IS_STATE, /* the input is a state */
+    PPROFDELTA_REASON_IS_OTLP,  /* the input is an OTLP request, and the call takes pprof only */
+    /* E_NOT_CUMULATIVE */
+    PPROFDELTA_REASON_IS_WINDOW, /* the times of the input show that it is a window */
+    /* E_MISMATCH */
+    PPROFDELTA_REASON_SWAPPED,        /* cur is older than prev */
+    PPROFDELTA_REASON_NO_COUNTER,     /* no value type is known as a counter */
+    PPROFDELTA_REASON_OTHER_TYPES,    /* the value types differ */
+    PPROFDELTA_REASON_OTHER_OPTIONS,  /* options.counters and gauges are not those of the state */
+    PPROFDELTA_REASON_WINDOW_MISSING, /* a sum: windows or batches are missing between the two */
+    PPROFDELTA_REASON_BATCH_LATE,     /* a sum: the batch comes before one that was added already */
+    /* E_STATE */
+    PPROFDELTA_REASON_NOT_A_STATE, /* the bytes are something else */
+    PPROFDELTA_REASON_NEWER_STATE  /* a newer version of the library wrote the state */
+} pprofdelta_reason;
+
 /* Returns a few words for a status, for callers without an error struct. Never returns NULL. */
 PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
 
@@ -92,6 +121,7 @@ PPROFDELTA_API const char *pprofdelta_status_text(pprofdelta_status status);
  * call that fails sets all members; a call that succeeds changes none. */
 typedef struct pprofdelta_error {
     pprofdelta_status status;
+    pprofdelta_reason reason; /* of the status; text is for people only */
     /* static: options, memory, inflate, wire, profile, delta, write, state or sum */
     const char *stage;
     char field[64];   /* "sample.location_id", or empty */
@@ -144,7 +174,7 @@ typedef enum pprofdelta_compression {
 
 /* The format of the output. A profile in PPROFDELTA_OTLP is one ExportProfilesServiceRequest of
  * OpenTelemetry's profiles (opentelemetry-proto PPROFDELTA_OTLP_PROTO, package v1development), with
- * one Profile for each value type. pprofdelta(1), "OTLP", describes what becomes what. */
+ * one Profile for each value type. pprofdelta-formats(5) describes what becomes what. */
 typedef enum pprofdelta_format { PPROFDELTA_PPROF = 0, PPROFDELTA_OTLP } pprofdelta_format;
 
 #define PPROFDELTA_OTLP_PROTO "1.10"
@@ -167,49 +197,6 @@ enum {
      * may be mixed if no number lies in a mapped file. (Recorder and live heap.) */
     PPROFDELTA_NO_MAPPINGS = 1u << 10
 };
-
-/* ---------------------------------------------------------------------------------------------
- * Threads
- * ------------------------------------------------------------------------------------------ */
-
-/* A runner. The library starts no threads itself: it gives tasks to the runner, which may run each
- * task on another thread. Without a runner, all work is done on the thread that calls the library.
- * The bytes of a delta do not depend on the runner.
- *
- * start runs run(arg) on another thread and returns a handle. If it cannot, it returns NULL, and
- * the library calls run(arg) itself. wait returns when run(arg) has returned; it is called once for
- * each handle. If no thread has begun the task yet, wait may run it on the thread that waits. A
- * task never waits for another task. start and wait are called by the thread that uses the context,
- * and by several such threads at once if several contexts share the runner. */
-typedef struct pprofdelta_runner {
-    void *(*start)(void *cookie, void (*run)(void *arg), void *arg);
-    void (*wait)(void *cookie, void *handle);
-    void *cookie;
-} pprofdelta_runner;
-
-#define PPROFDELTA_MAX_THREADS 64
-
-/* Makes a runner with POSIX threads: at most `threads` of them (1 to PPROFDELTA_MAX_THREADS; any
- * other number is E_USAGE, and so is each number if the library was built without threads). *out may be copied, and any number of contexts may use it at once.
- *
- * A thread is created when a task is started and all existing threads have work, so a runner that
- * is never used has no thread. Tasks begin in the order in which they were started. All signals are
- * blocked in the threads. wait runs the task on the calling thread if no other thread has begun it.
- * start returns NULL if memory is short, or if no thread exists and none can be created.
- *
- * Memory comes from malloc: less than 1 KiB, and 64 bytes for each task that was ever under way at
- * once. Later tasks use that memory again.
- *
- * The child of a fork(2) has none of the threads: there, start returns NULL, so all work is done on
- * the calling thread. A task that a thread had begun at the time of the fork stays unfinished in
- * the child, and wait returns at once: the context that started it can only be freed there. */
-PPROFDELTA_API pprofdelta_status pprofdelta_threads_new(unsigned threads, pprofdelta_runner *out,
-                                                        pprofdelta_error *err);
-
-/* Ends and joins the threads, frees the memory, and sets *runner to zeros. Each task has been
- * waited for, and no context uses the runner any more. runner may be NULL or all zeros. In the
- * child of a fork it frees the memory only. */
-PPROFDELTA_API void pprofdelta_threads_free(pprofdelta_runner *runner);
 
 /* ---------------------------------------------------------------------------------------------
  * Stacks and labels
@@ -252,6 +239,21 @@ typedef struct pprofdelta_symbol {
  * interpreter's frame (see PPROFDELTA_NO_MAPPINGS). An address in no mapping and without frames is
  * written as an address. */
 typedef void pprofdelta_symbolizer(void *cookie, uint64_t address, pprofdelta_symbol *out);
+
+/* ---------------------------------------------------------------------------------------------
+ * fork
+ * ------------------------------------------------------------------------------------------ */
+
+/* What is to be done around fork(2), on the thread that forks, for an object that several threads
+ * use: pprofdelta_heap_fork, pprofdelta_builder_fork. pthread_atfork(3) may do so. An object that is
+ * used by one thread at a time is a copy in the child; free it there and make a new one, since two
+ * processes must not continue one series of windows. */
+typedef enum pprofdelta_fork {
+    PPROFDELTA_FORK_PREPARE =
+        0,                  /* before fork(2): waits for the other threads and takes all locks */
+    PPROFDELTA_FORK_PARENT, /* after it, in the parent, also if it failed */
+    PPROFDELTA_FORK_CHILD   /* after it, in the child */
+} pprofdelta_fork;
 
 /* ---------------------------------------------------------------------------------------------
  * Numbers and times in reports

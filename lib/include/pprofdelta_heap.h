@@ -27,9 +27,9 @@
  *         real_free(ptr);
  *     }
  *     every minute:
- *         if (pprofdelta_heap_begin(heap, now, &batch, &err) == PPROFDELTA_OK) {
- *             pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, &err);
- *             if (the profile has arrived)
+ *         if (pprofdelta_heap_begin(heap, now, NULL, &err) == PPROFDELTA_OK) {
+ *             status = pprofdelta_heap_write(heap, PPROFDELTA_HEAP_CHANGES, &sink, &err);
+ *             if (!status && the profile has arrived)
  *                 pprofdelta_heap_commit(heap);
  *             else
  *                 pprofdelta_heap_abandon(heap);
@@ -82,15 +82,15 @@
  *
  * Threads, signals, fork
  *     A sampler belongs to one thread. Tracking functions (track, untrack, realloc_*, defer,
- *     complete, cancel, sweep) may be called by any number of threads at once and from inside an
+ *     complete, sweep) may be called by any number of threads at once and from inside an
  *     allocator. They take memory from mmap only, keep errno, and hold a lock for well under a
  *     microsecond. A thread that is in one of them must not call another one (from a signal handler
  *     that allocates or frees): set a flag in the thread, and skip the call if it is set. Export
  *     functions (begin, write, commit, abandon, resync, note_mappings) may be called by any thread,
  *     from a place where malloc may be called. They wait for each other. No tracking function waits
  *     for them longer than a few microseconds. write may call malloc (for the compressor, once): if
- *     malloc is what is tracked, pause the sampler of the thread around it. top_sites and dump may
- *     be called from anywhere, including signal handlers. For fork, see the end of this header.
+ *     malloc is what is tracked, pause the sampler of the thread around it. dump may be called
+ *     from anywhere, including signal handlers. For fork, see the end of this header.
  */
 #ifndef PPROFDELTA_HEAP_H
 #define PPROFDELTA_HEAP_H
@@ -125,16 +125,13 @@ typedef struct pprofdelta_sampler {
     uint32_t has_begun;
 } pprofdelta_sampler;
 
-/* Begins, or begins again. interval is the mean number of allocated bytes between two samples. 0:
- * no samples. 1: every allocation is a sample and stands for itself. seed: equal seeds give equal
- * samples; 0: a seed from the clock and the address. Call it again in the child of a fork, which
- * would otherwise take the same samples as its parent. */
+/* Begins, or begins again, with no pause. interval is the mean number of allocated bytes between two
+ * samples. 0: no samples. 1: every allocation is a sample and stands for itself. seed: equal seeds
+ * give equal samples; 0: a seed from the clock and the address. Call it again to change the interval
+ * (samples that were taken keep their weight), and in the child of a fork, which would otherwise take
+ * the same samples as its parent. */
 PPROFDELTA_API void pprofdelta_sampler_init(pprofdelta_sampler *sampler, uint64_t interval,
                                             uint64_t seed);
-
-/* Changes the interval for what comes next; may be called while paused. Samples that were taken
- * keep their weight. */
-PPROFDELTA_API void pprofdelta_sampler_set_interval(pprofdelta_sampler *sampler, uint64_t interval);
 
 static inline int pprofdelta_sampler_has_begun(const pprofdelta_sampler *sampler)
 {
@@ -239,7 +236,7 @@ typedef struct pprofdelta_heap_options {
     uint32_t max_sites;    /* distinct stacks with labels; 1,048,576 */
     uint32_t max_depth;    /* frames of a stack that are kept, from the leaf on; 512 */
     uint32_t max_deferred; /* allocations that are deferred at once; 4,096 */
-    uint32_t max_attempts; /* times in a row that a batch may be abandoned; 16 */
+    uint32_t max_attempts; /* attempts that may be abandoned in a row; 16 */
     uint64_t max_retry;    /* bytes of sites that may wait in an abandoned batch; 64 MiB */
     uint64_t max_export;   /* bytes that writing a profile may take; 1 GiB */
     pprofdelta_compression compression; /* of the profiles */
@@ -317,26 +314,23 @@ PPROFDELTA_API int pprofdelta_heap_untrack(pprofdelta_heap *heap, const void *pt
  *               pprofdelta_heap_realloc_begin(heap, old, &r);
  *     ptr = real_realloc(old, size);
  *     if (was)
- *         ptr || !size ? pprofdelta_heap_realloc_commit(heap, &r)
- *                      : pprofdelta_heap_realloc_abort(heap, &r);
+ *         pprofdelta_heap_realloc_end(heap, &r, ptr || !size);
  *
  * Then, if ptr is not NULL and the sampler takes it, track ptr as a new allocation. Between begin
- * and commit or abort, the old allocation counts as alive, but is not found by its pointer. For
- * each begin that returned 1, call commit or abort once. */
+ * and end, the old allocation counts as alive, but is not found by its pointer. For each begin that
+ * returned 1, call end once. */
 typedef struct pprofdelta_heap_realloc {
     uint64_t held;
 } pprofdelta_heap_realloc;
 
-/* Returns 1 if ptr is tracked; *r then holds the allocation. Returns 0 if it is not: call neither
- * commit nor abort. A deferred allocation is cancelled, even if the realloc fails. */
+/* Returns 1 if ptr is tracked; *r then holds the allocation. Returns 0 if it is not: do not call
+ * end. A deferred allocation is cancelled, even if the realloc fails. */
 PPROFDELTA_API int pprofdelta_heap_realloc_begin(pprofdelta_heap *heap, const void *ptr,
                                                  pprofdelta_heap_realloc *r);
-/* The old block was freed. */
-PPROFDELTA_API void pprofdelta_heap_realloc_commit(pprofdelta_heap *heap,
-                                                   pprofdelta_heap_realloc *r);
-/* realloc failed: the old block is still there. Cannot fail. */
-PPROFDELTA_API void pprofdelta_heap_realloc_abort(pprofdelta_heap *heap,
-                                                  pprofdelta_heap_realloc *r);
+/* is_freed: the old block was freed. Otherwise realloc failed, and the block is still there. Cannot
+ * fail. */
+PPROFDELTA_API void pprofdelta_heap_realloc_end(pprofdelta_heap *heap, pprofdelta_heap_realloc *r,
+                                                int is_freed);
 
 /* ---------------------------------------------------------------------------------------------
  * Deferred tracking: for what cannot be found out inside the allocation
@@ -353,7 +347,7 @@ enum {
 
 /* Stores what is known of an allocation while it is made: pointer and weight, perhaps stack and
  * labels. A deferred allocation appears in no profile until it is completed. If it ends before, by
- * pprofdelta_heap_untrack or pprofdelta_heap_cancel, it leaves no trace (stats.cancelled). */
+ * pprofdelta_heap_untrack, it leaves no trace (stats.cancelled). */
 PPROFDELTA_API int pprofdelta_heap_defer(pprofdelta_heap *heap, const pprofdelta_heap_event *event);
 
 /* Completes one deferred allocation. *event has what pprofdelta_heap_defer was given; the function
@@ -372,9 +366,6 @@ PPROFDELTA_API size_t pprofdelta_heap_complete(pprofdelta_heap *heap,
                                                pprofdelta_heap_completion *completion,
                                                void *cookie);
 
-/* Forgets ptr if it is deferred. Returns 1 if it was. */
-PPROFDELTA_API int pprofdelta_heap_cancel(pprofdelta_heap *heap, const void *ptr);
-
 /* Returns 0 if the allocation has ended. No lock is held. */
 typedef int pprofdelta_heap_alive(void *cookie, const void *ptr);
 
@@ -386,7 +377,7 @@ PPROFDELTA_API size_t pprofdelta_heap_sweep(pprofdelta_heap *heap, size_t most,
                                             pprofdelta_heap_alive *alive, void *cookie, int *done);
 
 /* ---------------------------------------------------------------------------------------------
- * Batches
+ * Windows
  * ------------------------------------------------------------------------------------------ */
 
 typedef enum pprofdelta_heap_kind {
@@ -400,17 +391,17 @@ typedef enum pprofdelta_heap_inuse {
     PPROFDELTA_HEAP_SNAPSHOT     /* kind=window: in use: everything */
 } pprofdelta_heap_inuse;
 
-/* A batch: what happened in one window. */
-typedef struct pprofdelta_heap_batch {
+/* A window, and the batch that it is written as. */
+typedef struct pprofdelta_heap_window {
     pprofdelta_heap_kind kind;
     uint64_t id, epoch, sequence, attempt; /* as in the stamp */
     int64_t from_nanos, to_nanos;
     uint64_t changed; /* sites (stacks with labels) that changed in the window */
-} pprofdelta_heap_batch;
+} pprofdelta_heap_window;
 
-/* Begins a batch with all events up to now; later events go into the next batch. Takes constant
- * time. now: nanoseconds since 1970. If it is not later than the end of the last batch, this batch
- * ends one nanosecond after that. batch may be NULL. E_USAGE if a batch is under way.
+/* Begins a window with all events up to now; later events go into the next one. Takes constant time.
+ * now: nanoseconds since 1970. If it is not later than the end of the last batch, this batch ends one
+ * nanosecond after that. window may be NULL. E_USAGE if a window is under way.
  *
  * A batch is FULL
  *   - until a FULL batch has been committed,
@@ -418,13 +409,14 @@ typedef struct pprofdelta_heap_batch {
  *   - after a batch was lost (see pprofdelta_heap_abandon),
  *   - after the tracker had to forget sites to make room. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_begin(pprofdelta_heap *heap, int64_t now,
-                                                       pprofdelta_heap_batch *batch,
+                                                       pprofdelta_heap_window *window,
                                                        pprofdelta_error *err);
 
-/* Writes the batch as a profile. It may be called again, also with the other value of inuse, until
- * the batch is committed or abandoned. The sink is called once, when the profile is complete, with
- * no lock held. If it fails, the batch stays under way. E_USAGE without a batch, or while a sink of
- * this tracker is being called; E_MEMORY, E_LIMIT (max_export), E_SINK. */
+/* Writes the window to the sink. It may be called again, also with the other value of inuse, until
+ * the window is committed or abandoned. The sink is called once, when the profile is complete, with
+ * no lock held. After a failure the window is still under way: write it again or abandon it. E_USAGE
+ * without a window or a sink, or while a sink of this tracker is being called; E_MEMORY, E_LIMIT
+ * (max_export), E_SINK. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_write(pprofdelta_heap *heap,
                                                        pprofdelta_heap_inuse inuse,
                                                        const pprofdelta_sink *sink,
@@ -439,24 +431,26 @@ typedef struct pprofdelta_heap_row {
     int64_t value;
 } pprofdelta_heap_row;
 
-/* Sets the rows that pprofdelta_heap_write adds to the batch under way, and a comment for the
+/* Sets the rows that pprofdelta_heap_write adds to the window under way, and a comment for the
  * profile (NULL: none). The mappings of the addresses are those at the time of the write. Rows with
- * the value 0 are not written. Everything is borrowed until the batch is committed or abandoned,
- * and is forgotten then. E_USAGE without a batch or without options.gauge. */
+ * the value 0 are not written. Everything is borrowed until the window is committed or abandoned,
+ * and is forgotten then. E_USAGE without a window or without options.gauge, or while a sink of this
+ * tracker is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_heap_set_gauge(pprofdelta_heap *heap,
                                                            const pprofdelta_heap_row *rows,
                                                            size_t rows_len, const char *comment,
                                                            pprofdelta_error *err);
 
-/* The batch has arrived: the next batch begins where it ended. A batch whose last write did not
- * succeed is abandoned. Cannot fail; without a batch, does nothing. */
-PPROFDELTA_API void pprofdelta_heap_commit(pprofdelta_heap *heap);
+/* The profile has arrived: the next window begins where this one ended. E_USAGE unless the last write
+ * of the window succeeded, and while a sink of this tracker is being called; nothing has changed
+ * then. */
+PPROFDELTA_API pprofdelta_status pprofdelta_heap_commit(pprofdelta_heap *heap);
 
-/* The batch was lost, or may have been lost. The next batch also has its events, the same sequence,
- * and the next attempt. After max_attempts in a row, or if the sites that wait would take more than
- * max_retry bytes, the batch is lost: its sequence is not used again, and the next batch is FULL
- * and opens an epoch, so that nothing is missing in the end. Cannot fail; without a batch, does
- * nothing. */
+/* The profile was lost, or may have been lost. The next window also has its events, the same
+ * sequence, and the next attempt if a sink was called. After max_attempts in a row, or if the sites
+ * that wait would take more than max_retry bytes, the batch is lost: the next batch is FULL and opens
+ * an epoch, so that nothing is missing in the end. It has the next sequence, if a sink was called
+ * with the lost one. Cannot fail; without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_heap_abandon(pprofdelta_heap *heap);
 
 /* The next batch to begin is FULL and opens an epoch. For receivers that ask for it, and after a
@@ -470,56 +464,34 @@ PPROFDELTA_API void pprofdelta_heap_resync(pprofdelta_heap *heap);
 PPROFDELTA_API void pprofdelta_heap_note_mappings(pprofdelta_heap *heap);
 
 /* ---------------------------------------------------------------------------------------------
- * The largest sites: without allocation, from any place
+ * The largest sites as text: without allocation, from any place
  * ------------------------------------------------------------------------------------------ */
-
-#define PPROFDELTA_HEAP_TOP_DEPTH 32
-
-typedef struct pprofdelta_heap_site {
-    int64_t objects, bytes; /* in use */
-    uint64_t stack[PPROFDELTA_HEAP_TOP_DEPTH];
-    uint32_t depth; /* of this array; the whole stack may be deeper */
-} pprofdelta_heap_site;
-
-/* Fills out with the n sites that have the most bytes in use, the largest first, and returns how
- * many there are. Takes the lock if it is free, and goes on without it if not: then the numbers may
- * be of slightly different times, and a site that is being made may be missing. */
-PPROFDELTA_API size_t pprofdelta_heap_top_sites(const pprofdelta_heap *heap,
-                                                pprofdelta_heap_site *out, size_t n);
 
 #define PPROFDELTA_HEAP_DUMP_MAX 64
 
 /* Writes the n largest sites (at most PPROFDELTA_HEAP_DUMP_MAX; 0: all, in no order) to fd, as text
  * in gperftools' heap profile format, which pprof reads. The mappings come from /proc/self/maps;
- * with PPROFDELTA_NO_MAPPINGS the dump has "# none" instead. Uses write(2) and less than 4 KiB of
- * stack. Returns 0, or an errno value if writing failed. */
+ * with PPROFDELTA_NO_MAPPINGS the dump has "# none" instead. Takes no lock: the numbers may be of
+ * slightly different times, and a site that is being made may be missing. Uses write(2) and less than
+ * 4 KiB of stack. Returns 0, or an errno value if writing failed. */
 PPROFDELTA_API int pprofdelta_heap_dump(const pprofdelta_heap *heap, int fd, size_t n);
 
 /* ---------------------------------------------------------------------------------------------
  * fork
  * ------------------------------------------------------------------------------------------ */
 
-/* Call prepare before fork(2), and then parent or child after it, all on the thread that forks
- * (pthread_atfork does so). prepare waits until no other thread computes an export step. It takes
- * all locks; parent and child give them back. */
-PPROFDELTA_API void pprofdelta_heap_fork_prepare(pprofdelta_heap *heap);
-PPROFDELTA_API void pprofdelta_heap_fork_parent(pprofdelta_heap *heap);
-
-typedef enum pprofdelta_heap_child {
-    PPROFDELTA_HEAP_KEEP = 0, /* what the parent had in use is in use in the child, too; its
-                                 peak begins with that */
-    PPROFDELTA_HEAP_CLEAR     /* the child begins with nothing */
-} pprofdelta_heap_child;
-
-/* The child has its own id (as in the options), allocations counted from zero, epoch 1 and sequence
- * 1. A batch that was under way belongs to the parent. now: the beginning of the child's first
- * window. The call is fast, since most children run another program at once: the first call in the
- * child that tracks or begins a batch does the work. */
-PPROFDELTA_API void pprofdelta_heap_fork_child(pprofdelta_heap *heap, pprofdelta_heap_child what,
-                                               uint64_t id, int64_t now);
+/* See pprofdelta_fork. PREPARE waits until no other thread computes a profile, and takes all locks;
+ * PARENT and CHILD give them back. now: with CHILD, the beginning of the child's first window, in
+ * nanoseconds since 1970.
+ *
+ * What the parent had in use is in use in the child, too; its peak begins with that. The child has a
+ * random id, allocations counted from zero, epoch 1 and sequence 1. A window that was under way
+ * belongs to the parent. The call is fast, since most children run another program at once: the first
+ * call in the child that tracks or begins a window does the work. */
+PPROFDELTA_API void pprofdelta_heap_fork(pprofdelta_heap *heap, pprofdelta_fork step, int64_t now);
 
 /* ---------------------------------------------------------------------------------------------
- * Stats
+ * What a tracker knows of itself
  * ------------------------------------------------------------------------------------------ */
 
 /* Counted since the tracker (or the child of a fork) began. Members marked "now" are of the
@@ -547,7 +519,7 @@ typedef struct pprofdelta_heap_stats {
     int64_t peak_nanos;               /* when that was, by CLOCK_REALTIME; 0: never */
 } pprofdelta_heap_stats;
 
-PPROFDELTA_API void pprofdelta_heap_get_stats(pprofdelta_heap *heap, pprofdelta_heap_stats *out);
+PPROFDELTA_API void pprofdelta_heap_describe(pprofdelta_heap *heap, pprofdelta_heap_stats *out);
 
 #ifdef __cplusplus
 }

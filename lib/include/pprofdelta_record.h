@@ -95,7 +95,7 @@ typedef struct pprofdelta_recorder_options {
                        _NO_MAPPINGS */
     pprofdelta_kind kind;
     /* Any but NEGATIVE. With CLAMP the recorder does not look for restarts: only
-     * pprofdelta_look.restarted reports one. It then stores nothing of records that did not change,
+     * pprofdelta_recording.restarted reports one. It then stores nothing of records that did not change,
      * and is faster. */
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
@@ -144,7 +144,7 @@ typedef struct pprofdelta_recorder_options {
  * is carried to the next window (24 bits of it). So the windows of a record add up to its scaled
  * total, rounded to the nearest unit, whatever their number. A change of rate has no effect on what
  * was counted before it. Gauges are scaled with the numbers of the window and rounded. */
-typedef struct pprofdelta_look {
+typedef struct pprofdelta_recording {
     int64_t time_nanos; /* since 1970; 0: now, by the system's clock */
     int64_t period;     /* the profile's period. For a heap also the rate: the mean number of bytes
                            between two samples; 0 and 1: every allocation is recorded */
@@ -156,7 +156,10 @@ typedef struct pprofdelta_look {
      * zero. Holds until a window is written, so set it once, even if that window is abandoned.
      * With ON_RESET_FAIL, write fails from then on: make a new recorder. */
     int restarted;
-} pprofdelta_look;
+    /* 1: code was unloaded (dlclose), or code that was generated at run time is gone: the recorder
+     * forgets the symbols and the mappings of program counters. Counters are kept. */
+    int has_unloaded;
+} pprofdelta_recording;
 
 /* A cumulative record. Everything is read until pprofdelta_recorder_add returns; for stacks see
  * PPROFDELTA_BORROW_STACKS. */
@@ -184,9 +187,9 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_new(const pprofdelta_record
 PPROFDELTA_API void pprofdelta_recorder_free(pprofdelta_recorder *recorder);
 
 /* Begins a window. how may be NULL for zeros. End each window with commit or abandon. E_USAGE if a
- * window is under way. */
+ * window is under way, or while a sink of this recorder is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *recorder,
-                                                           const pprofdelta_look *how,
+                                                           const pprofdelta_recording *how,
                                                            pprofdelta_error *err);
 
 /* Adds a record to the window. Give every record that there is, also those that did not change.
@@ -205,20 +208,15 @@ PPROFDELTA_API pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *
                                                            pprofdelta_report *report,
                                                            pprofdelta_error *err);
 
-/* The profile has arrived: the next window begins where this one ended. A window whose last write
- * did not succeed is abandoned. Cannot fail; without a window, does nothing. */
-PPROFDELTA_API void pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
+/* The profile has arrived: the next window begins where this one ended. E_USAGE unless the last write
+ * of the window succeeded, and while a sink of this recorder is being called. */
+PPROFDELTA_API pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *recorder);
 
-/* The profile was lost, or may have been lost. If the window was written, it stays open: the next one
+/* The profile was lost, or may have been lost. If a sink was called, the window stays open: the next one
  * also covers its time, with the same sequence and the next attempt, unless counting began again in
- * between (see "Sequence and attempt" in pprofdelta.h). A window that was not written is dropped.
- * Cannot fail; without a window, does nothing. */
+ * between (see "Sequence and attempt" in pprofdelta.h). Otherwise the window is dropped. Cannot fail;
+ * without a window, does nothing. */
 PPROFDELTA_API void pprofdelta_recorder_abandon(pprofdelta_recorder *recorder);
-
-/* Forgets the symbols and the mappings of program counters. Call it after dlclose(3), and when code
- * that was generated at run time is gone. Counters are kept. Does nothing while a window is under
- * way. */
-PPROFDELTA_API void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *recorder);
 
 /* The memory of a recorder, in bytes. */
 typedef struct pprofdelta_recorder_size {
@@ -229,8 +227,8 @@ typedef struct pprofdelta_recorder_size {
     uint64_t all_bytes;     /* everything, with the buffers of the output */
 } pprofdelta_recorder_size;
 
-PPROFDELTA_API void pprofdelta_recorder_measure(const pprofdelta_recorder *recorder,
-                                                pprofdelta_recorder_size *out);
+PPROFDELTA_API void pprofdelta_recorder_describe(const pprofdelta_recorder *recorder,
+                                                 pprofdelta_recorder_size *out);
 
 /* ---------------------------------------------------------------------------------------------
  * The builder
@@ -324,8 +322,8 @@ typedef struct pprofdelta_builder_report {
     int64_t pid;           /* the process, as in the stamp */
     uint64_t sequence;     /* 1 for the first window of this process */
     uint64_t attempt;      /* at this sequence, from 1 (see pprofdelta.h) */
-    int64_t from_nanos;    /* the end of the last committed window; or when the builder was made or
-                              cleared, or the fork */
+    int64_t from_nanos;    /* the end of the last committed window; or when the builder was made, or
+                              the fork */
     int64_t to_nanos;      /* when the window was begun */
     uint64_t samples_in;   /* samples that were added */
     uint64_t samples_out;  /* samples in the profile: distinct ones */
@@ -342,44 +340,29 @@ PPROFDELTA_API pprofdelta_status pprofdelta_builder_begin(pprofdelta_builder *bu
 
 /* Writes the window to the sink. report may be NULL. It may be called again, after a failure and
  * after a success, until the window is committed or abandoned; it then writes the same profile. The
- * profile has a stamp like a delta, so that no delta is made of it. E_USAGE without a window, or
- * while a sink of this builder is being called. */
+ * profile has a stamp like a delta, so that no delta is made of it. E_USAGE without a window or a
+ * sink, or while a sink of this builder is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_builder_write(pprofdelta_builder *builder,
                                                           const pprofdelta_sink *sink,
                                                           pprofdelta_builder_report *report,
                                                           pprofdelta_error *err);
 
-/* The profile has arrived: its samples are forgotten. A window whose last write did not succeed is
- * abandoned. Cannot fail; without a window, does nothing. */
-PPROFDELTA_API void pprofdelta_builder_commit(pprofdelta_builder *builder);
+/* The profile has arrived: its samples are forgotten. E_USAGE unless the last write of the window
+ * succeeded, and while a sink of this builder is being called. */
+PPROFDELTA_API pprofdelta_status pprofdelta_builder_commit(pprofdelta_builder *builder);
 
 /* The profile was lost, or may have been lost. The next window also has its samples. It has the
- * same sequence, and a higher attempt if this one was written. Cannot fail; without a window, does
+ * same sequence, and a higher attempt if a sink was called. Cannot fail; without a window, does
  * nothing. */
 PPROFDELTA_API void pprofdelta_builder_abandon(pprofdelta_builder *builder);
 
-/* Forgets all samples that were added and not committed. Samples that are being put together stay. A
- * window that was written and abandoned ends: the next one has the next sequence. E_USAGE while a
- * window is under way. */
-PPROFDELTA_API pprofdelta_status pprofdelta_builder_clear(pprofdelta_builder *builder,
-                                                          pprofdelta_error *err);
-
 /* ---- fork ----------------------------------------------------------------------------------- */
 
-/* Call prepare before fork(2), and then parent or child after it, all on the thread that forks. The
- * builder of the child is empty and its windows are numbered from 1, with its own pid. Samples that
- * were added in the parent are written by the parent only. A sample that was started in the parent
- * is discarded when the child adds it. prepare may wait for a window function on another thread,
- * but never for a sink. */
-PPROFDELTA_API void pprofdelta_builder_fork_prepare(pprofdelta_builder *builder);
-PPROFDELTA_API void pprofdelta_builder_fork_parent(pprofdelta_builder *builder);
-PPROFDELTA_API void pprofdelta_builder_fork_child(pprofdelta_builder *builder);
-
-/* From now on calls these three at every fork, by pthread_atfork(3), until the builder is freed. A
- * second call changes nothing. (For this the library keeps a list of builders: its only global
- * state.) */
-PPROFDELTA_API pprofdelta_status pprofdelta_builder_atfork(pprofdelta_builder *builder,
-                                                           pprofdelta_error *err);
+/* See pprofdelta_fork. The builder of the child is empty, with its own pid and a random id, and its
+ * windows are numbered from 1. Samples that were added in the parent are written by the parent only.
+ * A sample that was started in the parent is discarded when the child adds it. PREPARE may wait for a
+ * window function on another thread, but never for a sink. */
+PPROFDELTA_API void pprofdelta_builder_fork(pprofdelta_builder *builder, pprofdelta_fork step);
 
 #ifdef __cplusplus
 }

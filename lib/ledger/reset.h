@@ -16,7 +16,7 @@
  *
  * pd_reset_judge: did the process restart? It then counts from zero, which looks like a decrease in
  * each sample, as noise does. The evidence is taken from the whole window: see RESETS in
- * pprofdelta(1). */
+ * pprofdelta-delta(1). */
 #ifndef PD_LEDGER_RESET_H
 #define PD_LEDGER_RESET_H
 

@@ -32,7 +32,7 @@
 #define PD_LEDGER_STATE_H
 
 #include "ledger/ledger.h"
-#include "ledger/series.h"
+#include "base/life.h"
 #include "ledger/types.h"
 
 /* The largest number of mappings in a list; later mappings of a profile are not listed. */

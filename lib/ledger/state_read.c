@@ -78,11 +78,13 @@ static bool foreign(inlet *in, const uint8_t *intro, size_t len)
     if (len < PD_STATE_INTRO &&
         !memcmp(intro, PD_STATE_MAGIC, len < PD_STATE_MAGIC_LEN ? len : PD_STATE_MAGIC_LEN))
         return refuse(in, NULL, in->off, "the state is cut off");
+    const char *why = "this is not a state that pprofdelta wrote";
     for (size_t i = 0; i < sizeof profiles / sizeof *profiles; i++)
         if (len >= profiles[i].len && !memcmp(intro, profiles[i].magic, profiles[i].len))
-            return refuse(in, NULL, 0,
-                          "this is not a state that pprofdelta wrote; it looks like a profile");
-    return refuse(in, NULL, 0, "this is not a state that pprofdelta wrote");
+            why = "this is not a state that pprofdelta wrote; it looks like a profile";
+    refuse(in, NULL, 0, why);
+    pd_because(in->err, PPROFDELTA_REASON_NOT_A_STATE, in->status);
+    return false;
 }
 
 /* Reads the head into in->head and checks its checksum. */
@@ -118,8 +120,10 @@ static bool take_head(inlet *in)
             ? "the state was written by an older pprofdelta (format %" PRIu32
               "; this one knows %d): begin a new state"
             : "the state has a format that no pprofdelta wrote (%" PRIu32 "; this one knows %d)";
-    in->status = pd_fail(in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE,
-                         PD_STATE_AT_FORMAT, why, format, PD_STATE_FORMAT);
+    in->status = pd_because(
+        in->err, format > PD_STATE_FORMAT ? PPROFDELTA_REASON_NEWER_STATE : PPROFDELTA_REASON_NONE,
+        pd_fail(in->err, PPROFDELTA_E_STATE, "state", "format", PPROFDELTA_NOWHERE,
+                PD_STATE_AT_FORMAT, why, format, PD_STATE_FORMAT));
     return false;
 }
 

@@ -128,11 +128,13 @@ static bool has_counter(const pd_type_name *names, size_t len)
 
 static pprofdelta_status refuse_gauges(const pd_type_name *names, size_t len, pprofdelta_error *err)
 {
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE,
-                   "none of its value types is known as a counter, so there is nothing to "
-                   "subtract; there are: %s",
-                   list_names(names, len).text);
+    return pd_because(
+        err, PPROFDELTA_REASON_NO_COUNTER,
+        pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
+                PPROFDELTA_NOWHERE,
+                "none of its value types is known as a counter, so there is nothing to "
+                "subtract; there are: %s",
+                list_names(names, len).text));
 }
 
 pprofdelta_status pd_types_classify(pd_type_name *names, size_t len, const pd_type_rules *rules,
@@ -267,9 +269,11 @@ static pprofdelta_status types_differ(const pd_schema *schema, const pd_type_nam
         list_name(&before, (pd_bytes){text + schema->names[i].type, schema->names[i].type_len},
                   (pd_bytes){text + schema->names[i].unit, schema->names[i].unit_len});
     }
-    return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", PPROFDELTA_NOWHERE,
-                   PPROFDELTA_NOWHERE, "the value types differ: prev has %s; cur has %s",
-                   before.text, list_names(names, len).text);
+    return pd_because(err, PPROFDELTA_REASON_OTHER_TYPES,
+                      pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type",
+                              PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE,
+                              "the value types differ: prev has %s; cur has %s", before.text,
+                              list_names(names, len).text));
 }
 
 pprofdelta_status pd_schema_match(const pd_schema *schema, const pd_type_name *names, size_t len,
@@ -304,11 +308,13 @@ pprofdelta_status pd_schema_agree(const pd_schema *schema, const pd_type_name *n
         if (names[i].is_counter == was_counter)
             continue;
         listing name = list_names(&names[i], 1);
-        return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
-                       "%s is a %s now and was a %s before: the options name other types than "
-                       "they did when the last window was remembered",
-                       name.text, was_counter ? "gauge" : "counter",
-                       was_counter ? "counter" : "gauge");
+        return pd_because(
+            err, PPROFDELTA_REASON_OTHER_OPTIONS,
+            pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "sample_type", i, PPROFDELTA_NOWHERE,
+                    "%s is a %s now and was a %s before: the options name other types than "
+                    "they did when the last window was remembered",
+                    name.text, was_counter ? "gauge" : "counter",
+                    was_counter ? "counter" : "gauge"));
     }
     return PPROFDELTA_OK;
 }

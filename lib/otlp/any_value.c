@@ -1,58 +1,71 @@
 #include "otlp/any_value.h"
 
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
+
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define STRING_INDEX (PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_STRING_TABLE)
+
+typedef union any_value {
+    pd_bytes text;
+    uint64_t number;
+} any_value;
+
+static const pd_field_row any_value_fields[] = {
+    [1] = {.kind = PD_REQUEST_TEXT}, [2] = {.kind = PD_FIELD_NUMBER},
+    [3] = {.kind = PD_FIELD_NUMBER}, [4] = {.kind = PD_FIELD_FIXED64},
+    [5] = {.kind = PD_FIELD_PART},   [6] = {.kind = PD_FIELD_PART},
+    [7] = {.kind = PD_FIELD_PART},   [8] = {.kind = STRING_INDEX},
+};
+
+static const pd_field_row array_fields[] = {
+    [1] = {.kind = PD_FIELD_PART},
+};
+
+typedef struct key_value {
+    pd_bytes key;
+    uint64_t index;
+} key_value;
+
+static const pd_field_row key_value_fields[] = {
+    [1] = {.kind = PD_REQUEST_TEXT, .at = offsetof(key_value, key)},
+    [2] = {.kind = PD_FIELD_PART},
+    [3] = {.kind = STRING_INDEX, .at = offsetof(key_value, index)},
+};
+
+const pd_rows pd_any_value_rows = PD_ROWS(NULL, any_value_fields);
+const pd_rows pd_key_value_rows = PD_ROWS(NULL, key_value_fields);
 
 /* ---- checks ------------------------------------------------------------------------------- */
 
 static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth);
 
-/* A list of key and value that a message has as its field `number`. The keys are held against one
- * another by the hash of their text. */
+/* A KeyValue. The keys are compared by the hash of their text. */
 static void check_key_value(pd_request_reading *r, const char *name, const pd_field *field,
                             pd_keymap *keys, unsigned depth)
 {
-    pd_reader body = pd_parse_body(&r->parse, name, field);
+    const pd_rows rows = PD_ROWS(name, key_value_fields);
+    key_value out = {{NULL, 0}, 0};
+    pd_message message = {pd_parse_body(&r->parse, name, field), &rows, &out};
     pd_field f;
-    const uint8_t *key_at = NULL;
-    uint32_t index = 0, values = 0;
-    pd_bytes key = {NULL, 0};
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        switch (f.number) {
-        case PD_OTLP_KEY_VALUE_KEY:
-            key = pd_request_text(r, name, &f);
-            key_at = f.start;
-            break;
-        case PD_OTLP_KEY_VALUE_VALUE:
-            if (values++)
-                pd_request_fail(r, name, f.start, "an attribute with two values");
-            check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
-            break;
-        case PD_OTLP_KEY_VALUE_KEY_STRINDEX:
-            index = pd_request_index_of(r, name, &f, PD_OTLP_DICTIONARY_STRING_TABLE);
-            key_at = f.start;
-            break;
-        default:
-            r->parse.unknown_fields++;
-        }
+    for (size_t values = 0; pd_request_next(r, &message, &f); values++) {
+        if (values)
+            pd_request_fail(r, name, f.start, "an attribute with two values");
+        check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
     }
-    pd_parse_end(&r->parse, name, &body);
-    if (index && key.len)
-        pd_request_fail(r, name, key_at, "an attribute with a key and the index of a key");
+    if (out.index && out.key.len)
+        pd_request_fail(r, name, field->start, "an attribute with a key and the index of a key");
     if (r->parse.status)
         return;
     const pd_dictionary *d = r->dictionary;
-    pd_key hash;
-    if (index) { /* many may refer to a long string: it was hashed */
-        hash = d->numbers.keys[d->strings[index]];
-    } else {
-        hash = pd_key_of_bytes(key.ptr, key.len, 0);
-    }
-    r->parse.status = pd_keymap_room(keys, r->parse.mem, hash, r->parse.err);
-    if (r->parse.status)
-        return;
-    size_t before = keys->len;
-    if (pd_keymap_add(keys, hash) < before)
+    pd_key hash = out.index /* many may refer to a long string: it was hashed */
+                      ? d->numbers.keys[d->strings[out.index]]
+                      : pd_key_of_bytes(out.key.ptr, out.key.len, 0);
+    bool is_new;
+    pd_request_add(r, keys, hash, &is_new);
+    if (!is_new)
         pd_request_fail(r, name, field->start, "the key is there twice");
 }
 
@@ -61,70 +74,42 @@ static void check_list(pd_request_reading *r, const char *name, pd_reader messag
 {
     pd_keymap keys = {0};
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&message, &f))
-        if (f.number == number)
-            check_key_value(r, name, &f, &keys, depth);
+    while (!r->parse.status && pd_reader_find(&message, number, &f))
+        check_key_value(r, name, &f, &keys, depth);
     pd_parse_end(&r->parse, name, &message);
     pd_keymap_release(&keys, r->parse.mem);
 }
 
 static void check_array(pd_request_reading *r, const char *name, pd_reader array, unsigned depth)
 {
+    const pd_rows rows = PD_ROWS(name, array_fields);
+    pd_message message = {array, &rows, NULL};
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&array, &f)) {
-        if (f.number == PD_OTLP_ARRAY_VALUE_VALUES)
-            check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
-        else
-            r->parse.unknown_fields++;
-    }
-    pd_parse_end(&r->parse, name, &array);
-}
-
-static void check_kind(pd_request_reading *r, const char *name, const pd_field *f, unsigned depth)
-{
-    switch (f->number) {
-    case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_request_text(r, name, f);
-        break;
-    case PD_OTLP_ANY_VALUE_BOOL_VALUE:
-    case PD_OTLP_ANY_VALUE_INT_VALUE:
-        pd_parse_number(&r->parse, name, f);
-        break;
-    case PD_OTLP_ANY_VALUE_DOUBLE_VALUE:
-        if (f->wire != PD_WIRE_FIXED64)
-            pd_parse_wrong_wire(&r->parse, name, f);
-        break;
-    case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
-        check_array(r, name, pd_parse_body(&r->parse, name, f), depth + 1);
-        break;
-    case PD_OTLP_ANY_VALUE_KVLIST_VALUE:
-        check_list(r, name, pd_parse_body(&r->parse, name, f), PD_OTLP_KEY_VALUE_LIST_VALUES,
-                   depth + 1);
-        break;
-    case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_parse_body(&r->parse, name, f);
-        break;
-    default:
-        pd_request_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
-    }
+    while (pd_message_next(&r->parse, &message, &f))
+        check_value(r, name, pd_parse_body(&r->parse, name, &f), depth);
 }
 
 static void check_value(pd_request_reading *r, const char *name, pd_reader value, unsigned depth)
 {
+    const pd_rows rows = PD_ROWS(name, any_value_fields);
+    any_value out;
     pd_field f;
     bool has_value = false;
     if (depth > PD_OTLP_MAX_DEPTH)
         pd_request_fail(r, name, value.at, "values in values, more than %d deep",
                         PD_OTLP_MAX_DEPTH);
     while (!r->parse.status && pd_reader_next(&value, &f)) {
-        if (f.number > PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX) {
-            r->parse.unknown_fields++;
-            continue;
-        }
-        if (has_value)
+        bool is_known = pd_row_of(&rows, f.number)->kind != PD_FIELD_UNKNOWN;
+        if (is_known && has_value)
             pd_request_fail(r, name, f.start, "an attribute with two values");
-        has_value = true;
-        check_kind(r, name, &f, depth);
+        has_value |= is_known;
+        if (pd_request_field(r, &rows, &f, &out))
+            continue;
+        pd_reader body = pd_parse_body(&r->parse, name, &f);
+        if (f.number == PD_OTLP_ANY_VALUE_ARRAY_VALUE)
+            check_array(r, name, body, depth + 1);
+        else if (f.number == PD_OTLP_ANY_VALUE_KVLIST_VALUE)
+            check_list(r, name, body, PD_OTLP_KEY_VALUE_LIST_VALUES, depth + 1);
     }
     pd_parse_end(&r->parse, name, &value);
 }
@@ -142,11 +127,6 @@ void pd_key_values_check(pd_request_reading *r, const char *name, pd_reader mess
 
 /* ---- reading what was checked --------------------------------------------------------------- */
 
-static bool is_text(pd_bytes bytes, const char *text)
-{
-    return bytes.len == strlen(text) && !memcmp(bytes.ptr, text, bytes.len);
-}
-
 static bool find_value(pd_bytes value, pd_field *f)
 {
     pd_reader reader = pd_request_reader(value);
@@ -154,11 +134,6 @@ static bool find_value(pd_bytes value, pd_field *f)
         if (f->number <= PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
             return true;
     return false;
-}
-
-static pd_bytes body_of(const pd_field *f)
-{
-    return (pd_bytes){f->body.at, (size_t)(f->body.end - f->body.at)};
 }
 
 pd_bytes pd_any_value_known(pd_bytes value)
@@ -176,11 +151,11 @@ pd_key_value pd_key_value_of(pd_request_reading *r, pd_reader body)
     pd_field f;
     while (pd_reader_next(&body, &f)) {
         if (f.number == PD_OTLP_KEY_VALUE_KEY)
-            out.key = body_of(&f);
+            out.key = pd_reader_bytes(f.body);
         else if (f.number == PD_OTLP_KEY_VALUE_KEY_STRINDEX && f.value)
             out.key = strings->entries[f.value];
         else if (f.number == PD_OTLP_KEY_VALUE_VALUE)
-            out.value = body_of(&f);
+            out.value = pd_reader_bytes(f.body);
     }
     return out;
 }
@@ -197,11 +172,9 @@ size_t pd_any_value_ints(pd_bytes value, int64_t *out, size_t room)
     size_t len = 0;
     if (!find_value(value, &array) || array.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
         return 0;
-    while (pd_reader_next(&array.body, &f)) {
-        if (f.number != PD_OTLP_ARRAY_VALUE_VALUES)
-            continue;
-        bool is_int =
-            find_value(body_of(&f), &element) && element.number == PD_OTLP_ANY_VALUE_INT_VALUE;
+    while (pd_reader_find(&array.body, PD_OTLP_ARRAY_VALUE_VALUES, &f)) {
+        bool is_int = find_value(pd_reader_bytes(f.body), &element) &&
+                      element.number == PD_OTLP_ANY_VALUE_INT_VALUE;
         if (len < room)
             out[len] = is_int ? (int64_t)element.value : -1;
         len++;
@@ -218,31 +191,33 @@ void pd_any_value_strings(pd_request_reading *r, pd_bytes value,
     if (!find_value(value, &f))
         return;
     if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE)
-        take(r, cookie, pd_request_number(r, body_of(&f)));
+        take(r, cookie, pd_request_number(r, pd_reader_bytes(f.body)));
     else if (f.number == PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX)
         take(r, cookie, f.value ? d->strings[f.value] : 0);
     if (f.number != PD_OTLP_ANY_VALUE_ARRAY_VALUE)
         return;
-    while (!r->parse.status && pd_reader_next(&f.body, &element))
-        if (element.number == PD_OTLP_ARRAY_VALUE_VALUES)
-            pd_any_value_strings(r, body_of(&element), take, cookie);
+    while (!r->parse.status && pd_reader_find(&f.body, PD_OTLP_ARRAY_VALUE_VALUES, &element))
+        pd_any_value_strings(r, pd_reader_bytes(element.body), take, cookie);
 }
 
 /* ---- labels ------------------------------------------------------------------------------- */
 
-void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text)
+static void put_label(pd_request_reading *r, uint64_t key, uint64_t text, int64_t value,
+                      uint64_t unit)
 {
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_STR, text);
+    const uint64_t fields[] = {key, text, (uint64_t)value, unit};
+    pd_write_varints(&r->writer, r->inner, PD_LABEL_KEY, fields, sizeof fields / sizeof *fields);
     pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
 }
 
-void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t value, uint32_t unit)
+void pd_request_label_text(pd_request_reading *r, uint64_t key, uint64_t text)
 {
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_KEY, key);
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM, (uint64_t)value);
-    pd_write_varint(&r->writer, r->inner, PD_LABEL_NUM_UNIT, unit);
-    pd_write_part(&r->writer, r->part, PD_SAMPLE_LABEL, r->inner);
+    put_label(r, key, text, 0, 0);
+}
+
+void pd_request_label_number(pd_request_reading *r, uint64_t key, int64_t value, uint64_t unit)
+{
+    put_label(r, key, 0, value, unit);
 }
 
 /* The shortest decimal that is read back as the same double. The point does not depend on the
@@ -279,16 +254,16 @@ uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes)
     return pd_request_number(r, (pd_bytes){r->text->ptr, r->text->len});
 }
 
-static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint32_t *unit);
-static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list);
+static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint64_t *unit);
+static void label_members(pd_request_reading *r, pd_bytes key, uint64_t unit, pd_reader list);
 
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, uint32_t unit,
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint64_t number, uint64_t unit,
                         pd_bytes value)
 {
     const pd_dictionary *d = r->dictionary;
     pd_field f, element;
     int64_t pair_number = 0;
-    uint32_t pair_unit = 0;
+    uint64_t pair_unit = 0;
     if (r->parse.status)
         return;
     if (!find_value(value, &f)) {
@@ -297,7 +272,7 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
     }
     switch (f.number) {
     case PD_OTLP_ANY_VALUE_STRING_VALUE:
-        pd_request_label_text(r, number, pd_request_number(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_number(r, pd_reader_bytes(f.body)));
         break;
     case PD_OTLP_ANY_VALUE_STRING_VALUE_STRINDEX:
         pd_request_label_text(r, number, f.value ? d->strings[f.value] : 0);
@@ -313,12 +288,11 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
         pd_request_label_text(r, number, number_of_double(r, f.value));
         break;
     case PD_OTLP_ANY_VALUE_BYTES_VALUE:
-        pd_request_label_text(r, number, pd_request_hex(r, body_of(&f)));
+        pd_request_label_text(r, number, pd_request_hex(r, pd_reader_bytes(f.body)));
         break;
     case PD_OTLP_ANY_VALUE_ARRAY_VALUE:
-        while (!r->parse.status && pd_reader_next(&f.body, &element))
-            if (element.number == PD_OTLP_ARRAY_VALUE_VALUES)
-                pd_any_value_label(r, key, number, unit, body_of(&element));
+        while (!r->parse.status && pd_reader_find(&f.body, PD_OTLP_ARRAY_VALUE_VALUES, &element))
+            pd_any_value_label(r, key, number, unit, pd_reader_bytes(element.body));
         break;
     default:
         if (find_number(r, f.body, &pair_number, &pair_unit))
@@ -330,20 +304,21 @@ void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, ui
 
 /* Is the list what stands for one number of several with different units: "value", an int, and
  * "unit", a string? */
-static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint32_t *unit)
+static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, uint64_t *unit)
 {
     size_t len = 0, values = 0, units = 0;
     pd_field f, member;
-    while (pd_reader_next(&list, &f)) {
+    while (pd_reader_find(&list, PD_OTLP_KEY_VALUE_LIST_VALUES, &f)) {
         pd_key_value one = pd_key_value_of(r, f.body);
         len++;
         if (!find_value(one.value, &member))
             continue;
-        if (is_text(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
+        if (pd_request_equal(one.key, "value") && member.number == PD_OTLP_ANY_VALUE_INT_VALUE) {
             *number = (int64_t)member.value;
             values++;
-        } else if (is_text(one.key, "unit") && member.number == PD_OTLP_ANY_VALUE_STRING_VALUE) {
-            *unit = pd_request_number(r, body_of(&member));
+        } else if (pd_request_equal(one.key, "unit") &&
+                   member.number == PD_OTLP_ANY_VALUE_STRING_VALUE) {
+            *unit = pd_request_number(r, pd_reader_bytes(member.body));
             units++;
         }
     }
@@ -351,7 +326,7 @@ static bool find_number(pd_request_reading *r, pd_reader list, int64_t *number, 
 }
 
 /* The labels of a kvlist: "KEY.MEMBER". */
-static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd_reader list)
+static void label_members(pd_request_reading *r, pd_bytes key, uint64_t unit, pd_reader list)
 {
     pd_mem *mem = r->parse.mem;
     pd_buffer name = {NULL, 0, 0};
@@ -359,9 +334,8 @@ static void label_members(pd_request_reading *r, pd_bytes key, uint32_t unit, pd
     pd_request_spend(r, key.len);
     pd_write_raw(&r->writer, &name, key.ptr, key.len);
     pd_write_raw(&r->writer, &name, (const uint8_t *)".", 1);
-    while (!r->parse.status && !r->writer.status && pd_reader_next(&list, &f)) {
-        if (f.number != PD_OTLP_KEY_VALUE_LIST_VALUES)
-            continue;
+    while (!r->parse.status && !r->writer.status &&
+           pd_reader_find(&list, PD_OTLP_KEY_VALUE_LIST_VALUES, &f)) {
         pd_key_value member = pd_key_value_of(r, f.body);
         name.len = key.len + 1;
         pd_write_raw(&r->writer, &name, member.key.ptr, member.key.len);

@@ -14,6 +14,9 @@
 
 enum { PD_OTLP_MAX_DEPTH = 32 }; /* of values in values */
 
+/* The fields of a value and of an attribute. The names of their errors are those of the caller. */
+extern const pd_rows pd_any_value_rows, pd_key_value_rows;
+
 /* Checks a value and everything in it. */
 void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value);
 
@@ -21,15 +24,15 @@ void pd_any_value_check(pd_request_reading *r, const char *name, pd_reader value
 pd_bytes pd_any_value_known(pd_bytes value);
 
 /* Appends the labels of a value to the record in r->part. number: the number of the key. */
-void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint32_t number, uint32_t unit,
+void pd_any_value_label(pd_request_reading *r, pd_bytes key, uint64_t number, uint64_t unit,
                         pd_bytes value);
 
 /* The number of a string with the bytes in hexadecimal. */
 uint32_t pd_request_hex(pd_request_reading *r, pd_bytes bytes);
 
 /* Appends a label with a string, or with a number and its unit. */
-void pd_request_label_text(pd_request_reading *r, uint32_t key, uint32_t text);
-void pd_request_label_number(pd_request_reading *r, uint32_t key, int64_t value, uint32_t unit);
+void pd_request_label_text(pd_request_reading *r, uint64_t key, uint64_t text);
+void pd_request_label_number(pd_request_reading *r, uint64_t key, int64_t value, uint64_t unit);
 
 /* Checks the attributes of a resource or a scope, in a message whose field `number` they are: what a
  * KeyValue has to be, and that no key is there twice. */

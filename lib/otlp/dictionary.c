@@ -5,17 +5,82 @@
 
 #include <inttypes.h>
 #include <stdarg.h>
+#include <stddef.h>
 #include <stdio.h>
 
-static const char *const table_names[] = {
-    [PD_OTLP_DICTIONARY_MAPPING_TABLE] = "mapping_table",
-    [PD_OTLP_DICTIONARY_LOCATION_TABLE] = "location_table",
-    [PD_OTLP_DICTIONARY_FUNCTION_TABLE] = "function_table",
-    [PD_OTLP_DICTIONARY_LINK_TABLE] = "link_table",
-    [PD_OTLP_DICTIONARY_STRING_TABLE] = "string_table",
-    [PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE] = "attribute_table",
-    [PD_OTLP_DICTIONARY_STACK_TABLE] = "stack_table",
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+#define STRING       PD_REQUEST_STRING
+#define INDEX(table) (PD_REQUEST_INDEX + PD_OTLP_DICTIONARY_##table##_TABLE)
+
+static const pd_field_row dictionary_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "mapping_table"},  [2] = {PD_FIELD_PART, 0, "location_table"},
+    [3] = {PD_FIELD_PART, 0, "function_table"}, [4] = {PD_FIELD_PART, 0, "link_table"},
+    [5] = {PD_FIELD_PART, 0, "string_table"},   [6] = {PD_FIELD_PART, 0, "attribute_table"},
+    [7] = {PD_FIELD_PART, 0, "stack_table"},
 };
+
+static const pd_field_row attribute_fields[] = {
+    [1] = {INDEX(STRING), offsetof(pd_request_attribute, key_at), "attribute_table.key_strindex"},
+    [2] = {PD_FIELD_PART, 0, "attribute_table.value"},
+    [3] = {STRING, offsetof(pd_request_attribute, unit), "attribute_table.unit_strindex"},
+};
+
+/* The next four are read into arrays of numbers, in the order of the fields that pprof has for them. */
+#define NTH(n) ((n) * sizeof(uint64_t))
+
+enum { MAPPING_NUMBERS = 4, FUNCTION_NUMBERS = 4, LOCATION_NUMBERS = 2, LINE_NUMBERS = 3 };
+
+static const pd_field_row mapping_fields[] = {
+    [1] = {PD_FIELD_NUMBER, NTH(0), "mapping_table.memory_start"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "mapping_table.memory_limit"},
+    [3] = {PD_FIELD_NUMBER, NTH(2), "mapping_table.file_offset"},
+    [4] = {STRING, NTH(3), "mapping_table.filename_strindex"},
+    [5] = {PD_FIELD_LIST, 0, "mapping_table.attribute_indices"},
+};
+
+static const pd_field_row function_fields[] = {
+    [1] = {STRING, NTH(0), "function_table.name_strindex"},
+    [2] = {STRING, NTH(1), "function_table.system_name_strindex"},
+    [3] = {STRING, NTH(2), "function_table.filename_strindex"},
+    [4] = {PD_FIELD_NUMBER, NTH(3), "function_table.start_line"},
+};
+
+static const pd_field_row location_fields[] = {
+    [1] = {INDEX(MAPPING), NTH(0), "location_table.mapping_index"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.address"},
+    [3] = {PD_FIELD_PART, 0, "location_table.lines"},
+    [4] = {PD_FIELD_LIST, 0, "location_table.attribute_indices"},
+};
+
+static const pd_field_row line_fields[] = {
+    [1] = {INDEX(FUNCTION), NTH(0), "location_table.lines.function_index"},
+    [2] = {PD_FIELD_NUMBER, NTH(1), "location_table.lines.line"},
+    [3] = {PD_FIELD_NUMBER, NTH(2), "location_table.lines.column"},
+};
+
+static const pd_field_row link_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "link_table.trace_id"},
+    [2] = {PD_FIELD_PART, 0, "link_table.span_id"},
+};
+
+static const pd_field_row stack_fields[] = {
+    [1] = {PD_FIELD_LIST, 0, "stack_table.location_indices"},
+};
+
+const pd_rows pd_request_dictionary_rows = PD_ROWS("dictionary", dictionary_fields);
+const pd_rows pd_request_attribute_rows = PD_ROWS("attribute_table", attribute_fields);
+const pd_rows pd_request_mapping_rows = PD_ROWS("mapping_table", mapping_fields);
+const pd_rows pd_request_function_rows = PD_ROWS("function_table", function_fields);
+const pd_rows pd_request_location_rows = PD_ROWS("location_table", location_fields);
+const pd_rows pd_request_line_rows = PD_ROWS("location_table.lines", line_fields);
+const pd_rows pd_request_link_rows = PD_ROWS("link_table", link_fields);
+const pd_rows pd_request_stack_rows = PD_ROWS("stack_table", stack_fields);
+
+static const char *table_name(unsigned table)
+{
+    return pd_row_of(&pd_request_dictionary_rows, table)->name;
+}
 
 /* ---- for all readers ---------------------------------------------------------------------- */
 
@@ -54,56 +119,105 @@ uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_
     if (index == 0 || index < len)
         return (uint32_t)index;
     pd_request_fail(r, field, at, "index %" PRId64 " is outside the %s, which has %zu entr%s",
-                    (int64_t)index, table_names[table], len, len == 1 ? "y" : "ies");
+                    (int64_t)index, table_name(table), len, len == 1 ? "y" : "ies");
     return 0;
+}
+
+uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new)
+{
+    *is_new = false;
+    if (!r->parse.status)
+        r->parse.status = pd_keymap_room(map, r->parse.mem, key, r->parse.err);
+    if (r->parse.status)
+        return 0;
+    size_t before = map->len;
+    uint32_t number = pd_keymap_add(map, key);
+    *is_new = number == before;
+    return number;
 }
 
 uint32_t pd_request_number(pd_request_reading *r, pd_bytes text)
 {
-    pd_keymap *numbers = &r->dictionary->numbers;
-    pd_key key = pd_key_of_bytes(text.ptr, text.len, 0);
+    bool is_new;
     if (!r->parse.status)
         r->parse.status = r->writer.status;
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(numbers, r->parse.mem, key, r->parse.err);
-    if (r->parse.status)
-        return 0;
-    size_t before = numbers->len;
-    uint32_t number = pd_keymap_add(numbers, key);
-    if (number == before)
+    uint32_t number =
+        pd_request_add(r, &r->dictionary->numbers, pd_key_of_bytes(text.ptr, text.len, 0), &is_new);
+    if (is_new)
         pd_write_bytes(&r->writer, r->profile, PD_PROFILE_STRING_TABLE, text.ptr, text.len);
-    r->parse.status = r->writer.status;
+    if (!r->parse.status)
+        r->parse.status = r->writer.status;
     return number;
 }
 
-uint32_t pd_request_string_of(pd_request_reading *r, const char *name, const pd_field *f)
+bool pd_request_is_text(const pd_request_reading *r, uint64_t number, const char *text)
 {
-    uint32_t index = pd_request_index_of(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE);
+    pd_bytes bytes = pd_bytes_of(text);
+    return pd_key_equal(r->dictionary->numbers.keys[number],
+                        pd_key_of_bytes(bytes.ptr, bytes.len, 0));
+}
+
+static void check_text(pd_request_reading *r, const char *name, pd_bytes text, const uint8_t *at)
+{
+    if (!r->parse.status && !pd_utf8_is_valid(text))
+        pd_request_fail(r, name, at, "a string that is not UTF-8");
+}
+
+/* The number of the entry `index` of string_table. */
+static uint32_t string_of(const pd_request_reading *r, uint64_t index)
+{
     return index ? r->dictionary->strings[index] : 0;
 }
 
-pd_bytes pd_request_text(pd_request_reading *r, const char *name, const pd_field *f)
+static uint32_t read_index(pd_request_reading *r, const char *name, const pd_field *f,
+                           unsigned table)
 {
-    pd_reader body = pd_parse_body(&r->parse, name, f);
-    pd_bytes text = {body.at, (size_t)(body.end - body.at)};
-    if (!r->parse.status && !pd_utf8_is_valid(text))
-        pd_request_fail(r, name, f->start, "a string that is not UTF-8");
-    return text;
+    return pd_request_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
 }
 
-void pd_request_list(pd_request_reading *r, const char *name, const pd_field *f,
-                     pd_request_taker *take, void *cookie)
+bool pd_request_field(pd_request_reading *r, const pd_rows *rows, const pd_field *f, void *out)
 {
-    if (f->wire == PD_WIRE_VARINT) {
-        take(r, cookie, f->value, f->start);
-        return;
+    const pd_field_row *row = pd_row_of(rows, f->number);
+    const char *name = row->name ? row->name : rows->name;
+    void *to = (char *)out + row->at;
+    if (row->kind < PD_FIELD_OTHER)
+        return pd_field_read(&r->parse, rows, f, out);
+    if (row->kind == PD_REQUEST_TEXT) {
+        pd_bytes *text = to;
+        *text = pd_reader_bytes(pd_parse_body(&r->parse, name, f));
+        check_text(r, name, *text, f->start);
+    } else if (row->kind == PD_REQUEST_STRING) {
+        *(uint64_t *)to = string_of(r, read_index(r, name, f, PD_OTLP_DICTIONARY_STRING_TABLE));
+    } else {
+        *(uint64_t *)to = read_index(r, name, f, row->kind - PD_REQUEST_INDEX);
     }
-    pd_reader body = pd_parse_body(&r->parse, name, f);
-    uint64_t value;
-    const uint8_t *at = body.at;
-    for (; !r->parse.status && pd_reader_varint(&body, &value); at = body.at)
-        take(r, cookie, value, at);
-    pd_parse_end(&r->parse, name, &body);
+    return true;
+}
+
+const pd_field_row *pd_request_next(pd_request_reading *r, pd_message *message, pd_field *f)
+{
+    const pd_field_row *row;
+    while ((row = pd_message_next(&r->parse, message, f)))
+        if (!pd_request_field(r, message->rows, f, message->out))
+            return row;
+    return NULL;
+}
+
+void pd_request_message(pd_request_reading *r, pd_reader reader, const pd_rows *rows, void *out)
+{
+    pd_message message = {reader, rows, out};
+    pd_field f;
+    while (pd_request_next(r, &message, &f))
+        continue;
+}
+
+bool pd_request_indices_next(pd_request_reading *r, pd_list *list, unsigned table)
+{
+    if (pd_list_next(&r->parse, list))
+        pd_request_index(r, list->name, list->at, list->value, table);
+    else
+        return false;
+    return !r->parse.status;
 }
 
 void pd_request_attributes_begin(pd_request_reading *r)
@@ -111,35 +225,21 @@ void pd_request_attributes_begin(pd_request_reading *r)
     r->dictionary->mark++;
 }
 
-typedef struct attribute_taker {
-    const char *name;
-    pd_request_taker *take;
-    void *cookie;
-} attribute_taker;
-
-static void take_attribute(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
+bool pd_request_attributes_next(pd_request_reading *r, pd_list *list)
 {
-    const attribute_taker *t = cookie;
     pd_dictionary *d = r->dictionary;
-    uint32_t index = pd_request_index(r, t->name, at, value, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE);
-    if (!index)
-        pd_request_fail(r, t->name, at, "attribute 0 is not allowed: it means none");
-    if (r->parse.status)
-        return;
-    uint64_t *mark = &d->marks[d->attributes[index].key];
+    if (!pd_request_indices_next(r, list, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE))
+        return false;
+    if (!list->value) {
+        pd_request_fail(r, list->name, list->at, "attribute 0 is not allowed: it means none");
+        return false;
+    }
+    uint64_t *mark = &d->marks[d->attributes[list->value].key];
     if (*mark == d->mark)
-        pd_request_fail(r, t->name, at, "attribute %" PRIu32 " has a key that is there already",
-                        index);
+        pd_request_fail(r, list->name, list->at,
+                        "attribute %" PRIu64 " has a key that is there already", list->value);
     *mark = d->mark;
-    if (!r->parse.status && t->take)
-        t->take(r, t->cookie, index, at);
-}
-
-void pd_request_attributes(pd_request_reading *r, const char *name, const pd_field *f,
-                           pd_request_taker *take, void *cookie)
-{
-    attribute_taker taker = {name, take, cookie};
-    pd_request_list(r, name, f, take_attribute, &taker);
+    return !r->parse.status;
 }
 
 /* ---- the entries -------------------------------------------------------------------------- */
@@ -147,37 +247,41 @@ void pd_request_attributes(pd_request_reading *r, const char *name, const pd_fie
 void pd_dictionary_find(pd_request_reading *r, const pd_field *field)
 {
     pd_dictionary *d = r->dictionary;
-    pd_reader body = pd_parse_body(&r->parse, "dictionary", field);
+    pd_message body = {pd_parse_body(&r->parse, "dictionary", field), &pd_request_dictionary_rows,
+                       d};
+    const pd_field_row *row;
     pd_field f;
     if (d->is_found)
         pd_request_fail(r, "dictionary", field->start, "a second dictionary");
     d->is_found = true;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number > PD_OTLP_DICTIONARY_STACK_TABLE) {
-            r->parse.unknown_fields++;
-            continue;
-        }
+    while ((row = pd_message_next(&r->parse, &body, &f))) {
         pd_request_table *table = &d->tables[f.number];
         r->parse.element = table->len;
-        pd_reader entry = pd_parse_body(&r->parse, table_names[f.number], &f);
+        pd_reader entry = pd_parse_body(&r->parse, row->name, &f);
         if (table->len == INT32_MAX)
-            pd_request_fail(r, table_names[f.number], f.start, "more than %d entries", INT32_MAX);
+            pd_request_fail(r, row->name, f.start, "more than %d entries", INT32_MAX);
+        if (pd_parse_grow(&r->parse, &table->entries, &table->cap, table->len + 1,
+                          sizeof *table->entries))
+            table->entries[table->len++] = pd_reader_bytes(entry);
         if (!r->parse.status)
-            r->parse.status = pd_mem_grow(r->parse.mem, &table->entries, &table->cap,
-                                          table->len + 1, sizeof *table->entries, r->parse.err);
-        if (!r->parse.status)
-            table->entries[table->len++] = (pd_bytes){entry.at, (size_t)(entry.end - entry.at)};
+            r->parse.element = PPROFDELTA_NOWHERE;
     }
-    r->parse.element = PPROFDELTA_NOWHERE;
-    pd_parse_end(&r->parse, "dictionary", &body);
 }
 
 /* A table that is there begins with the zero value. What is written of entry 0 is thrown away. */
 static void require_zero(pd_request_reading *r, unsigned table, bool is_zero)
 {
     if (!r->parse.element && !is_zero)
-        pd_request_fail(r, table_names[table], r->dictionary->tables[table].entries[0].ptr,
+        pd_request_fail(r, table_name(table), r->dictionary->tables[table].entries[0].ptr,
                         "the first entry is not the zero value");
+}
+
+static bool are_zero(const uint64_t *numbers, size_t len)
+{
+    uint64_t any = 0;
+    for (size_t i = 0; i < len; i++)
+        any |= numbers[i];
+    return !any;
 }
 
 static void read_strings(pd_request_reading *r)
@@ -185,65 +289,44 @@ static void read_strings(pd_request_reading *r)
     pd_dictionary *d = r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_STRING_TABLE];
     pd_request_number(r, (pd_bytes){(const uint8_t *)"", 0});
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->strings, &d->strings_cap, t->len + 1,
-                                      sizeof *d->strings, r->parse.err);
+    pd_parse_grow(&r->parse, &d->strings, &d->strings_cap, t->len + 1, sizeof *d->strings);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
-        pd_field f = {.start = t->entries[i].ptr,
-                      .wire = PD_WIRE_BYTES,
-                      .body = pd_request_reader(t->entries[i])};
         require_zero(r, PD_OTLP_DICTIONARY_STRING_TABLE, !t->entries[i].len);
-        d->strings[i] = pd_request_number(r, pd_request_text(r, "string_table", &f));
+        check_text(r, "string_table", t->entries[i], t->entries[i].ptr);
+        d->strings[i] = pd_request_number(r, t->entries[i]);
     }
     size_t before = d->marks_cap;
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->marks, &d->marks_cap, d->numbers.len,
-                                      sizeof *d->marks, r->parse.err);
+    pd_parse_grow(&r->parse, &d->marks, &d->marks_cap, d->numbers.len, sizeof *d->marks);
     if (!r->parse.status && d->marks_cap > before)
         memset(d->marks + before, 0, (d->marks_cap - before) * sizeof *d->marks);
 }
 
 static void read_attribute(pd_request_reading *r, pd_reader body, pd_request_attribute *out)
 {
-    pd_field f;
     *out = (pd_request_attribute){0};
-    size_t values = 0;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        switch (f.number) {
-        case PD_OTLP_ATTRIBUTE_KEY_STRINDEX:
-            out->key = pd_request_string_of(r, "attribute_table.key_strindex", &f);
-            out->key_at = r->parse.status ? 0 : (uint32_t)f.value;
-            break;
-        case PD_OTLP_ATTRIBUTE_VALUE: {
-            pd_reader value = pd_parse_body(&r->parse, "attribute_table.value", &f);
-            if (values++)
-                pd_request_fail(r, "attribute_table.value", f.start,
-                                "an attribute with two values");
-            pd_any_value_check(r, "attribute_table.value", value);
-            out->value = (pd_bytes){value.at, (size_t)(value.end - value.at)};
-            break;
-        }
-        case PD_OTLP_ATTRIBUTE_UNIT_STRINDEX:
-            out->unit = pd_request_string_of(r, "attribute_table.unit_strindex", &f);
-            break;
-        default:
-            r->parse.unknown_fields++;
-        }
+    pd_message message = {body, &pd_request_attribute_rows, out};
+    const pd_field_row *row;
+    pd_field f;
+    for (size_t values = 0; (row = pd_request_next(r, &message, &f)); values++) {
+        pd_reader value = pd_parse_body(&r->parse, row->name, &f);
+        if (values)
+            pd_request_fail(r, row->name, f.start, "an attribute with two values");
+        pd_any_value_check(r, row->name, value);
+        out->value = pd_reader_bytes(value);
     }
-    pd_parse_end(&r->parse, "attribute_table", &body);
+    if (r->parse.status)
+        return;
+    out->key = string_of(r, out->key_at);
     require_zero(r, PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE, !out->key && !out->unit && !out->value.len);
-    if (!r->parse.status)
-        out->value = pd_any_value_known(out->value);
+    out->value = pd_any_value_known(out->value);
 }
 
 static void read_attributes(pd_request_reading *r)
 {
     pd_dictionary *d = r->dictionary;
     const pd_request_table *t = &d->tables[PD_OTLP_DICTIONARY_ATTRIBUTE_TABLE];
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &d->attributes, &d->attributes_cap, t->len,
-                                      sizeof *d->attributes, r->parse.err);
+    pd_parse_grow(&r->parse, &d->attributes, &d->attributes_cap, t->len, sizeof *d->attributes);
     for (size_t i = 0; i < t->len && !r->parse.status; i++) {
         r->parse.element = i;
         read_attribute(r, pd_request_reader(t->entries[i]), &d->attributes[i]);
@@ -254,17 +337,11 @@ static void read_attributes(pd_request_reading *r)
 
 /* The attributes of a mapping that a profile has fields for. */
 enum { GNU, GO, HTLHASH, BUILD_IDS };
+enum { FLAGS = 4 };
 typedef struct mapping_facts {
     uint32_t build_id[BUILD_IDS]; /* numbers of strings */
-    unsigned has;                 /* bit n: field PD_MAPPING_HAS_FUNCTIONS + n */
+    uint64_t has[FLAGS];          /* the fields from PD_MAPPING_HAS_FUNCTIONS on */
 } mapping_facts;
-
-static bool is_key(pd_request_reading *r, uint32_t number, const char *key)
-{
-    pd_bytes text = pd_bytes_of(key);
-    return pd_key_equal(r->dictionary->numbers.keys[number],
-                        pd_key_of_bytes(text.ptr, text.len, 0));
-}
 
 static void set_string(pd_request_reading *r, void *cookie, uint32_t string)
 {
@@ -281,7 +358,7 @@ uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index)
     return attribute->text;
 }
 
-static void take_of_mapping(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void take_of_mapping(pd_request_reading *r, mapping_facts *facts, uint64_t index)
 {
     static const char *const ids[] = {
         [GNU] = "process.executable.build_id.gnu",
@@ -292,229 +369,126 @@ static void take_of_mapping(pd_request_reading *r, void *cookie, uint64_t index,
                                       "pprof.mapping.has_line_numbers",
                                       "pprof.mapping.has_inline_frames"};
     const pd_request_attribute *attribute = &r->dictionary->attributes[index];
-    mapping_facts *facts = cookie;
-    (void)at;
     for (size_t i = 0; i < BUILD_IDS; i++)
-        if (is_key(r, attribute->key, ids[i])) {
+        if (pd_request_is_text(r, attribute->key, ids[i])) {
             facts->build_id[i] = pd_request_attribute_text(r, index);
             return;
         }
-    for (unsigned i = 0; i < sizeof has / sizeof *has; i++)
-        if (is_key(r, attribute->key, has[i])) {
+    for (unsigned i = 0; i < FLAGS; i++)
+        if (pd_request_is_text(r, attribute->key, has[i])) {
             if (pd_any_value_is_true(attribute->value))
-                facts->has |= 1u << i;
+                facts->has[i] = 1;
             return;
         }
     r->dictionary->unshown++;
 }
 
-static void write_facts(pd_request_reading *r, const mapping_facts *facts)
-{
-    uint32_t build_id = 0;
-    for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
-        build_id = facts->build_id[i];
-    pd_write_varint(&r->writer, r->part, PD_MAPPING_BUILD_ID, build_id);
-    for (uint32_t i = 0; i < 4; i++)
-        pd_write_varint(&r->writer, r->part, PD_MAPPING_HAS_FUNCTIONS + i, facts->has >> i & 1);
-}
-
 static void read_mapping(pd_request_reading *r, pd_reader body)
 {
-    static const char name[] = "mapping_table.attribute_indices";
-    static const char *const numbers[] = {"", "mapping_table.memory_start",
-                                          "mapping_table.memory_limit",
-                                          "mapping_table.file_offset"};
-    mapping_facts facts = {.has = 0};
-    uint64_t places[PD_OTLP_MAPPING_FILE_OFFSET + 1] = {0};
-    uint32_t file = 0;
-    bool has_attributes = false;
+    mapping_facts facts = {.has = {0}};
+    uint64_t numbers[MAPPING_NUMBERS] = {0}, build_id = 0;
+    pd_message message = {body, &pd_request_mapping_rows, numbers};
+    const pd_field_row *row;
     pd_field f;
+    bool has_attributes = false;
     pd_request_attributes_begin(r);
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number <= PD_OTLP_MAPPING_FILE_OFFSET) {
-            places[f.number] = pd_parse_number(&r->parse, numbers[f.number], &f);
-        } else if (f.number == PD_OTLP_MAPPING_FILENAME_STRINDEX) {
-            file = pd_request_string_of(r, "mapping_table.filename_strindex", &f);
-        } else if (f.number == PD_OTLP_MAPPING_ATTRIBUTE_INDICES) {
-            pd_request_attributes(r, name, &f, take_of_mapping, &facts);
-            has_attributes = true;
-        } else {
-            r->parse.unknown_fields++;
-        }
+    while ((row = pd_request_next(r, &message, &f))) {
+        pd_list list = pd_list_of(&r->parse, row->name, &f);
+        while (pd_request_attributes_next(r, &list))
+            take_of_mapping(r, &facts, list.value);
+        has_attributes = true;
     }
-    pd_parse_end(&r->parse, "mapping_table", &body);
     require_zero(r, PD_OTLP_DICTIONARY_MAPPING_TABLE,
-                 !places[1] && !places[2] && !places[3] && !file && !has_attributes);
-    for (uint32_t i = PD_OTLP_MAPPING_MEMORY_START; i <= PD_OTLP_MAPPING_FILE_OFFSET; i++)
-        pd_write_varint(&r->writer, r->part,
-                        i - PD_OTLP_MAPPING_MEMORY_START + PD_MAPPING_MEMORY_START, places[i]);
-    pd_write_varint(&r->writer, r->part, PD_MAPPING_FILENAME, file);
-    write_facts(r, &facts);
+                 !has_attributes && are_zero(numbers, MAPPING_NUMBERS));
+    for (size_t i = 0; i < BUILD_IDS && !build_id; i++)
+        build_id = facts.build_id[i];
+    pd_write_varints(&r->writer, r->part, PD_MAPPING_MEMORY_START, numbers, MAPPING_NUMBERS);
+    pd_write_varint(&r->writer, r->part, PD_MAPPING_BUILD_ID, build_id);
+    pd_write_varints(&r->writer, r->part, PD_MAPPING_HAS_FUNCTIONS, facts.has, FLAGS);
 }
 
-/* ---- functions ---------------------------------------------------------------------------- */
+/* ---- functions and locations ---------------------------------------------------------------- */
 
 static void read_function(pd_request_reading *r, pd_reader body)
 {
-    static const struct {
-        const char *name;
-        uint32_t field;
-    } fields[] = {
-        [PD_OTLP_FUNCTION_NAME_STRINDEX] = {"function_table.name_strindex", PD_FUNCTION_NAME},
-        [PD_OTLP_FUNCTION_SYSTEM_NAME_STRINDEX] = {"function_table.system_name_strindex",
-                                                   PD_FUNCTION_SYSTEM_NAME},
-        [PD_OTLP_FUNCTION_FILENAME_STRINDEX] = {"function_table.filename_strindex",
-                                                PD_FUNCTION_FILENAME},
-        [PD_OTLP_FUNCTION_START_LINE] = {"function_table.start_line", PD_FUNCTION_START_LINE},
-    };
-    enum { LAST = PD_OTLP_FUNCTION_START_LINE };
-    uint64_t values[LAST + 1] = {0}, any = 0;
-    pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number < LAST)
-            values[f.number] = pd_request_string_of(r, fields[f.number].name, &f);
-        else if (f.number == LAST)
-            values[f.number] = pd_parse_number(&r->parse, fields[f.number].name, &f);
-        else
-            r->parse.unknown_fields++;
-    }
-    pd_parse_end(&r->parse, "function_table", &body);
-    for (uint32_t i = 1; i <= LAST; i++) {
-        pd_write_varint(&r->writer, r->part, fields[i].field, values[i]);
-        any |= values[i];
-    }
-    require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, !any);
+    uint64_t numbers[FUNCTION_NUMBERS] = {0};
+    pd_request_message(r, body, &pd_request_function_rows, numbers);
+    pd_write_varints(&r->writer, r->part, PD_FUNCTION_NAME, numbers, FUNCTION_NUMBERS);
+    require_zero(r, PD_OTLP_DICTIONARY_FUNCTION_TABLE, are_zero(numbers, FUNCTION_NUMBERS));
 }
 
-/* ---- locations ---------------------------------------------------------------------------- */
-
-static void read_line(pd_request_reading *r, const pd_field *field)
+static void read_line(pd_request_reading *r, pd_reader body)
 {
-    pd_reader body = pd_parse_body(&r->parse, "location_table.lines", field);
-    uint64_t function = 0, line = 0, column = 0;
-    pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        switch (f.number) {
-        case PD_OTLP_LINE_FUNCTION_INDEX:
-            function = pd_request_index_of(r, "location_table.lines.function_index", &f,
-                                           PD_OTLP_DICTIONARY_FUNCTION_TABLE);
-            break;
-        case PD_OTLP_LINE_LINE:
-            line = pd_parse_number(&r->parse, "location_table.lines.line", &f);
-            break;
-        case PD_OTLP_LINE_COLUMN:
-            column = pd_parse_number(&r->parse, "location_table.lines.column", &f);
-            break;
-        default:
-            r->parse.unknown_fields++;
-        }
-    }
-    pd_parse_end(&r->parse, "location_table.lines", &body);
-    pd_write_varint(&r->writer, r->inner, PD_LINE_FUNCTION_ID, function);
-    pd_write_varint(&r->writer, r->inner, PD_LINE_LINE, line);
-    pd_write_varint(&r->writer, r->inner, PD_LINE_COLUMN, column);
+    uint64_t numbers[LINE_NUMBERS] = {0};
+    pd_request_message(r, body, &pd_request_line_rows, numbers);
+    pd_write_varints(&r->writer, r->inner, PD_LINE_FUNCTION_ID, numbers, LINE_NUMBERS);
     pd_write_part(&r->writer, r->part, PD_LOCATION_LINE, r->inner);
 }
 
-static void take_of_location(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
+static void take_of_location(pd_request_reading *r, uint64_t index, bool *is_folded)
 {
     const pd_request_attribute *attribute = &r->dictionary->attributes[index];
-    (void)at;
-    if (!is_key(r, attribute->key, "pprof.location.is_folded"))
+    if (!pd_request_is_text(r, attribute->key, "pprof.location.is_folded"))
         r->dictionary->unshown++;
     else if (pd_any_value_is_true(attribute->value))
-        *(bool *)cookie = true;
+        *is_folded = true;
 }
 
 static void read_location(pd_request_reading *r, pd_reader body)
 {
-    static const char name[] = "location_table.attribute_indices";
-    uint64_t mapping = 0, address = 0;
-    bool is_folded = false, has_more = false;
+    uint64_t numbers[LOCATION_NUMBERS] = {0};
+    pd_message message = {body, &pd_request_location_rows, numbers};
+    const pd_field_row *row;
     pd_field f;
+    bool is_folded = false, has_more = false;
     pd_request_attributes_begin(r);
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        switch (f.number) {
-        case PD_OTLP_LOCATION_MAPPING_INDEX:
-            mapping = pd_request_index_of(r, "location_table.mapping_index", &f,
-                                          PD_OTLP_DICTIONARY_MAPPING_TABLE);
-            break;
-        case PD_OTLP_LOCATION_ADDRESS:
-            address = pd_parse_number(&r->parse, "location_table.address", &f);
-            break;
-        case PD_OTLP_LOCATION_LINES:
-            read_line(r, &f);
-            has_more = true;
-            break;
-        case PD_OTLP_LOCATION_ATTRIBUTE_INDICES:
-            pd_request_attributes(r, name, &f, take_of_location, &is_folded);
-            has_more = true;
-            break;
-        default:
-            r->parse.unknown_fields++;
+    for (; (row = pd_request_next(r, &message, &f)); has_more = true) {
+        if (f.number == PD_OTLP_LOCATION_LINES) {
+            read_line(r, pd_parse_body(&r->parse, row->name, &f));
+            continue;
         }
+        pd_list list = pd_list_of(&r->parse, row->name, &f);
+        while (pd_request_attributes_next(r, &list))
+            take_of_location(r, list.value, &is_folded);
     }
-    pd_parse_end(&r->parse, "location_table", &body);
-    require_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE, !mapping && !address && !has_more);
-    pd_write_varint(&r->writer, r->part, PD_LOCATION_MAPPING_ID, mapping);
-    pd_write_varint(&r->writer, r->part, PD_LOCATION_ADDRESS, address);
+    require_zero(r, PD_OTLP_DICTIONARY_LOCATION_TABLE,
+                 !has_more && are_zero(numbers, LOCATION_NUMBERS));
+    pd_write_varints(&r->writer, r->part, PD_LOCATION_MAPPING_ID, numbers, LOCATION_NUMBERS);
     pd_write_varint(&r->writer, r->part, PD_LOCATION_IS_FOLDED, is_folded);
 }
 
 /* ---- links and stacks --------------------------------------------------------------------- */
 
-static bool is_zero(pd_reader bytes)
-{
-    while (bytes.at != bytes.end)
-        if (*bytes.at++)
-            return false;
-    return true;
-}
-
 static void read_link(pd_request_reading *r, pd_reader body)
 {
-    static const struct {
-        const char *name;
-        size_t len;
-    } ids[] = {[PD_OTLP_LINK_TRACE_ID] = {"link_table.trace_id", 16},
-               [PD_OTLP_LINK_SPAN_ID] = {"link_table.span_id", 8}};
-    bool is_none = true;
+    static const size_t lens[] = {[PD_OTLP_LINK_TRACE_ID] = 16, [PD_OTLP_LINK_SPAN_ID] = 8};
+    pd_message message = {body, &pd_request_link_rows, NULL};
+    const pd_field_row *row;
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number > PD_OTLP_LINK_SPAN_ID) {
-            r->parse.unknown_fields++;
-            continue;
-        }
-        pd_reader id = pd_parse_body(&r->parse, ids[f.number].name, &f);
-        size_t len = (size_t)(id.end - id.at);
-        if (len && len != ids[f.number].len)
-            pd_request_fail(r, ids[f.number].name, f.start, "an id of %zu bytes; it has %zu", len,
-                            ids[f.number].len);
-        is_none = is_none && is_zero(id);
+    bool is_none = true;
+    while ((row = pd_request_next(r, &message, &f))) {
+        pd_bytes id = pd_reader_bytes(pd_parse_body(&r->parse, row->name, &f));
+        if (id.len && id.len != lens[f.number])
+            pd_request_fail(r, row->name, f.start, "an id of %zu bytes; it has %zu", id.len,
+                            lens[f.number]);
+        for (size_t i = 0; i < id.len; i++)
+            is_none = is_none && !id.ptr[i];
     }
-    pd_parse_end(&r->parse, "link_table", &body);
     require_zero(r, PD_OTLP_DICTIONARY_LINK_TABLE, is_none);
-}
-
-static void take_location(pd_request_reading *r, void *cookie, uint64_t value, const uint8_t *at)
-{
-    pd_request_index(r, "stack_table.location_indices", at, value,
-                     PD_OTLP_DICTIONARY_LOCATION_TABLE);
-    ++*(size_t *)cookie;
 }
 
 static void read_stack(pd_request_reading *r, pd_reader body)
 {
-    size_t len = 0;
+    pd_message message = {body, &pd_request_stack_rows, NULL};
+    const pd_field_row *row;
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_STACK_LOCATION_INDICES)
-            pd_request_list(r, "stack_table.location_indices", &f, take_location, &len);
-        else
-            r->parse.unknown_fields++;
+    bool is_empty = true;
+    while ((row = pd_request_next(r, &message, &f))) {
+        pd_list list = pd_list_of(&r->parse, row->name, &f);
+        while (pd_request_indices_next(r, &list, PD_OTLP_DICTIONARY_LOCATION_TABLE))
+            is_empty = false;
     }
-    pd_parse_end(&r->parse, "stack_table", &body);
-    require_zero(r, PD_OTLP_DICTIONARY_STACK_TABLE, !len);
+    require_zero(r, PD_OTLP_DICTIONARY_STACK_TABLE, is_empty);
 }
 
 /* ---- all of them -------------------------------------------------------------------------- */
@@ -542,9 +516,7 @@ static void read_table(pd_request_reading *r, unsigned table, uint32_t field,
 static void begin_pieces(pd_request_reading *r, unsigned table)
 {
     pd_request_table *t = &r->dictionary->tables[table];
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &t->pieces, &t->pieces_cap, t->len,
-                                      sizeof *t->pieces, r->parse.err);
+    pd_parse_grow(&r->parse, &t->pieces, &t->pieces_cap, t->len, sizeof *t->pieces);
     if (!r->parse.status && t->len)
         memset(t->pieces, 0, t->len * sizeof *t->pieces);
 }

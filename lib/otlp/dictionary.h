@@ -10,8 +10,8 @@
 #define PD_OTLP_DICTIONARY_H
 
 #include "base/keymap.h"
-#include "profile/otlp_fields.h"
-#include "profile/parse.h"
+#include "profile/fields.h"
+#include "wire/message.h"
 #include "wire/writer.h"
 
 /* What an entry becomes in each sample that refers to it: bytes in pd_dictionary.pieces. They are made
@@ -30,8 +30,8 @@ typedef struct pd_request_table {
 } pd_request_table;
 
 typedef struct pd_request_attribute {
-    uint32_t key, unit; /* numbers of strings */
-    uint32_t key_at;    /* the index of the key in string_table */
+    uint64_t key, unit; /* numbers of strings */
+    uint64_t key_at;    /* the index of the key in string_table */
     pd_bytes value;     /* an AnyValue, which was checked, from its value on; len 0: unset */
     uint32_t text;      /* the number of its last string, if has_text */
     bool has_text;
@@ -74,6 +74,24 @@ static inline pd_reader pd_request_reader(pd_bytes bytes)
     return bytes.len ? pd_reader_of(bytes.ptr, bytes.len) : (pd_reader){NULL, NULL, NULL};
 }
 
+static inline bool pd_request_equal(pd_bytes bytes, const char *text)
+{
+    return bytes.len == strlen(text) && !memcmp(bytes.ptr, text, bytes.len);
+}
+
+/* The kinds of fields that only a request has (see wire/message.h). An index is checked. */
+enum {
+    PD_REQUEST_TEXT = PD_FIELD_OTHER, /* a string, which has to be UTF-8; a pd_bytes */
+    PD_REQUEST_STRING,                /* an index of string_table; a uint64_t, which gets the
+                                         number of the string */
+    PD_REQUEST_INDEX /* + a field of Dictionary: an index of this table; a uint64_t */
+};
+
+/* As pd_field_read, pd_message_next and pd_message_read, with these kinds. */
+bool pd_request_field(pd_request_reading *r, const pd_rows *rows, const pd_field *f, void *out);
+const pd_field_row *pd_request_next(pd_request_reading *r, pd_message *message, pd_field *f);
+void pd_request_message(pd_request_reading *r, pd_reader reader, const pd_rows *rows, void *out);
+
 /* Fails with E_PROFILE, unless there is an error already. */
 __attribute__((cold, format(printf, 4, 5))) void pd_request_fail(pd_request_reading *r,
                                                                  const char *field,
@@ -92,41 +110,35 @@ void pd_request_spend(pd_request_reading *r, uint64_t bytes);
 uint32_t pd_request_index(pd_request_reading *r, const char *field, const uint8_t *at,
                           uint64_t index, unsigned table);
 
-/* The same, for a field that has to be a varint. */
-static inline uint32_t pd_request_index_of(pd_request_reading *r, const char *name,
-                                           const pd_field *f, unsigned table)
-{
-    return pd_request_index(r, name, f->start, pd_parse_number(&r->parse, name, f), table);
-}
-
-/* The number of a string in the string table of the profile, from its index in the dictionary. */
-uint32_t pd_request_string_of(pd_request_reading *r, const char *name, const pd_field *f);
+/* The number of a key in a set; it is added if it is new. */
+uint32_t pd_request_add(pd_request_reading *r, pd_keymap *map, pd_key key, bool *is_new);
 
 /* The number of a string; it is added to the profile if it is new. */
 uint32_t pd_request_number(pd_request_reading *r, pd_bytes text);
 
-/* Checks that the body of a string field is UTF-8, and returns it. */
-pd_bytes pd_request_text(pd_request_reading *r, const char *name, const pd_field *f);
-
-/* Calls take for each element of a repeated varint, packed or not. */
-typedef void pd_request_taker(pd_request_reading *r, void *cookie, uint64_t value,
-                              const uint8_t *at);
-void pd_request_list(pd_request_reading *r, const char *name, const pd_field *f,
-                     pd_request_taker *take, void *cookie);
+/* Whether the string with this number is `text`. */
+bool pd_request_is_text(const pd_request_reading *r, uint64_t number, const char *text);
 
 /* The number of the last string in the value of an attribute, or 0. */
 uint32_t pd_request_attribute_text(pd_request_reading *r, uint64_t index);
 
-/* A list of attribute indices: `take` is called with each, after it was checked. begin a list with
- * pd_request_attributes_begin; a key that is there twice is an error. */
+/* The next element of a list of indices of a table. */
+bool pd_request_indices_next(pd_request_reading *r, pd_list *list, unsigned table);
+
+/* The next element of a list of attributes. Begin a message that has such a list with
+ * pd_request_attributes_begin: a key that is there twice is an error. */
 void pd_request_attributes_begin(pd_request_reading *r);
-void pd_request_attributes(pd_request_reading *r, const char *name, const pd_field *f,
-                           pd_request_taker *take, void *cookie);
+bool pd_request_attributes_next(pd_request_reading *r, pd_list *list);
 
 /* ---- the dictionary ----------------------------------------------------------------------- */
 
 /* Finds the entries. */
 void pd_dictionary_find(pd_request_reading *r, const pd_field *field);
+
+/* The fields of its messages. */
+extern const pd_rows pd_request_dictionary_rows, pd_request_attribute_rows, pd_request_mapping_rows,
+    pd_request_function_rows, pd_request_location_rows, pd_request_line_rows, pd_request_link_rows,
+    pd_request_stack_rows;
 
 /* Checks all entries. Writes the mappings, functions and locations to the profile. */
 void pd_dictionary_read(pd_request_reading *r);

@@ -2,13 +2,110 @@
 
 #include "otlp/any_value.h"
 
-#include <inttypes.h>
+#include <stddef.h>
 
-/* What is true of the request as a whole. */
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const pd_field_row request_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "resource_profiles"},
+    [2] = {PD_FIELD_PART, 0, "dictionary"},
+};
+
+/* Strings that are only checked. */
+typedef struct resource_message {
+    pd_bytes schema_url;
+    uint64_t dropped;
+} resource_message;
+
+static const pd_field_row resource_profiles_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "resource"},
+    [2] = {PD_FIELD_PART, 0, "scope_profiles"},
+    [3] = {PD_REQUEST_TEXT, offsetof(resource_message, schema_url), "resource_profiles.schema_url"},
+};
+
+static const pd_field_row resource_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "resource.attributes"},
+    [2] = {PD_FIELD_NUMBER, offsetof(resource_message, dropped),
+           "resource.dropped_attributes_count"},
+    [3] = {PD_FIELD_PART, 0, "resource.entity_refs"},
+};
+
+static const pd_field_row entity_fields[] = {
+    [1] = {.kind = PD_REQUEST_TEXT},
+    [2] = {.kind = PD_REQUEST_TEXT},
+    [3] = {.kind = PD_REQUEST_TEXT},
+    [4] = {.kind = PD_REQUEST_TEXT},
+};
+
+typedef struct scope_message {
+    pd_bytes name, version, schema_url;
+    uint64_t dropped;
+} scope_message;
+
+static const pd_field_row scope_profiles_fields[] = {
+    [1] = {PD_FIELD_PART, 0, "scope"},
+    [2] = {PD_FIELD_PART, 0, "profiles"},
+    [3] = {PD_REQUEST_TEXT, offsetof(scope_message, schema_url), "scope_profiles.schema_url"},
+};
+
+static const pd_field_row scope_fields[] = {
+    [1] = {PD_REQUEST_TEXT, offsetof(scope_message, name), "scope.name"},
+    [2] = {PD_REQUEST_TEXT, offsetof(scope_message, version), "scope.version"},
+    [3] = {PD_FIELD_PART, 0, "scope.attributes"},
+    [4] = {PD_FIELD_NUMBER, offsetof(scope_message, dropped), "scope.dropped_attributes_count"},
+};
+
+/* A type and its unit: numbers of strings. */
+typedef struct value_type {
+    uint64_t type, unit;
+    bool is_there;
+} value_type;
+
+static const pd_field_row value_type_fields[] = {
+    [1] = {PD_REQUEST_STRING, offsetof(value_type, type), NULL},
+    [2] = {PD_REQUEST_STRING, offsetof(value_type, unit), NULL},
+};
+
+/* A Profile without its samples. */
+typedef struct profile_message {
+    value_type sample_type, period_type;
+    uint64_t time, duration, period, dropped;
+    pd_bytes payload_format;
+} profile_message;
+
+static const pd_field_row profile_fields[] = {
+    [1] = {PD_FIELD_PART, offsetof(profile_message, sample_type), "profiles.sample_type"},
+    [2] = {PD_FIELD_PART, 0, "profiles.samples"},
+    [3] = {PD_FIELD_FIXED64, offsetof(profile_message, time), "profiles.time_unix_nano"},
+    [4] = {PD_FIELD_NUMBER, offsetof(profile_message, duration), "profiles.duration_nano"},
+    [5] = {PD_FIELD_PART, offsetof(profile_message, period_type), "profiles.period_type"},
+    [6] = {PD_FIELD_NUMBER, offsetof(profile_message, period), "profiles.period"},
+    [7] = {PD_FIELD_PART, 0, "profiles.profile_id"},
+    [8] = {PD_FIELD_NUMBER, offsetof(profile_message, dropped),
+           "profiles.dropped_attributes_count"},
+    [9] = {PD_REQUEST_TEXT, offsetof(profile_message, payload_format),
+           "profiles.original_payload_format"},
+    [10] = {PD_FIELD_PART, 0, "profiles.original_payload"},
+    [11] = {PD_FIELD_LIST, 0, "profiles.attribute_indices"},
+};
+
+const pd_rows pd_request_rows = PD_ROWS(NULL, request_fields);
+const pd_rows pd_request_resource_profiles_rows =
+    PD_ROWS("resource_profiles", resource_profiles_fields);
+const pd_rows pd_request_resource_rows = PD_ROWS("resource", resource_fields);
+const pd_rows pd_request_entity_rows = PD_ROWS("resource.entity_refs", entity_fields);
+const pd_rows pd_request_scope_profiles_rows = PD_ROWS("scope_profiles", scope_profiles_fields);
+const pd_rows pd_request_scope_rows = PD_ROWS("scope", scope_fields);
+const pd_rows pd_request_value_type_rows = PD_ROWS(NULL, value_type_fields);
+const pd_rows pd_request_profile_rows = PD_ROWS("profiles", profile_fields);
+
+/* ---- the walk --------------------------------------------------------------------------------- */
+
+/* What is true of the request as a whole. The numbers of strings are 0 where there is none. */
 typedef struct facts {
     uint64_t begin, end; /* of all profiles */
     bool has_time;
-    uint32_t period_type, period_unit;
+    value_type period_type;
     uint64_t period;
     uint32_t drop_frames, keep_frames, doc_url, default_type;
     pd_bytes order; /* pprof.scope.sample_type_order */
@@ -39,142 +136,79 @@ static void add_comment(pd_request_reading *r, void *cookie, uint32_t string)
     pd_keymap *comments = &w->otlp->comments;
     uint64_t word = pd_le64(string);
     pd_key key = pd_key_of_bytes(&word, sizeof word, 0);
-    if (!r->parse.status)
-        r->parse.status = pd_keymap_room(comments, r->parse.mem, key, r->parse.err);
+    bool is_new;
+    pd_request_add(r, comments, key, &is_new);
     if (r->parse.status)
         return;
-    bool is_new = pd_keymap_find(comments, key) == PD_KEYMAP_NONE;
-    if (is_new)
-        pd_keymap_add(comments, key);
     if (is_new || !w->facts.has_comments)
         pd_write_varint_always(&r->writer, r->profile, PD_PROFILE_COMMENT, string);
 }
 
-static bool is_key(const pd_request_reading *r, const pd_request_attribute *attribute,
-                   const char *key)
+static void take_of_profile(walk *w, uint64_t index)
 {
-    pd_bytes text = pd_bytes_of(key);
-    return pd_key_equal(r->dictionary->numbers.keys[attribute->key],
-                        pd_key_of_bytes(text.ptr, text.len, 0));
-}
-
-static void take_of_profile(pd_request_reading *r, void *cookie, uint64_t index, const uint8_t *at)
-{
-    walk *w = cookie;
+    pd_request_reading *r = &w->reading;
     pd_request_attribute *attribute = &r->dictionary->attributes[index];
-    (void)at;
-    if (is_key(r, attribute, "pprof.profile.comment")) {
+    const struct {
+        const char *key;
+        uint32_t *out;
+    } texts[] = {{"pprof.profile.drop_frames", &w->facts.drop_frames},
+                 {"pprof.profile.keep_frames", &w->facts.keep_frames},
+                 {"pprof.profile.doc_url", &w->facts.doc_url}};
+    if (pd_request_is_text(r, attribute->key, "pprof.profile.comment")) {
         if (!attribute->is_taken)
             pd_any_value_strings(r, attribute->value, add_comment, w);
         attribute->is_taken = true;
-    } else if (is_key(r, attribute, "pprof.profile.drop_frames")) {
-        set_string(r, &w->facts.drop_frames, pd_request_attribute_text(r, index));
-    } else if (is_key(r, attribute, "pprof.profile.keep_frames")) {
-        set_string(r, &w->facts.keep_frames, pd_request_attribute_text(r, index));
-    } else if (is_key(r, attribute, "pprof.profile.doc_url")) {
-        set_string(r, &w->facts.doc_url, pd_request_attribute_text(r, index));
-    } else {
-        r->dictionary->unshown++;
+        return;
     }
+    for (size_t i = 0; i < sizeof texts / sizeof *texts; i++)
+        if (pd_request_is_text(r, attribute->key, texts[i].key)) {
+            set_string(r, texts[i].out, pd_request_attribute_text(r, index));
+            return;
+        }
+    r->dictionary->unshown++;
 }
 
 /* ---- a profile without its samples --------------------------------------------------------- */
 
-/* A type and its unit: numbers of strings. */
-typedef struct value_type {
-    uint32_t type, unit;
-    bool is_there;
-} value_type;
-
-static void read_value_type(pd_request_reading *r, const char *name, const pd_field *field,
+static void read_value_type(pd_request_reading *r, const char *name, const pd_field *f,
                             value_type *out)
 {
-    pd_reader body = pd_parse_body(&r->parse, name, field);
-    pd_field f;
+    const pd_rows rows = PD_ROWS(name, value_type_fields);
+    pd_reader body = pd_parse_body(&r->parse, name, f);
     if (out->is_there)
-        pd_request_fail(r, name, field->start, "a second type in one profile");
+        pd_request_fail(r, name, f->start, "a second type in one profile");
     out->is_there = true;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_VALUE_TYPE_TYPE_STRINDEX)
-            out->type = pd_request_string_of(r, name, &f);
-        else if (f.number == PD_OTLP_VALUE_TYPE_UNIT_STRINDEX)
-            out->unit = pd_request_string_of(r, name, &f);
-        else
-            r->parse.unknown_fields++;
-    }
-    pd_parse_end(&r->parse, name, &body);
+    pd_request_message(r, body, &rows, out);
 }
 
-static void check_id(pd_request_reading *r, const pd_field *f)
+static void read_part(walk *w, const pd_field_row *row, const pd_field *f, profile_message *out)
 {
-    enum { SIZE = 16 };
-    pd_reader id = pd_parse_body(&r->parse, "profiles.profile_id", f);
-    size_t len = (size_t)(id.end - id.at);
-    if (len && len != SIZE)
-        pd_request_fail(r, "profiles.profile_id", f->start, "an id of %zu bytes; it has %d", len,
-                        SIZE);
-}
-
-/* What a profile says of its values, as far as it was read. */
-typedef struct profile_kind {
-    value_type sample_type, period_type;
-    uint64_t period;
-} profile_kind;
-
-static void read_field(walk *w, pd_request_profile *profile, profile_kind *kind, const pd_field *f)
-{
+    enum { ID = 16 };
     pd_request_reading *r = &w->reading;
-    switch (f->number) {
-    case PD_OTLP_PROFILE_SAMPLE_TYPE:
-        read_value_type(r, "profiles.sample_type", f, &kind->sample_type);
-        break;
-    case PD_OTLP_PROFILE_SAMPLES:
-        pd_parse_body(&r->parse, "profiles.samples", f);
-        break;
-    case PD_OTLP_PROFILE_TIME_UNIX_NANO:
-        profile->time = f->value;
-        if (f->wire != PD_WIRE_FIXED64)
-            pd_parse_wrong_wire(&r->parse, "profiles.time_unix_nano", f);
-        break;
-    case PD_OTLP_PROFILE_DURATION_NANO:
-        profile->duration = pd_parse_number(&r->parse, "profiles.duration_nano", f);
-        break;
-    case PD_OTLP_PROFILE_PERIOD_TYPE:
-        read_value_type(r, "profiles.period_type", f, &kind->period_type);
-        break;
-    case PD_OTLP_PROFILE_PERIOD:
-        kind->period = pd_parse_number(&r->parse, "profiles.period", f);
-        break;
-    case PD_OTLP_PROFILE_PROFILE_ID:
-        check_id(r, f);
-        break;
-    case PD_OTLP_PROFILE_DROPPED_ATTRIBUTES_COUNT:
-        pd_parse_number(&r->parse, "profiles.dropped_attributes_count", f);
-        break;
-    case PD_OTLP_PROFILE_ORIGINAL_PAYLOAD_FORMAT:
-        pd_request_text(r, "profiles.original_payload_format", f);
-        break;
-    case PD_OTLP_PROFILE_ORIGINAL_PAYLOAD:
-        pd_parse_body(&r->parse, "profiles.original_payload", f);
-        w->otlp->payloads++;
-        break;
-    case PD_OTLP_PROFILE_ATTRIBUTE_INDICES:
-        pd_request_attributes(r, "profiles.attribute_indices", f, take_of_profile, w);
-        break;
-    default:
-        r->parse.unknown_fields++;
+    if (row->kind == PD_FIELD_LIST) {
+        pd_list list = pd_list_of(&r->parse, row->name, f);
+        while (pd_request_attributes_next(r, &list))
+            take_of_profile(w, list.value);
+        return;
     }
+    pd_bytes body = pd_reader_bytes(pd_parse_body(&r->parse, row->name, f));
+    if (f->number == PD_OTLP_PROFILE_SAMPLE_TYPE)
+        read_value_type(r, row->name, f, &out->sample_type);
+    else if (f->number == PD_OTLP_PROFILE_PERIOD_TYPE)
+        read_value_type(r, row->name, f, &out->period_type);
+    else if (f->number == PD_OTLP_PROFILE_PROFILE_ID && body.len && body.len != ID)
+        pd_request_fail(r, row->name, f->start, "an id of %zu bytes; it has %d", body.len, ID);
+    w->otlp->payloads += f->number == PD_OTLP_PROFILE_ORIGINAL_PAYLOAD;
 }
 
 /* The period of the first profile that has one counts. */
-static void take_facts(walk *w, const pd_request_profile *profile, const profile_kind *kind)
+static void take_facts(walk *w, const profile_message *profile)
 {
     facts *all = &w->facts;
     uint64_t end = profile->time + profile->duration;
-    if (!all->period && !all->period_type && !all->period_unit) {
-        all->period = kind->period;
-        all->period_type = kind->period_type.type;
-        all->period_unit = kind->period_type.unit;
+    if (!all->period && !all->period_type.type && !all->period_type.unit) {
+        all->period = profile->period;
+        all->period_type = profile->period_type;
     }
     if (!profile->time && !profile->duration)
         return;
@@ -185,32 +219,35 @@ static void take_facts(walk *w, const pd_request_profile *profile, const profile
     all->has_time = true;
 }
 
-static void take_profile(walk *w, const pd_field *field)
+static void take_profile(walk *w, const char *name, const pd_field *field)
 {
     pd_request_reading *r = &w->reading;
     pd_request *o = w->otlp;
-    pd_reader body = pd_parse_body(&r->parse, "profiles", field);
-    pd_request_profile profile = {.body = {body.at, (size_t)(body.end - body.at)}};
-    profile_kind kind = {0};
+    pd_reader body = pd_parse_body(&r->parse, name, field);
+    profile_message profile = {.time = 0};
+    pd_message message = {body, &pd_request_profile_rows, &profile};
     size_t comments = o->comments.len;
+    const pd_field_row *row;
     pd_field f;
     pd_request_attributes_begin(r);
-    while (!r->parse.status && pd_reader_next(&body, &f))
-        read_field(w, &profile, &kind, &f);
-    pd_parse_end(&r->parse, "profiles", &body);
+    while ((row = pd_request_next(r, &message, &f)))
+        read_part(w, row, &f, &profile);
     w->facts.has_comments |= o->comments.len > comments;
     if (profile.time > INT64_MAX || profile.duration > INT64_MAX - profile.time)
         pd_request_fail(r, "profiles.time_unix_nano", field->start,
                         "a time after the year 2262, which a profile cannot have");
     if (r->parse.status)
         return;
-    profile.type = kind.sample_type.type;
-    profile.unit = kind.sample_type.unit;
-    take_facts(w, &profile, &kind);
-    r->parse.status = pd_mem_grow(r->parse.mem, &o->profiles, &o->profiles_cap,
-                                  o->profiles_count + 1, sizeof *o->profiles, r->parse.err);
-    if (!r->parse.status)
-        o->profiles[o->profiles_count++] = profile;
+    take_facts(w, &profile);
+    if (pd_parse_grow(&r->parse, &o->profiles, &o->profiles_cap, o->profiles_count + 1,
+                      sizeof *o->profiles))
+        o->profiles[o->profiles_count++] = (pd_request_profile){
+            .body = pd_reader_bytes(body),
+            .time = profile.time,
+            .duration = profile.duration,
+            .type = profile.sample_type.type,
+            .unit = profile.sample_type.unit,
+        };
 }
 
 /* ---- columns and sets ---------------------------------------------------------------------- */
@@ -238,10 +275,7 @@ static uint32_t column_of(pd_request_reading *r, pd_request *o, const pd_request
 static void begin_set(pd_request_reading *r, pd_request *o, size_t profile, uint32_t resource,
                       uint32_t scope)
 {
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &o->sets, &o->sets_cap, o->sets_len + 1,
-                                      sizeof *o->sets, r->parse.err);
-    if (!r->parse.status)
+    if (pd_parse_grow(&r->parse, &o->sets, &o->sets_cap, o->sets_len + 1, sizeof *o->sets))
         o->sets[o->sets_len++] = (pd_request_set){profile, resource, scope};
 }
 
@@ -292,156 +326,120 @@ static void take_scope_attributes(walk *w, pd_reader scope)
 {
     pd_request_reading *r = &w->reading;
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&scope, &f)) {
-        if (f.number != PD_OTLP_SCOPE_ATTRIBUTES)
-            continue;
-        static const char type[] = "pprof.scope.default_sample_type";
-        static const char order[] = "pprof.scope.sample_type_order";
+    while (!r->parse.status && pd_reader_find(&scope, PD_OTLP_SCOPE_ATTRIBUTES, &f)) {
         pd_key_value attribute = pd_key_value_of(r, f.body);
-        pd_bytes key = attribute.key;
-        if (key.len == sizeof type - 1 && !memcmp(key.ptr, type, key.len))
+        if (pd_request_equal(attribute.key, "pprof.scope.default_sample_type"))
             pd_any_value_strings(r, attribute.value, set_string, &w->facts.default_type);
-        else if (key.len == sizeof order - 1 && !memcmp(key.ptr, order, key.len))
+        else if (pd_request_equal(attribute.key, "pprof.scope.sample_type_order"))
             w->facts.order = attribute.value;
     }
 }
 
-static void read_scope(walk *w, const pd_field *field, pd_bytes *out)
-{
-    static const char *const names[] = {"", "scope.name", "scope.version"};
-    pd_request_reading *r = &w->reading;
-    pd_reader whole = pd_parse_body(&r->parse, "scope", field), body = whole;
-    pd_field f;
-    if (out->ptr)
-        pd_request_fail(r, "scope", field->start, "a second scope in one scope_profiles");
-    *out = (pd_bytes){whole.at, (size_t)(whole.end - whole.at)};
-    pd_key_values_check(r, "scope.attributes", whole, PD_OTLP_SCOPE_ATTRIBUTES);
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number <= PD_OTLP_SCOPE_VERSION)
-            pd_request_text(r, names[f.number], &f);
-        else if (f.number == PD_OTLP_SCOPE_DROPPED_ATTRIBUTES_COUNT)
-            pd_parse_number(&r->parse, "scope.dropped_attributes_count", &f);
-        else if (f.number != PD_OTLP_SCOPE_ATTRIBUTES)
-            r->parse.unknown_fields++;
-    }
-    if (!r->parse.status)
-        take_scope_attributes(w, whole);
-}
-
-static void read_entity(pd_request_reading *r, const pd_field *field)
-{
-    pd_reader body = pd_parse_body(&r->parse, "resource.entity_refs", field);
-    pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number <= PD_OTLP_ENTITY_REF_DESCRIPTION_KEYS)
-            pd_request_text(r, "resource.entity_refs", &f);
-        else
-            r->parse.unknown_fields++;
-    }
-    pd_parse_end(&r->parse, "resource.entity_refs", &body);
-}
-
-static void read_resource(walk *w, const pd_field *field, pd_bytes *out)
+static void read_scope(walk *w, pd_reader body, pd_request_source *out)
 {
     pd_request_reading *r = &w->reading;
-    pd_reader whole = pd_parse_body(&r->parse, "resource", field), body = whole;
+    scope_message scope = {.dropped = 0};
+    pd_message message = {body, &pd_request_scope_rows, &scope};
     pd_field f;
-    if (out->ptr)
-        pd_request_fail(r, "resource", field->start, "a second resource in one resource_profiles");
-    *out = (pd_bytes){whole.at, (size_t)(whole.end - whole.at)};
-    pd_key_values_check(r, "resource.attributes", whole, PD_OTLP_RESOURCE_ATTRIBUTES);
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_RESOURCE_DROPPED_ATTRIBUTES_COUNT)
-            pd_parse_number(&r->parse, "resource.dropped_attributes_count", &f);
-        else if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
-            read_entity(r, &f);
-        else if (f.number != PD_OTLP_RESOURCE_ATTRIBUTES)
-            r->parse.unknown_fields++;
-    }
+    pd_key_values_check(r, "scope.attributes", body, PD_OTLP_SCOPE_ATTRIBUTES);
+    while (pd_request_next(r, &message, &f)) /* the attributes were checked */
+        continue;
+    out->scope_name = scope.name;
+    out->scope_version = scope.version;
+    take_scope_attributes(w, body);
 }
 
-static void add_source(walk *w, pd_bytes resource, pd_bytes scope)
+static void read_resource(walk *w, pd_reader body, pd_bytes *out)
 {
-    pd_request *o = w->otlp;
     pd_request_reading *r = &w->reading;
-    if (!r->parse.status)
-        r->parse.status = pd_mem_grow(r->parse.mem, &o->sources, &o->sources_cap, o->scopes + 1,
-                                      sizeof *o->sources, r->parse.err);
-    if (!r->parse.status)
-        o->sources[o->scopes++] = (struct pd_request_source){resource, scope};
+    resource_message resource;
+    pd_bytes text;
+    pd_message message = {body, &pd_request_resource_rows, &resource};
+    const pd_field_row *row;
+    pd_field f;
+    *out = pd_reader_bytes(body);
+    pd_key_values_check(r, "resource.attributes", body, PD_OTLP_RESOURCE_ATTRIBUTES);
+    while ((row = pd_request_next(r, &message, &f)))
+        if (f.number == PD_OTLP_RESOURCE_ENTITY_REFS)
+            pd_request_message(r, pd_parse_body(&r->parse, row->name, &f), &pd_request_entity_rows,
+                               &text);
 }
 
-static void read_scope_profiles(walk *w, const pd_field *field, pd_bytes resource)
+static void read_scope_profiles(walk *w, pd_reader body, pd_bytes resource)
 {
     pd_request_reading *r = &w->reading;
     pd_request *o = w->otlp;
-    pd_reader body = pd_parse_body(&r->parse, "scope_profiles", field);
-    pd_bytes scope = {NULL, 0};
+    scope_message ignored;
+    pd_message message = {body, &pd_request_scope_profiles_rows, &ignored};
+    pd_request_source source = {.resource = resource};
+    bool has_scope = false;
     size_t first = o->profiles_count;
+    const pd_field_row *row;
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_SCOPE_PROFILES_SCOPE) {
-            read_scope(w, &f, &scope);
-        } else if (f.number == PD_OTLP_SCOPE_PROFILES_PROFILES) {
+    while ((row = pd_request_next(r, &message, &f))) {
+        if (f.number == PD_OTLP_SCOPE_PROFILES_PROFILES) {
             r->parse.element = o->profiles_count - first;
-            take_profile(w, &f);
+            take_profile(w, row->name, &f);
             r->parse.element = PPROFDELTA_NOWHERE;
-        } else if (f.number == PD_OTLP_SCOPE_PROFILES_SCHEMA_URL) {
-            pd_request_text(r, "scope_profiles.schema_url", &f);
-        } else {
-            r->parse.unknown_fields++;
+            continue;
         }
+        pd_reader scope = pd_parse_body(&r->parse, row->name, &f);
+        if (has_scope)
+            pd_request_fail(r, row->name, f.start, "a second scope in one scope_profiles");
+        has_scope = true;
+        read_scope(w, scope, &source);
     }
-    pd_parse_end(&r->parse, "scope_profiles", &body);
     make_sets(r, o, first, (uint32_t)o->resources, (uint32_t)o->scopes);
-    add_source(w, resource, scope);
+    if (pd_parse_grow(&r->parse, &o->sources, &o->sources_cap, o->scopes + 1, sizeof *o->sources))
+        o->sources[o->scopes++] = source;
 }
 
 /* The resource may stand behind the profiles: it is read first. */
-static void read_resource_profiles(walk *w, const pd_field *field)
+static void read_resource_profiles(walk *w, pd_reader body)
 {
     pd_request_reading *r = &w->reading;
-    pd_reader whole = pd_parse_body(&r->parse, "resource_profiles", field), body = whole;
+    resource_message ignored;
+    pd_message message = {body, &pd_request_resource_profiles_rows, &ignored};
     pd_bytes resource = {NULL, 0};
+    bool has_resource = false;
+    const pd_field_row *row;
     pd_field f;
-    while (!r->parse.status && pd_reader_next(&body, &f)) {
-        if (f.number == PD_OTLP_RESOURCE_PROFILES_RESOURCE)
-            read_resource(w, &f, &resource);
-        else if (f.number == PD_OTLP_RESOURCE_PROFILES_SCHEMA_URL)
-            pd_request_text(r, "resource_profiles.schema_url", &f);
-        else if (f.number != PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES)
-            r->parse.unknown_fields++;
+    while ((row = pd_request_next(r, &message, &f))) {
+        if (f.number != PD_OTLP_RESOURCE_PROFILES_RESOURCE)
+            continue;
+        pd_reader part = pd_parse_body(&r->parse, row->name, &f);
+        if (has_resource)
+            pd_request_fail(r, row->name, f.start, "a second resource in one resource_profiles");
+        has_resource = true;
+        read_resource(w, part, &resource);
     }
-    pd_parse_end(&r->parse, "resource_profiles", &body);
-    while (!r->parse.status && pd_reader_next(&whole, &f))
-        if (f.number == PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES)
-            read_scope_profiles(w, &f, resource);
+    while (!r->parse.status && pd_reader_find(&body, PD_OTLP_RESOURCE_PROFILES_SCOPE_PROFILES, &f))
+        read_scope_profiles(w, pd_parse_body(&r->parse, "scope_profiles", &f), resource);
     w->otlp->resources++;
 }
 
 /* ---- the request --------------------------------------------------------------------------- */
 
-/* Calls read for each field of the request with this number. */
-static void for_each(walk *w, pd_bytes bytes, uint32_t number,
-                     void (*read)(walk *w, const pd_field *field))
+/* Reads the dictionary, then everything but the samples. */
+static void read_request(walk *w, pd_bytes bytes)
 {
-    pd_reader request = pd_request_reader(bytes);
+    pd_request_reading *r = &w->reading;
+    pd_reader body = pd_request_reader(bytes);
+    pd_message message = {body, &pd_request_rows, NULL};
     pd_field f;
-    while (!w->reading.parse.status && pd_reader_next(&request, &f)) {
-        if (f.number == number)
-            read(w, &f);
-        else if (number == PD_OTLP_REQUEST_DICTIONARY && f.number > number)
-            w->reading.parse.unknown_fields++;
-    }
-    pd_parse_end(&w->reading.parse, NULL, &request);
+    while (pd_message_next(&r->parse, &message, &f))
+        if (f.number == PD_OTLP_REQUEST_DICTIONARY)
+            pd_dictionary_find(r, &f);
+    pd_dictionary_read(r);
+    while (!r->parse.status && pd_reader_find(&body, PD_OTLP_REQUEST_RESOURCE_PROFILES, &f))
+        read_resource_profiles(w, pd_parse_body(&r->parse, "resource_profiles", &f));
+    if (!r->parse.status && !w->otlp->profiles_count)
+        r->parse.status =
+            pd_fail(r->parse.err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
+                    PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
 }
 
-static void find_dictionary(walk *w, const pd_field *field)
-{
-    pd_dictionary_find(&w->reading, field);
-}
-
-static void write_type(pd_request_reading *r, uint32_t field, uint32_t type, uint32_t unit)
+static void write_type(pd_request_reading *r, uint32_t field, uint64_t type, uint64_t unit)
 {
     pd_write_varint(&r->writer, r->part, PD_VALUE_TYPE_TYPE, type);
     pd_write_varint(&r->writer, r->part, PD_VALUE_TYPE_UNIT, unit);
@@ -455,22 +453,15 @@ static void write_header(walk *w)
     const pd_request *o = w->otlp;
     for (size_t i = 0; i < o->types_len; i++)
         write_type(r, PD_PROFILE_SAMPLE_TYPE, o->types[i].type, o->types[i].unit);
-    if (all->period_type || all->period_unit)
-        write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type, all->period_unit);
-    const struct {
-        uint32_t field;
-        uint64_t value;
-    } numbers[] = {
-        {PD_PROFILE_DROP_FRAMES, all->drop_frames},
-        {PD_PROFILE_KEEP_FRAMES, all->keep_frames},
-        {PD_PROFILE_TIME_NANOS, all->end},
-        {PD_PROFILE_DURATION_NANOS, all->end - all->begin},
-        {PD_PROFILE_PERIOD, all->period},
-        {PD_PROFILE_DEFAULT_SAMPLE_TYPE, all->default_type},
-        {PD_PROFILE_DOC_URL, all->doc_url},
-    };
-    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
-        pd_write_varint(&r->writer, r->profile, numbers[i].field, numbers[i].value);
+    if (all->period_type.type || all->period_type.unit)
+        write_type(r, PD_PROFILE_PERIOD_TYPE, all->period_type.type, all->period_type.unit);
+    const uint64_t frames_and_times[] = {all->drop_frames, all->keep_frames, all->end,
+                                         all->end - all->begin};
+    pd_write_varints(&r->writer, r->profile, PD_PROFILE_DROP_FRAMES, frames_and_times,
+                     sizeof frames_and_times / sizeof *frames_and_times);
+    pd_write_varint(&r->writer, r->profile, PD_PROFILE_PERIOD, all->period);
+    pd_write_varint(&r->writer, r->profile, PD_PROFILE_DEFAULT_SAMPLE_TYPE, all->default_type);
+    pd_write_varint(&r->writer, r->profile, PD_PROFILE_DOC_URL, all->doc_url);
 }
 
 static void clear(pd_request *o)
@@ -487,29 +478,31 @@ static void clear(pd_request *o)
     o->sets_len = o->types_len = o->rows_len = 0;
 }
 
+static walk begin(pd_request *o, pd_mem *mem, pd_bytes bytes, pprofdelta_error *err)
+{
+    uint64_t most = PD_REQUEST_ALWAYS + (uint64_t)bytes.len * PD_REQUEST_TIMES;
+    clear(o);
+    return (walk){.reading = {.parse = {.mem = mem,
+                                        .err = err,
+                                        .zero = bytes.ptr,
+                                        .element = PPROFDELTA_NOWHERE},
+                              .writer = {.mem = mem, .err = err},
+                              .profile = &o->profile,
+                              .part = &o->part,
+                              .inner = &o->inner,
+                              .text = &o->text,
+                              .dictionary = &o->dictionary,
+                              .left = most,
+                              .most = most},
+                  .otlp = o};
+}
+
 pprofdelta_status pd_request_read(pd_request *o, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err)
 {
-    walk w = {.reading = {.parse = {.mem = mem,
-                                    .err = err,
-                                    .zero = bytes->ptr,
-                                    .element = PPROFDELTA_NOWHERE},
-                          .writer = {.mem = mem, .err = err},
-                          .profile = &o->profile,
-                          .part = &o->part,
-                          .inner = &o->inner,
-                          .text = &o->text,
-                          .dictionary = &o->dictionary},
-              .otlp = o};
+    walk w = begin(o, mem, *bytes, err);
     pd_request_reading *r = &w.reading;
-    clear(o);
-    r->left = r->most = PD_REQUEST_ALWAYS + (uint64_t)bytes->len * PD_REQUEST_TIMES;
-    for_each(&w, *bytes, PD_OTLP_REQUEST_DICTIONARY, find_dictionary);
-    pd_dictionary_read(r);
-    for_each(&w, *bytes, PD_OTLP_REQUEST_RESOURCE_PROFILES, read_resource_profiles);
-    if (!r->parse.status && !o->profiles_count)
-        r->parse.status = pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, PPROFDELTA_NOWHERE,
-                                  PPROFDELTA_NOWHERE, "this OTLP request has no profiles");
+    read_request(&w, *bytes);
     if (r->parse.status)
         return r->parse.status;
     reorder(&w);
@@ -522,6 +515,20 @@ pprofdelta_status pd_request_read(pd_request *o, pd_mem *mem, pd_bytes *bytes,
     o->bytes = *bytes;
     *bytes = (pd_bytes){o->profile.ptr, o->profile.len};
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_request_sums(pd_request *o, pd_mem *mem, pd_bytes bytes, pprofdelta_sum *sums,
+                                  size_t profiles, pprofdelta_error *err)
+{
+    walk w = begin(o, mem, bytes, err);
+    pd_request_reading *r = &w.reading;
+    read_request(&w, bytes);
+    if (!r->parse.status && o->profiles_count != profiles)
+        pd_request_fail(r, "profiles", bytes.ptr, "%zu profiles, not %zu", o->profiles_count,
+                        profiles);
+    for (size_t i = 0; i < profiles && !r->parse.status; i++)
+        sums[i] = pd_request_sum_of(r, o, &o->profiles[i]);
+    return r->parse.status ? r->parse.status : r->writer.status;
 }
 
 void pd_request_release(pd_request *o, pd_mem *mem)
@@ -537,6 +544,8 @@ void pd_request_release(pd_request *o, pd_mem *mem)
     pd_mem_release(mem, &o->sources, &o->sources_cap, sizeof *o->sources);
     pd_mem_release(mem, &o->profiles, &o->profiles_cap, sizeof *o->profiles);
     pd_mem_release(mem, &o->sets, &o->sets_cap, sizeof *o->sets);
+    pd_mem_release(mem, &o->points.at, &o->points.cap, sizeof *o->points.at);
+    pd_mem_release(mem, &o->times.at, &o->times.cap, sizeof *o->times.at);
     pd_mem_release(mem, &o->chains, &o->chains_cap, sizeof *o->chains);
     pd_mem_release(mem, &o->rows, &o->rows_cap, sizeof *o->rows);
     pd_mem_release(mem, &o->values, &o->values_cap, sizeof *o->values);

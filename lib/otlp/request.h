@@ -20,13 +20,14 @@
 #ifndef PD_OTLP_REQUEST_H
 #define PD_OTLP_REQUEST_H
 
+#include "base/sum.h"
 #include "otlp/dictionary.h"
 
 /* One Profile. */
 typedef struct pd_request_profile {
     pd_bytes body;
     uint64_t time, duration;
-    uint32_t type, unit; /* numbers of strings */
+    uint64_t type, unit; /* numbers of strings */
     uint32_t column;
 } pd_request_profile;
 
@@ -39,6 +40,7 @@ typedef struct pd_request_set {
 /* A sample of the pprof profile, before it is written. Its values are in pd_request.values. */
 typedef struct pd_request_row {
     pd_bytes sample; /* the first that it was made of */
+    uint32_t stack, link;
     uint64_t timestamp;
     uint32_t next; /* the next row with the same key; PD_KEYMAP_NONE: there is none */
     bool has_timestamp;
@@ -50,11 +52,22 @@ typedef struct pd_request_chain {
     size_t profile;       /* the last profile that took a row, + 1 */
 } pd_request_chain;
 
+/* Where the profiles of a scope come from. */
+typedef struct pd_request_source {
+    pd_bytes resource; /* the message */
+    pd_bytes scope_name, scope_version;
+} pd_request_source;
+
 /* The labels of the resource or the scope that was labelled last. */
 typedef struct pd_request_labels {
     size_t owner; /* its number, + 1 */
     pd_buffer bytes;
 } pd_request_labels;
+
+typedef struct pd_request_numbers {
+    uint64_t *at;
+    size_t len, cap;
+} pd_request_numbers;
 
 typedef struct pd_request {
     bool is_read;   /* the last input was a request */
@@ -69,16 +82,14 @@ typedef struct pd_request {
     pd_buffer labels; /* of the attributes and the link of a sample */
     pd_buffer common; /* the labels that all samples of a set have */
     pd_request_labels of_resource, of_scope;
-    struct pd_request_source {
-        pd_bytes resource, scope; /* the messages */
-    } * sources;                  /* of each scope */
+    pd_request_source *sources; /* of each scope */
     size_t sources_cap;
     pd_request_profile *profiles;
     size_t profiles_cap;
     pd_request_set *sets;
     size_t sets_len, sets_cap;
     struct pd_request_type {
-        uint32_t type, unit;
+        uint64_t type, unit;
     } types[PPROFDELTA_MAX_TYPES];
     size_t types_len;
     pd_keymap keys; /* of rows */
@@ -88,6 +99,7 @@ typedef struct pd_request {
     size_t rows_len, rows_cap;
     int64_t *values;
     size_t values_cap;
+    pd_request_numbers points, times; /* the values and the timestamps of a sample */
     pd_keymap comments;
 } pd_request; /* zero it to begin */
 
@@ -95,7 +107,21 @@ typedef struct pd_request {
 pprofdelta_status pd_request_read(pd_request *otlp, pd_mem *mem, pd_bytes *bytes,
                                   pprofdelta_error *err);
 
+/* Reads a request that this library wrote, to verify it: adds up the values of each of its profiles,
+ * in their order, which have to be so many. */
+pprofdelta_status pd_request_sums(pd_request *otlp, pd_mem *mem, pd_bytes bytes,
+                                  pprofdelta_sum *sums, size_t profiles, pprofdelta_error *err);
+
 void pd_request_release(pd_request *otlp, pd_mem *mem);
+
+/* The fields of its messages; those of a sample are in points.c. */
+extern const pd_rows pd_request_rows, pd_request_resource_profiles_rows, pd_request_resource_rows,
+    pd_request_entity_rows, pd_request_scope_profiles_rows, pd_request_scope_rows,
+    pd_request_value_type_rows, pd_request_profile_rows, pd_request_sample_rows;
+
+/* The sum of the values of a profile (points.c). */
+pprofdelta_sum pd_request_sum_of(pd_request_reading *r, pd_request *otlp,
+                                 const pd_request_profile *profile);
 
 /* Reads the samples of all sets and writes them (points.c). */
 void pd_request_points(pd_request_reading *r, pd_request *otlp);

@@ -1,6 +1,5 @@
 #include "otlp/shape.h"
 
-#include "profile/otlp_fields.h"
 #include "profile/fields.h"
 #include "profile/lookalike.h"
 #include "wire/reader.h"

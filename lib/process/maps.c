@@ -113,12 +113,9 @@ static pprofdelta_status add_map(pd_maps *m, pd_mem *mem, const pd_maps_line *li
     size_t len = file_start ? pd_build_id_at(file_start, id) : 0;
     map.build_id_len = (uint32_t)len;
     status = keep_text(m, mem, id, len, &map.build_id_off, err);
-    if (status)
-        return status;
-    map.place = pd_place_of_mapping(map.start, map.file_offset, line->name,
-                                    (pd_bytes){(const uint8_t *)id, len});
-    m->maps[m->len++] = map;
-    return PPROFDELTA_OK;
+    if (!status)
+        m->maps[m->len++] = map;
+    return status;
 }
 
 static int compare_starts(uint64_t a, uint64_t b)
@@ -201,10 +198,8 @@ static pprofdelta_status take_line(pd_maps *m, pd_mem *mem, const pd_maps_line *
     return PPROFDELTA_OK;
 }
 
-pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, bool again, pprofdelta_error *err)
+pprofdelta_status pd_maps_read(pd_maps *m, pd_mem *mem, pprofdelta_error *err)
 {
-    if (m->is_read && !again)
-        return PPROFDELTA_OK;
     pprofdelta_status status = read_file(m, mem, err);
     if (!status && !m->file.len && m->is_read)
         return PPROFDELTA_OK;

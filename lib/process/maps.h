@@ -1,14 +1,13 @@
 /* The executable mappings of this process, from /proc/self/maps, with build ids.
  *
- * The file is read at the first use. It is read again when an address is not found, since a
- * library may have been loaded meanwhile. A mapping that was known before keeps its number. A
- * mapping that is gone keeps its number too, but is not found any more. On a system without
+ * The owner reads the file, and reads it again when an address is not found, since a library may have
+ * been loaded meanwhile. A mapping that was known before keeps its number. A mapping that is gone
+ * keeps its number too, but is not found any more. On a system without
  * /proc/self/maps there are no mappings. */
 #ifndef PD_PROCESS_MAPS_H
 #define PD_PROCESS_MAPS_H
 
 #include "base/mem.h"
-#include "profile/identity.h"
 
 #define PD_MAP_NONE UINT32_MAX
 
@@ -16,9 +15,7 @@ typedef struct pd_map {
     uint64_t start, limit, file_offset;
     size_t name_off, build_id_off; /* in text */
     uint32_t name_len, build_id_len;
-    pd_place place;
-    bool is_there;      /* it was in the last reading */
-    bool lacks_symbols; /* set by the owner of the table: an address in it has no lines */
+    bool is_there; /* it was in the last reading */
 } pd_map;
 
 typedef struct pd_maps {
@@ -32,9 +29,8 @@ typedef struct pd_maps {
     bool is_read;   /* false at the beginning and after pd_maps_clear */
 } pd_maps;          /* zero it to begin */
 
-/* Reads the mappings if they were not read yet, or if `again` is set. If /proc is out of reach by now
- * (chroot), those of the last reading count. */
-pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, bool again, pprofdelta_error *err);
+/* Reads the mappings. If /proc is out of reach by now (chroot), those of the last reading count. */
+pprofdelta_status pd_maps_read(pd_maps *maps, pd_mem *mem, pprofdelta_error *err);
 
 /* Returns the number of the mapping that holds the address, or PD_MAP_NONE. */
 uint32_t pd_maps_find(const pd_maps *maps, uint64_t address);

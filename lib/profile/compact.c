@@ -190,19 +190,6 @@ void pd_compact_comment(pd_compact *c, uint32_t string)
         pd_write_done(&c->comments, pd_varint_encode(p, string));
 }
 
-pprofdelta_status pd_compact_end(pd_compact *c, const pd_compact_header *h)
-{
-    for (uint32_t id = 1; id <= c->mapping_len && !c->writer.status; id++)
-        format_of(c)->mapping(c, id, &c->mapping_list[id - 1]);
-    format_of(c)->end(c, h);
-    return c->writer.status;
-}
-
-size_t pd_compact_runs(const pd_compact *c, pd_bytes runs[PD_COMPACT_RUNS])
-{
-    return format_of(c)->runs(c, runs);
-}
-
 size_t pd_compact_strings(const pd_compact *c)
 {
     return c->format == PPROFDELTA_OTLP ? (size_t)c->otlp.table_len + 1 : c->strings.len;
@@ -212,9 +199,12 @@ pprofdelta_status pd_compact_finish(pd_compact *c, const pd_compact_header *h, p
 {
     pd_bytes runs[PD_COMPACT_RUNS];
     pd_writer *w = &c->writer;
-    if (pd_compact_end(c, h))
+    for (uint32_t id = 1; id <= c->mapping_len && !w->status; id++)
+        format_of(c)->mapping(c, id, &c->mapping_list[id - 1]);
+    format_of(c)->end(c, h);
+    if (w->status)
         return w->status;
-    size_t len = pd_compact_runs(c, runs);
+    size_t len = format_of(c)->runs(c, runs);
     for (size_t i = 0; i < len; i++)
         if (runs[i].ptr != c->out.ptr) /* it begins with the first run of pprof */
             pd_write_raw(w, &c->out, runs[i].ptr, runs[i].len);

@@ -11,7 +11,7 @@
  *                        refer to in a buffer for each table, and the scalars in `tail`
  *     compact_otlp.c     encodes it as OTLP: a buffer of samples for each value type (compact_otlp.h)
  *
- * The encoded profile is a list of runs (pd_compact_runs): the buffers in the order of the format.
+ * The encoded profile is a list of runs: the buffers in the order of the format.
  * The caller sets `format` and `resource` once. It does not know the format otherwise.
  *
  * Errors are sticky: the functions then return 0 or do nothing, and pd_compact_finish returns the
@@ -131,19 +131,6 @@ static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)
 
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
-/* Adds a label again that was written to this profile before: its bytes in `labels`, at most
- * PD_SHORT_LABEL of them. */
-enum { PD_SHORT_LABEL = 23 };
-
-static inline void pd_compact_sample_label_again(pd_compact *compact,
-                                                 const uint8_t bytes[PD_SHORT_LABEL], size_t len)
-{
-    uint8_t *p = pd_write_room(&compact->writer, &compact->labels, PD_SHORT_LABEL);
-    if (!p)
-        return;
-    memcpy(p, bytes, PD_SHORT_LABEL);
-    pd_write_done(&compact->labels, p + len);
-}
 
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
 
@@ -170,20 +157,13 @@ typedef struct pd_compact_header {
 /* Adds a comment. */
 void pd_compact_comment(pd_compact *compact, uint32_t string);
 
-/* Writes what comes after the samples. */
-pprofdelta_status pd_compact_end(pd_compact *compact, const pd_compact_header *header);
-
-/* After pd_compact_end: sets runs to the encoded profile, a list of byte runs in order, and returns
- * their number. The bytes belong to the writer and are valid until the next begin. */
+/* Writes what comes after the samples and joins all runs. *out belongs to the writer and is valid until
+ * the next begin. */
 enum { PD_COMPACT_RUNS = 2 * PPROFDELTA_MAX_TYPES + 9 };
-size_t pd_compact_runs(const pd_compact *compact, pd_bytes runs[PD_COMPACT_RUNS]);
-
-/* Ends the profile and joins all runs. *out belongs to the writer and is valid until the next
- * begin. */
 pprofdelta_status pd_compact_finish(pd_compact *compact, const pd_compact_header *header,
                                     pd_bytes *out);
 
-/* After pd_compact_end: the length of the string table. */
+/* After pd_compact_finish: the length of the string table. */
 size_t pd_compact_strings(const pd_compact *compact);
 
 void pd_compact_release(pd_compact *compact, pd_mem *mem);

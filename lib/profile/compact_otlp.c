@@ -2,7 +2,7 @@
 #include "profile/compact_format.h"
 
 #include "base/utf8.h"
-#include "profile/otlp_fields.h"
+#include "profile/fields.h"
 #include "profile/otlp_attributes.h"
 
 /* ---- the life of the parts ------------------------------------------------------------------- */

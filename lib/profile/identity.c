@@ -11,8 +11,13 @@ enum {
     SEED_ADDRESS,
     SEED_ADDRESS_FOLDED,
     SEED_LINES,
-    SEED_LINES_FOLDED
+    SEED_LINES_FOLDED,
+    SEED_NUMBERS = 101,
+    SEED_FOLD,
+    SEED_LABEL
 };
+
+/* ---- files, functions and locations ---------------------------------------------------------- */
 
 pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
 {
@@ -25,12 +30,6 @@ pd_key pd_file_key(pd_bytes filename, pd_bytes build_id)
 pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset)
 {
     return file.lo | file.hi ? (pd_place){file, file_offset - start} : PD_NOWHERE_MAPPED;
-}
-
-pd_place pd_place_of_mapping(uint64_t start, uint64_t file_offset, pd_bytes filename,
-                             pd_bytes build_id)
-{
-    return pd_place_in_file(pd_file_key(filename, build_id), start, file_offset);
 }
 
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded)
@@ -52,10 +51,17 @@ pd_key pd_function_key_of(pd_key name, pd_key system_name, pd_key filename, int6
     return pd_key_of_words(words, 7, SEED_FUNCTION);
 }
 
-pd_key pd_function_key(pd_bytes name, pd_bytes system_name, pd_bytes filename, int64_t start_line)
+pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame)
 {
-    return pd_function_key_of(pd_string_key(name), pd_string_key(system_name),
-                              pd_string_key(filename), start_line);
+    pd_function_parts parts = {
+        .name = pd_bytes_of(frame->name),
+        .system_name = pd_bytes_of(frame->system_name ? frame->system_name : frame->name),
+        .filename = pd_bytes_of(frame->filename),
+        .start_line = frame->start_line,
+    };
+    parts.key = pd_function_key_of(pd_string_key(parts.name), pd_string_key(parts.system_name),
+                                   pd_string_key(parts.filename), parts.start_line);
+    return parts;
 }
 
 pd_key pd_location_key_lines_begin(bool is_folded)
@@ -68,4 +74,50 @@ pd_key pd_location_key_line(pd_key so_far, pd_key function, int64_t line, int64_
     uint64_t words[] = {so_far.lo,   so_far.hi,      function.lo,
                         function.hi, (uint64_t)line, (uint64_t)column};
     return pd_key_of_words(words, 6, SEED_LINES);
+}
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+pd_key pd_label_names_key(pd_bytes key, pd_bytes str, pd_bytes num_unit)
+{
+    pd_key k = pd_key_of_bytes(key.ptr, key.len, SEED_LABEL);
+    pd_key s = pd_key_of_bytes(str.ptr, str.len, SEED_LABEL);
+    pd_key u = pd_key_of_bytes(num_unit.ptr, num_unit.len, SEED_LABEL);
+    uint64_t words[] = {k.lo, k.hi, s.lo, s.hi, u.lo, u.hi};
+    return pd_key_of_words(words, 6, SEED_LABEL);
+}
+
+pd_label_parts pd_label_parts_of(const pprofdelta_label *label)
+{
+    pd_label_parts parts = {.key = pd_bytes_of(label->key), .str = pd_bytes_of(label->str)};
+    if (!parts.str.len) {
+        parts.num = label->num;
+        parts.num_unit = pd_bytes_of(label->num_unit);
+    }
+    return parts;
+}
+
+pd_key pd_label_parts_key(const pd_label_parts *parts)
+{
+    return pd_label_key(pd_label_names_key(parts->key, parts->str, parts->num_unit), parts->num);
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+void pd_stack_numbers_init(pd_stack_numbers *numbers)
+{
+    for (uint64_t i = 0; i < PD_STACK_BLOCK; i++) {
+        uint64_t word = i;
+        pd_key random = pd_key_of_words(&word, 1, SEED_NUMBERS);
+        numbers->lo[i] = random.lo | 1;
+        numbers->hi[i] = random.hi | 1;
+    }
+}
+
+void pd_identity_fold(pd_identity *identity)
+{
+    uint64_t words[] = {identity->lo, identity->hi};
+    pd_key folded = pd_key_of_words(words, 2, SEED_FOLD);
+    identity->lo = folded.lo;
+    identity->hi = folded.hi;
 }

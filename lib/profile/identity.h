@@ -1,23 +1,48 @@
-/* Identities of mappings, functions and locations, from their content.
+/* Identities, from content: of files, functions and locations, of labels, and of whole samples. Ids
+ * are never used. States on disk hold these keys: a change needs a new format of the state.
  *
- * The loader puts a binary at another address each time. Its file and the offset in the file stay
- * the same. So a location is identified by its mapping's file, by whether it is folded, and by
+ * A location. The loader puts a binary at another address each time. Its file and the offset in the
+ * file stay the same. So a location is identified by its mapping's file, by whether it is folded,
+ * and by
  *
  *     address - memory_start + file_offset   =   address + bias
  *
  * Lines of a location with an address are not used: the same program counter is the same place even
  * if the symbolizer gave it another file name. A location without an address is identified by its
- * lines. Ids are never used.
+ * lines.
  *
  * A file is identified by its build id, else by its name without the mark of a deleted file. A
- * mapping without a build id and with no name, or a made-up one (see filename.h), has no file: its
+ * mapping without a build id and with no name, or a made-up one (see mapping.h), has no file: its
  * addresses are used as they are, and bias is 0. Two such regions are the same only in profiles of
- * one process. */
+ * one process.
+ *
+ * A sample is identified by its stack in order and its labels in any order. There are two rules for
+ * the stack:
+ *
+ *     places       the identities of the locations: parsed samples, samples of a builder, and records
+ *                  as they are written
+ *     addresses    the bytes of the program counters: records and heap events, within one process
+ *
+ * and one for the labels: each is hashed separately, and the hashes are added.
+ *
+ * Places are hashed one at a time. Each half x of an identity is multiplied by an odd random number
+ * k[i] for its position i, and the products are added up:
+ *
+ *     sum  =  x[0] * k[0]  +  x[1] * k[1]  +  x[2] * k[2]  +  ...     (mod 2^64)
+ *
+ * A change of x[i] by d changes the sum by d * k[i]. The identities are XXH3's, so d has few
+ * trailing zeros and the product is as good as random. There are two sums with different numbers,
+ * one for each half. A location costs two multiplications, which do not depend on each other;
+ * hashing the bytes of the identities costs three times that. After each PD_STACK_BLOCK locations
+ * the sums are folded through XXH3 and the positions begin again at 0. */
 #ifndef PD_PROFILE_IDENTITY_H
 #define PD_PROFILE_IDENTITY_H
 
 #include "base/key.h"
 #include "base/mem.h"
+#include "wire/varint.h"
+
+/* ---- files, functions and locations ---------------------------------------------------------- */
 
 /* The file of a mapping, and what is added to the addresses in it. */
 typedef struct pd_place {
@@ -31,19 +56,126 @@ typedef struct pd_place {
 /* The key of a mapping's file; {0, 0}: none. */
 pd_key pd_file_key(pd_bytes filename, pd_bytes build_id);
 pd_place pd_place_in_file(pd_key file, uint64_t start, uint64_t file_offset);
-pd_place pd_place_of_mapping(uint64_t start, uint64_t file_offset, pd_bytes filename,
-                             pd_bytes build_id);
 
 /* The identity of a location with an address, or with neither address nor lines. */
 pd_key pd_location_key_address(pd_place place, uint64_t address, bool is_folded);
 
-/* A function from its strings, or from their keys. */
-pd_key pd_string_key(pd_bytes string);
-pd_key pd_function_key_of(pd_key name, pd_key system_name, pd_key filename, int64_t start_line);
-pd_key pd_function_key(pd_bytes name, pd_bytes system_name, pd_bytes filename, int64_t start_line);
-
 /* The identity of a location without an address: begin, then each line in order. */
 pd_key pd_location_key_lines_begin(bool is_folded);
 pd_key pd_location_key_line(pd_key so_far, pd_key function, int64_t line, int64_t column);
+
+/* A function from the keys of its strings. */
+pd_key pd_string_key(pd_bytes string);
+pd_key pd_function_key_of(pd_key name, pd_key system_name, pd_key filename, int64_t start_line);
+
+/* The function of a frame that a caller gives. key is made of the other members, which point into
+ * the frame. */
+typedef struct pd_function_parts {
+    pd_key key;
+    pd_bytes name, system_name, filename;
+    int64_t start_line;
+} pd_function_parts;
+
+pd_function_parts pd_function_parts_of(const pprofdelta_frame *frame);
+
+/* ---- labels ---------------------------------------------------------------------------------- */
+
+/* The key of a label: the key of its strings, of which there are few, with its number. */
+pd_key pd_label_names_key(pd_bytes key, pd_bytes str, pd_bytes num_unit);
+
+static inline pd_key pd_label_key(pd_key names, int64_t num)
+{
+    uint64_t words[] = {names.lo, names.hi, (uint64_t)num};
+    return pd_key_of_words(words, 3, 0);
+}
+
+/* A label that a caller gives. If str is not empty, num is 0 and num_unit is empty. The members
+ * point into the label. */
+typedef struct pd_label_parts {
+    pd_bytes key, str, num_unit;
+    int64_t num;
+} pd_label_parts;
+
+pd_label_parts pd_label_parts_of(const pprofdelta_label *label);
+pd_key pd_label_parts_key(const pd_label_parts *parts);
+
+/* A short label, which most are, as a number: its bytes and, in the top byte, its length. The
+ * number is never 0, and labels that differ only by trailing zero bytes have different numbers. So
+ * readers and writers can cache labels by their bytes. */
+enum { PD_SHORT_LABEL_MAX = 7 };
+
+static inline bool pd_label_is_short(size_t len)
+{
+    return len - 1 < PD_SHORT_LABEL_MAX;
+}
+
+/* The number of a short label. 8 bytes must be readable at p. */
+static inline uint64_t pd_label_word(const uint8_t *p, size_t len)
+{
+    return (pd_load64(p) & UINT64_MAX >> (64 - 8 * len)) | (uint64_t)len << 56;
+}
+
+/* The index in a cache of 2^bits entries. */
+static inline size_t pd_label_place(uint64_t word, unsigned bits)
+{
+    return (size_t)(word * UINT64_C(0x9e3779b97f4a7c15) >> (64 - bits));
+}
+
+/* ---- samples --------------------------------------------------------------------------------- */
+
+enum { PD_STACK_BLOCK = 256 };
+
+/* A number for each half and position. */
+typedef struct pd_stack_numbers {
+    uint64_t lo[PD_STACK_BLOCK], hi[PD_STACK_BLOCK];
+} pd_stack_numbers;
+
+/* Always sets the same numbers. */
+void pd_stack_numbers_init(pd_stack_numbers *numbers);
+
+typedef struct pd_identity {
+    uint64_t lo, hi; /* places: the sums of this block; addresses: their hash */
+    size_t depth;    /* places so far */
+    pd_key labels;   /* the sum of the labels' keys */
+    uint64_t labels_len;
+} pd_identity; /* zero it to begin */
+
+/* Folds a full block. */
+void pd_identity_fold(pd_identity *identity);
+
+/* Adds the next place of the stack. */
+static inline void pd_identity_place(pd_identity *identity, const pd_stack_numbers *numbers,
+                                     pd_key place)
+{
+    size_t position = identity->depth++ % PD_STACK_BLOCK;
+    identity->lo += place.lo * numbers->lo[position];
+    identity->hi += place.hi * numbers->hi[position];
+    if (__builtin_expect(position == PD_STACK_BLOCK - 1, 0))
+        pd_identity_fold(identity);
+}
+
+/* The other rule: sets the whole stack. Stacks of different kinds are different. */
+static inline void pd_identity_addresses(pd_identity *identity, const void *stack, size_t bytes,
+                                         uint64_t kind)
+{
+    pd_key key = pd_key_of_bytes(stack, bytes, kind);
+    identity->lo = key.lo;
+    identity->hi = key.hi;
+}
+
+static inline void pd_identity_label(pd_identity *identity, pd_key label)
+{
+    identity->labels.lo += label.lo;
+    identity->labels.hi += label.hi;
+    identity->labels_len++;
+}
+
+/* The sums of random values are random: no final mixing is needed. */
+static inline pd_key pd_identity_key(const pd_identity *identity)
+{
+    return (pd_key){
+        identity->lo + identity->labels.lo + identity->depth * UINT64_C(0x9e3779b97f4a7c15),
+        identity->hi + identity->labels.hi + identity->labels_len * UINT64_C(0xc2b2ae3d27d4eb4f)};
+}
 
 #endif

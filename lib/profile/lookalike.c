@@ -299,6 +299,9 @@ pprofdelta_status pd_lookalike_tell(pd_bytes bytes, pprofdelta_status status, pp
     }
     if (!what.rest)
         return status;
-    return pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere, "this is %s%s",
-                   what.name, what.rest);
+    pprofdelta_reason reason =
+        what.kind == PPROFDELTA_FILE_STATE ? PPROFDELTA_REASON_IS_STATE : PPROFDELTA_REASON_NONE;
+    return pd_because(err, reason,
+                      pd_fail(err, PPROFDELTA_E_PROFILE, "profile", NULL, nowhere, nowhere,
+                              "this is %s%s", what.name, what.rest));
 }

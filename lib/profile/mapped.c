@@ -22,9 +22,7 @@ static bool same_place(const pd_mapped *known, const pd_mapping *m)
 static pd_key identity_of(const pd_tables *t, size_t index)
 {
     const pd_mapping *m = &t->mappings[index];
-    return pd_place_of_mapping(m->start, m->file_offset, t->strings[m->filename],
-                               t->strings[m->build_id])
-        .file;
+    return pd_file_key(t->strings[m->filename], t->strings[m->build_id]);
 }
 
 /* The number of mappings that are examined. */
@@ -102,12 +100,11 @@ static bool is_of_a_file(pd_bytes filename)
     return !filename.len || filename.ptr[0] != '[';
 }
 
-/* The bias is that of a file; without a file, addresses are used as they are. */
 static bool rename_place(pd_place *place, const pd_mapping *m, pd_key file)
 {
     if (pd_key_equal(place->file, file))
         return false;
-    *place = is_key(file) ? (pd_place){file, m->file_offset - m->start} : PD_NOWHERE_MAPPED;
+    *place = pd_place_in_file(file, m->start, m->file_offset);
     return true;
 }
 

@@ -1,7 +1,7 @@
 /* Attributes: see otlp_attributes.h. */
 #include "profile/otlp_attributes.h"
 
-#include "profile/otlp_fields.h"
+#include "profile/fields.h"
 
 #define NONE UINT32_MAX
 

@@ -2,7 +2,7 @@
 
 #include "base/keymap.h"
 #include "base/utf8.h"
-#include "profile/otlp_fields.h"
+#include "profile/fields.h"
 #include "profile/otlp_attributes.h"
 
 /* What is used while a resource is encoded. */

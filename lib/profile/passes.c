@@ -169,43 +169,6 @@ pprofdelta_status pd_pass_samples(pd_tables *t, pd_stream *stream, const pd_stac
     return status;
 }
 
-pprofdelta_status pd_pass_known_samples(pd_tables *t, pd_stream *stream,
-                                        const pd_stack_numbers *numbers, const pd_columns *columns,
-                                        const pd_sample_keys *keys, pd_window *window, pd_mem *mem,
-                                        pprofdelta_error *err)
-{
-    pd_sample_reader r = {.parse = {.mem = mem, .err = err, .element = keys->first},
-                          .tables = t,
-                          .numbers = numbers,
-                          .columns = columns};
-    parts p = {.stream = stream, .at = keys->off};
-    pd_reader top = {0};
-    pprofdelta_status status = PPROFDELTA_OK;
-    while (!status && r.parse.element < keys->first + keys->len &&
-           next_part(&p, &top, &status, err)) {
-        r.parse.zero = p.part.ptr;
-        r.parse.base = p.at;
-        status = pd_samples_meet(&r, &top, keys, window);
-    }
-    return status;
-}
-
-pprofdelta_status pd_pass_range(const pd_tables *t, pd_bytes bytes, const pd_sample_range *range,
-                                const pd_stack_numbers *numbers, const pd_columns *columns,
-                                pd_sample_taker taker, pd_mem *mem, uint64_t *unknown_fields,
-                                pprofdelta_error *err)
-{
-    pd_sample_reader r = {
-        .parse = {.mem = mem, .err = err, .element = range->first, .zero = bytes.ptr},
-        .tables = t,
-        .numbers = numbers,
-        .columns = columns};
-    pd_reader top = pd_reader_of(bytes.ptr + range->off, (size_t)(range->end - range->off));
-    pprofdelta_status status = pd_samples_read(&r, &top, taker);
-    *unknown_fields = r.parse.unknown_fields;
-    return status;
-}
-
 pprofdelta_status pd_pass_sums(const pd_tables *t, pd_stream *stream, pprofdelta_sum *sums,
                                pprofdelta_error *err)
 {

@@ -29,25 +29,6 @@ pprofdelta_status pd_pass_samples(pd_tables *tables, pd_stream *stream,
                                   const pd_stack_numbers *numbers, const pd_columns *columns,
                                   pd_sample_taker taker, pd_mem *mem, pprofdelta_error *err);
 
-/* A part of the samples: from number `first` on, those whose records are in the bytes [off, end). */
-typedef struct pd_sample_range {
-    size_t first;
-    uint64_t off, end;
-} pd_sample_range;
-
-/* The second pass over a part of the samples of a profile that is in memory. The tables stay as they
- * are, so several threads may read parts of the same profile. *unknown_fields is set. */
-pprofdelta_status pd_pass_range(const pd_tables *tables, pd_bytes bytes,
-                                const pd_sample_range *range, const pd_stack_numbers *numbers,
-                                const pd_columns *columns, pd_sample_taker taker, pd_mem *mem,
-                                uint64_t *unknown_fields, pprofdelta_error *err);
-
-/* The second pass over the samples whose keys were read before, by a pass whose taker was `keys`. */
-pprofdelta_status pd_pass_known_samples(pd_tables *tables, pd_stream *stream,
-                                        const pd_stack_numbers *numbers, const pd_columns *columns,
-                                        const pd_sample_keys *keys, pd_window *window, pd_mem *mem,
-                                        pprofdelta_error *err);
-
 /* Adds up each column over all records, from a stream at its beginning: what a window's sums are
  * verified against. */
 pprofdelta_status pd_pass_sums(const pd_tables *tables, pd_stream *stream, pprofdelta_sum *sums,

@@ -1,77 +1,75 @@
-/* The second pass: decodes every sample of a profile, once, into a window.
+/* The second pass: decodes every sample of a profile, once.
  *
- * This takes most of the time, so it is one loop that decodes, hashes and adds to the window. It
- * checks what only samples can have wrong: ids without a location, too many or too few values,
- * labels with unknown strings. */
+ * This takes most of the time. It checks what only samples can have wrong: ids without a location,
+ * too many or too few values, labels with unknown strings. There are two readers. The careful reader
+ * accepts every encoding that protobuf allows and reports errors exactly. The quick reader accepts
+ * what encoders write (ids and values in one run each or one by one, labels whole, no unknown fields)
+ * and leaves everything else, errors included, to the careful one. The tests compare them. */
 #ifndef PD_PROFILE_SAMPLES_H
 #define PD_PROFILE_SAMPLES_H
 
+#include "ledger/types.h"
 #include "ledger/window.h"
-#include "profile/sample.h"
+#include "wire/message.h"
+#include "profile/fields.h"
+#include "profile/identity.h"
+#include "profile/tables.h"
 
-/* The keys of samples, in order, for a window that is filled later: they take most of the time to
- * compute and little room. There is room for all before reading. */
-typedef struct pd_sample_keys {
-    pd_key *keys;
-    size_t len, cap;
-    size_t first; /* the number of the first sample that has one, */
-    uint64_t off; /* and the offset of its record */
-} pd_sample_keys; /* zero it to begin */
+typedef struct pd_sample {
+    pd_identity stack;
+    size_t values_len;
+    int64_t values[PPROFDELTA_MAX_TYPES]; /* in the order of a row: columns->slot */
+} pd_sample;
 
-/* Where samples go: to one of window, ledger and keys, or nowhere. */
+/* A cache of the keys of a label's strings (key, string, unit): there are few. */
+typedef struct pd_names_seen {
+    uint32_t key, str, num_unit;
+    bool is_set;
+    pd_key names;
+} pd_names_seen;
+
+enum { PD_NAMES_SEEN = 32 };
+
+/* A cache of the keys of short labels. */
+typedef struct pd_label_seen {
+    uint64_t word; /* pd_label_word, or 0: unused */
+    pd_key key;
+} pd_label_seen;
+
+enum { PD_LABELS_SEEN_BITS = 9, PD_LABELS_SEEN = 1 << PD_LABELS_SEEN_BITS };
+
+typedef struct pd_sample_reader {
+    pd_parse parse; /* parse.element is the index of the sample */
+    const pd_tables *tables;
+    const pd_stack_numbers *numbers;
+    const pd_columns *columns;
+    pd_names_seen seen[PD_NAMES_SEEN];
+    pd_label_seen labels[PD_LABELS_SEEN];
+} pd_sample_reader;
+
+/* The careful reader, of the body of a record. Errors are sticky in reader->parse. */
+void pd_sample_careful(pd_sample_reader *reader, pd_reader body, pd_sample *sample);
+
+/* The bytes behind a record that the quick reader may read. */
+enum { PD_QUICK_SLACK = 8 };
+
+/* The quick reader, of the record at the front of `top`. Returns false if the record is not in the
+ * quick form, or less than PD_QUICK_SLACK bytes are behind it; `top` has then not moved. */
+bool pd_sample_quick(pd_sample_reader *reader, pd_reader *top, pd_sample *sample);
+
+/* Returns the key of a label's strings. The indices must have been checked. */
+pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t key, uint32_t str,
+                             uint32_t num_unit);
+
+/* Where samples go: to a window, a ledger, or nowhere. */
 typedef struct pd_sample_taker {
     pd_window *window;
-    pd_ledger *ledger;    /* a ledger that is being filled with the counters */
-    pd_sample_keys *keys; /* the keys only */
+    pd_ledger *ledger; /* a ledger that is being filled with the counters */
 } pd_sample_taker;
-
-/* Finds the next sample record, skipping other fields. Sets its start and its body. */
-bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body);
-static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_reader *body)
-{
-    return pd_reader_expect(top, PD_TAG_SAMPLE, start, body) ||
-           pd_sample_next_far(top, start, body);
-}
-
-/* The quick reader: reads records and passes them on, counting them in reader->parse.element, up to
- * a record that is not in the quick form, where it leaves `top`. Fails only if the taker fails. */
-typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top,
-                                        pd_sample_taker taker);
-
-static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_parse *parse,
-                                               pd_key key, const uint8_t *start,
-                                               const int64_t *values)
-{
-    if (taker.window)
-        return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start), values,
-                             parse->err);
-    if (taker.ledger)
-        return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
-    if (taker.keys)
-        taker.keys->keys[taker.keys->len++] = key;
-    return PPROFDELTA_OK;
-}
-
-pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
-
-/* Reads the values of one record, [p, end), with PD_QUICK_SLACK readable bytes after it. Returns
- * false if it is not in the quick form. */
-typedef bool pd_sample_values(const pd_columns *columns, const uint8_t *p, const uint8_t *end,
-                              int64_t *values);
-pd_sample_values pd_sample_values_portable, pd_sample_values_avx512;
-
-/* The fastest form for this processor. */
-pd_sample_run *pd_sample_run_best(void);
-pd_sample_values *pd_sample_values_best(void);
 
 /* Hands on the samples from `top` to where that can read no further, or to the last sample of the
  * sealed tables. reader->parse.element counts them. */
 pprofdelta_status pd_samples_read(pd_sample_reader *reader, pd_reader *top, pd_sample_taker taker);
-
-/* The same if the samples were read before, and keys holds the key of each from keys->first on: only
- * the values are decoded. */
-pprofdelta_status pd_samples_meet(pd_sample_reader *reader, pd_reader *top,
-                                  const pd_sample_keys *keys, pd_window *window);
 
 /* Reads the values of a record that was checked, in the order of the columns. */
 void pd_sample_values_read(pd_reader body, int64_t *values);

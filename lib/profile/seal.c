@@ -19,34 +19,35 @@ static void check_string(sealing *s, uint32_t index, const char *field, uint64_t
                 index, s->tables->strings_len);
 }
 
+/* Checks the string indices of an element, which was read by these rows. */
+static void check_element(sealing *s, const pd_rows *rows, const void *element, uint64_t nth,
+                          uint64_t off)
+{
+    for (uint32_t number = 1; number < rows->len; number++) {
+        const pd_field_row *row = pd_row_of(rows, number);
+        const void *at = (const char *)element + row->at;
+        const pd_string_ref *ref = at;
+        if (row->kind == PD_FIELD_STRING)
+            check_string(s, *(const uint32_t *)at, row->name, nth, off);
+        else if (row->kind == PD_FIELD_STRING_REF)
+            check_string(s, ref->index, row->name, nth, ref->off);
+    }
+}
+
 static void check_strings(sealing *s)
 {
     const pd_tables *t = s->tables;
-    const pd_header *h = &t->header;
-    for (size_t i = 0; i < t->types_len; i++) {
-        check_string(s, t->types[i].type, "sample_type.type", i, t->types[i].off);
-        check_string(s, t->types[i].unit, "sample_type.unit", i, t->types[i].off);
-    }
-    for (size_t i = 0; i < t->mappings_len; i++) {
-        check_string(s, t->mappings[i].filename, "mapping.filename", i, t->mappings[i].off);
-        check_string(s, t->mappings[i].build_id, "mapping.build_id", i, t->mappings[i].off);
-    }
-    for (size_t i = 0; i < t->functions_len; i++) {
-        const pd_function *f = &t->functions[i];
-        check_string(s, f->name, "function.name", i, f->off);
-        check_string(s, f->system_name, "function.system_name", i, f->off);
-        check_string(s, f->filename, "function.filename", i, f->off);
-    }
+    const pd_value_type *period = &t->header.period_type;
+    for (size_t i = 0; i < t->types_len; i++)
+        check_element(s, &pd_sample_type_rows, &t->types[i], i, t->types[i].off);
+    for (size_t i = 0; i < t->mappings_len; i++)
+        check_element(s, &pd_mapping_rows, &t->mappings[i], i, t->mappings[i].off);
+    for (size_t i = 0; i < t->functions_len; i++)
+        check_element(s, &pd_function_rows, &t->functions[i], i, t->functions[i].off);
     for (size_t i = 0; i < t->comments_len; i++)
         check_string(s, t->comments[i].index, "comment", i, t->comments[i].off);
-    uint64_t nth = PPROFDELTA_NOWHERE;
-    check_string(s, h->period_type.type, "period_type.type", nth, h->period_type.off);
-    check_string(s, h->period_type.unit, "period_type.unit", nth, h->period_type.off);
-    check_string(s, h->drop_frames.index, "drop_frames", nth, h->drop_frames.off);
-    check_string(s, h->keep_frames.index, "keep_frames", nth, h->keep_frames.off);
-    check_string(s, h->default_sample_type.index, "default_sample_type", nth,
-                 h->default_sample_type.off);
-    check_string(s, h->doc_url.index, "doc_url", nth, h->doc_url.off);
+    check_element(s, &pd_period_type_rows, period, PPROFDELTA_NOWHERE, period->off);
+    check_element(s, &pd_profile_rows, t, PPROFDELTA_NOWHERE, PPROFDELTA_NOWHERE);
 }
 
 static void check_first_string(sealing *s)

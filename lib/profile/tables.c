@@ -1,398 +1,271 @@
 /* The first pass: decodes the top level, except the samples. */
 #include "profile/tables.h"
 
+#include "profile/fields.h"
 #include "profile/lookalike.h"
-#include "profile/parse.h"
-#include "profile/tables_quick.h"
+
+#include <stddef.h>
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
-    (append((p), &(t)->name, &(t)->name##_cap, (t)->name##_len, sizeof *(t)->name)                 \
+    (pd_parse_grow((p), &(t)->name, &(t)->name##_cap, (t)->name##_len + 1, sizeof *(t)->name)      \
          ? &(t)->name[(t)->name##_len++]                                                           \
          : NULL)
 
-static bool append(pd_parse *p, void *array, size_t *cap, size_t len, size_t size)
+/* ---- rows ------------------------------------------------------------------------------------ */
+
+static const pd_field_row sample_type_fields[] = {
+    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "sample_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "sample_type.unit"},
+};
+
+static const pd_field_row period_type_fields[] = {
+    [1] = {PD_FIELD_STRING, offsetof(pd_value_type, type), "period_type.type"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_value_type, unit), "period_type.unit"},
+};
+
+/* What is read of a mapping. The entry of the table comes first in this and the next two: so the
+ * fields of the rows have the same offsets in the entry. */
+enum { FLAGS = 4 };
+typedef struct mapping_message {
+    pd_mapping entry;
+    uint64_t id;
+    bool has[FLAGS];
+} mapping_message;
+
+static const pd_field_row mapping_fields[] = {
+    [1] = {PD_FIELD_NUMBER, offsetof(mapping_message, id), "mapping.id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_mapping, start), "mapping.memory_start"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_mapping, limit), "mapping.memory_limit"},
+    [4] = {PD_FIELD_NUMBER, offsetof(pd_mapping, file_offset), "mapping.file_offset"},
+    [5] = {PD_FIELD_STRING, offsetof(pd_mapping, filename), "mapping.filename"},
+    [6] = {PD_FIELD_STRING, offsetof(pd_mapping, build_id), "mapping.build_id"},
+    [7] = {PD_FIELD_FLAG, offsetof(mapping_message, has[0]), "mapping.has_functions"},
+    [8] = {PD_FIELD_FLAG, offsetof(mapping_message, has[1]), "mapping.has_filenames"},
+    [9] = {PD_FIELD_FLAG, offsetof(mapping_message, has[2]), "mapping.has_line_numbers"},
+    [10] = {PD_FIELD_FLAG, offsetof(mapping_message, has[3]), "mapping.has_inline_frames"},
+};
+
+typedef struct function_message {
+    pd_function entry;
+    uint64_t id;
+} function_message;
+
+static const pd_field_row function_fields[] = {
+    [1] = {PD_FIELD_NUMBER, offsetof(function_message, id), "function.id"},
+    [2] = {PD_FIELD_STRING, offsetof(pd_function, name), "function.name"},
+    [3] = {PD_FIELD_STRING, offsetof(pd_function, system_name), "function.system_name"},
+    [4] = {PD_FIELD_STRING, offsetof(pd_function, filename), "function.filename"},
+    [5] = {PD_FIELD_NUMBER, offsetof(pd_function, start_line), "function.start_line"},
+};
+
+typedef struct location_message {
+    pd_location entry;
+    uint64_t id;
+} location_message;
+
+static const pd_field_row location_fields[] = {
+    [1] = {PD_FIELD_NUMBER, offsetof(location_message, id), "location.id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_location, mapping), "location.mapping_id"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_location, address), "location.address"},
+    [4] = {PD_FIELD_PART, 0, "location.line"},
+    [5] = {PD_FIELD_FLAG, offsetof(pd_location, is_folded), "location.is_folded"},
+};
+
+static const pd_field_row line_fields[] = {
+    [1] = {PD_FIELD_NUMBER, offsetof(pd_line, function), "location.line.function_id"},
+    [2] = {PD_FIELD_NUMBER, offsetof(pd_line, line), "location.line.line"},
+    [3] = {PD_FIELD_NUMBER, offsetof(pd_line, column), "location.line.column"},
+};
+
+/* The top level. A part has the offset of the number of its elements, if there may be many. */
+static const pd_field_row profile_fields[] = {
+    [1] = {PD_FIELD_PART, offsetof(pd_tables, types_len), "sample_type"},
+    [2] = {PD_FIELD_PART, offsetof(pd_tables, samples), "sample"},
+    [3] = {PD_FIELD_PART, offsetof(pd_tables, mappings_len), "mapping"},
+    [4] = {PD_FIELD_PART, offsetof(pd_tables, locations_len), "location"},
+    [5] = {PD_FIELD_PART, offsetof(pd_tables, functions_len), "function"},
+    [6] = {PD_FIELD_PART, offsetof(pd_tables, strings_len), "string_table"},
+    [7] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.drop_frames), "drop_frames"},
+    [8] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.keep_frames), "keep_frames"},
+    [9] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.time_nanos), "time_nanos"},
+    [10] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.duration_nanos), "duration_nanos"},
+    [11] = {PD_FIELD_PART, 0, "period_type"},
+    [12] = {PD_FIELD_NUMBER, offsetof(pd_tables, header.period), "period"},
+    [13] = {PD_FIELD_LIST, offsetof(pd_tables, comments_len), "comment"},
+    [14] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.default_sample_type),
+            "default_sample_type"},
+    [15] = {PD_FIELD_STRING_REF, offsetof(pd_tables, header.doc_url), "doc_url"},
+};
+
+const pd_rows pd_sample_type_rows = PD_ROWS("sample_type", sample_type_fields);
+const pd_rows pd_period_type_rows = PD_ROWS("period_type", period_type_fields);
+const pd_rows pd_mapping_rows = PD_ROWS("mapping", mapping_fields);
+const pd_rows pd_function_rows = PD_ROWS("function", function_fields);
+const pd_rows pd_location_rows = PD_ROWS("location", location_fields);
+const pd_rows pd_line_rows = PD_ROWS("location.line", line_fields);
+const pd_rows pd_profile_rows = PD_ROWS(NULL, profile_fields);
+
+/* ---- the parts of a profile -------------------------------------------------------------------- */
+
+static void read_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    if (p->status)
-        return false;
-    if (len < *cap)
-        return true;
-    p->status = pd_mem_grow(p->mem, array, cap, len + 1, size, p->err);
-    return p->status == PPROFDELTA_OK;
+    pd_value_type *type = APPEND(p, t, types);
+    if (!type)
+        return;
+    *type = (pd_value_type){.off = off};
+    pd_message_read(p, r, &pd_sample_type_rows, type);
 }
 
-/* The names of a value type and its fields, for errors. */
-typedef struct value_type_names {
-    const char *whole, *type, *unit;
-} value_type_names;
-
-static void read_value_type(pd_parse *p, pd_value_type *out, pd_reader r,
-                            const value_type_names *names)
+static void read_period_type(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_VALUE_TYPE_TYPE:
-            out->type = pd_parse_string(p, names->type, &f);
-            break;
-        case PD_VALUE_TYPE_UNIT:
-            out->unit = pd_parse_string(p, names->unit, &f);
-            break;
-        default:
-            p->unknown_fields++;
-        }
-    }
-    pd_parse_end(p, names->whole, &r);
+    t->header.has_period_type = true;
+    t->header.period_type.off = off;
+    pd_message_read(p, r, &pd_period_type_rows, &t->header.period_type);
 }
 
-static void read_mapping(pd_parse *p, pd_tables *t, const pd_field *field)
+static void read_mapping(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    pd_reader r = pd_parse_body(p, "mapping", field);
+    mapping_message m = {.entry = {.off = off}};
+    pd_message_read(p, r, &pd_mapping_rows, &m);
+    for (unsigned bit = 0; bit < FLAGS; bit++)
+        m.entry.has |= (uint32_t)m.has[bit] << bit;
     pd_mapping *mapping = APPEND(p, t, mappings);
     if (!mapping)
         return;
-    *mapping = (pd_mapping){.off = pd_parse_offset(p, field->start)};
-    uint64_t id = 0;
-    pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_MAPPING_ID:
-            id = pd_parse_number(p, "mapping.id", &f);
-            break;
-        case PD_MAPPING_MEMORY_START:
-            mapping->start = pd_parse_number(p, "mapping.memory_start", &f);
-            break;
-        case PD_MAPPING_MEMORY_LIMIT:
-            mapping->limit = pd_parse_number(p, "mapping.memory_limit", &f);
-            break;
-        case PD_MAPPING_FILE_OFFSET:
-            mapping->file_offset = pd_parse_number(p, "mapping.file_offset", &f);
-            break;
-        case PD_MAPPING_FILENAME:
-            mapping->filename = pd_parse_string(p, "mapping.filename", &f);
-            break;
-        case PD_MAPPING_BUILD_ID:
-            mapping->build_id = pd_parse_string(p, "mapping.build_id", &f);
-            break;
-        case PD_MAPPING_HAS_FUNCTIONS:
-        case PD_MAPPING_HAS_FILENAMES:
-        case PD_MAPPING_HAS_LINE_NUMBERS:
-        case PD_MAPPING_HAS_INLINE_FRAMES: {
-            static const char *const names[] = {"mapping.has_functions", "mapping.has_filenames",
-                                                "mapping.has_line_numbers",
-                                                "mapping.has_inline_frames"};
-            uint32_t nth = f.number - PD_MAPPING_HAS_FUNCTIONS, bit = UINT32_C(1) << nth;
-            bool set = pd_parse_number(p, names[nth], &f) != 0;
-            mapping->has = set ? mapping->has | bit : mapping->has & ~bit;
-            break;
-        }
-        default:
-            p->unknown_fields++;
-        }
-    }
-    pd_parse_end(p, "mapping", &r);
-    if (!p->status)
-        p->status = pd_idmap_add(&t->mapping_map, p->mem, id, p->err);
+    *mapping = m.entry;
+    p->status = pd_idmap_add(&t->mapping_map, p->mem, m.id, p->err);
 }
 
-static void read_function(pd_parse *p, pd_tables *t, const pd_field *field)
+static void read_function(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    pd_reader r = pd_parse_body(p, "function", field);
+    function_message m = {.entry = {.off = off}};
+    pd_message_read(p, r, &pd_function_rows, &m);
     pd_function *function = APPEND(p, t, functions);
     if (!function)
         return;
-    *function = (pd_function){.off = pd_parse_offset(p, field->start)};
-    uint64_t id = 0;
-    pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_FUNCTION_ID:
-            id = pd_parse_number(p, "function.id", &f);
-            break;
-        case PD_FUNCTION_NAME:
-            function->name = pd_parse_string(p, "function.name", &f);
-            break;
-        case PD_FUNCTION_SYSTEM_NAME:
-            function->system_name = pd_parse_string(p, "function.system_name", &f);
-            break;
-        case PD_FUNCTION_FILENAME:
-            function->filename = pd_parse_string(p, "function.filename", &f);
-            break;
-        case PD_FUNCTION_START_LINE:
-            function->start_line = (int64_t)pd_parse_number(p, "function.start_line", &f);
-            break;
-        default:
-            p->unknown_fields++;
-        }
-    }
-    pd_parse_end(p, "function", &r);
-    if (!p->status)
-        p->status = pd_idmap_add(&t->function_map, p->mem, id, p->err);
+    *function = m.entry;
+    p->status = pd_idmap_add(&t->function_map, p->mem, m.id, p->err);
 }
 
-static void read_line(pd_parse *p, pd_tables *t, const pd_field *field)
+static void read_line(pd_parse *p, pd_tables *t, pd_reader r)
 {
-    pd_reader r = pd_parse_body(p, "location.line", field);
     pd_line *line = APPEND(p, t, lines);
     if (!line)
         return;
     *line = (pd_line){0};
-    pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_LINE_FUNCTION_ID:
-            line->function = pd_parse_number(p, "location.line.function_id", &f);
-            break;
-        case PD_LINE_LINE:
-            line->line = (int64_t)pd_parse_number(p, "location.line.line", &f);
-            break;
-        case PD_LINE_COLUMN:
-            line->column = (int64_t)pd_parse_number(p, "location.line.column", &f);
-            break;
-        default:
-            p->unknown_fields++;
-        }
-    }
-    pd_parse_end(p, "location.line", &r);
+    pd_message_read(p, r, &pd_line_rows, line);
 }
 
-static void read_location(pd_parse *p, pd_tables *t, const pd_field *field)
+static void read_location(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    pd_reader r = pd_parse_body(p, "location", field);
+    location_message m = {.entry = {.off = off, .lines_first = t->lines_len}};
+    pd_message message = {r, &pd_location_rows, &m};
+    const pd_field_row *row;
+    pd_field f;
+    while ((row = pd_message_next(p, &message, &f)))
+        read_line(p, t, pd_parse_body(p, row->name, &f));
+    size_t lines = t->lines_len - m.entry.lines_first;
+    if (lines > UINT32_MAX && !p->status)
+        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "location.line", p->element, off,
+                            "a location of more than %u lines", UINT32_MAX);
+    m.entry.lines_len = (uint32_t)lines;
     pd_location *location = APPEND(p, t, locations);
     if (!location)
         return;
-    *location = (pd_location){.off = pd_parse_offset(p, field->start), .lines_first = t->lines_len};
-    uint64_t id = 0;
-    pd_field f;
-    while (!p->status && pd_reader_next_quick(&r, &f)) {
-        switch (f.number) {
-        case PD_LOCATION_ID:
-            id = pd_parse_number(p, "location.id", &f);
-            break;
-        case PD_LOCATION_MAPPING_ID:
-            location->mapping = pd_parse_number(p, "location.mapping_id", &f);
-            break;
-        case PD_LOCATION_ADDRESS:
-            location->address = pd_parse_number(p, "location.address", &f);
-            break;
-        case PD_LOCATION_LINE:
-            read_line(p, t, &f);
-            break;
-        case PD_LOCATION_IS_FOLDED:
-            location->is_folded = pd_parse_number(p, "location.is_folded", &f) != 0;
-            break;
-        default:
-            p->unknown_fields++;
-        }
-    }
-    pd_parse_end(p, "location", &r);
-    size_t lines = t->lines_len - location->lines_first;
-    if (lines > UINT32_MAX && !p->status)
-        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "location.line", p->element,
-                            location->off, "a location of more than %u lines", UINT32_MAX);
-    location->lines_len = (uint32_t)lines;
-    if (!p->status)
-        p->status = pd_idmap_add(&t->location_map, p->mem, id, p->err);
+    *location = m.entry;
+    p->status = pd_idmap_add(&t->location_map, p->mem, m.id, p->err);
 }
 
-static void read_string(pd_parse *p, pd_tables *t, const pd_field *field)
+static void read_string(pd_parse *p, pd_tables *t, pd_reader r, uint64_t off)
 {
-    pd_reader r = pd_parse_body(p, "string_table", field);
     if (!p->status && t->strings_len == UINT32_MAX - 1)
-        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "string_table", p->element,
-                            pd_parse_offset(p, field->start), "more than %u strings", UINT32_MAX);
+        p->status = pd_fail(p->err, PPROFDELTA_E_LIMIT, "profile", "string_table", p->element, off,
+                            "more than %u strings", UINT32_MAX);
     pd_bytes *string = APPEND(p, t, strings);
     if (string)
-        *string = (pd_bytes){r.at, (size_t)(r.end - r.at)};
+        *string = pd_reader_bytes(r);
 }
 
-static void add_comment(pd_parse *p, pd_tables *t, const uint8_t *at, uint64_t index)
+static void read_comments(pd_parse *p, pd_tables *t, const char *name, const pd_field *field)
 {
-    if (index >= UINT32_MAX)
-        pd_parse_string_range(p, "comment", pd_parse_offset(p, at), (int64_t)index);
-    pd_string_ref *comment = APPEND(p, t, comments);
-    if (comment)
-        *comment = (pd_string_ref){(uint32_t)index, pd_parse_offset(p, at)};
-    p->element = t->comments_len;
-}
-
-static void read_comments(pd_parse *p, pd_tables *t, const pd_field *field)
-{
-    if (field->wire != PD_WIRE_BYTES) {
-        add_comment(p, t, field->start, pd_parse_number(p, "comment", field));
-        return;
+    pd_list list = pd_list_of(p, name, field);
+    while (pd_list_next(p, &list)) {
+        uint64_t off = pd_parse_offset(p, list.at);
+        if (list.value >= UINT32_MAX)
+            pd_parse_string_range(p, name, off, (int64_t)list.value);
+        pd_string_ref *comment = APPEND(p, t, comments);
+        if (comment)
+            *comment = (pd_string_ref){(uint32_t)list.value, off};
+        p->element = t->comments_len;
     }
-    pd_reader r = field->body;
-    const uint8_t *at = r.at;
-    uint64_t index;
-    for (; !p->status && pd_reader_varint(&r, &index); at = r.at)
-        add_comment(p, t, at, index);
-    pd_parse_end(p, "comment", &r);
-}
-
-static pd_string_ref read_string_ref(pd_parse *p, const char *name, const pd_field *field)
-{
-    return (pd_string_ref){pd_parse_string(p, name, field), pd_parse_offset(p, field->start)};
-}
-
-static const value_type_names sample_type_names = {"sample_type", "sample_type.type",
-                                                   "sample_type.unit"};
-static const value_type_names period_type_names = {"period_type", "period_type.type",
-                                                   "period_type.unit"};
-
-static void read_scalar(pd_parse *p, pd_header *h, const pd_field *f)
-{
-    switch (f->number) {
-    case PD_PROFILE_DROP_FRAMES:
-        h->drop_frames = read_string_ref(p, "drop_frames", f);
-        break;
-    case PD_PROFILE_KEEP_FRAMES:
-        h->keep_frames = read_string_ref(p, "keep_frames", f);
-        break;
-    case PD_PROFILE_DEFAULT_SAMPLE_TYPE:
-        h->default_sample_type = read_string_ref(p, "default_sample_type", f);
-        break;
-    case PD_PROFILE_DOC_URL:
-        h->doc_url = read_string_ref(p, "doc_url", f);
-        break;
-    case PD_PROFILE_TIME_NANOS:
-        h->time_nanos = (int64_t)pd_parse_number(p, "time_nanos", f);
-        break;
-    case PD_PROFILE_DURATION_NANOS:
-        h->duration_nanos = (int64_t)pd_parse_number(p, "duration_nanos", f);
-        break;
-    case PD_PROFILE_PERIOD:
-        h->period = (int64_t)pd_parse_number(p, "period", f);
-        break;
-    case PD_PROFILE_PERIOD_TYPE:
-        h->has_period_type = true;
-        h->period_type.off = pd_parse_offset(p, f->start);
-        read_value_type(p, &h->period_type, pd_parse_body(p, "period_type", f), &period_type_names);
-        break;
-    default:
-        p->unknown_fields++;
-    }
-}
-
-static void read_type(pd_parse *p, pd_tables *t, const pd_field *field)
-{
-    pd_reader r = pd_parse_body(p, "sample_type", field);
-    pd_value_type *type = APPEND(p, t, types);
-    if (!type)
-        return;
-    *type = (pd_value_type){.off = pd_parse_offset(p, field->start)};
-    read_value_type(p, type, r, &sample_type_names);
-}
-
-void pd_tables_mark(pd_tables *t, uint64_t off)
-{
-    pd_marks *m = &t->marks;
-    if (!t->samples)
-        t->samples_off = off;
-    if (m->len == PD_MARKS) {
-        for (size_t i = 0; i < PD_MARKS / 2; i++)
-            m->at[i] = m->at[2 * i];
-        m->len /= 2;
-        m->stride *= 2;
-    }
-    m->at[m->len++] = off;
-}
-
-static void count_sample(pd_parse *p, pd_tables *t, const pd_field *field)
-{
-    pd_parse_body(p, "sample", field);
-    pd_tables_count_sample(t, pd_parse_offset(p, field->start));
 }
 
 /* The number of elements of a top-level field so far: the index of the next one. */
-static uint64_t elements(const pd_tables *t, uint32_t field)
+static uint64_t elements(const pd_tables *t, const pd_field_row *row)
 {
-    switch (field) {
-    case PD_PROFILE_SAMPLE_TYPE:
-        return t->types_len;
-    case PD_PROFILE_SAMPLE:
-        return t->samples;
-    case PD_PROFILE_MAPPING:
-        return t->mappings_len;
-    case PD_PROFILE_LOCATION:
-        return t->locations_len;
-    case PD_PROFILE_FUNCTION:
-        return t->functions_len;
-    case PD_PROFILE_STRING_TABLE:
-        return t->strings_len;
-    case PD_PROFILE_COMMENT:
-        return t->comments_len;
-    default:
+    if (row->kind != PD_FIELD_PART && row->kind != PD_FIELD_LIST)
         return PPROFDELTA_NOWHERE;
-    }
+    return row->at ? *(const size_t *)(const void *)((const char *)t + row->at)
+                   : PPROFDELTA_NOWHERE;
 }
 
 /* Reports an error of the top-level reader with the name of the field, if its tag can be read. */
 void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 {
-    static const char *const names[] = {
-        [PD_PROFILE_SAMPLE_TYPE] = "sample_type",
-        [PD_PROFILE_SAMPLE] = "sample",
-        [PD_PROFILE_MAPPING] = "mapping",
-        [PD_PROFILE_LOCATION] = "location",
-        [PD_PROFILE_FUNCTION] = "function",
-        [PD_PROFILE_STRING_TABLE] = "string_table",
-        [PD_PROFILE_DROP_FRAMES] = "drop_frames",
-        [PD_PROFILE_KEEP_FRAMES] = "keep_frames",
-        [PD_PROFILE_TIME_NANOS] = "time_nanos",
-        [PD_PROFILE_DURATION_NANOS] = "duration_nanos",
-        [PD_PROFILE_PERIOD_TYPE] = "period_type",
-        [PD_PROFILE_PERIOD] = "period",
-        [PD_PROFILE_COMMENT] = "comment",
-        [PD_PROFILE_DEFAULT_SAMPLE_TYPE] = "default_sample_type",
-        [PD_PROFILE_DOC_URL] = "doc_url",
-    };
     uint64_t tag = 0;
     p->element = PPROFDELTA_NOWHERE;
     if (!r->trouble || !pd_varint_decode(r->at, r->end, &tag) || (tag & 7) == 3 || (tag & 7) == 4 ||
-        (tag & 7) > PD_WIRE_FIXED32 || tag >> 3 >= sizeof names / sizeof *names) {
+        (tag & 7) > PD_WIRE_FIXED32 || tag >> 3 >= pd_profile_rows.len) {
         pd_parse_end(p, NULL, r);
     } else {
-        p->element = elements(t, (uint32_t)(tag >> 3));
-        pd_parse_end(p, names[tag >> 3], r);
+        const pd_field_row *row = pd_row_of(&pd_profile_rows, (uint32_t)(tag >> 3));
+        p->element = elements(t, row);
+        pd_parse_end(p, row->name, r);
     }
     t->unknown_fields = p->unknown_fields;
+}
+
+static void read_part(pd_parse *p, pd_tables *t, const pd_field_row *row, const pd_field *f)
+{
+    uint64_t off = pd_parse_offset(p, f->start);
+    if (f->number == PD_PROFILE_COMMENT) {
+        read_comments(p, t, row->name, f);
+        return;
+    }
+    pd_reader r = pd_parse_body(p, row->name, f);
+    switch (f->number) {
+    case PD_PROFILE_SAMPLE_TYPE:
+        read_type(p, t, r, off);
+        break;
+    case PD_PROFILE_SAMPLE:
+        pd_tables_count_sample(t, off);
+        break;
+    case PD_PROFILE_MAPPING:
+        read_mapping(p, t, r, off);
+        break;
+    case PD_PROFILE_LOCATION:
+        read_location(p, t, r, off);
+        break;
+    case PD_PROFILE_FUNCTION:
+        read_function(p, t, r, off);
+        break;
+    case PD_PROFILE_STRING_TABLE:
+        read_string(p, t, r, off);
+        break;
+    default:
+        read_period_type(p, t, r, off);
+    }
 }
 
 void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
 {
     pd_field f;
-    while (!p->status) {
-        pd_tables_read_quick(t, top);
-        if (!pd_reader_next(top, &f))
-            break;
-        p->element = elements(t, f.number);
-        switch (f.number) {
-        case PD_PROFILE_SAMPLE_TYPE:
-            read_type(p, t, &f);
-            break;
-        case PD_PROFILE_SAMPLE:
-            count_sample(p, t, &f);
-            break;
-        case PD_PROFILE_MAPPING:
-            read_mapping(p, t, &f);
-            break;
-        case PD_PROFILE_LOCATION:
-            read_location(p, t, &f);
-            break;
-        case PD_PROFILE_FUNCTION:
-            read_function(p, t, &f);
-            break;
-        case PD_PROFILE_STRING_TABLE:
-            read_string(p, t, &f);
-            break;
-        case PD_PROFILE_COMMENT:
-            read_comments(p, t, &f);
-            break;
-        default:
-            read_scalar(p, &t->header, &f);
-        }
+    while (!p->status && pd_reader_next_quick(top, &f)) {
+        const pd_field_row *row = pd_row_of(&pd_profile_rows, f.number);
+        p->element = elements(t, row);
+        if (!pd_field_read(p, &pd_profile_rows, &f, t))
+            read_part(p, t, row, &f);
     }
 }
 
@@ -403,8 +276,6 @@ void pd_tables_begin(pd_tables *t)
     t->types_len = t->comments_len = t->strings_len = t->mappings_len = t->functions_len = 0;
     t->lines_len = t->locations_len = 0;
     t->samples = t->samples_off = 0;
-    t->marks.len = 0;
-    t->marks.stride = 1;
     t->unknown_fields = t->sample_unknown_fields = t->by_address = t->by_lines = 0;
     t->is_stamped = false;
     pd_idmap_clear(&t->mapping_map);

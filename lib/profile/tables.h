@@ -20,6 +20,7 @@
 
 #include "profile/identity.h"
 #include "profile/idmap.h"
+#include "wire/message.h"
 
 #define PD_NONE UINT32_MAX /* no mapping, no function: id 0 on the wire */
 
@@ -56,12 +57,6 @@ typedef struct pd_location {
     bool is_folded;
 } pd_location;
 
-/* A string index outside the tables, and its offset. */
-typedef struct pd_string_ref {
-    uint32_t index;
-    uint64_t off;
-} pd_string_ref;
-
 /* The scalars of a profile. */
 typedef struct pd_header {
     pd_value_type period_type;
@@ -69,15 +64,6 @@ typedef struct pd_header {
     int64_t period, time_nanos, duration_nanos;
     pd_string_ref drop_frames, keep_frames, default_sample_type, doc_url;
 } pd_header;
-
-/* Where some of the samples begin, at equal distances: at[i] is the offset of sample i * stride. When
- * all marks are used, every second one is dropped and the stride doubles. */
-enum { PD_MARKS = 64 };
-
-typedef struct pd_marks {
-    size_t len, stride;
-    uint64_t at[PD_MARKS];
-} pd_marks;
 
 typedef struct pd_tables {
     pd_header header;
@@ -96,18 +82,21 @@ typedef struct pd_tables {
     size_t types_cap, comments_cap, strings_cap, mappings_cap, functions_cap, lines_cap,
         locations_cap, idents_cap, places_cap, string_keys_cap;
     pd_idmap mapping_map, function_map, location_map;
-    pd_bytes bytes;            /* the profile, or the part of it in memory, */
-    uint64_t base;             /* which begins at this offset: see passes.h */
-    uint64_t len;              /* of the profile */
-    uint64_t first_string_off; /* offset of the first string */
-    size_t samples;            /* number of sample records */
-    uint64_t samples_off;      /* offset of the first sample record */
-    pd_marks marks;
+    pd_bytes bytes;                 /* the profile, or the part of it in memory, */
+    uint64_t base;                  /* which begins at this offset: see passes.h */
+    uint64_t len;                   /* of the profile */
+    uint64_t first_string_off;      /* offset of the first string */
+    size_t samples;                 /* number of sample records */
+    uint64_t samples_off;           /* offset of the first sample record */
     uint64_t unknown_fields;        /* outside samples */
     uint64_t sample_unknown_fields; /* inside samples: counted by the second pass */
     uint64_t by_address, by_lines;  /* numbers of locations */
     bool is_stamped;                /* a comment is a delta's stamp */
 } pd_tables;                        /* zero it to begin */
+
+/* The fields of the messages (wire/message.h). */
+extern const pd_rows pd_sample_type_rows, pd_period_type_rows, pd_mapping_rows, pd_function_rows,
+    pd_location_rows, pd_line_rows, pd_profile_rows;
 
 /* Parses and seals a profile that is in memory. Borrows `bytes`. After a failure the content is
  * undefined, but the tables can be parsed into again. Keeps capacity from profile to profile. */
@@ -117,21 +106,17 @@ pprofdelta_status pd_tables_parse(pd_tables *tables, pd_mem *mem, pd_bytes bytes
 /* The steps of the first pass (passes.h). begin. make_room: reserves memory by the length of t->bytes.
  * read: reads the top-level fields of a part, from `top` to where that can read no further; t->bytes
  * and t->base are set, and *parse has no failure. read_end: `top` can read no further, for good. */
-struct pd_parse;
-struct pd_reader;
 void pd_tables_begin(pd_tables *tables);
-void pd_tables_make_room(pd_tables *tables, struct pd_parse *parse);
+void pd_tables_make_room(pd_tables *tables, pd_parse *parse);
 /* Counts a sample record, which begins at this offset. */
-void pd_tables_mark(pd_tables *tables, uint64_t off);
 static inline void pd_tables_count_sample(pd_tables *tables, uint64_t off)
 {
-    if (__builtin_expect(!(tables->samples & (tables->marks.stride - 1)), 0))
-        pd_tables_mark(tables, off);
-    tables->samples++;
+    if (!tables->samples++)
+        tables->samples_off = off;
 }
 
-void pd_tables_read(pd_tables *tables, struct pd_parse *parse, struct pd_reader *top);
-void pd_tables_read_end(pd_tables *t, struct pd_parse *p, const struct pd_reader *r);
+void pd_tables_read(pd_tables *tables, pd_parse *parse, pd_reader *top);
+void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r);
 
 /* Checks what could not be checked while reading, resolves ids to indices, and identifies mappings
  * and locations. */

@@ -127,14 +127,15 @@ pprofdelta_status pprofdelta_recorder_new(const pprofdelta_recorder_options *opt
     r->kind = o.kind;
     r->on_reset = o.on_reset;
     r->first = o.first;
-    r->symbolize = o.symbolize;
-    r->symbolize_cookie = o.symbolize_cookie;
+    r->places.symbolize = o.symbolize;
+    r->places.symbolize_cookie = o.symbolize_cookie;
+    r->places.has_mappings = !(o.flags & PPROFDELTA_NO_MAPPINGS);
+    r->places.has_return_addresses = (o.flags & PPROFDELTA_RETURN_ADDRESSES) != 0;
     r->started_nanos = o.started_nanos;
     r->has_period_type = o.period_type || o.period_unit;
     r->compressor.compression = o.compression;
     r->compressor.level = o.level ? o.level : 1;
     r->ledger.keys.is_tight = true;
-    pd_maps_clear(&r->maps);
     status = set_up(r, &o, err);
     if (status) {
         pprofdelta_recorder_free(r);
@@ -157,8 +158,7 @@ void pprofdelta_recorder_free(pprofdelta_recorder *r)
     pd_mem_release(mem, &r->kept_at, &r->kept_at_cap, sizeof *r->kept_at);
     pd_buffer_release(mem, &r->arena);
     pd_mem_release(mem, &r->asleep, &r->asleep_cap, sizeof *r->asleep);
-    pd_symbols_release(&r->symbols, mem);
-    pd_maps_release(&r->maps, mem);
+    pd_places_release(&r->places, mem);
     pd_compact_release(&r->compact, mem);
     pd_compressor_fini(&r->compressor, mem);
     pd_keymap_release(&r->shown, mem);
@@ -175,23 +175,22 @@ static bool is_number(double number)
     return isfinite(number) && number >= 0;
 }
 
-static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_look *look,
+static pprofdelta_status set_scales(pprofdelta_recorder *r, const pprofdelta_recording *how,
                                     pprofdelta_error *err)
 {
     double factors[PPROFDELTA_MAX_TYPES];
-    if (!is_number(look->fraction) || look->fraction > 1 || !is_number(look->cycles_per_second))
+    if (!is_number(how->fraction) || how->fraction > 1 || !is_number(how->cycles_per_second))
         return pd_refuse(err, "fraction is not from 0 to 1, or cycles_per_second is not a number "
                               "above 0");
-    double fraction = look->fraction > 0 ? look->fraction : 1;
-    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && look->period > 1;
+    double fraction = how->fraction > 0 ? how->fraction : 1;
+    r->is_scaled = r->kind == PPROFDELTA_KIND_HEAP && how->period > 1;
     for (size_t i = 0; i < r->columns.len; i++) {
         factors[i] = 1;
         if (r->kind == PPROFDELTA_KIND_CONTENTION)
-            factors[i] =
-                (i == 1 && look->cycles_per_second > 0 ? 1e9 / look->cycles_per_second : 1) /
-                fraction;
-        else if (r->kind == PPROFDELTA_KIND_TYPES && look->scales)
-            factors[i] = look->scales[i];
+            factors[i] = (i == 1 && how->cycles_per_second > 0 ? 1e9 / how->cycles_per_second : 1) /
+                         fraction;
+        else if (r->kind == PPROFDELTA_KIND_TYPES && how->scales)
+            factors[i] = how->scales[i];
         if (!is_number(factors[i]) || factors[i] == 0)
             return pd_refuse(err, "a scale is not a number above 0");
         r->scales[r->columns.slot[i]] = pd_scale_of(factors[i]);
@@ -211,36 +210,51 @@ static pprofdelta_status make_room(pprofdelta_recorder *r, pprofdelta_error *err
     return status;
 }
 
-pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofdelta_look *how,
-                                            pprofdelta_error *err)
+static void forget_symbols(pprofdelta_recorder *r)
 {
-    static const pprofdelta_look zeros = {0};
-    const pprofdelta_look *look = how ? how : &zeros;
-    if (r->state != PD_RECORDER_IDLE)
-        return pd_refuse(err, "a window is under way: pprofdelta_recorder_commit or "
-                              "pprofdelta_recorder_abandon comes first");
-    pprofdelta_status status = set_scales(r, look, err);
+    pd_places_clear(&r->places);
+    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
+}
+
+static pprofdelta_status begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
+                               pprofdelta_error *err)
+{
+    pprofdelta_status status = set_scales(r, how, err);
     if (status)
         return status;
-    r->restarted |= look->restarted != 0;
+    r->restarted |= how->restarted != 0;
+    if (how->has_unloaded)
+        forget_symbols(r);
     status = make_room(r, err);
     if (status)
         return status;
-    r->time_nanos = look->time_nanos ? look->time_nanos : pd_time_now();
-    r->period = look->period;
+    r->time_nanos = how->time_nanos ? how->time_nanos : pd_time_now();
+    r->period = how->period;
     r->trouble.status = PPROFDELTA_OK;
     r->samples_in = 0;
     r->arena.len = 0;
-    r->is_written = r->is_handed_out = false;
+    r->is_full = false;
     pd_recorder_watch(r);
-    r->state = PD_RECORDER_FILLING;
     return PPROFDELTA_OK;
+}
+
+pprofdelta_status pprofdelta_recorder_begin(pprofdelta_recorder *r, const pprofdelta_recording *how,
+                                            pprofdelta_error *err)
+{
+    static const pprofdelta_recording zeros = {0};
+    pprofdelta_status status = pd_life_begin(&r->life, err);
+    if (status)
+        return status;
+    status = begin(r, how ? how : &zeros, err);
+    if (status)
+        pd_life_abandon(&r->life);
+    return status;
 }
 
 /* ---- the end of a window --------------------------------------------------------------------- */
 
 /* The window was handed out: it is the open attempt, and the base if it has arrived. */
-static void open_attempt(pprofdelta_recorder *r, bool has_arrived)
+static void settle(pprofdelta_recorder *r, bool has_arrived)
 {
     /* With FIRST_ZERO, what was counted so far belongs to no window. */
     bool is_base = has_arrived || r->how == PD_SUBTRACT_ALL;
@@ -251,58 +265,32 @@ static void open_attempt(pprofdelta_recorder *r, bool has_arrived)
         pd_window_commit_settled(&r->window);
     r->has_base |= is_base || r->restart;
     r->last_nanos = r->time_nanos;
-    r->series.last = r->stretch;
     r->restarted = false;
 }
 
-void pprofdelta_recorder_commit(pprofdelta_recorder *r)
+pprofdelta_status pprofdelta_recorder_commit(pprofdelta_recorder *r)
 {
-    if (r->state != PD_RECORDER_WRITING || !r->is_written) {
-        pprofdelta_recorder_abandon(r);
-        return;
-    }
-    open_attempt(r, true);
-    pd_series_commit(&r->series);
+    pprofdelta_status status = pd_life_commit(&r->life, NULL);
+    if (status)
+        return status;
+    settle(r, true);
     pd_ledger_trim(&r->ledger, &r->mem, r->ledger.keys.len + r->ledger.keys.len / 64);
-    r->state = PD_RECORDER_IDLE;
+    return PPROFDELTA_OK;
 }
 
 void pprofdelta_recorder_abandon(pprofdelta_recorder *r)
 {
-    if (r->state == PD_RECORDER_IDLE)
+    bool is_handed_out = r->life.is_handed_out;
+    if (!pd_life_abandon(&r->life))
         return;
-    if (r->is_handed_out)
-        open_attempt(r, false);
+    if (is_handed_out)
+        settle(r, false);
     pd_window_abandon(&r->window);
-    r->state = PD_RECORDER_IDLE;
 }
 
-/* ---- between windows ------------------------------------------------------------------------- */
+/* ---- describe -------------------------------------------------------------------------------- */
 
-void pprofdelta_recorder_forget_symbols(pprofdelta_recorder *r)
-{
-    if (r->state != PD_RECORDER_IDLE)
-        return;
-    pd_symbols_clear(&r->symbols);
-    r->by_lines = 0;
-    pd_maps_clear(&r->maps);
-    r->may_hide = true; /* frames that were not hidden may be hidden from now on */
-}
-
-static uint64_t symbols_bytes(const pprofdelta_recorder *r)
-{
-    const pd_symbols *s = &r->symbols;
-    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
-    uint64_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
-                     s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
-                     s->places_cap * sizeof *s->places;
-    for (size_t i = 0; i < 3; i++)
-        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
-    bytes += r->maps.cap * sizeof *r->maps.maps + r->maps.sorted_cap * sizeof *r->maps.sorted;
-    return bytes + r->maps.text.cap + r->maps.file.cap;
-}
-
-void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
+void pprofdelta_recorder_describe(const pprofdelta_recorder *r, pprofdelta_recorder_size *out)
 {
     const pd_ledger *l = &r->ledger;
     const pd_window *w = &r->window;
@@ -317,7 +305,7 @@ void pprofdelta_recorder_measure(const pprofdelta_recorder *r, pprofdelta_record
                         w->values_cap * sizeof *w->values + w->trace_cap * sizeof *w->trace +
                         r->kept_at_cap * sizeof *r->kept_at + r->arena.cap +
                         r->asleep_cap * sizeof *r->asleep,
-        .symbols_bytes = symbols_bytes(r),
+        .symbols_bytes = pd_places_bytes(&r->places),
         .all_bytes = r->mem.used,
     };
 }

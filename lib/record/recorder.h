@@ -2,7 +2,7 @@
  *
  *     record -> key -> window, stack -> arena                         (recorder_add.c)
  *     window -> verdict -> subtraction -> unsampling -> emission      (recorder_window.c)
- *     emission -> places -> compact -> compress -> sink    (recorder_write.c, recorder_equal.c)
+ *     emission -> places -> compact -> compress -> sink               (recorder_write.c)
  *
  * A stack is identified by its program counters. Within one process equal program counters are
  * equal places, so a stack that is not written costs a hash of its bytes: no program counter is
@@ -20,14 +20,14 @@
 #ifndef PD_RECORD_RECORDER_H
 #define PD_RECORD_RECORDER_H
 
+#include "base/life.h"
+#include "pprofdelta_record.h"
 #include "codec/compress.h"
 #include "ledger/reset.h"
-#include "ledger/series.h"
 #include "ledger/subtract.h"
 #include "ledger/types.h"
-#include "process/maps.h"
 #include "base/scale.h"
-#include "record/symbol_table.h"
+#include "places/places.h"
 
 typedef struct pd_arena_row {
     size_t depth;
@@ -52,12 +52,6 @@ typedef struct pd_emitted {
     size_t frames_first, depth;
 } pd_emitted;
 
-typedef enum pd_recorder_state {
-    PD_RECORDER_IDLE,
-    PD_RECORDER_FILLING,
-    PD_RECORDER_WRITING
-} pd_recorder_state;
-
 struct pprofdelta_recorder {
     pd_mem mem;
     /* What the caller chose. */
@@ -66,8 +60,6 @@ struct pprofdelta_recorder {
     pprofdelta_on_reset on_reset;
     pprofdelta_first first;
     bool has_period_type;
-    pprofdelta_symbolizer *symbolize;
-    void *symbolize_cookie;
     int64_t started_nanos;
     pd_schema schema;
     pd_columns columns;
@@ -76,18 +68,15 @@ struct pprofdelta_recorder {
     /* The memory between windows. The side of a ledger entry has the carries of its counters. */
     pd_ledger ledger;
     int64_t last_nanos; /* time of the window that was handed out last */
-    pd_series series;
+    pd_life life;
     /* The window under way. */
-    pd_recorder_state state;
-    bool is_written;    /* the last write succeeded */
-    bool is_handed_out; /* a write gave it to the sink */
+    bool is_full; /* a write was tried: no record is added any more */
     bool is_scaled;
-    bool has_base;       /* there is something to subtract, or a restart after it */
-    bool keeps_still;    /* counting may have begun again, or an attempt is open: records that did
+    bool has_base;    /* there is something to subtract, or a restart after it */
+    bool keeps_still; /* counting may have begun again, or an attempt is open: records that did
                             not change are stored */
-    bool may_hide;       /* a program counter is hidden or may be */
-    bool has_read_again; /* the maps, in this write */
-    bool restarted;      /* reported by the caller since a window was handed out */
+    bool may_hide;    /* a program counter is hidden or may be */
+    bool restarted;   /* reported by the caller since a window was handed out */
     int64_t time_nanos, period;
     pd_scale scales[PPROFDELTA_MAX_TYPES]; /* in the row's order; not of a heap */
     pprofdelta_error trouble;              /* a record is missing, and why */
@@ -102,11 +91,8 @@ struct pprofdelta_recorder {
     uint64_t to_meet[PPROFDELTA_MAX_TYPES];
     pd_subtraction how;
     pprofdelta_restart restart; /* after the window that was handed out last */
-    pd_stretch stretch;         /* of the window */
     /* Machinery, kept for its capacity. */
-    pd_symbols symbols;
-    size_t by_lines; /* places that are identified by their lines */
-    pd_maps maps;
+    pd_places places;
     pd_compact compact;
     pd_buffer resource; /* OTLP: encoded */
     uint64_t id;        /* of the series of windows: random */
@@ -154,17 +140,6 @@ static inline pd_label_parts pd_recorder_take_label(const uint8_t **at)
                             .num_unit = {num_unit, label.num_unit_len},
                             .num = label.num};
 }
-
-/* recorder_places.c: the place of a program counter. A new one is symbolized. */
-pprofdelta_status pd_recorder_place(pprofdelta_recorder *recorder, uintptr_t pc, uint32_t *out,
-                                    pprofdelta_error *err);
-
-/* The same, with the mapping of the place. */
-pprofdelta_status pd_recorder_mapped_place(pprofdelta_recorder *recorder, uintptr_t pc,
-                                           uint32_t *out, pprofdelta_error *err);
-
-/* recorder_equal.c: adds up the samples that a reader cannot tell apart. */
-pprofdelta_status pd_recorder_add_up_equal(pprofdelta_recorder *recorder, pprofdelta_error *err);
 
 /* recorder_window.c: begins to look for a restart among records that did not change. */
 void pd_recorder_watch(pprofdelta_recorder *recorder);

@@ -1,27 +1,24 @@
 /* From a record to the window: which part of its stack is shown, its ledger entry, and what is
  * stored of it. */
-#include "profile/stack.h"
+#include "profile/identity.h"
 #include "record/recorder.h"
 
-enum { SEED_RECORD = 201 };
+/* The seeds of keys that never leave the process. */
+enum { SEED_RECORD = 201, SEED_BLOCK_SIZE };
 
 static pd_key key_of(const pprofdelta_record *record, const uintptr_t *stack, size_t depth)
 {
-    pd_key key = pd_key_of_bytes(stack, depth * sizeof *stack, 0);
-    if (!record->block_size && !record->labels_len)
-        return key;
-    pd_stack_hash labels = {0};
+    pd_identity identity = {0};
+    pd_identity_addresses(&identity, stack, depth * sizeof *stack, SEED_RECORD);
     for (size_t i = 0; i < record->labels_len; i++) {
         pd_label_parts l = pd_label_parts_of(&record->labels[i]);
-        pd_stack_hash_label(&labels, pd_label_parts_key(&l));
+        pd_identity_label(&identity, pd_label_parts_key(&l));
     }
-    uint64_t words[] = {key.lo,
-                        key.hi,
-                        labels.labels.lo,
-                        labels.labels.hi,
-                        labels.labels_len,
-                        (uint64_t)record->block_size};
-    return pd_key_of_words(words, 6, SEED_RECORD);
+    if (record->block_size) {
+        uint64_t word = (uint64_t)record->block_size;
+        pd_identity_label(&identity, pd_key_of_words(&word, 1, SEED_BLOCK_SIZE));
+    }
+    return pd_identity_key(&identity);
 }
 
 /* The number of leading frames that are hidden; 0 if all frames would be hidden. */
@@ -30,11 +27,13 @@ static pprofdelta_status count_hidden(pprofdelta_recorder *r, const pprofdelta_r
 {
     for (*out = 0; *out < record->depth; ++*out) {
         uint32_t place;
-        pprofdelta_status status = pd_recorder_place(r, record->stack[*out], &place, err);
+        pprofdelta_status status =
+            pd_places_find(&r->places, &r->mem, record->stack[*out], &place, err);
         if (status)
             return status;
-        if (!r->symbols.places[place].is_hidden)
+        if (!r->places.symbols.places[place].is_hidden)
             return PPROFDELTA_OK;
+        r->may_hide = true;
     }
     *out = 0;
     return PPROFDELTA_OK;
@@ -100,7 +99,8 @@ static pprofdelta_status identify(pprofdelta_recorder *r, const pprofdelta_recor
 {
     *hidden = 0;
     *key = key_of(record, record->stack, record->depth);
-    if (!r->symbolize || (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
+    if (!r->places.symbolize ||
+        (!r->may_hide && pd_keymap_is_at(&r->ledger.keys, r->window.guess, *key)))
         return PPROFDELTA_OK;
     pprofdelta_status status = count_hidden(r, record, hidden, err);
     if (!status && *hidden)
@@ -172,10 +172,9 @@ static pprofdelta_status add_checked(pprofdelta_recorder *r, const pprofdelta_re
 pprofdelta_status pprofdelta_recorder_add(pprofdelta_recorder *r, const pprofdelta_record *record,
                                           pprofdelta_error *err)
 {
-    if (r->state != PD_RECORDER_FILLING)
-        return pd_refuse(err, r->state == PD_RECORDER_IDLE
-                                  ? "no window is under way: pprofdelta_recorder_begin comes first"
-                                  : "the window was written already");
+    if (r->life.stage == PD_IDLE || r->is_full)
+        return pd_refuse(err, r->life.stage == PD_IDLE ? "no window is under way: begin one first"
+                                                       : "the window was written already");
     if (!r->trouble.status)
         add_checked(r, record, &r->trouble);
     if (r->trouble.status && err)

@@ -23,9 +23,9 @@ void pd_recorder_watch(pprofdelta_recorder *r)
 {
     r->window.skips_still = pd_recorder_has_seen(r) && !r->restarted;
     r->asleep_len = 0;
-    r->keeps_still = r->window.skips_still &&
-                     (pd_series_is_open(&r->series) || r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
-                      r->on_reset == PPROFDELTA_ON_RESET_RESTART);
+    r->keeps_still = r->window.skips_still && (pd_series_is_open(&r->life.series) ||
+                                               r->on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                                               r->on_reset == PPROFDELTA_ON_RESET_RESTART);
     if (r->keeps_still)
         set_to_meet(r);
 }
@@ -33,7 +33,8 @@ void pd_recorder_watch(pprofdelta_recorder *r)
 void pd_recorder_met(pprofdelta_recorder *r, size_t entry)
 {
     const int64_t *base = pd_ledger_base(&r->ledger, entry);
-    bool is_settled = r->on_reset == PPROFDELTA_ON_RESET_AUTO && !pd_series_is_open(&r->series);
+    bool is_settled =
+        r->on_reset == PPROFDELTA_ON_RESET_AUTO && !pd_series_is_open(&r->life.series);
     for (size_t i = 0; i < r->schema.counters; i++) {
         uint64_t mass =
             base[i] > 0 && pd_ledger_is_living(&r->ledger, entry) ? (uint64_t)base[i] : 0;
@@ -76,7 +77,7 @@ static pprofdelta_status refuse_reset(pprofdelta_restart restart, pprofdelta_err
 static pprofdelta_status find_restart(pprofdelta_recorder *r, pprofdelta_restart *out,
                                       pprofdelta_error *err)
 {
-    if (pd_series_is_open(&r->series) && r->window.still) {
+    if (pd_series_is_open(&r->life.series) && r->window.still) {
         pprofdelta_status status = wake(r, false, err);
         if (status)
             return status;
@@ -111,13 +112,13 @@ pprofdelta_status pd_recorder_judge(pprofdelta_recorder *r, pprofdelta_error *er
         return status;
     r->restart = restart;
     int64_t elapsed = is_first ? 0 : pd_series_elapsed(r->last_nanos, r->time_nanos);
-    r->stretch = pd_series_next(&r->series, r->restart, r->time_nanos, elapsed);
+    pd_life_number(&r->life, r->restart, r->time_nanos, elapsed);
     r->how = is_first || r->restart ? PD_SUBTRACT_NOTHING : PD_SUBTRACT_CLAMP;
     if (is_first && r->first == PPROFDELTA_FIRST_ZERO) { /* it begins where it ends */
         r->how = PD_SUBTRACT_ALL;
-        r->stretch.from_nanos = r->stretch.to_nanos;
+        r->life.window.from_nanos = r->life.window.to_nanos;
     } else if (!r->has_base && !r->restart) {
-        r->stretch.duration_nanos = pd_series_elapsed(r->started_nanos, r->time_nanos);
+        r->life.window.duration_nanos = pd_series_elapsed(r->started_nanos, r->time_nanos);
     }
     return PPROFDELTA_OK;
 }

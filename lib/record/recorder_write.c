@@ -14,7 +14,8 @@ static pprofdelta_status find_places(pprofdelta_recorder *r, size_t row, pprofde
     pprofdelta_status status = pd_mem_grow(&r->mem, &r->frames, &r->frames_cap,
                                            r->frames_len + depth, sizeof *r->frames, err);
     for (size_t i = 0; i < depth && !status; i++)
-        status = pd_recorder_mapped_place(r, stack[i], &r->frames[r->frames_len + i], err);
+        status = pd_places_find_mapped(&r->places, &r->mem, stack[i], &r->frames[r->frames_len + i],
+                                       err);
     if (!status)
         r->frames_len += depth;
     return status;
@@ -64,6 +65,89 @@ static pprofdelta_status choose(pprofdelta_recorder *r, pd_tally *tally, pprofde
     return PPROFDELTA_OK;
 }
 
+/* ---- equal samples --------------------------------------------------------------------------- */
+
+/* Records are identified by their program counters, and two program counters may be one place: an
+ * interpreter has several numbers for a line, a compiler several instructions. With addresses these
+ * are two locations, and the samples differ. Places that are identified by their lines are one
+ * location; samples that differ in nothing else are added up, in the place of the first one. */
+
+/* The key of a sample as it is written. */
+static pd_key key_of(const pprofdelta_recorder *r, const pd_stack_numbers *numbers,
+                     const pd_emitted *e)
+{
+    pd_arena_row kept;
+    pd_identity identity = {0};
+    for (size_t i = 0; i < e->depth; i++)
+        pd_identity_place(&identity, numbers,
+                          r->places.symbols.places[r->frames[e->frames_first + i]].ident);
+    const uint8_t *at = pd_recorder_labels(r, e->row, &kept);
+    const pd_bytes bytes = pd_bytes_of("bytes");
+    const pd_label_parts block_size = {.key = bytes, .num = kept.block_size, .num_unit = bytes};
+    for (size_t i = 0; i < kept.labels_len; i++) {
+        pd_label_parts l = pd_recorder_take_label(&at);
+        pd_identity_label(&identity, pd_label_parts_key(&l));
+    }
+    if (kept.block_size)
+        pd_identity_label(&identity, pd_label_parts_key(&block_size));
+    return pd_identity_key(&identity);
+}
+
+static int64_t *values_of(const pprofdelta_recorder *r, size_t nth)
+{
+    return r->values + nth * r->columns.len;
+}
+
+static void add_to(const pprofdelta_recorder *r, size_t to, size_t from)
+{
+    int64_t *sums = values_of(r, to);
+    const int64_t *values = values_of(r, from);
+    for (size_t i = 0; i < r->columns.len; i++)
+        sums[i] = (int64_t)((uint64_t)sums[i] + (uint64_t)values[i]);
+}
+
+static void move(pprofdelta_recorder *r, size_t to, size_t from)
+{
+    if (to == from)
+        return;
+    r->emitted[to] = r->emitted[from];
+    memcpy(values_of(r, to), values_of(r, from), r->columns.len * sizeof *r->values);
+}
+
+/* Values below zero may have made a sum zero. */
+static void drop_zeros(pprofdelta_recorder *r)
+{
+    size_t kept = 0;
+    for (size_t nth = 0; nth < r->emitted_len; nth++)
+        if (pd_compact_has_value(values_of(r, nth), r->columns.len))
+            move(r, kept++, nth);
+    r->emitted_len = kept;
+}
+
+static pprofdelta_status add_up_equal(pprofdelta_recorder *r, pprofdelta_error *err)
+{
+    size_t kept = 0; /* also the number of keys in r->shown */
+    pd_stack_numbers numbers;
+    pd_stack_numbers_init(&numbers);
+    pd_keymap_clear(&r->shown);
+    for (size_t nth = 0; nth < r->emitted_len; nth++) {
+        pd_key key = key_of(r, &numbers, &r->emitted[nth]);
+        uint32_t first = pd_keymap_find(&r->shown, key);
+        if (first != PD_KEYMAP_NONE) {
+            add_to(r, first, nth);
+            continue;
+        }
+        pprofdelta_status status = pd_keymap_room(&r->shown, &r->mem, key, err);
+        if (status)
+            return status;
+        pd_keymap_add(&r->shown, key);
+        move(r, kept++, nth);
+    }
+    r->emitted_len = kept;
+    drop_zeros(r);
+    return PPROFDELTA_OK;
+}
+
 /* ---- the second pass ------------------------------------------------------------------------- */
 
 static uint32_t write_text(pprofdelta_recorder *r, const void *text, size_t len)
@@ -88,45 +172,14 @@ static void write_types(pprofdelta_recorder *r)
     }
 }
 
-/* A mapping whose places all have symbols is marked so: readers need not look for more. */
-static uint32_t write_map(pprofdelta_recorder *r, uint32_t map)
-{
-    uint64_t word = map, start;
-    pd_key key = pd_key_of_words(&word, 1, 0);
-    uint32_t id = pd_compact_find_mapping(&r->compact, key, &start);
-    if (id)
-        return id;
-    const pd_map *m = &r->maps.maps[map];
-    pd_bytes name = pd_maps_name(&r->maps, map), build_id = pd_maps_build_id(&r->maps, map);
-    pd_compact_mapping out = {
-        .start = m->start,
-        .limit = m->limit,
-        .file_offset = m->file_offset,
-        .filename = write_text(r, name.ptr, name.len),
-        .build_id = write_text(r, build_id.ptr, build_id.len),
-        .has = r->symbolize && !m->lacks_symbols ? 0xf : 0,
-    };
-    return pd_compact_add_mapping(&r->compact, key, &out, &start);
-}
-
-static pd_encoded write_place(pprofdelta_recorder *r, uint32_t place)
-{
-    uint32_t mapping = r->symbols.places[place].mapping;
-    uint32_t id = mapping == PD_NO_MAPPING ? 0 : write_map(r, mapping);
-    return pd_symbols_write_place(&r->symbols, &r->compact, place, id);
-}
-
 static void write_stack(pprofdelta_recorder *r, size_t first, size_t depth)
 {
     uint8_t *out = depth ? pd_compact_stack(&r->compact, depth) : NULL;
     if (!out)
         return;
-    for (size_t i = 0; i < depth; i++) {
-        uint32_t frame = r->frames[first + i];
-        bool is_written = pd_symbols_is_written(&r->symbols, frame);
-        out = pd_compact_stack_put(out, is_written ? r->symbols.places[frame].out
-                                                   : write_place(r, frame));
-    }
+    for (size_t i = 0; i < depth; i++)
+        out = pd_compact_stack_put(out,
+                                   pd_places_write(&r->places, &r->compact, r->frames[first + i]));
     pd_compact_stack_end(&r->compact, out);
 }
 
@@ -161,11 +214,11 @@ static pd_compact_header make_header(pprofdelta_recorder *r)
         .period_type = write_text(r, text, strlen(text)),
         .period_unit = write_text(r, period_unit, strlen(period_unit)),
         .period = r->period,
-        .time_nanos = r->stretch.to_nanos,
-        .duration_nanos = r->stretch.duration_nanos,
+        .time_nanos = r->life.window.to_nanos,
+        .duration_nanos = r->life.window.duration_nanos,
         .default_sample_type = write_text(r, type, strlen(type)),
         .series = r->id,
-        .sequence = r->stretch.sequence,
+        .sequence = r->life.window.sequence,
     };
 }
 
@@ -173,10 +226,8 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
 {
     size_t types = r->columns.len;
     pd_compact_begin(&r->compact, &r->mem, err);
-    pd_symbols_begin_profile(&r->symbols);
     write_types(r);
-    if (r->maps.main != PD_MAP_NONE)
-        write_map(r, r->maps.main); /* pprof takes the first as the main binary */
+    pd_places_write_main(&r->places, &r->compact);
     for (size_t i = 0; i < r->emitted_len; i++) {
         const pd_emitted *e = &r->emitted[i];
         write_stack(r, e->frames_first, e->depth);
@@ -184,13 +235,13 @@ static pprofdelta_status write_profile(pprofdelta_recorder *r, pd_bytes *out, pp
         pd_compact_sample_end(&r->compact, r->values + i * types, types);
     }
     if (!(r->flags & PPROFDELTA_NO_STAMP)) {
-        pprofdelta_stamp stamp = {.from_nanos = r->stretch.from_nanos,
-                                  .to_nanos = r->stretch.to_nanos,
-                                  .sequence = r->stretch.sequence,
-                                  .attempt = r->stretch.attempt,
+        pprofdelta_stamp stamp = {.from_nanos = r->life.window.from_nanos,
+                                  .to_nanos = r->life.window.to_nanos,
+                                  .sequence = r->life.window.sequence,
+                                  .attempt = r->life.window.attempt,
                                   .id = r->id,
-                                  .acked = r->series.acked.sequence,
-                                  .restart = r->stretch.restart};
+                                  .acked = r->life.series.acked.sequence,
+                                  .restart = r->life.window.restart};
         pd_stamp_add(&stamp, 0, &r->compact);
     }
     pd_compact_header header = make_header(r);
@@ -211,14 +262,14 @@ static void fill_report(pprofdelta_recorder *r, const pd_tally *tally, uint64_t 
         .vanished = tally->vanished,
         .clamped = tally->clamped,
         .duplicates = r->window.duplicates,
-        .by_address = r->symbols.place_keys.len - r->by_lines,
-        .by_lines = r->by_lines,
+        .by_address = r->places.symbols.place_keys.len - r->places.by_lines,
+        .by_lines = r->places.by_lines,
         .had_base = r->has_base || r->restart,
-        .restart = r->stretch.restart,
-        .from_nanos = r->stretch.from_nanos,
-        .to_nanos = r->stretch.to_nanos,
-        .sequence = r->stretch.sequence,
-        .attempt = r->stretch.attempt,
+        .restart = r->life.window.restart,
+        .from_nanos = r->life.window.from_nanos,
+        .to_nanos = r->life.window.to_nanos,
+        .sequence = r->life.window.sequence,
+        .attempt = r->life.window.attempt,
         .id = r->id,
         .output_len = written,
         .types = r->types,
@@ -247,22 +298,22 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
     pd_bytes out;
     uint64_t written;
     bool has_books = report || (r->flags & PPROFDELTA_VERIFY);
-    r->has_read_again = false;
+    pprofdelta_sink called = {pd_life_sink_write, &(pd_life_sink){&r->life, sink}};
     pprofdelta_status status = pd_recorder_judge(r, err);
-    if (!status && !(r->flags & PPROFDELTA_NO_MAPPINGS))
-        status = pd_maps_read(&r->maps, &r->mem, false, err);
+    if (!status)
+        status = pd_places_begin(&r->places, &r->mem, err);
     if (!status && has_books)
         pd_tally_begin(&tally, &r->window, r->how);
     if (!status)
         status = choose(r, has_books ? &tally : NULL, err);
-    if (!status && r->by_lines)
-        status = pd_recorder_add_up_equal(r, err);
+    if (!status && r->places.by_lines)
+        status = add_up_equal(r, err);
     if (!status && (r->flags & PPROFDELTA_VERIFY))
         status = check_books(r, &tally, err);
     if (!status)
         status = write_profile(r, &out, err);
     if (!status)
-        status = pd_compress(&r->compressor, &r->mem, out, sink, &written, err);
+        status = pd_compress(&r->compressor, &r->mem, out, &called, &written, err);
     if (!status && report)
         fill_report(r, &tally, written, report);
     return status;
@@ -271,22 +322,19 @@ static pprofdelta_status write_window(pprofdelta_recorder *r, const pprofdelta_s
 pprofdelta_status pprofdelta_recorder_write(pprofdelta_recorder *r, const pprofdelta_sink *sink,
                                             pprofdelta_report *report, pprofdelta_error *err)
 {
-    const char *wrong = r->state == PD_RECORDER_IDLE
-                            ? "no window is under way: pprofdelta_recorder_begin comes first"
-                        : !sink || !sink->write ? "there is no sink to write to"
-                                                : NULL;
-    if (wrong)
-        return pd_fail(err, PPROFDELTA_E_USAGE, "options", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "%s", wrong);
-    if (r->trouble.status) {
-        if (err)
-            *err = r->trouble;
+    pprofdelta_report done;
+    uint64_t ticket;
+    pprofdelta_status status = pd_life_write(&r->life, sink, &ticket, err);
+    if (status)
+        return status;
+    r->is_full = true;
+    if (r->trouble.status && err)
+        *err = r->trouble;
+    if (r->trouble.status)
         return r->trouble.status;
-    }
-    r->state = PD_RECORDER_WRITING;
-    r->is_written = false;
-    pprofdelta_status status = write_window(r, sink, report, err);
-    r->is_written = !status;
-    r->is_handed_out |= !status || status == PPROFDELTA_E_SINK; /* which may have had all of it */
+    status = write_window(r, sink, report ? &done : NULL, err);
+    status = pd_life_wrote(&r->life, ticket, status, err);
+    if (!status && report)
+        *report = done;
     return status;
 }

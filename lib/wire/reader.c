@@ -77,6 +77,14 @@ bool pd_reader_next(pd_reader *reader, pd_field *field)
     return true;
 }
 
+bool pd_reader_find(pd_reader *reader, uint32_t number, pd_field *field)
+{
+    while (pd_reader_next(reader, field))
+        if (field->number == number)
+            return true;
+    return false;
+}
+
 uint64_t pd_reader_lacks(const pd_reader *reader)
 {
     const uint8_t *at = reader->at, *end = reader->end, *p;

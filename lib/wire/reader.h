@@ -36,7 +36,10 @@ static inline pd_reader pd_reader_of(const uint8_t *ptr, size_t len)
 /* Reads the next field. Returns false at the end of the message and on error. */
 bool pd_reader_next(pd_reader *reader, pd_field *field);
 
-/* The same, with the common case inline, for hot loops: a tag of one byte, then a varint of up to
+/* Reads fields until one with this number. Returns false at the end and on error. */
+bool pd_reader_find(pd_reader *reader, uint32_t number, pd_field *field);
+
+/* The same as pd_reader_next, with the common case inline, for hot loops: a tag of one byte, then a varint of up to
  * two bytes, or a body with a length of up to two bytes. */
 static inline bool pd_reader_next_quick(pd_reader *reader, pd_field *field)
 {

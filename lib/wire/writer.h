@@ -48,6 +48,22 @@ static inline void pd_write_varint(pd_writer *writer, pd_buffer *buffer, uint32_
         pd_write_varint_always(writer, buffer, number, value);
 }
 
+/* Varint fields with successive numbers, from `first` on. */
+static inline void pd_write_varints(pd_writer *writer, pd_buffer *buffer, uint32_t first,
+                                    const uint64_t *values, size_t len)
+{
+    for (size_t i = 0; i < len; i++)
+        pd_write_varint(writer, buffer, first + (uint32_t)i, values[i]);
+}
+
+/* A varint without a tag: an element of a packed list. */
+static inline void pd_write_element(pd_writer *writer, pd_buffer *buffer, uint64_t value)
+{
+    uint8_t *p = pd_write_room(writer, buffer, PD_VARINT_MAX);
+    if (p)
+        pd_write_done(buffer, pd_varint_encode(p, value));
+}
+
 /* A length-delimited field, also if it is empty. */
 static inline void pd_write_bytes(pd_writer *writer, pd_buffer *buffer, uint32_t number,
                                   const uint8_t *ptr, size_t len)

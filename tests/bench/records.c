@@ -176,7 +176,7 @@ static void change_records(bench *b)
 static pprofdelta_status record_window(bench *b, bytes *out, pprofdelta_error *err)
 {
     const shape *s = &b->shape;
-    pprofdelta_look look = {.period = s->rate};
+    pprofdelta_recording look = {.period = s->rate};
     pprofdelta_sink sink = {append, out};
     out->len = 0;
     pprofdelta_status status = pprofdelta_recorder_begin(b->recorder, &look, err);
@@ -231,7 +231,7 @@ static pprofdelta_status run(bench *b, pprofdelta_error *err)
             change_records(b);
     }
     pprofdelta_recorder_size size;
-    pprofdelta_recorder_measure(b->recorder, &size);
+    pprofdelta_recorder_describe(b->recorder, &size);
     printf("# entries %" PRIu64 " ledger %" PRIu64 " window %" PRIu64 " symbols %" PRIu64
            " all %" PRIu64 " allocations %zu output %zu\n",
            size.entries, size.ledger_bytes, size.window_bytes, size.symbols_bytes, size.all_bytes,

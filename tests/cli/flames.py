@@ -248,6 +248,16 @@ def test_two_from_stdin(t):
     t.equal(t.succeeds("show", "--folded", before, "-", stdin=t.load(after)).text, want)
 
 
+def test_the_peak_is_shown_where_nearly_nothing_is_in_use(t):
+    types = ["peak_objects/count", "peak_space/bytes", *HEAP]
+    for in_use, want in ((0, "peak_space"), (9, "peak_space"), (11, "inuse_space")):
+        t.write("a", gz(profile([(("f", "main"), [1, 1000, 5, 5000, 1, in_use])], types=types)))
+        text = t.succeeds("show", "a").text
+        t.contains(text, f"by {want}")
+        t.equal("because inuse_space is nearly 0" in text, in_use == 9, text)
+        t.contains(t.succeeds("show", "a", "--type=inuse_space").text, "by inuse_space")
+
+
 # ---- the type that is shown -------------------------------------------------------------------------
 
 def test_a_default_type_of_zeros_is_not_shown(t):

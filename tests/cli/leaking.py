@@ -529,6 +529,21 @@ def test_the_type_is_chosen_by_its_name(t):
     t.equal(leaks(t, "--all", *files), leaks(t, "--all", *film(t)))
 
 
+def test_a_profile_of_another_kind_in_a_directory(t):
+    """It is left out with a note; a file that the user named is refused."""
+    os.mkdir(t.path("all"))
+    for i, path in enumerate(film(t)):
+        os.rename(t.path(path), t.path(f"all/heap.{i:02}.pb.gz"))
+    alone = leaks(t, "all")
+    cpu = gz(profile([(("f", "main"), [3, 30])], types=["samples/count", "cpu/nanoseconds"],
+                     time=T0 + MINUTE, duration=MINUTE))
+    t.write("all/cpu.pb.gz", cpu)
+    result = t.succeeds("leaks", "all", "--json")
+    t.equal(result.err, "pprofdelta: note: all/cpu.pb.gz: has no in-use values; it is left out\n")
+    t.equal(json.loads(result.text), alone)
+    t.contains(t.fails(1, "leaks", "all/cpu.pb.gz").err, "pprofdelta: all/cpu.pb.gz: ", "is not cumulative")
+
+
 def test_another_type(t):
     files = film(t)
     report = leaks(t, "--type=inuse_objects", *files)

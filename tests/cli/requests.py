@@ -21,8 +21,8 @@ def look(kind, number):
 
 def schema():
     """{path: (types, may be missing, what its elements are called)}"""
-    with open(os.path.join(ROOT, "man", "pprofdelta.1"), encoding="utf-8") as file:
-        text = file.read().split('.SS "The JSON object"')[1].split(".EE")[0].split(".EX\n")[1].replace("\\-", "-")
+    with open(os.path.join(ROOT, "man", "pprofdelta-formats.5"), encoding="utf-8") as file:
+        text = file.read().split('.SS "The JSON of show"')[1].split(".EX\n")[1].split(".EE")[0].replace("\\-", "-")
     found = {}
     for line in text.splitlines():
         path, kind, meaning = re.fullmatch(r"(\S+) +(\S+)(?: +(.*))?", line).groups()

@@ -228,17 +228,6 @@ def test_verbs_have_help(t):
         t.equal(t.succeeds(verb, "-h").out, result.out)
 
 
-def test_the_man_page_knows_every_option(t):
-    page = os.path.join(os.path.dirname(__file__), "../../man/pprofdelta.1")
-    with open(page, encoding="utf-8") as file:
-        text = file.read().replace("\\-", "-").replace(" ", "")
-    for args in ((), ("show",), ("check",), ("sum",), ("record",)):
-        options = re.findall(r"--[a-z][a-z-]+", t.succeeds(*args, "--help").text)
-        t.check(len(options) > 2, "found no options")
-        for option in options:
-            t.check(option in text, f"{option} is not in the man page")
-
-
 def test_version(t):
     result = t.succeeds("--version")
     t.check(re.fullmatch(r"pprofdelta \d+\.\d+\.\d+\nOTLP: opentelemetry-proto \d+\.\d+, profiles "

@@ -528,7 +528,8 @@ def test_two_restarts_in_a_row(t):
     receive(t, "s2", {"work": 7}, T0 + 2 * 10**9, "3")
     t.equal(read(t.succeeds("sum", "1", "2?", "3", "-q").out).values()["work;main"][0], 1047)
     result = t.succeeds("sum", "1", "3")
-    t.contains(result.err, "note: 3: window 2 is missing after 1: a restart ended it before it was acknowledged")
+    t.contains(result.err, "note: 3: a window is missing between 1 and this file: a restart ended it before "
+               "it was acknowledged")
 
 
 def test_a_new_process_that_has_outgrown_the_base(t):

@@ -53,7 +53,7 @@ DECLARE(pprofdelta_recorder_write);
 DECLARE(pprofdelta_recorder_commit);
 DECLARE(pprofdelta_builder_new);
 DECLARE(pprofdelta_builder_free);
-DECLARE(pprofdelta_builder_atfork);
+DECLARE(pprofdelta_builder_fork);
 DECLARE(pprofdelta_builder_begin);
 DECLARE(pprofdelta_builder_write);
 DECLARE(pprofdelta_builder_commit);
@@ -72,7 +72,7 @@ static void load(void *library)
     LOAD(library, pprofdelta_recorder_commit);
     LOAD(library, pprofdelta_builder_new);
     LOAD(library, pprofdelta_builder_free);
-    LOAD(library, pprofdelta_builder_atfork);
+    LOAD(library, pprofdelta_builder_fork);
     LOAD(library, pprofdelta_builder_begin);
     LOAD(library, pprofdelta_builder_write);
     LOAD(library, pprofdelta_builder_commit);
@@ -143,7 +143,8 @@ static void use_builder(void)
     options.types = types;
     options.types_len = 1;
     check("a builder is made", call_pprofdelta_builder_new(&options, NULL, &b, NULL) == 0);
-    check("it is told of forks", call_pprofdelta_builder_atfork(b, NULL) == 0);
+    call_pprofdelta_builder_fork(b, PPROFDELTA_FORK_PREPARE);
+    call_pprofdelta_builder_fork(b, PPROFDELTA_FORK_PARENT);
     pprofdelta_sample *sample = call_pprofdelta_sample_start(b);
     pprofdelta_frame frame = {.name = "a_frame_by_name"};
     call_pprofdelta_sample_push_frame(sample, &frame, 0);
@@ -152,7 +153,7 @@ static void use_builder(void)
     pprofdelta_sink sink = {keep, &out};
     check("and written", call_pprofdelta_builder_begin(b, NULL) == 0 &&
                              call_pprofdelta_builder_write(b, &sink, NULL, NULL) == 0);
-    call_pprofdelta_builder_commit(b);
+    check("and committed", call_pprofdelta_builder_commit(b) == 0);
     check("it is in the profile", has(&out, "a_frame_by_name"));
     call_pprofdelta_builder_free(b);
 }

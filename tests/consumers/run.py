@@ -57,6 +57,7 @@ api = re.search(r"PPROFDELTA_API_VERSION (\d+)", header).group(1)
 # ---- the files ------------------------------------------------------------------------------------
 
 for name in ("bin/pprofdelta", "include/pprofdelta.h", "share/man/man1/pprofdelta.1",
+             "share/man/man1/pprofdelta-delta.1", "share/man/man5/pprofdelta-formats.5",
              "share/man/man3/libpprofdelta.3", "share/bash-completion/completions/pprofdelta",
              "share/zsh/site-functions/_pprofdelta", "share/fish/vendor_completions.d/pprofdelta.fish",
              f"{options['libdir']}/libpprofdelta.a", f"{options['libdir']}/libpprofdelta.so.{version}",
@@ -152,7 +153,8 @@ for name in ("consumer.c", "consumer.cc", "consumer.go", "consumer.py"):
 
 by_help = {verb: sorted(set(re.findall(r"--[a-z][a-z-]*=?", "\n".join(
     line for line in run(tool, *verb, "--help").stdout.decode().splitlines()
-    if re.match(r" +-", line))))) for verb in ((), ("show",), ("check",), ("sum",), ("record",))}
+    if re.match(r" +-", line))))) for verb in (
+        (), ("sum",), ("show",), ("check",), ("symbolize",), ("record",), ("leaks",))}
 share = os.path.join(prefix, "share")
 path = os.path.join(folder, "path")
 os.mkdir(path)

@@ -5,8 +5,11 @@ recipe.
 
 usage: check.py SOURCE_ROOT PPROFDELTA AGENT VERSION RECORDS RECEIVER"""
 
+import glob
+import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -74,11 +77,80 @@ with tempfile.TemporaryDirectory() as folder:
               run(tool, "show", "--folded", want).stdout != "")
     os.unlink(os.path.join(folder, "s"))
 
-help_text = run(tool, "--help").stdout + run(tool, "record", "--help").stdout + \
-    run(tool, "leaks", "--help").stdout
-man = read("man", "pprofdelta.1").replace("\\-", "-").replace("\\fR", "").replace("\\fI", "")
-missing = [o for o in set(re.findall(r"--[a-z][a-z-]+", help_text)) if o not in man]
-check("every option of --help is in the man page", help_text and not missing, missing)
+# Each verb has a page, with every option of its --help. All pages are installed and named in pprofdelta(1).
+VERBS = ("delta", "sum", "show", "check", "symbolize", "record", "leaks")
+pages = {name: read("man", name) for name in sorted(os.listdir(os.path.join(root, "man"))) if name[-1].isdigit()}
+plain = {name: re.sub(r"\\f[BIR]", "", page).replace("\\-", "-") for name, page in pages.items()}
+for verb in VERBS:
+    help_text = run(tool, *([] if verb == "delta" else [verb]), "--help").stdout
+    options = set(re.findall(r"(?<![\w-])--?[a-z][a-z-]*", "\n".join(
+        line for line in help_text.splitlines() if re.match(r" +-", line))))
+    missing = [option for option in options if option not in plain[f"pprofdelta-{verb}.1"]]
+    check(f"every option of {verb} is in its page", len(options) > 3 and not missing, missing)
+    wide = [line for line in help_text.splitlines() if len(line) > 80]
+    check(f"--help of {verb} fits 80 columns", not wide, wide)
+
+installed = read("man", "meson.build")
+see_also = {}
+for name, page in pages.items():
+    title, section = name.rsplit(".", 1)
+    text = plain[name]
+    sections = re.findall(r"^\.S[HS] \"?([^\"\n]*)", page, re.M)
+    check(f"{name} has its title, the version and each section once", len(set(sections)) == len(sections) and
+          f".TH {title.upper()} {section} " in text and f"pprofdelta {version}" in page and
+          text.split("\n.SH NAME\n")[1].startswith(title + " - "), sections)
+    check(f"{name} is installed and named in pprofdelta(1)", f"'{name}'" in installed and
+          (f"{title}({section})" in plain["pprofdelta.1"] or section == "3" or title == "pprofdelta"))
+    joined = re.sub(r"\.BR (\S+) \((\d)\)", r"\1(\2)", text)
+    links = {f"{to}.{number}" for to, number in re.findall(r"\b((?:lib)?pprofdelta[\w-]*)\((\d)\)", joined)}
+    check(f"the links of {name} lead to pages", links and links <= set(pages), links - set(pages))
+    see_also[name] = {f"{to}.{number}" for to, number in re.findall(
+        r"\b((?:lib)?pprofdelta[\w-]*)\((\d)\)", joined.split('.SH "SEE ALSO"')[1])}
+    for to, number, title in re.findall(r"\\fB(pprofdelta[\w-]*)\\fR\((\d)\), \\fB([^\\]*)\\fR(?!\()",
+                                        page.replace("\\-", "-")):
+        check(f"{name}: {to}({number}) has {title}",
+              re.search(rf'^\.S[HS] "?{re.escape(title)}"?$', pages[f"{to}.{number}"], re.M))
+    for lint in (("groff", "-man", "-ww", "-z"), ("mandoc", "-T", "lint", "-W", "warning")):
+        if shutil.which(lint[0]):
+            ran = run(*lint, os.path.join(root, "man", name))
+            check(f"{lint[0]} accepts {name}", not ran.stdout + ran.stderr, ran.stdout + ran.stderr)
+one_way = [(one, other) for one in see_also for other in see_also[one] if one not in see_also.get(other, ())]
+check("SEE ALSO leads back", not one_way, one_way)
+for name, most in (("README.md", 487), ("man/pprofdelta.1", 400)):
+    lines = len(read(*name.split("/")).splitlines())
+    check(f"{name} has at most {most} lines", lines <= most, lines)
+
+# The JSON of the report and of the status have the members that the manual names.
+formats = plain["pprofdelta-formats.5"].split(".SS \"The JSON of report and status\"\n")[1].split("\n.SS ")[0]
+
+
+def members(value, path=""):
+    """The paths of all values in it."""
+    if isinstance(value, list):
+        return members(value[0], path + "[]") if value else set()
+    if isinstance(value, dict):
+        return {name for key, inner in value.items() for name in members(inner, f"{path}.{key}")}
+    return {path[1:]}
+
+
+def named(table):
+    """The same, as a table of the manual has them: `.name` has the folder of the name before it."""
+    found, folder_ = set(), ""
+    for line in table.splitlines():
+        for word in re.split(r", ", re.split(r"  +", line)[0]) if line[:1].strip() else ():
+            folder_ = word.rpartition(".")[0] if word[0] != "." else folder_
+            found.add(f"{folder_}{word}" if word[0] == "." else word)
+    return found
+
+
+with tempfile.TemporaryDirectory() as folder:
+    state, delta = os.path.join(folder, "s"), os.path.join(folder, "d")
+    reported = run(tool, one, two, "-q", "--report=json", "-o", delta).stderr
+    run(tool, "--state", state, one, "-q", "--", "false")
+    told = run(tool, "--state", state, "--status=json").stdout
+for name, text, table in zip(("report", "status"), (reported, told), formats.split(".EX\n")[1:]):
+    want, got = named(table.split(".EE")[0]) - {"open"}, members(json.loads(text))
+    check(f"the members of the {name} are in pprofdelta-formats(5)", got and got == want, got ^ want)
 
 
 def example(page):
@@ -99,21 +171,15 @@ missing = [name for name in names if name not in page]
 check("every function of pprofdelta_record.h is in pprofdelta_record(3)", names and not missing,
       missing)
 
-wide = [line for line in help_text.splitlines() if len(line) > 80]
-check("--help fits 80 columns", not wide, wide)
-
 check("--version tells meson's version", version in run(tool, "--version").stdout)
 check("the header tells it too", f'"{version}"' in read("lib", "include", "pprofdelta_common.h"))
 check("NEWS.md begins with it", re.search(r"^## (\S+)", read("NEWS.md"), re.M).group(1) == version)
-for page in ("pprofdelta.1", "libpprofdelta.3", "pprofdelta_heap.3", "pprofdelta_record.3"):
-    check(f"{page} tells it", f"pprofdelta {version}" in read("man", page))
-    sections = re.findall(r"^\.SH (.*)", read("man", page), re.M)
-    check(f"{page} has each section once", len(set(sections)) == len(sections), sections)
-variables = re.findall(r'(?:getenv|set_number|set_nanos)\("(\w+)"', read("cli", "uploader.c")) + \
-    re.findall(r'getenv\("(\w+)"', read("cli", "verb_record.c") + read("cli", "show", "screen.c"))
-section = read("man", "pprofdelta.1").split(".SH ENVIRONMENT")[1].split(".SH ")[0]
+sources = "".join(read(path) for path in glob.glob("cli/**/*.c", root_dir=root, recursive=True))
+variables = set(re.findall(r'(?:getenv|set_number|set_nanos)\("(\w+)"', sources)) - {"PATH"}
+section = plain["pprofdelta.1"].split(".SH ENVIRONMENT")[1].split(".SH ")[0] + \
+    plain["pprofdelta-record.1"].split(".SH ENVIRONMENT")[1].split(".SH ")[0]
 missing = [name for name in variables if name not in section]
-check("every variable is in the manual's section of them", len(variables) > 5 and not missing, missing)
+check("every variable is in a section ENVIRONMENT", len(variables) > 5 and not missing, missing)
 
 # What meson.build asks for is what the README, ./dev and the Debian packages name.
 builds = "".join(read(*path, "meson.build") for path in ((), ("proto",), ("lib",), ("tests",)))

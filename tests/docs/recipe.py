@@ -1,6 +1,6 @@
 """Does the README's recipe survive what a target and a receiver do? Its script, its commands, its crontab
 and its units are taken from README.md and run as written, with real curl, against a server on the loopback
-interface that answers, fails, hangs, or closes. pprofdelta(1) has the same script.
+interface that answers, fails, hangs, or closes. pprofdelta-delta(1) has the same script.
 
 The time limits that a run is to reach are shorter than the recipe's. All others are longer. So no result
 depends on the speed of this machine. Skipped (77) where there is no curl.
@@ -437,11 +437,11 @@ def units(folder, installed):
 
 
 def manual():
-    """pprofdelta(1) has the script, in troff's spelling."""
-    page = read("man", "pprofdelta.1").split('.SH EXAMPLES')[1]
+    """pprofdelta-delta(1) has the script, in troff's spelling."""
+    page = read("man", "pprofdelta-delta.1").split('.SH EXAMPLES')[1]
     for spelling, means in (("\\(aq", "'"), ("\\-", "-"), ("\\e", "\\"), ("\n\\&", "\n")):
         page = page.replace(spelling, means)
-    check("pprofdelta(1) has the same script", script in page)
+    check("pprofdelta-delta(1) has the same script", script in page)
 
 
 script = block("sh", "#!/bin/sh")

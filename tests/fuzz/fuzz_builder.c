@@ -287,16 +287,16 @@ static void fork_by_hand(trial *t, unsigned how)
 {
     slot *s = &t->slots[how / 4 % SLOTS];
     t->memory.fail_at = t->interrupting = 0;
-    pprofdelta_builder_fork_prepare(t->b);
+    pprofdelta_builder_fork(t->b, PPROFDELTA_FORK_PREPARE);
     if (how & 2 && s->m && counts(t, s)) {
         flush(t, s);
         t->is_sure = true; /* it may be anybody's call that takes it out of the queue */
     }
     if (how & 1) {
-        pprofdelta_builder_fork_child(t->b);
+        pprofdelta_builder_fork(t->b, PPROFDELTA_FORK_CHILD);
         become_child(t);
     } else {
-        pprofdelta_builder_fork_parent(t->b);
+        pprofdelta_builder_fork(t->b, PPROFDELTA_FORK_PARENT);
     }
 }
 
@@ -321,7 +321,7 @@ static int sink_write(void *cookie, const void *data, size_t len)
         err = fuzz_unfilled();
         require(pprofdelta_builder_write(t->b, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
         fuzz_require_filled(&err, PPROFDELTA_E_USAGE, 0, 0);
-        require(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
+        require(pprofdelta_builder_commit(t->b) == PPROFDELTA_E_USAGE);
     }
     if (how & SINK_FLUSHES && s->m)
         flush(t, s);
@@ -452,20 +452,10 @@ static void export(trial *t)
     }
     arrived(t, &report);
     write_as_otlp(t);
-    pprofdelta_builder_commit(t->b);
+    require(pprofdelta_builder_commit(t->b) == PPROFDELTA_OK);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
-
-static void clear(trial *t)
-{
-    pprofdelta_error err = fuzz_unfilled();
-    require(pprofdelta_builder_clear(t->b, &err) == PPROFDELTA_OK);
-    fuzz_require_untouched(&err);
-    t->m.samples_len = 0;
-    t->doubtful = NULL;
-    t->is_sure = false;
-}
 
 static void step(trial *t)
 {
@@ -483,9 +473,7 @@ static void step(trial *t)
         flush(t, s);
     else if (what == 9 && s->m)
         discard(s);
-    else if (what == 10)
-        clear(t);
-    else if (what == 11 || what == 12)
+    else if (what > 9 && what < 13)
         arm(t, program_byte(&t->in), what == 12);
     else if (what == 13)
         fork_by_hand(t, program_byte(&t->in));

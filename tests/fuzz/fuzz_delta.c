@@ -10,12 +10,11 @@
  *     refuses, no memory), leaves nothing behind but capacity: the same window again gives the same
  *     bytes and, where it had succeeded before, allocates nothing
  *   - as OTLP it means the same (otlp_model.h)
- *   - in pieces, and with tasks that run in any order, it is the same delta
+ *   - in pieces it is the same delta
  *   - every failure fills in the error struct, and everything is given back */
 #include "counting.h"
 #include "pair.h"
 #include "delta/context.h"
-#include "runners.h"
 #include "same_meaning.h"
 #include "values.h"
 
@@ -27,15 +26,6 @@ static const char *const some_counters[] = {"inuse_space/bytes", "inuse_objects"
 static const char *const some_gauges[] = {"alloc_space", "alloc_objects/count", "contentions",
                                           "delay/nanoseconds"};
 
-/* One for all inputs; it has no thread. */
-static const pprofdelta_runner *shuffled_runner(void)
-{
-    static test_runner *runner;
-    if (!runner)
-        runner = test_runner_new(RUNNER_SHUFFLED, 1);
-    return test_runner_get(runner);
-}
-
 static pprofdelta_options options_of(const uint8_t *header)
 {
     pprofdelta_options o = PPROFDELTA_OPTIONS_INIT;
@@ -45,7 +35,6 @@ static pprofdelta_options options_of(const uint8_t *header)
                         : (pprofdelta_compression)(header[PAIR_HOW] & 1);
     o.level = header[PAIR_HOW] >> 6;
     o.flags = PPROFDELTA_VERIFY | (header[PAIR_WHAT] & 11u);
-    o.runner = header[PAIR_WHAT] >> 5 & 1 ? shuffled_runner() : NULL;
     o.flags |= PPROFDELTA_NO_SEQUENCE; /* each attempt gives the same bytes */
     o.first = (pprofdelta_first)(header[PAIR_WHAT] >> 4 & 1);
     o.max_memory = FUZZ_MAX_MEMORY;
@@ -454,15 +443,13 @@ static void require_same_as_whole(const trial *t, pprofdelta *context, heap *h, 
     free(whole.bytes);
 }
 
-/* Window after window the same as when everything is in memory, and without tasks. */
+/* Window after window the same as when everything is in memory. */
 static void compare_with_whole(const trial *t)
 {
-    pprofdelta_options options = t->options;
     heap h = {0}, other_h = {0};
     if (!t->piece)
         return;
-    options.runner = NULL;
-    pprofdelta *context = begin(t, &h), *other = new_context(&options, &other_h);
+    pprofdelta *context = begin(t, &h), *other = new_context(&t->options, &other_h);
     pprofdelta_status status = base(context, t->in.prev), whole = base(other, t->in.prev);
     if (status != PPROFDELTA_E_LIMIT && whole != PPROFDELTA_E_LIMIT) {
         require(status == whole);

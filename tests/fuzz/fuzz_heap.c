@@ -24,14 +24,11 @@ static void set_sampler(trial *t)
     unsigned how = program_byte(&t->in);
     uint64_t number = program_number(&t->in);
     pprofdelta_weight weight;
-    if (how % 8 == 0) {
+    if (how % 8 < 2) {
         pprofdelta_sampler_init(&t->sampler, number, 1 + how);
         t->interval = number;
         t->has_begun = true;
         t->pauses = 0;
-    } else if (how % 8 == 1) {
-        pprofdelta_sampler_set_interval(&t->sampler, number);
-        t->interval = number;
     } else if (how % 8 == 2 && t->has_begun) {
         pprofdelta_sampler_pause(&t->sampler);
         t->pauses++;
@@ -67,25 +64,6 @@ static void require_stats(trial *t)
     require(stats.memory <= t->mapped && stats.memory <= t->options.max_memory);
 }
 
-/* The largest sites first, each for what is in use; all of them where they are few. */
-static void look_at_top(trial *t)
-{
-    pprofdelta_heap_site top[SLOTS + HANDS];
-    pprofdelta_heap_stats stats;
-    size_t most = 1 + program_below(&t->in, SLOTS + HANDS);
-    int64_t objects = 0, bytes = 0;
-    pprofdelta_heap_get_stats(t->heap, &stats);
-    size_t len = pprofdelta_heap_top_sites(t->heap, top, most);
-    require(len <= most);
-    for (size_t i = 0; i < len; i++) {
-        require(!i || top[i].bytes <= top[i - 1].bytes);
-        objects += top[i].objects;
-        bytes += top[i].bytes;
-    }
-    require(objects <= stats.inuse_objects && bytes <= stats.inuse_bytes);
-    require(len == most || (objects == stats.inuse_objects && bytes == stats.inuse_bytes));
-}
-
 /* ---- batches --------------------------------------------------------------------------------- */
 
 /* Some columns of the sums. Where sites were forgotten nobody knows of which of them their
@@ -94,7 +72,7 @@ static live_sums part(trial *t, const live_sums *of, bool has_allocs, bool has_i
 {
     pprofdelta_heap_stats stats;
     live_sums out = {.arena = &t->arena};
-    pprofdelta_heap_get_stats(t->heap, &stats);
+    pprofdelta_heap_describe(t->heap, &stats);
     for (size_t i = 0; i < of->len; i++) {
         const int64_t *v = of->rows[i].values;
         const int64_t allocs[LIVE_TYPES] = {v[0], v[1]}, inuse[LIVE_TYPES] = {0, 0, v[2], v[3]},
@@ -123,7 +101,7 @@ static void begin(trial *t)
 {
     pprofdelta_error err = fuzz_unfilled();
     t->now += 1 + (int64_t)(program_number(&t->in) % 100000);
-    pprofdelta_heap_batch batch;
+    pprofdelta_heap_window batch;
     pprofdelta_status status = pprofdelta_heap_begin(t->heap, t->now, &batch, &err);
     require(status == (t->has_batch ? PPROFDELTA_E_USAGE : PPROFDELTA_OK));
     if (status) {
@@ -131,6 +109,7 @@ static void begin(trial *t)
         return;
     }
     fuzz_require_untouched(&err);
+    t->id = t->id ? t->id : batch.id; /* a child has a random one */
     require(batch.id == t->id && batch.to_nanos == t->now && batch.from_nanos < t->now);
     t->batch = batch;
     t->has_batch = true;
@@ -219,31 +198,30 @@ static void write(trial *t)
 static void end_batch(trial *t)
 {
     unsigned how = program_byte(&t->in) % 8;
-    if (how < 3)
+    if (how < 3) {
         pprofdelta_heap_abandon(t->heap);
-    else if (how == 3)
+        t->has_batch = false;
+    } else if (how == 3) {
         pprofdelta_heap_resync(t->heap);
-    else
-        pprofdelta_heap_commit(t->heap);
-    if (how > 3 && t->has_batch && t->is_written && !t->has_arrived)
-        t->is_deaf = true; /* else the commit was an abandon */
-    t->has_batch &= how == 3;
+    } else if (pprofdelta_heap_commit(t->heap) == PPROFDELTA_OK) {
+        require(t->has_batch && t->is_written);
+        t->is_deaf |= !t->has_arrived;
+        t->has_batch = false;
+    } else {
+        require(!t->has_batch || !t->is_written);
+    }
 }
 
 /* ---- forks ----------------------------------------------------------------------------------- */
 
-static void become_child(trial *t, pprofdelta_heap_child what)
+static void become_child(trial *t)
 {
-    const live_sums nothing = {.arena = &t->arena};
-    pprofdelta_heap_fork_child(t->heap, what, ++t->id, t->now);
+    pprofdelta_heap_fork(t->heap, PPROFDELTA_FORK_CHILD, t->now);
+    t->id = 0;
     t->receiver = (live_receiver){.arena = &t->arena};
     t->is_deaf = t->has_batch = false;
     t->drops = 0;
-    t->sums = live_inherited(what == PPROFDELTA_HEAP_KEEP ? &t->sums : &nothing, &t->most);
-    for (size_t i = 0; i < SLOTS && what == PPROFDELTA_HEAP_CLEAR; i++)
-        t->slots[i].state = NONE;
-    for (size_t i = 0; i < HANDS && what == PPROFDELTA_HEAP_CLEAR; i++)
-        t->hands[i].was.state = NONE;
+    t->sums = live_inherited(&t->sums, &t->most);
 }
 
 static void fork_by_hand(trial *t)
@@ -251,11 +229,11 @@ static void fork_by_hand(trial *t)
     unsigned how = program_byte(&t->in);
     if (t->nested)
         return;
-    pprofdelta_heap_fork_prepare(t->heap);
+    pprofdelta_heap_fork(t->heap, PPROFDELTA_FORK_PREPARE, 0);
     if (how & 1)
-        become_child(t, how & 2 ? PPROFDELTA_HEAP_KEEP : PPROFDELTA_HEAP_CLEAR);
+        become_child(t);
     else
-        pprofdelta_heap_fork_parent(t->heap);
+        pprofdelta_heap_fork(t->heap, PPROFDELTA_FORK_PARENT, 0);
 }
 
 /* ---- the program ----------------------------------------------------------------------------- */
@@ -273,8 +251,8 @@ static void step(trial *t)
     if (t->steps++ >= MOST_STEPS)
         return;
     if (what >= 10) {
-        static void (*const calls[])(trial *) = {begin,        write, write,       end_batch,
-                                                 commit,       sweep, look_at_top, set_sampler,
+        static void (*const calls[])(trial *) = {begin,        write, write,         end_batch,
+                                                 commit,       sweep, require_stats, set_sampler,
                                                  fork_by_hand, arm};
         calls[what - 10](t);
         return;
@@ -285,10 +263,8 @@ static void step(trial *t)
         track(t, slot);
     else if (what == 4)
         defer(t, slot);
-    else if (what < 7)
+    else if (what < 8)
         untrack(t, slot);
-    else if (what == 7)
-        cancel(t, slot);
     else if (what == 8)
         begin_realloc(t, slot, h);
     else

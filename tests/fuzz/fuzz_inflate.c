@@ -89,7 +89,7 @@ static outcome stream(const pd_inflate_backend *backend, size_t piece, const uin
     pd_mem mem;
     pd_mem_init(&mem, NULL, LIMIT);
     pd_stream s = {.unpacker.backend = backend};
-    o.status = pd_stream_begin(&s, &mem, (pd_bytes){data, size}, piece, NULL, &o.err);
+    o.status = pd_stream_begin(&s, &mem, (pd_bytes){data, size}, piece, &o.err);
     for (bool is_end = false; !o.status && !is_end; is_end = s.is_done) {
         pd_bytes out;
         o.status = pd_stream_reach(&s, o.len, piece, &out, &o.err);

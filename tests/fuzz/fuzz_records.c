@@ -43,6 +43,7 @@ typedef struct trial {
     reading out;
     bool is_written, is_handed_out;
     bool is_restarted;           /* was told, and nothing has been handed out since */
+    bool has_unloaded;           /* sites were named anew since the last window began */
     const expectation *expected; /* NULL: it was refused, or the oracle cannot tell any more */
 } trial;
 
@@ -119,7 +120,7 @@ static void misuse_idle(trial *t)
     const pprofdelta_record record = {.values = values};
     require_usage(pprofdelta_recorder_add(t->recorder, &record, &err), &err);
     require_usage(pprofdelta_recorder_write(t->recorder, &sink, NULL, &err), &err);
-    pprofdelta_recorder_commit(t->recorder);
+    require(pprofdelta_recorder_commit(t->recorder) == PPROFDELTA_E_USAGE);
     pprofdelta_recorder_abandon(t->recorder);
 }
 
@@ -129,7 +130,6 @@ static void misuse_window(trial *t)
     pprofdelta_error err = fuzz_unfilled();
     require_usage(pprofdelta_recorder_begin(t->recorder, NULL, &err), &err);
     require_usage(pprofdelta_recorder_write(t->recorder, NULL, NULL, &err), &err);
-    pprofdelta_recorder_forget_symbols(t->recorder);
 }
 
 /* ---- a window -------------------------------------------------------------------------------- */
@@ -145,7 +145,9 @@ static void forget_stacks(trial *t)
 
 static pprofdelta_status feed(trial *t, pprofdelta_error *err)
 {
+    t->p.look.has_unloaded = t->has_unloaded;
     pprofdelta_status status = pprofdelta_recorder_begin(t->recorder, &t->p.look, err);
+    t->has_unloaded &= status != PPROFDELTA_OK;
     t->is_restarted |= status != PPROFDELTA_E_USAGE && t->p.look.restarted;
     memset(t->sums, 0, sizeof t->sums);
     t->fed = 0;
@@ -394,7 +396,7 @@ static void step(trial *t)
     } else if (what == FORGET) {
         uint64_t hidden = program_number(&t->p.in);
         process_name_sites(&t->p, hidden, program_byte(&t->p.in));
-        pprofdelta_recorder_forget_symbols(t->recorder);
+        t->has_unloaded = true;
         t->accounts.forgotten++;
     } else if (what == EARLIER) {
         t->p.is_wild = true;
@@ -409,7 +411,7 @@ static void run(trial *t)
     pprofdelta_recorder_size size;
     while (program_has_more(&t->p.in))
         step(t);
-    pprofdelta_recorder_measure(t->recorder, &size);
+    pprofdelta_recorder_describe(t->recorder, &size);
     require(size.all_bytes == t->memory.live);
     pd_compact_release(&t->otlp, &t->recorder->mem);
     pprofdelta_recorder_free(t->recorder);

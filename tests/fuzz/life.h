@@ -55,7 +55,7 @@ typedef struct trial {
     bool has_batch, has_arrived;
     bool is_written; /* the last write of the batch succeeded */
     uint64_t id;
-    pprofdelta_heap_batch batch;
+    pprofdelta_heap_window batch;
     live_sums then; /* the sums when it began */
     live_receiver receiver;
     bool is_deaf; /* the receiver was told less than the tracker believes: until a full one comes */
@@ -134,7 +134,7 @@ static inline void be_born(trial *t, truth *of, const pprofdelta_heap_event *eve
 
 static inline uint64_t drops_of(trial *t, pprofdelta_heap_stats *stats)
 {
-    pprofdelta_heap_get_stats(t->heap, stats);
+    pprofdelta_heap_describe(t->heap, stats);
     require(!stats->dropped_memory || t->refused || t->options.max_memory < UINT64_C(1) << 20);
     require(!stats->dropped_live || t->options.max_live < SLOTS + HANDS);
     require(!stats->dropped_sites || t->options.max_sites < 1000);
@@ -236,10 +236,10 @@ static inline void defer(trial *t, size_t slot)
     pprofdelta_heap_event event = read_event(t, slot);
     pprofdelta_heap_stats before, after;
     truth *of = &t->slots[slot];
-    pprofdelta_heap_get_stats(t->heap, &before);
+    pprofdelta_heap_describe(t->heap, &before);
     int answer = pprofdelta_heap_defer(t->heap, &event);
     require((answer != PPROFDELTA_HEAP_DROPPED) == is_kept(t));
-    pprofdelta_heap_get_stats(t->heap, &after);
+    pprofdelta_heap_describe(t->heap, &after);
     if (after.dropped_deferred == before.dropped_deferred) /* else it was not even looked at */
         die(t, of);
     if (answer != PPROFDELTA_HEAP_DROPPED)
@@ -253,15 +253,6 @@ static inline void untrack(trial *t, size_t slot)
     require(!was || pprofdelta_heap_maybe(&filter, pointer(slot)));
     require(pprofdelta_heap_untrack(t->heap, pointer(slot)) == was);
     die(t, of);
-}
-
-static inline void cancel(trial *t, size_t slot)
-{
-    truth *of = &t->slots[slot];
-    bool was = of->state == DEFERRED;
-    require(pprofdelta_heap_cancel(t->heap, pointer(slot)) == was);
-    if (was)
-        of->state = NONE;
 }
 
 static inline void begin_realloc(trial *t, size_t slot, hand *h)
@@ -280,19 +271,16 @@ static inline void end_realloc(trial *t, hand *h, bool stands)
     if (!h->is_full)
         return;
     truth *of = &t->slots[h->slot];
-    if (h->was.state == NONE) { /* a fork cleared it away */
-        (stands ? pprofdelta_heap_realloc_abort : pprofdelta_heap_realloc_commit)(t->heap,
-                                                                                  &h->held);
-    } else if (stands && of->state == NONE) {
-        pprofdelta_heap_realloc_abort(t->heap, &h->held);
+    if (stands && of->state == NONE) {
+        pprofdelta_heap_realloc_end(t->heap, &h->held, false);
         unsigned life = of->life;
         *of = h->was;
         of->life = life + 1;
     } else {
-        pprofdelta_heap_realloc_commit(t->heap, &h->held);
+        pprofdelta_heap_realloc_end(t->heap, &h->held, true);
         die(t, &h->was);
     }
-    pprofdelta_heap_realloc_commit(t->heap, &h->held); /* once more is once too often */
+    pprofdelta_heap_realloc_end(t->heap, &h->held, true); /* once more is once too often */
     h->is_full = false;
 }
 
@@ -352,9 +340,9 @@ static inline int is_alive(void *cookie, const void *ptr)
 static inline void sweep(trial *t)
 {
     pprofdelta_heap_stats before, after;
-    pprofdelta_heap_get_stats(t->heap, &before);
+    pprofdelta_heap_describe(t->heap, &before);
     size_t ended = pprofdelta_heap_sweep(t->heap, program_byte(&t->in), is_alive, t, NULL);
-    pprofdelta_heap_get_stats(t->heap, &after);
+    pprofdelta_heap_describe(t->heap, &after);
     require(after.swept == before.swept + ended && after.live + ended == before.live);
 }
 

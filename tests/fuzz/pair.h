@@ -4,7 +4,7 @@
  *     how what nth  who bad at  old n           prev       cur
  *
  *     how    on_reset, compression and level          what  flags and first, and whether
- *                                                           with a runner, and in pieces
+ *                                                           in pieces
  *     nth    the allocation that fails                who   the types named counters and gauges
  *     bad    what goes wrong in the window that fails,      at  and where; and how large pieces are
  *     old    when the target began

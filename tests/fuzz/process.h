@@ -17,7 +17,7 @@ typedef struct process {
     bool is_limited; /* there may be too little memory at any time */
     bool is_wild;    /* values that the oracle cannot add up, or a clock that was set back */
     bool is_sampled; /* some look may be */
-    pprofdelta_look look;
+    pprofdelta_recording look;
     double scales[PPROFDELTA_MAX_TYPES]; /* of the look, but for a heap's */
 } process;
 
@@ -176,8 +176,8 @@ static inline bool process_is_number(double number)
 static inline bool process_read_look(process *p, unsigned how)
 {
     static const double some[] = {0, 1, 0.5, 0.01, 1.0 / 3, 2.5, 1e9, 2.4e9, -1, (double)NAN};
-    pprofdelta_look *look = &p->look;
-    *look = (pprofdelta_look){.time_nanos = p->r.time_nanos, .restarted = (how & 32) != 0};
+    pprofdelta_recording *look = &p->look;
+    *look = (pprofdelta_recording){.time_nanos = p->r.time_nanos, .restarted = (how & 32) != 0};
     look->period = p->is_sampled ? (int64_t)program_number(&p->in) : how >> 6 & 1;
     p->r.period = look->period;
     bool is_good = true;

@@ -54,7 +54,7 @@ def check_report(t, out, least=10):
 
 
 def test_the_manual_has_the_same_commands(t):
-    t.equal(blocks("README.md"), blocks("man/pprofdelta.1"))
+    t.equal(blocks("README.md"), blocks("man/pprofdelta-leaks.1"))
     t.equal(len(blocks("README.md")), 2)
 
 

@@ -2,7 +2,7 @@
  * pprof profile and for the OTLP request that stands for it.
  *
  * One line for each value type, sample, mapping, and member of the header, sorted. Stacks are written
- * out with all that is known of their frames. The rules are those of pprofdelta(1), "OTLP", derived
+ * out with all that is known of their frames. The rules are those of pprofdelta-formats(5), derived
  * apart from the library. */
 #ifndef PD_TESTS_OTLP_MODEL_H
 #define PD_TESTS_OTLP_MODEL_H

@@ -127,7 +127,7 @@ const char *record_pending(record_scene *s)
     if (!s->status)
         s->status = pprofdelta_recorder_write(s->recorder, &sink, &s->report, &s->err);
     s->look.time_nanos += 1000;
-    s->look.restarted = 0;
+    s->look.restarted = s->look.has_unloaded = 0;
     if (s->status)
         return arena_format(&s->arena, "[%s]", s->err.text);
     s->bytes = c.bytes;

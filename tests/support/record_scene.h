@@ -18,7 +18,7 @@ enum { RECORD_WORDS = 4096, RECORD_ROWS = 4096 };
 typedef struct record_scene {
     pprofdelta_recorder *recorder;
     pprofdelta_recorder_options options;
-    pprofdelta_look look;
+    pprofdelta_recording look;
     arena arena;
     tracker memory;
     const char *words[RECORD_WORDS];

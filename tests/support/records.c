@@ -189,9 +189,9 @@ pprofdelta_record records_record(records *r, size_t index)
 }
 
 pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
-                               const pprofdelta_look *look, pprofdelta_error *err)
+                               const pprofdelta_recording *look, pprofdelta_error *err)
 {
-    pprofdelta_look plain = {.time_nanos = r->time_nanos, .period = r->period};
+    pprofdelta_recording plain = {.time_nanos = r->time_nanos, .period = r->period};
     pprofdelta_status status = pprofdelta_recorder_begin(recorder, look ? look : &plain, err);
     for (size_t i = 0; i < r->rows_len && !status; i++) {
         if (r->rows[i].is_gone)

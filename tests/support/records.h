@@ -62,7 +62,7 @@ void records_use_types(records *r);
 
 /* Begins a window and adds every record. Returns the status of the first call that failed. */
 pprofdelta_status records_feed(records *r, pprofdelta_recorder *recorder,
-                               const pprofdelta_look *look, pprofdelta_error *err);
+                               const pprofdelta_recording *look, pprofdelta_error *err);
 
 /* One record in the recorder's form. The stack is in the arena. */
 pprofdelta_record records_record(records *r, size_t index);

@@ -1,4 +1,4 @@
-/* The library without codecs and without threads: plain profiles work, compressed ones are refused, and
+/* The library without codecs and with the parsed door only: plain profiles work, compressed ones are refused, and
  * so are options that it cannot keep. */
 #include "pprofdelta.h"
 #include "test.h"
@@ -119,16 +119,5 @@ TEST(a_context_writes_only_plain_profiles)
     CHECK(pprofdelta_adder_new(&options, NULL, &adder, NULL) == PPROFDELTA_E_USAGE && !adder);
 }
 
-TEST(there_are_no_threads)
-{
-    pprofdelta_runner runner = {NULL, NULL, NULL};
-    pprofdelta_error err;
-    CHECK(pprofdelta_threads_new(2, &runner, &err) == PPROFDELTA_E_USAGE);
-    CHECK_MSG(strstr(err.text, "threads") != NULL, "%s", err.text);
-    CHECK(!runner.start && !runner.wait);
-    pprofdelta_threads_free(&runner);
-}
-
 TEST_MAIN(CASE(a_plain_profile_has_a_delta), CASE(compressed_input_is_refused),
-          CASE(a_sum_refuses_compressed_input), CASE(a_context_writes_only_plain_profiles),
-          CASE(there_are_no_threads))
+          CASE(a_sum_refuses_compressed_input), CASE(a_context_writes_only_plain_profiles))

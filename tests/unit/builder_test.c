@@ -108,124 +108,6 @@ TEST(a_failed_export_loses_nothing_and_says_nothing_twice)
     bench_end(&t);
 }
 
-static pprofdelta_status write_to(bench *t, collector *c)
-{
-    *c = (collector){.bytes = buf_begin(&t->arena)};
-    pprofdelta_sink sink = collector_sink(c);
-    return pprofdelta_builder_write(t->b, &sink, &t->report, &t->err);
-}
-
-TEST(a_window_is_written_as_often_as_wanted_and_is_the_same)
-{
-    bench t;
-    collector first, second;
-    bench_begin(&t);
-    add(&t, "a", 0, 1, NULL);
-    REQUIRE(pprofdelta_builder_begin(t.b, &t.err) == PPROFDELTA_OK);
-    add(&t, "later", 0, 1, NULL);
-    CHECK(write_to(&t, &first) == PPROFDELTA_OK && t.report.samples_in == 1);
-    CHECK(write_to(&t, &second) == PPROFDELTA_OK && t.report.attempt == 1);
-    CHECK(first.bytes.len == second.bytes.len &&
-          memcmp(first.bytes.ptr, second.bytes.ptr, first.bytes.len) == 0);
-    pprofdelta_builder_commit(t.b);
-    CHECK_STR(export_rows(&t), "later 1 0 0");
-    CHECK(t.report.sequence == 2 && t.report.attempt == 1);
-    bench_end(&t);
-}
-
-TEST(an_abandoned_window_is_part_of_the_next)
-{
-    bench t;
-    collector c;
-    bench_begin(&t);
-    add(&t, "a", 0, 1, NULL);
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
-    int64_t from = t.report.from_nanos;
-    pprofdelta_builder_abandon(t.b); /* it arrived, perhaps */
-    add(&t, "b", 0, 1, NULL);
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    pprofdelta_builder_abandon(t.b); /* never written: no attempt */
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    pprofdelta_builder_commit(t.b); /* never written: abandoned */
-    CHECK_STR(export_rows(&t), "a 1 0 0, b 1 0 0");
-    CHECK(t.report.sequence == 1 && t.report.attempt == 2 && t.report.from_nanos == from);
-    pprofdelta_builder_commit(t.b); /* without a window they do nothing */
-    pprofdelta_builder_abandon(t.b);
-    CHECK_STR(export_rows(&t), "");
-    CHECK(t.report.sequence == 2 && t.report.attempt == 1);
-    bench_end(&t);
-}
-
-TEST(window_calls_out_of_order_are_refused)
-{
-    bench t;
-    collector c;
-    bench_begin(&t);
-    CHECK(write_to(&t, &c) == PPROFDELTA_E_USAGE && strstr(t.err.text, "begin comes first"));
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_builder_begin(t.b, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
-    CHECK(pprofdelta_builder_clear(t.b, &t.err) == PPROFDELTA_E_USAGE && *t.err.text);
-    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
-    pprofdelta_builder_commit(t.b);
-    CHECK(write_to(&t, &c) == PPROFDELTA_E_USAGE);
-    bench_end(&t);
-}
-
-/* A sink that ends its window: the write that follows is of another window. */
-static int commit_in_sink(void *cookie, const void *data, size_t len)
-{
-    bench *t = cookie;
-    (void)data, (void)len;
-    pprofdelta_builder_commit(t->b); /* not written yet: abandoned */
-    add(t, "b", 0, 1, NULL);
-    CHECK(pprofdelta_builder_begin(t->b, NULL) == PPROFDELTA_OK);
-    return 0;
-}
-
-TEST(a_sink_may_end_its_window)
-{
-    bench t;
-    bench_begin(&t);
-    add(&t, "a", 0, 1, NULL);
-    pprofdelta_sink sink = {commit_in_sink, &t};
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    CHECK(pprofdelta_builder_write(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
-    pprofdelta_builder_commit(t.b); /* the second window, which was not written */
-    CHECK_STR(export_rows(&t), "a 1 0 0, b 1 0 0");
-    CHECK(t.report.sequence == 1 && t.report.attempt == 2); /* the sink had the first */
-    bench_end(&t);
-}
-
-TEST(clear_throws_away_what_was_flushed)
-{
-    bench t;
-    bench_begin(&t);
-    add(&t, "a", 0, 1, NULL);
-    CHECK(pprofdelta_builder_clear(t.b, NULL) == PPROFDELTA_OK);
-    add(&t, "b", 0, 1, NULL);
-    CHECK_STR(export_rows(&t), "b 1 0 0");
-    bench_end(&t);
-}
-
-/* What was delivered of an abandoned window is not replaced by what comes after a clear. */
-TEST(clear_ends_an_open_window)
-{
-    bench t;
-    collector c;
-    bench_begin(&t);
-    add(&t, "a", 0, 1, NULL);
-    REQUIRE(pprofdelta_builder_begin(t.b, NULL) == PPROFDELTA_OK);
-    CHECK(write_to(&t, &c) == PPROFDELTA_OK);
-    pprofdelta_builder_abandon(t.b);
-    int64_t end = t.report.to_nanos;
-    CHECK(pprofdelta_builder_clear(t.b, NULL) == PPROFDELTA_OK);
-    add(&t, "b", 0, 1, NULL);
-    CHECK_STR(export_rows(&t), "b 1 0 0");
-    CHECK(t.report.sequence == 2 && t.report.attempt == 1 && t.report.from_nanos >= end);
-    bench_end(&t);
-}
-
 TEST(a_label_with_a_string_has_no_number)
 {
     static const pprofdelta_label labels[] = {{"k", "text", 7, "bytes"}, {"k", "text", 0, NULL}};
@@ -260,16 +142,6 @@ TEST(places_are_known_by_address_where_they_have_one)
     bench_end(&t);
 }
 
-static int export_again(void *cookie, const void *data, size_t len)
-{
-    bench *t = cookie;
-    pprofdelta_sink sink = {export_again, t};
-    (void)data, (void)len;
-    CHECK(builder_send(t->b, &sink, NULL, &t->err) == PPROFDELTA_E_USAGE);
-    CHECK(pprofdelta_builder_clear(t->b, NULL) == PPROFDELTA_E_USAGE);
-    return 0;
-}
-
 TEST(wrong_use_is_refused)
 {
     bench t;
@@ -290,7 +162,6 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE);
     o.types_len = PPROFDELTA_MAX_TYPES + 1;
     CHECK(pprofdelta_builder_new(&o, NULL, &b, NULL) == PPROFDELTA_E_USAGE && b == untouched);
-    CHECK(builder_send(t.b, NULL, NULL, NULL) == PPROFDELTA_E_USAGE);
     pprofdelta_sample *s = pprofdelta_sample_start(t.b);
     CHECK(pprofdelta_sample_push_value(s, 3, 1) == PPROFDELTA_E_USAGE);
     CHECK(pprofdelta_sample_push_value(s, 0, 1) == PPROFDELTA_E_USAGE);
@@ -301,8 +172,6 @@ TEST(wrong_use_is_refused)
     CHECK(pprofdelta_sample_push_frame(NULL, NULL, 0) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_push_label(NULL, NULL) == PPROFDELTA_E_MEMORY);
     CHECK(pprofdelta_sample_add(NULL, NULL) == PPROFDELTA_E_MEMORY);
-    pprofdelta_sink sink = {export_again, &t};
-    CHECK(builder_send(t.b, &sink, NULL, NULL) == PPROFDELTA_OK);
     bench_end(&t);
 }
 
@@ -411,7 +280,6 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
         add(&t, name, 0, 1, NULL);
     }
     CHECK(memory.peak < 80000);
-    pprofdelta_builder_clear(t.b, NULL);
     pprofdelta_sample *s = pprofdelta_sample_start(t.b);
     pprofdelta_frame frame = {.name = "one of many"};
     pprofdelta_status status = PPROFDELTA_OK;
@@ -426,10 +294,6 @@ TEST(max_memory_is_kept_and_what_is_lost_is_told)
 TEST_MAIN(CASE(equal_samples_add_up_whatever_their_types), CASE(a_discarded_sample_leaves_no_trace),
           CASE(a_sample_needs_no_text_at_all), CASE(samples_may_interrupt_each_other),
           CASE(a_failed_export_loses_nothing_and_says_nothing_twice),
-          CASE(a_window_is_written_as_often_as_wanted_and_is_the_same),
-          CASE(an_abandoned_window_is_part_of_the_next),
-          CASE(window_calls_out_of_order_are_refused), CASE(a_sink_may_end_its_window),
-          CASE(clear_throws_away_what_was_flushed), CASE(clear_ends_an_open_window),
           CASE(a_label_with_a_string_has_no_number),
           CASE(places_are_known_by_address_where_they_have_one), CASE(wrong_use_is_refused),
           CASE(every_allocation_may_fail_and_nothing_is_counted_wrong),

@@ -156,6 +156,29 @@ static int be_a_child(pprofdelta_builder *b)
     return ok ? 0 : 1;
 }
 
+static pprofdelta_builder *builder; /* the one that is told of forks, while it is not NULL */
+
+static void tell(pprofdelta_fork step)
+{
+    if (builder)
+        pprofdelta_builder_fork(builder, step);
+}
+
+static void before_fork(void)
+{
+    tell(PPROFDELTA_FORK_PREPARE);
+}
+
+static void in_parent(void)
+{
+    tell(PPROFDELTA_FORK_PARENT);
+}
+
+static void in_child(void)
+{
+    tell(PPROFDELTA_FORK_CHILD);
+}
+
 TEST(sixteen_threads_an_exporter_and_forks)
 {
     pprofdelta_builder_options options = PPROFDELTA_BUILDER_OPTIONS_INIT;
@@ -166,7 +189,8 @@ TEST(sixteen_threads_an_exporter_and_forks)
     REQUIRE(pprofdelta_builder_new(&options, &between_forks, &s.b, NULL) == PPROFDELTA_OK);
     REQUIRE(pthread_atfork(forbid, permit, begin_anew) ==
             0); /* the first of all, so the last to stop */
-    REQUIRE(pprofdelta_builder_atfork(s.b, NULL) == PPROFDELTA_OK);
+    builder = s.b;
+    REQUIRE(pthread_atfork(before_fork, in_parent, in_child) == 0);
     pthread_t threads[THREADS], exporter;
     for (int i = 0; i < THREADS; i++)
         REQUIRE(pthread_create(&threads[i], NULL, flush_many, &s) == 0);
@@ -190,6 +214,7 @@ TEST(sixteen_threads_an_exporter_and_forks)
     CHECK_MSG(s.arrived + s.lost == atomic_load(&s.flushed) && s.lost == 0, "%lld arrived of %lld",
               s.arrived, (long long)atomic_load(&s.flushed));
     CHECK(s.arrived >= (long long)THREADS * ROUNDS / 2);
+    builder = NULL;
     pprofdelta_builder_free(s.b);
 }
 

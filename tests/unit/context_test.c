@@ -140,6 +140,37 @@ TEST(null_where_the_header_allows_it)
  * The order of calls
  * ------------------------------------------------------------------------------------------ */
 
+/* begin and write are two steps, and a window that was made can be written to several sinks. */
+TEST(calls_out_of_order_are_refused)
+{
+    two_stacks p;
+    two_stacks_begin(&p);
+    scene s;
+    scene_begin(&s, NULL);
+    size_t calls = 0;
+    buf look = two_stacks_look(&p, 10);
+    pprofdelta_sink sink = {ignore, &calls}, none = {0};
+    pprofdelta_error err;
+    CHECK(pprofdelta_write(s.pd, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_begin(s.pd, NULL, 1, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_begin(s.pd, look.ptr, look.len, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_begin(s.pd, look.ptr, look.len, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_write(s.pd, &none, NULL, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_window(s.pd, look.ptr, look.len, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
+    pprofdelta_commit(s.pd); /* nothing is pending */
+    pprofdelta_abandon(s.pd);
+    CHECK(pprofdelta_write(s.pd, &sink, NULL, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_begin(s.pd, look.ptr, look.len, &err) == PPROFDELTA_OK);
+    CHECK(pprofdelta_write(s.pd, NULL, NULL, &err) == PPROFDELTA_OK && !calls);
+    CHECK(pprofdelta_begin(s.pd, look.ptr, look.len, &err) == PPROFDELTA_E_USAGE);
+    CHECK(pprofdelta_base(s.pd, look.ptr, look.len, &err) == PPROFDELTA_E_USAGE);
+    pprofdelta_commit(s.pd);
+    CHECK(pprofdelta_write(s.pd, &sink, NULL, &err) == PPROFDELTA_OK && calls);
+    CHECK(pprofdelta_begin(s.pd, look.ptr, look.len, &err) == PPROFDELTA_OK);
+    scene_end(&s); /* what was begun is dropped */
+    two_stacks_end(&p);
+}
+
 TEST(only_one_window_may_be_pending)
 {
     two_stacks p;
@@ -529,16 +560,15 @@ TEST(verify_sees_what_does_not_add_up)
     buf other = s.bytes;
     CHECK_STR(scene_pending(&s, two_stacks_look(&p, 13)), "leaf;main 3 0");
     good = book(&s.report);
-    pd_bytes before = {other.ptr, other.len}; /* the delta of the window before */
-    CHECK(!pd_encoder_begin(&s.pd->encoder, &s.pd->mem, other.len, NULL, NULL));
-    CHECK(!pd_encoder_finish(&s.pd->encoder, &before, 1, NULL));
+    s.pd->encoded = (pd_bytes){other.ptr, other.len}; /* the delta of the window before */
     CHECK(pd_output_verify(s.pd, &good, NULL) == PPROFDELTA_E_VERIFY);
     scene_end(&s);
     two_stacks_end(&p);
 }
 
 TEST_MAIN(CASE(options_are_checked), CASE(every_choice_is_taken), CASE(option_strings_are_copied),
-          CASE(null_where_the_header_allows_it), CASE(only_one_window_may_be_pending),
+          CASE(null_where_the_header_allows_it), CASE(calls_out_of_order_are_refused),
+          CASE(only_one_window_may_be_pending),
           CASE(without_a_window_there_is_nothing_to_commit_or_abandon),
           CASE(an_abandoned_window_never_was), CASE(check_and_inflate_come_between),
           CASE(a_base_takes_the_place_of_all_before), CASE(windows_after_a_base_have_numbers),

@@ -178,6 +178,9 @@ TEST(a_failure_sets_every_member_of_the_error)
         }
         const pprofdelta_error *a = &errors[0], *b = &errors[1];
         CHECK(a->status == failures[i].status && b->status == a->status);
+        CHECK(a->reason == b->reason);
+        CHECK(a->reason == (a->status == PPROFDELTA_E_MISMATCH ? PPROFDELTA_REASON_OTHER_TYPES
+                                                               : PPROFDELTA_REASON_NONE));
         REQUIRE(is_stage(a->stage) && a->stage == b->stage);
         CHECK_STR(a->stage, failures[i].stage);
         REQUIRE(memchr(a->field, 0, sizeof a->field) && memchr(a->text, 0, sizeof a->text));

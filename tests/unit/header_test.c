@@ -12,6 +12,9 @@ _Static_assert(PPROFDELTA_E_STATE == 12 && PPROFDELTA_E_SOURCE == 13, "nor are t
 _Static_assert(PPROFDELTA_E_NOT_CUMULATIVE == 14 && PPROFDELTA_E_OLDER == 15 &&
                    PPROFDELTA_E_OTHER_TARGET == 16,
                "nor are the last ones");
+_Static_assert(PPROFDELTA_REASON_NONE == 0 && PPROFDELTA_REASON_MAX_MEMORY == 1 &&
+                   PPROFDELTA_REASON_NEWER_STATE == 13,
+               "reasons are not renumbered");
 _Static_assert(PPROFDELTA_ON_RESET_FAIL == 4 && PPROFDELTA_FIRST_ZERO == 1 &&
                    PPROFDELTA_PLAIN == 2 && PPROFDELTA_RESTART_ANY == 4 &&
                    PPROFDELTA_RESTART_LIVE == 5,
@@ -84,9 +87,6 @@ TEST(the_calls_of_the_opening_comment)
     CHECK(pprofdelta_write(pd, &sink, &report, &err) == PPROFDELTA_OK);
     CHECK(pprofdelta_compare(pd, prev, sizeof prev, cur, sizeof cur, &sink, &report, &err) ==
           PPROFDELTA_OK);
-    pprofdelta_runner runner = {0};
-    CHECK(pprofdelta_threads_new(1, &runner, &err) == PPROFDELTA_OK);
-    pprofdelta_threads_free(&runner);
     pprofdelta_free(pd);
     CHECK_STR(pprofdelta_version(), PPROFDELTA_VERSION);
     CHECK_STR(pprofdelta_status_text(PPROFDELTA_OK), "done");

@@ -153,7 +153,7 @@ static void finish(show *s)
         s->is_alive[i] |= s->is_deferred[i];
     send(s, 100);
     CHECK(s->receiver.has_any);
-    pprofdelta_heap_get_stats(s->heap, &stats);
+    pprofdelta_heap_describe(s->heap, &stats);
     CHECK(stats.live == s->alive && stats.deferred == 0);
     CHECK(stats.inuse_objects == (int64_t)s->alive && stats.inuse_bytes == 3 * (int64_t)s->alive);
     pprofdelta_heap_free(s->heap);
@@ -174,7 +174,7 @@ static void fail_each(bool for_good)
         }
         refused = s.shelf.refused > 0;
         pprofdelta_heap_stats stats;
-        pprofdelta_heap_get_stats(s.heap, &stats);
+        pprofdelta_heap_describe(s.heap, &stats);
         drops += stats.dropped_memory > 0;
         writes += s.failed_writes > 0;
         finish(&s);

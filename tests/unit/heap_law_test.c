@@ -128,7 +128,7 @@ static void do_realloc(world *w)
         return;
     CHECK(pprofdelta_heap_untrack(w->heap, pointer(slot)) == 0);
     if (rng_chance(&w->r, 30)) {
-        pprofdelta_heap_realloc_abort(w->heap, &r);
+        pprofdelta_heap_realloc_end(w->heap, &r, false);
         return;
     }
     truth old = *t;
@@ -140,7 +140,7 @@ static void do_realloc(world *w)
         be_born(w, slot, &event);
         account(w, t, 1, 1);
     }
-    pprofdelta_heap_realloc_commit(w->heap, &r);
+    pprofdelta_heap_realloc_end(w->heap, &r, true);
     account(w, &old, 0, -1);
 }
 
@@ -226,7 +226,7 @@ static void events(world *w, size_t most)
 }
 
 /* Writes, in either way, and lets it arrive. */
-static void deliver(world *w, const pprofdelta_heap_batch *batch, const live_sums *then)
+static void deliver(world *w, const pprofdelta_heap_window *batch, const live_sums *then)
 {
     live_mail mail = {.arena = &w->arena};
     pprofdelta_sink sink = live_sink(&mail);
@@ -276,7 +276,7 @@ static live_sums copy_sums(world *w)
 
 static void do_batch(world *w)
 {
-    pprofdelta_heap_batch batch;
+    pprofdelta_heap_window batch;
     w->now += 1 + (int64_t)rng_below(&w->r, 1000);
     REQUIRE(pprofdelta_heap_begin(w->heap, w->now, &batch, NULL) == PPROFDELTA_OK);
     live_sums then = copy_sums(w);
@@ -377,7 +377,7 @@ static void end_world(world *w)
     }
     for (size_t slot = 0; slot < SLOTS; slot++)
         CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(w->heap), pointer(slot)));
-    pprofdelta_heap_batch batch;
+    pprofdelta_heap_window batch;
     CHECK(pprofdelta_heap_begin(w->heap, w->now + 1, &batch, NULL) == PPROFDELTA_OK);
     live_sums then = copy_sums(w);
     deliver(w, &batch, &then);
@@ -386,7 +386,7 @@ static void end_world(world *w)
     for (size_t i = 0; i < w->receiver.now.len; i++)
         CHECK(!w->receiver.now.rows[i].values[2] && !w->receiver.now.rows[i].values[3]);
     pprofdelta_heap_stats stats;
-    pprofdelta_heap_get_stats(w->heap, &stats);
+    pprofdelta_heap_describe(w->heap, &stats);
     CHECK(stats.live == 0 && stats.inuse_objects == 0 && stats.inuse_bytes == 0);
     int64_t objects = 0, bytes = 0;
     for (size_t i = 0; i < w->receiver.now.len; i++) {
@@ -413,30 +413,38 @@ TEST(what_a_receiver_adds_up_is_what_is_alive)
     }
 }
 
-/* The child's truth: with KEEP what was in use is in use, and nothing was allocated yet. */
-static void become_child(world *w, pprofdelta_heap_child what)
+/* The child's truth: what was in use is in use, and nothing was allocated yet. */
+static void become_child(world *w)
 {
-    uint64_t id = 0xc0ffee + (uint64_t)w->now;
-    pprofdelta_heap_fork_child(w->heap, what, id, w->now);
+    pprofdelta_heap_fork(w->heap, PPROFDELTA_FORK_CHILD, w->now);
     w->receiver = (live_receiver){.arena = &w->arena};
     w->sent_len = 0;
-    const live_sums nothing = {.arena = &w->arena};
-    w->sums = live_inherited(what == PPROFDELTA_HEAP_KEEP ? &w->sums : &nothing, &w->most);
-    if (what == PPROFDELTA_HEAP_CLEAR)
-        memset(w->slots, 0, sizeof w->slots);
+    w->sums = live_inherited(&w->sums, &w->most);
     pprofdelta_heap_stats stats;
-    pprofdelta_heap_get_stats(w->heap, &stats);
+    pprofdelta_heap_describe(w->heap, &stats);
     CHECK(stats.tracked == 0 && stats.batches == 0);
-    CHECK(what == PPROFDELTA_HEAP_KEEP || (stats.live == 0 && stats.sites == 1));
 }
 
-static int run_child(world *w, pprofdelta_heap_child what)
+static int run_child(world *w)
 {
     test_failures = 0;
-    become_child(w, what);
+    become_child(w);
     live_on(w, 5);
     end_world(w);
     return test_failures != 0;
+}
+
+/* Returns the exit status of the child. */
+static int fork_world(world *w)
+{
+    int status = -1;
+    pprofdelta_heap_fork(w->heap, PPROFDELTA_FORK_PREPARE, 0);
+    fflush(stdout);
+    pid_t child = fork();
+    if (child == 0)
+        _exit(run_child(w));
+    pprofdelta_heap_fork(w->heap, PPROFDELTA_FORK_PARENT, 0);
+    return waitpid(child, &status, 0) == child ? status : -1;
 }
 
 TEST(parent_and_child_each_have_their_own_truth)
@@ -448,21 +456,13 @@ TEST(parent_and_child_each_have_their_own_truth)
         live_on(&w, 1 + seed % 4);
         bool in_batch = seed % 3 == 0;
         live_sums then = {.arena = &w.arena};
-        pprofdelta_heap_batch batch;
+        pprofdelta_heap_window batch;
         if (in_batch) {
             CHECK(pprofdelta_heap_begin(w.heap, ++w.now, &batch, NULL) == PPROFDELTA_OK);
             then = copy_sums(&w);
             events(&w, 30);
         }
-        pprofdelta_heap_fork_prepare(w.heap);
-        fflush(stdout);
-        pid_t child = fork();
-        if (child == 0)
-            _exit(run_child(&w, seed % 2 ? PPROFDELTA_HEAP_KEEP : PPROFDELTA_HEAP_CLEAR));
-        pprofdelta_heap_fork_parent(w.heap);
-        int status = -1;
-        CHECK(waitpid(child, &status, 0) == child && status == 0);
-        CHECK_MSG(status == 0, "seed %" PRIu64, seed);
+        CHECK_MSG(fork_world(&w) == 0, "seed %" PRIu64, seed);
         if (in_batch) {
             deliver(&w, &batch, &then);
             pprofdelta_heap_commit(w.heap);
@@ -478,14 +478,7 @@ static int fork_in_sink(void *cookie, const void *data, size_t len)
     world *w = cookie;
     (void)data;
     (void)len;
-    pprofdelta_heap_fork_prepare(w->heap);
-    fflush(stdout);
-    pid_t child = fork();
-    if (child == 0)
-        _exit(run_child(w, PPROFDELTA_HEAP_KEEP));
-    pprofdelta_heap_fork_parent(w->heap);
-    int status = -1;
-    CHECK(waitpid(child, &status, 0) == child && status == 0);
+    CHECK(fork_world(w) == 0);
     return 0;
 }
 

@@ -55,9 +55,9 @@ static inline live_profile written(scene *s, pprofdelta_heap_inuse inuse)
     return p;
 }
 
-static inline pprofdelta_heap_batch begun(scene *s, int64_t now)
+static inline pprofdelta_heap_window begun(scene *s, int64_t now)
 {
-    pprofdelta_heap_batch batch = {0};
+    pprofdelta_heap_window batch = {0};
     CHECK(pprofdelta_heap_begin(s->heap, now, &batch, NULL) == PPROFDELTA_OK);
     return batch;
 }

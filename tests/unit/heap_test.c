@@ -37,7 +37,7 @@ static int track(pprofdelta_heap *heap, size_t at)
 static pprofdelta_heap_stats stats_of(pprofdelta_heap *heap)
 {
     pprofdelta_heap_stats stats;
-    pprofdelta_heap_get_stats(heap, &stats);
+    pprofdelta_heap_describe(heap, &stats);
     return stats;
 }
 
@@ -110,7 +110,7 @@ TEST(null_is_never_tracked)
     pprofdelta_heap_realloc r;
     event.ptr = NULL;
     CHECK(!pprofdelta_heap_track(heap, &event) && !pprofdelta_heap_defer(heap, &event));
-    CHECK(!pprofdelta_heap_untrack(heap, NULL) && !pprofdelta_heap_cancel(heap, NULL));
+    CHECK(!pprofdelta_heap_untrack(heap, NULL));
     CHECK(!pprofdelta_heap_realloc_begin(heap, NULL, &r));
     CHECK(stats_of(heap).sites == 1 && stats_of(heap).dropped_memory == 0);
     pprofdelta_heap_free(heap);
@@ -159,7 +159,7 @@ TEST(a_crowd_in_one_kilobyte_is_still_found)
     pprofdelta_heap_free(heap);
 }
 
-TEST(realloc_commits_or_aborts)
+TEST(realloc_ends_one_way_or_the_other)
 {
     pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
     pprofdelta_heap_realloc r = {0}, other;
@@ -170,21 +170,21 @@ TEST(realloc_commits_or_aborts)
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
     CHECK(!pprofdelta_heap_untrack(heap, pointer(1)));
     CHECK(!pprofdelta_heap_realloc_begin(heap, pointer(1), &other));
-    pprofdelta_heap_realloc_abort(heap, &r);
+    pprofdelta_heap_realloc_end(heap, &r, false);
     CHECK(pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(1)));
     CHECK(pprofdelta_heap_realloc_begin(heap, pointer(1), &r));
     /* Somebody else is given the old block before realloc has returned. */
     CHECK(track(heap, 1) && stats_of(heap).live == 2 && stats_of(heap).replaced == 0);
-    pprofdelta_heap_realloc_commit(heap, &r);
+    pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(stats_of(heap).live == 1);
-    pprofdelta_heap_realloc_commit(heap, &r); /* once is enough */
-    pprofdelta_heap_realloc_abort(heap, &r);
+    pprofdelta_heap_realloc_end(heap, &r, true); /* once is enough */
+    pprofdelta_heap_realloc_end(heap, &r, false);
     CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(1)));
     CHECK(track(heap, 3) && pprofdelta_heap_realloc_begin(heap, pointer(3), &r));
     other = r;
-    pprofdelta_heap_realloc_commit(heap, &r);
+    pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(track(heap, 4)); /* in the same element, in another life */
-    pprofdelta_heap_realloc_commit(heap, &other);
+    pprofdelta_heap_realloc_end(heap, &other, true);
     CHECK(stats_of(heap).live == 1 && pprofdelta_heap_untrack(heap, pointer(4)));
     pprofdelta_heap_free(heap);
 }
@@ -219,7 +219,7 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     }
     pprofdelta_heap_stats s = stats_of(heap);
     CHECK(s.deferred == 4 && s.dropped_deferred == 1 && s.live == 0 && s.tracked == 0);
-    CHECK(pprofdelta_heap_cancel(heap, pointer(0)) && !pprofdelta_heap_cancel(heap, pointer(0)));
+    CHECK(pprofdelta_heap_untrack(heap, pointer(0)) && !pprofdelta_heap_untrack(heap, pointer(0)));
     CHECK(pprofdelta_heap_untrack(heap, pointer(2))); /* an early free */
     CHECK(!pprofdelta_heap_maybe(pprofdelta_heap_filter_of(heap), pointer(2)));
     int calls = 0;
@@ -228,7 +228,7 @@ TEST(what_is_deferred_counts_when_it_is_committed)
     s = stats_of(heap);
     CHECK(s.deferred == 0 && s.live == 1 && s.tracked == 1 && s.completed == 1 &&
           s.cancelled == 3 && s.inuse_bytes == 100);
-    CHECK(!pprofdelta_heap_cancel(heap, pointer(1)) && pprofdelta_heap_untrack(heap, pointer(1)));
+    CHECK(pprofdelta_heap_untrack(heap, pointer(1)));
     pprofdelta_heap_free(heap);
 }
 
@@ -381,35 +381,6 @@ TEST(memory_is_kept_within_its_cap_and_does_not_grow_with_churn)
     CHECK(pprofdelta_heap_new(&tiny, &heap, NULL) == PPROFDELTA_E_MEMORY);
 }
 
-TEST(top_sites_are_the_largest_first)
-{
-    pprofdelta_heap *heap = make((pprofdelta_heap_options){0});
-    pprofdelta_heap_site top[40];
-    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 0);
-    static uint64_t stack[100];
-    for (size_t i = 0; i < 60; i++) {
-        stack[0] = 1000 + i;
-        pprofdelta_heap_event event = {.ptr = pointer(i),
-                                       .weight = {1, (int64_t)(i * 37 % 60) * 10},
-                                       .stack = stack,
-                                       .depth = 1 + i};
-        CHECK(pprofdelta_heap_track(heap, &event));
-    }
-    CHECK(pprofdelta_heap_top_sites(heap, top, 0) == 0);
-    CHECK(pprofdelta_heap_top_sites(heap, top, 5) == 5);
-    for (size_t i = 0; i < 5; i++) {
-        CHECK(top[i].bytes == (int64_t)(59 - i) * 10 && top[i].objects == 1);
-        size_t which = (size_t)top[i].stack[0] - 1000;
-        CHECK((int64_t)(which * 37 % 60) * 10 == top[i].bytes);
-        CHECK(top[i].depth == (which + 1 < 32 ? which + 1 : 32));
-    }
-    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 40);
-    for (size_t i = 0; i < 60; i++)
-        pprofdelta_heap_untrack(heap, pointer(i));
-    CHECK(pprofdelta_heap_top_sites(heap, top, 40) == 0);
-    pprofdelta_heap_free(heap);
-}
-
 static const char *read_back(FILE *file, char *text, size_t size)
 {
     rewind(file);
@@ -481,10 +452,10 @@ TEST(errno_is_kept)
 TEST_MAIN(CASE(options_are_checked), CASE(a_life_from_track_to_untrack),
           CASE(null_is_never_tracked), CASE(a_pointer_that_was_freed_unseen_gives_way),
           CASE(the_filter_may_be_the_callers), CASE(a_crowd_in_one_kilobyte_is_still_found),
-          CASE(realloc_commits_or_aborts), CASE(a_deferred_allocation_cannot_be_moved),
+          CASE(realloc_ends_one_way_or_the_other), CASE(a_deferred_allocation_cannot_be_moved),
           CASE(what_is_deferred_counts_when_it_is_committed),
           CASE(a_commit_does_not_come_back_into_itself), CASE(a_sweep_asks_everything_once_a_round),
           CASE(deep_stacks_are_cut_at_the_root), CASE(caps_drop_and_count),
           CASE(memory_is_kept_within_its_cap_and_does_not_grow_with_churn),
-          CASE(top_sites_are_the_largest_first), CASE(a_dump_is_the_text_that_pprof_reads),
+          CASE(a_dump_is_the_text_that_pprof_reads),
           CASE(a_dump_has_no_mappings_where_there_are_none), CASE(errno_is_kept))

@@ -1,5 +1,5 @@
 /* Which files are windows of which run: every film is a list of files and the plan for them. */
-#include "leaks_order.h"
+#include "leaks/leaks_order.h"
 
 #include "test.h"
 

@@ -1,5 +1,5 @@
 /* The decision of `pprofdelta leaks`: every row is a series, and what it is taken for. */
-#include "leaks_verdict.h"
+#include "leaks/leaks_verdict.h"
 
 #include "test.h"
 

@@ -1,10 +1,9 @@
 /* max_memory: what succeeds with a limit succeeds with every higher one, and has the same bytes: with
- * every plan, without a runner and with every schedule of a runner. */
+ * every plan. */
 #include "keep.h"
 #include "pack.h"
 #include "delta/context.h"
 #include "run.h"
-#include "runners.h"
 #include "test.h"
 
 #include <inttypes.h>
@@ -166,17 +165,10 @@ typedef enum course {
     BY_COMPARE,
     BY_STREAM, /* plan 0 is not tried */
     BY_STATE,
-    BY_REFUSED, /* from here on, by steps and with a runner */
-    BY_SHUFFLED,
-    BY_THREADS,
     COURSES
 } course;
 
-static const char *const course_names[] = {"window", "steps",   "compare",  "stream",
-                                           "state",  "refused", "shuffled", "threads"};
-
-static const runner_kind runners[COURSES] = {
-    [BY_REFUSED] = RUNNER_REFUSES, [BY_SHUFFLED] = RUNNER_SHUFFLED, [BY_THREADS] = RUNNER_MIXED};
+static const char *const course_names[] = {"window", "steps", "compare", "stream", "state"};
 
 typedef struct outcome {
     pprofdelta_status status;
@@ -189,31 +181,6 @@ typedef struct scene {
     const shape *shape;
     buf prev, cur, state, want;
 } scene;
-
-/* A tracker for several threads. */
-typedef struct shared_tracker {
-    pthread_mutex_t lock;
-    tracker t;
-} shared_tracker;
-
-static void *shared_resize(void *cookie, void *ptr, size_t size)
-{
-    shared_tracker *s = cookie;
-    pprofdelta_allocator inner = tracker_allocator(&s->t);
-    pthread_mutex_lock(&s->lock);
-    void *moved = inner.resize(inner.cookie, ptr, size);
-    pthread_mutex_unlock(&s->lock);
-    return moved;
-}
-
-static void shared_release(void *cookie, void *ptr)
-{
-    shared_tracker *s = cookie;
-    pprofdelta_allocator inner = tracker_allocator(&s->t);
-    pthread_mutex_lock(&s->lock);
-    inner.release(inner.cookie, ptr);
-    pthread_mutex_unlock(&s->lock);
-}
 
 static pprofdelta_options options_of(const shape *s, uint64_t limit)
 {
@@ -258,17 +225,14 @@ static pprofdelta_status by_course(pprofdelta *pd, const scene *s, course c, out
     if (c == BY_COMPARE)
         return pprofdelta_compare(pd, s->prev.ptr, s->prev.len, s->cur.ptr, s->cur.len, &sink, NULL,
                                   &o->err);
-    bool has_steps = c == BY_STEPS || c >= BY_REFUSED;
-    return has_steps ? by_steps(pd, s, o) : by_window(pd, s, c, o);
+    return c == BY_STEPS ? by_steps(pd, s, o) : by_window(pd, s, c, o);
 }
 
 static outcome run(arena *a, const scene *s, course c, uint64_t limit)
 {
-    shared_tracker shared = {.lock = PTHREAD_MUTEX_INITIALIZER};
-    pprofdelta_allocator allocator = {shared_resize, shared_release, &shared};
+    tracker memory = {0};
+    pprofdelta_allocator allocator = tracker_allocator(&memory);
     pprofdelta_options options = options_of(s->shape, limit);
-    test_runner *runner = test_runner_new(runners[c], limit);
-    options.runner = test_runner_get(runner);
     outcome o = {.out.bytes = buf_begin(a)};
     pprofdelta *pd = NULL;
     o.status = pprofdelta_new(&options, &allocator, &pd, &o.err);
@@ -277,8 +241,7 @@ static outcome run(arena *a, const scene *s, course c, uint64_t limit)
         o.status = by_course(pd, s, c, &o);
         pprofdelta_free(pd);
     }
-    test_runner_free(runner);
-    CHECK(!shared.t.live && (!limit || shared.t.peak <= limit));
+    CHECK(!memory.live && (!limit || memory.peak <= limit));
     return o;
 }
 

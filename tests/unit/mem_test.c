@@ -213,6 +213,7 @@ TEST(the_limit_is_below_the_address_space)
         bool is_ours = limits[i] < PD_MEM_MOST;
         CHECK(mem.limit == (is_ours ? limits[i] : PD_MEM_MOST));
         CHECK(pd_mem_grow(&mem, &a.ptr, &a.cap, SIZE_MAX / 4 + 1, 1, &err) == PPROFDELTA_E_LIMIT);
+        CHECK((err.reason == PPROFDELTA_REASON_MAX_MEMORY) == is_ours);
         CHECK_MSG(strstr(err.text, is_ours ? "max_memory allows" : "-bit process has room for"),
                   "%s", err.text);
         CHECK(t.calls == 0 && mem.used == 0);

@@ -75,7 +75,7 @@ static void recorder_happen(side *s, size_t window)
 
 static pprofdelta_status recorder_begin(side *s, size_t window)
 {
-    pprofdelta_look look = {.time_nanos = s->now};
+    pprofdelta_recording look = {.time_nanos = s->now};
     pprofdelta_status status = pprofdelta_recorder_begin(s->it, &look, NULL);
     for (size_t i = 0; i < EVENTS + window && !status; i++) {
         const uintptr_t stack[] = {0x100 + i, 0x200, 0x300 + i, 0};

@@ -217,7 +217,7 @@ static pprofdelta_status hand_out(course *c, const look *l, collector *got,
 {
     pprofdelta_sink sink = collector_sink(got);
     if (c->door == RECORDER) {
-        pprofdelta_look how = {.time_nanos = l->time, .restarted = c->was_told};
+        pprofdelta_recording how = {.time_nanos = l->time, .restarted = c->was_told};
         pprofdelta_status status = pprofdelta_recorder_begin(c->recorder, &how, NULL);
         for (uintptr_t key = 0; key < KEYS && !status; key++) {
             pprofdelta_record record = {
@@ -541,7 +541,7 @@ enum { COMMIT, ABANDON, RESYNC, ENDS };
 
 static void send_batch(tracker_course *c, int64_t now, bool is_delivered, unsigned end)
 {
-    pprofdelta_heap_batch batch;
+    pprofdelta_heap_window batch;
     pprofdelta_census census;
     live_mail mail = {.arena = &c->arena};
     pprofdelta_sink sink = live_sink(&mail);

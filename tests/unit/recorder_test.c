@@ -438,7 +438,7 @@ TEST(symbols_can_be_forgotten_and_counts_stay)
     record_window(&s);
     s.words[0] = "another";
     record_set(&s, 0, "3 3 0 0");
-    pprofdelta_recorder_forget_symbols(s.recorder);
+    s.look.has_unloaded = 1;
     CHECK_STR(record_window(&s), "another;main 2 2 0 0");
     CHECK(s.symbolized == 4);
     record_end(&s);
@@ -471,28 +471,6 @@ TEST(nothing_is_remembered_before_commit)
     record_end(&s);
 }
 
-TEST(a_write_may_be_tried_again)
-{
-    record_scene s;
-    record_begin(&s);
-    record(&s, "a", 0, "5 5 0 0");
-    CHECK_STR(record_pending(&s), "a 5 5 0 0");
-    buf first = s.bytes;
-    collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
-    collector taking = {.bytes = buf_begin(&s.arena)};
-    pprofdelta_sink no = collector_sink(&refusing), yes = collector_sink(&taking);
-    CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-    pprofdelta_recorder_commit(s.recorder); /* of a window that was not written: abandons it */
-    refusing.calls = 0;
-    CHECK_STR(record_pending(&s), "a 5 5 0 0");
-    CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-    CHECK(pprofdelta_recorder_write(s.recorder, &yes, NULL, &s.err) == PPROFDELTA_OK);
-    CHECK(taking.bytes.len == first.len);
-    pprofdelta_recorder_commit(s.recorder);
-    CHECK_STR(record_window(&s), "");
-    record_end(&s);
-}
-
 TEST(a_restart_that_is_told_counts_from_zero)
 {
     record_scene s;
@@ -513,7 +491,7 @@ TEST(a_restart_that_is_told_counts_from_zero)
  * was lost. */
 TEST(a_restart_that_is_told_holds_until_commit)
 {
-    enum { ABANDONED, COMMITTED_UNWRITTEN, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
+    enum { ABANDONED, SINK, LACKING_A_RECORD, NO_MEMORY, WAYS };
     static const pprofdelta_on_reset modes[] = {
         PPROFDELTA_ON_RESET_AUTO, PPROFDELTA_ON_RESET_RESTART, PPROFDELTA_ON_RESET_CLAMP};
     for (int way = 0; way < WAYS * 3; way++) {
@@ -523,7 +501,7 @@ TEST(a_restart_that_is_told_holds_until_commit)
         record(&s, "a", 0, "100 100 0 0");
         CHECK_STR(record_window(&s), "a 100 100 0 0");
         CHECK_STR(record_window(&s), "");
-        pprofdelta_look look = {.time_nanos = 2500, .restarted = 1};
+        pprofdelta_recording look = {.time_nanos = 2500, .restarted = 1};
         pprofdelta_record bad = {.values = NULL};
         collector refusing = {.bytes = buf_begin(&s.arena), .fail_at = 1};
         pprofdelta_sink no = collector_sink(&refusing);
@@ -540,10 +518,7 @@ TEST(a_restart_that_is_told_holds_until_commit)
             CHECK(pprofdelta_recorder_add(s.recorder, &bad, &s.err) == PPROFDELTA_E_USAGE);
         if (way % WAYS == SINK)
             CHECK(pprofdelta_recorder_write(s.recorder, &no, NULL, &s.err) == PPROFDELTA_E_SINK);
-        if (way % WAYS == COMMITTED_UNWRITTEN)
-            pprofdelta_recorder_commit(s.recorder);
-        else
-            pprofdelta_recorder_abandon(s.recorder);
+        pprofdelta_recorder_abandon(s.recorder);
         record_set(&s, 0, "150 150 0 0");
         CHECK_STR(record_window(&s), "a 150 150 0 0");
         CHECK(s.report.restart == PPROFDELTA_RESTART_STARTED && s.report.from_nanos == 2000);
@@ -564,7 +539,7 @@ TEST(a_restart_that_is_told_is_told_of_a_window)
     s.look.restarted = 1;
     CHECK_STR(record_window(&s), "a 5 5 0 0");
     CHECK(s.report.restart == PPROFDELTA_RESTART_NONE);
-    pprofdelta_look look = {.restarted = 1, .fraction = 2};
+    pprofdelta_recording look = {.restarted = 1, .fraction = 2};
     CHECK(pprofdelta_recorder_begin(s.recorder, &look, &s.err) == PPROFDELTA_E_USAGE);
     CHECK_STR(record_next(&s, 0, "6 6 0 0"), "a 1 1 0 0");
     s.look.restarted = 1;
@@ -617,7 +592,7 @@ TEST(wrong_use_is_refused)
     pprofdelta_record record = {.values = values};
     CHECK(pprofdelta_recorder_add(r, &record, &err) == PPROFDELTA_E_USAGE && *err.text);
     CHECK(pprofdelta_recorder_write(r, &sink, NULL, NULL) == PPROFDELTA_E_USAGE);
-    pprofdelta_look look = {.fraction = 2};
+    pprofdelta_recording look = {.fraction = 2};
     CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
     look.fraction = NAN;
     CHECK(pprofdelta_recorder_begin(r, &look, NULL) == PPROFDELTA_E_USAGE);
@@ -663,7 +638,7 @@ TEST_MAIN(CASE(records_of_zeros_are_ignored), CASE(repeats_give_gauges_only),
           CASE(addresses_in_a_mapping_stay), CASE(equal_numbers_of_two_processes_are_two_places),
           CASE(numbers_with_the_same_lines_are_one_place),
           CASE(symbols_can_be_forgotten_and_counts_stay), CASE(nothing_is_remembered_before_commit),
-          CASE(a_write_may_be_tried_again), CASE(a_restart_that_is_told_counts_from_zero),
+          CASE(a_restart_that_is_told_counts_from_zero),
           CASE(a_restart_that_is_told_holds_until_commit),
           CASE(a_restart_that_is_told_is_told_of_a_window),
           CASE(two_recorders_do_not_steal_from_each_other), CASE(wrong_use_is_refused),

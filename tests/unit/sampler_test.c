@@ -233,23 +233,19 @@ TEST(a_pause_outlasts_any_number_of_bytes)
     CHECK(sample(&s, 10, 1000).samples > 300);
 }
 
-TEST(the_interval_can_change_at_any_time)
+TEST(a_sampler_that_begins_again_has_another_interval)
 {
     pprofdelta_sampler s;
     double objects = 0;
-    pprofdelta_sampler_init(&s, 0, 4);
-    pprofdelta_sampler_set_interval(&s, 3000);
+    pprofdelta_sampler_init(&s, 3000, 4);
     for (uint64_t i = 0; i < 20000; i++) {
         objects += sample(&s, 200, 40).objects;
         if (i % 3 == 0)
             pprofdelta_sampler_pause(&s);
-        pprofdelta_sampler_set_interval(&s, 500 + i % 7 * 1000);
-        CHECK(i % 3 || sample(&s, 1 << 30, 3).samples == 0);
-        if (i % 3 == 0)
-            pprofdelta_sampler_resume(&s);
+        pprofdelta_sampler_init(&s, 500 + i % 7 * 1000, 5 + i);
     }
     CHECK_MSG(fabs(objects / 800000 - 1) < 0.03, "%f", objects / 800000);
-    pprofdelta_sampler_set_interval(&s, 0);
+    pprofdelta_sampler_init(&s, 0, 4);
     CHECK(sample(&s, 1 << 30, 1000).samples == 0);
 }
 
@@ -294,5 +290,6 @@ TEST_MAIN(CASE(estimates_are_unbiased), CASE(estimates_are_unbiased_for_each_siz
           CASE(nothing_is_never_sampled), CASE(zeros_are_a_sampler_that_has_not_begun),
           CASE(the_same_seed_draws_the_same_and_no_seed_draws_anew),
           CASE(what_is_paused_is_not_seen_and_the_rest_stays_unbiased),
-          CASE(a_pause_outlasts_any_number_of_bytes), CASE(the_interval_can_change_at_any_time),
-          CASE(weights_do_not_overflow), CASE(rounding_is_by_chance))
+          CASE(a_pause_outlasts_any_number_of_bytes),
+          CASE(a_sampler_that_begins_again_has_another_interval), CASE(weights_do_not_overflow),
+          CASE(rounding_is_by_chance))

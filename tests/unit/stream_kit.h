@@ -82,7 +82,6 @@ static inline buf draw_file(arena *a, rng *r, buf content)
 typedef struct stream_way {
     pd_mem *mem;
     size_t piece;
-    const pprofdelta_runner *runner; /* or NULL */
 } stream_way;
 
 /* Reads a file to its end by steps of any length, and appends what it got to *got. */
@@ -91,7 +90,7 @@ static inline pprofdelta_status read_stream(pd_stream *s, const stream_way *how,
 {
     size_t piece = how->piece;
     pprofdelta_status status =
-        pd_stream_begin(s, how->mem, (pd_bytes){file.ptr, file.len}, piece, how->runner, err);
+        pd_stream_begin(s, how->mem, (pd_bytes){file.ptr, file.len}, piece, err);
     for (uint64_t from = 0; !status;) {
         pd_bytes out;
         size_t need = 1 + rng_below(r, rng_chance(r, 80) ? piece : piece * 5);

@@ -2,7 +2,6 @@
  * whole way gives, and what is wrong is refused in the same words. */
 #include "run.h"
 #include "seeds.h"
-#include "runners.h"
 #include "stream_kit.h"
 
 /* ---------------------------------------------------------------------------------------------
@@ -42,11 +41,8 @@ TEST(any_pieces_are_the_whole)
             buf file = draw_file(&a, &r, content), got = buf_begin(&a);
             size_t piece = 1 + rng_below(&r, rng_chance(&r, 50) ? 100 : 70000);
             pprofdelta_error err;
-            test_runner *runner = test_runner_new((runner_kind)rng_below(&r, RUNNER_KINDS), seed);
-            stream_way how = {.mem = &mem, .piece = piece, .runner = test_runner_get(runner)};
+            stream_way how = {.mem = &mem, .piece = piece};
             pprofdelta_status status = read_stream(&s, &how, file, &r, &got, &err);
-            pd_stream_rest(&s);
-            test_runner_free(runner);
             if (status == PPROFDELTA_E_LIMIT && content.len / PD_UNPACK_RATIO > file.len)
                 continue;
             CHECK_MSG(status == PPROFDELTA_OK, "seed %" PRIu64 ": %s", seed, err.text);
@@ -70,12 +66,9 @@ static void compare_with(const pd_inflate_backend *backend, buf file, rng *r, ar
     pprofdelta_error whole_err = {0}, err = {0};
     buf whole, got = buf_begin(a);
     pprofdelta_status want = read_whole(backend, &mem, file, a, &whole, &whole_err);
-    test_runner *runner = test_runner_new(rng_chance(r, 50) ? RUNNER_NULL : RUNNER_SHUFFLED, seed);
-    stream_way how = {
-        .mem = &mem, .piece = 1 + rng_below(r, 500), .runner = test_runner_get(runner)};
+    stream_way how = {.mem = &mem, .piece = 1 + rng_below(r, 500)};
     pprofdelta_status status = read_stream(&s, &how, file, r, &got, &err);
     pd_stream_end(&s);
-    test_runner_free(runner);
     if (status == PPROFDELTA_E_LIMIT) /* a window that only the whole way does without */
         CHECK_MSG(strstr(err.text, "max_memory"), "%s", err.text);
     else if (status && file.len && file.ptr[0] == 0x28) /* zstd has other words for a part */
@@ -140,8 +133,8 @@ TEST(what_the_limit_cannot_hold_is_refused_only_if_it_is_there)
         pprofdelta_error err;
         for (int there = 0; there < 2; there++) {
             uint64_t from = LEN / 4, need = there ? LEN / 2 : LEN;
-            REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, NULL,
-                                     &err));
+            REQUIRE(
+                !pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, PIECE, &err));
             pprofdelta_status status = pd_stream_reach(&s, from, need, &out, &err);
             CHECK_MSG(status == (there ? PPROFDELTA_E_LIMIT : PPROFDELTA_OK), "file %zu", i);
             CHECK(there || (s.is_done && out.len && out.len < need &&
@@ -165,8 +158,7 @@ TEST(what_inflates_without_end_is_refused)
         pd_mem_init(&mem, NULL, 1 << 20);
         pd_stream s = {0};
         pprofdelta_error err;
-        REQUIRE(
-            !pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, 1000, NULL, &err));
+        REQUIRE(!pd_stream_begin(&s, &mem, (pd_bytes){files[i].ptr, files[i].len}, 1000, &err));
         pprofdelta_status status = pd_stream_finish(&s, &err);
         CHECK_MSG(status == PPROFDELTA_E_LIMIT, "file %zu: status %d", i, status);
         CHECK(strstr(err.text, "max_memory") != NULL && strcmp(err.stage, "inflate") == 0);

@@ -180,10 +180,10 @@ TEST(realloc_ends_the_old_block_at_once)
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
     CHECK(log_len == 2); /* before realloc can give the block to another thread */
-    pprofdelta_heap_realloc_commit(heap, &r);
+    pprofdelta_heap_realloc_end(heap, &r, true);
     CHECK(pprofdelta_heap_track(heap, &event));
     CHECK(pprofdelta_heap_realloc_begin(heap, event.ptr, &r));
-    pprofdelta_heap_realloc_abort(heap, &r); /* the block is still there */
+    pprofdelta_heap_realloc_end(heap, &r, false); /* the block is still there */
     listener_want(-1);
     expect(&at, 'a', 1, 50, 1001);
     expect(&at, 'f', 1, 0, 0);
@@ -216,7 +216,7 @@ TEST(deferred_allocations_are_heard_when_they_are_made)
         CHECK(pprofdelta_heap_defer(heap, &event));
         expect(&at, 'a', i, 10 * i, 1000 + i);
     }
-    CHECK(pprofdelta_heap_cancel(heap, pointer(4)));
+    CHECK(pprofdelta_heap_untrack(heap, pointer(4)));
     expect(&at, 'f', 4, 0, 0);
     CHECK(pprofdelta_heap_complete(heap, complete_some, &calls) == 2);
     expect(&at, 'f', 2, 0, 0);
@@ -264,8 +264,7 @@ static void act(pprofdelta_heap *heap, rng *r)
     case 4:
         if (!pprofdelta_heap_realloc_begin(heap, event.ptr, &move))
             break;
-        (rng_chance(r, 50) ? pprofdelta_heap_realloc_commit : pprofdelta_heap_realloc_abort)(heap,
-                                                                                             &move);
+        pprofdelta_heap_realloc_end(heap, &move, rng_chance(r, 50));
         break;
     case 5:
         pprofdelta_heap_defer(heap, &event);
@@ -313,7 +312,7 @@ TEST(what_is_heard_adds_up_to_what_is_alive)
             act(heap, &r);
         pprofdelta_heap_complete(heap, NULL, NULL);
         listener_want(-1);
-        pprofdelta_heap_get_stats(heap, &stats);
+        pprofdelta_heap_describe(heap, &stats);
         int64_t sum = replay(&alive);
         CHECK_MSG(sum == stats.inuse_bytes && alive == stats.live,
                   "seed %" PRIu64 ": %" PRId64 " bytes in %zu, not %" PRId64 " in %" PRIu64, seed,

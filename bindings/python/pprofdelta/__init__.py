@@ -2,12 +2,23 @@
 
 Go, C and C++ services expose heap, mutex and block profiles that count from the start of the process
 and only grow. This package computes what the process did between two such profiles. It is a binding
-of the C library libpprofdelta; pprofdelta(1) has every rule of what a delta is.
+of the C library libpprofdelta; pprofdelta-delta(1) has every rule of what a delta is.
 """
 
 from ._adder import Adder as Adder
 from ._adder import sum as sum
+from ._answers import (
+    Census as Census,
+    Joint as Joint,
+    Live as Live,
+    Memory as Memory,
+    Report as Report,
+    Restart as Restart,
+    Stamp as Stamp,
+    TypeReport as TypeReport,
+)
 from ._context import Context as Context
+from ._context import Window as Window
 from ._context import check as check
 from ._context import compare as compare
 from ._context import delta as delta
@@ -21,6 +32,7 @@ from ._errors import (
     NotCumulativeError as NotCumulativeError,
     OlderError as OlderError,
     OutOfMemoryError as OutOfMemoryError,
+    Reason as Reason,
     ResetError as ResetError,
     StateError as StateError,
     Status as Status,
@@ -33,17 +45,6 @@ from ._options import (
     OnReset as OnReset,
     Options as Options,
     SumOptions as SumOptions,
-)
-from ._results import (
-    Census as Census,
-    Joint as Joint,
-    Live as Live,
-    Memory as Memory,
-    Report as Report,
-    Restart as Restart,
-    Stamp as Stamp,
-    TypeReport as TypeReport,
-    Window as Window,
 )
 
 __version__ = _version()
@@ -69,6 +70,7 @@ __all__ = [
     "OnReset",
     "Options",
     "OutOfMemoryError",
+    "Reason",
     "Report",
     "ResetError",
     "Restart",

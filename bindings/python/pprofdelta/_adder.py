@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Self, Unpack
 
 from . import _core
 from ._options import SumOptions, pack_for_sum
-from ._results import JOINTS, Joint
+from ._answers import JOINTS, Joint
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import TracebackType
 from typing import TYPE_CHECKING, Self, Unpack
 
 from . import _core
+from ._answers import Census, Memory, Report, census_of, memory_of, report_of
 from ._options import Options, pack
-from ._results import Census, Memory, Window, census_of, memory_of, window_of
 
 if TYPE_CHECKING:
     from typing_extensions import Buffer
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """A delta and its report."""
+
+    delta: bytes
+    report: Report
+
+
+def _window_of(delta: bytes, raw: _core.Raw) -> Window:
+    return Window(delta, report_of(raw))
 
 
 class Context:
@@ -58,12 +71,12 @@ class Context:
         `UsageError`. The profile may be gzip, zstd or plain, or a text heap profile of jemalloc or
         gperftools.
         """
-        return window_of(*self._core.window(profile))
+        return _window_of(*self._core.window(profile))
 
     def compare(self, prev: Buffer, cur: Buffer) -> Window:
         """Computes the delta of two profiles. The window belongs to no series. The context
         remembers nothing afterwards."""
-        return window_of(*self._core.compare(prev, cur))
+        return _window_of(*self._core.compare(prev, cur))
 
     def base(self, profile: Buffer) -> None:
         """Makes the context remember this profile, whatever it remembered before."""

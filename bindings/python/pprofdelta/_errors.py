@@ -29,11 +29,32 @@ class Status(StrEnum):
     OTHER_TARGET = "other_target"
 
 
+class Reason(StrEnum):
+    """Why a call failed, where a status has several reasons. The members are the reasons of
+    pprofdelta_common.h, in its order."""
+
+    NONE = "none"
+    MAX_MEMORY = "max_memory"
+    ADDRESS_SPACE = "address_space"
+    IS_STATE = "is_state"
+    IS_OTLP = "is_otlp"
+    IS_WINDOW = "is_window"
+    SWAPPED = "swapped"
+    NO_COUNTER = "no_counter"
+    OTHER_TYPES = "other_types"
+    OTHER_OPTIONS = "other_options"
+    WINDOW_MISSING = "window_missing"
+    BATCH_LATE = "batch_late"
+    NOT_A_STATE = "not_a_state"
+    NEWER_STATE = "newer_state"
+
+
 class Error(Exception):
     """A call of the library failed. Everything that the call would have changed is as before.
 
     text     a sentence without the position: "no location has the id 99"
     status   a `Status`
+    reason   a `Reason`; NONE if there is no more to know than the status
     stage    the stage of the library that failed: options, memory, inflate, wire, profile, delta,
              write, state or sum
     field    the field of the profile, as in "sample.location_id", or ""
@@ -52,9 +73,10 @@ class Error(Exception):
         element: int | None = None,
         offset: int | None = None,
         is_prev: bool = False,
+        reason: Reason = Reason.NONE,
     ) -> None:
         # All of them in args, so that an exception can be pickled.
-        super().__init__(text, status, stage, field, element, offset, is_prev)
+        super().__init__(text, status, stage, field, element, offset, is_prev, reason)
         self.text = text
         self.status = status
         self.stage = stage
@@ -62,6 +84,7 @@ class Error(Exception):
         self.element = element
         self.offset = offset
         self.is_prev = is_prev
+        self.reason = reason
 
     def __str__(self) -> str:
         field = self.field
@@ -123,6 +146,7 @@ class InternalError(Error):
 
 
 _STATUSES = tuple(Status)
+_REASONS = tuple(Reason)
 _CLASSES: dict[Status, type[Error]] = {
     Status.MEMORY: OutOfMemoryError,
     Status.LIMIT: LimitError,
@@ -142,7 +166,14 @@ _CLASSES: dict[Status, type[Error]] = {
 
 
 def error_for(
-    text: str, number: int, stage: str, field: str, element: int, offset: int, is_prev: bool
+    text: str,
+    number: int,
+    stage: str,
+    field: str,
+    element: int,
+    offset: int,
+    is_prev: bool,
+    reason: int,
 ) -> Error:
     """Makes the exception for an error of the library. The extension module calls this."""
     status = _STATUSES[number]
@@ -154,4 +185,5 @@ def error_for(
         None if element == NOWHERE else element,
         None if offset == NOWHERE else offset,
         is_prev,
+        _REASONS[reason],
     )

@@ -51,7 +51,7 @@ class SumOptions(TypedDict, total=False):
     level: int
     """The level of the compression, 1 to 9; 0: the default, chosen for speed."""
     format: Format | Literal["pprof", "otlp"]
-    """The format of the output: "pprof" (the default), or "otlp", which pprofdelta(1) describes."""
+    """The format of the output: "pprof" (the default), or "otlp", which pprofdelta-formats(5) describes."""
     resource: Mapping[str, str]
     """The attributes of the resource of a request, such as service.name. Needs format="otlp"."""
     max_memory: int
@@ -65,7 +65,7 @@ class SumOptions(TypedDict, total=False):
 
 
 class Options(SumOptions, total=False):
-    """The options of `Context`, `delta` and `compare`. pprofdelta(1) explains the rules."""
+    """The options of `Context`, `delta` and `compare`. pprofdelta-delta(1) explains the rules."""
 
     on_reset: OnReset | Literal["auto", "restart", "clamp", "negative", "fail"]
     """What to do when a counter went backwards or the target restarted (`OnReset`)."""

@@ -13,9 +13,9 @@ PyObject *core_raise(PyTypeObject *type, const pprofdelta_error *err)
         PyUnicode_DecodeUTF8(err->field, (Py_ssize_t)strlen(err->field), "backslashreplace");
     PyObject *error = NULL;
     if (state && text && field)
-        error =
-            PyObject_CallFunction(state->error_for, "OisOKKO", text, (int)err->status, err->stage,
-                                  field, element, offset, err->is_prev ? Py_True : Py_False);
+        error = PyObject_CallFunction(state->error_for, "OisOKKOi", text, (int)err->status,
+                                      err->stage, field, element, offset,
+                                      err->is_prev ? Py_True : Py_False, (int)err->reason);
     if (error)
         PyErr_SetObject((PyObject *)Py_TYPE(error), error);
     Py_XDECREF(error);

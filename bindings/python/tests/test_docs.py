@@ -65,6 +65,7 @@ def test_the_flags_and_enums_are_those_of_the_headers() -> None:
 
     for name, kind, prefix in (
         ("pprofdelta_status", pprofdelta.Status, "E_"),
+        ("pprofdelta_reason", pprofdelta.Reason, "REASON_"),
         ("pprofdelta_on_reset", pprofdelta.OnReset, "ON_RESET_"),
         ("pprofdelta_first", pprofdelta.First, "FIRST_"),
         ("pprofdelta_restart", pprofdelta.Restart, "RESTART_"),

@@ -5,23 +5,27 @@
 
 from __future__ import annotations
 
+from dataclasses import fields
 from typing import Any
 
 import pyarrow as pa
 from pyspark.sql import types as t
 
 from .._errors import Error
-from .._results import Report, TypeReport, Window
+from .._answers import Report, TypeReport
+from .._context import Window
 
 # A batch is complete when its deltas have this many bytes, or when it has this many rows.
 BATCH_BYTES = 8 << 20
 BATCH_ROWS = 1000
 
-_COUNTS = (
-    "samples_in", "samples_out", "matched", "fresh", "vanished", "clamped", "duplicates", "by_address",
-    "by_lines", "files_replaced", "unknown_fields",
-)  # fmt: skip
-_FLAGS = ("had_base", "other_build", "is_same", "may_be_window")
+# The numbers and flags of a report that are no column of the row.
+_COLUMNS = ("from_nanos", "to_nanos", "sequence", "attempt", "id", "output_len")
+_NUMBERS = {
+    field.name: t.LongType() if field.type == "int" else t.BooleanType()
+    for field in fields(Report)
+    if field.type in ("int", "bool") and field.name not in _COLUMNS
+}
 _SUMS = ("prev", "cur", "delta", "clamped", "vanished")
 
 _ERROR = t.StructType(
@@ -42,8 +46,7 @@ _REPORT = t.StructType(
     [
         t.StructField("from_nanos", t.LongType()),
         t.StructField("to_nanos", t.LongType()),
-        *(t.StructField(name, t.LongType()) for name in _COUNTS),
-        *(t.StructField(name, t.BooleanType()) for name in _FLAGS),
+        *(t.StructField(name, kind) for name, kind in _NUMBERS.items()),
         t.StructField("types", t.ArrayType(_TYPE)),
     ]
 )
@@ -107,7 +110,7 @@ class Rows:
 
 
 def _report_of(report: Report) -> dict[str, Any]:
-    found = {name: getattr(report, name) for name in ("from_nanos", "to_nanos", *_COUNTS, *_FLAGS)}
+    found = {name: getattr(report, name) for name in ("from_nanos", "to_nanos", *_NUMBERS)}
     found["types"] = [_type_of(one) for one in report.types]
     return found
 

@@ -15,7 +15,7 @@ from ._rows import Rows
 if TYPE_CHECKING:
     from typing_extensions import Buffer
 
-    from .._results import Window
+    from .._context import Window
 
 
 def null_error(column: str) -> UsageError:

@@ -1,0 +1,314 @@
+#!/usr/bin/env python3
+"""Makes what the bindings know of the structs that the library fills, from the public headers.
+
+    bindings/facts.py            writes the files
+    bindings/facts.py --check    fails if a file is not what it would write
+
+The headers are the table of facts: the members of a struct, their types and their comments. A new member of a
+report needs no other file of a binding. The order of the members is everywhere that of the header.
+
+    bindings/wasm/answers.h                     puts a struct into the answer of the module
+    bindings/go/answers.go                      the types in Go, and how an answer is read
+    bindings/python/src/answers.c               a struct as a tuple
+    bindings/python/pprofdelta/_answers.py      the dataclasses, and how one is made of a tuple
+"""
+
+import os
+import re
+import sys
+import textwrap
+from dataclasses import dataclass
+
+HERE = os.path.dirname(os.path.abspath(__file__))
+HEADER = os.path.join(HERE, "..", "lib", "include", "pprofdelta.h")
+STRUCTS = ["type_report", "report", "memory", "stamp", "census"]
+ENUMS = ["restart", "live", "joint"]
+# The value in Python, where it is not the name: as in --report=json.
+VALUES = {"RESTART_ANY": "decrease"}
+MADE = "Made by bindings/facts.py from pprofdelta.h. Do not edit."
+
+
+@dataclass
+class Member:
+    name: str
+    kind: str  # bool, u64, i64, nanos, span, text, bytes (text with a length), sum, list, enum or struct
+    of: str  # the name of the enum or struct, or of the list's struct
+    comment: str
+
+    @property
+    def go(self):
+        words = self.name.removesuffix("_nanos").split("_")
+        return "".join("ID" if word == "id" else word.capitalize() for word in words)
+
+
+def sentence(comment):
+    """The text of a comment, or of several, on one line."""
+    return " ".join(re.sub(r"/\*|\*/|\n\s*\*(?!/)", " ", comment).split())
+
+
+def kind_of(name, declared):
+    """The kind and what it is of, of a member that is declared so; None: the length of the member before it."""
+    plain = declared.removeprefix("const ").removeprefix("pprofdelta_")
+    if declared == "size_t":
+        return None
+    if declared == "int":
+        return "bool", ""
+    if declared == "uint64_t":
+        return "u64", ""
+    if declared == "int64_t":
+        return ("span" if name.startswith("duration") else "nanos") if name.endswith("_nanos") else "i64", ""
+    if declared == "const char *":
+        return "text", ""
+    if declared == "pprofdelta_sum":
+        return "sum", ""
+    if plain.removesuffix(" *") in STRUCTS:
+        return ("list" if plain.endswith("*") else "struct"), plain.removesuffix(" *")
+    if plain in ENUMS:
+        return "enum", plain
+    raise SystemExit(f"facts.py: {HEADER}: {declared} {name}: a kind of member that is not known")
+
+
+ITEM = re.compile(r"((?:/\*.*?\*/\s*)*)([^;/]+);((?:[ \t]*/\*.*?\*/)?)", re.S)
+
+
+def members_of(body):
+    members = []
+    for before, declaration, behind in ITEM.findall(body):
+        declared, names = re.fullmatch(r"((?:const )?\w+(?: \*)?) ?(.*)", " ".join(declaration.split())).groups()
+        comment = sentence(before + behind)
+        for name in names.replace("*", "").split(","):
+            found = kind_of(name.strip(), declared)
+            if found:
+                members.append(Member(name.strip(), *found, comment))
+            elif declared == "size_t" and name.strip().removesuffix("_len") in {m.name for m in members if m.kind == "text"}:
+                next(m for m in members if m.name == name.strip().removesuffix("_len")).kind = "bytes"
+            comment = ""
+    return members
+
+
+def read(path):
+    """The structs and the enums of the header: of each, its comment and its members or enumerators."""
+    with open(path, encoding="utf-8") as file:
+        text = file.read()
+    structs, enums = {}, {}
+    for name in STRUCTS:
+        body = re.search(rf"typedef struct pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
+        structs[name] = members_of(body[1])
+    for name in ENUMS:
+        body = re.search(rf"typedef enum pprofdelta_{name} {{(.*?)\n}} pprofdelta_{name};", text, re.S)
+        found = re.findall(r"((?:/\*.*?\*/\s*)*)PPROFDELTA_(\w+)(?: = 0)?,?[ \t]*((?:/\*.*?\*/)?)", body[1], re.S)
+        enums[name] = [(enumerator, sentence(before + behind)) for before, enumerator, behind in found]
+    return structs, enums
+
+
+def camel(name):
+    return "".join("ID" if word.lower() == "id" else word.capitalize() for word in name.split("_"))
+
+
+# ---- WebAssembly: bindings/wasm ------------------------------------------------------------------
+
+PUT = {"bool": "put32({0} != 0);", "u64": "put64({0});", "i64": "put64((uint64_t){0});", "nanos": "put64((uint64_t){0});",
+       "span": "put64((uint64_t){0});", "text": "put_text({0});", "bytes": "put_bytes({0}, {0}_len);",
+       "sum": "put_sum({0});", "enum": "put32((uint32_t){0});", "struct": "put_{1}(&{0});", "list": "put_{1}s({0}, {0}_len);"}
+
+
+def order(structs):
+    """Structs before those that contain them."""
+    return sorted(structs, key=lambda name: any(member.kind in ("list", "struct") for member in structs[name]))
+
+
+def wasm(structs, _enums):
+    out = [f"/* Puts structs of the library into the answer of the module: see glue.c. {MADE} */\n"]
+    for name in order(structs):
+        out.append(f"static void put_{name}(const pprofdelta_{name} *from)\n{{")
+        out += ["    " + PUT[member.kind].format(f"from->{member.name}", member.of) for member in structs[name]]
+        out.append("}\n")
+    for name in sorted({member.of for members in structs.values() for member in members if member.kind == "list"}):
+        at = next(i for i, line in enumerate(out) if line.startswith(f"static void put_{name}(")) + len(structs[name]) + 2
+        out.insert(at, f"static void put_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n    put32((uint32_t)len);\n"
+                       f"    for (size_t i = 0; i < len; i++)\n        put_{name}(&from[i]);\n}}\n")
+    return "\n".join(out).rstrip() + "\n"
+
+
+# ---- Go: bindings/go -----------------------------------------------------------------------------
+
+GO_TYPE = {"bool": "bool", "u64": "uint64", "i64": "int64", "nanos": "time.Time", "span": "time.Duration",
+           "text": "string", "bytes": "string", "sum": "Int128"}
+GO_READ = {"bool": "a.flag()", "u64": "a.u64()", "i64": "a.i64()", "nanos": "a.time()", "span": "time.Duration(a.i64())",
+           "text": "a.text()", "bytes": "a.text()", "sum": "a.sum()"}
+GO_ABOUT = {
+    "type_report": "TypeReport has the sums of one type over all samples.",
+    "report": "Report is what a window found.",
+    "memory": "Memory is what a computer remembers.",
+    "stamp": "Stamp is the stamp of a profile that pprofdelta wrote.",
+    "census": "Census is what [Check] found in a valid profile.",
+    "restart": "Restart says why a window counts as a restart of the target.",
+    "live": "Live is the kind of a live heap's profile (see pprofdelta_heap(3)).",
+    "joint": "Joint says how a profile joined a sum.",
+}
+
+
+def go_words(text, kind=""):
+    if kind == "bool":
+        text = re.sub(r"^0: ", "false: ", re.sub(r"^1: ", "", text))
+    text = text.replace("pprofdelta_set_started", "Computer.SetStarted").replace("context", "computer")
+    return re.sub(r"(?:PPROFDELTA_|\b)((?:LIVE|RESTART|JOINT|FIRST)_\w+|FORCE)\b", lambda found: camel(found[1]), text)
+
+
+def go_comment(text, indent, kind=""):
+    return [f"{indent}// {line}" for line in textwrap.wrap(go_words(text, kind), 96)]
+
+
+def go(structs, enums):
+    out = [f"// {MADE.replace('Made', 'Code generated', 1).replace('Do not edit', 'DO NOT EDIT')}\n", "package pprofdelta\n",
+           'import "time"\n']
+    for name, members in structs.items():
+        out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} struct {{"]
+        for i, member in enumerate(members):
+            kind = {"enum": camel(member.of), "struct": camel(member.of), "list": "[]" + camel(member.of)}.get(
+                member.kind) or GO_TYPE[member.kind]
+            out += [""] * (i > 0) + go_comment(member.comment, "\t", member.kind) + [f"\t{member.go} {kind}"]
+        out.append("}\n")
+    for name, enumerators in enums.items():
+        out += go_comment(GO_ABOUT[name], "") + [f"type {camel(name)} int32\n", f"// The values of {camel(name)}.", "const ("]
+        for i, (enumerator, comment) in enumerate(enumerators):
+            out += [""] * (i > 0) + go_comment(comment, "\t")
+            out.append(f"\t{camel(enumerator)}" + (f" {camel(name)} = iota" if i == 0 else ""))
+        out.append(")\n")
+    for name in order(structs):
+        out += [f"func (a *answer) {camel(name)[0].lower()}{camel(name)[1:]}() {camel(name)} {{", f"\treturn {camel(name)}{{"]
+        for member in structs[name]:
+            read_as = GO_READ.get(member.kind) or (
+                f"{camel(member.of)}(a.u32())" if member.kind == "enum"
+                else f"a.{camel(member.of)[0].lower()}{camel(member.of)[1:]}()" if member.kind == "struct"
+                else f"listOf(a, a.{camel(member.of)[0].lower()}{camel(member.of)[1:]})")
+            out.append(f"\t\t{member.go}:{{pad}}{read_as},")
+        width = max(len(member.go) for member in structs[name])
+        out = [line.replace("{pad}", " " * (1 + width - line.index(":") + 2)) if "{pad}" in line else line for line in out]
+        out += ["\t}", "}\n"]
+    return "\n".join(out).rstrip() + "\n"
+
+
+# ---- Python: bindings/python ---------------------------------------------------------------------
+
+PY_C = {"bool": ("N", "PyBool_FromLong({0} != 0)"), "u64": ("K", "(unsigned long long){0}"), "i64": ("L", "(long long){0}"),
+        "nanos": ("L", "(long long){0}"), "span": ("L", "(long long){0}"), "text": ("N", "text_of({0}, strlen({0}))"),
+        "bytes": ("N", "text_of({0}, {0}_len)"), "sum": ("N", "sum_of({0})"), "enum": ("i", "(int){0}"),
+        "struct": ("N", "core_{1}(&{0})"), "list": ("N", "core_{1}s({0}, {0}_len)")}
+PY_TYPE = {"bool": "bool", "text": "str", "bytes": "str"}
+PY_ABOUT = {
+    "type_report": "One value type of a window, with its sums over all samples.",
+    "report": "What went into a window and what came out.",
+    "memory": "What a context remembers.",
+    "stamp": 'The stamp of a profile that pprofdelta wrote. pprofdelta.h, "Sequence and attempt", has the rule\n'
+             "    for receivers.",
+    "census": "What a valid profile has.",
+    "restart": "Why a window counts as a restart of the target. The values are those of `--report=json`.",
+    "live": "The kind of a live heap's profile (pprofdelta_heap.h).",
+    "joint": "How a profile joined a sum.",
+}
+
+
+PY_HELPERS = """\
+static PyObject *text_of(const char *bytes, size_t len)
+{
+    return PyUnicode_DecodeUTF8(len ? bytes : "", (Py_ssize_t)len, "backslashreplace");
+}
+
+static PyObject *sum_of(pprofdelta_sum sum)
+{
+    PyObject *lo = PyLong_FromUnsignedLongLong(sum.lo), *hi = PyLong_FromLongLong(sum.hi);
+    PyObject *bits = PyLong_FromLong(64), *high = hi && bits ? PyNumber_Lshift(hi, bits) : NULL;
+    PyObject *whole = lo && high ? PyNumber_Or(high, lo) : NULL;
+    Py_XDECREF(lo);
+    Py_XDECREF(hi);
+    Py_XDECREF(bits);
+    Py_XDECREF(high);
+    return whole;
+}
+"""
+
+
+def python_c(structs, _enums):
+    out = [f"/* The structs that the library fills, as tuples. {MADE} */", '#include "core.h"\n', "#include <string.h>\n",
+           PY_HELPERS]
+    lists = {member.of for members in structs.values() for member in members if member.kind == "list"}
+    for name in order(structs):
+        members = structs[name]
+        inner = name in lists or any(member.of == name for each in structs.values() for member in each)
+        out.append(f"{'static ' if inner else ''}PyObject *core_{name}(const pprofdelta_{name} *from)\n{{")
+        codes = "".join(PY_C[member.kind][0] for member in members)
+        values = [PY_C[member.kind][1].format(f"from->{member.name}", member.of) for member in members]
+        out.append(f'    return Py_BuildValue("({codes})",\n' + " " * 25 + (",\n" + " " * 25).join(values) + ");\n}\n")
+        if name in lists:
+            out.append(f"static PyObject *core_{name}s(const pprofdelta_{name} *from, size_t len)\n{{\n"
+                       "    PyObject *tuple = PyTuple_New((Py_ssize_t)len);\n"
+                       "    for (size_t i = 0; tuple && i < len; i++) {\n"
+                       f"        PyObject *one = core_{name}(&from[i]);\n"
+                       "        if (!one || PyTuple_SetItem(tuple, (Py_ssize_t)i, one))\n"
+                       "            Py_CLEAR(tuple);\n    }\n    return tuple;\n}\n")
+    return "\n".join(out).rstrip() + "\n"
+
+
+def python(structs, enums):
+    out = [f'"""What the library returns, as frozen dataclasses and enums. {MADE}\n',
+           "Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not",
+           'UTF-8 are shown as \\\\\\\\xNN.\n"""\n', "from __future__ import annotations\n",
+           "from dataclasses import dataclass", "from enum import StrEnum", "from typing import Any\n"]
+    for name, enumerators in enums.items():
+        out += ["", f"class {camel(name)}(StrEnum):", f'    """{PY_ABOUT[name]}"""\n']
+        for enumerator, comment in enumerators:
+            word = enumerator.removeprefix(name.upper() + "_")
+            out += [f"    #: {line}" for line in textwrap.wrap(comment, 100)]
+            out.append(f'    {word} = "{VALUES.get(enumerator, word.lower())}"')
+        out += ["", "", f"{name.upper()}S = tuple({camel(name)})", ""]
+    for name in order(structs):
+        out += ["", "@dataclass(frozen=True, slots=True)", f"class {camel(name)}:", f'    """{PY_ABOUT[name]}"""\n']
+        for member in structs[name]:
+            kind = {"enum": camel(member.of), "struct": camel(member.of), "list": f"tuple[{camel(member.of)}, ...]"}.get(
+                member.kind) or PY_TYPE.get(member.kind, "int")
+            out += [f"    #: {line}" for line in textwrap.wrap(member.comment, 100)] + [f"    {member.name}: {kind}"]
+        values = []
+        for i, member in enumerate(structs[name]):
+            value = f"raw[{i}]"
+            values.append({"enum": f"{member.of.upper()}S[{value}]", "struct": f"{member.of}_of({value})",
+                           "list": f"tuple(map({member.of}_of, {value}))"}.get(member.kind, value))
+        out += ["", "", f"def {name}_of(raw: tuple[Any, ...]) -> {camel(name)}:"]
+        if any(member.of for member in structs[name]):
+            out += [f"    return {camel(name)}("] + [f"        {value}," for value in values] + ["    )", ""]
+        else:
+            out += [f"    return {camel(name)}(*raw)", ""]
+    return "\n".join(out).rstrip() + "\n"
+
+
+FILES = {"wasm/answers.h": wasm, "go/answers.go": go, "python/src/answers.c": python_c,
+         "python/pprofdelta/_answers.py": python}
+
+
+def made_of(header):
+    """What each file is for this header."""
+    structs, enums = read(header)
+    return {path: make(structs, enums) for path, make in FILES.items()}
+
+
+def main(arguments):
+    old = []
+    for path, text in made_of(HEADER).items():
+        path = os.path.join(HERE, path)
+        there = None
+        if os.path.exists(path):
+            with open(path, encoding="utf-8") as file:
+                there = file.read()
+        if there == text:
+            continue
+        old.append(os.path.relpath(path, os.path.join(HERE, "..")))
+        if "--check" not in arguments:
+            with open(path, "w", encoding="utf-8") as file:
+                file.write(text)
+    for path in old:
+        print(f"facts.py: {path}: {'is not what pprofdelta.h says; run bindings/facts.py' if '--check' in arguments else 'written'}")
+    return 1 if old and "--check" in arguments else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

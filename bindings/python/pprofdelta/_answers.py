@@ -1,0 +1,338 @@
+"""What the library returns, as frozen dataclasses and enums. Made by bindings/facts.py from pprofdelta.h. Do not edit.
+
+Text from a profile (the names of types, files and build ids) is decoded as UTF-8. Bytes that are not
+UTF-8 are shown as \\\\xNN.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from enum import StrEnum
+from typing import Any
+
+
+class Restart(StrEnum):
+    """Why a window counts as a restart of the target. The values are those of `--report=json`."""
+
+    NONE = "none"
+    #: the target began after prev's time (pprofdelta_set_started)
+    STARTED = "started"
+    #: another build id on the main mapping, which is in another place or has lost half of a counter, or
+    #: more
+    BUILD_ID = "build_id"
+    #: half of a counter, or more, went away
+    MASS = "mass"
+    #: a decrease, with PPROFDELTA_ON_RESET_RESTART
+    ANY = "decrease"
+    #: The stamp of cur's live heap (pprofdelta_heap.h) has another id than prev's, or begins after prev's
+    #: end.
+    LIVE = "live"
+
+
+RESTARTS = tuple(Restart)
+
+
+class Live(StrEnum):
+    """The kind of a live heap's profile (pprofdelta_heap.h)."""
+
+    NONE = "none"
+    #: everything since the tracker began; is_delta is 0
+    FULL = "full"
+    #: what was allocated, and the change of what is in use
+    DELTA = "delta"
+    #: what was allocated, and all that is in use
+    WINDOW = "window"
+
+
+LIVES = tuple(Live)
+
+
+class Joint(StrEnum):
+    """How a profile joined a sum."""
+
+    #: it is the first
+    FIRST = "first"
+    #: it begins where the last one ends
+    NEXT = "next"
+    #: the same, in a new process: the sum is of both
+    RESTART = "restart"
+    #: it is a later attempt at the last window, and replaces it
+    AGAIN = "again"
+    #: it is an earlier attempt at the last window, and does not count
+    STALE = "stale"
+    #: neither has a time: a missing window cannot be noticed
+    UNTIMED = "untimed"
+    #: it does not join (PPROFDELTA_FORCE)
+    FORCED = "forced"
+    #: a live heap's full profile, which includes all before it
+    RESYNC = "resync"
+    #: batches of a live heap are missing before it: it does not count
+    GAP = "gap"
+    #: like JOINT_RESTART, and a window that the restart ended is missing: it was never acknowledged
+    ENDED = "ended"
+    #: it has the sequence and the attempt of the last window, and does not end later: it does not count
+    EQUAL = "equal"
+
+
+JOINTS = tuple(Joint)
+
+
+@dataclass(frozen=True, slots=True)
+class TypeReport:
+    """One value type of a window, with its sums over all samples."""
+
+    #: NUL-terminated; a NUL in the name ends it early
+    type: str
+    unit: str
+    is_counter: bool
+    #: Sums over all samples. prev: the ledger. cur: the input. delta: the output. clamped: how far
+    #: counters of cur are below the ledger. vanished: the ledger's samples that cur does not have. For a
+    #: counter, prev + delta - clamped - vanished = cur. For a gauge, only cur and delta are set.
+    prev: int
+    cur: int
+    delta: int
+    clamped: int
+    vanished: int
+
+
+def type_report_of(raw: tuple[Any, ...]) -> TypeReport:
+    return TypeReport(*raw)
+
+
+@dataclass(frozen=True, slots=True)
+class Stamp:
+    """The stamp of a profile that pprofdelta wrote. pprofdelta.h, "Sequence and attempt", has the rule
+    for receivers."""
+
+    #: 0: no delta; then only to_nanos is set, and the live heap's members
+    is_delta: bool
+    #: 0: unknown, or the beginning of the process
+    from_nanos: int
+    #: 0: unknown
+    to_nanos: int
+    #: 0: none, as in a delta of two files
+    sequence: int
+    restart: Restart
+    #: LIVE_NONE: epoch and first are zero
+    live: Live
+    #: of the tracker or of the series of windows; 0: none
+    id: int
+    #: of the full batch that this batch continues
+    epoch: int
+    #: this is the sum of the batches first to sequence; full: sequence
+    first: int
+    #: at this sequence, from 1; 0: none, as in a delta of two files
+    attempt: int
+    #: the sequence that was committed last before it; sequence - 1 unless a restart ended an open window;
+    #: 0 in a batch of a live heap
+    acked: int
+
+
+def stamp_of(raw: tuple[Any, ...]) -> Stamp:
+    return Stamp(
+        raw[0],
+        raw[1],
+        raw[2],
+        raw[3],
+        RESTARTS[raw[4]],
+        LIVES[raw[5]],
+        raw[6],
+        raw[7],
+        raw[8],
+        raw[9],
+        raw[10],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Report:
+    """What went into a window and what came out."""
+
+    #: sample records in cur
+    samples_in: int
+    #: sample records written
+    samples_out: int
+    #: distinct samples of cur that are in the ledger
+    matched: int
+    #: distinct samples of cur that are not
+    fresh: int
+    #: ledger entries that cur does not have
+    vanished: int
+    #: distinct samples with a counter below the ledger's, or below what an earlier attempt at the window
+    #: had
+    clamped: int
+    #: records of cur that were added to an earlier equal one
+    duplicates: int
+    #: locations of cur that are identified by their address
+    by_address: int
+    #: locations of cur that are identified by their lines
+    by_lines: int
+    #: mappings of cur whose file was replaced, removed or renamed since prev: the counters show the same
+    #: process, or options.on_reset says so
+    files_replaced: int
+    #: likewise: the main mapping has another build id than in prev
+    other_build: bool
+    #: fields of cur that profile.proto does not have; they are skipped
+    unknown_fields: int
+    #: 0: the context was empty, or only had attempts at this window (see options.first)
+    had_base: bool
+    #: between this window and the one before it: the same in all attempts
+    restart: Restart
+    #: prev's time; 0 if unknown, or if the window begins with the process
+    from_nanos: int
+    #: cur's time; but never before the end of the window or attempt before
+    to_nanos: int
+    #: 1 for the first window of a context, 2 for the first after a base; see "Sequence and attempt"
+    sequence: int
+    #: 1 for the first delta of this sequence, and 1 more for each further one; 0 with sequence 0
+    attempt: int
+    #: bytes given to the sink
+    output_len: int
+    #: in cur's order
+    types: tuple[TypeReport, ...]
+    #: 1: cur is the same profile as prev: it has the same time, no new sample and no counter that is
+    #: higher.
+    is_same: bool
+    #: 1: the durations do not show that both profiles are cumulative. Only one of prev and cur has a
+    #: duration, or cur begins before prev did, or cur has a duration and there is no prev. If that profile
+    #: is a window, the delta is wrong. Never 1 with PPROFDELTA_FORCE.
+    may_be_window: bool
+    #: 1: cur's time is before that of the profile before it, and the counters show that cur is later (see
+    #: "A clock that is set back" in pprofdelta(1)).
+    clock_set_back: bool
+    #: of the series of windows, as in the stamp; 0 with sequence 0
+    id: int
+
+
+def report_of(raw: tuple[Any, ...]) -> Report:
+    return Report(
+        raw[0],
+        raw[1],
+        raw[2],
+        raw[3],
+        raw[4],
+        raw[5],
+        raw[6],
+        raw[7],
+        raw[8],
+        raw[9],
+        raw[10],
+        raw[11],
+        raw[12],
+        RESTARTS[raw[13]],
+        raw[14],
+        raw[15],
+        raw[16],
+        raw[17],
+        raw[18],
+        tuple(map(type_report_of, raw[19])),
+        raw[20],
+        raw[21],
+        raw[22],
+        raw[23],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Memory:
+    """What a context remembers."""
+
+    #: 0: nothing, or only attempts at the first window
+    has_base: bool
+    #: of the last committed window, or 1 after a base; 0: none
+    sequence: int
+    #: deltas of the window that is open; 0: none is
+    attempts: int
+    #: distinct samples, with those of the open window
+    samples: int
+    #: those of them that the last profile did not have
+    unseen: int
+    #: begin of the last committed window; 0 if unknown
+    from_nanos: int
+    #: its end
+    to_nanos: int
+    #: of the last committed window
+    restart: Restart
+    #: of the target's main mapping; empty if it has none
+    build_id: str
+    #: counters first; only prev of the sums is set: what was committed, of the process that was seen last
+    types: tuple[TypeReport, ...]
+    #: The open window, of which the last attempt was not committed. All 0 if none is open.
+    open_sequence: int
+    #: of the last attempt
+    open_from_nanos: int
+    open_to_nanos: int
+    open_restart: Restart
+    #: of the series of windows; also set without a base
+    id: int
+
+
+def memory_of(raw: tuple[Any, ...]) -> Memory:
+    return Memory(
+        raw[0],
+        raw[1],
+        raw[2],
+        raw[3],
+        raw[4],
+        raw[5],
+        raw[6],
+        RESTARTS[raw[7]],
+        raw[8],
+        tuple(map(type_report_of, raw[9])),
+        raw[10],
+        raw[11],
+        raw[12],
+        RESTARTS[raw[13]],
+        raw[14],
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Census:
+    """What a valid profile has."""
+
+    #: Static: "gzip", "zstd", or "plain"; for what is not compressed and no pprof profile, "text" (a text
+    #: heap profile) or "otlp" (an OTLP request).
+    format: str
+    inflated_len: int
+    types: int
+    samples: int
+    mappings: int
+    locations: int
+    functions: int
+    strings: int
+    by_address: int
+    by_lines: int
+    unknown_fields: int
+    time_nanos: int
+    duration_nanos: int
+    #: 1: a delta that pprofdelta wrote
+    is_stamped: bool
+    #: is_delta is also 0 if the stamp is not valid
+    stamp: Stamp
+    #: The file and the build id of the first mapping, which is the main binary. Empty if unknown. Not NUL-
+    #: terminated. Valid until the next call on the context, and as long as the caller's bytes.
+    binary: str
+    build_id: str
+
+
+def census_of(raw: tuple[Any, ...]) -> Census:
+    return Census(
+        raw[0],
+        raw[1],
+        raw[2],
+        raw[3],
+        raw[4],
+        raw[5],
+        raw[6],
+        raw[7],
+        raw[8],
+        raw[9],
+        raw[10],
+        raw[11],
+        raw[12],
+        raw[13],
+        stamp_of(raw[14]),
+        raw[15],
+        raw[16],
+    )

@@ -1,0 +1,339 @@
+/* What the command prints on stderr about a delta: see report.h.
+ *
+ * The report is made in memory and written at once, after the output is complete. As text it is a
+ * table. As JSON it is one object on one line, with exact integers. */
+#include "delta/report.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "message.h"
+#include "text.h"
+
+#include <errno.h>
+#include <inttypes.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* The columns of the table of types, in the order of both forms. */
+enum { SUM_PREV, SUM_CUR, SUM_DELTA, SUM_CLAMPED, SUM_VANISHED, SUMS };
+static const char *const sum_names[SUMS] = {"prev", "cur", "delta", "clamped", "vanished"};
+
+static pprofdelta_sum sum_of(const pprofdelta_type_report *type, int which)
+{
+    const pprofdelta_sum sums[SUMS] = {type->prev, type->cur, type->delta, type->clamped,
+                                       type->vanished};
+    return sums[which];
+}
+
+const char *cli_restart_name(pprofdelta_restart restart)
+{
+    switch (restart) {
+    case PPROFDELTA_RESTART_NONE:
+        break;
+    case PPROFDELTA_RESTART_STARTED:
+        return "started";
+    case PPROFDELTA_RESTART_BUILD_ID:
+        return "build_id";
+    case PPROFDELTA_RESTART_MASS:
+        return "mass";
+    case PPROFDELTA_RESTART_ANY:
+        return "decrease";
+    case PPROFDELTA_RESTART_LIVE:
+        return "live";
+    }
+    return NULL;
+}
+
+const char *cli_restart_reason(pprofdelta_restart restart)
+{
+    switch (restart) {
+    case PPROFDELTA_RESTART_NONE:
+        break;
+    case PPROFDELTA_RESTART_STARTED:
+        return "the program started after the first profile was taken";
+    case PPROFDELTA_RESTART_BUILD_ID:
+        return "the main binary has another build id";
+    case PPROFDELTA_RESTART_MASS:
+        return "at least half of the value of a counter is gone";
+    case PPROFDELTA_RESTART_ANY:
+        return "a counter went backwards";
+    case PPROFDELTA_RESTART_LIVE:
+        return "the stamp of its live heap is of another process or of a later start";
+    }
+    return "";
+}
+
+int64_t cli_report_duration(int64_t from_nanos, int64_t to_nanos)
+{
+    int64_t duration;
+    if (!from_nanos || !to_nanos)
+        return 0;
+    return __builtin_sub_overflow(to_nanos, from_nanos, &duration) ? INT64_MAX : duration;
+}
+
+static int64_t duration_of(const pprofdelta_report *report)
+{
+    return cli_report_duration(report->from_nanos, report->to_nanos);
+}
+
+void cli_report_put_id(FILE *out, uint64_t id)
+{
+    if (id)
+        fprintf(out, "\"%016" PRIx64 "\"", id);
+    else
+        fputs("null", out);
+}
+
+void cli_report_put_time(FILE *out, int64_t nanos)
+{
+    char text[48];
+    fputs(nanos ? pprofdelta_time_format(nanos, text) : "unknown", out);
+}
+
+void cli_report_put_type(FILE *out, const pprofdelta_type_report *type)
+{
+    cli_text_put(out, type->type, CLI_TEXT_SHOWN);
+    putc('/', out);
+    cli_text_put(out, type->unit, CLI_TEXT_SHOWN);
+    fputs(type->is_counter ? "\n" : " (gauge)\n", out);
+}
+
+void cli_report_put_type_json(FILE *out, const pprofdelta_type_report *type)
+{
+    fputs("\"type\": ", out);
+    cli_text_put(out, type->type, CLI_TEXT_JSON);
+    fputs(", \"unit\": ", out);
+    cli_text_put(out, type->unit, CLI_TEXT_JSON);
+    fprintf(out, ", \"kind\": \"%s\"", type->is_counter ? "counter" : "gauge");
+}
+
+static void note_window(const pprofdelta_report *report, const char *prev_name,
+                        const char *cur_name)
+{
+    if (report->had_base)
+        cli_note("the durations of %s and %s do not show that both count from the start of the "
+                 "process; if one is a window (as of ?seconds=), this delta is wrong",
+                 prev_name, cur_name);
+    else
+        cli_note("%s has a duration; if it is a window (as of ?seconds=), it does not count from "
+                 "the start of the process",
+                 cur_name);
+}
+
+void cli_report_notes(const cli_options *options, const pprofdelta_report *report,
+                      const char *prev_name, const char *cur_name)
+{
+    /* The JSON has all of this, and nothing else is printed beside it. */
+    if (options->quiet || options->report == CLI_REPORT_JSON)
+        return;
+    if (report->restart != PPROFDELTA_RESTART_NONE)
+        cli_note("%s: a restart since %s: %s; the delta counts from zero", cur_name, prev_name,
+                 cli_restart_reason(report->restart));
+    if (report->clock_set_back)
+        cli_note("%s: the clock was set back since %s; the window counts, and ends no earlier than "
+                 "the last one",
+                 cur_name, prev_name);
+    if (report->files_replaced)
+        cli_note("%s: the files of %" PRIu64 " %s were replaced, renamed or removed since %s; the "
+                 "process counts as the same",
+                 cur_name, report->files_replaced,
+                 report->files_replaced == 1 ? "mapping" : "mappings", prev_name);
+    else if (report->other_build)
+        cli_note("%s: the main binary has another build id than in %s; the process counts as the "
+                 "same",
+                 cur_name, prev_name);
+    if (report->clamped && (options->library.on_reset == PPROFDELTA_ON_RESET_AUTO ||
+                            options->library.on_reset == PPROFDELTA_ON_RESET_CLAMP))
+        cli_note("%s: %" PRIu64 " %s went backwards since %s and %s clamped to zero", cur_name,
+                 report->clamped, report->clamped == 1 ? "sample" : "samples", prev_name,
+                 report->clamped == 1 ? "was" : "were");
+    if (report->is_same && options->state)
+        cli_note("%s is the profile that %s already has: no counter has changed", cur_name,
+                 prev_name);
+    else if (report->is_same)
+        cli_note("%s and %s are the same profile: no counter has changed", prev_name, cur_name);
+    if (report->may_be_window)
+        note_window(report, prev_name, cur_name);
+}
+
+void cli_report_unread(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
+{
+    const char *name = options->uploader ? options->uploader[0] : "";
+    if (!unread || options->quiet || options->report == CLI_REPORT_JSON)
+        return;
+    if (unread >= report->output_len)
+        cli_note("%s: ended with exit status 0 without reading the delta (%" PRIu64
+                 " bytes), which counts as sent",
+                 name, report->output_len);
+    else
+        cli_note("%s: ended with exit status 0 after reading %" PRIu64 " of the delta's %" PRIu64
+                 " bytes, which count as sent",
+                 name, report->output_len - unread, report->output_len);
+}
+
+static void text_head(FILE *out, const pprofdelta_report *report, uint64_t unread)
+{
+    char span[48];
+    int64_t duration = duration_of(report);
+    fputs("window    ", out);
+    cli_report_put_time(out, report->from_nanos);
+    fputs(" to ", out);
+    cli_report_put_time(out, report->to_nanos);
+    fprintf(out, " (%s)\n", duration ? cli_span_format(duration, span) : "duration unknown");
+    if (report->restart == PPROFDELTA_RESTART_NONE)
+        fputs("restart   no\n", out);
+    else
+        fprintf(out, "restart   yes: %s\n", cli_restart_reason(report->restart));
+    if (report->is_same)
+        fputs("same      the profile is the same as the last one\n", out);
+    if (report->clock_set_back)
+        fputs("clock     was set back\n", out);
+    if (report->may_be_window)
+        fputs("duration  a profile may be a window\n", out);
+    fprintf(out, "samples   %" PRIu64 " in, %" PRIu64 " out\n", report->samples_in,
+            report->samples_out);
+    fprintf(out,
+            "          %" PRIu64 " matched, %" PRIu64 " new, %" PRIu64 " vanished, %" PRIu64
+            " clamped, %" PRIu64 " duplicate\n",
+            report->matched, report->fresh, report->vanished, report->clamped, report->duplicates);
+    fprintf(out, "identity  %" PRIu64 " locations by address, %" PRIu64 " by lines\n",
+            report->by_address, report->by_lines);
+    if (report->files_replaced || report->other_build)
+        fprintf(out, "          %" PRIu64 " %s whose file was replaced%s\n", report->files_replaced,
+                report->files_replaced == 1 ? "mapping" : "mappings",
+                report->other_build ? ", the main binary with another build id" : "");
+    if (report->unknown_fields)
+        fprintf(out, "unknown   %" PRIu64 " fields skipped\n", report->unknown_fields);
+    fprintf(out, "output    %" PRIu64 " bytes", report->output_len);
+    if (report->sequence)
+        fprintf(out, ", sequence %" PRIu64 ", attempt %" PRIu64, report->sequence, report->attempt);
+    putc('\n', out);
+    if (unread)
+        fprintf(out, "unread    %" PRIu64 " of these bytes, by the uploader\n", unread);
+    putc('\n', out);
+}
+
+/* One cell: "-" if a gauge has no such sum. */
+static const char *cell(const pprofdelta_type_report *type, int which, char buf[48])
+{
+    if (!type->is_counter && which != SUM_CUR && which != SUM_DELTA)
+        return strcpy(buf, "-");
+    return pprofdelta_sum_format(sum_of(type, which), buf);
+}
+
+static bool is_shown(const pprofdelta_report *report, int which)
+{
+    if (which <= SUM_DELTA)
+        return true;
+    for (size_t i = 0; i < report->types_len; i++) {
+        pprofdelta_sum sum = sum_of(&report->types[i], which);
+        if (sum.lo || sum.hi)
+            return true;
+    }
+    return false;
+}
+
+static int column_width(const pprofdelta_report *report, int which)
+{
+    char text[48];
+    size_t width = strlen(sum_names[which]);
+    for (size_t i = 0; i < report->types_len; i++) {
+        size_t len = strlen(cell(&report->types[i], which, text));
+        if (len > width)
+            width = len;
+    }
+    return (int)width;
+}
+
+static void text_types(FILE *out, const pprofdelta_report *report)
+{
+    int width[SUMS];
+    for (int c = 0; c < SUMS; c++) {
+        width[c] = is_shown(report, c) ? column_width(report, c) : 0;
+        if (width[c])
+            fprintf(out, "%*s  ", width[c], sum_names[c]);
+    }
+    fputs("type\n", out);
+    for (size_t i = 0; i < report->types_len; i++) {
+        const pprofdelta_type_report *type = &report->types[i];
+        char text[48];
+        for (int c = 0; c < SUMS; c++)
+            if (width[c])
+                fprintf(out, "%*s  ", width[c], cell(type, c, text));
+        cli_report_put_type(out, type);
+    }
+}
+
+static void json_types(FILE *out, const pprofdelta_report *report)
+{
+    fputs("\"types\": [", out);
+    for (size_t i = 0; i < report->types_len; i++) {
+        const pprofdelta_type_report *type = &report->types[i];
+        char text[48];
+        fputs(i ? ", {" : "{", out);
+        cli_report_put_type_json(out, type);
+        for (int c = 0; c < SUMS; c++)
+            fprintf(out, ", \"%s\": %s", sum_names[c],
+                    pprofdelta_sum_format(sum_of(type, c), text));
+        putc('}', out);
+    }
+    putc(']', out);
+}
+
+static void json_whole(FILE *out, const pprofdelta_report *report, uint64_t unread)
+{
+    const char *reason = cli_restart_name(report->restart);
+    fprintf(out,
+            "{\"samples\": {\"in\": %" PRIu64 ", \"out\": %" PRIu64 ", \"matched\": %" PRIu64
+            ", \"new\": %" PRIu64 ", \"vanished\": %" PRIu64 ", \"clamped\": %" PRIu64
+            ", \"duplicate\": %" PRIu64 "}, ",
+            report->samples_in, report->samples_out, report->matched, report->fresh,
+            report->vanished, report->clamped, report->duplicates);
+    fprintf(out, "\"identity\": {\"address\": %" PRIu64 ", \"lines\": %" PRIu64 "}, ",
+            report->by_address, report->by_lines);
+    fprintf(out, "\"mappings\": {\"files_replaced\": %" PRIu64 ", \"other_build\": %s}, ",
+            report->files_replaced, report->other_build ? "true" : "false");
+    fprintf(out, "\"restart\": {\"detected\": %s, \"reason\": %s%s%s}, ", reason ? "true" : "false",
+            reason ? "\"" : "", reason ? reason : "null", reason ? "\"" : "");
+    fprintf(out,
+            "\"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
+            ", \"duration_nanos\": %" PRId64 "}, ",
+            report->from_nanos, report->to_nanos, duration_of(report));
+    fprintf(out, "\"same\": %s, \"may_be_window\": %s, \"clock_set_back\": %s, ",
+            report->is_same ? "true" : "false", report->may_be_window ? "true" : "false",
+            report->clock_set_back ? "true" : "false");
+    fputs("\"id\": ", out);
+    cli_report_put_id(out, report->id);
+    fprintf(out,
+            ", \"sequence\": %" PRIu64 ", \"attempt\": %" PRIu64 ", \"unknown_fields\": %" PRIu64
+            ", \"output_bytes\": %" PRIu64 ", \"unread_bytes\": %" PRIu64 ", ",
+            report->sequence, report->attempt, report->unknown_fields, report->output_len, unread);
+    json_types(out, report);
+    fputs("}\n", out);
+}
+
+void cli_report_print(const cli_options *options, const pprofdelta_report *report, uint64_t unread)
+{
+    char *bytes = NULL;
+    size_t len = 0;
+    if (options->report == CLI_REPORT_NONE)
+        return;
+    FILE *out = open_memstream(&bytes, &len);
+    if (!out) {
+        cli_note("--report: cannot print: %s", strerror(errno));
+        return;
+    }
+    if (options->report == CLI_REPORT_JSON) {
+        json_whole(out, report, unread);
+    } else {
+        text_head(out, report, unread);
+        text_types(out, report);
+    }
+    int lost = ferror(out);
+    lost |= fclose(out);
+    if (lost)
+        cli_note("--report: cannot print: %s", strerror(ENOMEM));
+    else
+        cli_message_raw(bytes, len);
+    free(bytes);
+}

@@ -1,0 +1,159 @@
+/* pprofdelta --state FILE --status: see status.h.
+ *
+ * FILE is read without its lock: a state is replaced as a whole, so an open file does not
+ * change. */
+#include "delta/status.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "memory.h"
+#include "output_file.h"
+#include "delta/report.h"
+#include "delta/state_file.h"
+#include "text.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+
+static void put_window(const pprofdelta_memory *m)
+{
+    char span[48];
+    int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
+    fputs("window    ", stdout);
+    if (m->from_nanos)
+        cli_report_put_time(stdout, m->from_nanos);
+    else
+        fputs(m->sequence == 1 ? "the beginning" : "unknown", stdout);
+    fputs(" to ", stdout);
+    cli_report_put_time(stdout, m->to_nanos);
+    if (m->from_nanos && m->to_nanos)
+        printf(" (%s)", cli_span_format(duration, span));
+    if (m->restart)
+        printf(", a restart: %s", cli_restart_reason(m->restart));
+    putchar('\n');
+}
+
+/* The open window: its last attempt was not acknowledged. */
+static void put_open(const pprofdelta_memory *m)
+{
+    if (!m->attempts)
+        return;
+    printf("open      sequence %" PRIu64 ", attempt %" PRIu64 ", not acknowledged: ",
+           m->open_sequence, m->attempts);
+    if (m->open_from_nanos)
+        cli_report_put_time(stdout, m->open_from_nanos);
+    else
+        fputs("the beginning", stdout);
+    fputs(" to ", stdout);
+    cli_report_put_time(stdout, m->open_to_nanos);
+    if (m->open_restart)
+        printf(", a restart: %s", cli_restart_reason(m->open_restart));
+    putchar('\n');
+}
+
+static void print_text(const cli_state *state, const pprofdelta_memory *m)
+{
+    fputs("state     ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_SHOWN);
+    printf("%s\nid        %016" PRIx64, m->types_len ? "" : ", nothing remembered yet", m->id);
+    if (!m->types_len) {
+        printf("\nbytes     %llu\n", state->len);
+        return;
+    }
+    printf("\nsequence  %" PRIu64 "\n", m->sequence);
+    if (m->sequence)
+        put_window(m);
+    put_open(m);
+    fputs("build id  ", stdout);
+    cli_text_put(stdout, *m->build_id ? m->build_id : "unknown", CLI_TEXT_SHOWN);
+    printf("\nsamples   %" PRIu64 ", of which %" PRIu64 " not in the last profile\n", m->samples,
+           m->unseen);
+    printf("bytes     %llu", state->len);
+    if (m->samples)
+        printf(", %.1f a sample", (double)state->len / (double)m->samples);
+    fputs("\n\n", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        const pprofdelta_type_report *type = &m->types[i];
+        char text[48];
+        printf("%20s  ", type->is_counter ? pprofdelta_sum_format(type->prev, text) : "-");
+        cli_report_put_type(stdout, type);
+    }
+}
+
+static void print_types(const pprofdelta_memory *m)
+{
+    fputs("\"types\": [", stdout);
+    for (size_t i = 0; i < m->types_len; i++) {
+        const pprofdelta_type_report *type = &m->types[i];
+        char text[48];
+        fputs(i ? ", {" : "{", stdout);
+        cli_report_put_type_json(stdout, type);
+        printf(", \"sum\": %s}",
+               type->is_counter ? pprofdelta_sum_format(type->prev, text) : "null");
+    }
+    putchar(']');
+}
+
+static void print_open(const pprofdelta_memory *m)
+{
+    const char *restart = cli_restart_name(m->open_restart);
+    if (!m->attempts) {
+        fputs("\"open\": null, ", stdout);
+        return;
+    }
+    printf("\"open\": {\"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64 ", \"restart\": %s%s%s}, ",
+           m->open_sequence, m->attempts, m->open_from_nanos, m->open_to_nanos, restart ? "\"" : "",
+           restart ? restart : "null", restart ? "\"" : "");
+}
+
+static void print_json(const cli_state *state, const pprofdelta_memory *m)
+{
+    const char *restart = cli_restart_name(m->restart);
+    int64_t duration = cli_report_duration(m->from_nanos, m->to_nanos);
+    fputs("{\"state\": ", stdout);
+    cli_text_put(stdout, state->path, CLI_TEXT_JSON);
+    fputs(", \"id\": ", stdout);
+    cli_report_put_id(stdout, m->id);
+    printf(", \"bytes\": %llu, \"sequence\": %" PRIu64 ", \"attempts\": %" PRIu64
+           ", \"samples\": %" PRIu64 ", \"unseen\": %" PRIu64 ", \"build_id\": ",
+           state->len, m->sequence, m->attempts, m->samples, m->unseen);
+    if (*m->build_id)
+        cli_text_put(stdout, m->build_id, CLI_TEXT_JSON);
+    else
+        fputs("null", stdout);
+    printf(", \"window\": {\"from_nanos\": %" PRId64 ", \"to_nanos\": %" PRId64
+           ", \"duration_nanos\": %" PRId64 "}, \"restart\": %s%s%s, ",
+           m->from_nanos, m->to_nanos, duration, restart ? "\"" : "", restart ? restart : "null",
+           restart ? "\"" : "");
+    print_open(m);
+    print_types(m);
+    fputs("}\n", stdout);
+}
+
+static int read_state(const cli_options *options, cli_state *state, pprofdelta **context)
+{
+    int code = cli_state_look(state, options->state);
+    if (!code)
+        code = cli_context_new(&options->library, options->state, context);
+    return code ? code : cli_state_load(state, *context);
+}
+
+int cli_status_print(const cli_options *options)
+{
+    cli_state state = {.lock = -1, .next = -1};
+    pprofdelta *context = NULL;
+    int code = read_state(options, &state, &context);
+    if (!code) {
+        pprofdelta_memory memory;
+        pprofdelta_describe(context, &memory);
+        if (options->status == CLI_REPORT_JSON)
+            print_json(&state, &memory);
+        else
+            print_text(&state, &memory);
+        code = cli_output_end_text();
+    }
+    pprofdelta_free(context);
+    cli_state_close(&state);
+    return code;
+}

@@ -1,0 +1,317 @@
+/* The uploader: see uploader.h. */
+#include "delta/uploader.h"
+
+#include "cli.h"
+#include "instant.h"
+#include "message.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <inttypes.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <sys/prctl.h>
+#include <sys/stat.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+#define SECOND INT64_C(1000000000)
+
+enum { GRACE_SECONDS = 2 }; /* between SIGTERM and SIGKILL */
+
+static const int ending[] = {SIGINT, SIGTERM, SIGHUP};
+enum { ENDING = sizeof ending / sizeof *ending };
+
+/* ---- the child ------------------------------------------------------------------------------- */
+
+static void set_number(const char *name, uint64_t magnitude, bool is_negative)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%s%" PRIu64, is_negative ? "-" : "", magnitude);
+    setenv(name, text, 1);
+}
+
+static void set_id(const char *name, uint64_t id)
+{
+    char text[32];
+    snprintf(text, sizeof text, "%016" PRIx64, id);
+    setenv(name, text, 1);
+}
+
+static void set_nanos(const char *name, int64_t nanos)
+{
+    set_number(name, nanos < 0 ? 0 - (uint64_t)nanos : (uint64_t)nanos, nanos < 0);
+}
+
+/* What the child needs from this process. */
+typedef struct cradle {
+    pid_t parent;
+    int input;  /* a file with the delta */
+    int report; /* a pipe: errno is written to it if the command cannot be run */
+    sigset_t mask;
+} cradle;
+
+/* Runs the command in place of the child. Signals that this process ignored from the start stay
+ * ignored; the others have their default, also SIGPIPE and SIGXFSZ, which main ignores. */
+static _Noreturn void become(const cli_upload *upload, const cradle *c)
+{
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    if (getppid() != c->parent) /* the parent has already ended */
+        _exit(127);
+    for (int i = 0; i < ENDING; i++) {
+        struct sigaction now;
+        if (!sigaction(ending[i], NULL, &now) && now.sa_handler != SIG_IGN)
+            signal(ending[i], SIG_DFL);
+    }
+    signal(SIGPIPE, SIG_DFL);
+    signal(SIGXFSZ, SIG_DFL);
+    set_id("PPROFDELTA_ID", upload->id);
+    set_number("PPROFDELTA_SEQUENCE", upload->sequence, false);
+    set_number("PPROFDELTA_ATTEMPT", upload->attempt, false);
+    set_nanos("PPROFDELTA_FROM", upload->from_nanos);
+    set_nanos("PPROFDELTA_TO", upload->to_nanos);
+    sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    if (dup2(c->input, STDIN_FILENO) == STDIN_FILENO)
+        execvp(upload->argv[0], upload->argv);
+    int error = errno;
+    while (write(c->report, &error, sizeof error) < 0 && errno == EINTR) {
+    }
+    _exit(127);
+}
+
+/* ---- waiting --------------------------------------------------------------------------------- */
+
+static int64_t now(void)
+{
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (int64_t)t.tv_sec * SECOND + t.tv_nsec;
+}
+
+/* SIGCHLD, and the signals that end this process unless they are ignored. */
+static void watched_signals(sigset_t *set)
+{
+    struct sigaction action;
+    sigemptyset(set);
+    sigaddset(set, SIGCHLD);
+    for (int i = 0; i < ENDING; i++)
+        if (!sigaction(ending[i], NULL, &action) && action.sa_handler != SIG_IGN)
+            sigaddset(set, ending[i]);
+}
+
+typedef enum outcome { ENDED, TIMED_OUT, INTERRUPTED } outcome;
+
+/* Waits for the child until the deadline (0: none). The watched signals are blocked. *signal_number
+ * is the signal that arrived if INTERRUPTED is returned. */
+static outcome await(pid_t child, const sigset_t *watched, int64_t deadline, int *status,
+                     int *signal_number)
+{
+    for (;;) {
+        pid_t got = waitpid(child, status, WNOHANG);
+        if (got == child)
+            return ENDED;
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got < 0) { /* its status is lost */
+            kill(-child, SIGKILL);
+            *status = -1;
+            return ENDED;
+        }
+        int64_t left = deadline ? deadline - now() : 60 * SECOND;
+        if (left <= 0)
+            return TIMED_OUT;
+        struct timespec wait = {(time_t)(left / SECOND), (long)(left % SECOND)};
+        int came = sigtimedwait(watched, NULL, &wait);
+        if (came > 0 && came != SIGCHLD) {
+            *signal_number = came;
+            return INTERRUPTED;
+        }
+    }
+}
+
+/* Ends the child and everything it started: SIGTERM first, then SIGKILL. */
+static void end(pid_t child)
+{
+    int status, ignored;
+    int64_t deadline = now() + GRACE_SECONDS * SECOND;
+    sigset_t only_child;
+    sigemptyset(&only_child);
+    sigaddset(&only_child, SIGCHLD);
+    kill(-child, SIGTERM);
+    kill(-child, SIGCONT); /* it may be stopped */
+    outcome how = await(child, &only_child, deadline, &status, &ignored);
+    kill(-child, SIGKILL);
+    if (how != ENDED)
+        while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+        }
+}
+
+/* ---- what was read -----------------------------------------------------------------------------
+ *
+ * A command that reads its input in order moves the file position, which it shares with this
+ * process. A command that uses pread, mmap or /dev/stdin does not move it. All of them set the
+ * access time of the file. So the access time is set to 1970 before the command starts, and the
+ * position and the access time are checked after it has ended. */
+
+/* Sets the access time. Returns false if the kernel does not update it when a byte is read. */
+static bool mark_unread(int fd)
+{
+    static const struct timespec times[2] = {{0, 0}, {.tv_nsec = UTIME_OMIT}};
+    struct stat status;
+    char byte;
+    return !futimens(fd, times) && pread(fd, &byte, 1, 0) == 1 && !fstat(fd, &status) &&
+           status.st_atim.tv_sec && !futimens(fd, times);
+}
+
+/* The number of bytes that were not read; 0 if it is not known. */
+static uint64_t count_unread(int fd, uint64_t len)
+{
+    struct stat status;
+    off_t at = lseek(fd, 0, SEEK_CUR);
+    if (at < 0 || (uint64_t)at >= len || fstat(fd, &status))
+        return 0;
+    if (at == 0 && status.st_atim.tv_sec)
+        return 0; /* it was read, but not in order */
+    return len - (uint64_t)at;
+}
+
+/* ---- the run --------------------------------------------------------------------------------- */
+
+/* Writes the delta to a file in memory. Returns its descriptor, or -1 with errno set. */
+static int make_input(const cli_upload *upload)
+{
+    int fd = memfd_create("pprofdelta", MFD_CLOEXEC);
+    if (fd < 0)
+        return -1;
+    const char *bytes = upload->bytes;
+    for (size_t at = 0; at < upload->len;) { /* pwrite does not move the position */
+        ssize_t done = pwrite(fd, bytes + at, upload->len - at, (off_t)at);
+        if (done < 0 && errno == EINTR)
+            continue;
+        if (done <= 0) {
+            int error = done ? errno : EIO;
+            close(fd);
+            errno = error;
+            return -1;
+        }
+        at += (size_t)done;
+    }
+    return fd;
+}
+
+/* verb is as in cli_system_error: "be run". */
+static int not_run(const char *name, const char *verb, int error)
+{
+    cli_error("%s: cannot %s: %s; the next run covers this window too", name, verb,
+              strerror(error));
+    return CLI_UPLOAD;
+}
+
+static int judge(const char *name, int status)
+{
+    if (WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        return CLI_DONE;
+    if (WIFSIGNALED(status))
+        cli_error("%s: was ended by signal %d (%s); the next run covers this window too", name,
+                  WTERMSIG(status), strsignal(WTERMSIG(status)));
+    else if (WIFEXITED(status))
+        cli_error("%s: failed with exit status %d; the next run covers this window too", name,
+                  WEXITSTATUS(status));
+    else
+        cli_error("%s: ended with an unknown status; the next run covers this window too", name);
+    return CLI_UPLOAD;
+}
+
+/* Waits for the child. The watched signals are blocked. */
+static int wait_and_judge(const cli_upload *upload, pid_t child, const sigset_t *watched,
+                          int *interrupted)
+{
+    char span[48];
+    int status = -1;
+    int64_t deadline = upload->timeout_nanos ? now() + upload->timeout_nanos : 0;
+    switch (await(child, watched, deadline, &status, interrupted)) {
+    case ENDED:
+        return judge(upload->argv[0], status);
+    case TIMED_OUT:
+        end(child);
+        cli_error("%s: was ended because it took longer than %s; the next run covers this window "
+                  "too",
+                  upload->argv[0], cli_span_format(upload->timeout_nanos, span));
+        break;
+    case INTERRUPTED:
+        end(child);
+        break;
+    }
+    return CLI_UPLOAD;
+}
+
+/* Returns 0 if the command was started, else the errno that the child wrote to the pipe. */
+static int started(int report)
+{
+    int error = 0;
+    ssize_t got;
+    while ((got = read(report, &error, sizeof error)) < 0 && errno == EINTR) {
+    }
+    return got == (ssize_t)sizeof error ? error : 0;
+}
+
+/* Forks, and waits for the child. */
+static int run(const cli_upload *upload, cradle *c, int report[2], int *interrupted)
+{
+    sigset_t watched;
+    watched_signals(&watched);
+    sigprocmask(SIG_BLOCK, &watched, &c->mask);
+    c->parent = getpid();
+    c->report = report[1];
+    pid_t child = fork();
+    if (child == 0)
+        become(upload, c);
+    int error = errno;
+    close(report[1]);
+    report[1] = -1;
+    int code;
+    if (child < 0) {
+        code = not_run(upload->argv[0], "be run", error);
+    } else {
+        setpgid(child, child); /* the child calls it too: one of them is first */
+        error = started(report[0]);
+        if (error) {
+            while (waitpid(child, NULL, 0) < 0 && errno == EINTR) {
+            }
+            code = not_run(upload->argv[0], "be run", error);
+        } else {
+            code = wait_and_judge(upload, child, &watched, interrupted);
+        }
+    }
+    sigprocmask(SIG_SETMASK, &c->mask, NULL);
+    return code;
+}
+
+int cli_upload_run(const cli_upload *upload, uint64_t *unread)
+{
+    cradle c = {.input = make_input(upload)};
+    if (c.input < 0)
+        return not_run(upload->argv[0], "get the delta", errno);
+    bool is_marked = mark_unread(c.input);
+    int report[2], interrupted = 0;
+    if (pipe2(report, O_CLOEXEC)) {
+        int error = errno;
+        close(c.input);
+        return not_run(upload->argv[0], "be run", error);
+    }
+    struct sigaction standard = {.sa_handler = SIG_DFL}, before;
+    sigaction(SIGCHLD, &standard, &before); /* if it is ignored, there is no exit status */
+    int code = run(upload, &c, report, &interrupted);
+    sigaction(SIGCHLD, &before, NULL);
+    *unread = is_marked ? count_unread(c.input, upload->len) : 0;
+    close(report[0]);
+    close(c.input);
+    if (interrupted)
+        raise(interrupted); /* removes temporary files and ends this process */
+    return code;
+}

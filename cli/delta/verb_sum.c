@@ -1,0 +1,178 @@
+/* pprofdelta sum BASE DELTA...: adds deltas to a profile.
+ *
+ * The files are read, checked and added in order. The library checks that each window begins where
+ * the one before ends. Nothing is written before the last file has been added. */
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "delta/options.h"
+#include "output_file.h"
+#include "progress.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char help[] =
+    "usage: pprofdelta sum BASE DELTA... [-o OUT]\n"
+    "Adds the DELTAs, which follow BASE in order without a gap, to BASE. BASE is a\n"
+    "cumulative profile, or the first delta of a state or of a restarted program. If\n"
+    "BASE is a later delta, the sum is the delta of the longer window. Counters are\n"
+    "added up; gauges are those of the last delta. Of deltas with the same sequence\n"
+    "number the one with the highest attempt counts. For profiles of a live heap\n"
+    "(see record), in-use values are added up too; a full profile closes a gap.\n"
+    "\n"
+    "  -o, --output OUT           write to the file OUT (default, or -: stdout)\n"
+    "  -c, --counter TYPE[/UNIT]  add up this sample type\n"
+    "  -g, --gauge TYPE[/UNIT]    take this sample type from the last delta\n"
+    "      --default-type[=HOW]   if the default type is a gauge: counter or keep\n"
+    "      --compress=HOW         gzip, zstd or none\n"
+    "      --format=FORMAT        pprof (the default) or otlp\n"
+    "      --resource=KEY=VALUE   an attribute of the resource, for otlp\n"
+    "  -1 ... -9                  compress fast ... compress well\n"
+    "      --no-stamp             leave out the comment that marks a delta\n"
+    "      --force                add also files that do not join or are not deltas\n"
+    "      --max-memory=SIZE      use at most SIZE bytes: 512M, 8G (the default)\n"
+    "  -q, --quiet                print no notes on stderr\n"
+    "  -h, --help\n";
+
+static int print_help(void)
+{
+    return cli_output_text(help);
+}
+
+typedef struct run {
+    cli_options options;
+    cli_input input;
+    cli_output output;
+    pprofdelta_adder *adder;
+    const char *last; /* the last file that counts */
+    const char *gap;  /* the first file before which batches are missing, or NULL */
+} run;
+
+/* Batches of a live heap are missing, and no full profile came after them. */
+static int refuse_gap(const run *r, const pprofdelta_error *err)
+{
+    int code = cli_sum_error(r->last, r->gap, err);
+    cli_hint("a full profile of a later epoch closes the gap");
+    return code;
+}
+
+static int refuse(const run *r, const char *name, const pprofdelta_error *err)
+{
+    if (err->reason == PPROFDELTA_REASON_BATCH_LATE && r->gap) {
+        cli_error("%s: is out of order: its batch comes before that of %s", name, r->gap);
+        return CLI_FAILED;
+    }
+    return cli_sum_error(r->last, name, err);
+}
+
+static void note(run *r, const char *name, pprofdelta_joint joint)
+{
+    const char *gap = r->gap;
+    if (joint == PPROFDELTA_JOINT_RESYNC)
+        r->gap = NULL;
+    else if (joint == PPROFDELTA_JOINT_GAP && !gap)
+        r->gap = name;
+    if (r->options.quiet)
+        return;
+    switch (joint) {
+    case PPROFDELTA_JOINT_FIRST:
+    case PPROFDELTA_JOINT_NEXT:
+    case PPROFDELTA_JOINT_GAP: /* noted or refused later: a full profile may come */
+        break;
+    case PPROFDELTA_JOINT_RESYNC:
+        if (gap)
+            cli_note("%s: batches are missing between %s and %s; this full profile closes the gap",
+                     name, r->last, gap);
+        break;
+    case PPROFDELTA_JOINT_RESTART:
+        cli_note("%s: the program restarted before this window; the sum covers the time before and "
+                 "after the restart (for the time after it only, begin with this file)",
+                 name);
+        break;
+    case PPROFDELTA_JOINT_ENDED:
+        cli_note(
+            "%s: a window is missing between %s and this file: a restart ended it before it was "
+            "acknowledged; if it did not arrive, it is lost",
+            name, r->last);
+        break;
+    case PPROFDELTA_JOINT_AGAIN:
+        cli_note("%s: is the same window as %s, sent again; this one counts", name, r->last);
+        break;
+    case PPROFDELTA_JOINT_STALE:
+        cli_note("%s: is an earlier attempt at the same window as %s; it does not count", name,
+                 r->last);
+        break;
+    case PPROFDELTA_JOINT_EQUAL:
+        cli_note("%s: is the same attempt at the same window as %s; it does not count", name,
+                 r->last);
+        break;
+    case PPROFDELTA_JOINT_UNTIMED:
+        cli_note(
+            "%s: neither this file nor %s has a time, so it is not known if a window is missing",
+            name, r->last);
+        break;
+    case PPROFDELTA_JOINT_FORCED:
+        cli_note("%s: does not join %s; it was added because of --force", name, r->last);
+        break;
+    }
+}
+
+static int add(run *r, const char *path)
+{
+    pprofdelta_error err;
+    pprofdelta_joint joint;
+    int code = cli_input_read(&r->input, path, r->options.library.max_memory);
+    if (code)
+        return code;
+    const char *name = r->input.name;
+    cli_progress_say("adding", name);
+    if (pprofdelta_adder_add(r->adder, r->input.bytes, r->input.len, &joint, &err))
+        return refuse(r, name, &err);
+    note(r, name, joint);
+    if (joint != PPROFDELTA_JOINT_STALE && joint != PPROFDELTA_JOINT_EQUAL &&
+        joint != PPROFDELTA_JOINT_GAP)
+        r->last = name;
+    cli_input_free(&r->input);
+    return CLI_DONE;
+}
+
+static int write_sum(run *r)
+{
+    pprofdelta_error err;
+    pprofdelta_sink sink = cli_output_sink(&r->output);
+    if (pprofdelta_adder_finish(r->adder, &sink, &err))
+        return r->gap && err.status == PPROFDELTA_E_MISMATCH ? refuse_gap(r, &err)
+               : r->output.failure                           ? r->output.failure
+                                                             : cli_library_error("the sum", &err);
+    return cli_output_finish(&r->output);
+}
+
+static int perform(run *r, int argc, char **argv)
+{
+    pprofdelta_error err;
+    int code = cli_options_parse_sum(&r->options, argc, argv, print_help);
+    if (code || r->options.print)
+        return code ? code : r->options.print();
+    if ((code = cli_output_prepare(&r->output, r->options.output)))
+        return code;
+    if (pprofdelta_adder_new(&r->options.library, NULL, &r->adder, &err))
+        return cli_options_error(cli_input_name(r->options.files[0]), &err);
+    cli_progress_start(!r->options.quiet);
+    for (size_t i = 0; i < r->options.files_len; i++)
+        if ((code = add(r, r->options.files[i])))
+            return code;
+    return write_sum(r);
+}
+
+int cli_sum(int argc, char **argv)
+{
+    run r = {.output = {.fd = -1}};
+    int code = perform(&r, argc, argv);
+    cli_progress_end();
+    pprofdelta_adder_free(r.adder);
+    cli_output_close(&r.output);
+    cli_input_free(&r.input);
+    cli_options_free(&r.options);
+    return code;
+}

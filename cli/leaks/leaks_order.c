@@ -1,0 +1,109 @@
+/* Which files are windows of which run: see leaks_order.h. */
+#include "leaks/leaks_order.h"
+
+#include <stdbool.h>
+#include <stdlib.h>
+
+static int compare(uint64_t a, uint64_t b)
+{
+    return (a > b) - (a < b);
+}
+
+/* Files of one process are adjacent, the oldest first. */
+static int by_id_and_time(const void *a, const void *b)
+{
+    const cli_leaks_file *x = a, *y = b;
+    int order = compare(x->stamp.id, y->stamp.id);
+    if (!order && x->stamp.id)
+        order = compare(x->stamp.sequence, y->stamp.sequence);
+    if (!order && x->stamp.id)
+        order = compare(x->stamp.attempt, y->stamp.attempt);
+    if (!order)
+        order = (x->time_nanos > y->time_nanos) - (x->time_nanos < y->time_nanos);
+    return order ? order : compare(x->operand, y->operand);
+}
+
+static int by_run(const void *a, const void *b)
+{
+    const cli_leaks_file *x = a, *y = b;
+    int order = compare(x->run, y->run);
+    return order ? order : by_id_and_time(a, b);
+}
+
+/* The number of processes that begin before the one whose first file is files[at]. */
+static size_t count_earlier(const cli_leaks_file *files, size_t len, size_t at)
+{
+    size_t earlier = 0;
+    for (size_t i = 0; i < len; i++) {
+        bool is_first = !i || files[i].stamp.id != files[i - 1].stamp.id;
+        if (is_first && (files[i].time_nanos < files[at].time_nanos ||
+                         (files[i].time_nanos == files[at].time_nanos && i < at)))
+            earlier++;
+    }
+    return earlier;
+}
+
+static size_t number_runs(cli_leaks_file *files, size_t len)
+{
+    size_t runs = 0;
+    for (size_t i = 0; i < len; i++) {
+        if (i && files[i].stamp.id == files[i - 1].stamp.id) {
+            files[i].run = files[i - 1].run;
+            continue;
+        }
+        files[i].run = count_earlier(files, len, i);
+        runs++;
+    }
+    return runs;
+}
+
+/* Is `next`, the file behind `file`, the same window as `file`? Then `next` counts, which has the
+ * higher attempt or the later place. */
+static bool is_again(const cli_leaks_file *file, const cli_leaks_file *next)
+{
+    if (file->run != next->run)
+        return false;
+    if (file->stamp.sequence && file->stamp.sequence == next->stamp.sequence &&
+        file->stamp.is_delta == next->stamp.is_delta)
+        return true;
+    return file->time_nanos && file->time_nanos == next->time_nanos;
+}
+
+/* Does the batch `file` continue `last`, the last file that counts? */
+static bool continues(const cli_leaks_file *last, const cli_leaks_file *file)
+{
+    return last && last->run == file->run && last->stamp.epoch == file->stamp.epoch &&
+           last->stamp.sequence + 1 == file->stamp.first &&
+           last->stamp.to_nanos == file->stamp.from_nanos;
+}
+
+/* Changes need the full profile and all changes before them. */
+static bool is_without_base(const cli_leaks_file *last, const cli_leaks_file *file)
+{
+    return file->stamp.live == PPROFDELTA_LIVE_DELTA && !continues(last, file);
+}
+
+cli_leaks_order_report cli_leaks_order(cli_leaks_file *files, size_t len)
+{
+    cli_leaks_order_report report = {0};
+    int64_t latest = INT64_MIN;
+    for (size_t i = 0; i < len; i++) {
+        report.moved += files[i].time_nanos < latest;
+        latest = files[i].time_nanos > latest ? files[i].time_nanos : latest;
+    }
+    qsort(files, len, sizeof *files, by_id_and_time);
+    report.runs = number_runs(files, len);
+    qsort(files, len, sizeof *files, by_run);
+    const cli_leaks_file *last = NULL;
+    for (size_t i = 0; i < len; i++) {
+        cli_leaks_file *file = &files[i];
+        file->role = i + 1 < len && is_again(file, &files[i + 1]) ? CLI_LEAKS_AGAIN
+                     : is_without_base(last, file)                ? CLI_LEAKS_GAP
+                                                                  : CLI_LEAKS_WINDOW;
+        report.again += file->role == CLI_LEAKS_AGAIN;
+        report.gaps += file->role == CLI_LEAKS_GAP;
+        if (file->role == CLI_LEAKS_WINDOW)
+            last = file;
+    }
+    return report;
+}

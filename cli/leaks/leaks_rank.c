@@ -1,0 +1,498 @@
+/* Judges all stacks of a run, and sums of them: see leaks_rank.h. */
+#include "leaks/leaks_rank.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* A series that is added up from stacks. */
+typedef struct total {
+    double levels[CLI_LEAKS_POINTS], allocated[CLI_LEAKS_POINTS];
+    double now, objects;
+    double weights; /* the sum of weight * level, and of level */
+    double levelled;
+    double distance; /* from the leaf, added up over the stacks */
+    size_t stacks;
+    double largest;  /* growth of one stack */
+    size_t last_row; /* plus 1 */
+    size_t most;     /* the row that has most in use */
+} total;
+
+/* What is judged, and what all its stacks allocated, in samples. */
+typedef struct ranking {
+    cli_leaks_run *run;
+    cli_leaks_cause *causes; /* of each row */
+    double allocated[CLI_LEAKS_POINTS], weight;
+    size_t groups; /* so far */
+} ranking;
+
+/* ---- series ------------------------------------------------------------------------------- */
+
+/* The smallest change between two points; 1 if there is none. */
+static double smallest_change(const cli_leaks_run *run, const cli_leaks_row *row)
+{
+    double smallest = 0;
+    for (size_t i = 0; i + 1 < run->rows.points; i++) {
+        double change = fabs(row->levels[i + 1] - row->levels[i]);
+        if (change > 0 && (smallest == 0 || change < smallest))
+            smallest = change;
+    }
+    return smallest > 0 ? smallest : 1;
+}
+
+/* What one sample of the stack stands for: the mean size of its objects, over the chance that such
+ * an object is sampled. Values without a number of objects are not sampled: what they count is one,
+ * or the smallest change. */
+static double weight_of(const cli_leaks_run *run, const cli_leaks_row *row)
+{
+    if (row->sum_objects > 0 && row->sum_bytes > 0 && row->sum_level > 0) {
+        double size = row->sum_bytes / row->sum_objects;
+        double share = run->period > 1 ? -expm1(-size / run->period) : 1;
+        return row->sum_level / row->sum_objects / share;
+    }
+    return strcmp(run->unit, "count") ? smallest_change(run, row) : 1;
+}
+
+static cli_leaks_verdict judge(const ranking *r, const double *levels, const double *allocated,
+                               double weight, double tests)
+{
+    const cli_leaks_rows *rows = &r->run->rows;
+    double work[CLI_LEAKS_POINTS];
+    for (size_t i = 0; i < rows->points; i++)
+        work[i] = (r->allocated[i] - allocated[i]) / r->weight;
+    bool is_known = r->run->has_allocated;
+    const cli_leaks_series series = {.len = rows->points,
+                                     .seconds = rows->seconds,
+                                     .levels = levels,
+                                     .allocated = is_known ? allocated : NULL,
+                                     .work = is_known ? work : NULL,
+                                     .weight = weight > 0 ? weight : 1,
+                                     .tests = tests};
+    return cli_leaks_judge(&series);
+}
+
+static void set_age(cli_leaks_finding *f, const cli_leaks_run *run, const double *allocated)
+{
+    size_t last = run->rows.points - 1;
+    double span = run->rows.seconds[last] - run->rows.seconds[0];
+    f->rate = f->age = -1;
+    if (!run->has_allocated || span <= 0)
+        return;
+    f->rate = fmax(0, allocated[last] - allocated[0]) / span;
+    f->age = f->rate > 0 ? f->now / f->rate : INFINITY;
+}
+
+/* ---- sums --------------------------------------------------------------------------------- */
+
+/* Stacks whose growth is certain have a verdict of their own. */
+static bool is_uncertain(const cli_leaks_row *row)
+{
+    return !row->group && row->verdict.doubt > cli_leaks_doubt_limit;
+}
+
+static void add_to_total(total *to, const cli_leaks_run *run, const cli_leaks_row *row)
+{
+    double weight = weight_of(run, row);
+    for (size_t i = 0; i < run->rows.points; i++) {
+        to->levels[i] += row->levels[i];
+        to->allocated[i] += row->allocated[i];
+        to->weights += weight * row->levels[i];
+        to->levelled += row->levels[i];
+    }
+    to->now += row->now;
+    to->objects += row->objects_now;
+    to->largest = fmax(to->largest, row->verdict.growth);
+    if (!to->stacks++ || row->now > run->rows.rows[to->most].now)
+        to->most = (size_t)(row - run->rows.rows);
+}
+
+static double mean_weight(const total *t)
+{
+    return t->levelled > 0 ? t->weights / t->levelled : 1;
+}
+
+static cli_leaks_verdict judge_total(const ranking *r, const total *t, double tests)
+{
+    return judge(r, t->levels, t->allocated, mean_weight(t), tests);
+}
+
+/* The finding of several stacks. */
+static cli_leaks_finding *add_sum(cli_leaks_findings *out, const ranking *r, cli_leaks_what what,
+                                  const total *t, const cli_leaks_verdict *verdict)
+{
+    cli_leaks_finding *f = &out->list[out->len++];
+    *f = (cli_leaks_finding){.verdict = *verdict,
+                             .what = what,
+                             .row = t->most,
+                             .stacks = t->stacks,
+                             .cause = r->causes[t->most],
+                             .now = t->now,
+                             .objects = t->objects,
+                             .weight = mean_weight(t)};
+    set_age(f, r->run, t->allocated);
+    return f;
+}
+
+/* ---- places ------------------------------------------------------------------------------- */
+
+static bool is_same_frame(const cli_leaks_frame *a, const cli_leaks_frame *b)
+{
+    return a == b || (a && b && a->name == b->name && a->file == b->file && a->line == b->line);
+}
+
+/* One line of the program, called by one function: called by several, it may be a wrapper. */
+static bool is_same_cause(const cli_leaks_cause *a, const cli_leaks_cause *b)
+{
+    bool has_caller = a->caller && b->caller;
+    return a->frame && is_same_frame(a->frame, b->frame) &&
+           (has_caller ? a->caller->name == b->caller->name : a->caller == b->caller);
+}
+
+/* Does the stack belong to the cause of a suspect? Stacks that may grow do, too. */
+static bool belongs(const ranking *r, size_t row, size_t suspect)
+{
+    const cli_leaks_row *candidate = &r->run->rows.rows[row];
+    bool may_grow = candidate->verdict.kind != CLI_LEAKS_NONE ||
+                    (is_uncertain(candidate) && candidate->verdict.growth > 0);
+    return !candidate->group && may_grow && is_same_cause(&r->causes[row], &r->causes[suspect]);
+}
+
+/* Joins the stacks of the cause of a suspect, if there are several. */
+static void join_place(cli_leaks_findings *out, ranking *r, size_t suspect)
+{
+    cli_leaks_rows *rows = &r->run->rows;
+    total sum = {.stacks = 0};
+    for (size_t i = 0; i < rows->len; i++)
+        if (belongs(r, i, suspect))
+            add_to_total(&sum, r->run, &rows->rows[i]);
+    if (sum.stacks < 2)
+        return;
+    cli_leaks_verdict verdict = judge_total(r, &sum, (double)rows->len);
+    if (verdict.kind != CLI_LEAKS_SUSPECT) /* the others only add noise */
+        verdict = rows->rows[suspect].verdict;
+    r->groups++;
+    for (size_t i = 0; i < rows->len; i++)
+        if (belongs(r, i, suspect))
+            rows->rows[i].group = r->groups;
+    add_sum(out, r, CLI_LEAKS_PLACE, &sum, &verdict)->group = r->groups;
+}
+
+/* What a constructor or a helper allocates for a line that is the cause of a suspect has that cause,
+ * too. */
+static void move_cause(ranking *r, size_t row)
+{
+    const cli_leaks_rows *rows = &r->run->rows;
+    for (size_t i = 0; r->causes[row].caller && i < rows->len; i++)
+        if (i != row && rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT && r->causes[i].frame &&
+            is_same_frame(r->causes[row].caller, r->causes[i].frame)) {
+            r->causes[row] = r->causes[i];
+            return;
+        }
+}
+
+/* The time for this is limited; more suspects than these are not joined. */
+enum { MOST_JOINED = 1000 };
+
+static void find_places(cli_leaks_findings *out, ranking *r)
+{
+    const cli_leaks_rows *rows = &r->run->rows;
+    size_t suspects[MOST_JOINED], len = 0;
+    for (size_t i = 0; i < rows->len && len < MOST_JOINED; i++)
+        if (rows->rows[i].verdict.kind == CLI_LEAKS_SUSPECT)
+            suspects[len++] = i;
+    for (size_t i = 0; i < len; i++)
+        move_cause(r, suspects[i]);
+    for (size_t i = 0; i < len; i++)
+        if (!rows->rows[suspects[i]].group)
+            join_place(out, r, suspects[i]);
+}
+
+/* ---- functions that stacks share ------------------------------------------------------------ */
+
+/* Stacks that rise and fall hide what grows beside them, so they come second. But where much comes
+ * and goes, stacks of a few samples all do. */
+static bool may_share(const cli_leaks_row *row, bool with_sawtooth)
+{
+    return is_uncertain(row) && (with_sawtooth || row->verdict.reason != CLI_LEAKS_SAWTOOTH);
+}
+
+/* Calls visit(cookie, text, distance) for each frame of a row, leaf first. */
+typedef void visitor(void *cookie, uint32_t text, size_t distance);
+
+static void each_frame(const cli_leaks_rows *rows, const cli_leaks_row *row, visitor *visit,
+                       void *cookie)
+{
+    size_t distance = 0;
+    for (size_t i = 0; i < row->path_len; i++) {
+        const cli_leaks_place *place = &rows->places[rows->path[row->path + i]];
+        for (size_t j = 0; j < place->len; j++)
+            visit(cookie, rows->frames[place->first + j].name, distance++);
+    }
+}
+
+typedef struct adding {
+    total *totals;
+    const cli_leaks_run *run;
+    const cli_leaks_row *row;
+    size_t number; /* of the row, plus 1 */
+} adding;
+
+/* A function that calls itself counts once. */
+static void add_frame(void *cookie, uint32_t text, size_t distance)
+{
+    adding *a = cookie;
+    total *to = &a->totals[text];
+    if (to->last_row == a->number)
+        return;
+    to->last_row = a->number;
+    to->distance += (double)distance;
+    add_to_total(to, a->run, a->row);
+}
+
+static void add_up(total *totals, const cli_leaks_run *run, bool with_sawtooth)
+{
+    for (size_t i = 0; i < run->rows.texts_len; i++)
+        totals[i] = (total){.stacks = 0};
+    for (size_t i = 0; i < run->rows.len; i++) {
+        adding a = {totals, run, &run->rows.rows[i], i + 1};
+        if (may_share(a.row, with_sawtooth))
+            each_frame(&run->rows, a.row, add_frame, &a);
+    }
+}
+
+/* A group is more than its largest stack. */
+static bool is_spread(const total *t, const cli_leaks_verdict *v)
+{
+    static const double most_of_one = 0.8;
+    return t->stacks > 1 && t->largest <= most_of_one * v->growth;
+}
+
+/* Is the group of text a more exact place than that of text b? */
+static bool is_closer(const cli_leaks_run *run, const total *totals, size_t a, size_t b)
+{
+    if (totals[a].stacks != totals[b].stacks)
+        return totals[a].stacks < totals[b].stacks;
+    if (totals[a].distance != totals[b].distance)
+        return totals[a].distance < totals[b].distance;
+    return cli_string_compare(run->rows.texts[a], run->rows.texts[b]) < 0;
+}
+
+/* The function whose stacks leak together; SIZE_MAX: none. */
+static size_t find_group(const ranking *r, const total *totals, cli_leaks_verdict *verdicts)
+{
+    static const double nearly = 0.8;
+    const cli_leaks_run *run = r->run;
+    double tests = (double)(run->rows.len + run->rows.texts_len);
+    double most = 0;
+    size_t found = SIZE_MAX;
+    for (size_t i = 0; i < run->rows.texts_len; i++) {
+        verdicts[i] = (cli_leaks_verdict){.kind = CLI_LEAKS_NONE};
+        if (totals[i].stacks > 1)
+            verdicts[i] = judge_total(r, &totals[i], tests);
+        if (verdicts[i].kind == CLI_LEAKS_SUSPECT && is_spread(&totals[i], &verdicts[i]))
+            most = fmax(most, verdicts[i].growth);
+    }
+    for (size_t i = 0; i < run->rows.texts_len; i++)
+        if (most > 0 && verdicts[i].kind == CLI_LEAKS_SUSPECT &&
+            is_spread(&totals[i], &verdicts[i]) && verdicts[i].growth >= nearly * most &&
+            (found == SIZE_MAX || is_closer(run, totals, i, found)))
+            found = i;
+    return found;
+}
+
+typedef struct search {
+    uint32_t text;
+    bool found;
+} search;
+
+static void match_frame(void *cookie, uint32_t text, size_t distance)
+{
+    search *s = cookie;
+    (void)distance;
+    s->found |= text == s->text;
+}
+
+/* Marks the stacks of a group. */
+static void mark_group(ranking *r, uint32_t text, bool with_sawtooth)
+{
+    for (size_t i = 0; i < r->run->rows.len; i++) {
+        cli_leaks_row *row = &r->run->rows.rows[i];
+        search s = {text, false};
+        if (may_share(row, with_sawtooth))
+            each_frame(&r->run->rows, row, match_frame, &s);
+        if (s.found)
+            row->group = r->groups;
+    }
+}
+
+enum { MOST_GROUPS = 100, SUMS = 3 /* the rest, and two of areas */ };
+
+static bool find_groups(cli_leaks_findings *out, ranking *r)
+{
+    size_t texts = r->run->rows.texts_len, found = 0;
+    total *totals = calloc(texts + 1, sizeof *totals);
+    cli_leaks_verdict *verdicts = calloc(texts + 1, sizeof *verdicts);
+    bool is_ready = totals && verdicts, with_sawtooth = false;
+    while (is_ready && found < MOST_GROUPS) {
+        add_up(totals, r->run, with_sawtooth);
+        size_t text = find_group(r, totals, verdicts);
+        if (text == SIZE_MAX && with_sawtooth)
+            break;
+        if (text == SIZE_MAX) {
+            with_sawtooth = true;
+            continue;
+        }
+        found++;
+        r->groups++;
+        cli_leaks_finding *f = add_sum(out, r, CLI_LEAKS_SHARED, &totals[text], &verdicts[text]);
+        f->group = r->groups;
+        f->shared = (uint32_t)text;
+        mark_group(r, f->shared, with_sawtooth);
+    }
+    free(totals);
+    free(verdicts);
+    return is_ready;
+}
+
+/* ---- the rest ----------------------------------------------------------------------------- */
+
+/* Growth of the rest is no suspect, since no function is known for it. It is one test of its own;
+ * that it counts as several leaves one innocent run in a hundred with a rest that is unknown. */
+static void judge_rest(cli_leaks_findings *out, const ranking *r)
+{
+    static const double tests = 10;
+    total sum = {.stacks = 0};
+    for (size_t i = 0; i < r->run->rows.len; i++) {
+        const cli_leaks_row *row = &r->run->rows.rows[i];
+        if (!row->group && row->verdict.kind == CLI_LEAKS_NONE)
+            add_to_total(&sum, r->run, row);
+    }
+    if (sum.stacks < 2)
+        return;
+    cli_leaks_verdict verdict = judge_total(r, &sum, tests);
+    if (verdict.kind == CLI_LEAKS_NONE || verdict.reason == CLI_LEAKS_FEW_POINTS)
+        return;
+    if (verdict.kind == CLI_LEAKS_SUSPECT)
+        verdict.reason = CLI_LEAKS_UNSURE;
+    verdict.kind = CLI_LEAKS_UNKNOWN;
+    add_sum(out, r, CLI_LEAKS_REST, &sum, &verdict);
+}
+
+/* ---- stacks ------------------------------------------------------------------------------- */
+
+/* Sets the verdict of each row, and what all rows have. */
+static void judge_rows(cli_leaks_findings *out, ranking *r)
+{
+    cli_leaks_rows *rows = &r->run->rows;
+    total all = {.stacks = 0};
+    double noise = 0, tests = (double)rows->len;
+    cli_leaks_grade_frames(r->run, rows);
+    for (size_t i = 0; i < rows->len; i++)
+        add_to_total(&all, r->run, &rows->rows[i]);
+    memcpy(r->allocated, all.allocated, sizeof r->allocated);
+    r->weight = mean_weight(&all);
+    for (size_t i = 0; i < rows->len; i++) {
+        cli_leaks_row *row = &rows->rows[i];
+        row->verdict = judge(r, row->levels, row->allocated, weight_of(r->run, row), tests);
+        noise = fmax(noise, row->verdict.noise);
+        r->causes[i] = cli_leaks_find_cause(rows, i, 0);
+    }
+    cli_leaks_verdict verdict = judge_total(r, &all, 1);
+    out->now = all.now;
+    out->growth = verdict.growth;
+    out->slope = verdict.slope;
+    bool is_sampled = r->run->period > 1 && !strcmp(r->run->unit, "bytes");
+    const cli_leaks_series times = {.len = rows->points,
+                                    .seconds = rows->seconds,
+                                    .weight = is_sampled ? r->run->period : r->weight,
+                                    .tests = fmax(tests, 1)};
+    out->smallest = cli_leaks_smallest(&times, 0);
+    out->smallest_in_noise = cli_leaks_smallest(&times, noise);
+}
+
+static void add_rows(cli_leaks_findings *out, const ranking *r)
+{
+    const cli_leaks_run *run = r->run;
+    for (size_t i = 0; i < run->rows.len; i++) {
+        const cli_leaks_row *row = &run->rows.rows[i];
+        cli_leaks_finding *f = &out->list[out->len++];
+        *f = (cli_leaks_finding){.verdict = row->verdict,
+                                 .row = i,
+                                 .stacks = 1,
+                                 .group = row->group,
+                                 .cause = r->causes[i],
+                                 .now = row->now,
+                                 .objects = row->objects_now,
+                                 .weight = weight_of(run, row)};
+        set_age(f, run, row->allocated);
+    }
+}
+
+bool cli_leaks_is_member(const cli_leaks_finding *f)
+{
+    return f->what == CLI_LEAKS_STACK && f->group;
+}
+
+static void count(cli_leaks_findings *out)
+{
+    for (size_t i = 0; i < out->len; i++) {
+        const cli_leaks_finding *f = &out->list[i];
+        bool is_own = !cli_leaks_is_member(f);
+        out->suspects += is_own && f->verdict.kind == CLI_LEAKS_SUSPECT;
+        out->unknown += is_own && f->verdict.kind == CLI_LEAKS_UNKNOWN;
+    }
+}
+
+/* Suspects by their slope, unknown ones by their growth, the others by what is in use. */
+static double size_of(const cli_leaks_finding *f)
+{
+    return f->verdict.kind == CLI_LEAKS_SUSPECT   ? f->verdict.slope
+           : f->verdict.kind == CLI_LEAKS_UNKNOWN ? f->verdict.growth
+                                                  : f->now;
+}
+
+static int by_rank(const void *a, const void *b)
+{
+    const cli_leaks_finding *x = a, *y = b;
+    if (x->verdict.kind != y->verdict.kind)
+        return x->verdict.kind > y->verdict.kind ? -1 : 1;
+    if (size_of(x) != size_of(y))
+        return size_of(x) > size_of(y) ? -1 : 1;
+    if (x->row != y->row)
+        return x->row < y->row ? -1 : 1;
+    return (int)y->what - (int)x->what;
+}
+
+int cli_leaks_rank(cli_leaks_findings *out, cli_leaks_run *run)
+{
+    ranking r = {.run = run};
+    *out = (cli_leaks_findings){.len = 0};
+    /* Each place has two stacks at least. */
+    out->list = calloc(run->rows.len + run->rows.len / 2 + MOST_GROUPS + SUMS, sizeof *out->list);
+    r.causes = calloc(run->rows.len + 1, sizeof *r.causes);
+    bool is_ready = out->list && r.causes;
+    if (is_ready) {
+        judge_rows(out, &r);
+        find_places(out, &r);
+        is_ready = find_groups(out, &r);
+    }
+    if (is_ready) {
+        judge_rest(out, &r);
+        cli_leaks_judge_areas(out, run);
+        add_rows(out, &r);
+        count(out);
+        qsort(out->list, out->len, sizeof *out->list, by_rank);
+    }
+    free(r.causes);
+    return is_ready ? CLI_DONE : cli_system_error("the stacks", "judge", ENOMEM);
+}
+
+void cli_leaks_findings_free(cli_leaks_findings *findings)
+{
+    free(findings->list);
+    *findings = (cli_leaks_findings){.len = 0};
+}

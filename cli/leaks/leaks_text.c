@@ -1,0 +1,375 @@
+/* What `pprofdelta leaks` prints for people:
+ *
+ *     run       /opt/app, 60 windows in 59.0min, from 2026-11-21T08:00:00Z
+ *     in use    412MiB (inuse_space) in 812 stacks, +8.02MiB/h
+ *     verdict   1 suspect, 1 unknown, 810 stacks without steady growth
+ *     power     a leak of 36.1MiB in this run (+36.1MiB/h) would be a suspect 8 times of 10
+ *     hidden    2 wrapper and start-up functions; --all-frames shows them
+ *
+ *     suspect 1: new_session  server.c:120
+ *               +12.0MiB/h, 48.2MiB in 812 objects now, >99.99% sure
+ *               grows steadily, and what grew stays; age 2.10h
+ *                 new_session   server.c:120
+ *                 handle        server.c:88
+ *                 main          server.c:10
+ */
+#include "leaks/leaks_print.h"
+
+#include "output_file.h"
+#include "show/screen.h"
+#include "show/units.h"
+#include "show/wrappers.h"
+
+#include <inttypes.h>
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+bool cli_leaks_is_shown(const cli_leaks_report *report, const cli_leaks_finding *finding)
+{
+    return report->all ||
+           (finding->verdict.kind != CLI_LEAKS_NONE && !cli_leaks_is_member(finding));
+}
+
+/* ---- numbers ------------------------------------------------------------------------------ */
+
+static char *format_value(double value, cli_string unit, char buf[48])
+{
+    static const double most = 9e18;
+    double size = fmin(fmax(value, -most), most);
+    pprofdelta_sum sum = {0};
+    cli_sum_add(&sum, (int64_t)round(size));
+    return cli_units_format(sum, unit, buf);
+}
+
+static char *format_span(double seconds, char buf[48])
+{
+    return format_value(seconds * 1e9, cli_string_of("nanoseconds"), buf);
+}
+
+/* "+12.0MiB/h", or "/min" in a run of minutes. */
+static void put_slope(const cli_leaks_run *run, cli_string unit, double slope)
+{
+    static const double hour = 3600, minute = 60, short_run = 600;
+    char text[48];
+    bool is_short = run->span < short_run;
+    double value = slope * (is_short ? minute : hour);
+    printf("%s%s/%s", value > 0 ? "+" : "", format_value(value, unit, text),
+           is_short ? "min" : "h");
+}
+
+static void put_count(size_t count, const char *noun)
+{
+    printf("%zu %s%s", count, noun, count == 1 ? "" : "s");
+}
+
+static void put_sureness(double doubt)
+{
+    static const double least = 1e-4;
+    if (doubt < least)
+        fputs(">99.99% sure", stdout);
+    else
+        printf("%.2f%% sure", 100 * (1 - doubt));
+}
+
+/* ---- a finding ---------------------------------------------------------------------------- */
+
+static void put_age(const cli_leaks_finding *f)
+{
+    char text[48];
+    if (f->age < 0 || f->now <= 0)
+        return;
+    if (isinf(f->age))
+        fputs("; older than the run: nothing was allocated in it", stdout);
+    else
+        printf("; age %s", format_span(f->age, text));
+}
+
+static void put_numbers(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    char text[48];
+    cli_string unit = cli_string_of(f->what == CLI_LEAKS_AREAS ? "bytes" : run->unit);
+    fputs("          ", stdout);
+    put_slope(run, unit, f->verdict.slope);
+    printf(", %s", format_value(f->now, unit, text));
+    if (f->objects >= 1 && !cli_string_is(unit, "count"))
+        printf(" in %.0f object%s", f->objects, f->objects >= 1.5 ? "s" : "");
+    fputs(" now", stdout);
+    if (f->verdict.kind == CLI_LEAKS_SUSPECT) {
+        fputs(", ", stdout);
+        put_sureness(f->verdict.doubt);
+    }
+    putchar('\n');
+}
+
+static void put_reason(const cli_leaks_run *run, const cli_leaks_finding *f)
+{
+    char growth[48], noise[48];
+    cli_string unit = cli_string_of(run->unit);
+    printf("          %s", cli_leaks_reason_text(f->verdict.reason));
+    if (f->verdict.reason == CLI_LEAKS_UNSURE)
+        printf(" (%s, and chance makes %s)", format_value(f->verdict.growth, unit, growth),
+               format_value(f->verdict.noise, unit, noise));
+    put_age(f);
+    putchar('\n');
+    if (f->what == CLI_LEAKS_SHARED) {
+        printf("          %zu stacks with ", f->stacks);
+        cli_string_put(stdout, cli_leaks_text(&run->rows, f->shared), CLI_TEXT_SHOWN);
+        fputs(" in common; the largest:\n", stdout);
+    } else if (f->what == CLI_LEAKS_REST) {
+        printf("          %zu stacks grow together, none of them enough; the largest:\n",
+               f->stacks);
+    } else if (cli_leaks_is_member(f)) {
+        printf("          is in group %zu\n", f->group);
+    }
+}
+
+/* The stacks of a place, the one with most in use first. */
+static bool put_members(const cli_leaks_report *report, const cli_leaks_run *run,
+                        const cli_leaks_findings *findings, const cli_leaks_finding *f)
+{
+    enum { MOST = 3 };
+    bool is_ready = true;
+    size_t put = 0;
+    char text[48];
+    for (size_t i = 0; i < findings->len && is_ready && put < MOST; i++) {
+        const cli_leaks_finding *member = &findings->list[i];
+        if (!cli_leaks_is_member(member) || member->group != f->group)
+            continue;
+        printf("          stack %zu of %zu: %s, ", ++put, f->stacks,
+               format_value(member->now, cli_string_of(run->unit), text));
+        put_slope(run, cli_string_of(run->unit), member->verdict.slope);
+        putchar('\n');
+        is_ready = cli_leaks_put_stack(run, member->row, report->all_frames, "            ");
+    }
+    if (put < f->stacks)
+        printf("          and %zu more: --all\n", f->stacks - put);
+    return is_ready;
+}
+
+static void put_area(const cli_leaks_area *area, void *cookie)
+{
+    char text[48];
+    const cli_leaks_run *run = cookie;
+    printf("            +%s  ", format_value(area->growth, cli_string_of("bytes"), text));
+    cli_string_put(stdout, area->name, CLI_TEXT_SHOWN);
+    fputs(area->cause.frame ? "" : "\n", stdout);
+    if (area->cause.frame)
+        cli_leaks_put_line(&run->areas, area->cause.frame, "  ");
+}
+
+static bool put_finding(const cli_leaks_report *report, const cli_leaks_run *run,
+                        const cli_leaks_findings *findings, const cli_leaks_finding *f,
+                        size_t number)
+{
+    char head[64];
+    cli_ink ink = cli_screen_ink();
+    bool is_suspect = f->verdict.kind == CLI_LEAKS_SUSPECT;
+    snprintf(head, sizeof head, "%s %zu: ",
+             is_suspect                             ? "suspect"
+             : f->verdict.kind == CLI_LEAKS_UNKNOWN ? "unknown"
+                                                    : "no leak",
+             number);
+    printf("\n%s", is_suspect ? ink.bold : "");
+    if (f->what == CLI_LEAKS_AREAS)
+        printf("%sresident memory\n", head);
+    else if (f->cause.frame)
+        cli_leaks_put_line(&run->rows, f->cause.frame, head);
+    else
+        printf("%s(no stack)\n", head);
+    fputs(is_suspect ? ink.end : "", stdout);
+    put_numbers(run, f);
+    put_reason(run, f);
+    if (f->what == CLI_LEAKS_AREAS) {
+        cli_leaks_each_area(run, f, put_area, (void *)run);
+        return true;
+    }
+    return f->what == CLI_LEAKS_PLACE
+               ? put_members(report, run, findings, f)
+               : cli_leaks_put_stack(run, f->row, report->all_frames, "            ");
+}
+
+/* ---- a run -------------------------------------------------------------------------------- */
+
+static void put_heading(const cli_leaks_run *run, const cli_leaks_findings *findings)
+{
+    char text[48], time[48];
+    fputs("run       ", stdout);
+    if (*run->binary) {
+        cli_text_put(stdout, run->binary, CLI_TEXT_SHOWN);
+        fputs(", ", stdout);
+    }
+    put_count(run->windows, "window");
+    printf(" in %s, from %s%s\n", format_span(run->span, text),
+           pprofdelta_time_format(run->from_nanos, time),
+           run->has_restarted ? ", after a restart" : "");
+    printf("in use    %s (", format_value(findings->now, cli_string_of(run->unit), text));
+    cli_text_put(stdout, run->type, CLI_TEXT_SHOWN);
+    fputs(") in ", stdout);
+    put_count(run->rows.len, "stack");
+    fputs(", ", stdout);
+    put_slope(run, cli_string_of(run->unit), findings->slope);
+    putchar('\n');
+}
+
+static bool has_few_windows(const cli_leaks_run *run)
+{
+    return run->windows < CLI_LEAKS_LEAST_POINTS;
+}
+
+static void put_verdict(const cli_leaks_run *run, const cli_leaks_findings *findings)
+{
+    fputs("verdict   ", stdout);
+    if (has_few_windows(run)) {
+        printf("unknown: %zu windows are too few, at least %d are needed, and 10 are better\n",
+               run->windows, (int)CLI_LEAKS_LEAST_POINTS);
+        return;
+    }
+    put_count(findings->suspects, "suspect");
+    printf(", %zu unknown, ", findings->unknown);
+    size_t others = 0;
+    for (size_t i = 0; i < findings->len; i++)
+        others += findings->list[i].what == CLI_LEAKS_STACK && !findings->list[i].group &&
+                  findings->list[i].verdict.kind == CLI_LEAKS_NONE;
+    put_count(others, "stack");
+    fputs(" without steady growth\n", stdout);
+}
+
+static bool has_reason(const cli_leaks_report *report, const cli_leaks_findings *findings,
+                       cli_leaks_reason reason)
+{
+    for (size_t i = 0; i < findings->len; i++)
+        if (cli_leaks_is_shown(report, &findings->list[i]) &&
+            findings->list[i].verdict.reason == reason)
+            return true;
+    return false;
+}
+
+/* The smallest leaks that the run can show. */
+static void put_power(const cli_leaks_run *run, const cli_leaks_findings *findings)
+{
+    char least[48], most[48];
+    cli_string unit = cli_string_of(run->unit);
+    double smallest = findings->smallest, noisy = findings->smallest_in_noise;
+    if (has_few_windows(run) || !isfinite(noisy) || run->span <= 0)
+        return;
+    printf("power     a leak of %s in this run (", format_value(smallest, unit, least));
+    put_slope(run, unit, smallest / run->span);
+    fputs(") would be a suspect 8 times of 10", stdout);
+    if (strcmp(least, format_value(noisy, unit, most)) != 0)
+        printf("; one of %s where the noise is highest", most);
+    putchar('\n');
+}
+
+/* A rate that takes eight times as many samples; false: nearly every allocation is one already. */
+static bool better_rate(const cli_leaks_run *run, uint64_t *kib)
+{
+    static const double least = 4096;
+    *kib = run->period >= least ? (uint64_t)run->period >> 13 : 0;
+    *kib += run->period >= least && !*kib;
+    return *kib > 0;
+}
+
+/* What can be set for more evidence, and is not set yet. */
+static void put_more_samples(const cli_leaks_run *run)
+{
+    uint64_t kib;
+    if (!better_rate(run, &kib))
+        puts("\nnext      record longer");
+    else if (run->is_recorded)
+        printf("\nnext      record longer, or take more samples (record --rate=%" PRIu64 "k)\n",
+               kib);
+    else
+        printf("\nnext      record longer, or take more samples (in Go "
+               "runtime.MemProfileRate = %" PRIu64 " << 10)\n",
+               kib);
+}
+
+/* Is an area of Python's own allocator among those that grew? It is not used where PYTHONMALLOC is
+ * set to malloc. */
+static void note_arena(const cli_leaks_area *area, void *cookie)
+{
+    *(bool *)cookie |= area->has_python;
+}
+
+static bool has_python(const cli_leaks_run *run, const cli_leaks_findings *findings)
+{
+    bool found = false;
+    for (size_t i = 0; i < findings->len; i++)
+        if (findings->list[i].what == CLI_LEAKS_AREAS)
+            cli_leaks_each_area(run, &findings->list[i], note_arena, &found);
+    return found;
+}
+
+/* What to do about verdicts that are unknown. */
+static void put_advice(const cli_leaks_report *report, const cli_leaks_run *run,
+                       const cli_leaks_findings *findings)
+{
+    if (has_few_windows(run))
+        puts("\nnext      record longer, or end windows sooner (record --interval=10s)");
+    else if (has_python(run, findings))
+        puts("\nnext      record with PYTHONMALLOC=malloc in the environment: the stacks then have "
+             "what Python's own allocator keeps");
+    else if (has_reason(report, findings, CLI_LEAKS_UNSURE))
+        put_more_samples(run);
+    else if (has_reason(report, findings, CLI_LEAKS_SLOWING) ||
+             has_reason(report, findings, CLI_LEAKS_LATE))
+        puts("\nnext      record longer: a leak goes on, a cache is full one day");
+}
+
+/* Prints how many functions the stacks are printed without. */
+static bool put_hidden(const cli_leaks_report *report, const cli_leaks_run *run,
+                       const cli_leaks_findings *findings)
+{
+    unsigned char *is_folded = calloc(run->rows.texts_len + 1, 1);
+    bool is_ready = is_folded != NULL;
+    char text[CLI_WRAPPERS_ROOM];
+    size_t folded = 0;
+    for (size_t i = 0, shown = 0; is_ready && i < findings->len && shown < report->top; i++) {
+        if (!cli_leaks_is_shown(report, &findings->list[i]) ||
+            findings->list[i].what == CLI_LEAKS_AREAS)
+            continue;
+        is_ready = cli_leaks_note_folded(run, findings->list[i].row, is_folded);
+        shown++;
+    }
+    for (size_t i = 0; is_ready && i < run->rows.texts_len; i++)
+        folded += is_folded[i];
+    free(is_folded);
+    if (folded)
+        printf("hidden    %s\n", cli_wrappers_describe(folded, text));
+    return is_ready;
+}
+
+static bool put_run(const cli_leaks_report *report, size_t at)
+{
+    const cli_leaks_run *run = &report->runs->runs[at];
+    const cli_leaks_findings *findings = &report->findings[at];
+    size_t shown = 0, left = 0;
+    if (at)
+        putchar('\n');
+    put_heading(run, findings);
+    put_verdict(run, findings);
+    put_power(run, findings);
+    bool is_ready = report->all_frames || put_hidden(report, run, findings);
+    for (size_t i = 0; i < findings->len && is_ready && !cli_output_is_over(); i++) {
+        if (!cli_leaks_is_shown(report, &findings->list[i]))
+            continue;
+        if (shown < report->top)
+            is_ready = put_finding(report, run, findings, &findings->list[i], ++shown);
+        else
+            left++;
+    }
+    if (left)
+        printf("\nand %zu more: --top=N\n", left);
+    put_advice(report, run, findings);
+    return is_ready;
+}
+
+bool cli_leaks_print_text(const cli_leaks_report *report)
+{
+    bool is_ready = true;
+    for (size_t i = 0; i < report->runs->len && is_ready; i++)
+        is_ready = put_run(report, i);
+    return is_ready;
+}

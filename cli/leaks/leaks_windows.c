@@ -1,0 +1,415 @@
+/* Reads the windows of a run into the series of its stacks: see leaks_windows.h. */
+#include "leaks/leaks_windows.h"
+
+#include "cli.h"
+#include "leaks/leaks_files.h"
+#include "memory.h"
+#include "message.h"
+#include "progress.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* ---- runs --------------------------------------------------------------------------------- */
+
+static int add_run(cli_leaks_runs *runs, size_t first, bool has_restarted)
+{
+    cli_leaks_run *grown = realloc(runs->runs, (runs->len + 1) * sizeof *grown);
+    if (!grown)
+        return cli_system_error("the profiles", "read", ENOMEM);
+    runs->runs = grown;
+    runs->runs[runs->len++] =
+        (cli_leaks_run){.first = first, .end = first, .has_restarted = has_restarted};
+    return CLI_DONE;
+}
+
+static void add_window(cli_leaks_run *run, const cli_leaks_file *file, size_t at)
+{
+    if (!run->windows++)
+        run->from_nanos = file->time_nanos;
+    run->to_nanos = file->time_nanos;
+    run->end = at + 1;
+}
+
+/* Compares a cumulative profile with the one before it. Sets *restarted. */
+static int find_restart(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
+                        bool *restarted)
+{
+    cli_input input;
+    pprofdelta_report report;
+    pprofdelta_error err;
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), max_memory);
+    *restarted = false;
+    if (!code && (pprofdelta_begin(context, input.bytes, input.len, &err) ||
+                  pprofdelta_write(context, NULL, &report, &err))) {
+        /* Without a counter, as in a profile of goroutines, a restart cannot be noticed. */
+        if (err.status != PPROFDELTA_E_MISMATCH)
+            code = cli_library_error(input.name, &err);
+        pprofdelta_abandon(context);
+    } else if (!code) {
+        *restarted = report.restart != PPROFDELTA_RESTART_NONE;
+        pprofdelta_commit(context);
+    }
+    cli_input_free(&input);
+    return code;
+}
+
+static int has_restarted(pprofdelta *context, const cli_leaks_file *file, uint64_t max_memory,
+                         bool *restarted)
+{
+    *restarted = file->stamp.restart != PPROFDELTA_RESTART_NONE;
+    if (file->stamp.live || file->stamp.is_delta || !context)
+        return CLI_DONE;
+    cli_progress_say("comparing", file->path);
+    return find_restart(context, file, max_memory, restarted);
+}
+
+/* Splits the files into runs: at another process, and at a restart. */
+static int find_runs(cli_leaks_runs *runs, const cli_leaks_file *files, size_t len,
+                     pprofdelta *context, uint64_t max_memory)
+{
+    size_t last = SIZE_MAX;
+    for (size_t i = 0; i < len; i++) {
+        bool restarted;
+        if (files[i].role != CLI_LEAKS_WINDOW)
+            continue;
+        int code = has_restarted(context, &files[i], max_memory, &restarted);
+        bool is_other = last == SIZE_MAX || files[i].run != files[last].run;
+        if (!code && (is_other || restarted))
+            code = add_run(runs, i, !is_other);
+        if (code)
+            return code;
+        add_window(&runs->runs[runs->len - 1], &files[i], i);
+        last = i;
+    }
+    return CLI_DONE;
+}
+
+/* ---- columns ------------------------------------------------------------------------------ */
+
+/* The types that are judged, the first that a profile has. */
+static const struct {
+    const char *level, *objects, *bytes, *allocated;
+} known[] = {
+    {"inuse_space/bytes", "inuse_objects", "inuse_space", "alloc_space"},
+    {"inuse_objects/count", "inuse_objects", "inuse_space", "alloc_objects"},
+    {"space/bytes", "objects", "space", NULL},
+    {"objects/count", "objects", "space", NULL},
+};
+enum { KNOWN = sizeof known / sizeof *known };
+
+static size_t column_of(const cli_profile *profile, const char *name)
+{
+    int found = name ? cli_profile_find_type(profile, cli_string_of(name)) : -1;
+    return found < 0 ? SIZE_MAX : (size_t)found;
+}
+
+static int refuse_types(const cli_profile *profile, const char *type)
+{
+    const char *name = profile->input.name;
+    char types[512] = "";
+    size_t len = 0;
+    for (size_t i = 0; i < profile->view->n_sample_type; i++) {
+        len += (size_t)snprintf(types + len, sizeof types - len, "%s", len ? ", " : "");
+        len += cli_string_write(types + len, sizeof types - len, cli_profile_type(profile, i));
+    }
+    if (type)
+        cli_error("%s: has no sample type %.60s; there are: %s", name, type, types);
+    else
+        cli_error("%s: has no in-use values; there are: %s", name, types);
+    if (!type)
+        cli_hint("leaks needs what is in use at the end of each window: profiles of "
+                 "pprofdelta record, or Go's /debug/pprof/heap; --type names another type");
+    return CLI_FAILED;
+}
+
+/* Finds the columns of a profile by its types. Returns false if it has none to judge. */
+static bool find_columns(const cli_profile *profile, const char *type, cli_leaks_columns *columns)
+{
+    size_t at = 0;
+    *columns = (cli_leaks_columns){column_of(profile, type), SIZE_MAX, SIZE_MAX, SIZE_MAX};
+    if (type && columns->level == SIZE_MAX)
+        return false;
+    while (at < KNOWN && (type ? column_of(profile, known[at].level) != columns->level
+                               : column_of(profile, known[at].level) == SIZE_MAX))
+        at++;
+    if (at == KNOWN)
+        return type != NULL;
+    columns->level = column_of(profile, known[at].level);
+    columns->objects = column_of(profile, known[at].objects);
+    columns->bytes = column_of(profile, known[at].bytes);
+    columns->allocated = column_of(profile, known[at].allocated);
+    return true;
+}
+
+bool cli_leaks_can_judge(const cli_profile *profile, const char *type)
+{
+    cli_leaks_columns columns;
+    return find_columns(profile, type, &columns);
+}
+
+/* May the files be compared with each other, to notice a restart? Not if a type is judged that has
+ * no counter, like that of a profile of goroutines. */
+static bool has_counter(const char *type)
+{
+    static const char in_use[] = "inuse_";
+    return !type || strncmp(type, in_use, sizeof in_use - 1) == 0;
+}
+
+/* ---- one window ---------------------------------------------------------------------------- */
+
+/* What one run needs while its windows are read. */
+typedef struct reader {
+    cli_leaks_run *run;
+    const char *type;
+    uint64_t max_memory;
+    int64_t every_nanos; /* 0: the times of the files count */
+    size_t windows;      /* read so far */
+    const cli_names *names;
+    cli_input sum; /* changes: the sum so far, a full profile */
+} reader;
+
+static int keep_bytes(void *cookie, const void *data, size_t len)
+{
+    cli_input *sum = cookie;
+    uint8_t *grown = realloc(sum->bytes, sum->len + len);
+    if (!grown)
+        return -1;
+    memcpy(grown + sum->len, data, len);
+    sum->bytes = grown;
+    sum->len += len;
+    return 0;
+}
+
+/* Replaces the sum by that of the sum and the changes in the file. */
+static int add_changes(reader *r, const cli_input *file)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_adder *adder = NULL;
+    pprofdelta_error err;
+    cli_input next = {.name = file->name};
+    pprofdelta_sink sink = {keep_bytes, &next};
+    int code = CLI_DONE;
+    options.max_memory = r->max_memory;
+    options.compression = PPROFDELTA_PLAIN;
+    if (pprofdelta_adder_new(&options, NULL, &adder, &err))
+        code = cli_options_error(file->name, &err);
+    else if (pprofdelta_adder_add(adder, r->sum.bytes, r->sum.len, NULL, &err) ||
+             pprofdelta_adder_add(adder, file->bytes, file->len, NULL, &err) ||
+             pprofdelta_adder_finish(adder, &sink, &err))
+        code = cli_library_error(file->name, &err);
+    pprofdelta_adder_free(adder);
+    cli_input_release(&r->sum);
+    r->sum = next;
+    return code;
+}
+
+/* Makes *input the profile with all in-use values: the file itself, or the sum that it continues. */
+static int add_up(reader *r, const cli_leaks_file *file, cli_input *input)
+{
+    bool is_change = file->stamp.live == PPROFDELTA_LIVE_DELTA;
+    if (is_change) {
+        int code = add_changes(r, input);
+        if (code)
+            return code;
+    }
+    if (!is_change && file->stamp.live != PPROFDELTA_LIVE_FULL)
+        return CLI_DONE;
+    const cli_input *from = is_change ? &r->sum : input;
+    cli_input *to = is_change ? input : &r->sum;
+    uint8_t *copy = from->bytes ? malloc(from->len + 1) : NULL;
+    if (!copy)
+        return cli_system_error(input->name, "read", ENOMEM);
+    memcpy(copy, from->bytes, from->len);
+    cli_input_release(to);
+    *to = (cli_input){.name = input->name, .bytes = copy, .len = from->len};
+    return CLI_DONE;
+}
+
+static void copy_text(char *to, size_t room, cli_string text)
+{
+    to[cli_string_write(to, room, text)] = '\0';
+}
+
+/* Sampled heaps have the mean distance between two samples as their period. */
+static double period_of(const cli_profile *profile)
+{
+    const Pd__View__ValueType *type = profile->view->period_type;
+    bool is_space = type && cli_string_is(cli_profile_string(profile, type->unit), "bytes");
+    return is_space && profile->view->period > 0 ? (double)profile->view->period : 0;
+}
+
+static void describe(cli_leaks_run *run, const cli_profile *profile,
+                     const cli_leaks_columns *columns)
+{
+    copy_text(run->type, sizeof run->type, cli_profile_type(profile, columns->level));
+    copy_text(run->unit, sizeof run->unit, cli_profile_unit(profile, columns->level));
+    if (profile->census.binary_len)
+        copy_text(run->binary, sizeof run->binary,
+                  (cli_string){profile->census.binary, profile->census.binary_len});
+    run->period = period_of(profile);
+    run->is_heap = cli_profile_has_bytes(profile);
+    run->has_allocated = columns->allocated != SIZE_MAX;
+}
+
+/* The place of the next window in the series. The last point has as many windows as the others. */
+static cli_leaks_moment moment_of(const reader *r, const cli_leaks_file *file)
+{
+    size_t windows = r->run->windows;
+    size_t size = (windows + CLI_LEAKS_POINTS - 1) / CLI_LEAKS_POINTS;
+    size_t points = windows / size, extra = windows - points * size; /* in the first point */
+    size_t at = r->windows < extra ? 0 : (r->windows - extra) / size;
+    bool is_first = !r->windows || (r->windows > extra && (r->windows - extra) % size == 0);
+    int64_t nanos = r->every_nanos ? (int64_t)r->windows * r->every_nanos
+                                   : file->time_nanos - r->run->from_nanos;
+    return (cli_leaks_moment){
+        .point = at,
+        .is_first = is_first,
+        .seconds = (double)nanos * 1e-9,
+        .adds_allocated = file->stamp.is_delta && file->stamp.live != PPROFDELTA_LIVE_DELTA,
+    };
+}
+
+/* Programs free memory when they end, and the last profile may be from then. It is left out if less
+ * is in use than in the window before, and enough windows are left. */
+static bool is_of_the_end(const reader *r, const cli_profile *profile, size_t column)
+{
+    double before = 0, now = 0;
+    if (r->windows + 1 != r->run->windows || r->windows < CLI_LEAKS_LEAST_POINTS)
+        return false;
+    for (size_t i = 0; i < r->run->rows.len; i++)
+        before += r->run->rows.rows[i].now;
+    for (size_t i = 0; i < profile->view->n_sample; i++)
+        now += (double)profile->view->sample[i]->value[column];
+    return now < before;
+}
+
+static int has_no_room(const cli_leaks_file *file)
+{
+    cli_error("%s: the stacks of this run take more memory than the limit", file->path);
+    cli_hint_memory();
+    return CLI_FAILED;
+}
+
+/* Adds the account of the resident memory, if the profile has one. */
+static bool add_areas(reader *r, const cli_profile *profile, cli_leaks_moment moment)
+{
+    static const size_t none = SIZE_MAX;
+    cli_leaks_run *run = r->run;
+    size_t column = column_of(profile, "rss_space/bytes");
+    if (column == none || cli_sum_is_zero(cli_profile_total(profile, column)))
+        return true;
+    moment.is_first = !run->areas.points || run->areas_block != moment.point;
+    run->areas_block = moment.point;
+    moment.point = run->areas.points - !moment.is_first;
+    run->areas.max_memory = r->max_memory - run->rows.memory;
+    return cli_leaks_rows_add(&run->areas, profile, &(cli_leaks_columns){column, none, none, none},
+                              &moment);
+}
+
+static int add_profile(reader *r, const cli_leaks_file *file, const cli_profile *profile)
+{
+    cli_leaks_columns columns;
+    if (!find_columns(profile, r->type, &columns))
+        return refuse_types(profile, r->type);
+    if (is_of_the_end(r, profile, columns.level)) {
+        r->run->windows--;
+        r->run->left_out = file->path;
+        return CLI_DONE;
+    }
+    describe(r->run, profile, &columns);
+    r->run->to_nanos = file->time_nanos;
+    cli_leaks_moment moment = moment_of(r, file);
+    r->run->rows.max_memory = r->max_memory - r->run->areas.memory;
+    r->run->is_recorded = file->stamp.live != PPROFDELTA_LIVE_NONE;
+    if (!cli_leaks_rows_add(&r->run->rows, profile, &columns, &moment) ||
+        !add_areas(r, profile, moment))
+        return has_no_room(file);
+    r->run->span = moment.seconds;
+    r->windows++;
+    return CLI_DONE;
+}
+
+/* Finds the names of what is in use at the end. The last window may be left out, and may have little
+ * in use, so the one before it counts too. */
+static int find_names(reader *r, const cli_leaks_file *file, cli_profile *profile)
+{
+    if (r->windows + 1 < r->run->windows)
+        return CLI_DONE;
+    int code = cli_names_find(profile, r->names);
+    if (!code && (!cli_leaks_rows_rename(&r->run->rows, profile) ||
+                  !cli_leaks_rows_rename(&r->run->areas, profile)))
+        code = has_no_room(file);
+    return code;
+}
+
+static int read_window(reader *r, const cli_leaks_file *file)
+{
+    cli_profile profile;
+    cli_input input;
+    int code = cli_input_read_again(&input, cli_leaks_file_of(file), r->max_memory);
+    if (!code)
+        code = add_up(r, file, &input);
+    if (code) {
+        cli_input_free(&input);
+        return code;
+    }
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = r->max_memory;
+    code = cli_profile_take(&profile, input, &options);
+    if (!code)
+        code = add_profile(r, file, &profile);
+    if (!code)
+        code = find_names(r, file, &profile);
+    cli_profile_free(&profile);
+    return code;
+}
+
+static int read_run(reader r, const cli_leaks_file *files)
+{
+    const cli_leaks_run *run = r.run;
+    int code = CLI_DONE;
+    for (size_t i = run->first; i < run->end && !code; i++)
+        if (files[i].role == CLI_LEAKS_WINDOW)
+            code = read_window(&r, &files[i]);
+    cli_input_release(&r.sum);
+    return code;
+}
+
+/* ---- all ---------------------------------------------------------------------------------- */
+
+int cli_leaks_read(cli_leaks_runs *out, const cli_leaks_file *files, size_t len, const char *type,
+                   int64_t every_nanos, const cli_names *names, uint64_t max_memory)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta *context = NULL;
+    *out = (cli_leaks_runs){.len = 0};
+    options.max_memory = max_memory;
+    options.compression = PPROFDELTA_PLAIN;
+    int code = has_counter(type) ? cli_context_new(&options, files[0].path, &context) : CLI_DONE;
+    if (!code)
+        code = find_runs(out, files, len, context, max_memory);
+    pprofdelta_free(context);
+    for (size_t i = 0; i < out->len && !code; i++) {
+        reader r = {.run = &out->runs[i],
+                    .type = type,
+                    .names = names,
+                    .max_memory = max_memory,
+                    .every_nanos = every_nanos};
+        code = read_run(r, files);
+    }
+    return code;
+}
+
+void cli_leaks_runs_free(cli_leaks_runs *runs)
+{
+    for (size_t i = 0; i < runs->len; i++) {
+        cli_leaks_rows_free(&runs->runs[i].rows);
+        cli_leaks_rows_free(&runs->runs[i].areas);
+    }
+    free(runs->runs);
+    *runs = (cli_leaks_runs){.len = 0};
+}

@@ -1,0 +1,317 @@
+/* The sum of a process tree: see tree_sum.h.
+ *
+ *     windows of process 1 -> adder -> profile 1 \
+ *     windows of process 2 -> adder -> profile 2  -> adder -> the sum
+ *     ...                                        /
+ *
+ * The first adders check that no window is missing. To the last one, what is in use is a counter, so
+ * it is added, too. One profile is in memory at a time. What is of one time in the life of a process
+ * is left out of the sum: the processes need not have lived at the same time. */
+#include "record/tree_sum.h"
+
+#include "cli.h"
+#include "input.h"
+#include "message.h"
+#include "output_file.h"
+#include "pprofdelta.h"
+#include "view_edit.h"
+
+#include <errno.h>
+#include <limits.h>
+#include <stdbool.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct file {
+    char *path; /* that of place */
+    cli_file place;
+    uint64_t id, sequence, attempt;
+    int64_t from;  /* of its window */
+    int64_t began; /* of the first window of its process */
+} file;
+
+typedef struct list {
+    cli_folder folder;
+    file *files;
+    size_t len, cap;
+} list;
+
+typedef struct buffer {
+    uint8_t *bytes;
+    size_t len, cap;
+} buffer;
+
+/* The types and the comments of one time: see agent/account/account.h. */
+static const char *const of_one_time[] = {"peak_objects", "peak_space", "rss_space"};
+static const char *const comments_of_one_time[] = {"pprofdelta: account ",
+                                                   "pprofdelta: no account"};
+
+static int no_memory(void)
+{
+    return cli_system_error("the sum", "make", ENOMEM);
+}
+
+/* ---- the files ------------------------------------------------------------------------------- */
+
+/* Reads the stamp of a profile. What is not one of the agent's is left out, with a note. */
+static bool read_file(pprofdelta *context, file *f)
+{
+    pprofdelta_census census;
+    if (!cli_input_check_found(f->place, context, PPROFDELTA_DEFAULT_MAX_MEMORY, &census))
+        return false;
+    if (census.stamp.live == PPROFDELTA_LIVE_NONE) {
+        cli_note_left_out(f->place.path, "is not a profile of the agent");
+        return false;
+    }
+    f->id = census.stamp.id;
+    f->sequence = census.stamp.sequence;
+    f->attempt = census.stamp.attempt;
+    f->from = census.stamp.from_nanos;
+    return true;
+}
+
+/* Takes path. */
+static int add_file(list *l, pprofdelta *context, char *path, DIR *found_in)
+{
+    if (!path)
+        return no_memory();
+    if (l->len == l->cap) {
+        size_t cap = l->cap ? l->cap * 2 : 64;
+        file *files =
+            cap <= SIZE_MAX / sizeof *files ? realloc(l->files, cap * sizeof *files) : NULL;
+        if (!files) {
+            free(path);
+            return no_memory();
+        }
+        l->files = files;
+        l->cap = cap;
+    }
+    l->files[l->len] = (file){.path = path, .place = {path, found_in}};
+    if (read_file(context, &l->files[l->len]))
+        l->len++;
+    else
+        free(path);
+    return CLI_DONE;
+}
+
+static char *join(const char *folder, const char *name)
+{
+    size_t size = strlen(folder) + strlen(name) + 2;
+    char *path = malloc(size);
+    if (path)
+        snprintf(path, size, "%s/%s", folder, name);
+    return path;
+}
+
+static int read_folder(list *l, pprofdelta *context, const char *path)
+{
+    int code = cli_folder_read(&l->folder, path);
+    for (size_t i = 0; i < l->folder.len && !code; i++)
+        code = add_file(l, context, join(path, l->folder.names[i]), l->folder.dir);
+    return code;
+}
+
+/* By process, and then by window and attempt. */
+static int compare_in_process(const void *left, const void *right)
+{
+    const file *a = left, *b = right;
+    if (a->id != b->id)
+        return a->id < b->id ? -1 : 1;
+    if (a->sequence != b->sequence)
+        return a->sequence < b->sequence ? -1 : 1;
+    return (a->attempt > b->attempt) - (a->attempt < b->attempt);
+}
+
+/* The process that began first is the last one: the sum has its main binary and its time. */
+static int compare_in_tree(const void *left, const void *right)
+{
+    const file *a = left, *b = right;
+    if (a->began != b->began)
+        return a->began > b->began ? -1 : 1;
+    return compare_in_process(left, right);
+}
+
+static void sort(list *l)
+{
+    if (!l->len)
+        return;
+    qsort(l->files, l->len, sizeof *l->files, compare_in_process);
+    for (size_t i = 0; i < l->len; i++) {
+        bool is_first = i == 0 || l->files[i].id != l->files[i - 1].id;
+        l->files[i].began = is_first ? l->files[i].from : l->files[i - 1].began;
+    }
+    qsort(l->files, l->len, sizeof *l->files, compare_in_tree);
+}
+
+static void free_list(list *l)
+{
+    for (size_t i = 0; i < l->len; i++)
+        free(l->files[i].path);
+    free(l->files);
+    cli_folder_free(&l->folder);
+}
+
+/* ---- the sums -------------------------------------------------------------------------------- */
+
+static int to_buffer(void *cookie, const void *data, size_t len)
+{
+    buffer *b = cookie;
+    if (len > SIZE_MAX / 2 - b->len)
+        return -1;
+    if (b->len + len > b->cap) {
+        size_t cap = (b->len + len) * 2;
+        uint8_t *bytes = realloc(b->bytes, cap);
+        if (!bytes)
+            return -1;
+        b->bytes = bytes;
+        b->cap = cap;
+    }
+    memcpy(b->bytes + b->len, data, len);
+    b->len += len;
+    return 0;
+}
+
+/* Adds files[0] to files[len - 1] to a profile in the buffer, as plain bytes. Returns false, with a
+ * message, if they cannot be added. */
+static bool sum_process(const file *files, size_t len, buffer *out)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_adder *adder = NULL;
+    pprofdelta_error err = {0};
+    const pprofdelta_sink sink = {to_buffer, out};
+    const char *last = NULL, *at = files[0].path;
+    options.flags = PPROFDELTA_NO_STAMP;
+    options.compression = PPROFDELTA_PLAIN;
+    out->len = 0;
+    pprofdelta_status status = pprofdelta_adder_new(&options, NULL, &adder, &err);
+    for (size_t i = 0; i < len && !status; i++) {
+        cli_input input;
+        last = i ? at : NULL;
+        at = files[i].path;
+        if (cli_input_read_again(&input, files[i].place, PPROFDELTA_DEFAULT_MAX_MEMORY)) {
+            pprofdelta_adder_free(adder);
+            return false;
+        }
+        status = pprofdelta_adder_add(adder, input.bytes, input.len, NULL, &err);
+        cli_input_free(&input);
+    }
+    if (!status)
+        status = pprofdelta_adder_finish(adder, &sink, &err);
+    pprofdelta_adder_free(adder);
+    if (status)
+        cli_sum_error(last, at, &err);
+    return !status;
+}
+
+/* How many files are of the process of the first one. */
+static size_t of_one_process(const file *files, size_t len)
+{
+    size_t count = 1;
+    while (count < len && files[count].id == files[0].id)
+        count++;
+    return count;
+}
+
+static int sum_all(const list *l, pprofdelta_adder *adder, buffer *one, cli_tree_total *total)
+{
+    pprofdelta_error err;
+    for (size_t at = 0, len; at < l->len; at += len) {
+        len = of_one_process(l->files + at, l->len - at);
+        if (!sum_process(l->files + at, len, one)) {
+            cli_note("%s: this process is left out of the sum", l->files[at].path);
+            continue;
+        }
+        if (pprofdelta_adder_add(adder, one->bytes, one->len, NULL, &err))
+            return cli_library_error(l->files[at].path, &err);
+        total->processes++;
+        total->profiles += len;
+    }
+    return CLI_DONE;
+}
+
+static bool is_of_one_time(cli_string comment)
+{
+    for (size_t i = 0; i < sizeof comments_of_one_time / sizeof *comments_of_one_time; i++) {
+        size_t len = strlen(comments_of_one_time[i]);
+        if (comment.len >= len && memcmp(comment.ptr, comments_of_one_time[i], len) == 0)
+            return true;
+    }
+    return false;
+}
+
+static void leave_out(cli_profile *profile)
+{
+    Pd__View__Profile *view = profile->view;
+    size_t kept = 0;
+    cli_edit_leave_out(profile, of_one_time, sizeof of_one_time / sizeof *of_one_time);
+    for (size_t i = 0; i < view->n_comment; i++)
+        if (!is_of_one_time(cli_profile_string(profile, view->comment[i])))
+            view->comment[kept++] = view->comment[i];
+    view->n_comment = kept;
+}
+
+static int write_sum(pprofdelta_adder *adder, const char *path)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_error err;
+    buffer sum = {0};
+    cli_profile profile = {.view = NULL};
+    cli_output output = {.fd = -1};
+    const pprofdelta_sink sink = {to_buffer, &sum};
+    options.max_memory = PPROFDELTA_DEFAULT_MAX_MEMORY;
+    int code = cli_output_prepare(&output, path);
+    if (!code && pprofdelta_adder_finish(adder, &sink, &err))
+        code = cli_library_error("the sum", &err);
+    if (!code)
+        code = cli_profile_take(
+            &profile, (cli_input){.name = path, .bytes = sum.bytes, .len = sum.len}, &options);
+    else
+        free(sum.bytes);
+    if (!code) {
+        leave_out(&profile);
+        code = cli_edit_write(&profile, &output);
+    }
+    cli_profile_free(&profile);
+    cli_output_close(&output);
+    return code;
+}
+
+static int sum_list(list *l, const char *out, cli_tree_total *total)
+{
+    static const char *const counters[] = {"inuse_objects", "inuse_space"};
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    pprofdelta_adder *adder = NULL;
+    pprofdelta_error err;
+    buffer one = {0};
+    options.flags = PPROFDELTA_NO_STAMP | PPROFDELTA_FORCE;
+    options.counters = counters;
+    options.counters_len = sizeof counters / sizeof *counters;
+    options.compression = PPROFDELTA_PLAIN;
+    sort(l);
+    if (pprofdelta_adder_new(&options, NULL, &adder, &err))
+        return cli_library_error("the sum", &err);
+    int code = sum_all(l, adder, &one, total);
+    if (!code && total->processes)
+        code = write_sum(adder, out);
+    pprofdelta_adder_free(adder);
+    free(one.bytes);
+    return code;
+}
+
+int cli_tree_sum(const char *folder, const char *out, cli_tree_total *total)
+{
+    list l = {0};
+    pprofdelta *context = NULL;
+    pprofdelta_error err;
+    *total = (cli_tree_total){0};
+    if (pprofdelta_new(NULL, NULL, &context, &err))
+        return cli_library_error("the sum", &err);
+    int code = read_folder(&l, context, folder);
+    pprofdelta_free(context);
+    if (!code)
+        code = sum_list(&l, out, total);
+    free_list(&l);
+    return code;
+}

@@ -1,0 +1,232 @@
+/* A child process for code that reads untrusted data: see apart.h. */
+#include "symbolize/apart.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <signal.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/resource.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+/* ---- in the child ---------------------------------------------------------------------------- */
+
+/* A value that this process may set as its soft limit. */
+static struct rlimit lowered(struct rlimit now, rlim_t value)
+{
+    bool is_allowed = now.rlim_max == RLIM_INFINITY || value <= now.rlim_max;
+    now.rlim_cur = is_allowed ? value : now.rlim_max;
+    return now;
+}
+
+/* A macro, since the type of the resource differs between C libraries. */
+#define LIMIT(resource, value)                                                                     \
+    do {                                                                                           \
+        struct rlimit now_;                                                                        \
+        if (!getrlimit((resource), &now_)) {                                                       \
+            now_ = lowered(now_, (value));                                                         \
+            setrlimit((resource), &now_);                                                          \
+        }                                                                                          \
+    } while (0)
+
+/* What this process, if it is a child, may do. */
+static struct {
+    cli_apart_limits limits;
+    FILE *out;
+    uint64_t size;     /* of the address space at the beginning; 0: not known */
+    uint64_t file_len; /* of all files that are allowed */
+    uint64_t steps;    /* that are left */
+    rlim_t files;      /* that may be open */
+} own;
+
+/* The address space of this process in bytes; 0 if it is not known. */
+static uint64_t own_size(void)
+{
+    char text[64] = "";
+    int fd = open("/proc/self/statm", O_RDONLY | O_CLOEXEC);
+    if (fd < 0)
+        return 0;
+    ssize_t len = read(fd, text, sizeof text - 1);
+    close(fd);
+    long page = sysconf(_SC_PAGESIZE);
+    return len > 0 && page > 0 ? strtoull(text, NULL, 10) * (uint64_t)page : 0;
+}
+
+static void limit_cost(unsigned seconds, uint64_t memory)
+{
+    LIMIT(RLIMIT_CPU, seconds);
+    if (own.size && memory < (rlim_t)RLIM_INFINITY - own.size)
+        LIMIT(RLIMIT_AS, (rlim_t)(own.size + memory));
+}
+
+static void set_limits(const cli_apart_limits *limits)
+{
+    static const int fatal[] = {SIGSEGV, SIGBUS, SIGILL, SIGFPE, SIGABRT, SIGXCPU, SIGALRM};
+    for (size_t i = 0; i < sizeof fatal / sizeof *fatal; i++)
+        signal(fatal[i], SIG_DFL);
+    struct rlimit files;
+    own.limits = *limits;
+    own.size = own_size();
+    own.steps = UINT64_MAX;
+    own.files = getrlimit(RLIMIT_NOFILE, &files) ? 64 : files.rlim_cur;
+    LIMIT(RLIMIT_CORE, 0);
+    limit_cost(limits->seconds, limits->memory);
+}
+
+void cli_apart_allow(uint64_t file_len, uint64_t steps)
+{
+    enum { SECONDS = 3, BYTES_A_SECOND = 8 << 20, MEMORY = 256 << 20, FACTOR = 64 };
+    enum { STEPS = 1 << 20, STEPS_A_BYTE = 16 };
+    if (!own.file_len)
+        own.steps = STEPS;
+    file_len = file_len < UINT32_MAX ? file_len + 1 : UINT32_MAX;
+    own.file_len += file_len;
+    own.steps += file_len * STEPS_A_BYTE + steps;
+    uint64_t seconds = SECONDS + own.file_len / BYTES_A_SECOND;
+    uint64_t memory = MEMORY + own.file_len * FACTOR;
+    limit_cost(seconds < own.limits.seconds ? (unsigned)seconds : own.limits.seconds,
+               memory < own.limits.memory ? memory : own.limits.memory);
+}
+
+void cli_apart_spend(uint64_t steps)
+{
+    if (steps > own.steps) {
+        fflush(own.out);
+        raise(SIGXCPU);
+        _exit(EXIT_FAILURE);
+    }
+    own.steps -= steps;
+}
+
+void cli_apart_open_files(bool is_allowed)
+{
+    LIMIT(RLIMIT_NOFILE, is_allowed ? own.files : 0);
+}
+
+static _Noreturn void work_and_exit(cli_apart_work *work, void *cookie,
+                                    const cli_apart_limits *limits, int fd)
+{
+    prctl(PR_SET_PDEATHSIG, SIGKILL);
+    set_limits(limits);
+    FILE *out = own.out = fdopen(fd, "w");
+    bool is_done = out && work(cookie, out) && !fflush(out);
+    _exit(!is_done); /* does not flush the copies of the parent's buffers */
+}
+
+/* ---- in the parent --------------------------------------------------------------------------- */
+
+/* Reads to the end. Returns false if the answer is too long, or memory is short. */
+static bool read_answer(cli_answer *answer, int fd, uint64_t most)
+{
+    size_t cap = 0;
+    for (;;) {
+        if (answer->len == cap) {
+            size_t more = cap ? cap * 2 : 1 << 16;
+            uint8_t *bytes =
+                cap <= SIZE_MAX / 2 && cap < most ? realloc(answer->bytes, more) : NULL;
+            if (!bytes)
+                return false;
+            answer->bytes = bytes;
+            cap = more;
+        }
+        ssize_t got = read(fd, answer->bytes + answer->len, cap - answer->len);
+        if (got < 0 && errno == EINTR)
+            continue;
+        if (got <= 0)
+            return !got;
+        answer->len += (size_t)got;
+    }
+}
+
+static cli_apart_end end_of(int status)
+{
+    if (WIFEXITED(status))
+        return WEXITSTATUS(status) ? CLI_APART_FAILED : CLI_APART_DONE;
+    int number = WIFSIGNALED(status) ? WTERMSIG(status) : 0;
+    return number == SIGXCPU ? CLI_APART_TOO_SLOW : CLI_APART_CRASHED;
+}
+
+cli_apart_end cli_apart_run(cli_apart_work *work, void *cookie, const cli_apart_limits *limits,
+                            cli_answer *answer)
+{
+    int ends[2], status = 0;
+    *answer = (cli_answer){0};
+    if (pipe2(ends, O_CLOEXEC))
+        return CLI_APART_NOT_RUN;
+    pid_t child = fork();
+    if (!child) {
+        close(ends[0]);
+        work_and_exit(work, cookie, limits, ends[1]);
+    }
+    close(ends[1]);
+    bool is_whole = child > 0 && read_answer(answer, ends[0], limits->answer_len);
+    close(ends[0]);
+    if (child < 0)
+        return CLI_APART_NOT_RUN;
+    if (!is_whole)
+        kill(child, SIGKILL);
+    while (waitpid(child, &status, 0) < 0 && errno == EINTR) {
+    }
+    return is_whole ? end_of(status) : CLI_APART_TOO_LONG;
+}
+
+void cli_answer_free(cli_answer *answer)
+{
+    free(answer->bytes);
+    *answer = (cli_answer){0};
+}
+
+const char *cli_apart_reason(cli_apart_end end)
+{
+    static const char *const reasons[] = {
+        [CLI_APART_DONE] = "was read",
+        [CLI_APART_FAILED] = "cannot be read",
+        [CLI_APART_CRASHED] = "makes the library that reads it crash: it is damaged",
+        [CLI_APART_TOO_SLOW] = "takes too much processor time: it may be damaged",
+        [CLI_APART_TOO_LONG] = "takes too much memory: it may be damaged",
+        [CLI_APART_NOT_RUN] = "is not read, because a child process cannot be started",
+    };
+    return reasons[end];
+}
+
+/* ---- answers --------------------------------------------------------------------------------- */
+
+void cli_answer_put_number(FILE *out, uint64_t number)
+{
+    fwrite(&number, sizeof number, 1, out);
+}
+
+void cli_answer_put_string(FILE *out, const char *text)
+{
+    enum { BYTES_A_STEP = 8 };
+    size_t len = text ? strlen(text) : 0;
+    cli_apart_spend(1 + len / BYTES_A_STEP);
+    cli_answer_put_number(out, len);
+    if (len)
+        fwrite(text, 1, len, out);
+}
+
+uint64_t cli_answer_number(cli_answer *answer)
+{
+    uint64_t number = 0;
+    if (answer->is_over || answer->len - answer->at < sizeof number) {
+        answer->is_over = true;
+        return 0;
+    }
+    memcpy(&number, answer->bytes + answer->at, sizeof number);
+    answer->at += sizeof number;
+    return number;
+}
+
+const char *cli_answer_string(cli_answer *answer, size_t *len)
+{
+    uint64_t size = cli_answer_number(answer);
+    if (size > answer->len - answer->at)
+        answer->is_over = true;
+    *len = answer->is_over ? 0 : (size_t)size;
+    const char *text = *len ? (const char *)answer->bytes + answer->at : "";
+    answer->at += *len;
+    return text;
+}

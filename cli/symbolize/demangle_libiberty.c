@@ -1,0 +1,47 @@
+/* Demangles with libiberty: see demangle.h. */
+#include "symbolize/demangle.h"
+
+#include <libiberty/demangle.h>
+#include <setjmp.h>
+#include <string.h>
+
+bool cli_demangle_is_supported(void)
+{
+    return true;
+}
+
+typedef struct result {
+    char *to;
+    size_t len;
+    jmp_buf too_long;
+} result;
+
+/* The demangler has no other way to stop. What it has allocated then is lost with the process. */
+static void take(const char *text, size_t len, void *cookie)
+{
+    result *r = cookie;
+    if (len >= CLI_DEMANGLED_MAX - r->len)
+        longjmp(r->too_long, 1);
+    memcpy(r->to + r->len, text, len);
+    r->len += len;
+}
+
+static bool demangle(const char *mangled, result *r)
+{
+    if (setjmp(r->too_long))
+        return false;
+    if (rust_demangle_callback(mangled, DMGL_RUST, take, r))
+        return true;
+    r->len = 0;
+    return cplus_demangle_v3_callback(mangled, DMGL_ANSI, take, r) != 0;
+}
+
+size_t cli_demangle(const char *mangled, char to[CLI_DEMANGLED_MAX]) // NOLINT: it is filled
+{
+    result r = {.to = to};
+    if (strlen(mangled) > CLI_MANGLED_MAX)
+        return 0;
+    while (mangled[0] == '_' && mangled[1] == '_') /* of macOS, and of some linkers */
+        mangled++;
+    return demangle(mangled, &r) ? r.len : 0;
+}

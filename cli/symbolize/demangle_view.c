@@ -1,0 +1,149 @@
+/* Demangles the names of a profile's functions: see symbolize_view.h and demangle.h.
+ *
+ *     names that look mangled, each once -> child -> demangled names -> functions
+ *
+ * If the child dies, what it wrote counts. A second child goes on behind the last result, and writes
+ * each result at once; so when it dies, the name that it was at is known and left out. After some
+ * such names the others stay mangled. */
+#include "symbolize/symbolize_view.h"
+
+#include "cli.h"
+#include "symbolize/demangle.h"
+#include "message.h"
+#include "view_edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SECONDS_MAX = 2, BAD_NAMES_MAX = 8 };
+
+static const uint64_t memory_max = UINT64_C(256) << 20, answer_max = UINT64_C(256) << 20;
+
+/* The strings that are to be demangled, by index, and the index of the result, or 0. */
+typedef struct names {
+    const cli_profile *profile;
+    int64_t *mangled, *plain;
+    size_t len, done;
+    bool is_careful; /* each result is written at once */
+} names;
+
+bool cli_is_mangled(cli_string name)
+{
+    size_t at = 0;
+    while (at < name.len && name.ptr[at] == '_')
+        at++;
+    return at && at < 4 && name.len > at + 1 && name.len <= CLI_MANGLED_MAX &&
+           (name.ptr[at] == 'Z' || name.ptr[at] == 'R');
+}
+
+/* In the child. */
+static bool work(void *cookie, FILE *out)
+{
+    const names *n = cookie;
+    char mangled[CLI_MANGLED_MAX + 1], plain[CLI_DEMANGLED_MAX];
+    for (size_t i = n->done; i < n->len; i++) {
+        cli_string name = cli_profile_string(n->profile, n->mangled[i]);
+        memcpy(mangled, name.ptr, name.len);
+        mangled[name.len] = '\0';
+        size_t len = strlen(mangled) == name.len ? cli_demangle(mangled, plain) : 0;
+        cli_answer_put_number(out, len);
+        fwrite(plain, 1, len, out);
+        if (n->is_careful)
+            fflush(out);
+    }
+    return true;
+}
+
+static void read_answer(names *n, cli_edit *edit, cli_answer *answer)
+{
+    while (n->done < n->len) {
+        cli_string plain;
+        plain.ptr = cli_answer_string(answer, &plain.len);
+        if (answer->is_over)
+            return;
+        n->plain[n->done++] = cli_edit_string(edit, plain);
+    }
+}
+
+static void demangle(names *n, cli_edit *edit)
+{
+    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
+    for (size_t bad = 0; n->done < n->len && bad < BAD_NAMES_MAX; bad += n->is_careful) {
+        cli_answer answer;
+        size_t before = n->done;
+        cli_apart_end end = cli_apart_run(work, n, &limits, &answer);
+        read_answer(n, edit, &answer);
+        cli_answer_free(&answer);
+        if (end == CLI_APART_NOT_RUN)
+            return;
+        if (n->is_careful && n->done < n->len)
+            n->done++;
+        n->is_careful |= n->done == before || end != CLI_APART_DONE;
+    }
+}
+
+static int by_index(const void *a, const void *b)
+{
+    const int64_t *x = a, *y = b;
+    return (*x > *y) - (*x < *y);
+}
+
+/* A name that differs from the system name was demangled before. */
+static bool is_wanted(const cli_profile *profile, const Pd__View__Function *function)
+{
+    return (function->name == function->system_name || !function->system_name) &&
+           cli_is_mangled(cli_profile_string(profile, function->name));
+}
+
+static bool collect(names *n)
+{
+    const Pd__View__Profile *view = n->profile->view;
+    n->mangled = calloc(view->n_function + 1, sizeof *n->mangled);
+    n->plain = calloc(view->n_function + 1, sizeof *n->plain);
+    if (!n->mangled || !n->plain)
+        return false;
+    size_t len = 0;
+    for (size_t i = 0; i < view->n_function; i++)
+        if (is_wanted(n->profile, view->function[i]))
+            n->mangled[len++] = view->function[i]->name;
+    qsort(n->mangled, len, sizeof *n->mangled, by_index);
+    for (size_t i = 0; i < len; i++)
+        if (!n->len || n->mangled[n->len - 1] != n->mangled[i])
+            n->mangled[n->len++] = n->mangled[i];
+    return true;
+}
+
+static void rename_functions(const names *n)
+{
+    const Pd__View__Profile *view = n->profile->view;
+    for (size_t i = 0; i < view->n_function; i++) {
+        Pd__View__Function *f = view->function[i];
+        const int64_t *found = is_wanted(n->profile, f)
+                                   ? bsearch(&f->name, n->mangled, n->len, sizeof f->name, by_index)
+                                   : NULL;
+        int64_t plain = found ? n->plain[found - n->mangled] : 0;
+        if (!plain)
+            continue;
+        f->system_name = f->name;
+        f->name = plain;
+    }
+}
+
+int cli_demangle_view(cli_profile *profile)
+{
+    names n = {.profile = profile};
+    cli_edit edit;
+    int code = CLI_DONE;
+    bool is_ready = collect(&n);
+    if (is_ready && n.len && cli_demangle_is_supported()) {
+        cli_edit_begin(&edit, profile);
+        demangle(&n, &edit);
+        if (!edit.is_failed)
+            rename_functions(&n);
+        code = cli_edit_end(&edit);
+    }
+    free(n.mangled);
+    free(n.plain);
+    return is_ready ? code : cli_system_error(profile->input.name, "demangle", ENOMEM);
+}

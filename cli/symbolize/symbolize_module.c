@@ -1,0 +1,199 @@
+/* One request, answered in a child process: see symbolize_module.h.
+ *
+ *     address of the process -> address of the file    by the program headers
+ *                            -> frames                 symbolize_dwarf.c, symbolize_table.c
+ *
+ * An address of a program at a fixed place is an address of the file already. In all other files the
+ * place of the mapping decides: the mapping begins `file_offset` bytes into the file, and a segment
+ * says which address the linker gave to that byte. A mapping that begins at 0 has addresses of the
+ * file. */
+#include "symbolize/symbolize_module.h"
+
+#include "symbolize/symbolize_dwarf.h"
+#include "symbolize/symbolize_files.h"
+#include "symbolize/symbolize_table.h"
+
+#include <gelf.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { SECONDS_MAX = 60 };
+
+static const uint64_t memory_max = UINT64_C(8) << 30, answer_max = UINT64_C(1) << 30;
+
+bool cli_module_is_supported(void)
+{
+    return true;
+}
+
+/* ---- addresses ------------------------------------------------------------------------------- */
+
+/* Finds the segment that is loaded and has this address of the file. */
+static bool is_loaded(Elf *elf, uint64_t pc)
+{
+    GElf_Phdr segment;
+    for (int i = 0; gelf_getphdr(elf, i, &segment); i++)
+        if (segment.p_type == PT_LOAD && pc - segment.p_vaddr < segment.p_memsz)
+            return true;
+    return false;
+}
+
+/* From an offset in the file. The headers of a debug file may have lost the offsets; the mapping is
+ * then taken to be that of the first code. */
+static bool from_offset(Elf *elf, bool is_debug, const cli_module_request *request,
+                        uint64_t address, uint64_t *pc)
+{
+    GElf_Phdr segment;
+    uint64_t offset = address - request->start + request->file_offset;
+    for (int i = 0; gelf_getphdr(elf, i, &segment); i++) {
+        if (segment.p_type != PT_LOAD)
+            continue;
+        uint64_t len = is_debug ? segment.p_memsz : segment.p_filesz;
+        if (!is_debug && offset - segment.p_offset < len) {
+            *pc = offset - segment.p_offset + segment.p_vaddr;
+            return true;
+        }
+        if (is_debug && segment.p_flags & PF_X) {
+            uint64_t page = segment.p_align > 1 ? segment.p_align - 1 : 0;
+            *pc = address - request->start + (segment.p_vaddr & ~page);
+            return *pc - segment.p_vaddr < len;
+        }
+    }
+    return false;
+}
+
+/* Returns false if the address is not one of the file. */
+static bool to_file(const cli_elf_files *files, const cli_module_request *request, uint64_t address,
+                    uint64_t *pc)
+{
+    GElf_Ehdr header;
+    bool is_debug = !files->binary.elf;
+    Elf *elf = is_debug ? files->debug.elf : files->binary.elf;
+    if (!gelf_getehdr(elf, &header))
+        return false;
+    bool is_fixed = header.e_type == ET_EXEC || !request->start;
+    if (is_fixed && is_loaded(elf, address)) {
+        *pc = address;
+        return true;
+    }
+    return from_offset(elf, is_debug, request, address, pc);
+}
+
+static int by_pc(const void *a, const void *b)
+{
+    const cli_wanted *x = a, *y = b;
+    if (x->pc != y->pc)
+        return x->pc < y->pc ? -1 : 1;
+    return (x->index > y->index) - (x->index < y->index);
+}
+
+/* Returns the addresses of the file, rising; NULL if memory is short. */
+static cli_wanted *take_wanted(const cli_elf_files *files, const cli_module_request *request,
+                               size_t *len)
+{
+    cli_wanted *wanted = calloc(request->addresses_len + 1, sizeof *wanted);
+    *len = 0;
+    for (size_t i = 0; wanted && i < request->addresses_len; i++)
+        if (to_file(files, request, request->addresses[i], &wanted[*len].pc))
+            wanted[(*len)++].index = i;
+    if (wanted)
+        qsort(wanted, *len, sizeof *wanted, by_pc);
+    return wanted;
+}
+
+/* ---- the answer ------------------------------------------------------------------------------ */
+
+static void put_head(FILE *out, cli_module_state state, const char *path, const char *debug,
+                     const char *other_id)
+{
+    cli_answer_put_number(out, state);
+    cli_answer_put_string(out, path);
+    cli_answer_put_string(out, debug);
+    cli_answer_put_string(out, other_id);
+}
+
+static bool put_nothing(FILE *out, const cli_elf_files *files)
+{
+    cli_module_state state = files->was_other        ? CLI_MODULE_OTHER_BUILD
+                             : files->was_unreadable ? CLI_MODULE_UNREADABLE
+                                                     : CLI_MODULE_MISSING;
+    put_head(out, state, files->other_path, "", files->other_id);
+    cli_answer_put_number(out, 0);
+    return true;
+}
+
+/* The folder that a file was opened in, as libdw finds it. Links are followed. */
+static void read_folder(int fd, char dir[PATH_MAX])
+{
+    char self[32];
+    snprintf(self, sizeof self, "/proc/self/fd/%d", fd);
+    ssize_t len = readlink(self, dir, PATH_MAX - 1);
+    dir[len > 0 ? len : 0] = '\0';
+    char *slash = strrchr(dir, '/');
+    if (slash)
+        *slash = '\0';
+}
+
+/* An address has up to 256 frames, but few have more than 30. */
+static void allow(const cli_elf_file *file, size_t addresses)
+{
+    enum { STEPS_AN_ADDRESS = 1024 };
+    struct stat st;
+    if (file->elf)
+        cli_apart_allow(fstat(file->fd, &st) ? 0 : (uint64_t)st.st_size,
+                        addresses * (uint64_t)STEPS_AN_ADDRESS);
+}
+
+/* The head comes last to be known but first in the answer, so what decides it is read first. */
+static bool put_symbols(FILE *out, const cli_elf_files *files, const cli_module_request *request)
+{
+    size_t len;
+    cli_wanted *wanted = take_wanted(files, request, &len);
+    if (!wanted)
+        return false;
+    const cli_elf_file *with_dwarf = files->debug.elf ? &files->debug : &files->binary;
+    char dir[PATH_MAX];
+    read_folder(with_dwarf->fd, dir);
+    bool has_table = false;
+    if (files->debug.elf)
+        has_table |= cli_table_name(files->debug.elf, wanted, len);
+    if (files->binary.elf)
+        has_table |= cli_table_name(files->binary.elf, wanted, len);
+    cli_apart_open_files(false);
+    Dwarf *dwarf = dwarf_begin_elf(with_dwarf->elf, DWARF_C_READ, NULL);
+    Dwarf_CU *unit = NULL;
+    if (dwarf)
+        cli_dwarf_load_alt(dwarf, dir);
+    bool has_units = dwarf && !dwarf_get_units(dwarf, NULL, &unit, NULL, NULL, NULL, NULL);
+    put_head(out,
+             has_units   ? CLI_MODULE_READ
+             : has_table ? CLI_MODULE_TABLE_ONLY
+                         : CLI_MODULE_NO_SYMBOLS,
+             files->binary.path, files->debug.path, "");
+    fflush(out); /* the reader may crash below */
+    bool is_done = cli_dwarf_write(has_units ? dwarf : NULL, dir, wanted, len, out);
+    cli_answer_put_number(out, 0);
+    return is_done;
+}
+
+static bool work(void *cookie, FILE *out)
+{
+    const cli_module_request *request = cookie;
+    cli_elf_files files;
+    elf_version(EV_CURRENT);
+    cli_elf_files_find(request, &files);
+    if (!files.binary.elf && !files.debug.elf)
+        return put_nothing(out, &files);
+    allow(&files.binary, request->addresses_len);
+    allow(&files.debug, request->addresses_len);
+    return put_symbols(out, &files, request);
+}
+
+cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer)
+{
+    const cli_apart_limits limits = {SECONDS_MAX, memory_max, answer_max};
+    cli_module_request copy = *request;
+    return cli_apart_run(work, &copy, &limits, answer);
+}

@@ -1,0 +1,56 @@
+/* The functions, inlined calls and lines of addresses in one ELF file.
+ *
+ *     symbolize_view.c     a profile -> requests; answers -> the profile
+ *     symbolize_files.c    finds the file of a mapping and its debug file, by build id
+ *     symbolize_dwarf.c    functions, inlined calls and lines from DWARF
+ *     symbolize_table.c    functions from the symbol table
+ *     symbolize_module.c   one request, in a child process
+ *
+ * All but the first use libelf and libdw of elfutils. A build without them has symbolize_none.c in
+ * their place. */
+#ifndef CLI_SYMBOLIZE_MODULE_H
+#define CLI_SYMBOLIZE_MODULE_H
+
+#include "symbolize/apart.h"
+
+/* Where to look for files. */
+typedef struct cli_debug_places {
+    const char *const *dirs; /* --debug-dir */
+    size_t dirs_len;
+    bool needs_build_id; /* no file is used for a mapping without a build id */
+    bool asks_servers;   /* debuginfod-find is run for build ids that are in no directory */
+} cli_debug_places;
+
+/* A mapping and the addresses in it. */
+typedef struct cli_module_request {
+    const char *path;     /* of the file; empty: unknown */
+    const char *build_id; /* in lower case hexadecimal digits; empty: unknown */
+    uint64_t start, limit, file_offset;
+    const uint64_t *addresses; /* rising, distinct */
+    size_t addresses_len;
+    const cli_debug_places *places;
+} cli_module_request;
+
+/* Why a module has no symbols, or not all. */
+typedef enum cli_module_state {
+    CLI_MODULE_READ,        /* with debug information */
+    CLI_MODULE_TABLE_ONLY,  /* with a symbol table only */
+    CLI_MODULE_NO_SYMBOLS,  /* the file has neither */
+    CLI_MODULE_MISSING,     /* no file was found */
+    CLI_MODULE_OTHER_BUILD, /* the file at the path has another build id */
+    CLI_MODULE_UNREADABLE   /* the child ended early, or the file is no ELF file */
+} cli_module_state;
+
+/* What the child answers, as numbers and strings (apart.h):
+ *
+ *     state, path of the file, path of the debug file, build id of a file that was not used
+ *     for each address that has frames:
+ *         its index plus one, the number of frames, and for each frame, innermost call first:
+ *             name, linkage name, file, start line, line, column
+ *     0 */
+cli_apart_end cli_module_resolve(const cli_module_request *request, cli_answer *answer);
+
+/* Can this build read debug information? */
+bool cli_module_is_supported(void);
+
+#endif

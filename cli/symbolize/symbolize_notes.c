@@ -1,0 +1,62 @@
+/* What is printed about files whose symbols are missing, and the names that show finds by itself. */
+#include "symbolize/symbolize_view.h"
+
+#include "cli.h"
+#include "message.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+/* What a module lacks, as the end of a sentence. NULL: nothing. */
+static const char *lack_of(const cli_module_report *module)
+{
+    if (module->end != CLI_APART_DONE)
+        return cli_apart_reason(module->end);
+    switch (module->state) {
+    case CLI_MODULE_READ:
+        return NULL;
+    case CLI_MODULE_TABLE_ONLY:
+        return "has no debug information, only a symbol table; install its debug symbols";
+    case CLI_MODULE_NO_SYMBOLS:
+        return "has no symbols; install its debug symbols";
+    case CLI_MODULE_MISSING:
+        return "is not here; --debug-dir names a directory that has it or its debug file";
+    case CLI_MODULE_UNREADABLE:
+        return "is not an ELF file that can be read";
+    case CLI_MODULE_OTHER_BUILD:
+        break;
+    }
+    return "is another build";
+}
+
+static void name_of(const cli_profile *profile, const cli_module_report *module, char *to,
+                    size_t room)
+{
+    cli_string name = cli_profile_string(profile, module->mapping->filename);
+    cli_string id = cli_profile_string(profile, module->mapping->build_id);
+    size_t len = cli_string_write(to, room, name);
+    if (id.len && len + 16 < room) {
+        len += (size_t)snprintf(to + len, room - len, "%s(build id ", len ? " " : "");
+        len += cli_string_write(to + len, room - len - 1, id);
+        snprintf(to + len, room - len, ")");
+    }
+}
+
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module)
+{
+    char name[1024];
+    const char *lack = lack_of(module);
+    uint64_t left = module->wanted - module->lined;
+    name_of(profile, module, name, sizeof name);
+    if (module->end == CLI_APART_DONE && module->state == CLI_MODULE_OTHER_BUILD)
+        cli_note("%s: the file has %s%s and is not used; %" PRIu64
+                 " locations have no lines; --debug-dir names a directory that has the other build",
+                 name, *module->other_id ? "the build id " : "no build id", module->other_id, left);
+    else if (lack && left)
+        cli_note("%s: %s; %" PRIu64 " of %" PRIu64 " locations have no lines", name, lack, left,
+                 module->wanted);
+    else if (left)
+        cli_note("%s: its debug information has no lines for %" PRIu64 " of %" PRIu64 " locations",
+                 name, left, module->wanted);
+}

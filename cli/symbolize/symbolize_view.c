@@ -1,0 +1,299 @@
+/* A profile's locations and the files that know them: see symbolize_view.h.
+ *
+ *     locations that need names -> sorted by mapping and address -> one request for each mapping
+ *     answer -> lines of the locations, flags of the mapping
+ */
+#include "symbolize/symbolize_view.h"
+
+#include "cli.h"
+#include "message.h"
+#include "view_edit.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { FRAMES_MAX = 512 }; /* more are not believed */
+
+/* A location to be looked for. */
+typedef struct place {
+    size_t mapping;
+    uint64_t address; /* of the instruction */
+    Pd__View__Location *location;
+} place;
+
+typedef struct places {
+    place *at;
+    size_t len;
+} places;
+
+/* ---- which locations ------------------------------------------------------------------------- */
+
+static bool has_file(const cli_profile *profile, const Pd__View__Mapping *mapping)
+{
+    cli_string name = cli_profile_string(profile, mapping->filename);
+    return pprofdelta_file_len(name.ptr, name.len) ||
+           cli_profile_string(profile, mapping->build_id).len;
+}
+
+/* Has a line a file or a number? */
+static bool has_lines(const cli_profile *profile, const Pd__View__Location *location)
+{
+    for (size_t i = 0; i < location->n_line; i++) {
+        const Pd__View__Function *f = cli_profile_function(profile, location->line[i]->function_id);
+        if (location->line[i]->line || (f && cli_profile_string(profile, f->filename).len))
+            return true;
+    }
+    return false;
+}
+
+static bool is_named(const cli_profile *profile, const Pd__View__Location *location,
+                     const Pd__View__Mapping *mapping)
+{
+    bool claims_lines = mapping->has_filenames || mapping->has_line_numbers;
+    return location->n_line && (claims_lines || has_lines(profile, location));
+}
+
+static int by_place(const void *a, const void *b)
+{
+    const place *x = a, *y = b;
+    if (x->mapping != y->mapping)
+        return x->mapping < y->mapping ? -1 : 1;
+    return (x->address > y->address) - (x->address < y->address);
+}
+
+/* Marks the locations that are a leaf of some sample. */
+static bool *find_leaves(const cli_profile *profile)
+{
+    const Pd__View__Profile *view = profile->view;
+    bool *is_leaf = calloc(view->n_location + 1, sizeof *is_leaf);
+    for (size_t i = 0; is_leaf && i < view->n_sample; i++)
+        if (view->sample[i]->n_location_id)
+            is_leaf[cli_profile_location_index(profile, view->sample[i]->location_id[0])] = true;
+    return is_leaf;
+}
+
+static void choose_location(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
+                            size_t index, bool is_call, cli_symbolize_report *report)
+{
+    Pd__View__Location *location = profile->view->location[index];
+    const Pd__View__Mapping *mapping = cli_profile_mapping(profile, location->mapping_id);
+    if (!location->address)
+        return;
+    report->locations++;
+    if (mapping && !how->is_forced && is_named(profile, location, mapping))
+        report->kept++;
+    else if (!mapping || !has_file(profile, mapping))
+        report->placeless += !location->n_line;
+    else
+        chosen->at[chosen->len++] = (place){cli_profile_mapping_index(profile, mapping->id),
+                                            location->address - is_call, location};
+}
+
+static bool choose(places *chosen, const cli_profile *profile, const cli_symbolizing *how,
+                   cli_symbolize_report *report)
+{
+    size_t len = profile->view->n_location;
+    bool *is_leaf = how->has_return_addresses ? find_leaves(profile) : NULL;
+    chosen->at = calloc(len + 1, sizeof *chosen->at);
+    bool is_ready = chosen->at && (is_leaf || !how->has_return_addresses);
+    for (size_t i = 0; i < len && is_ready; i++)
+        choose_location(chosen, profile, how, i, is_leaf && !is_leaf[i], report);
+    free(is_leaf);
+    if (is_ready)
+        qsort(chosen->at, chosen->len, sizeof *chosen->at, by_place);
+    return is_ready;
+}
+
+/* ---- one mapping ----------------------------------------------------------------------------- */
+
+/* A NUL-terminated copy; what holds a NUL ends there. */
+static char *copy_of(cli_string text, size_t len)
+{
+    char *copy = malloc(len + 1);
+    if (copy) {
+        memcpy(copy, text.ptr, len);
+        copy[len] = '\0';
+    }
+    return copy;
+}
+
+static void make_lower(char *text)
+{
+    for (; *text; text++)
+        if (*text >= 'A' && *text <= 'F')
+            *text += 'a' - 'A';
+}
+
+static cli_string next_string(cli_answer *answer)
+{
+    size_t len;
+    const char *text = cli_answer_string(answer, &len);
+    return (cli_string){text, len};
+}
+
+static void copy_string(char *to, size_t room, cli_string from)
+{
+    size_t len = from.len < room ? from.len : room - 1;
+    memcpy(to, from.ptr, len);
+    to[len] = '\0';
+}
+
+static cli_edit_frame read_frame(cli_answer *answer)
+{
+    cli_edit_frame frame = {.name = next_string(answer), .system_name = next_string(answer)};
+    frame.filename = next_string(answer);
+    frame.start_line = (int64_t)(cli_answer_number(answer) & INT32_MAX);
+    frame.line = (int64_t)(cli_answer_number(answer) & INT32_MAX);
+    frame.column = (int64_t)(cli_answer_number(answer) & INT32_MAX);
+    if (frame.system_name.len) /* which is demangled later */
+        frame.name = frame.system_name;
+    return frame;
+}
+
+/* Sets the lines of the locations with one address, and counts them. */
+static void apply(cli_edit *edit, const place *from, const place *end, const cli_edit_frame *frames,
+                  size_t len, cli_module_report *module)
+{
+    Pd__View__Mapping *mapping = edit->profile->view->mapping[from->mapping];
+    bool has_line = false;
+    for (size_t i = 0; i < len; i++) {
+        mapping->has_functions |= frames[i].name.len != 0;
+        mapping->has_filenames |= frames[i].filename.len != 0;
+        has_line |= frames[i].line != 0;
+    }
+    mapping->has_line_numbers |= has_line;
+    mapping->has_inline_frames |= module->state == CLI_MODULE_READ;
+    for (const place *p = from; p < end && p->address == from->address; p++) {
+        /* A name that is there is no worse than the same name without a line. */
+        if (has_line || !p->location->n_line)
+            cli_edit_lines(edit, p->location, frames, len);
+        module->lined += has_line;
+    }
+}
+
+/* Reads the answer as far as it is whole. first[i] is the place that has the i-th address. */
+static void read_answer(cli_edit *edit, cli_answer *answer, const place *const *first,
+                        size_t addresses, const place *end, cli_module_report *module)
+{
+    cli_edit_frame frames[FRAMES_MAX];
+    module->state = (cli_module_state)cli_answer_number(answer);
+    copy_string(module->path, sizeof module->path, next_string(answer));
+    next_string(answer); /* the debug file */
+    copy_string(module->other_id, sizeof module->other_id, next_string(answer));
+    if (answer->is_over || module->state > CLI_MODULE_UNREADABLE) {
+        module->state = CLI_MODULE_UNREADABLE;
+        return;
+    }
+    for (uint64_t number; (number = cli_answer_number(answer)) && number <= addresses;) {
+        uint64_t len = cli_answer_number(answer);
+        if (!len || len > FRAMES_MAX)
+            return;
+        for (uint64_t i = 0; i < len; i++)
+            frames[i] = read_frame(answer);
+        if (answer->is_over)
+            return;
+        apply(edit, first[number - 1], end, frames, (size_t)len, module);
+    }
+}
+
+typedef struct request_parts {
+    char *path, *build_id;
+    uint64_t *addresses;
+    const place **first;
+} request_parts;
+
+static bool ask(cli_edit *edit, const cli_symbolizing *how, const place *from, const place *end,
+                cli_module_report *module, request_parts *parts)
+{
+    const Pd__View__Mapping *mapping = module->mapping;
+    cli_string name = cli_profile_string(edit->profile, mapping->filename);
+    cli_string id = cli_profile_string(edit->profile, mapping->build_id);
+    size_t len = (size_t)(end - from), addresses = 0;
+    cli_answer answer;
+    parts->path = copy_of(name, pprofdelta_file_len(name.ptr, name.len));
+    parts->build_id = copy_of(id, id.len);
+    parts->addresses = calloc(len + 1, sizeof *parts->addresses);
+    parts->first = calloc(len + 1, sizeof *parts->first);
+    if (!parts->path || !parts->build_id || !parts->addresses || !parts->first)
+        return false;
+    make_lower(parts->build_id);
+    for (const place *p = from; p < end; p++) {
+        if (addresses && parts->addresses[addresses - 1] == p->address)
+            continue;
+        parts->first[addresses] = p;
+        parts->addresses[addresses++] = p->address;
+    }
+    const cli_module_request request = {parts->path,
+                                        parts->build_id,
+                                        mapping->memory_start,
+                                        mapping->memory_limit,
+                                        mapping->file_offset,
+                                        parts->addresses,
+                                        addresses,
+                                        &how->places};
+    module->end = cli_module_resolve(&request, &answer);
+    if (answer.len)
+        read_answer(edit, &answer, parts->first, addresses, end, module);
+    else
+        module->state = CLI_MODULE_UNREADABLE;
+    cli_answer_free(&answer);
+    return true;
+}
+
+static bool ask_about(cli_edit *edit, const cli_symbolizing *how, const place *from,
+                      const place *end, cli_module_report *module)
+{
+    request_parts parts = {0};
+    *module = (cli_module_report){.mapping = edit->profile->view->mapping[from->mapping],
+                                  .wanted = (uint64_t)(end - from)};
+    bool is_asked = ask(edit, how, from, end, module, &parts);
+    free(parts.path);
+    free(parts.build_id);
+    free(parts.addresses);
+    free(parts.first);
+    for (const place *p = from; p < end; p++)
+        module->named += p->location->n_line != 0;
+    return is_asked;
+}
+
+/* ---- all mappings ---------------------------------------------------------------------------- */
+
+static bool ask_all(cli_edit *edit, const cli_symbolizing *how, const places *chosen,
+                    cli_symbolize_report *report)
+{
+    const place *end = chosen->at + chosen->len;
+    report->modules = calloc(edit->profile->view->n_mapping + 1, sizeof *report->modules);
+    bool is_ready = report->modules != NULL;
+    for (const place *from = chosen->at; from < end && is_ready && !edit->is_failed;) {
+        const place *next = from;
+        while (next < end && next->mapping == from->mapping)
+            next++;
+        is_ready = ask_about(edit, how, from, next, &report->modules[report->len++]);
+        from = next;
+    }
+    return is_ready;
+}
+
+int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
+                       cli_symbolize_report *report)
+{
+    places chosen = {0};
+    cli_edit edit;
+    int code = CLI_DONE;
+    *report = (cli_symbolize_report){0};
+    bool is_ready = choose(&chosen, profile, how, report);
+    if (is_ready && chosen.len) {
+        cli_edit_begin(&edit, profile);
+        is_ready = ask_all(&edit, how, &chosen, report);
+        code = cli_edit_end(&edit);
+    }
+    free(chosen.at);
+    return is_ready ? code : cli_system_error(profile->input.name, "find symbols of", ENOMEM);
+}
+
+void cli_symbolize_report_free(cli_symbolize_report *report)
+{
+    free(report->modules);
+    *report = (cli_symbolize_report){0};
+}

@@ -1,0 +1,53 @@
+/* Finds the functions, inlined calls and lines of a profile's locations.
+ *
+ * Which locations: those with an address in a mapping that has a file or a build id, if they have no
+ * lines. A location with lines keeps them, unless no line has a file or a line number and its
+ * mapping does not claim to have them: the names are then from a symbol table, as in the profiles of
+ * the heap agent. `is_forced` takes every location with an address. A location for which nothing is
+ * found stays as it is. */
+#ifndef CLI_SYMBOLIZE_VIEW_H
+#define CLI_SYMBOLIZE_VIEW_H
+
+#include "view.h"
+#include "symbolize/symbolize_module.h"
+
+typedef struct cli_symbolizing {
+    cli_debug_places places;
+    bool is_forced;
+    bool has_return_addresses; /* of frames that are no leaf: the call is one byte before */
+} cli_symbolizing;
+
+/* What became of the locations of one mapping. */
+typedef struct cli_module_report {
+    const Pd__View__Mapping *mapping;
+    cli_apart_end end;
+    cli_module_state state;
+    uint64_t wanted;    /* locations that were looked for */
+    uint64_t named;     /* that have a function now */
+    uint64_t lined;     /* that have a line now */
+    char path[512];     /* of the file that was not used, */
+    char other_id[129]; /* and its build id */
+} cli_module_report;
+
+typedef struct cli_symbolize_report {
+    cli_module_report *modules; /* those with wanted locations */
+    size_t len;
+    uint64_t locations; /* with an address */
+    uint64_t kept;      /* that had names and were left as they are */
+    uint64_t placeless; /* without a mapping that has a file or a build id */
+} cli_symbolize_report;
+
+/* Changes the view. Prints what is wrong; returns an exit code. Free *report whatever is returned,
+ * before the profile. */
+int cli_symbolize_view(cli_profile *profile, const cli_symbolizing *how,
+                       cli_symbolize_report *report);
+/* symbolize_notes.c: prints what a module lacks, and what to do about it, if it lacks something. */
+void cli_symbolize_note(const cli_profile *profile, const cli_module_report *module);
+
+void cli_symbolize_report_free(cli_symbolize_report *report);
+
+/* Demangles the names of functions. Leaves system names, and names that are not mangled. Prints what
+ * is wrong; returns an exit code. */
+int cli_demangle_view(cli_profile *profile);
+
+#endif

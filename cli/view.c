@@ -1,0 +1,262 @@
+/* One profile in memory, unpacked: see view.h.
+ *
+ * The library checks the bytes first, because it says what is wrong and where; an unpacked message
+ * no longer has positions. The unpacked message takes many times the memory of the bytes. All of it
+ * counts against the limit. */
+#include "view.h"
+
+#include "cli.h"
+#include "memory.h"
+#include "message.h"
+#include "show/units.h"
+
+#include <errno.h>
+#include <stdlib.h>
+#include <string.h>
+
+static void *take(void *cookie, size_t size)
+{
+    cli_profile *profile = cookie;
+    if (size > profile->memory_left) {
+        profile->is_over_limit = true;
+        return NULL;
+    }
+    void *ptr = malloc(size);
+    if (ptr)
+        profile->memory_left -= size;
+    else
+        profile->is_out_of_memory = true;
+    return ptr;
+}
+
+static void give(void *cookie, void *ptr)
+{
+    (void)cookie;
+    free(ptr);
+}
+
+ProtobufCAllocator cli_profile_allocator(cli_profile *profile)
+{
+    return (ProtobufCAllocator){take, give, profile};
+}
+
+static int by_id(const void *a, const void *b)
+{
+    const struct cli_id *x = a, *y = b;
+    return (x->id > y->id) - (x->id < y->id);
+}
+
+static bool ids_reserve(cli_ids *ids, size_t len)
+{
+    free(ids->ids);
+    ids->ids = calloc(len + 1, sizeof *ids->ids);
+    ids->len = len;
+    return ids->ids != NULL;
+}
+
+/* Most profiles have their ids in order. */
+static void ids_sort(cli_ids *ids)
+{
+    size_t sorted = 1;
+    while (sorted < ids->len && ids->ids[sorted - 1].id < ids->ids[sorted].id)
+        sorted++;
+    if (sorted < ids->len)
+        qsort(ids->ids, ids->len, sizeof *ids->ids, by_id);
+}
+
+static const struct cli_id *ids_find(const cli_ids *ids, uint64_t id)
+{
+    struct cli_id key = {id, 0};
+    return bsearch(&key, ids->ids, ids->len, sizeof *ids->ids, by_id);
+}
+
+int cli_profile_index(cli_profile *profile)
+{
+    const Pd__View__Profile *view = profile->view;
+    if (!ids_reserve(&profile->locations, view->n_location) ||
+        !ids_reserve(&profile->functions, view->n_function) ||
+        !ids_reserve(&profile->mappings, view->n_mapping))
+        return cli_system_error(profile->input.name, "show", ENOMEM);
+    for (size_t i = 0; i < view->n_location; i++)
+        profile->locations.ids[i] = (struct cli_id){view->location[i]->id, i};
+    for (size_t i = 0; i < view->n_function; i++)
+        profile->functions.ids[i] = (struct cli_id){view->function[i]->id, i};
+    for (size_t i = 0; i < view->n_mapping; i++)
+        profile->mappings.ids[i] = (struct cli_id){view->mapping[i]->id, i};
+    ids_sort(&profile->locations);
+    ids_sort(&profile->functions);
+    ids_sort(&profile->mappings);
+    return CLI_DONE;
+}
+
+/* protobuf-c takes no tag or length of more than five bytes, padding included, and no field above
+ * 2 GiB. The library takes both. */
+static int refuse(const cli_profile *profile)
+{
+    const char *name = profile->input.name;
+    if (profile->is_out_of_memory)
+        return cli_system_error(name, "show", ENOMEM);
+    if (!profile->is_over_limit) {
+        cli_error("%s: cannot show: a tag or a length takes more than 5 bytes, or a field more "
+                  "than 2 GiB",
+                  name);
+        return CLI_FAILED;
+    }
+    cli_error("%s: showing this profile takes more memory than the limit", name);
+    cli_hint_memory();
+    return CLI_FAILED;
+}
+
+static int unpack(cli_profile *profile, const uint8_t *bytes, size_t len)
+{
+    ProtobufCAllocator allocator = cli_profile_allocator(profile);
+    profile->view = pd__view__profile__unpack(&allocator, len, bytes);
+    if (!profile->view)
+        return refuse(profile);
+    pprofdelta_request request = PPROFDELTA_REQUEST_INIT;
+    if (pprofdelta_request_of(profile->context, &request)) {
+        profile->request = pd__otlp__request__unpack(&allocator, request.len, request.bytes);
+        if (!profile->request)
+            return refuse(profile);
+    }
+    return cli_profile_index(profile);
+}
+
+int cli_profile_load(cli_profile *profile, const char *path, uint64_t max_memory)
+{
+    pprofdelta_options options = PPROFDELTA_OPTIONS_INIT;
+    options.max_memory = max_memory;
+    return cli_profile_load_with(profile, path, &options);
+}
+
+int cli_profile_load_with(cli_profile *profile, const char *path, const pprofdelta_options *options)
+{
+    cli_input input;
+    int code = cli_input_read(&input, path, options->max_memory);
+    if (!code)
+        return cli_profile_take(profile, input, options);
+    *profile = (cli_profile){.input = input};
+    return code;
+}
+
+int cli_profile_take(cli_profile *profile, cli_input input, const pprofdelta_options *options)
+{
+    *profile = (cli_profile){.input = input, .memory_left = options->max_memory};
+    pprofdelta_error err;
+    const uint8_t *bytes;
+    size_t len;
+    const cli_input *in = &profile->input;
+    int code = cli_context_new(options, in->name, &profile->context);
+    if (code)
+        return code;
+    if (pprofdelta_check(profile->context, in->bytes, in->len, &profile->census, &err) ||
+        pprofdelta_inflate(profile->context, in->bytes, in->len, &bytes, &len, &err))
+        return cli_library_error(in->name, &err);
+    return unpack(profile, bytes, len);
+}
+
+void cli_profile_free(cli_profile *profile)
+{
+    ProtobufCAllocator allocator = cli_profile_allocator(profile);
+    if (profile->view)
+        pd__view__profile__free_unpacked(profile->view, &allocator);
+    if (profile->request)
+        pd__otlp__request__free_unpacked(profile->request, &allocator);
+    free(profile->locations.ids);
+    free(profile->functions.ids);
+    free(profile->mappings.ids);
+    pprofdelta_free(profile->context);
+    cli_input_free(&profile->input);
+    *profile = (cli_profile){0};
+}
+
+cli_string cli_profile_string(const cli_profile *profile, int64_t index)
+{
+    const Pd__View__Profile *view = profile->view;
+    if (index < 0 || (uint64_t)index >= view->n_string_table || !view->string_table[index].len)
+        return cli_string_of("");
+    const ProtobufCBinaryData *text = &view->string_table[index];
+    return (cli_string){(const char *)text->data, text->len};
+}
+
+size_t cli_profile_mapping_index(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->mappings, id);
+    return found ? found->index : 0;
+}
+
+size_t cli_profile_location_index(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->locations, id);
+    return found ? found->index : 0;
+}
+
+const Pd__View__Location *cli_profile_location(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->locations, id);
+    return found ? profile->view->location[found->index] : NULL;
+}
+
+const Pd__View__Function *cli_profile_function(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->functions, id);
+    return found ? profile->view->function[found->index] : NULL;
+}
+
+const Pd__View__Mapping *cli_profile_mapping(const cli_profile *profile, uint64_t id)
+{
+    const struct cli_id *found = ids_find(&profile->mappings, id);
+    return found ? profile->view->mapping[found->index] : NULL;
+}
+
+cli_string cli_profile_type(const cli_profile *profile, size_t column)
+{
+    return cli_profile_string(profile, profile->view->sample_type[column]->type);
+}
+
+cli_string cli_profile_unit(const cli_profile *profile, size_t column)
+{
+    return cli_profile_string(profile, profile->view->sample_type[column]->unit);
+}
+
+/* Is `name` "TYPE" or "TYPE/UNIT" of this type? */
+static bool is_named(cli_string type, cli_string unit, cli_string name)
+{
+    if (name.len < type.len || memcmp(name.ptr, type.ptr, type.len) != 0)
+        return false;
+    cli_string rest = {name.ptr + type.len, name.len - type.len};
+    if (!rest.len)
+        return true;
+    return *rest.ptr == '/' && !cli_string_compare((cli_string){rest.ptr + 1, rest.len - 1}, unit);
+}
+
+int cli_profile_find_type(const cli_profile *profile, cli_string name)
+{
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        if (is_named(cli_profile_type(profile, i), cli_profile_unit(profile, i), name))
+            return (int)i;
+    return -1;
+}
+
+pprofdelta_sum cli_profile_total(const cli_profile *profile, size_t column)
+{
+    pprofdelta_sum sum = {0};
+    for (size_t i = 0; i < profile->view->n_sample; i++)
+        cli_sum_add(&sum, profile->view->sample[i]->value[column]);
+    return sum;
+}
+
+int cli_profile_default_type(const cli_profile *profile)
+{
+    cli_string name = cli_profile_string(profile, profile->view->default_sample_type);
+    int found = name.len ? cli_profile_find_type(profile, name) : -1;
+    return found >= 0 ? found : (int)profile->view->n_sample_type - 1;
+}
+
+bool cli_profile_has_bytes(const cli_profile *profile)
+{
+    for (size_t i = 0; i < profile->view->n_sample_type; i++)
+        if (cli_string_is(cli_profile_unit(profile, i), "bytes"))
+            return true;
+    return false;
+}

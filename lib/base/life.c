@@ -1,0 +1,143 @@
+#include "base/life.h"
+
+/* ---- the series ------------------------------------------------------------------------------ */
+
+int64_t pd_series_elapsed(int64_t from, int64_t to)
+{
+    int64_t elapsed;
+    if (!from || !to || to <= from)
+        return 0;
+    return __builtin_sub_overflow(to, from, &elapsed) ? INT64_MAX : elapsed;
+}
+
+pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, int64_t now,
+                          int64_t elapsed)
+{
+    pd_stretch next = series->last;
+    if (!pd_series_is_open(series) || restart)
+        next = (pd_stretch){.sequence = next.sequence + 1,
+                            .from_nanos = next.to_nanos,
+                            .to_nanos = next.to_nanos,
+                            .restart = restart};
+    next.attempt++;
+    next.to_nanos = now && now < next.to_nanos ? next.to_nanos : now;
+    if (__builtin_add_overflow(next.duration_nanos, elapsed, &next.duration_nanos))
+        next.duration_nanos = INT64_MAX;
+    return next;
+}
+
+/* ---- the life -------------------------------------------------------------------------------- */
+
+static pprofdelta_status refuse_in_sink(const pd_life *life, pprofdelta_error *err)
+{
+    return life->is_in_sink ? pd_refuse(err, "a sink is being called: it must return first")
+                            : PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_life_begin(pd_life *life, pprofdelta_error *err)
+{
+    pprofdelta_status status = refuse_in_sink(life, err);
+    if (status)
+        return status;
+    if (life->stage != PD_IDLE)
+        return pd_refuse(err, "a window is under way: commit it or abandon it first");
+    life->stage = PD_OPEN;
+    life->is_handed_out = false;
+    return PPROFDELTA_OK;
+}
+
+void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int64_t elapsed)
+{
+    if (!life->is_handed_out)
+        life->window = pd_series_next(&life->series, restart, now, elapsed);
+}
+
+pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
+                                pprofdelta_error *err)
+{
+    if (!sink || !sink->write)
+        return pd_refuse(err, "there is no sink to write to");
+    pprofdelta_status status = refuse_in_sink(life, err);
+    if (status)
+        return status;
+    if (life->stage == PD_IDLE)
+        return pd_refuse(err, "no window is under way: begin one first");
+    life->stage = PD_OPEN;
+    *ticket = life->ticket;
+    return PPROFDELTA_OK;
+}
+
+void pd_life_enter_sink(pd_life *life)
+{
+    life->is_in_sink = life->is_handed_out = true;
+}
+
+void pd_life_leave_sink(pd_life *life)
+{
+    life->is_in_sink = false;
+}
+
+int pd_life_sink_write(void *cookie, const void *data, size_t len)
+{
+    const pd_life_sink *s = cookie;
+    pd_life_enter_sink(s->life);
+    int refused = s->sink->write(s->sink->cookie, data, len);
+    pd_life_leave_sink(s->life);
+    return refused;
+}
+
+pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,
+                                pprofdelta_error *err)
+{
+    if (status)
+        return status;
+    if (ticket != life->ticket)
+        return pd_refuse(err, "the window ended while its sink was called: the sink abandoned it, "
+                              "or forked and this is the child");
+    life->stage = PD_WRITTEN;
+    return PPROFDELTA_OK;
+}
+
+static void end(pd_life *life)
+{
+    life->series = pd_life_series(life);
+    life->stage = PD_IDLE;
+    life->is_handed_out = false;
+    life->ticket++;
+}
+
+pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err)
+{
+    pprofdelta_status status = refuse_in_sink(life, err);
+    if (status)
+        return status;
+    if (life->stage != PD_WRITTEN)
+        return pd_refuse(err, life->stage == PD_IDLE
+                                  ? "no window is under way: begin one first"
+                                  : "the window was not written, or its last write failed: write "
+                                    "it or abandon it");
+    end(life);
+    pd_series_commit(&life->series);
+    return PPROFDELTA_OK;
+}
+
+bool pd_life_abandon(pd_life *life)
+{
+    if (life->stage == PD_IDLE)
+        return false;
+    end(life);
+    return true;
+}
+
+pd_series pd_life_series(const pd_life *life)
+{
+    pd_series series = life->series;
+    if (life->is_handed_out)
+        series.last = life->window;
+    return series;
+}
+
+void pd_life_forked(pd_life *life, int64_t now)
+{
+    *life = (pd_life){.ticket = life->ticket + 1, .series = {.last = {.to_nanos = now}}};
+}

@@ -1,0 +1,130 @@
+/* The life of a window. It is the same on every door: parsed profiles, records, samples, live heap.
+ *
+ *                   begin              write                 commit
+ *        PD_IDLE  --------->  PD_OPEN  ------>  PD_WRITTEN  --------->  PD_IDLE
+ *                               ^  |                |  |
+ *                               |  +--- abandon ----|--+------------->  PD_IDLE
+ *                               +--- write failed --+
+ *
+ * A door asks here first and touches its data only after PPROFDELTA_OK. A call that is refused
+ * changes nothing. While a sink is called, only abandon is allowed.
+ *
+ * A series numbers the windows of a door: see "Sequence and attempt" in pprofdelta.h.
+ *
+ *     sequence   1    2    2    2    3         4          5
+ *     attempt    1    1    2    3    1         1          1
+ *     then       ok   -    -    ok   -         ok         ...
+ *     stamp                               acked=2, restart
+ *
+ * An attempt is used up when a sink was called. A sequence is open after its first attempt, until an
+ * attempt is committed or the process turns out to have restarted: the new process has a sequence of
+ * its own, and the open one stays as it was delivered. */
+#ifndef PD_BASE_LIFE_H
+#define PD_BASE_LIFE_H
+
+#include "base/error.h"
+
+#include <stdbool.h>
+
+/* ---- the series ------------------------------------------------------------------------------ */
+
+/* A window. */
+typedef struct pd_stretch {
+    uint64_t sequence, attempt;
+    int64_t from_nanos, to_nanos; /* 0: unknown */
+    int64_t duration_nanos;       /* by the clock, without the times that it was set back */
+    pprofdelta_restart restart;
+} pd_stretch;
+
+typedef struct pd_series {
+    pd_stretch last;  /* handed out; attempt is 0 if it is not open */
+    pd_stretch acked; /* committed; sequence is 0 if none was */
+} pd_series;          /* zero it to begin */
+
+static inline bool pd_series_is_open(const pd_series *series)
+{
+    return series->last.attempt != 0;
+}
+
+/* The time from one profile to the next; 0 if a time is unknown or the clock was set back. */
+int64_t pd_series_elapsed(int64_t from, int64_t to);
+
+/* The next window, with a profile of time `now` (0: unknown), `elapsed` after the last one. It never
+ * ends before the last one. */
+pd_stretch pd_series_next(const pd_series *series, pprofdelta_restart restart, int64_t now,
+                          int64_t elapsed);
+
+/* No more attempts at the open window follow: what was delivered of it stands. */
+static inline void pd_series_end_open(pd_series *series)
+{
+    series->last.attempt = 0;
+}
+
+static inline void pd_series_commit(pd_series *series)
+{
+    series->acked = series->last;
+    series->last.attempt = 0;
+}
+
+/* ---- the life -------------------------------------------------------------------------------- */
+
+typedef enum pd_stage {
+    PD_IDLE = 0,
+    PD_OPEN,   /* begun, and not written or its last write failed */
+    PD_WRITTEN /* its last write succeeded */
+} pd_stage;
+
+typedef struct pd_life {
+    pd_stage stage;
+    bool is_in_sink;    /* a sink is being called */
+    bool is_handed_out; /* a sink was called with this window */
+    uint64_t ticket;    /* of this window: changes when it ends */
+    pd_stretch window;  /* the window under way, once it was numbered */
+    pd_series series;   /* without the window under way */
+} pd_life;              /* zero it to begin */
+
+/* Begins a window. E_USAGE if one is under way, or while a sink is called. If the door then fails, it
+ * calls pd_life_abandon. */
+pprofdelta_status pd_life_begin(pd_life *life, pprofdelta_error *err);
+
+/* Numbers the window under way: the next of the series. After a sink was called with it, it keeps
+ * its numbers. */
+void pd_life_number(pd_life *life, pprofdelta_restart restart, int64_t now, int64_t elapsed);
+
+/* Before a write: sets *ticket to what pd_life_wrote needs. E_USAGE without a window or a sink, or
+ * while a sink is called. */
+pprofdelta_status pd_life_write(pd_life *life, const pprofdelta_sink *sink, uint64_t *ticket,
+                                pprofdelta_error *err);
+
+/* Around each call of the sink. Locks that guard the life are held by neither of them while the sink
+ * runs. */
+void pd_life_enter_sink(pd_life *life);
+void pd_life_leave_sink(pd_life *life);
+
+/* A sink that calls another one, between these two. */
+typedef struct pd_life_sink {
+    pd_life *life;
+    const pprofdelta_sink *sink;
+} pd_life_sink;
+int pd_life_sink_write(void *sink, const void *data, size_t len);
+
+/* After a write that had this status: the window can be committed if it is OK. Returns the status, or
+ * E_USAGE if the sink ended the window or forked, and this is the child. */
+pprofdelta_status pd_life_wrote(pd_life *life, uint64_t ticket, pprofdelta_status status,
+                                pprofdelta_error *err);
+
+/* Ends the window: it has arrived. E_USAGE unless its last write succeeded. */
+pprofdelta_status pd_life_commit(pd_life *life, pprofdelta_error *err);
+
+/* Ends the window. If a sink was called with it, it stays open in the series. Returns whether there
+ * was a window. Read what the door needs of the window before. */
+bool pd_life_abandon(pd_life *life);
+
+/* The series as it is if the window under way does not arrive. */
+pd_series pd_life_series(const pd_life *life);
+
+/* In the child of a fork: the window and the series are the parent's. The first window of the child
+ * begins at `now`. */
+void pd_life_forked(pd_life *life, int64_t now);
+
+#endif

@@ -1,0 +1,324 @@
+#include "codec/source.h"
+
+static bool is_gzip(const uint8_t *in, size_t len)
+{
+    return len >= 2 && in[0] == 0x1f && in[1] == 0x8b;
+}
+
+/* A frame, or one that carries no content and is to be skipped. Neither can begin a profile: among
+ * the bytes is a field of profile.proto with a wire type that it does not have. */
+static bool is_zstd(const uint8_t *in, size_t len)
+{
+    const uint32_t FRAME = 0xfd2fb528, SKIPPED = 0x184d2a50, SKIPPED_MASK = 0xfffffff0;
+    if (len < 4)
+        return false;
+    uint32_t magic = in[0] | (uint32_t)in[1] << 8 | (uint32_t)in[2] << 16 | (uint32_t)in[3] << 24;
+    return magic == FRAME || (magic & SKIPPED_MASK) == SKIPPED;
+}
+
+pd_format pd_format_of(const uint8_t *in, size_t len)
+{
+    if (is_gzip(in, len))
+        return PD_FORMAT_GZIP;
+    return is_zstd(in, len) ? PD_FORMAT_ZSTD : PD_FORMAT_PLAIN;
+}
+
+const char *pd_format_name(pd_format format)
+{
+    static const char *const name[] = {
+        [PD_FORMAT_PLAIN] = "plain", [PD_FORMAT_GZIP] = "gzip", [PD_FORMAT_ZSTD] = "zstd"};
+    return name[format];
+}
+
+uint64_t pd_inflate_announced(pd_bytes file)
+{
+    pd_format format = pd_format_of(file.ptr, file.len);
+    if (format == PD_FORMAT_PLAIN)
+        return file.len;
+    uint64_t len =
+        format == PD_FORMAT_GZIP ? pd_gzip_announced(file) : pd_zstd_announced(file);
+    return len / PD_INFLATE_RATIO <= file.len ? len : 0;
+}
+
+pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t offset,
+                                       pprofdelta_error *err)
+{
+    const char *does = says_so ? "says that it inflates" : "inflates";
+    if (mem->limit == PD_MEM_MOST)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                       "the input %s to more than the %llu bytes that %s", does,
+                       (unsigned long long)mem->limit, pd_mem_who_allows(mem));
+    return pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+                   "the input %s to more than the %llu bytes that max_memory leaves room for", does,
+                   (unsigned long long)mem->limit);
+}
+
+/* ---- the careful way ----------------------------------------------------------------------- */
+
+void pd_inflate_begin(pd_inflater *u, pd_mem *mem, pd_bytes file, bool is_bounded)
+{
+    uint64_t most = ((uint64_t)file.len + 1) * PD_INFLATE_RATIO - 1;
+    pd_zstd_end(u); /* what a decoder accepts may depend on the frames that it has read */
+    *u = (pd_inflater){.mem = mem,
+                       .in = file,
+                       .format = pd_format_of(file.ptr, file.len),
+                       .most = is_bounded ? most : UINT64_MAX,
+                       .zlib = u->zlib,
+                       .zlib_cap = u->zlib_cap};
+}
+
+static pprofdelta_status copy_plain(pd_inflater *u, uint8_t *out, size_t room, size_t *made)
+{
+    size_t left = u->in.len - u->pos;
+    *made = room < left ? room : left;
+    if (*made)
+        memcpy(out, u->in.ptr + u->pos, *made);
+    u->pos += *made;
+    u->is_done = u->pos == u->in.len;
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_inflate_some(pd_inflater *u, uint8_t *out, size_t room, size_t *made,
+                                  pprofdelta_error *err)
+{
+    *made = 0;
+    pprofdelta_status status = u->format == PD_FORMAT_GZIP   ? pd_gzip_some(u, out, room, made, err)
+                               : u->format == PD_FORMAT_ZSTD ? pd_zstd_some(u, out, room, made, err)
+                                                             : copy_plain(u, out, room, made);
+    u->len += *made;
+    if ((!status || status == PPROFDELTA_E_INFLATE) && u->len > u->most)
+        status = pd_inflate_too_large(u->mem, pd_inflate_announced(u->in) > u->mem->limit,
+                                      u->member_off, err);
+    return status;
+}
+
+void pd_inflate_end(pd_inflater *u)
+{
+    pd_gzip_end(u);
+    pd_zstd_end(u);
+    *u = (pd_inflater){0};
+}
+
+/* ---- whole --------------------------------------------------------------------------------- */
+
+/* Makes room for a file that is read whole: what it announces, and a byte more, which shows that
+ * there is no more. */
+static pprofdelta_status believe(pd_source *s, uint64_t announced, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    if (announced >= pd_mem_left(s->mem) + w->cap)
+        return PPROFDELTA_OK;
+    return pd_mem_reserve(s->mem, &w->ptr, &w->cap, (size_t)announced + 1, 1, err);
+}
+
+/* Makes more room, as far as the limit allows. */
+static pprofdelta_status grow(pd_source *s, pprofdelta_error *err)
+{
+    enum { PIECE = 64 << 10 };
+    pd_buffer *w = &s->window;
+    uint64_t most = pd_mem_left(s->mem) + w->cap, need = (uint64_t)w->cap + PIECE;
+    if (most > PTRDIFF_MAX)
+        most = PTRDIFF_MAX;
+    if (w->cap >= most)
+        return pd_inflate_too_large(s->mem, pd_inflate_announced(s->file) > s->mem->limit,
+                                    s->inflater.member_off, err);
+    return pd_mem_grow(s->mem, &w->ptr, &w->cap, (size_t)(need < most ? need : most), 1, err);
+}
+
+static pprofdelta_status inflate_whole(pd_source *s, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && !s->inflater.is_done) {
+        size_t made = 0;
+        if (w->len == w->cap)
+            status = grow(s, err);
+        if (!status)
+            status = pd_inflate_some(&s->inflater, w->ptr + w->len, w->cap - w->len, &made, err);
+        w->len += made;
+    }
+    return status;
+}
+
+static pprofdelta_status read_whole(pd_source *s, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    size_t cap = w->cap;
+    uint64_t announced = pd_inflate_announced(s->file);
+    pprofdelta_status status = announced ? believe(s, announced, err) : PPROFDELTA_OK;
+    bool is_read =
+        !status && s->inflater.format == PD_FORMAT_GZIP && pd_gzip_quick(&s->gzip, s->file, w);
+    if (!status && !is_read)
+        status = inflate_whole(s, err);
+    pd_inflate_end(&s->inflater);
+    if (w->cap > cap) /* what is held depends neither on the limit nor on a false announcement */
+        pd_mem_trim(s->mem, &w->ptr, &w->cap, w->len + 1, 1);
+    s->whole = (pd_bytes){w->ptr, w->len};
+    return status;
+}
+
+/* ---- both ---------------------------------------------------------------------------------- */
+
+void pd_source_set(pd_source *s, pd_mem *mem, pd_bytes whole)
+{
+    static const uint8_t nothing[1] = {0};
+    if (!whole.len)
+        whole.ptr = nothing; /* offsets are counted from it */
+    s->mem = mem;
+    s->is_whole = s->is_done = true;
+    s->whole = whole;
+}
+
+pprofdelta_status pd_source_open(pd_source *s, pd_mem *mem, pd_bytes file, size_t piece,
+                                 pprofdelta_error *err)
+{
+    if (piece && s->is_whole) /* a window of a few pieces is enough */
+        pd_source_end(s);
+    s->mem = mem;
+    s->is_whole = s->is_done = !piece;
+    s->file = file;
+    s->piece = piece;
+    s->window.len = 0;
+    s->base = 0;
+    pd_inflate_begin(&s->inflater, mem, file, piece != 0);
+    if (piece)
+        return PPROFDELTA_OK;
+    s->whole = file;
+    pprofdelta_status status =
+        s->inflater.format == PD_FORMAT_PLAIN ? PPROFDELTA_OK : read_whole(s, err);
+    if (!status)
+        pd_source_set(s, mem, s->whole);
+    return status;
+}
+
+pprofdelta_status pd_source_rewind(pd_source *s, pprofdelta_error *err)
+{
+    return s->is_whole ? PPROFDELTA_OK : pd_source_open(s, s->mem, s->file, s->piece, err);
+}
+
+void pd_source_end(pd_source *s)
+{
+    if (!s->mem)
+        return;
+    pd_inflate_end(&s->inflater);
+    pd_gzip_quick_end(s->gzip);
+    pd_buffer_release(s->mem, &s->window);
+    *s = (pd_source){0};
+}
+
+/* ---- streamed ------------------------------------------------------------------------------ */
+
+/* Forgets what is before the offset `from`. */
+static void move_on(pd_source *s, uint64_t from)
+{
+    uint64_t end = pd_source_len(s), keep = from < end ? from : end;
+    if (keep <= s->base)
+        return;
+    size_t gone = (size_t)(keep - s->base);
+    s->window.len -= gone;
+    memmove(s->window.ptr, s->window.ptr + gone, s->window.len);
+    s->base = keep;
+}
+
+/* Room for a piece behind what the window holds. */
+static pprofdelta_status make_room(pd_source *s, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    size_t need = w->len + s->piece;
+    return pd_mem_grow(s->mem, &w->ptr, &w->cap, need < w->len ? SIZE_MAX : need, 1, err);
+}
+
+static pprofdelta_status inflate_more(pd_source *s, pprofdelta_error *err)
+{
+    pd_buffer *w = &s->window;
+    size_t made;
+    pprofdelta_status status =
+        pd_inflate_some(&s->inflater, w->ptr + w->len, s->piece, &made, err);
+    w->len += made;
+    s->is_done = s->inflater.is_done;
+    return status;
+}
+
+pprofdelta_status pd_source_finish(pd_source *s, pprofdelta_error *err)
+{
+    pprofdelta_status status = PPROFDELTA_OK;
+    while (!status && !s->is_done) {
+        move_on(s, UINT64_MAX);
+        status = make_room(s, err);
+        if (!status)
+            status = inflate_more(s, err);
+    }
+    return status;
+}
+
+/* The first bytes of the window stay as they are, with nothing else behind them. */
+static pprofdelta_status is_there(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
+                                  pprofdelta_error *err)
+{
+    enum { KEPT = 64 };
+    uint8_t kept[KEPT];
+    size_t at = (size_t)(from - s->base), len = s->window.len - at;
+    len = len < KEPT ? len : KEPT;
+    memcpy(kept, s->window.ptr + at, len);
+    pprofdelta_status status = pd_source_finish(s, err);
+    if (status)
+        return status;
+    if (need <= pd_source_len(s) - from)
+        return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
+                       PPROFDELTA_NOWHERE, "a field of %llu bytes takes more than the %llu that %s",
+                       (unsigned long long)need, (unsigned long long)s->mem->limit,
+                       pd_mem_who_allows(s->mem));
+    memcpy(s->window.ptr, kept, len);
+    *out = (pd_bytes){s->window.ptr, len};
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status inflate_up_to(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
+                                       pprofdelta_error *err)
+{
+    while (!s->is_done && (pd_source_len(s) < from || pd_source_len(s) - from < need)) {
+        pprofdelta_error local;
+        move_on(s, from);
+        pprofdelta_status status = make_room(s, &local);
+        if (status == PPROFDELTA_E_LIMIT && s->window.cap && pd_source_len(s) > from)
+            return is_there(s, from, need, out, err);
+        if (status && err)
+            *err = local;
+        if (!status)
+            status = inflate_more(s, err);
+        if (status)
+            return status;
+    }
+    uint64_t len = pd_source_len(s);
+    size_t at = from < len ? (size_t)(from - s->base) : s->window.len;
+    *out = (pd_bytes){s->window.ptr + at, s->window.len - at};
+    return PPROFDELTA_OK;
+}
+
+pprofdelta_status pd_source_reach(pd_source *s, uint64_t from, uint64_t need, pd_bytes *out,
+                                  pprofdelta_error *err)
+{
+    if (!s->is_whole)
+        return inflate_up_to(s, from, need, out, err);
+    size_t at = from < s->whole.len ? (size_t)from : s->whole.len;
+    *out = (pd_bytes){s->whole.ptr + at, s->whole.len - at};
+    return PPROFDELTA_OK;
+}
+
+/* ---- the head ------------------------------------------------------------------------------ */
+
+pprofdelta_status pd_source_head(pd_mem *mem, pd_bytes file, pd_head *head, pprofdelta_error *err)
+{
+    pd_inflater u = {0};
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_inflate_begin(&u, mem, file, false);
+    head->len = 0;
+    if (u.format == PD_FORMAT_ZSTD) { /* a frame has to be whole before it is inflated */
+        head->len = pd_zstd_head(file, head->bytes, sizeof head->bytes, &head->is_good);
+        return PPROFDELTA_OK;
+    }
+    status = pd_inflate_some(&u, head->bytes, sizeof head->bytes, &head->len, err);
+    pd_inflate_end(&u);
+    head->is_good = !status || head->len;
+    return status == PPROFDELTA_E_INFLATE ? PPROFDELTA_OK : status;
+}

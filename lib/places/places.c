@@ -1,0 +1,377 @@
+#include "places/places.h"
+
+#include <link.h>
+#include <stddef.h>
+
+/* A place whose mapping is not known yet. PD_MAP_NONE: it is in none. */
+#define UNMAPPED (UINT32_MAX - 1)
+
+/* ---- the mappings and their eras ------------------------------------------------------------- */
+
+static int take_loads(struct dl_phdr_info *info, size_t size, void *out)
+{
+    if (size >= offsetof(struct dl_phdr_info, dlpi_subs) + sizeof info->dlpi_subs)
+        *(uint64_t *)out = (uint64_t)info->dlpi_adds + (uint64_t)info->dlpi_subs;
+    return 1; /* the same for all objects: one is enough */
+}
+
+/* The number of objects that the loader has loaded and unloaded; 0 if it does not report it. This
+ * takes a lock of the loader. After a fork another thread of the parent may have held that lock,
+ * and nobody gives it back in the child: do not call it there. */
+static uint64_t loads_by_now(void)
+{
+    uint64_t loads = 0;
+    dl_iterate_phdr(take_loads, &loads);
+    return loads;
+}
+
+/* Opens a span of the mapping, if none is open. There is room for one more of each. */
+static void note_presence(pd_places *p, uint32_t map)
+{
+    if (map < p->known_maps_len && !p->spans[p->known_maps[map].span].gone)
+        return;
+    if (map >= p->known_maps_len)
+        p->known_maps[map] = (pd_place_map){0};
+    p->known_maps[map].span = (uint32_t)p->spans_len;
+    p->spans[p->spans_len++] = (pd_place_span){map, p->era, 0};
+}
+
+static pprofdelta_status note_spans(pd_places *p, pd_mem *mem, pprofdelta_error *err)
+{
+    size_t len = p->maps.len;
+    pprofdelta_status status =
+        pd_mem_grow(mem, &p->spans, &p->spans_cap, p->spans_len + len, sizeof *p->spans, err);
+    if (!status)
+        status =
+            pd_mem_grow(mem, &p->known_maps, &p->known_maps_cap, len, sizeof *p->known_maps, err);
+    if (status)
+        return status;
+    p->era++;
+    for (uint32_t map = 0; map < len; map++) {
+        bool is_there = p->maps.maps[map].is_there;
+        if (map >= p->known_maps_len || is_there)
+            note_presence(p, map);
+        pd_place_span *span = &p->spans[p->known_maps[map].span];
+        if (!is_there && !span->gone)
+            span->gone = p->era;
+    }
+    p->known_maps_len = len;
+    return PPROFDELTA_OK;
+}
+
+static pprofdelta_status read_maps(pd_places *p, pd_mem *mem, uint64_t loads, pprofdelta_error *err)
+{
+    p->is_whole = false;
+    pprofdelta_status status = pd_maps_read(&p->maps, mem, err);
+    if (!status)
+        status = note_spans(p, mem, err);
+    p->is_whole = !status;
+    p->loads = loads;
+    return status;
+}
+
+pprofdelta_status pd_places_read(pd_places *p, pd_mem *mem, pprofdelta_error *err)
+{
+    uint64_t loads = p->watch == PD_WATCH_LOADER ? loads_by_now() : p->loads;
+    bool is_current = p->is_whole && p->loads == loads && p->watch != PD_WATCH_ALWAYS;
+    return is_current ? PPROFDELTA_OK : read_maps(p, mem, loads, err);
+}
+
+/* The era since which the mapping has been there. It is there now. */
+static uint32_t born(const pd_places *p, uint32_t map)
+{
+    return p->spans[p->known_maps[map].span].born;
+}
+
+static bool was_there(const pd_place_span *span, uint32_t era)
+{
+    return span->born <= era && (!span->gone || era < span->gone);
+}
+
+static uint32_t map_in_era(const pd_places *p, uint64_t address, uint32_t era)
+{
+    uint32_t now = pd_maps_find(&p->maps, address);
+    if (now != PD_MAP_NONE && born(p, now) <= era)
+        return now;
+    for (size_t i = 0; i < p->spans_len; i++) {
+        const pd_map *map = &p->maps.maps[p->spans[i].map];
+        if (map->start <= address && address < map->limit && was_there(&p->spans[i], era))
+            return p->spans[i].map;
+    }
+    return now;
+}
+
+/* The mapping of an address in an era (0: of now), or PD_MAP_NONE. One of now may be newer than the
+ * last reading. */
+static pprofdelta_status find_map(pd_places *p, pd_mem *mem, uint64_t address, uint32_t era,
+                                  uint32_t *out, pprofdelta_error *err)
+{
+    *out = PD_MAP_NONE;
+    if (!p->has_mappings)
+        return PPROFDELTA_OK;
+    *out = map_in_era(p, address, era ? era : p->era);
+    if (*out != PD_MAP_NONE || era || p->is_reread)
+        return PPROFDELTA_OK;
+    p->is_reread = true;
+    pprofdelta_status status = read_maps(p, mem, p->loads, err);
+    if (!status)
+        *out = map_in_era(p, address, p->era);
+    return status;
+}
+
+/* ---- places ---------------------------------------------------------------------------------- */
+
+/* Mixes an address, so that the low bits depend on all bits. It is reversible: other addresses,
+ * other results. */
+static inline uint64_t mix(uint64_t address)
+{
+    uint64_t product = address * UINT64_C(0x9e3779b97f4a7c15);
+    return product ^ product >> 32;
+}
+
+static pd_key key_of(uint64_t address, uint32_t map)
+{
+    return (pd_key){mix(address), map};
+}
+
+static pd_key key_of_lines(const pd_symbols *s, const pd_symbol_place *place)
+{
+    pd_key key = pd_location_key_lines_begin(false);
+    for (size_t i = 0; i < place->lines_len; i++) {
+        const pd_symbol_line *line = &s->lines[place->lines_first + i];
+        key = pd_location_key_line(key, s->function_keys.keys[line->function], line->line,
+                                   line->column);
+    }
+    return key;
+}
+
+static void set_mapping(pd_places *p, pd_symbol_place *place, uint32_t map)
+{
+    place->mapping = map;
+    if (map == PD_MAP_NONE && place->lines_len) {
+        place->ident = key_of_lines(&p->symbols, place);
+        place->address = 0;
+        p->by_lines++;
+        return;
+    }
+    place->ident = key_of(place->address, map);
+    if (map != PD_MAP_NONE)
+        p->known_maps[map].lacks_symbols |= !place->lines_len;
+}
+
+/* Adds a place with the lines of the symbol. */
+static pprofdelta_status add_place(pd_places *p, pd_mem *mem, pd_key key, uint64_t address,
+                                   const pprofdelta_symbol *symbol, uint32_t *out,
+                                   pprofdelta_error *err)
+{
+    pd_symbols *s = &p->symbols;
+    pprofdelta_status status = PPROFDELTA_OK;
+    pd_symbol_place place = {.address = address,
+                             .lines_first = s->lines_len,
+                             .mapping = UNMAPPED,
+                             .is_hidden = symbol->hide != 0};
+    for (size_t i = 0; i < symbol->frames_len && !status; i++) {
+        const pprofdelta_frame *f = &symbol->frames[i];
+        pd_function_parts function = pd_function_parts_of(f);
+        status = pd_symbols_add_line(s, mem, &function, f->line, f->column, err);
+    }
+    if (!status)
+        status = pd_symbols_add(s, mem, key, &place, out, err);
+    if (status)
+        s->lines_len = place.lines_first;
+    return status;
+}
+
+/* The place of an address that is, or will be found to be, in this mapping. */
+static pprofdelta_status find_place(pd_places *p, pd_mem *mem, uint64_t address, uint32_t map,
+                                    uint32_t *out, pprofdelta_error *err)
+{
+    pd_key key = key_of(address, map);
+    pprofdelta_symbol symbol = {0};
+    *out = pd_symbols_find(&p->symbols, key);
+    if (*out != PD_KEYMAP_NONE)
+        return PPROFDELTA_OK;
+    if (p->symbolize)
+        p->symbolize(p->symbolize_cookie, address, &symbol);
+    bool is_return = p->has_return_addresses && address;
+    return add_place(p, mem, key, is_return ? address - 1 : address, &symbol, out, err);
+}
+
+pprofdelta_status pd_places_find(pd_places *p, pd_mem *mem, uint64_t address, uint32_t *out,
+                                 pprofdelta_error *err)
+{
+    return find_place(p, mem, address, UNMAPPED, out, err);
+}
+
+pprofdelta_status pd_places_find_mapped(pd_places *p, pd_mem *mem, uint64_t address, uint32_t *out,
+                                        pprofdelta_error *err)
+{
+    uint32_t map;
+    pprofdelta_status status = pd_places_find(p, mem, address, out, err);
+    if (status || p->symbols.places[*out].mapping != UNMAPPED)
+        return status;
+    status = find_map(p, mem, p->symbols.places[*out].address, 0, &map, err);
+    if (!status)
+        set_mapping(p, &p->symbols.places[*out], map);
+    return status;
+}
+
+/* ---- writing --------------------------------------------------------------------------------- */
+
+pprofdelta_status pd_places_begin(pd_places *p, pd_mem *mem, pprofdelta_error *err)
+{
+    pd_symbols_begin_profile(&p->symbols);
+    p->is_reread = false;
+    return p->has_mappings ? pd_places_read(p, mem, err) : PPROFDELTA_OK;
+}
+
+/* pd_compact_mapping.has of a mapping that is added. */
+static uint32_t names_of(const pd_places *p, uint32_t map)
+{
+    enum { ALL = 0xf };
+    bool has_all = p->names == PD_NAMES_ALL ||
+                   (p->names == PD_NAMES_IF_COMPLETE && !p->known_maps[map].lacks_symbols);
+    return p->symbolize && has_all ? ALL : 0;
+}
+
+static uint32_t write_mapping(pd_places *p, pd_compact *out, uint32_t map)
+{
+    pd_place_map *known = &p->known_maps[map];
+    if (known->round == p->symbols.round)
+        return known->out;
+    const pd_map *m = &p->maps.maps[map];
+    uint64_t word = map, start;
+    pd_compact_mapping mapping = {
+        .start = m->start,
+        .limit = m->limit,
+        .file_offset = m->file_offset,
+        .filename = pd_compact_string(out, pd_maps_name(&p->maps, map)),
+        .build_id = pd_compact_string(out, pd_maps_build_id(&p->maps, map)),
+        .has = names_of(p, map),
+    };
+    known->round = p->symbols.round;
+    return known->out = pd_compact_add_mapping(out, pd_key_of_words(&word, 1, 0), &mapping, &start);
+}
+
+void pd_places_write_main(pd_places *p, pd_compact *out)
+{
+    if (p->has_mappings && p->maps.main != PD_MAP_NONE)
+        write_mapping(p, out, p->maps.main);
+}
+
+pd_encoded pd_places_write(pd_places *p, pd_compact *out, uint32_t place)
+{
+    enum { FUNCTIONS = 1 };
+    const pd_symbol_place *row = &p->symbols.places[place];
+    if (row->round == p->symbols.round)
+        return row->out;
+    uint32_t mapping = row->mapping == PD_MAP_NONE ? 0 : write_mapping(p, out, row->mapping);
+    if (mapping && row->lines_len && p->names == PD_NAMES_FUNCTIONS)
+        pd_compact_mapping_has(out, mapping, FUNCTIONS);
+    return pd_symbols_write_place(&p->symbols, out, place, mapping);
+}
+
+pd_encoded pd_places_write_frame(pd_places *p, pd_compact *out, const pprofdelta_frame *frame)
+{
+    pd_writer *w = &out->writer;
+    pd_key key = pd_location_key_line(pd_location_key_lines_begin(false),
+                                      pd_function_parts_of(frame).key, frame->line, frame->column);
+    pprofdelta_symbol symbol = {.frames = frame, .frames_len = 1};
+    uint32_t place = pd_symbols_find(&p->symbols, key);
+    if (place == PD_KEYMAP_NONE) {
+        if (!w->status)
+            w->status = add_place(p, w->mem, key, 0, &symbol, &place, w->err);
+        if (w->status)
+            return 0;
+        set_mapping(p, &p->symbols.places[place], PD_MAP_NONE);
+    }
+    return pd_places_write(p, out, place);
+}
+
+/* ---- stacks ---------------------------------------------------------------------------------- */
+
+/* Stacks share most of their addresses. So the location of an address is stored while a profile is
+ * written, in a table with one slot for each hash. */
+enum { KNOWN = 4096 };
+
+/* The location of an address that is not in the table. */
+static __attribute__((noinline)) pd_encoded
+write_address(pd_places *p, pd_compact *out, uint64_t address, uint32_t era, pd_known_place *known)
+{
+    pd_writer *w = &out->writer;
+    uint32_t map = PD_MAP_NONE, place = 0;
+    if (!w->status)
+        w->status = find_map(p, w->mem, address, era, &map, w->err);
+    if (!w->status)
+        w->status = find_place(p, w->mem, address, map, &place, w->err);
+    if (w->status)
+        return 0;
+    pd_symbol_place *row = &p->symbols.places[place];
+    if (row->mapping == UNMAPPED)
+        set_mapping(p, row, map);
+    pd_encoded location = pd_places_write(p, out, place);
+    if (map != PD_MAP_NONE && p->maps.maps[map].is_there)
+        *known = (pd_known_place){address, p->symbols.round, location, born(p, map)};
+    return location;
+}
+
+/* Makes the table. No profile has the round 0. */
+static bool has_table(pd_places *p, pd_writer *w)
+{
+    if (p->known || w->status)
+        return !w->status;
+    w->status = pd_mem_reserve(w->mem, &p->known, &p->known_cap, KNOWN, sizeof *p->known, w->err);
+    if (!w->status)
+        memset(p->known, 0, KNOWN * sizeof *p->known);
+    return !w->status;
+}
+
+uint8_t *pd_places_put(pd_places *p, pd_compact *out, uint8_t *at, const uint64_t *stack,
+                       size_t depth, uint32_t given_era)
+{
+    uint32_t era = given_era ? given_era : p->era;
+    if (!has_table(p, &out->writer))
+        return at;
+    for (size_t i = 0; i < depth; i++) {
+        uint64_t address = stack[i];
+        pd_known_place *known = &p->known[mix(address) & (KNOWN - 1)];
+        bool is_known =
+            known->address == address && known->round == p->symbols.round && known->born <= era;
+        at = pd_compact_stack_put(at, is_known ? known->location
+                                               : write_address(p, out, address, given_era, known));
+    }
+    return at;
+}
+
+/* ---- the life of the table ------------------------------------------------------------------- */
+
+void pd_places_clear(pd_places *p)
+{
+    pd_symbols_clear(&p->symbols);
+    pd_maps_clear(&p->maps);
+    p->by_lines = p->spans_len = p->known_maps_len = 0;
+    p->is_whole = false;
+}
+
+size_t pd_places_bytes(const pd_places *p)
+{
+    const pd_symbols *s = &p->symbols;
+    const pd_keymap *keys[] = {&s->string_keys, &s->function_keys, &s->place_keys};
+    size_t bytes = s->text.cap + s->strings_cap * sizeof *s->strings +
+                   s->functions_cap * sizeof *s->functions + s->lines_cap * sizeof *s->lines +
+                   s->places_cap * sizeof *s->places;
+    for (size_t i = 0; i < sizeof keys / sizeof *keys; i++)
+        bytes += keys[i]->cap * sizeof *keys[i]->keys + keys[i]->slots_cap * sizeof *keys[i]->slots;
+    bytes += p->maps.cap * sizeof *p->maps.maps + p->maps.sorted_cap * sizeof *p->maps.sorted;
+    bytes += p->spans_cap * sizeof *p->spans + p->known_maps_cap * sizeof *p->known_maps;
+    return bytes + p->maps.text.cap + p->maps.file.cap + p->known_cap * sizeof *p->known;
+}
+
+void pd_places_release(pd_places *p, pd_mem *mem)
+{
+    pd_symbols_release(&p->symbols, mem);
+    pd_maps_release(&p->maps, mem);
+    pd_mem_release(mem, &p->spans, &p->spans_cap, sizeof *p->spans);
+    pd_mem_release(mem, &p->known_maps, &p->known_maps_cap, sizeof *p->known_maps);
+    pd_mem_release(mem, &p->known, &p->known_cap, sizeof *p->known);
+}

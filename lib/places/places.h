@@ -1,0 +1,118 @@
+/* An address becomes a location: for records and for live heaps.
+ *
+ *     address -> symbol -> place -> mapping -> identity -> location of the profile
+ *
+ * A place is an address in a mapping, or in none, with the lines that the symbolizer has for it. A
+ * number in no mapping has no meaning in other processes, and may be no address: the frames of an
+ * interpreter have numbers of their own. If the symbolizer has lines for it, the place is identified
+ * by them and has no address. All other places are identified by address and mapping.
+ *
+ * When code is unloaded, its addresses stay in stacks, and other code may be loaded there. So
+ * mappings are never removed. Each has spans of eras in which it was there; an era is one reading of
+ * /proc/self/maps. Eras count from 1. An address of an earlier era has the mapping of that era. */
+#ifndef PD_PLACES_PLACES_H
+#define PD_PLACES_PLACES_H
+
+#include "places/symbols.h"
+#include "process/maps.h"
+
+/* When the mappings are read again, besides when an address is in none of them. */
+typedef enum pd_places_watch {
+    PD_WATCH_NOTHING,
+    PD_WATCH_LOADER, /* if the loader has loaded or unloaded something */
+    PD_WATCH_ALWAYS  /* for each profile: the loader may not be asked in the child of a fork */
+} pd_places_watch;
+
+/* What the mappings in a profile are marked as having, with a symbolizer. Readers do not look for
+ * symbols in such a mapping. */
+typedef enum pd_places_names {
+    PD_NAMES_IF_COMPLETE, /* everything, if all its places have lines */
+    PD_NAMES_ALL,         /* everything */
+    PD_NAMES_FUNCTIONS    /* functions, if a place in it has lines; nothing else */
+} pd_places_names;
+
+typedef struct pd_place_span {
+    uint32_t map;        /* the mapping's number */
+    uint32_t born, gone; /* gone 0: it is there */
+} pd_place_span;
+
+/* What is known of a mapping. */
+typedef struct pd_place_map {
+    uint32_t span;      /* its last span */
+    uint32_t out;       /* its id in the profile of this round */
+    uint64_t round;     /* see symbols.h */
+    bool lacks_symbols; /* a place in it has no lines */
+} pd_place_map;
+
+/* The location of an address that is in a mapping that is there. */
+typedef struct pd_known_place {
+    uint64_t address, round;
+    pd_encoded location;
+    uint32_t born; /* valid in this era and in later ones */
+} pd_known_place;
+
+typedef struct pd_places {
+    /* Set by the owner. */
+    pprofdelta_symbolizer *symbolize; /* NULL: none */
+    void *symbolize_cookie;
+    bool has_mappings;
+    bool has_return_addresses; /* the address of a place is that of the byte before */
+    pd_places_watch watch;
+    pd_places_names names;
+    /* Places and mappings. */
+    pd_symbols symbols;
+    size_t by_lines; /* places that are identified by their lines */
+    pd_maps maps;
+    pd_place_span *spans; /* oldest first; a mapping that came back has several */
+    pd_place_map *known_maps;
+    size_t spans_len, spans_cap, known_maps_len, known_maps_cap;
+    uint32_t era;
+    uint64_t loads;        /* of the loader, at the last reading */
+    bool is_whole;         /* the last reading succeeded */
+    bool is_reread;        /* the mappings were read again for this profile */
+    pd_known_place *known; /* one for each hash of an address; NULL: not used yet */
+    size_t known_cap;
+} pd_places; /* zero it to begin */
+
+/* Reads the mappings if they were never read, or as `watch` says. May wait for a dlopen that is under
+ * way. */
+pprofdelta_status pd_places_read(pd_places *places, pd_mem *mem, pprofdelta_error *err);
+
+/* Begins a profile: reads the mappings, and nothing is written yet. */
+pprofdelta_status pd_places_begin(pd_places *places, pd_mem *mem, pprofdelta_error *err);
+
+/* The number of the place of an address. A new one is symbolized. Its mapping is not known yet. */
+pprofdelta_status pd_places_find(pd_places *places, pd_mem *mem, uint64_t address, uint32_t *out,
+                                 pprofdelta_error *err);
+
+/* The same, with the mapping of now. The mappings are read again at most once for each profile. An
+ * address that is in none of them after that is code that was generated at run time. */
+pprofdelta_status pd_places_find_mapped(pd_places *places, pd_mem *mem, uint64_t address,
+                                        uint32_t *out, pprofdelta_error *err);
+
+/* The following write to a profile. A failure is in the writer's status. */
+
+/* The main binary, as the first mapping: pprof expects that. */
+void pd_places_write_main(pd_places *places, pd_compact *compact);
+
+/* The location of a place whose mapping is known. */
+pd_encoded pd_places_write(pd_places *places, pd_compact *compact, uint32_t place);
+
+/* Puts the locations of addresses in the mappings of an era (0: of now) at `at`, in a stack of the
+ * writer. Returns where they end. */
+uint8_t *pd_places_put(pd_places *places, pd_compact *compact, uint8_t *at, const uint64_t *stack,
+                       size_t depth, uint32_t era);
+
+/* The location of a frame without an address. */
+pd_encoded pd_places_write_frame(pd_places *places, pd_compact *compact,
+                                 const pprofdelta_frame *frame);
+
+/* Forgets everything and keeps the capacity. */
+void pd_places_clear(pd_places *places);
+
+/* Bytes that are reserved. */
+size_t pd_places_bytes(const pd_places *places);
+
+void pd_places_release(pd_places *places, pd_mem *mem);
+
+#endif

@@ -1,0 +1,510 @@
+/* The life of a window, the same on every door: every sequence of up to six calls is made to the
+ * recorder, the builder, the heap and the context for parsed profiles, and to one small model.
+ *
+ * What is counted goes up by one before each begin. So the model also knows what a window has: what
+ * was counted since the last commit. */
+#include "../support/test.h"
+
+#include "build.h"
+#include "live.h"
+#include "pprofdelta_heap.h"
+#include "pprofdelta_record.h"
+#include "run.h"
+
+#include <stdlib.h>
+
+enum { MOST_CALLS = 6, MOST_COUNTED = 1 << 20 };
+
+/* ---- what is called -------------------------------------------------------------------------- */
+
+typedef enum call {
+    BEGIN,
+    WRITE,
+    WRITE_REFUSED, /* by the sink */
+    WRITE_NULL,    /* without a sink */
+    WRITE_BACK,    /* to a sink that calls the door: begin, write, commit */
+    WRITE_ENDED,   /* to a sink that abandons the window */
+    COMMIT,
+    ABANDON,
+    CALLS
+} call;
+
+static const char *const names[CALLS] = {"begin",      "write",       "write refused", "write NULL",
+                                         "write back", "write ended", "commit",        "abandon"};
+
+/* What a write that succeeded says of itself. */
+typedef struct said {
+    uint64_t sequence, attempt;
+    int64_t counted;
+} said;
+
+typedef struct trial trial;
+
+typedef struct door {
+    const char *name;
+    pprofdelta_status (*open)(trial *t);
+    void (*close)(trial *t);
+    void (*count)(trial *t); /* one more */
+    pprofdelta_status (*begin)(trial *t, pprofdelta_error *err);
+    pprofdelta_status (*write)(trial *t, const pprofdelta_sink *sink, said *out,
+                               pprofdelta_error *err);
+    pprofdelta_status (*commit)(trial *t);
+    void (*abandon)(trial *t);
+} door;
+
+/* ---- the model ------------------------------------------------------------------------------- */
+
+typedef enum stage { IDLE, OPEN, WRITTEN } stage;
+
+typedef struct course {
+    stage stage;
+    bool is_handed_out;
+    uint64_t committed; /* the last sequence */
+    uint64_t attempts;  /* at the one after it */
+    int64_t counted, arrived, window;
+} course;
+
+static bool is_write(call c)
+{
+    return c >= WRITE && c <= WRITE_ENDED;
+}
+
+/* Returns the status of the call. */
+static pprofdelta_status course_call(course *m, call c)
+{
+    bool is_allowed = c == BEGIN     ? m->stage == IDLE
+                      : c == COMMIT  ? m->stage == WRITTEN
+                      : c == ABANDON ? true
+                                     : m->stage != IDLE && c != WRITE_NULL;
+    if (!is_allowed)
+        return PPROFDELTA_E_USAGE;
+    if (c == BEGIN) {
+        m->stage = OPEN;
+        m->is_handed_out = false;
+        m->window = m->counted - m->arrived;
+    } else if (c == COMMIT) {
+        m->stage = IDLE;
+        m->committed++;
+        m->attempts = 0;
+        m->arrived += m->window;
+    } else if (is_write(c)) {
+        m->stage = c == WRITE || c == WRITE_BACK ? WRITTEN : OPEN;
+        m->is_handed_out = true;
+    }
+    if (c == ABANDON || c == WRITE_ENDED) {
+        m->attempts += m->stage != IDLE && m->is_handed_out;
+        m->stage = IDLE;
+    }
+    return c == WRITE_REFUSED ? PPROFDELTA_E_SINK
+           : c == WRITE_ENDED ? PPROFDELTA_E_USAGE
+                              : PPROFDELTA_OK;
+}
+
+/* ---- a door and the model -------------------------------------------------------------------- */
+
+struct trial {
+    const door *door;
+    course m;
+    union {
+        pprofdelta_recorder *recorder;
+        pprofdelta_builder *builder;
+        pprofdelta_heap *heap;
+        pprofdelta *pd;
+    };
+    tracker memory; /* not of the heap */
+    arena arena;
+    buf given, output, first; /* first: of the window's first write */
+    call sink_does;
+    size_t sink_calls;
+    pprofdelta_heap_window window;
+    pprofdelta_heap_pages pages;
+    const call *calls; /* for messages */
+    size_t calls_len;
+};
+
+static const char *story_of(const trial *t)
+{
+    static char text[200];
+    size_t len = (size_t)snprintf(text, sizeof text, "%s:", t->door->name);
+    for (size_t i = 0; i < t->calls_len; i++)
+        len += (size_t)snprintf(text + len, sizeof text - len, " %s,", names[t->calls[i]]);
+    return text;
+}
+
+#define AGREES(condition) CHECK_MSG(condition, "after %s", story_of(t))
+
+static int take(void *cookie, const void *data, size_t len)
+{
+    trial *t = cookie;
+    said untouched;
+    pprofdelta_sink again = {take, t};
+    t->sink_calls++;
+    buf_add(&t->output, data, len);
+    if (t->sink_does == WRITE_BACK) {
+        AGREES(t->door->begin(t, NULL) == PPROFDELTA_E_USAGE);
+        AGREES(t->door->write(t, &again, &untouched, NULL) == PPROFDELTA_E_USAGE);
+        AGREES(t->door->commit(t) == PPROFDELTA_E_USAGE);
+    } else if (t->sink_does == WRITE_ENDED) {
+        t->door->abandon(t);
+    }
+    return t->sink_does == WRITE_REFUSED;
+}
+
+static pprofdelta_status write_window(trial *t, call c, pprofdelta_error *err)
+{
+    const said unset = {77, 77, 77};
+    said got = unset;
+    const pprofdelta_sink sink = {take, t}, no_function = {NULL, t};
+    pprofdelta_status status;
+    t->sink_does = c;
+    t->sink_calls = 0;
+    t->output = buf_begin(&t->arena);
+    if (c == WRITE_NULL) {
+        AGREES(t->door->write(t, &no_function, &got, NULL) == PPROFDELTA_E_USAGE);
+        status = t->door->write(t, NULL, &got, err);
+    } else {
+        status = t->door->write(t, &sink, &got, err);
+    }
+    if (status) {
+        AGREES(memcmp(&got, &unset, sizeof got) == 0);
+        return status;
+    }
+    AGREES(got.sequence == t->m.committed + 1 && got.attempt == t->m.attempts + 1);
+    AGREES(got.counted == t->m.window);
+    if (!t->first.len)
+        t->first = t->output;
+    AGREES(t->first.len == t->output.len &&
+           memcmp(t->first.ptr, t->output.ptr, t->output.len) == 0);
+    return status;
+}
+
+static void make_call(trial *t, call c)
+{
+    pprofdelta_error err = {.status = PPROFDELTA_OK};
+    pprofdelta_status status = PPROFDELTA_OK;
+    bool reaches_sink = t->m.stage != IDLE && is_write(c) && c != WRITE_NULL;
+    if (c == BEGIN && t->m.stage == IDLE) {
+        t->door->count(t);
+        t->m.counted++;
+        t->first = buf_begin(&t->arena);
+    }
+    if (c == BEGIN)
+        status = t->door->begin(t, &err);
+    else if (c == COMMIT)
+        err.status = status = t->door->commit(t);
+    else if (c == ABANDON)
+        t->door->abandon(t);
+    else
+        status = write_window(t, c, &err);
+    pprofdelta_status wanted = course_call(&t->m, c);
+    CHECK_MSG(status == wanted, "%d, not %d, after %s", (int)status, (int)wanted, story_of(t));
+    AGREES(err.status == wanted);
+    AGREES(!is_write(c) || t->sink_calls == reaches_sink);
+}
+
+/* ---- the recorder ---------------------------------------------------------------------------- */
+
+static const uintptr_t stack[] = {0x1000};
+
+static pprofdelta_status open_recorder(trial *t)
+{
+    pprofdelta_recorder_options o = PPROFDELTA_RECORDER_OPTIONS_INIT;
+    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
+    o.compression = PPROFDELTA_PLAIN;
+    o.flags = PPROFDELTA_NO_MAPPINGS | PPROFDELTA_VERIFY;
+    return pprofdelta_recorder_new(&o, &allocator, &t->recorder, NULL);
+}
+
+static void close_recorder(trial *t)
+{
+    pprofdelta_recorder_free(t->recorder);
+}
+
+static void count_nothing(trial *t)
+{
+    (void)t;
+}
+
+static pprofdelta_status begin_recorder(trial *t, pprofdelta_error *err)
+{
+    const int64_t values[] = {t->m.counted, t->m.counted, 0, 0};
+    const pprofdelta_record record = {.stack = stack, .depth = 1, .values = values};
+    pprofdelta_status status = pprofdelta_recorder_begin(t->recorder, NULL, err);
+    if (status)
+        return status;
+    status = pprofdelta_recorder_add(t->recorder, &record, err);
+    if (status) /* this window can only be abandoned */
+        pprofdelta_recorder_abandon(t->recorder);
+    return status;
+}
+
+static void say(said *out, const pprofdelta_report *report)
+{
+    *out = (said){report->sequence, report->attempt, (int64_t)report->types[0].delta.lo};
+}
+
+static pprofdelta_status write_recorder(trial *t, const pprofdelta_sink *sink, said *out,
+                                        pprofdelta_error *err)
+{
+    pprofdelta_report report, unset;
+    memset(&report, 77, sizeof report);
+    unset = report;
+    pprofdelta_status status = pprofdelta_recorder_write(t->recorder, sink, &report, err);
+    if (!status)
+        say(out, &report);
+    AGREES(!status || memcmp(&report, &unset, sizeof report) == 0);
+    return status;
+}
+
+static pprofdelta_status commit_recorder(trial *t)
+{
+    return pprofdelta_recorder_commit(t->recorder);
+}
+
+static void abandon_recorder(trial *t)
+{
+    pprofdelta_recorder_abandon(t->recorder);
+}
+
+/* ---- the builder ----------------------------------------------------------------------------- */
+
+static pprofdelta_status open_builder(trial *t)
+{
+    static const pprofdelta_value_type types[] = {{"samples", "count", 0}};
+    pprofdelta_builder_options o = PPROFDELTA_BUILDER_OPTIONS_INIT;
+    pprofdelta_allocator allocator = tracker_allocator(&t->memory);
+    o.compression = PPROFDELTA_PLAIN;
+    o.types = types;
+    o.types_len = 1;
+    return pprofdelta_builder_new(&o, &allocator, &t->builder, NULL);
+}
+
+static void close_builder(trial *t)
+{
+    pprofdelta_builder_free(t->builder);
+}
+
+static void count_sample(trial *t)
+{
+    const pprofdelta_frame frame = {.name = "main"};
+    pprofdelta_sample *sample = pprofdelta_sample_start(t->builder);
+    pprofdelta_sample_push_frame(sample, &frame, 0);
+    pprofdelta_sample_push_value(sample, 0, 1);
+    t->m.counted -= pprofdelta_sample_add(sample, NULL) != PPROFDELTA_OK;
+}
+
+static pprofdelta_status begin_builder(trial *t, pprofdelta_error *err)
+{
+    return pprofdelta_builder_begin(t->builder, err);
+}
+
+static pprofdelta_status write_builder(trial *t, const pprofdelta_sink *sink, said *out,
+                                       pprofdelta_error *err)
+{
+    pprofdelta_builder_report report, unset;
+    memset(&report, 77, sizeof report);
+    unset = report;
+    pprofdelta_status status = pprofdelta_builder_write(t->builder, sink, &report, err);
+    if (!status)
+        *out = (said){report.sequence, report.attempt, (int64_t)report.samples_in};
+    AGREES(!status || memcmp(&report, &unset, sizeof report) == 0);
+    return status;
+}
+
+static pprofdelta_status commit_builder(trial *t)
+{
+    return pprofdelta_builder_commit(t->builder);
+}
+
+static void abandon_builder(trial *t)
+{
+    pprofdelta_builder_abandon(t->builder);
+}
+
+/* ---- the heap -------------------------------------------------------------------------------- */
+
+static void *map_pages(void *cookie, size_t size)
+{
+    tracker *memory = cookie;
+    memory->calls++;
+    bool fails = memory->fail_at && (memory->is_alone ? memory->calls == memory->fail_at
+                                                      : memory->calls >= memory->fail_at);
+    memory->refused += fails;
+    return fails ? NULL : calloc(1, size);
+}
+
+static void unmap_pages(void *cookie, void *ptr, size_t size)
+{
+    (void)cookie, (void)size;
+    free(ptr);
+}
+
+static pprofdelta_status open_heap(trial *t)
+{
+    static pprofdelta_heap_filter filter;
+    pprofdelta_heap_options o = PPROFDELTA_HEAP_OPTIONS_INIT;
+    t->pages = (pprofdelta_heap_pages){map_pages, unmap_pages, &t->memory};
+    o.compression = PPROFDELTA_PLAIN;
+    o.flags = PPROFDELTA_NO_MAPPINGS;
+    o.filter = &filter;
+    o.pages = &t->pages;
+    o.max_live = 16;
+    o.max_sites = 16;
+    o.max_attempts = UINT32_MAX;
+    return pprofdelta_heap_new(&o, &t->heap, NULL);
+}
+
+static void close_heap(trial *t)
+{
+    pprofdelta_heap_free(t->heap);
+}
+
+static void count_allocation(trial *t)
+{
+    const uint64_t addresses[] = {0x1000};
+    const pprofdelta_heap_event event = {
+        .ptr = addresses, .weight = {1, 8}, .stack = addresses, .depth = 1};
+    t->m.counted -= !pprofdelta_heap_track(t->heap, &event);
+    pprofdelta_heap_untrack(t->heap, addresses);
+}
+
+static pprofdelta_status begin_heap(trial *t, pprofdelta_error *err)
+{
+    return pprofdelta_heap_begin(t->heap, 1, &t->window, err);
+}
+
+/* A full window has what was allocated since the beginning. */
+static pprofdelta_status write_heap(trial *t, const pprofdelta_sink *sink, said *out,
+                                    pprofdelta_error *err)
+{
+    live_profile p;
+    pprofdelta_status status = pprofdelta_heap_write(t->heap, PPROFDELTA_HEAP_CHANGES, sink, err);
+    if (status)
+        return status;
+    AGREES(live_read(&t->arena, t->output.ptr, t->output.len, &p));
+    int64_t before = t->window.kind == PPROFDELTA_HEAP_FULL ? t->m.arrived : 0, counted = 0;
+    for (size_t i = 0; i < p.sums.len; i++)
+        counted += p.sums.rows[i].values[0];
+    AGREES(p.sequence == t->window.sequence && p.attempt == t->window.attempt);
+    *out = (said){p.sequence, p.attempt, counted - before};
+    return status;
+}
+
+static pprofdelta_status commit_heap(trial *t)
+{
+    return pprofdelta_heap_commit(t->heap);
+}
+
+static void abandon_heap(trial *t)
+{
+    pprofdelta_heap_abandon(t->heap);
+}
+
+/* ---- every sequence -------------------------------------------------------------------------- */
+
+static const door doors[] = {
+    {"recorder", open_recorder, close_recorder, count_nothing, begin_recorder, write_recorder,
+     commit_recorder, abandon_recorder},
+    {"builder", open_builder, close_builder, count_sample, begin_builder, write_builder,
+     commit_builder, abandon_builder},
+    {"heap", open_heap, close_heap, count_allocation, begin_heap, write_heap, commit_heap,
+     abandon_heap},
+};
+enum { DOORS = sizeof doors / sizeof *doors };
+
+/* Makes these calls and ends what is under way, so that the next sequence begins idle. */
+static void play(trial *t, const call *calls, size_t len)
+{
+    t->calls = calls;
+    for (t->calls_len = 1; t->calls_len <= len; t->calls_len++)
+        make_call(t, calls[t->calls_len - 1]);
+    t->calls_len = len;
+    t->door->abandon(t);
+    course_call(&t->m, ABANDON);
+    arena_free(&t->arena);
+}
+
+static void play_all(trial *t, call *calls, size_t len)
+{
+    if (len == MOST_CALLS) {
+        play(t, calls, len);
+        return;
+    }
+    for (call c = BEGIN; c < CALLS; c++) {
+        calls[len] = c;
+        play_all(t, calls, len + 1);
+    }
+}
+
+TEST(every_sequence_of_six_calls_does_what_the_model_does)
+{
+    for (size_t i = 0; i < DOORS; i++) {
+        trial t = {.door = &doors[i]};
+        call calls[MOST_CALLS];
+        REQUIRE(t.door->open(&t) == PPROFDELTA_OK);
+        play_all(&t, calls, 0);
+        t.door->close(&t);
+        CHECK(t.memory.live == 0);
+    }
+}
+
+/* ---- without memory -------------------------------------------------------------------------- */
+
+/* Two windows, of which the first is abandoned. A begin or write without memory has begun or written
+ * nothing; then the call is made again. Returns false if memory was never short. */
+static bool play_without(const door *d, size_t nth)
+{
+    static const call calls[] = {BEGIN, WRITE, ABANDON, BEGIN, WRITE, WRITE, COMMIT, BEGIN, WRITE};
+    trial trial_ = {.door = d, .calls = calls, .memory = {.is_alone = true}}, *t = &trial_;
+    if (d->open(t))
+        return true;
+    t->memory.fail_at = t->memory.calls + nth;
+    for (size_t i = 0; i < sizeof calls / sizeof *calls; i++) {
+        said got = {0};
+        pprofdelta_sink sink = {take, t};
+        pprofdelta_error err = {.status = PPROFDELTA_OK};
+        size_t refused = t->memory.refused;
+        t->calls_len = i + 1;
+        t->sink_does = WRITE;
+        t->output = buf_begin(&t->arena);
+        if (calls[i] == BEGIN && !t->memory.refused) { /* counting may lack memory, too */
+            t->m.counted++;
+            d->count(t);
+        }
+        refused = t->memory.refused;
+        pprofdelta_status status = calls[i] == BEGIN   ? d->begin(t, &err)
+                                   : calls[i] == WRITE ? d->write(t, &sink, &got, &err)
+                                                       : PPROFDELTA_OK;
+        if (status) {
+            AGREES(status == PPROFDELTA_E_MEMORY && t->memory.refused > refused);
+            AGREES(err.status == status && d->commit(t) == PPROFDELTA_E_USAGE);
+            i--;
+            continue;
+        }
+        if (calls[i] == COMMIT)
+            AGREES(d->commit(t) == PPROFDELTA_OK);
+        else if (calls[i] == ABANDON)
+            d->abandon(t);
+        course_call(&t->m, calls[i]);
+        if (calls[i] == WRITE)
+            AGREES(got.sequence == t->m.committed + 1 && got.attempt == t->m.attempts + 1 &&
+                   got.counted == t->m.window);
+    }
+    d->close(t);
+    CHECK_MSG(t->memory.live == 0, "%s", d->name);
+    arena_free(&t->arena);
+    return t->memory.refused != 0;
+}
+
+TEST(a_call_without_memory_can_be_made_again)
+{
+    for (size_t i = 0; i < DOORS; i++) {
+        size_t nth = 1;
+        while (nth < 500 && play_without(&doors[i], nth))
+            nth++;
+        CHECK_MSG(nth > 3 && nth < 500, "%s: %zu allocations", doors[i].name, nth);
+    }
+}
+
+TEST_MAIN(CASE(every_sequence_of_six_calls_does_what_the_model_does),
+          CASE(a_call_without_memory_can_be_made_again))

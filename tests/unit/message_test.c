@@ -1,0 +1,68 @@
+/* The hints of the command are chosen by the status and the reason of an error, and by nothing that
+ * its text says. */
+#include "message.h"
+
+#include "../support/test.h"
+
+#include <unistd.h>
+
+static const struct {
+    pprofdelta_status status;
+    pprofdelta_reason reason;
+    const char *hint; /* NULL: none */
+} advices[] = {
+    {PPROFDELTA_E_LIMIT, PPROFDELTA_REASON_MAX_MEMORY, "--max-memory=SIZE"},
+    {PPROFDELTA_E_LIMIT, PPROFDELTA_REASON_ADDRESS_SPACE, "64-bit"},
+    {PPROFDELTA_E_LIMIT, PPROFDELTA_REASON_NONE, NULL},
+    {PPROFDELTA_E_PROFILE, PPROFDELTA_REASON_IS_STATE, "--state=FILE"},
+    {PPROFDELTA_E_PROFILE, PPROFDELTA_REASON_IS_OTLP, "as pprof"},
+    {PPROFDELTA_E_PROFILE, PPROFDELTA_REASON_NONE, NULL},
+    {PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_REASON_IS_WINDOW, "?seconds="},
+    {PPROFDELTA_E_NOT_CUMULATIVE, PPROFDELTA_REASON_NONE, "-c TYPE"},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_REASON_SWAPPED, "older profile comes first"},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_REASON_NO_COUNTER, "-c TYPE"},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_REASON_OTHER_TYPES, "one kind of profile"},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_REASON_OTHER_OPTIONS, "same -c and -g"},
+    {PPROFDELTA_E_MISMATCH, PPROFDELTA_REASON_NONE, NULL},
+    {PPROFDELTA_E_STATE, PPROFDELTA_REASON_NEWER_STATE, "use that pprofdelta"},
+    {PPROFDELTA_E_STATE, PPROFDELTA_REASON_NONE, "the file is unchanged"},
+};
+
+/* What is printed on stderr for an error with this text. */
+static void print(size_t i, const char *wording, char out[4096])
+{
+    pprofdelta_error err = {.status = advices[i].status,
+                            .reason = advices[i].reason,
+                            .stage = "delta",
+                            .element = PPROFDELTA_NOWHERE,
+                            .offset = PPROFDELTA_NOWHERE};
+    int ends[2], kept = dup(STDERR_FILENO);
+    snprintf(err.text, sizeof err.text, "%s", wording);
+    REQUIRE(!pipe(ends) && dup2(ends[1], STDERR_FILENO) >= 0);
+    cli_window_error("state", "cur", &err);
+    REQUIRE(dup2(kept, STDERR_FILENO) >= 0);
+    close(kept);
+    close(ends[1]);
+    ssize_t got = read(ends[0], out, 4095);
+    close(ends[0]);
+    REQUIRE(got > 0);
+    out[got] = 0;
+}
+
+TEST(another_wording_has_the_same_hint)
+{
+    static const char *const wordings[] = {
+        "it is so", "more than max_memory allows in a 32-bit process; this is a state; newer",
+        "the value types differ; the options name other types; not a state; missing between them"};
+    for (size_t i = 0; i < sizeof advices / sizeof *advices; i++) {
+        for (size_t w = 0; w < sizeof wordings / sizeof *wordings; w++) {
+            char out[4096];
+            print(i, wordings[w], out);
+            const char *hint = strstr(out, "hint: ");
+            CHECK_MSG(!hint == !advices[i].hint, "case %zu: %s", i, out);
+            CHECK_MSG(!hint || strstr(hint, advices[i].hint), "case %zu: %s", i, out);
+        }
+    }
+}
+
+TEST_MAIN(CASE(another_wording_has_the_same_hint))
