@@ -1,7 +1,7 @@
 /* The start of the agent in a process. The constructor runs before main; the functions of the program that
  * come earlier (malloc, mmap, exec) work before it and are not recorded. */
 #include "agent/account/account.h"
-#include "agent/account/counters.h"
+#include "agent/account/areas.h"
 #include "agent/account/mappings.h"
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
@@ -15,17 +15,14 @@
 #include "agent/delivery/summary.h"
 #include "agent/interposed/interpose_extra.h"
 #include "agent/life/end.h"
-#include "agent/life/fork.h"
+#include "agent/life/forked.h"
 #include "agent/life/signals.h"
 #include "agent/life/worker.h"
 #include "agent/stacks/callers.h"
 #include "agent/stacks/function_names.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <libdeflate.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/auxv.h>
 #include <unistd.h>
 
@@ -147,7 +144,6 @@ __attribute__((constructor)) static void begin(void)
         begin_tracking();
     pd_mappings_follow(pd_agent_heap() && pd_the_agent.settings.account);
     atomic_store_explicit(&pd_the_agent.has_begun, true, memory_order_release);
-    dlerror(); /* the program sees no error of a function that was not found */
     errno = kept;
 }
 

@@ -1,14 +1,12 @@
 /* What the process is made of: see account.h.
  *
- *     smaps area --> spans, each with one owner --> resident bytes of each span --> parts
- *                                                                             --> rows
+ *     smaps area --> spans, each with one owner --> resident bytes of each span --> parts --> rows
  *
  * The tables are static: the thread that delivers is the only one that uses them, and nothing may be
  * allocated here. */
 #include "agent/account/account.h"
 
 #include "agent/account/areas.h"
-#include "agent/account/counters.h"
 #include "agent/base/agent.h"
 #include "agent/base/await.h"
 #include "agent/base/code.h"
@@ -16,9 +14,6 @@
 #include "agent/account/mappings.h"
 #include "agent/stacks/unloaded.h"
 
-#include <link.h>
-#include <stdatomic.h>
-#include <string.h>
 #include <time.h>
 #include <unistd.h>
 
@@ -66,7 +61,7 @@ static struct account {
     pd_range ranges[PD_RANGES_MAX];
     size_t ranges_len, ranges_at;
     uint64_t ranges_lost;
-    bool has_stacks, has_areas, has_objects, has_allocator;
+    bool has_stacks, has_areas, has_allocator;
     pprofdelta_heap_row rows[PD_SLOTS_MAX + NAMES_MAX + PARTS];
     size_t rows_len;
     pd_fixed_text comment;
@@ -125,17 +120,10 @@ static void add_text(part p, const char *name, uint64_t bytes)
 
 /* ---- owners ---------------------------------------------------------------------------------- */
 
-typedef enum owner_kind {
-    OWNER_NONE, /* the area decides */
-    OWNER_SLOT, /* slot: anonymous memory that the program mapped */
-    OWNER_HEAP,
-    OWNER_AGENT,
-    OWNER_STACK,
-    OWNER_FILE /* name: the zero-initialised data of a file */
-} owner_kind;
-
+/* PART_LEFT: the area decides; PART_FILE_DIRTY: it is zero-initialised data of a file; PART_ANONYMOUS: the
+ * program mapped it, with the stack of the slot. */
 typedef struct owner {
-    owner_kind kind;
+    part part;
     uint32_t slot;
 } owner;
 
@@ -143,15 +131,10 @@ static owner owner_of_slot(uint32_t slot)
 {
     pd_slot_stack s = pd_mappings_stack(slot);
     if (slot == PD_SLOT_AGENT || (s.depth && pd_code_is_own((uintptr_t)s.stack[0])))
-        return (owner){OWNER_AGENT, 0};
+        return (owner){PART_AGENT, 0};
     if (slot == PD_SLOT_ALLOCATOR || (s.depth && pd_code_is_of_allocator((uintptr_t)s.stack[0])))
-        return (owner){OWNER_HEAP, 0};
-    return (owner){OWNER_SLOT, slot};
-}
-
-static bool same_owner(owner x, owner y)
-{
-    return x.kind == y.kind && x.slot == y.slot;
+        return (owner){PART_LIVE, 0};
+    return (owner){PART_ANONYMOUS, slot};
 }
 
 /* The zero-initialised data of loaded files: anonymous memory behind their last page. */
@@ -204,20 +187,23 @@ static bool is_heap_by_default(const dividing *d)
 static uintptr_t find_unseen(const dividing *d, uintptr_t at, uintptr_t end, owner *out)
 {
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
+    bool has_areas = pd_code_has_libc_allocator() && a.has_areas;
     uintptr_t until;
-    *out = (owner){OWNER_NONE, 0};
+    *out = (owner){PART_LEFT, 0};
     if (!d->is_anonymous)
         return end;
-    if ((until = data_end_at(at)))
-        *out = (owner){OWNER_FILE, 0};
-    else if ((until = pd_thread_stacks_end_in(at, end)))
-        *out = (owner){OWNER_STACK, 0};
-    else if (is_heap_by_default(d))
-        until = end, *out = (owner){OWNER_HEAP, 0};
-    else if (pd_code_has_libc_allocator() && a.has_areas && (until = pd_malloc_area_at(at, end)))
-        *out = (owner){OWNER_HEAP, 0};
-    else
-        until = pd_code_has_libc_allocator() && a.has_areas ? at + page : end;
+    if ((until = data_end_at(at))) {
+        out->part = PART_FILE_DIRTY;
+    } else if ((until = pd_thread_stacks_end_in(at, end))) {
+        out->part = PART_STACKS;
+    } else if (is_heap_by_default(d)) {
+        until = end;
+        out->part = PART_LIVE;
+    } else if (has_areas && (until = pd_malloc_area_at(at, end))) {
+        out->part = PART_LIVE;
+    } else {
+        until = has_areas ? at + page : end;
+    }
     return until < end ? until : end;
 }
 
@@ -256,71 +242,40 @@ static void give_to_area(const dividing *d, uint64_t bytes)
 
 static void give(const dividing *d, owner o, uint64_t bytes)
 {
-    if (o.kind == OWNER_SLOT)
+    if (o.part == PART_ANONYMOUS)
         a.by_slot[o.slot] += (int64_t)bytes;
-    else if (o.kind == OWNER_HEAP)
+    else if (o.part == PART_LIVE)
         a.heap += (int64_t)bytes;
-    else if (o.kind == OWNER_AGENT)
+    else if (o.part == PART_AGENT)
         a.agent += (int64_t)bytes;
-    else if (o.kind == OWNER_STACK)
+    else if (o.part == PART_STACKS)
         add_text(PART_STACKS, "other threads", bytes);
-    else if (o.kind == OWNER_FILE)
+    else if (o.part == PART_FILE_DIRTY)
         add_named(PART_FILE_DIRTY, d->file, bytes);
     else
         give_to_area(d, bytes);
 }
 
-enum { SPANS_MAX = 8192 };
-
-/* An area divided into spans. */
-static struct spans {
-    uintptr_t end[SPANS_MAX];
-    owner owner[SPANS_MAX];
-    uint64_t pages[SPANS_MAX]; /* resident */
-    size_t len;
-} spans;
-
-/* What does not fit belongs to the last span. */
+/* Gives each owner in the area its resident pages. The last one gets the rest: the numbers of pages may be of
+ * a slightly later time, and include zero pages, which do not count as resident. */
 static void divide(const dividing *d)
 {
-    spans.len = 0;
-    for (uintptr_t at = (uintptr_t)d->area->begin; at < d->area->end;) {
-        owner o;
-        at = find_owner(d, at, &o);
-        bool is_more =
-            spans.len && (same_owner(spans.owner[spans.len - 1], o) || spans.len == SPANS_MAX);
-        if (!is_more)
-            spans.owner[spans.len++] = o;
-        spans.end[spans.len - 1] = at;
-    }
-}
-
-static uint64_t whole_pages(double bytes)
-{
     const uint64_t page = (uint64_t)sysconf(_SC_PAGESIZE);
-    return (uint64_t)(bytes / (double)page + 0.5) * page;
-}
-
-/* Divides the resident bytes as the resident pages are. The numbers of pages may be of a slightly
- * later time, and include zero pages, which do not count as resident. */
-static void share(const dividing *d)
-{
-    uint64_t rest = d->area->resident, pages = 0;
-    uintptr_t at = (uintptr_t)d->area->begin;
-    for (size_t i = 0; i < spans.len; i++) {
-        spans.pages[i] = pd_residency_count(at, spans.end[i]);
-        pages += spans.pages[i];
-        at = spans.end[i];
-    }
-    for (size_t i = 0; i < spans.len && rest; i++) {
-        bool is_last = spans.pages[i] == pages;
-        double part_of_rest = pages ? (double)spans.pages[i] / (double)pages : 0;
-        uint64_t bytes = is_last ? rest : whole_pages((double)rest * part_of_rest);
-        pages -= spans.pages[i];
-        give(d, spans.owner[i], bytes);
-        rest -= bytes;
-        if (is_last)
-            return;
+    const uintptr_t end = (uintptr_t)d->area->end;
+    uint64_t rest = d->area->resident;
+    owner now, next = {PART_LEFT, 0};
+    for (uintptr_t from = (uintptr_t)d->area->begin, at = find_owner(d, from, &now); rest;) {
+        uintptr_t until = at < end ? find_owner(d, at, &next) : end;
+        bool is_same = at < end && next.part == now.part && next.slot == now.slot;
+        if (!is_same) {
+            uint64_t bytes = at < end ? pd_residency_count(from, at) * page : rest;
+            bytes = bytes < rest ? bytes : rest;
+            give(d, now, bytes);
+            rest -= bytes;
+            from = at;
+            now = next;
+        }
+        at = until;
     }
 }
 
@@ -346,10 +301,6 @@ static void take_area(void *cookie, const pd_smaps_area *area)
         return;
     a.resident += (int64_t)area->resident;
     divide(d);
-    if (spans.len == 1)
-        give(d, spans.owner[0], area->resident);
-    else
-        share(d);
 }
 
 /* ---- rows ------------------------------------------------------------------------------------ */
@@ -449,7 +400,7 @@ static void find_all(void)
     a.ranges_len = pd_mappings_pin(a.ranges, &a.ranges_lost);
     a.has_allocator = false;
     for (size_t i = 0; i < a.ranges_len && !a.has_allocator; i++)
-        a.has_allocator = owner_of_slot(a.ranges[i].slot).kind == OWNER_HEAP;
+        a.has_allocator = owner_of_slot(a.ranges[i].slot).part == PART_LIVE;
     data_ends_len = 0;
     if (pd_loader_answers(0))
         dl_iterate_phdr(note_data, NULL);

@@ -8,7 +8,7 @@
  *     [anonymous mappings] <- stack     mapped by mmap, mremap, brk and sbrk, by stack
  *     [file mappings, private dirty] <- file, [file mappings, clean or shared] <- file
  *     [thread stacks]
- *     [heap agent]                      memory of this agent beside its file
+ *     [heap agent]                      memory of this agent, without its file
  *     [left over] <- name               everything else
  *
  * All resident bytes come from one reading of /proc/self/smaps, so that the sum is exact. What an
@@ -30,7 +30,6 @@
 #include "pprofdelta_heap.h"
 
 #include <stdbool.h>
-#include <stdint.h>
 
 #define PD_ACCOUNT_TYPE "rss_space"
 #define PD_ACCOUNT_UNIT "bytes"

@@ -1,15 +1,13 @@
 /* What the kernel shows of this process: see areas.h. */
 #include "agent/account/areas.h"
 
-#include "agent/base/text.h"
+#include "agent/base/code.h"
 #include "process/maps.h"
 #include "process/proc.h"
 
+#include <dlfcn.h>
 #include <errno.h>
-#include <fcntl.h>
-#include <string.h>
 #include <sys/syscall.h>
-#include <unistd.h>
 
 /* ---- areas -----------------------------------------------------------------------------------
  *     7f0000000000-7f0000021000 rw-p 00000000 00:00 0        [heap]       a line of maps
@@ -66,18 +64,6 @@ void pd_smaps_line(pd_smaps_text *text, pd_bytes line)
     text->has_area = true;
 }
 
-/* As with the files in proc.h: /proc/self is empty when the main thread has ended. */
-static int open_smaps(void)
-{
-    char first;
-    int fd = pd_open("/proc/self/smaps", O_RDONLY);
-    if (fd >= 0 && pread(fd, &first, 1, 0) == 1)
-        return fd;
-    if (fd >= 0)
-        close(fd);
-    return pd_open("/proc/thread-self/smaps", O_RDONLY);
-}
-
 /* Takes the complete lines, and moves the rest to the beginning. Returns the length of the rest. */
 static size_t take_lines(pd_smaps_text *text, char *bytes, size_t len)
 {
@@ -95,7 +81,8 @@ int pd_smaps_read(pd_smaps_taker *take, void *cookie)
 {
     static char bytes[64 << 10]; /* longer than every line */
     static pd_smaps_text text;
-    int fd = open_smaps(), error = fd < 0 ? errno : 0;
+    int fd = pd_open_high(pd_proc_open_text("/proc/self/smaps", "/proc/thread-self/smaps"));
+    int error = fd < 0 ? errno : 0;
     size_t len = 0;
     bool is_any = false;
     text = (pd_smaps_text){.take = take, .cookie = cookie};
@@ -169,12 +156,8 @@ typedef struct directory_entry {
 static bool has_filter(void)
 {
     char text[8192];
-    int fd = pd_open("/proc/thread-self/status", O_RDONLY);
-    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
-    const char *line = strstr(text, "\nSeccomp:");
+    bool is_read = pd_read_text("/proc/thread-self/status", text, sizeof text);
+    const char *line = is_read ? strstr(text, "\nSeccomp:") : NULL;
     return !line ||
            line[sizeof "\nSeccomp:" - 1 + strspn(line + sizeof "\nSeccomp:" - 1, "\t ")] != '0';
 }
@@ -190,24 +173,6 @@ static void note(const char *name)
         syscall(SYS_get_robust_list, tid, &head, &len) || !head)
         return;
     heads[heads_len++] = (uintptr_t)head;
-}
-
-static int compare(const void *a, const void *b)
-{
-    const uintptr_t *x = a, *y = b;
-    return (*x > *y) - (*x < *y);
-}
-
-/* Sorts without qsort, which may allocate. */
-static void sort_heads(void)
-{
-    for (size_t gap = heads_len / 2; gap; gap /= 2)
-        for (size_t i = gap; i < heads_len; i++)
-            for (size_t j = i; j >= gap && compare(&heads[j - gap], &heads[j]) > 0; j -= gap) {
-                uintptr_t head = heads[j];
-                heads[j] = heads[j - gap];
-                heads[j - gap] = head;
-            }
 }
 
 bool pd_thread_stacks_find(void)
@@ -226,7 +191,6 @@ bool pd_thread_stacks_find(void)
             at += entry->len;
         }
     close(fd);
-    sort_heads();
     return true;
 }
 
@@ -236,17 +200,13 @@ uintptr_t pd_thread_stacks_end_in(uintptr_t begin, uintptr_t end)
      * the thread's static data follows, less than a page. */
     enum { RECORD_MOST = 0x6a0 };
     const uintptr_t page = (uintptr_t)sysconf(_SC_PAGESIZE);
-    size_t low = 0, high = heads_len;
-    while (low < high) {
-        size_t middle = low + (high - low) / 2;
-        if (heads[middle] < begin)
-            low = middle + 1;
-        else
-            high = middle;
-    }
-    if (low == heads_len || heads[low] >= end)
+    uintptr_t first = end;
+    for (size_t i = 0; i < heads_len; i++)
+        if (heads[i] >= begin && heads[i] < first)
+            first = heads[i];
+    if (first == end)
         return 0;
-    uintptr_t top = (heads[low] + RECORD_MOST + page - 1) & ~(page - 1);
+    uintptr_t top = (first + RECORD_MOST + page - 1) & ~(page - 1);
     return top < end ? top : end;
 }
 
@@ -320,4 +280,67 @@ uintptr_t pd_malloc_area_at(uintptr_t at, uintptr_t end)
         return at + (uintptr_t)len;
     tries++;
     return 0;
+}
+
+/* ---- the counters of jemalloc and tcmalloc --------------------------------------------------- */
+
+static int (*mallctl)(const char *, void *, size_t *, void *, size_t);
+static int (*get_property)(const char *, size_t *); /* MallocExtension_GetNumericProperty */
+static pid_t first_pid;
+
+/* Sets *function to the allocator's function of that name. Another allocator than malloc's, which the
+ * program opened or links for itself, is not the one that the account is about. */
+static void find(void *function, const char *name)
+{
+    void *address = dlsym(RTLD_DEFAULT, name);
+    if (address && pd_code_is_of_allocator((uintptr_t)address))
+        memcpy(function, &address, sizeof address);
+}
+
+void pd_counters_begin(void)
+{
+    find(&mallctl, "mallctl");
+    find(&get_property, "MallocExtension_GetNumericProperty");
+    dlerror(); /* the program sees no error of a function that was not found */
+    first_pid = getpid();
+}
+
+static void add_jemalloc(pd_fixed_text *text)
+{
+    static const char *const names[] = {"stats.allocated", "stats.active", "stats.metadata",
+                                        "stats.resident", "stats.mapped"};
+    uint64_t epoch = 1; /* any number: the statistics are then of now */
+    if (mallctl("epoch", NULL, NULL, &epoch, sizeof epoch))
+        return;
+    pd_text_add(text, " allocator=jemalloc");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t value = 0, len = sizeof value;
+        if (!mallctl(names[i], &value, &len, NULL, 0))
+            pd_text_add(text, " %s=%zu", names[i] + sizeof "stats." - 1, value);
+    }
+}
+
+static void add_tcmalloc(pd_fixed_text *text)
+{
+    static const char *const names[][2] = {
+        {"generic.current_allocated_bytes", "allocated"},
+        {"generic.heap_size", "heap_size"},
+        {"tcmalloc.pageheap_free_bytes", "pageheap_free"},
+        {"tcmalloc.pageheap_unmapped_bytes", "pageheap_unmapped"}};
+    pd_text_add(text, " allocator=tcmalloc");
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++) {
+        size_t value = 0;
+        if (get_property(names[i][0], &value))
+            pd_text_add(text, " %s=%zu", names[i][1], value);
+    }
+}
+
+void pd_counters_add(pd_fixed_text *text)
+{
+    if (getpid() != first_pid)
+        return;
+    if (mallctl)
+        add_jemalloc(text);
+    else if (get_property)
+        add_tcmalloc(text);
 }

@@ -1,14 +1,12 @@
 /* What the kernel shows of this process in /proc: its areas, their resident pages, the stacks of its
- * threads, and the memory of glibc's malloc. Everything is read in pieces into fixed buffers, so nothing
+ * threads, and the memory of glibc's malloc; and what other allocators say of their
+ * own. Everything is read in pieces into fixed buffers, so nothing
  * is allocated. Only the thread that delivers a profile may call these functions. */
 #ifndef PD_AGENT_AREAS_H
 #define PD_AGENT_AREAS_H
 
+#include "agent/base/text.h"
 #include "base/mem.h"
-
-#include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 
 /* ---- areas: /proc/self/smaps ----------------------------------------------------------------- */
 
@@ -86,5 +84,20 @@ void pd_malloc_areas_end(void);
  * ends at `end`. Returns 0 if none begins there. Once too many pages were tried in vain, returns 0
  * for all. */
 uintptr_t pd_malloc_area_at(uintptr_t at, uintptr_t end);
+
+/* ---- the counters of jemalloc and tcmalloc ---------------------------------------------------
+ *
+ *     jemalloc   stats.allocated, active, metadata, resident, mapped
+ *     tcmalloc   generic.current_allocated_bytes, heap_size; pageheap_free_bytes, unmapped_bytes
+ *
+ * These numbers are exact where the account has an estimate. They are only asked for in the agent's
+ * thread, since the allocator takes its locks, and only in a process that is no child of a fork, in
+ * which another thread may have left a lock taken. */
+
+/* Finds the functions. Call once, in the agent's constructor. */
+void pd_counters_begin(void);
+
+/* Adds " allocator=NAME" and the counters, or nothing if they are not known. */
+void pd_counters_add(pd_fixed_text *text);
 
 #endif

@@ -8,9 +8,9 @@
 
 typedef struct slot {
     uint64_t hash, code;
-    uint32_t refs;  /* ranges that have it */
-    uint32_t depth; /* 0: not in use */
-    uint32_t next;  /* in its chain, or in the list of free slots */
+    uint32_t depth;
+    uint32_t next; /* in its chain, or in the list of free slots */
+    bool is_used;  /* by a range, in a sweep */
     uint64_t stack[PD_SLOT_DEPTH];
 } slot;
 
@@ -21,7 +21,8 @@ static uint64_t ranges_lost, changes;
 static slot slots[PD_SLOTS_MAX];
 static uint32_t slots_made = PD_SLOT_FIRST, first_free;
 static uint32_t chains[PD_SLOTS_MAX];
-static bool is_pinned; /* slots without ranges stay */
+static unsigned pins;  /* users of slots: slots without ranges stay */
+static uint64_t swept; /* the changes at the last sweep */
 static atomic_bool is_ignored;
 
 void pd_mappings_follow(bool is_followed)
@@ -46,32 +47,31 @@ static uint64_t hash_of(const uint64_t *stack, size_t depth, uint64_t code)
     return hash;
 }
 
-static void release(uint32_t number)
+static void link_slot(uint32_t *list, uint32_t number)
 {
-    slot *s = &slots[number];
-    uint32_t *link = &chains[s->hash % PD_SLOTS_MAX];
-    while (*link != number)
-        link = &slots[*link].next;
-    *link = s->next;
-    s->depth = 0;
-    s->next = first_free;
-    first_free = number;
+    slots[number].next = *list;
+    *list = number;
 }
 
-static void hold(uint32_t number)
+/* Frees the slots that no range has. Not often: if all are in use, it frees none. */
+static void sweep(void)
 {
-    if (number >= PD_SLOT_FIRST)
-        slots[number].refs++;
-}
-
-static void drop(uint32_t number)
-{
-    if (number >= PD_SLOT_FIRST && --slots[number].refs == 0 && !is_pinned)
-        release(number);
+    if (pins || changes - swept < PD_SLOTS_MAX / 4)
+        return;
+    swept = changes;
+    memset(chains, 0, sizeof chains);
+    for (uint32_t i = 0; i < slots_made; i++)
+        slots[i].is_used = false;
+    for (size_t i = 0; i < ranges_len; i++)
+        slots[ranges[i].slot].is_used = true;
+    for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++)
+        link_slot(slots[i].is_used ? &chains[slots[i].hash % PD_SLOTS_MAX] : &first_free, i);
 }
 
 static uint32_t make_slot(const uint64_t *stack, size_t depth, uint64_t code, uint64_t hash)
 {
+    if (!first_free && slots_made == PD_SLOTS_MAX)
+        sweep();
     uint32_t number = first_free;
     if (number)
         first_free = slots[number].next;
@@ -82,15 +82,13 @@ static uint32_t make_slot(const uint64_t *stack, size_t depth, uint64_t code, ui
     slot *s = &slots[number];
     s->hash = hash;
     s->code = code;
-    s->refs = 0;
     s->depth = (uint32_t)depth;
     memcpy(s->stack, stack, depth * sizeof *stack);
-    s->next = chains[hash % PD_SLOTS_MAX];
-    chains[hash % PD_SLOTS_MAX] = number;
+    link_slot(&chains[hash % PD_SLOTS_MAX], number);
     return number;
 }
 
-/* Returns the slot of the stack, without a hold on it. */
+/* Returns the slot of the stack. */
 static uint32_t slot_of(const uint64_t *stack, size_t depth, uint64_t code)
 {
     depth = depth < PD_SLOT_DEPTH ? depth : PD_SLOT_DEPTH;
@@ -120,17 +118,18 @@ static size_t find(uintptr_t address)
     return low;
 }
 
-/* Replaces `gone` ranges at an index by the `len` given ones. Their slots are held already. */
+/* Replaces `gone` ranges at an index by the `len` given ones. */
 static void splice(size_t at, size_t gone, const pd_range *given, size_t len)
 {
     if (len && ranges_len - gone + len > PD_RANGES_MAX) {
         ranges_lost++;
-        drop(given[--len].slot);
+        len--;
     }
     memmove(ranges + at + len, ranges + at + gone, (ranges_len - at - gone) * sizeof *ranges);
     if (len)
         memcpy(ranges + at, given, len * sizeof *ranges);
     ranges_len = ranges_len - gone + len;
+    changes++;
 }
 
 /* Removes what lies in [begin, end). Returns the slot of the first range there. */
@@ -147,15 +146,8 @@ static uint32_t cut(uintptr_t begin, uintptr_t end)
         if (r->end > end)
             rest[rest_len++] = (pd_range){end, r->end, r->slot};
     }
-    for (size_t i = 0; i < rest_len; i++)
-        hold(rest[i].slot);
-    hold(first); /* for the caller */
-    for (size_t i = at; i < behind; i++)
-        drop(ranges[i].slot);
-    if (behind > at) {
+    if (behind > at)
         splice(at, behind - at, rest, rest_len);
-        changes++;
-    }
     return first;
 }
 
@@ -164,7 +156,6 @@ static void insert(uintptr_t begin, uintptr_t end, uint32_t number)
 {
     size_t at = find(begin), gone = 0;
     pd_range range = {begin, end, number};
-    hold(number);
     if (at < ranges_len && ranges[at].begin == end && ranges[at].slot == number) {
         range.end = ranges[at].end;
         gone++;
@@ -173,17 +164,14 @@ static void insert(uintptr_t begin, uintptr_t end, uint32_t number)
         range.begin = ranges[--at].begin;
         gone++;
     }
-    for (size_t i = 0; i < gone; i++)
-        drop(number); /* the new range has a hold of its own */
     splice(at, gone, &range, 1);
-    changes++;
 }
 
 static void replace(uintptr_t begin, size_t len, uint32_t number)
 {
     if (!len || begin + len < begin)
         return;
-    drop(cut(begin, begin + len));
+    cut(begin, begin + len);
     insert(begin, begin + len, number);
 }
 
@@ -193,10 +181,7 @@ void pd_mappings_add(uintptr_t begin, size_t len, const uint64_t *stack, size_t 
                      uint64_t code)
 {
     pd_lock_take(&lock);
-    uint32_t number = slot_of(stack, depth, code);
-    hold(number); /* cut may drop the last range that has it */
-    replace(begin, len, number);
-    drop(number);
+    replace(begin, len, slot_of(stack, depth, code));
     pd_lock_give(&lock);
 }
 
@@ -209,32 +194,17 @@ void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number)
 
 uint32_t pd_mappings_take(uintptr_t begin, size_t len)
 {
-    if (!len || begin + len < begin)
-        return PD_SLOT_NONE;
     pd_lock_take(&lock);
-    uint32_t number = cut(begin, begin + len);
+    uint32_t number = len && begin + len > begin ? cut(begin, begin + len) : PD_SLOT_NONE;
+    pins++;
     pd_lock_give(&lock);
     return number;
 }
 
-void pd_mappings_drop(uint32_t number)
-{
-    pd_lock_take(&lock);
-    drop(number);
-    pd_lock_give(&lock);
-}
-
 void pd_mappings_remove(uintptr_t begin, size_t len)
 {
-    pd_mappings_drop(pd_mappings_take(begin, len));
-}
-
-void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t number)
-{
-    pd_lock_take(&lock);
-    replace(begin, len, number);
-    drop(number);
-    pd_lock_give(&lock);
+    pd_mappings_take(begin, len);
+    pd_mappings_unpin();
 }
 
 uint64_t pd_mappings_changes(void)
@@ -251,7 +221,7 @@ size_t pd_mappings_pin(pd_range *out, uint64_t *lost)
     size_t len = ranges_len;
     memcpy(out, ranges, len * sizeof *ranges);
     *lost = ranges_lost;
-    is_pinned = true;
+    pins++;
     pd_lock_give(&lock);
     return len;
 }
@@ -267,10 +237,7 @@ pd_slot_stack pd_mappings_stack(uint32_t number)
 void pd_mappings_unpin(void)
 {
     pd_lock_take(&lock);
-    is_pinned = false;
-    for (uint32_t i = PD_SLOT_FIRST; i < slots_made; i++)
-        if (slots[i].depth && !slots[i].refs)
-            release(i);
+    pins--;
     pd_lock_give(&lock);
 }
 
@@ -279,8 +246,10 @@ void pd_mappings_fork_prepare(void)
     pd_lock_take(&lock);
 }
 
-void pd_mappings_fork_done(void)
+void pd_mappings_fork_done(bool is_child)
 {
+    if (is_child) /* those of other threads */
+        pins = 0;
     pd_lock_give(&lock);
 }
 

@@ -49,11 +49,10 @@ void pd_mappings_add_slot(uintptr_t begin, size_t len, uint32_t number);
 /* Removes what lies in the range. */
 void pd_mappings_remove(uintptr_t begin, size_t len);
 
-/* For mremap: removes the range that begins there, and returns its slot, which stays valid. Returns
- * PD_SLOT_NONE if there is none. If the call fails, give it back; otherwise drop it. */
+/* For mremap: removes the range that begins there, and returns its slot, or PD_SLOT_NONE. If the call
+ * fails, give it back by pd_mappings_add_slot. Then call pd_mappings_unpin; the slot stays valid until
+ * then. */
 uint32_t pd_mappings_take(uintptr_t begin, size_t len);
-void pd_mappings_give_back(uintptr_t begin, size_t len, uint32_t number);
-void pd_mappings_drop(uint32_t number);
 
 /* Returns a number that is another one whenever a range was added or removed since. */
 uint64_t pd_mappings_changes(void);
@@ -67,7 +66,7 @@ void pd_mappings_unpin(void);
 
 /* Around fork. forget: in a child for which prepare was not called; calls are not followed there. */
 void pd_mappings_fork_prepare(void);
-void pd_mappings_fork_done(void);
+void pd_mappings_fork_done(bool is_child);
 void pd_mappings_forget(void);
 
 #endif

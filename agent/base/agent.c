@@ -4,7 +4,6 @@
 #include "agent/base/real.h"
 #include "agent/base/self.h"
 
-#include <time.h>
 #include <unistd.h>
 
 pd_agent pd_the_agent;

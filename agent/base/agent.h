@@ -10,8 +10,6 @@
 
 #include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
-#include <sys/types.h>
 
 typedef struct pd_agent {
     _Atomic(pprofdelta_heap *) heap; /* NULL: nothing is recorded, or not yet */

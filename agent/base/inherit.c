@@ -6,7 +6,6 @@
 #include <dlfcn.h>
 #include <elf.h>
 #include <link.h>
-#include <stdbool.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -79,23 +78,22 @@ static bool is_there(const char *entry, size_t len)
     return !strchr(path, '/') || access(path, R_OK) == 0;
 }
 
-/* Copies the value without the agent's entries. Returns whether anything is left. */
-static bool copy_others(char *out, const char *value)
+/* Removes the agent's entries. Returns whether anything is left. */
+static bool remove_own(char *value)
 {
-    size_t len, used = 0;
-    for (const char *entry = value;; entry += len + 1) {
-        len = strcspn(entry, separators);
-        if (len && !is_own(entry, len)) {
-            if (used)
-                out[used++] = ':';
-            memcpy(out + used, entry, len);
-            used += len;
-        }
-        if (!entry[len])
-            break;
+    size_t len;
+    for (const char *own; (own = find_own(value, &len));) {
+        char *entry = value + (own - value);
+        const char *rest = entry + len;
+        if (*rest)
+            rest++;
+        else if (entry > value)
+            entry--;
+        memmove(entry, rest, strlen(rest) + 1);
     }
-    out[used] = '\0';
-    return used > 0;
+    for (char *space = value; (space = strchr(space, ' '));)
+        *space = ':';
+    return value[strspn(value, separators)] != '\0';
 }
 
 /* ---- the environment ------------------------------------------------------------------------- */
@@ -163,13 +161,13 @@ char **pd_inherit_copy(char *const envp[], void *memory)
         count++;
     char *text = (char *)(next + count);
     for (char *const *setting = envp; *setting; setting++) {
+        size_t size = strlen(*setting) + 1;
         *next = *setting;
         if (is_preload(*setting) && find_own(*setting + VARIABLE_LEN, &len)) {
-            *next = text;
-            memcpy(text, variable, VARIABLE_LEN);
-            if (!copy_others(text + VARIABLE_LEN, *setting + VARIABLE_LEN))
+            *next = memcpy(text, *setting, size);
+            text += size;
+            if (!remove_own(*next + VARIABLE_LEN))
                 continue;
-            text += strlen(text) + 1;
         }
         next++;
     }

@@ -6,7 +6,6 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
@@ -22,45 +21,23 @@ enum {
 
 const char *pd_launch_signal_refusal(int number)
 {
-    switch (number) {
-    case SIGHUP:
-    case SIGUSR1:
-    case SIGUSR2:
-    case SIGALRM:
-    case SIGVTALRM:
-    case SIGPROF:
-    case SIGIO:
-    case SIGPWR:
-        return NULL;
-    case SIGKILL:
-    case SIGSTOP:
-        return "cannot be caught";
-    case SIGILL:
-    case SIGTRAP:
-    case SIGABRT:
-    case SIGBUS:
-    case SIGFPE:
-    case SIGSEGV:
-    case SIGSYS:
-        return "means that the program has failed";
-    case SIGINT:
-    case SIGQUIT:
-    case SIGTERM:
-    case SIGPIPE:
-    case SIGXCPU:
-    case SIGXFSZ:
-        return "is there to end the program";
-    case SIGCHLD:
-    case SIGCONT:
-    case SIGTSTP:
-    case SIGTTIN:
-    case SIGTTOU:
-    case SIGURG:
-    case SIGWINCH:
-        return "does not end a program by default, and is sent for other reasons";
-    default:
-        break;
-    }
+    static const struct {
+        const char *why;
+        int numbers[8]; /* 0 at the end */
+    } reasons[] = {
+        {NULL, {SIGHUP, SIGUSR1, SIGUSR2, SIGALRM, SIGVTALRM, SIGPROF, SIGIO}},
+        {NULL, {SIGPWR}},
+        {"cannot be caught", {SIGKILL, SIGSTOP}},
+        {"means that the program has failed",
+         {SIGILL, SIGTRAP, SIGABRT, SIGBUS, SIGFPE, SIGSEGV, SIGSYS}},
+        {"is there to end the program", {SIGINT, SIGQUIT, SIGTERM, SIGPIPE, SIGXCPU, SIGXFSZ}},
+        {"does not end a program by default, and is sent for other reasons",
+         {SIGCHLD, SIGCONT, SIGTSTP, SIGTTIN, SIGTTOU, SIGURG, SIGWINCH}},
+    };
+    for (size_t i = 0; i < sizeof reasons / sizeof *reasons; i++)
+        for (const int *other = reasons[i].numbers; *other; other++)
+            if (*other == number)
+                return reasons[i].why;
     if (number >= SIGRTMIN && number <= SIGRTMAX)
         return NULL;
     if (number > SIGSYS && number < SIGRTMIN)

@@ -4,7 +4,6 @@
 #include "agent/base/launch.h"
 #include "agent/base/self.h"
 
-#include <errno.h>
 #include <fcntl.h>
 #include <stdatomic.h>
 #include <stdlib.h>

@@ -3,10 +3,7 @@
 
 #include "agent/base/self.h"
 
-#include <errno.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
 #include <stdlib.h>
 #include <sys/syscall.h>
 #include <unistd.h>

@@ -5,7 +5,6 @@
 #include "heap/lock.h"
 
 #include <errno.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

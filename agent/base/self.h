@@ -11,8 +11,6 @@
 #include <pthread.h>
 #include <signal.h>
 #include <stdbool.h>
-#include <stddef.h>
-#include <stdint.h>
 #include <time.h>
 
 typedef struct pd_self {

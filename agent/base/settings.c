@@ -3,9 +3,7 @@
 
 #include "agent/base/launch.h"
 
-#include <limits.h>
 #include <signal.h>
-#include <stddef.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>

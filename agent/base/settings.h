@@ -34,8 +34,6 @@
 #include "agent/base/launch.h"
 #include "pprofdelta_common.h"
 
-#include <stdbool.h>
-#include <stdint.h>
 #include <sys/types.h>
 
 enum { PD_PATH_MAX = 1024 };

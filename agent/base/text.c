@@ -80,3 +80,13 @@ int pd_write_all(int fd, const void *data, size_t len)
     }
     return 0;
 }
+
+bool pd_read_text(const char *path, char *text, size_t size)
+{
+    int fd = pd_open(path, O_RDONLY);
+    ssize_t len = fd >= 0 ? read(fd, text, size - 1) : -1;
+    if (fd >= 0)
+        close(fd);
+    text[len > 0 ? len : 0] = '\0';
+    return len > 0;
+}

@@ -3,6 +3,7 @@
 #define PD_AGENT_TEXT_H
 
 #include <stdarg.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 /* A text that is being put together. What does not fit is cut off. bytes ends with a NUL. */
@@ -31,5 +32,8 @@ int pd_open(const char *path, int flags);
 
 /* Moves a descriptor that is 0, 1 or 2 to a higher number. Returns the descriptor, or -1 and errno. */
 int pd_open_high(int fd);
+
+/* Reads the beginning of a short file, and ends it with a NUL. Returns false if there is nothing. */
+bool pd_read_text(const char *path, char *text, size_t size);
 
 #endif

@@ -16,7 +16,7 @@
 #include "agent/delivery/summary.h"
 
 static _Atomic int is_busy;        /* a thread delivers */
-static atomic_bool has_failed;     /* what the last delivery had is still to be delivered */
+static atomic_bool has_failed;     /* what the last delivery had is not delivered yet */
 static uint64_t delivered_changes; /* of the mappings; of the thread that delivers */
 
 static void add_failure(pd_fixed_text *text, pd_handed handed, int detail)

@@ -9,7 +9,6 @@
 
 #include <errno.h>
 #include <fcntl.h>
-#include <stdatomic.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>

@@ -9,7 +9,6 @@
 #include "agent/delivery/keep.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <string.h>
 #include <unistd.h>
 

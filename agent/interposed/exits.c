@@ -13,15 +13,9 @@
 #include "agent/stacks/function_names.h"
 #include "agent/stacks/unloaded.h"
 
-#include <dlfcn.h>
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <sched.h>
-#include <spawn.h>
-#include <stdarg.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/syscall.h>
 #include <unistd.h>
 

@@ -1,24 +1,17 @@
 /* C++: operator new and delete.
  *
  * The operators of the C++ runtime call malloc and free, which are the agent's. Here they call
- * the real allocator directly, which saves a call. But an allocator may have its own operators
- * that do not call malloc (jemalloc and tcmalloc have). Those are called with a tick in front. If
- * anything else defines one of them (the program itself, a pool or a checker in a shared
- * library), or if malloc is not the agent's, all of them are passed on unchanged: those of the
- * runtime call the ones that were replaced.
+ * the real allocator directly for a plain new, so that the stack begins with its caller. But an
+ * allocator may have its own operators that do not call malloc (jemalloc and tcmalloc have). Those are
+ * called with a tick in front. If anything else defines one of them (the program itself, a pool or a
+ * checker in a shared library), or if malloc is not the agent's, all of them are passed on unchanged:
+ * those of the runtime call the ones that were replaced.
  *
  * The names are those of the common C++ ABI, so no C++ is needed here: "nw" and "na" are new and
  * new[], "dl" and "da" are delete and delete[], "m" is size_t, "St11align_val_t" an alignment,
  * and "RKSt9nothrow_t" requests NULL instead of an exception. */
-#include "agent/base/agent.h"
 #include "agent/base/real.h"
-#include "agent/interposed/slow_path.h"
-
-#include <dlfcn.h>
-#include <stdatomic.h>
-#include <stdlib.h>
-#include <string.h>
-#include <unistd.h>
+#include "agent/interposed/wrap.h"
 
 #if __SIZEOF_POINTER__ == 8
 
@@ -31,7 +24,7 @@ typedef enum owner {
     STRANGER   /* elsewhere */
 } owner;
 
-static _Atomic int owner_now;
+static _Atomic int owner_now; /* once it is known, so are the next definitions */
 
 /* Returns the next definition behind the agent's, or NULL. The ordinary search does not find the
  * C++ runtime of a plugin. */
@@ -63,217 +56,137 @@ static bool is_replaced(const char *name)
            first_info.dli_fbase != own_info.dli_fbase;
 }
 
-static owner owner_of(const char *name)
+/* found: the next definition. */
+static owner owner_of(const char *name, void *found)
 {
     Dl_info operator_info, malloc_info;
     if (is_replaced(name))
         return STRANGER;
-    void *found = behind(name), *allocator = NULL;
-    memcpy(&allocator, &pd_real.malloc, sizeof allocator);
     if (!found || !dladdr(found, &operator_info) || is_runtime(operator_info.dli_fname))
         return RUNTIME;
-    if (dladdr(allocator, &malloc_info) && malloc_info.dli_fbase == operator_info.dli_fbase)
+    if (dladdr((void *)(uintptr_t)pd_real.malloc, &malloc_info) && // NOLINT(*-int-to-ptr)
+        malloc_info.dli_fbase == operator_info.dli_fbase)
         return ALLOCATOR;
     return STRANGER;
 }
 
-/* Does an operator have another owner than the plain ones? Programs often replace only one kind
- * of new and delete, and the runtime's others call it. Memory from such a new must be given to
- * the matching delete. */
-static bool has_other_owner(owner of_plain)
-{
-    static const char *const others[] = {"_Znam",
-                                         "_ZnwmRKSt9nothrow_t",
-                                         "_ZnamRKSt9nothrow_t",
-                                         "_ZnwmSt11align_val_t",
-                                         "_ZnamSt11align_val_t",
-                                         "_ZnwmSt11align_val_tRKSt9nothrow_t",
-                                         "_ZnamSt11align_val_tRKSt9nothrow_t",
-                                         "_ZdaPv",
-                                         "_ZdlPvm",
-                                         "_ZdaPvm",
-                                         "_ZdlPvRKSt9nothrow_t",
-                                         "_ZdaPvRKSt9nothrow_t",
-                                         "_ZdlPvSt11align_val_t",
-                                         "_ZdaPvSt11align_val_t",
-                                         "_ZdlPvmSt11align_val_t",
-                                         "_ZdaPvmSt11align_val_t",
-                                         "_ZdlPvSt11align_val_tRKSt9nothrow_t",
-                                         "_ZdaPvSt11align_val_tRKSt9nothrow_t"};
-    for (size_t i = 0; i < sizeof others / sizeof *others; i++) {
-        owner other = owner_of(others[i]);
-        if (other != of_plain &&
-            other != RUNTIME) /* RUNTIME: an old allocator lacks the aligned ones */
-            return true;
-    }
-    return false;
-}
-
-static owner find_owner(void)
-{
-    pd_real_find();
-    owner of_new = owner_of("_Znwm"), of_delete = owner_of("_ZdlPv");
-    bool is_one = pd_malloc_is_ours() && of_new == of_delete && !has_other_owner(of_new);
-    owner all = is_one ? of_new : STRANGER;
-    atomic_store(&owner_now, (int)all);
-    return all;
-}
+static owner find_owner(void);
 
 static inline owner the_owner(void)
 {
-    owner known = (owner)atomic_load_explicit(&owner_now, memory_order_relaxed);
-    return __builtin_expect(known != NOT_KNOWN, 1) ? known : find_owner();
+    owner known = (owner)atomic_load_explicit(&owner_now, memory_order_acquire);
+    return PD_LIKELY(known != NOT_KNOWN) ? known : find_owner();
 }
 
-/* Ends a program that calls an operator that no library defines. */
-static _Noreturn void missing(const char *name)
-{
-    static const char begin[] = "pprofdelta: this function of the C++ runtime was not found: ";
-    if (write(STDERR_FILENO, begin, sizeof begin - 1) < 0 ||
-        write(STDERR_FILENO, name, strlen(name)) < 0 || write(STDERR_FILENO, "\n", 1) < 0)
-        abort();
-    abort();
-}
-
-/* Returns the next definition, which is cached in *slot. */
-static void *next(void *_Atomic *slot, const char *name)
-{
-    void *found = atomic_load_explicit(slot, memory_order_relaxed);
-    if (__builtin_expect(found != NULL, 1))
-        return found;
-    found = behind(name);
-    if (!found)
-        missing(name);
-    atomic_store_explicit(slot, found, memory_order_relaxed);
-    return found;
-}
-
-/* ---- new ------------------------------------------------------------------------------------- */
-
-typedef void *plain_new(size_t size);
-typedef void *nothrow_new(size_t size, const void *nothrow);
-typedef void *aligned_new(size_t size, size_t alignment);
-typedef void *aligned_nothrow_new(size_t size, size_t alignment, const void *nothrow);
-
-static bool draw(size_t size, pprofdelta_weight *weight)
-{
-    return the_owner() == ALLOCATOR && pprofdelta_sampler_tick(&pd_this_thread.sampler, size) &&
-           pd_slow_draw(size, weight);
-}
+/* ---- the operators --------------------------------------------------------------------------- */
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, types and lists */
 
-/* An operator that calls the next definition, with a tick in front if that is the allocator's. */
-#define NEW(name, type, parameters, arguments)                                                     \
-    PD_PUBLIC void *name parameters;                                                               \
-    PD_PUBLIC void *name parameters                                                                \
-    {                                                                                              \
-        static void *_Atomic slot;                                                                 \
-        const pd_caller caller = PD_HERE();                                                        \
-        pprofdelta_weight weight = {0, 0};                                                         \
-        bool is_sample = draw(size, &weight);                                                      \
-        void *found = next(&slot, #name);                                                          \
-        type *function;                                                                            \
-        memcpy(&function, &found, sizeof function);                                                \
-        void *ptr = function arguments;                                                            \
-        if (is_sample)                                                                             \
-            pd_slow_keep(ptr, size, &weight, &caller);                                             \
-        return ptr;                                                                                \
-    }
-
-NEW(_ZnwmRKSt9nothrow_t, nothrow_new, (size_t size, const void *nothrow), (size, nothrow))
-NEW(_ZnamRKSt9nothrow_t, nothrow_new, (size_t size, const void *nothrow), (size, nothrow))
-NEW(_ZnwmSt11align_val_t, aligned_new, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnamSt11align_val_t, aligned_new, (size_t size, size_t alignment), (size, alignment))
-NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, aligned_nothrow_new,
-    (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))
-NEW(_ZnamSt11align_val_tRKSt9nothrow_t, aligned_nothrow_new,
-    (size_t size, size_t alignment, const void *nothrow), (size, alignment, nothrow))
+#define NEW(name, parameters, arguments)                                                           \
+    static void *(*real_##name)parameters;                                                         \
+    void *name parameters;                                                                         \
+    PD_ALLOCATE(PD_PUBLIC, name, the_owner() == ALLOCATOR && pd_tick(size), real_##name, size,     \
+                PD_NO_MEMORY, parameters, arguments)
 
 /* The two operators that matter for speed. The runtime's own is called only when memory has run
  * out, since it calls the program's new-handler and throws. */
-__attribute__((noinline, cold)) static void *plain_slow(void *_Atomic *slot, const char *name,
-                                                        size_t size, bool is_ticked)
-{
-    const pd_caller caller = PD_HERE();
-    pprofdelta_weight weight = {0, 0};
-    void *ptr = NULL;
-    bool is_sample = is_ticked && pd_slow_draw(size, &weight);
-    if (the_owner() == RUNTIME)
-        ptr = pd_real.malloc(size ? size : 1);
-    if (!ptr) {
-        void *found = next(slot, name);
-        plain_new *function;
-        memcpy(&function, &found, sizeof function);
-        ptr = function(size);
-    }
-    if (is_sample)
-        pd_slow_keep(ptr, size, &weight, &caller);
-    return ptr;
-}
-
 #define PLAIN_NEW(name)                                                                            \
-    PD_PUBLIC void *name(size_t size);                                                             \
-    PD_PUBLIC void *name(size_t size)                                                              \
+    static void *(*real_##name)(size_t size);                                                      \
+    static inline void *plain_##name(size_t size)                                                  \
     {                                                                                              \
-        static void *_Atomic slot;                                                                 \
-        owner known = the_owner();                                                                 \
-        bool is_ticked =                                                                           \
-            known != STRANGER && pprofdelta_sampler_tick(&pd_this_thread.sampler, size);           \
-        if (known == RUNTIME && !is_ticked) {                                                      \
-            void *ptr = pd_real.malloc(size ? size : 1);                                           \
-            if (__builtin_expect(ptr != NULL, 1))                                                  \
-                return ptr;                                                                        \
-            pd_slow_failed(size);                                                                  \
-        }                                                                                          \
-        return plain_slow(&slot, #name, size, is_ticked);                                          \
-    }
+        void *ptr = the_owner() == RUNTIME ? pd_real.malloc(size ? size : 1) : NULL;               \
+        return PD_LIKELY(ptr) ? ptr : real_##name(size);                                           \
+    }                                                                                              \
+    void *name(size_t size);                                                                       \
+    PD_ALLOCATE(PD_PUBLIC, name, the_owner() != STRANGER && pd_tick(size), plain_##name, size,     \
+                false, (size_t size), (size))
+
+/* The runtime's own call free. */
+#define DELETE(name, parameters, arguments)                                                        \
+    static void(*real_##name) parameters;                                                          \
+    void name parameters;                                                                          \
+    PD_RELEASE(PD_PUBLIC, name, the_owner() == ALLOCATOR, real_##name, parameters, arguments)
 
 PLAIN_NEW(_Znwm)
 PLAIN_NEW(_Znam)
+NEW(_ZnwmRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))
+NEW(_ZnamRKSt9nothrow_t, (size_t size, const void *nothrow), (size, nothrow))
+NEW(_ZnwmSt11align_val_t, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnamSt11align_val_t, (size_t size, size_t alignment), (size, alignment))
+NEW(_ZnwmSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),
+    (size, alignment, nothrow))
+NEW(_ZnamSt11align_val_tRKSt9nothrow_t, (size_t size, size_t alignment, const void *nothrow),
+    (size, alignment, nothrow))
+DELETE(_ZdlPv, (void *ptr), (ptr))
+DELETE(_ZdaPv, (void *ptr), (ptr))
+DELETE(_ZdlPvm, (void *ptr, size_t size), (ptr, size))
+DELETE(_ZdaPvm, (void *ptr, size_t size), (ptr, size))
+DELETE(_ZdlPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))
+DELETE(_ZdaPvRKSt9nothrow_t, (void *ptr, const void *nothrow), (ptr, nothrow))
+DELETE(_ZdlPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))
+DELETE(_ZdaPvSt11align_val_t, (void *ptr, size_t alignment), (ptr, alignment))
+DELETE(_ZdlPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
+DELETE(_ZdaPvmSt11align_val_t, (void *ptr, size_t size, size_t alignment), (ptr, size, alignment))
+DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t alignment, const void *nothrow),
+       (ptr, alignment, nothrow))
+DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, (void *ptr, size_t alignment, const void *nothrow),
+       (ptr, alignment, nothrow))
 
-/* ---- delete ---------------------------------------------------------------------------------- */
+/* ---- who owns them --------------------------------------------------------------------------- */
 
-typedef void plain_delete(void *ptr);
-typedef void sized_delete(void *ptr, size_t size);
-typedef void nothrow_delete(void *ptr, const void *nothrow);
-typedef void sized_aligned_delete(void *ptr, size_t size, size_t alignment);
-typedef void aligned_nothrow_delete(void *ptr, size_t alignment, const void *nothrow);
-
-#define DELETE(name, type, parameters, arguments)                                                  \
-    PD_PUBLIC void name parameters;                                                                \
-    PD_PUBLIC void name parameters                                                                 \
+#define ROW(name)                                                                                  \
     {                                                                                              \
-        static void *_Atomic slot;                                                                 \
-        owner known = the_owner();                                                                 \
-        if (known != STRANGER && pprofdelta_heap_maybe(&pd_filter, ptr))                           \
-            pd_slow_free(ptr);                                                                     \
-        if (known == RUNTIME) {                                                                    \
-            pd_real.free(ptr);                                                                     \
-            return;                                                                                \
-        }                                                                                          \
-        void *found = next(&slot, #name);                                                          \
-        type *function;                                                                            \
-        memcpy(&function, &found, sizeof function);                                                \
-        function arguments;                                                                        \
+#name, (void *)&real_##name                                                                \
     }
-
-DELETE(_ZdlPv, plain_delete, (void *ptr), (ptr))
-DELETE(_ZdaPv, plain_delete, (void *ptr), (ptr))
-DELETE(_ZdlPvm, sized_delete, (void *ptr, size_t size), (ptr, size))
-DELETE(_ZdaPvm, sized_delete, (void *ptr, size_t size), (ptr, size))
-DELETE(_ZdlPvRKSt9nothrow_t, nothrow_delete, (void *ptr, const void *nothrow), (ptr, nothrow))
-DELETE(_ZdaPvRKSt9nothrow_t, nothrow_delete, (void *ptr, const void *nothrow), (ptr, nothrow))
-DELETE(_ZdlPvSt11align_val_t, sized_delete, (void *ptr, size_t alignment), (ptr, alignment))
-DELETE(_ZdaPvSt11align_val_t, sized_delete, (void *ptr, size_t alignment), (ptr, alignment))
-DELETE(_ZdlPvmSt11align_val_t, sized_aligned_delete, (void *ptr, size_t size, size_t alignment),
-       (ptr, size, alignment))
-DELETE(_ZdaPvmSt11align_val_t, sized_aligned_delete, (void *ptr, size_t size, size_t alignment),
-       (ptr, size, alignment))
-DELETE(_ZdlPvSt11align_val_tRKSt9nothrow_t, aligned_nothrow_delete,
-       (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
-DELETE(_ZdaPvSt11align_val_tRKSt9nothrow_t, aligned_nothrow_delete,
-       (void *ptr, size_t alignment, const void *nothrow), (ptr, alignment, nothrow))
-
 /* NOLINTEND(bugprone-macro-parentheses) */
+
+/* The plain ones come first. */
+enum { PLAIN_ROWS = 2 };
+
+static const struct {
+    const char *name;
+    void *real;
+} operators[] = {ROW(_Znwm),
+                 ROW(_ZdlPv),
+                 ROW(_Znam),
+                 ROW(_ZnwmRKSt9nothrow_t),
+                 ROW(_ZnamRKSt9nothrow_t),
+                 ROW(_ZnwmSt11align_val_t),
+                 ROW(_ZnamSt11align_val_t),
+                 ROW(_ZnwmSt11align_val_tRKSt9nothrow_t),
+                 ROW(_ZnamSt11align_val_tRKSt9nothrow_t),
+                 ROW(_ZdaPv),
+                 ROW(_ZdlPvm),
+                 ROW(_ZdaPvm),
+                 ROW(_ZdlPvRKSt9nothrow_t),
+                 ROW(_ZdaPvRKSt9nothrow_t),
+                 ROW(_ZdlPvSt11align_val_t),
+                 ROW(_ZdaPvSt11align_val_t),
+                 ROW(_ZdlPvmSt11align_val_t),
+                 ROW(_ZdaPvmSt11align_val_t),
+                 ROW(_ZdlPvSt11align_val_tRKSt9nothrow_t),
+                 ROW(_ZdaPvSt11align_val_tRKSt9nothrow_t)};
+
+/* Programs often replace only one kind of new and delete, and the runtime's others call it. Memory from such
+ * a new must be given to the matching delete. So all have one owner; but an old allocator lacks the aligned
+ * ones, which are then the runtime's. */
+static owner find_owner(void)
+{
+    pd_real_find();
+    owner all = NOT_KNOWN;
+    for (size_t i = 0; i < sizeof operators / sizeof *operators; i++) {
+        void *found = behind(operators[i].name);
+        owner one = owner_of(operators[i].name, found);
+        memcpy(operators[i].real, &found, sizeof found);
+        if (!i)
+            all = one;
+        else if (one != all && (one != RUNTIME || i < PLAIN_ROWS))
+            all = STRANGER;
+    }
+    if (!pd_malloc_is_ours())
+        all = STRANGER;
+    atomic_store_explicit(&owner_now, (int)all, memory_order_release);
+    return all;
+}
+
 #endif

@@ -6,70 +6,31 @@
  * after a tick, as in interpose.c. A function that the allocator does not have is never called. */
 #include "agent/interposed/interpose_extra.h"
 
-#include "agent/base/agent.h"
-#include "agent/stacks/callers.h"
 #include "agent/base/notice.h"
 #include "agent/interposed/rebind.h"
-#include "agent/interposed/slow_path.h"
-
-#include <errno.h>
-#include <stdint.h>
-
-#define SLOW __attribute__((noinline, cold))
-
-/* No tick for a size that no allocation can have: it would make the sampler's distance overflow. */
-static inline bool tick(size_t size)
-{
-    return size <= PTRDIFF_MAX && pprofdelta_sampler_tick(&pd_this_thread.sampler, size);
-}
-
-static size_t product(size_t count, size_t size)
-{
-    size_t all;
-    return __builtin_mul_overflow(count, size, &all) ? SIZE_MAX : all;
-}
+#include "agent/interposed/wrap.h"
 
 /* NOLINTBEGIN(bugprone-macro-parentheses): the macros are given names, lists and conditions */
 
-/* is_full: a condition that holds after a failure if memory has run out. */
 #define ALLOCATE(name, bytes, is_full, parameters, arguments)                                      \
     static void *(*real_##name)parameters;                                                         \
-    SLOW static void *slow_##name parameters                                                       \
-    {                                                                                              \
-        const pd_caller caller = PD_HERE();                                                        \
-        pprofdelta_weight weight = {0, 0};                                                         \
-        bool is_sample = pd_slow_draw(bytes, &weight);                                             \
-        void *ptr = real_##name arguments;                                                         \
-        if (!ptr && (is_full))                                                                     \
-            pd_slow_out_of_memory(bytes);                                                          \
-        if (is_sample)                                                                             \
-            pd_slow_keep(ptr, bytes, &weight, &caller);                                            \
-        return ptr;                                                                                \
-    }                                                                                              \
-    static void *our_##name parameters                                                             \
-    {                                                                                              \
-        return tick(bytes) ? slow_##name arguments : real_##name arguments;                        \
-    }
+    PD_ALLOCATE(static, our_##name, pd_tick(bytes), real_##name, bytes, is_full, parameters,       \
+                arguments)
 
 #define RELEASE(name, parameters, arguments)                                                       \
     static void(*real_##name) parameters;                                                          \
-    static void our_##name parameters                                                              \
-    {                                                                                              \
-        if (pprofdelta_heap_maybe(&pd_filter, ptr))                                                \
-            pd_slow_free(ptr);                                                                     \
-        real_##name arguments;                                                                     \
-    }
+    PD_RELEASE(static, our_##name, true, real_##name, parameters, arguments)
 
 /* is_gone: a condition that holds after the call if the old block was freed or moved. kept: the
  * block that is a new one then. */
 #define RESIZE(name, result_type, is_gone, kept, parameters, arguments)                            \
     static result_type(*real_##name) parameters;                                                   \
-    SLOW static result_type slow_##name parameters                                                 \
+    PD_SLOW static result_type our_##name parameters                                               \
     {                                                                                              \
         const pd_caller caller = PD_HERE();                                                        \
         pprofdelta_weight weight = {0, 0};                                                         \
         pprofdelta_heap_realloc move;                                                              \
-        bool is_sample = tick(size) && pd_slow_draw(size, &weight);                                \
+        bool is_sample = pd_tick(size) && pd_slow_draw(size, &weight);                             \
         bool was_tracked =                                                                         \
             ptr && pprofdelta_heap_maybe(&pd_filter, ptr) && pd_slow_move(ptr, &move);             \
         result_type result = real_##name arguments;                                                \
@@ -78,10 +39,6 @@ static size_t product(size_t count, size_t size)
         if (is_sample)                                                                             \
             pd_slow_keep(kept, size, &weight, &caller);                                            \
         return result;                                                                             \
-    }                                                                                              \
-    static result_type our_##name parameters                                                       \
-    {                                                                                              \
-        return slow_##name arguments;                                                              \
     }
 
 /* ---- jemalloc -------------------------------------------------------------------------------- */
@@ -97,14 +54,13 @@ RELEASE(sdallocx, (void *ptr, size_t size, int flags), (ptr, size, flags))
 
 /* ---- tcmalloc -------------------------------------------------------------------------------- */
 
-#define NO_MEMORY (errno == ENOMEM)
-
-ALLOCATE(tc_malloc, size, NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_malloc_skip_new_handler, size, NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_calloc, product(count, size), NO_MEMORY, (size_t count, size_t size), (count, size))
-ALLOCATE(tc_memalign, size, NO_MEMORY, (size_t alignment, size_t size), (alignment, size))
-ALLOCATE(tc_valloc, size, NO_MEMORY, (size_t size), (size))
-ALLOCATE(tc_pvalloc, size, NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_malloc, size, PD_NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_malloc_skip_new_handler, size, PD_NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_calloc, pd_product(count, size), PD_NO_MEMORY, (size_t count, size_t size),
+         (count, size))
+ALLOCATE(tc_memalign, size, PD_NO_MEMORY, (size_t alignment, size_t size), (alignment, size))
+ALLOCATE(tc_valloc, size, PD_NO_MEMORY, (size_t size), (size))
+ALLOCATE(tc_pvalloc, size, PD_NO_MEMORY, (size_t size), (size))
 RESIZE(tc_realloc, void *, result || !size, result, (void *ptr, size_t size), (ptr, size))
 RELEASE(tc_free, (void *ptr), (ptr))
 RELEASE(tc_cfree, (void *ptr), (ptr))
@@ -112,25 +68,7 @@ RELEASE(cfree, (void *ptr), (ptr))
 RELEASE(tc_free_sized, (void *ptr, size_t size), (ptr, size))
 
 static int (*real_tc_posix_memalign)(void **out, size_t alignment, size_t size);
-
-SLOW static int slow_tc_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    const pd_caller caller = PD_HERE();
-    pprofdelta_weight weight = {0, 0};
-    bool is_sample = pd_slow_draw(size, &weight);
-    int error = real_tc_posix_memalign(out, alignment, size);
-    if (error == ENOMEM)
-        pd_slow_out_of_memory(size);
-    if (is_sample)
-        pd_slow_keep(error ? NULL : *out, size, &weight, &caller);
-    return error;
-}
-
-static int our_tc_posix_memalign(void **out, size_t alignment, size_t size)
-{
-    return tick(size) ? slow_tc_posix_memalign(out, alignment, size)
-                      : real_tc_posix_memalign(out, alignment, size);
-}
+PD_ALLOCATE_INTO(static, our_tc_posix_memalign, real_tc_posix_memalign)
 
 /* The operators. Those that do not return NULL throw through the agent's frame. */
 ALLOCATE(tc_new, size, false, (size_t size), (size))

@@ -17,7 +17,6 @@
 #include "agent/stacks/callers.h"
 #include "agent/stacks/unloaded.h"
 
-#include <errno.h>
 #include <stdarg.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -127,15 +126,13 @@ PD_PUBLIC __attribute__((noinline)) int munmap(void *addr, size_t len)
 static void report_moved(uint32_t slot, uintptr_t old, size_t old_len, const void *ptr, size_t len,
                          const pd_caller *caller)
 {
-    if (ptr == MAP_FAILED && slot) {
-        pd_mappings_give_back(old, old_len, slot);
-        return;
-    }
-    if (ptr != MAP_FAILED && slot)
+    if (ptr == MAP_FAILED && slot)
+        pd_mappings_add_slot(old, old_len, slot);
+    else if (ptr != MAP_FAILED && slot)
         report_range((uintptr_t)ptr, len, caller);
     else if (ptr != MAP_FAILED)
         pd_mappings_remove((uintptr_t)ptr, len);
-    pd_mappings_drop(slot);
+    pd_mappings_unpin();
 }
 
 PD_PUBLIC __attribute__((noinline)) void *mremap(void *addr, size_t old_len, size_t new_len,

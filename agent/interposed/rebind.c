@@ -4,9 +4,6 @@
 #include "agent/base/code.h"
 
 #include <elf.h>
-#include <link.h>
-#include <stdbool.h>
-#include <stdint.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>

@@ -7,19 +7,6 @@
 #include "agent/stacks/unloaded.h"
 #include "agent/life/worker.h"
 
-#include <errno.h>
-
-/* No allocation can have such a size. Its tick would make the sampler's distance overflow. */
-static bool is_absurd(size_t size)
-{
-    return size > PTRDIFF_MAX;
-}
-
-static void untick(pprofdelta_sampler *sampler, size_t size)
-{
-    sampler->left = (int64_t)((uint64_t)sampler->left + size);
-}
-
 /* Starts the sampler at the thread's first allocation. Without a tracker the sampler is off for
  * good. Before the agent's constructor it is not started, so the next allocation comes here
  * again. */
@@ -35,10 +22,6 @@ static bool begin_thread(pd_self *self, size_t size)
 bool pd_slow_draw(size_t size, pprofdelta_weight *weight)
 {
     pd_self *self = &pd_this_thread;
-    if (is_absurd(size)) {
-        untick(&self->sampler, size);
-        return false;
-    }
     if (!pd_self_enter())
         return false;
     bool is_sample = true;
@@ -107,12 +90,6 @@ void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone)
         pd_self_leave();
 }
 
-void pd_slow_failed(size_t size)
-{
-    if (is_absurd(size))
-        untick(&pd_this_thread.sampler, size);
-}
-
 static void report_largest_sites(void *size)
 {
     pd_quiet quiet;
@@ -123,8 +100,15 @@ static void report_largest_sites(void *size)
 
 void pd_slow_out_of_memory(size_t size)
 {
-    if (is_absurd(size) || !pd_agent_heap() || !pd_self_enter())
+    if (size > PTRDIFF_MAX || !pd_agent_heap() || !pd_self_enter())
         return;
     pd_own_stack_call(report_largest_sites, &size);
     pd_self_leave();
+}
+
+void *pd_slow_failed(size_t size, bool is_full)
+{
+    if (is_full)
+        pd_slow_out_of_memory(size);
+    return NULL;
 }

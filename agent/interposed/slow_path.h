@@ -6,9 +6,6 @@
 #include "agent/stacks/callers.h"
 #include "agent/base/self.h"
 
-#include <stdbool.h>
-#include <stddef.h>
-
 /* Decides whether an allocation is a sample. Call it before the allocation if
  * pprofdelta_sampler_tick returned 1. If it returns true, call pd_slow_keep after the allocation,
  * with NULL if that failed. */
@@ -25,11 +22,10 @@ void pd_slow_free(const void *ptr);
 bool pd_slow_move(const void *ptr, pprofdelta_heap_realloc *move);
 void pd_slow_moved(pprofdelta_heap_realloc *move, bool is_gone);
 
-/* Call when an allocation failed without pd_slow_draw. Takes back the tick of a size that no
- * allocation can have, which would make the sampler's distance overflow. */
-void pd_slow_failed(size_t size);
-
-/* Call when an allocation of this size failed with ENOMEM. Reports the largest sites. */
+/* Call when an allocation of this size failed because memory has run out. Reports the largest sites. */
 void pd_slow_out_of_memory(size_t size);
+
+/* Call when an allocation without pd_slow_draw failed. is_full: memory has run out. Returns NULL. */
+void *pd_slow_failed(size_t size, bool is_full);
 
 #endif

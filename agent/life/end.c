@@ -12,7 +12,6 @@
 #include "agent/delivery/summary.h"
 #include "agent/life/worker.h"
 
-#include <errno.h>
 #include <unistd.h>
 
 /* This thread has delivered a window before an exec and keeps others from delivering. */

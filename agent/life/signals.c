@@ -6,10 +6,6 @@
 #include "agent/base/self.h"
 #include "agent/life/worker.h"
 
-#include <errno.h>
-#include <signal.h>
-#include <stdatomic.h>
-#include <stddef.h>
 #include <unistd.h>
 
 static const int handled[] = {SIGHUP,  SIGINT,  SIGQUIT, SIGABRT, SIGUSR1,   SIGUSR2, SIGPIPE,

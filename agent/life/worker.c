@@ -10,19 +10,13 @@
 #include "agent/delivery/largest_sites.h"
 #include "agent/delivery/spool.h"
 
-#include <errno.h>
 #include <fcntl.h>
-#include <limits.h>
 #include <linux/futex.h>
-#include <pthread.h>
-#include <signal.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/prctl.h>
 #include <sys/stat.h>
 #include <sys/syscall.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 typedef enum life { NONE, RUNNING, STOPPED, FAILED } life;
@@ -40,7 +34,7 @@ static bool has_key;
 
 static const uint64_t nanos_per_second = 1000000000;
 
-/* Waits until *word differs from `value`, or until a wake or the timeout. */
+/* Waits until *word differs from `value`, or until it is woken or the timeout. */
 static void futex_wait(const void *word, uint32_t value, uint64_t nanos)
 {
     const struct timespec timeout = {.tv_sec = (time_t)(nanos / nanos_per_second),
@@ -109,11 +103,8 @@ static main_status read_status_of_main(void)
 {
     char text[1024];
     main_status status = {.state = '\0'};
-    int fd = pd_open("/proc/self/stat", O_RDONLY);
-    ssize_t len = fd >= 0 ? read(fd, text, sizeof text - 1) : -1;
-    if (fd >= 0)
-        close(fd);
-    text[len > 0 ? len : 0] = '\0';
+    if (!pd_read_text("/proc/self/stat", text, sizeof text))
+        return status;
     const char *end_of_name = strrchr(text, ')'), *last = strrchr(text, ' ');
     if (!end_of_name || end_of_name[1] != ' ')
         return status;

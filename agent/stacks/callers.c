@@ -5,11 +5,8 @@
 #include "agent/base/self.h"
 #include "heap/lock.h"
 
-#include <errno.h>
-#include <link.h>
-#include <pthread.h>
 #include <stdatomic.h>
-#include <stdbool.h>
+#include <string.h>
 #include <sys/auxv.h>
 #include <sys/mman.h>
 #include <sys/resource.h>
@@ -62,47 +59,24 @@ static struct {
     _Atomic uint64_t check, rule;
 } cache[CACHE_LEN];
 
-/* kind:3 from_fp:1 cfa_off/8:24 ra_below/8:18 fp_below/8:18 */
-enum { CFA_BITS = 24, BELOW_BITS = 18 };
-
-static uint64_t packed(const pd_frame_rule *rule)
-{
-    if (rule->cfa_off / 8 >> CFA_BITS || rule->ra_below / 8 >> BELOW_BITS ||
-        rule->fp_below / 8 >> BELOW_BITS)
-        return PD_FRAME_COMPLEX;
-    return (uint64_t)rule->kind | (uint64_t)rule->from_fp << 3 |
-           (uint64_t)(rule->cfa_off / 8) << 4 | (uint64_t)(rule->ra_below / 8) << (4 + CFA_BITS) |
-           (uint64_t)(rule->fp_below / 8) << (4 + CFA_BITS + BELOW_BITS);
-}
-
-static pd_frame_rule unpacked(uint64_t bits)
-{
-    const uint64_t below = (UINT64_C(1) << BELOW_BITS) - 1;
-    return (pd_frame_rule){
-        .kind = (pd_frame_kind)(bits & 7),
-        .from_fp = bits >> 3 & 1,
-        .cfa_off = (uint32_t)(bits >> 4 & ((UINT64_C(1) << CFA_BITS) - 1)) * 8,
-        .ra_below = (uint32_t)(bits >> (4 + CFA_BITS) & below) * 8,
-        .fp_below = (uint32_t)(bits >> (4 + CFA_BITS + BELOW_BITS) & below) * 8,
-    };
-}
-
 static pd_frame_rule rule_at(uintptr_t pc, void *room)
 {
+    _Static_assert(sizeof(pd_frame_rule) == sizeof(uint64_t), "a rule is one word");
     size_t slot = (size_t)((uint64_t)pc * UINT64_C(0x9e3779b97f4a7c15) >> (64 - CACHE_BITS));
-    uint64_t rule = atomic_load_explicit(&cache[slot].rule, memory_order_relaxed);
+    uint64_t word = atomic_load_explicit(&cache[slot].rule, memory_order_relaxed);
     uint64_t check = atomic_load_explicit(&cache[slot].check, memory_order_relaxed);
-    if ((check ^ rule) == pc)
-        return unpacked(rule);
-    pd_frame_rule found = pd_cfi_find(pc, room);
+    pd_frame_rule rule;
+    memcpy(&rule, &word, sizeof rule);
+    if ((check ^ word) == pc)
+        return rule;
+    rule = pd_cfi_find(pc, room);
     /* An address without a table is not cached, since code with a table may be loaded there. */
-    if (found.kind != PD_FRAME_UNKNOWN) {
-        rule = packed(&found);
-        atomic_store_explicit(&cache[slot].rule, rule, memory_order_relaxed);
-        atomic_store_explicit(&cache[slot].check, rule ^ pc, memory_order_relaxed);
-        found = unpacked(rule);
+    if (rule.kind != PD_FRAME_UNKNOWN) {
+        memcpy(&word, &rule, sizeof word);
+        atomic_store_explicit(&cache[slot].rule, word, memory_order_relaxed);
+        atomic_store_explicit(&cache[slot].check, word ^ pc, memory_order_relaxed);
     }
-    return found;
+    return rule;
 }
 
 void pd_unwind_forget(void)
@@ -208,11 +182,12 @@ static bool load(uintptr_t at, uintptr_t sp, uintptr_t end, uintptr_t *out)
 /* Goes to the caller of the frame by the rule. Returns false if that leads out of the stack. */
 static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
 {
-    uintptr_t cfa = (rule->from_fp ? at->fp : at->sp) + rule->cfa_off;
+    uintptr_t cfa = (rule->from_fp ? at->fp : at->sp) + 8 * (uintptr_t)rule->cfa_off;
     pd_caller up = {.sp = cfa, .fp = at->fp};
-    if (cfa <= at->sp || cfa > end || !load(cfa - rule->ra_below, at->sp, end, &up.pc))
+    if (cfa <= at->sp || cfa > end ||
+        !load(cfa - 8 * (uintptr_t)rule->ra_below, at->sp, end, &up.pc))
         return false;
-    if (rule->fp_below && !load(cfa - rule->fp_below, at->sp, end, &up.fp))
+    if (rule->fp_below && !load(cfa - 8 * (uintptr_t)rule->fp_below, at->sp, end, &up.fp))
         return false;
     up.pc = plain_address(up.pc);
     *at = up;
@@ -221,7 +196,7 @@ static bool climb(pd_caller *at, const pd_frame_rule *rule, uintptr_t end)
 
 /* For code without tables, which is assumed to keep frame pointers: a pair of words at fp. */
 static const pd_frame_rule by_frame_pointer = {
-    .kind = PD_FRAME_RULE, .from_fp = true, .cfa_off = 16, .ra_below = 8, .fp_below = 16};
+    .kind = PD_FRAME_RULE, .from_fp = true, .cfa_off = 2, .ra_below = 1, .fp_below = 2};
 
 typedef enum walk_result { WALKED, NOT_WALKED } walk_result;
 

@@ -15,9 +15,7 @@
 
 #include "agent/stacks/cfi.h"
 
-#include <stdbool.h>
 #include <stddef.h>
-#include <stdint.h>
 
 /* The registers of the function that called the one that uses PD_HERE. */
 typedef struct pd_caller {

@@ -12,8 +12,6 @@
 #include "agent/base/code.h"
 
 #include <dlfcn.h>
-#include <link.h>
-#include <stddef.h>
 #include <string.h>
 
 /* The numbers of the registers in the tables. */
@@ -327,9 +325,14 @@ static void step_register(machine *m, uint8_t op, cursor *c)
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         skip(c, read_uleb(c));
         break;
-    default: /* in another register, or a computed value */
+    case OP_REGISTER:
+    case OP_VAL_OFFSET:
+    case OP_VAL_OFFSET_SF:
         set(&m->now, m->cie, reg, (saved){ELSEWHERE, 0});
         read_uleb(c);
+        break;
+    default:
+        c->bad = true;
     }
 }
 
@@ -378,7 +381,7 @@ static void step_frame(machine *m, uint8_t op, cursor *c)
             c->bad = true;
         break;
     default:
-        c->bad = true;
+        step_register(m, op, c);
     }
 }
 
@@ -410,19 +413,6 @@ static void step(machine *m, uint8_t op, cursor *c)
         break;
     case OP_ADVANCE4:
         m->loc += read_u32(c) * m->cie->code_align;
-        break;
-    case OP_OFFSET_EXTENDED:
-    case OP_OFFSET_EXTENDED_SF:
-    case OP_GNU_NEGATIVE_OFFSET:
-    case OP_RESTORE_EXTENDED:
-    case OP_UNDEFINED:
-    case OP_SAME_VALUE:
-    case OP_REGISTER:
-    case OP_EXPRESSION:
-    case OP_VAL_OFFSET:
-    case OP_VAL_OFFSET_SF:
-    case OP_VAL_EXPRESSION:
-        step_register(m, op, c);
         break;
     default:
         step_frame(m, op, c);
@@ -498,28 +488,25 @@ static bool read_common(const uint8_t *at, common *out)
 
 static bool is_below(saved value)
 {
-    return value.where == SAVED && value.off < 0 && value.off % 8 == 0 && value.off > INT32_MIN;
+    return value.where == SAVED && value.off < 0 && value.off % 8 == 0 &&
+           value.off > -8 * PD_FRAME_BELOW_MAX;
 }
 
 static pd_frame_rule to_rule(const frame *f)
 {
-    pd_frame_rule rule = {.kind = PD_FRAME_COMPLEX};
-    if (f->ra.where == UNDEFINED) {
-        rule.kind = PD_FRAME_END;
-        return rule;
-    }
+    bool has_fp = f->fp.where == SAVED;
     bool is_plain = !f->cfa_is_computed && f->cfa_off >= 0 && f->cfa_off % 8 == 0 &&
-                    f->cfa_off < INT32_MAX && is_below(f->ra) &&
+                    f->cfa_off < 8 * PD_FRAME_CFA_MAX && is_below(f->ra) &&
                     (f->fp.where == UNCHANGED || f->fp.where == UNDEFINED || is_below(f->fp)) &&
                     (f->cfa_register == (uint64_t)REG_FP || f->cfa_register == (uint64_t)REG_SP);
     if (!is_plain)
-        return rule;
-    rule.kind = PD_FRAME_RULE;
-    rule.from_fp = f->cfa_register == (uint64_t)REG_FP;
-    rule.cfa_off = (uint32_t)f->cfa_off;
-    rule.ra_below = (uint32_t)-f->ra.off;
-    rule.fp_below = f->fp.where == SAVED ? (uint32_t)-f->fp.off : 0;
-    return rule;
+        return (pd_frame_rule){.kind = f->ra.where == UNDEFINED ? PD_FRAME_END : PD_FRAME_COMPLEX};
+    return (pd_frame_rule){.kind = PD_FRAME_RULE,
+                           .from_fp = f->cfa_register == (uint64_t)REG_FP,
+                           .cfa_off = (uint64_t)f->cfa_off / 8 & (PD_FRAME_CFA_MAX - 1),
+                           .ra_below = (uint64_t)-f->ra.off / 8 & (PD_FRAME_BELOW_MAX - 1),
+                           .fp_below =
+                               has_fp ? (uint64_t)-f->fp.off / 8 & (PD_FRAME_BELOW_MAX - 1) : 0};
 }
 
 pd_frame_rule pd_cfi_find(uintptr_t pc, void *room)

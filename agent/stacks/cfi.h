@@ -20,14 +20,17 @@ typedef enum pd_frame_kind {
     PD_FRAME_COMPLEX, /* a computed rule: the unwinder must be used */
 } pd_frame_kind;
 
-/* CFA is the caller's stack pointer. Saved registers are below it. */
+/* CFA is the caller's stack pointer. Saved registers are below it. Distances are in words of 8 bytes; a rule
+ * with a longer one is COMPLEX. A rule has 64 bits, so that a cache can read and write it at once. */
 typedef struct pd_frame_rule {
-    pd_frame_kind kind;
-    bool from_fp;      /* CFA = frame pointer + cfa_off; else stack pointer + cfa_off */
-    uint32_t cfa_off;  /* a multiple of 8, as are the others */
-    uint32_t ra_below; /* the return address is at CFA - ra_below */
-    uint32_t fp_below; /* the frame pointer is at CFA - fp_below; 0: it is unchanged */
+    uint64_t kind : 3,
+        from_fp : 1; /* CFA = frame pointer + cfa_off; else stack pointer + cfa_off */
+    uint64_t cfa_off : 24;
+    uint64_t ra_below : 18; /* the return address is at CFA - ra_below */
+    uint64_t fp_below : 18; /* the frame pointer is at CFA - fp_below; 0: it is unchanged */
 } pd_frame_rule;
+
+enum { PD_FRAME_CFA_MAX = 1 << 24, PD_FRAME_BELOW_MAX = 1 << 18 };
 
 /* Bytes that pd_cfi_find works in. They are not on the stack, since that may be small. */
 enum { PD_CFI_ROOM = 768 };

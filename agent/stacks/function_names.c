@@ -18,28 +18,19 @@
 #include "process/elf.h"
 #include "process/proc.h"
 
-#include <fcntl.h>
-#include <link.h>
 #include <string.h>
 #include <sys/mman.h>
-#include <unistd.h>
 
-typedef struct function_entry {
-    uint64_t begin; /* the address in the file */
-    uint32_t len;
-    uint32_t name; /* offset in strings */
-} function_entry;
+typedef ElfW(Sym) symbol;
 
 typedef struct function_table {
     uintptr_t begin, end; /* the range in memory */
     uintptr_t bias;       /* address in memory - address in the file */
     char *strings;
-    size_t strings_len;
-    function_entry *functions; /* sorted */
-    size_t functions_len, functions_size;
+    symbol *functions;
+    size_t strings_len, functions_len, functions_size;
+    unsigned searches; /* the functions are sorted after SEARCHES_UNSORTED */
 } function_table;
-
-typedef ElfW(Sym) symbol;
 
 /* ---- the object ------------------------------------------------------------------------------ */
 
@@ -119,44 +110,40 @@ static bool is_same_build(const pd_elf *elf, const loaded_object *o)
 
 /* ---- sorted ---------------------------------------------------------------------------------- */
 
-static void sift(function_entry *at, size_t root, size_t len)
+static void swap(symbol *a, symbol *b)
+{
+    symbol kept = *a;
+    *a = *b;
+    *b = kept;
+}
+
+static void sift(symbol *at, size_t root, size_t len)
 {
     for (size_t child; (child = 2 * root + 1) < len; root = child) {
-        if (child + 1 < len && at[child].begin < at[child + 1].begin)
-            child++;
-        if (at[root].begin >= at[child].begin)
+        child += child + 1 < len && at[child].st_value < at[child + 1].st_value;
+        if (at[root].st_value >= at[child].st_value)
             return;
-        function_entry swapped = at[root];
-        at[root] = at[child];
-        at[child] = swapped;
+        swap(&at[root], &at[child]);
     }
 }
 
 /* Sorts in place, since qsort may allocate. */
-static void sort(function_entry *at, size_t len)
+static void sort(symbol *at, size_t len)
 {
     for (size_t root = len / 2; root-- > 0;)
         sift(at, root, len);
     for (size_t end = len; end-- > 1;) {
-        function_entry last = at[0];
-        at[0] = at[end];
-        at[end] = last;
+        swap(&at[0], &at[end]);
         sift(at, 0, end);
     }
 }
 
-/* Takes the symbols that are functions and are defined in this file. */
-static void take_functions(function_table *table, const symbol *symbols, size_t len)
+/* Is the symbol a function that is defined in this file? */
+static bool is_function(const function_table *table, const symbol *s)
 {
-    for (size_t i = 0; i < len; i++) {
-        const symbol *s = &symbols[i];
-        bool is_function = (s->st_info & 0xf) == STT_FUNC || (s->st_info & 0xf) == STT_GNU_IFUNC;
-        if (is_function && s->st_shndx != SHN_UNDEF && s->st_size && s->st_size <= UINT32_MAX &&
-            s->st_name && s->st_name < table->strings_len)
-            table->functions[table->functions_len++] =
-                (function_entry){s->st_value, (uint32_t)s->st_size, s->st_name};
-    }
-    sort(table->functions, table->functions_len);
+    unsigned char type = s->st_info & 0xf;
+    return (type == STT_FUNC || type == STT_GNU_IFUNC) && s->st_shndx != SHN_UNDEF && s->st_size &&
+           s->st_name && s->st_name < table->strings_len;
 }
 
 static bool read_functions(function_table *table, const pd_elf *elf)
@@ -164,18 +151,16 @@ static bool read_functions(function_table *table, const pd_elf *elf)
     ElfW(Shdr) in, strings;
     if (!find_symbols(elf, &in, &strings))
         return false;
-    size_t len = in.sh_size / sizeof(symbol);
-    symbol *symbols = load(elf, &in);
-    table->strings = symbols ? load(elf, &strings) : NULL;
-    table->strings_len = table->strings ? strings.sh_size : 0;
-    table->functions_size = (len + 1) * sizeof(function_entry);
-    if (table->strings && table->strings[table->strings_len - 1] == '\0')
-        table->functions = pd_reserve_map(table->functions_size);
-    if (table->functions)
-        take_functions(table, symbols, len);
-    if (symbols)
-        pd_reserve_unmap(symbols, in.sh_size);
-    return table->functions != NULL;
+    table->strings_len = strings.sh_size;
+    table->functions_size = in.sh_size;
+    table->functions = load(elf, &in);
+    table->strings = load(elf, &strings);
+    if (!table->functions || !table->strings || table->strings[table->strings_len - 1])
+        return false;
+    for (size_t i = 0; i < in.sh_size / sizeof(symbol); i++)
+        if (is_function(table, &table->functions[i]))
+            table->functions[table->functions_len++] = table->functions[i];
+    return true;
 }
 
 static int open_object(const char *path)
@@ -186,10 +171,8 @@ static int open_object(const char *path)
 
 static void table_close(function_table *table)
 {
-    if (table->functions)
-        pd_reserve_unmap(table->functions, table->functions_size);
-    if (table->strings)
-        pd_reserve_unmap(table->strings, table->strings_len);
+    pd_reserve_unmap(table->functions, table->functions_size);
+    pd_reserve_unmap(table->strings, table->strings_len);
     *table = (function_table){.begin = 0};
 }
 
@@ -213,23 +196,45 @@ static bool table_open(function_table *table, uintptr_t address)
     return has_table;
 }
 
-/* Returns the name of the function that holds the address, or NULL. The name is valid until the
- * table is closed. */
-static const char *table_find(const function_table *table, uintptr_t address)
+/* Returns the last function that begins at the address or before it, or NULL. Of several that begin there
+ * any will do. */
+static const symbol *last_before(const function_table *table, uint64_t address)
 {
-    uint64_t wanted = address - table->bias;
+    const symbol *last = NULL;
+    for (size_t i = 0; i < table->functions_len; i++) {
+        const symbol *s = &table->functions[i];
+        if (s->st_value <= address && (!last || s->st_value > last->st_value))
+            last = s;
+    }
+    return last;
+}
+
+static const symbol *last_sorted_before(const function_table *table, uint64_t address)
+{
     size_t low = 0, high = table->functions_len;
     while (low < high) {
         size_t middle = low + (high - low) / 2;
-        if (table->functions[middle].begin <= wanted)
+        if (table->functions[middle].st_value <= address)
             low = middle + 1;
         else
             high = middle;
     }
-    /* Of several functions that begin at one address any will do. Of a function within another
-     * one the inner one is taken. */
-    const function_entry *f = low ? &table->functions[low - 1] : NULL;
-    return f && wanted - f->begin < f->len ? table->strings + f->name : NULL;
+    return low ? &table->functions[low - 1] : NULL;
+}
+
+/* Returns the name of the function that holds the address, or NULL. Of a function within another one, it is
+ * the inner one. The name is valid until the table is closed. A child of a fork that lives for a short time has
+ * few addresses, and to sort a table takes longer than to search it a few times. */
+static const char *table_find(function_table *table, uintptr_t address)
+{
+    enum { SEARCHES_UNSORTED = 16 };
+    uint64_t wanted = address - table->bias;
+    if (table->searches == SEARCHES_UNSORTED)
+        sort(table->functions, table->functions_len);
+    table->searches += table->searches <= SEARCHES_UNSORTED;
+    const symbol *f = table->searches <= SEARCHES_UNSORTED ? last_before(table, wanted)
+                                                           : last_sorted_before(table, wanted);
+    return f && wanted - f->st_value < f->st_size ? table->strings + f->st_name : NULL;
 }
 
 /* ---- the names ------------------------------------------------------------------------------- */
@@ -292,7 +297,7 @@ static name *slot_of(uint64_t address)
 
 /* Returns the table of the file that is mapped at the address, or NULL. Reads it if this profile
  * has not needed it before. */
-static const function_table *table_at(uint64_t address)
+static function_table *table_at(uint64_t address)
 {
     for (size_t i = 0; i < tables_len; i++)
         if (address - tables[i].begin < tables[i].end - tables[i].begin)
@@ -328,7 +333,7 @@ void pd_function_names_find(void *cookie, uint64_t address, pprofdelta_symbol *o
             empty();
             slot = slot_of(address);
         }
-        const function_table *table = table_at(address);
+        function_table *table = table_at(address);
         const char *text = table ? table_find(table, (uintptr_t)address) : NULL;
         add_name(slot, address, text && strlen(text) < LONGEST ? text : "");
     }

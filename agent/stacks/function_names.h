@@ -5,7 +5,7 @@
  * mangled, as in the symbol table; pprof demangles them.
  *
  * A mapping with names claims to have functions, and nothing more. `go tool pprof` would otherwise
- * look for lines itself. It knows the functions of Go programs only, so it replaces each name of a
+ * search for lines itself. It knows the functions of Go programs only, so it replaces each name of a
  * C or C++ program by an empty one, which it shows as the file in brackets.
  *
  * Each address is looked up once. The table of its file is read, sorted and kept until the

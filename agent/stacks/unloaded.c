@@ -8,11 +8,6 @@
 #include "agent/base/agent.h"
 #include "agent/base/code.h"
 
-#include <link.h>
-#include <pthread.h>
-#include <stdatomic.h>
-#include <stdbool.h>
-
 enum { RANGES_MAX = 256, OBJECTS_MAX = 1024 };
 
 typedef struct unloaded_range {

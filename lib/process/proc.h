@@ -12,15 +12,21 @@
 
 /* Each of these returns a descriptor, or -1 and errno. */
 
-static inline int pd_proc_open_maps(void)
+/* For a file that is empty when the leader has ended. */
+static inline int pd_proc_open_text(const char *of_self, const char *of_thread)
 {
     char first;
-    int fd = open("/proc/self/maps", O_RDONLY | O_CLOEXEC);
+    int fd = open(of_self, O_RDONLY | O_CLOEXEC);
     if (fd >= 0 && pread(fd, &first, 1, 0) == 1)
         return fd;
     if (fd >= 0)
         close(fd);
-    return open("/proc/thread-self/maps", O_RDONLY | O_CLOEXEC);
+    return open(of_thread, O_RDONLY | O_CLOEXEC);
+}
+
+static inline int pd_proc_open_maps(void)
+{
+    return pd_proc_open_text("/proc/self/maps", "/proc/thread-self/maps");
 }
 
 static inline int pd_proc_open_exe(void)

@@ -76,9 +76,8 @@ static void step(uint64_t *names)
             kept = names[at + i];
         CHECK((slot != PD_SLOT_NONE) == (kept != 0));
         if (fails)
-            pd_mappings_give_back(page(at), len * PAGE, slot);
-        else
-            pd_mappings_drop(slot);
+            pd_mappings_add_slot(page(at), len * PAGE, slot);
+        pd_mappings_unpin();
         fill(names, at, len, fails ? kept : 0);
         return;
     }
@@ -148,7 +147,7 @@ TEST(odd_calls_do_nothing)
     pd_mappings_add_slot(UINTPTR_MAX - PAGE, 2 * PAGE, PD_SLOT_AGENT);
     pd_mappings_remove(UINTPTR_MAX - PAGE, 2 * PAGE);
     CHECK(pd_mappings_take(page(0), 0) == PD_SLOT_NONE);
-    pd_mappings_drop(PD_SLOT_NONE);
+    pd_mappings_unpin();
     CHECK(pd_mappings_pin(ranges, &lost) == 0);
     pd_mappings_unpin();
 }

@@ -1,10 +1,10 @@
-/* Follows fork: see fork.h.
+/* Follows fork: see forked.h.
  *
  * This thread holds the tracker's locks during fork. So the handlers of other libraries, which
  * may allocate, must not enter the tracker: the thread is marked as inside. If a signal handler
  * forks while it interrupts the agent's code, the locks cannot be taken, and that child is not
  * recorded. */
-#include "agent/life/fork.h"
+#include "agent/life/forked.h"
 
 #include "agent/account/account.h"
 #include "agent/account/mappings.h"
@@ -21,7 +21,6 @@
 #include "agent/stacks/function_names.h"
 #include "agent/stacks/unloaded.h"
 
-#include <pthread.h>
 #include <unistd.h>
 
 static int64_t fork_nanos; /* when a fork began */
@@ -42,7 +41,7 @@ static void after_fork_in_parent(void)
 {
     if (!pd_this_thread.is_forking)
         return;
-    pd_mappings_fork_done();
+    pd_mappings_fork_done(false);
     pprofdelta_heap_fork(pd_agent_heap(), PPROFDELTA_FORK_PARENT, 0);
     pd_this_thread.is_forking = false;
     pd_self_leave();
@@ -58,7 +57,7 @@ static void after_fork_in_child(void)
         pd_mappings_forget();
         return;
     }
-    pd_mappings_fork_done();
+    pd_mappings_fork_done(true);
     pprofdelta_heap_fork(heap, PPROFDELTA_FORK_CHILD, fork_nanos);
     atomic_store(&pd_the_agent.pid, getpid());
     atomic_store(&pd_the_agent.samples, 0);
