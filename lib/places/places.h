@@ -23,8 +23,8 @@ typedef enum pd_places_watch {
     PD_WATCH_ALWAYS  /* for each profile: the loader may not be asked in the child of a fork */
 } pd_places_watch;
 
-/* What the mappings in a profile are marked as having, with a symbolizer. Readers do not look for
- * symbols in such a mapping. */
+/* What the mappings in a profile are marked as having, with a symbolizer. Readers do not search for
+ * what a mapping has. */
 typedef enum pd_places_names {
     PD_NAMES_IF_COMPLETE, /* everything, if all its places have lines */
     PD_NAMES_ALL,         /* everything */

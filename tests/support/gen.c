@@ -77,7 +77,7 @@ static void mark_counters(gen *g)
 
 static void draw_types(gen *g)
 {
-    size_t kind = rng_below(&g->rng, g->is_as_go ? 7 : 10);
+    size_t kind = rng_below(&g->rng, 10);
     bool custom = kind >= 7;
     if (kind < 5)
         draw_heap_types(g);
@@ -85,10 +85,10 @@ static void draw_types(gen *g)
         draw_contention_types(g);
     else
         draw_custom_types(g);
-    if (custom || rng_chance(&g->rng, g->is_as_go ? 4 : 15))
+    if (custom || rng_chance(&g->rng, 15))
         for (size_t n = rng_below(&g->rng, 3) + custom; n; n--)
             g->counters[g->counters_len++] = draw_option(g);
-    if (rng_chance(&g->rng, g->is_as_go ? 3 : 8))
+    if (rng_chance(&g->rng, 8))
         g->gauges[g->gauges_len++] = draw_option(g);
     mark_counters(g);
 }
@@ -154,7 +154,7 @@ static void draw_mapping(gen *g)
 {
     model *m = &g->m;
     rng *r = &g->rng;
-    if (m->mappings_len && rng_chance(r, g->is_as_go ? 5 : 20)) {
+    if (m->mappings_len && rng_chance(r, 20)) {
         add_mapping(g, next_segment(g, m->mappings[m->mappings_len - 1]));
         return;
     }
@@ -284,9 +284,9 @@ static void draw_location(gen *g)
     if (m->locations_len && rng_chance(r, 15)) {
         draw_sibling(g, l);
     } else {
-        size_t kind = g->is_as_go && !rng_chance(r, 1) ? 25 + rng_below(r, 75) : rng_below(r, 100);
+        size_t kind = rng_below(r, 100);
         bool symbolic = kind < 25, bare = kind == 25;
-        if (m->mappings_len && !rng_chance(r, g->has_unmapped ? 5 : 0))
+        if (m->mappings_len && !rng_chance(r, 5))
             l->mapping = m->mappings[rng_below(r, m->mappings_len)];
         if (!symbolic && !bare) {
             uint64_t size = l->mapping ? l->mapping->limit - l->mapping->start : 1 << 20;
@@ -325,11 +325,6 @@ static void draw_labels(gen *g, model_sample *s)
     size_t len = rng_chance(r, 60) ? 0 : rng_below(r, 5);
     s->labels = ARENA_ARRAY(&g->arena, model_label, len + 1);
     s->labels_len = len;
-    if (g->has_one_label) {
-        s->labels_len = 1;
-        s->labels[0] = (model_label){"bytes", "", (int64_t)1 << rng_below(r, 12), ""};
-        return;
-    }
     for (size_t i = 0; i < len; i++) {
         if (i && rng_chance(r, 25))
             s->labels[i] = s->labels[i - 1];
@@ -395,13 +390,14 @@ static void draw_header(gen *g)
                    rng_chance(r, 80) ? arena_format(&g->arena, "comment %zu", n % 2) : "");
 }
 
-static void init(gen *g)
+void gen_init(gen *g, uint64_t seed)
 {
+    *g = (gen){.rng = {seed}, .names = 1, .may_be_negative = true};
     rng *r = &g->rng;
     bool small = rng_chance(r, 40);
     draw_types(g);
     draw_header(g);
-    for (size_t n = g->has_one_mapping ? 1 : rng_below(r, 6); n; n--)
+    for (size_t n = rng_below(r, 6); n; n--)
         draw_mapping(g);
     for (size_t n = 1 + rng_below(r, small ? 6 : 40); n; n--)
         draw_function(g);
@@ -412,21 +408,6 @@ static void init(gen *g)
     g->clock_nanos = INT64_C(1700000000000000000) + rng_magnitude(r, 50);
     g->m.time_nanos = g->clock_nanos;
     g->began_nanos = g->clock_nanos - g->m.duration_nanos - 1;
-}
-
-void gen_init(gen *g, uint64_t seed)
-{
-    *g = (gen){.rng = {seed}, .names = 1, .may_be_negative = true, .has_unmapped = true};
-    init(g);
-}
-
-void gen_init_as_go(gen *g, uint64_t seed)
-{
-    *g = (gen){.rng = {seed}, .names = 1, .may_be_negative = true, .is_as_go = true};
-    g->has_one_label = rng_chance(&g->rng, 70);
-    g->has_one_mapping = rng_chance(&g->rng, 60);
-    g->has_unmapped = rng_chance(&g->rng, 15);
-    init(g);
 }
 
 bool gen_counts(const gen *g)

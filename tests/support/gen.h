@@ -41,14 +41,10 @@ typedef struct gen {
     int64_t started_nanos; /* time of the last restart; 0: none since gen_init */
     size_t names;          /* number of names so far */
     bool may_be_negative;  /* values of new samples */
-    bool is_as_go, has_one_label, has_one_mapping, has_unmapped; /* properties of the process */
 } gen;
 
 void gen_init(gen *g, uint64_t seed);
 
-/* A process in the form of Go's profiles: addresses in few mappings, labels of one kind, types of a
- * heap or of contentions; with exceptions by chance. */
-void gen_init_as_go(gen *g, uint64_t seed);
 void gen_evolve(gen *g, unsigned events);
 void gen_free(gen *g);
 

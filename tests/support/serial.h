@@ -42,9 +42,6 @@ typedef struct serial_style {
 
 serial_style serial_draw(rng *r);
 
-/* Limits the style to choices that Go could make, or that do not matter to a reader in one pass. */
-serial_style serial_draw_as_go(rng *r);
-
 /* The bytes are in a. Of m only what model_number sets is changed. */
 buf serial_write(arena *a, model *m, const serial_style *style);
 

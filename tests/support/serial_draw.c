@@ -31,15 +31,3 @@ serial_style serial_draw(rng *r)
     style.repeat_records = draw_percent(r);
     return style;
 }
-
-serial_style serial_draw_as_go(rng *r)
-{
-    serial_style style = serial_draw(r);
-    style.ids = IDS_SEQUENTIAL;
-    style.tables = TABLES_AS_USED;
-    style.shuffle_columns = style.shuffle_tables = false;
-    style.long_varints = style.repeat_strings = 0;
-    if (rng_chance(r, 60))
-        style.packing = EMIT_AS_GO;
-    return style;
-}

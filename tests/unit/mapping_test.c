@@ -1,0 +1,481 @@
+/* Mappings: tables of names of files and of made-up names, the names that this kernel writes, and
+ * files that are replaced while the process lives. */
+#include "../support/test.h"
+
+#include "process/maps.h"
+#include "profile/mapping.h"
+#include "scene.h"
+
+#include <inttypes.h>
+#include <stdlib.h>
+#include <sys/ipc.h>
+#include <sys/mman.h>
+#include <sys/shm.h>
+#include <sys/syscall.h>
+#include <unistd.h>
+
+static bool is(pd_bytes bytes, const char *want)
+{
+    return pd_bytes_equal(bytes, pd_bytes_of(want));
+}
+
+/* The name as it is, and with the mark. */
+static void check_file(const char *name, const char *want)
+{
+    char marked[128];
+    CHECK_MSG(is(pd_filename_file((pd_bytes){(const uint8_t *)name, strlen(name)}), want), "\"%s\"",
+              name);
+    snprintf(marked, sizeof marked, "%s (deleted)", name);
+    CHECK_MSG(is(pd_filename_file(pd_bytes_of(marked)), want), "\"%s\"", marked);
+}
+
+TEST(the_deleted_mark_is_removed)
+{
+    static const struct {
+        const char *name, *want;
+    } cases[] = {
+        {"/bin/app", "/bin/app"},
+        {"/bin/app (deleted)", "/bin/app"},
+        {"/bin/app (deleted) (deleted)", "/bin/app"},
+        {" (deleted)", ""},
+        {"", ""},
+        {"(deleted)", "(deleted)"},
+        {"/bin/app (deleted) ", "/bin/app (deleted) "},
+        {"/bin/app (Deleted)", "/bin/app (Deleted)"},
+        {"/bin (deleted)/app", "/bin (deleted)/app"},
+        {"/memfd:jit (deleted)", "/memfd:jit"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++)
+        CHECK_MSG(is(pd_filename_unmarked(pd_bytes_of(cases[i].name)), cases[i].want), "\"%s\"",
+                  cases[i].name);
+    CHECK(!pd_filename_unmarked((pd_bytes){NULL, 0}).len);
+}
+
+TEST(made_up_names_are_no_files)
+{
+    static const char *const names[] = {"",
+                                        "//anon",
+                                        "[anon]",
+                                        "[heap]",
+                                        "[stack]",
+                                        "[stack:12]",
+                                        "[anon:libc_malloc]",
+                                        "[anon_shmem:buffers]",
+                                        "[uprobes]",
+                                        "[vvar]",
+                                        "[JIT] tid 12",
+                                        "[",
+                                        "[vdso",
+                                        "[vdso]x",
+                                        "/memfd:",
+                                        "/memfd:jit",
+                                        "/memfd:a/b c",
+                                        "/dev/zero",
+                                        "/dev/ashmem/dalvik-jit-code-cache",
+                                        "/dev/dri/renderD128",
+                                        "/dev/",
+                                        "/SYSV00000000",
+                                        "/SYSVdeadBEEF",
+                                        "/anon_hugepage",
+                                        "/secretmem",
+                                        "/[aio]",
+                                        "/dmabuf:x",
+                                        "anon_inode:[io_uring]",
+                                        "anon_inode:i915.gem",
+                                        "socket:[84204]"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_file(names[i], "");
+    CHECK(!pd_filename_file((pd_bytes){NULL, 0}).len);
+}
+
+TEST(the_public_function_returns_the_length)
+{
+    CHECK(pprofdelta_file_len("/bin/app", 8) == 8 &&
+          pprofdelta_file_len("/bin/app (deleted)", 18) == 8);
+    CHECK(!pprofdelta_file_len("", 0) && !pprofdelta_file_len("[anon]", 6) &&
+          !pprofdelta_file_len("/memfd:jit (deleted)", 20));
+}
+
+TEST(similar_names_of_files_are_files)
+{
+    static const char *const names[] = {"/app",
+                                        "a",
+                                        "anon",
+                                        "[vdso]",
+                                        "[vsyscall]",
+                                        "[vectors]",
+                                        "[sigpage]",
+                                        "/[",
+                                        "/[aio]/app",
+                                        "//anonymous",
+                                        "/anon_hugepages",
+                                        "/anon",
+                                        "/memfd",
+                                        "/memfd/jit",
+                                        "/bin/memfd:jit",
+                                        "memfd:jit",
+                                        "/SYSV",
+                                        "/SYSV0000000",
+                                        "/SYSV000000000",
+                                        "/SYSV0000000g",
+                                        "/bin/SYSV00000000",
+                                        "/dev",
+                                        "/dev/shm/lib.so",
+                                        "/dev/hugepages/text",
+                                        "/device/zero",
+                                        "/bin/dev/zero",
+                                        "/secretmem/a",
+                                        "anon_inode",
+                                        "C:\\app.exe"};
+    for (size_t i = 0; i < sizeof names / sizeof *names; i++)
+        check_file(names[i], names[i]);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * This kernel
+ * ------------------------------------------------------------------------------------------ */
+
+enum { SIZE = 1 << 16 };
+
+static void *memfd_region(void)
+{
+#ifdef SYS_memfd_create
+    int fd = (int)syscall(SYS_memfd_create, "filename test", 0u);
+    if (fd < 0)
+        return MAP_FAILED;
+    void *at = ftruncate(fd, SIZE) ? MAP_FAILED : mmap(NULL, SIZE, PROT_READ, MAP_SHARED, fd, 0);
+    close(fd);
+    return at;
+#else
+    return MAP_FAILED;
+#endif
+}
+
+static void *shared_region(void)
+{
+    return mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_SHARED | MAP_ANONYMOUS, -1, 0);
+}
+
+static void *sysv_region(void)
+{
+    int id = shmget(IPC_PRIVATE, SIZE, IPC_CREAT | 0600);
+    if (id < 0)
+        return MAP_FAILED;
+    void *at = shmat(id, NULL, 0);
+    shmctl(id, IPC_RMID, NULL);
+    return at;
+}
+
+static void *zero_region(void)
+{
+    FILE *zero = fopen("/dev/zero", "r+");
+    void *at =
+        zero ? mmap(NULL, SIZE, PROT_READ | PROT_WRITE, MAP_PRIVATE, fileno(zero), 0) : MAP_FAILED;
+    if (zero)
+        fclose(zero);
+    return at;
+}
+
+/* A file that was removed while it is mapped. */
+static void *deleted_region(char path[64])
+{
+    snprintf(path, 64, "/tmp/filename-test-XXXXXX");
+    int fd = mkstemp(path);
+    void *at = MAP_FAILED;
+    if (fd < 0)
+        return at;
+    if (!ftruncate(fd, SIZE))
+        at = mmap(NULL, SIZE, PROT_READ, MAP_PRIVATE, fd, 0);
+    close(fd);
+    unlink(path);
+    return at;
+}
+
+/* The name that /proc/self/maps has for the region at this address, mark and all. */
+static bool name_of(const void *at, char *out, size_t size)
+{
+    FILE *maps = fopen("/proc/self/maps", "r");
+    char line[4096];
+    bool is_found = false;
+    while (maps && !is_found && fgets(line, sizeof line, maps)) {
+        line[strcspn(line, "\n")] = 0;
+        pd_maps_line l;
+        is_found = pd_maps_parse_line(pd_bytes_of(line), &l) && l.start == (uintptr_t)at;
+        if (is_found)
+            snprintf(out, size, "%s", l.name.len ? (const char *)l.name.ptr : "");
+    }
+    if (maps)
+        fclose(maps);
+    return is_found;
+}
+
+static void check_region(void *at, const char *want)
+{
+    char name[4096];
+    if (at == MAP_FAILED) /* not to be had here */
+        return;
+    if (name_of(at, name, sizeof name))
+        CHECK_MSG(is(pd_filename_file(pd_bytes_of(name)), want), "\"%s\" is not \"%s\"", name,
+                  want);
+}
+
+TEST(names_of_this_kernel_are_known)
+{
+    char path[64];
+    void *deleted = deleted_region(path);
+    CHECK(deleted != MAP_FAILED);
+    check_region(deleted, path);
+    check_region(memfd_region(), "");
+    check_region(shared_region(), "");
+    check_region(sysv_region(), "");
+    check_region(zero_region(), "");
+}
+
+static bool one_service(const char *a, const char *b)
+{
+    pd_bytes x = pd_bytes_of(a), y = pd_bytes_of(b);
+    bool answer = pd_filename_may_be_one_service(x, y);
+    CHECK_MSG(pd_filename_may_be_one_service(y, x) == answer, "%s and %s depend on order", a, b);
+    return answer;
+}
+
+TEST(a_deploy_stays_one_service)
+{
+    static const char *const same[][2] = {
+        {"/usr/bin/app", "/usr/bin/app"},
+        {"/releases/41/app", "/releases/42/app"},
+        {"app-1.2", "app-1.3"},
+        {"/srv/app-v1.2.3-rc1", "/srv/app-v1.3.0"},
+        {"app", "app-2"},
+        {"app2", "app3"},
+        {"/opt/app_1.2_amd64", "/opt/app_1.3_amd64"},
+        {"app-9f8e7d6", "app-deadbeef"},
+        {"/bin/app (deleted)", "/bin/app-1 (deleted)"},
+        {"app-1.2+5~bpo11", "app"},
+        {"/usr/bin/python3.11", "/usr/local/bin/python3"},
+        {"", "/bin/app"},
+        {"[vdso]", "/bin/app"},
+        {"/memfd:app", "/bin/orders"},
+        {"/srv/42", "/srv/app"},
+        {"/srv/", "/srv/app"},
+    };
+    static const char *const differ[][2] = {
+        {"/bin/orders", "/bin/payments"},
+        {"orders-1.2", "payments-1.2"},
+        {"orders-worker", "orders-api"},
+        {"app", "app-worker"},
+        {"app", "App"},
+        {"/orders/main", "/orders/server"},
+        {"app-worker-2", "app-2-web"},
+    };
+    for (size_t i = 0; i < sizeof same / sizeof *same; i++)
+        CHECK_MSG(one_service(same[i][0], same[i][1]), "%s and %s", same[i][0], same[i][1]);
+    for (size_t i = 0; i < sizeof differ / sizeof *differ; i++)
+        CHECK_MSG(!one_service(differ[i][0], differ[i][1]), "%s and %s", differ[i][0],
+                  differ[i][1]);
+}
+
+/* ---------------------------------------------------------------------------------------------
+ * Mappings of earlier profiles
+ * ------------------------------------------------------------------------------------------ */
+
+enum { APP = 0x400000, LIB = 0x7f0000000000, ELSEWHERE = 0x7e0000000000 };
+
+/* A mapping as a profile has it; start 0: the profile does not have it. */
+typedef struct seen {
+    uint64_t start;
+    const char *file, *build_id;
+} seen;
+
+/* What the process has counted in either, and the two mappings: the binary and a library. */
+typedef struct look {
+    seen app, lib;
+    const char *in_app, *in_lib;
+} look;
+
+static buf bytes_of(build *b, const look *l, int64_t time)
+{
+    *b = (build){0};
+    build_types(b, CONTENTION_TYPES);
+    model_mapping *app =
+        build_mapping(b, l->app.start, l->app.start + 0x10000, 0, l->app.file, l->app.build_id);
+    build_place(b, "main", app, l->app.start + 0x100);
+    if (l->in_app)
+        build_sample(b, "main", l->in_app);
+    if (l->lib.start) {
+        model_mapping *lib = build_mapping(b, l->lib.start, l->lib.start + 0x8000, 0x1000,
+                                           l->lib.file, l->lib.build_id);
+        build_place(b, "in_lib", lib, l->lib.start + 0x200);
+        if (l->in_lib)
+            build_sample(b, "in_lib", l->in_lib);
+    }
+    b->m.time_nanos = time;
+    return build_bytes(b);
+}
+
+/* One after the other through one context; rows[n] is what window n says. */
+static void check_film(const look *looks, const char *const *rows, const size_t *replaced,
+                       size_t len)
+{
+    scene s;
+    scene_begin(&s, NULL);
+    for (size_t i = 0; i < len; i++) {
+        build b;
+        const char *got = scene_window(&s, bytes_of(&b, &looks[i], 1000 + (int64_t)i));
+        CHECK_MSG(!strcmp(got, rows[i]), "window %zu: %s", i, got);
+        CHECK_MSG(s.report.files_replaced == replaced[i], "window %zu: %" PRIu64, i,
+                  s.report.files_replaced);
+        build_free(&b);
+    }
+    scene_end(&s);
+}
+
+/* The library has a third of the mass: counted once more it would pass for new. */
+TEST(a_replaced_library_counts_once)
+{
+    const seen app = {APP, "/bin/app", "app-1"};
+    const look looks[] = {
+        {app, {LIB, "/lib/x.so", "x-1"}, "70000 500", "30000 5"},
+        {app, {LIB, "/lib/x.so", "x-2"}, "70000 500", "30100 5"},
+        {app, {LIB, "/lib/x.so (deleted)", ""}, "70001 500", "30200 5"},
+        {app, {LIB, "/lib/x.so", "x-1"}, "70001 500", "30200 6"},
+        {app, {0}, "70002 500", NULL},
+        {app, {LIB, "/lib/x.so", "x-3"}, "70002 500", "30201 6"},
+    };
+    static const char *const rows[] = {"main 70000 500, in_lib 30000 5",
+                                       "in_lib 100 0",
+                                       "main 1 0, in_lib 100 0",
+                                       "in_lib 0 1",
+                                       "main 1 0",
+                                       "in_lib 1 0"};
+    check_film(looks, rows, (size_t[]){0, 1, 1, 1, 0, 1}, 6);
+}
+
+TEST(binary_and_library_are_replaced_together)
+{
+    static const look looks[] = {
+        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x-1"}, "100 5", "100 5"},
+        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x-2"}, "101 5", "102 5"},
+        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x-2"}, "102 5", "103 5"},
+        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x-1"}, "102 6", "103 6"},
+    };
+    static const char *const rows[] = {"main 100 5, in_lib 100 5", "main 1 0, in_lib 2 0",
+                                       "main 1 0, in_lib 1 0", "main 0 1, in_lib 0 1"};
+    check_film(looks, rows, (size_t[]){0, 2, 0, 2}, 4);
+}
+
+/* The files change places with one another: each is known, and known by what it is. */
+TEST(a_known_identity_overrides_a_place)
+{
+    const seen a = {LIB, "/lib/a.so", "a"}, b = {LIB, "/lib/b.so", "b"};
+    const look looks[] = {
+        {{APP, "/bin/app", "app"}, a, "1000 500", "10 5"},
+        {{APP, "/bin/app", "app"}, {ELSEWHERE, "/lib/a.so", "a"}, "1000 500", "11 5"},
+        {{APP, "/bin/app", "app"}, b, "1000 500", "7 7"}, /* where a was before last */
+    };
+    static const char *const rows[] = {"main 1000 500, in_lib 10 5", "in_lib 1 0", "in_lib 7 7"};
+    check_film(looks, rows, (size_t[]){0, 0, 0}, 3);
+}
+
+/* A library that is still there has not been replaced by what now lies in its place. */
+TEST(a_file_that_is_still_mapped_is_not_replaced)
+{
+    static const look before = {
+        {APP, "/bin/app", "app"}, {LIB, "/lib/a.so", "a"}, "1000 5", "10 5"};
+    scene s;
+    build b, c = {0};
+    scene_begin(&s, NULL);
+    scene_window(&s, bytes_of(&b, &before, 1000));
+    build_types(&c, CONTENTION_TYPES);
+    build_place(&c, "main", build_mapping(&c, APP, APP + 0x10000, 0, "/bin/app", "app"),
+                APP + 0x100);
+    build_place(&c, "in_new", build_mapping(&c, LIB, LIB + 0x8000, 0x1000, "/lib/new.so", "new"),
+                LIB + 0x200);
+    build_place(&c, "in_a",
+                build_mapping(&c, ELSEWHERE, ELSEWHERE + 0x8000, 0x1000, "/lib/a.so", "a"),
+                ELSEWHERE + 0x200);
+    build_sample(&c, "main", "1000 5");
+    build_sample(&c, "in_new", "3 3");
+    build_sample(&c, "in_a", "12 5");
+    c.m.time_nanos = 1001;
+    CHECK_STR(scene_window(&s, build_bytes(&c)), "in_new 3 3, in_a 2 0");
+    CHECK(s.report.files_replaced == 0 && s.report.restart == PPROFDELTA_RESTART_NONE);
+    build_free(&b);
+    build_free(&c);
+    scene_end(&s);
+}
+
+/* Without a range a mapping has no place: what other producers write for every file. */
+TEST(mappings_without_a_range_have_no_place)
+{
+    scene s;
+    build b = {0}, c = {0};
+    scene_begin(&s, NULL);
+    build_types(&b, CONTENTION_TYPES);
+    build_place(&b, "leaf", build_mapping(&b, 0, 0, 0, "/lib/a.so", ""), 0x100);
+    build_sample(&b, "leaf", "10 10");
+    build_sample(&b, "leaf leaf", "1000 1000");
+    scene_window(&s, build_bytes(&b));
+    build_types(&c, CONTENTION_TYPES);
+    build_place(&c, "leaf", build_mapping(&c, 0, 0, 0, "/lib/b.so", ""), 0x100);
+    build_sample(&c, "leaf", "15 15");
+    scene_window(&s, build_bytes(&c));
+    CHECK(s.report.files_replaced == 0 && s.report.matched == 0);
+    build_free(&b);
+    build_free(&c);
+    scene_end(&s);
+}
+
+/* Another binary where the first was, whose counters began anew: as in a container that restarts. */
+TEST(a_restart_with_another_build_is_a_restart)
+{
+    static const look looks[] = {
+        {{APP, "/bin/app", "app-1"}, {LIB, "/lib/x.so", "x"}, "1000 50", "100 5"},
+        {{APP, "/bin/app", "app-2"}, {LIB, "/lib/x.so", "x"}, "10 5", "1 1"},
+        {{APP, "/bin/app", "app-2"}, {ELSEWHERE, "/lib/x.so", "x"}, "12 5", "2 1"},
+        {{APP, "/bin/app", "app-1"}, {ELSEWHERE, "/lib/x.so", "x"}, "13 5", "3 1"},
+    };
+    static const char *const rows[] = {"main 1000 50, in_lib 100 5", "main 10 5, in_lib 1 1",
+                                       "main 2 0, in_lib 1 0", "main 1 0, in_lib 1 0"};
+    check_film(looks, rows, (size_t[]){0, 0, 0, 1}, 4);
+}
+
+/* More mappings than are remembered; the first ones are. */
+TEST(the_number_of_mappings_is_limited)
+{
+    enum { MANY = PD_MAPPED_MAX + 200 };
+    for (int replaced = 0; replaced < 2; replaced++) {
+        static build b;
+        b = (build){0};
+        build_types(&b, CONTENTION_TYPES);
+        arena names = {0};
+        scene s;
+        scene_begin(&s, NULL);
+        for (uint64_t i = 0; i < MANY; i++) {
+            const char *name = arena_format(&names, "f%" PRIu64, i);
+            model_mapping *m =
+                build_mapping(&b, (i + 1) << 20, ((i + 1) << 20) + 0x1000, 0, name, "");
+            build_place(&b, name, m, ((i + 1) << 20) + 1);
+            build_sample(&b, name, "1 1");
+        }
+        scene_window(&s, build_bytes(&b));
+        REQUIRE(s.status == PPROFDELTA_OK);
+        size_t which = replaced ? 0 : MANY - 1;
+        b.m.mappings[which]->filename = "another";
+        scene_window(&s, build_bytes(&b));
+        CHECK(s.status == PPROFDELTA_OK && s.report.fresh == (replaced ? 0 : 1));
+        CHECK(s.report.files_replaced == (replaced ? 1 : 0));
+        scene_end(&s);
+        build_free(&b);
+        arena_free(&names);
+    }
+}
+
+TEST_MAIN(CASE(the_deleted_mark_is_removed), CASE(made_up_names_are_no_files),
+          CASE(the_public_function_returns_the_length), CASE(similar_names_of_files_are_files),
+          CASE(names_of_this_kernel_are_known), CASE(a_deploy_stays_one_service),
+          CASE(a_replaced_library_counts_once), CASE(binary_and_library_are_replaced_together),
+          CASE(a_known_identity_overrides_a_place),
+          CASE(a_file_that_is_still_mapped_is_not_replaced),
+          CASE(mappings_without_a_range_have_no_place),
+          CASE(a_restart_with_another_build_is_a_restart), CASE(the_number_of_mappings_is_limited))
