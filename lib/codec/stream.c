@@ -107,8 +107,7 @@ static pprofdelta_status is_there(pd_stream *s, uint64_t from, uint64_t need, pd
         return status;
     if (need <= pd_stream_len(s) - from)
         return pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                       PPROFDELTA_NOWHERE, "a field of %llu bytes takes more than the %llu that %s",
-                       (unsigned long long)need, (unsigned long long)s->mem->limit,
+                       PPROFDELTA_NOWHERE, "a field takes more memory than %s",
                        pd_mem_who_allows(s->mem));
     memcpy(s->window.ptr, kept, len);
     *out = (pd_bytes){s->window.ptr, len};
