@@ -42,15 +42,11 @@ static pprofdelta_status resize(pd_mem *mem, void *ptr, size_t *cap, size_t want
     size_t bytes;
     uint64_t held = (uint64_t)*cap * size;
     bool is_possible = !__builtin_mul_overflow(want, size, &bytes) && bytes <= PTRDIFF_MAX;
-    if (!is_possible || bytes - held > pd_mem_left(mem)) {
-        mem->lacked = is_possible ? mem->used + (bytes - held) : UINT64_MAX;
+    if (!is_possible || bytes - held > pd_mem_left(mem))
         return pd_because(err, pd_mem_reason(mem),
                           pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
-                                  PPROFDELTA_NOWHERE,
-                                  "this takes at least %llu bytes, more than the %llu that %s",
-                                  (unsigned long long)mem->lacked, (unsigned long long)mem->limit,
+                                  PPROFDELTA_NOWHERE, "this takes more memory than %s",
                                   pd_mem_who_allows(mem)));
-    }
     /* ptr points at the caller's typed pointer: copied, not cast, because of the aliasing rules. */
     void *old;
     memcpy(&old, ptr, sizeof old);

@@ -16,8 +16,7 @@ typedef struct pd_mem {
     uint64_t used; /* bytes held now; at most limit */
     uint64_t peak; /* largest value of used */
     uint64_t limit;
-    uint64_t lacked; /* what used would have become, at the last refusal; UINT64_MAX: overflow */
-    bool is_tight;   /* arrays grow in small steps, of a size that does not depend on the limit */
+    bool is_tight; /* arrays grow in small steps, of a size that does not depend on the limit */
 } pd_mem;
 
 /* The largest limit: a quarter of the address space, so that the largest array can be moved when it
@@ -66,7 +65,7 @@ static inline uint64_t pd_mem_left(const pd_mem *mem)
     return mem->limit - mem->used;
 }
 
-/* Names the limit for the end of a message: "more than N bytes that ...". */
+/* Names the limit for the end of a message: "more memory than ...". */
 const char *pd_mem_who_allows(const pd_mem *mem);
 
 /* The reason of such an error. */

@@ -46,14 +46,8 @@ pprofdelta_status pd_inflate_too_large(const pd_mem *mem, bool says_so, size_t o
                                        pprofdelta_error *err)
 {
     const char *does = says_so ? "says that it inflates" : "inflates";
-    if (mem->limit == PD_MEM_MOST)
-        pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                "the input %s to more than the %llu bytes that %s", does,
-                (unsigned long long)mem->limit, pd_mem_who_allows(mem));
-    else
-        pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
-                "the input %s to more than the %llu bytes that max_memory leaves room for", does,
-                (unsigned long long)mem->limit);
+    pd_fail(err, PPROFDELTA_E_LIMIT, "inflate", NULL, PPROFDELTA_NOWHERE, offset,
+            "the input %s to more bytes than %s", does, pd_mem_who_allows(mem));
     return pd_because(err, pd_mem_reason(mem), PPROFDELTA_E_LIMIT);
 }
 
@@ -271,8 +265,7 @@ static pprofdelta_status is_there(pd_source *s, uint64_t from, uint64_t need, pd
         return pd_because(err, pd_mem_reason(s->mem),
                           pd_fail(err, PPROFDELTA_E_LIMIT, "memory", NULL, PPROFDELTA_NOWHERE,
                                   PPROFDELTA_NOWHERE,
-                                  "a field of %llu bytes takes more than the %llu that %s",
-                                  (unsigned long long)need, (unsigned long long)s->mem->limit,
+                                  "a field takes more memory than %s",
                                   pd_mem_who_allows(s->mem)));
     memcpy(s->window.ptr, kept, len);
     *out = (pd_bytes){s->window.ptr, len};

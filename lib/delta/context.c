@@ -112,6 +112,7 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
                               pd_plan_facts more)
 {
     more.format = pd_format_of(bytes.ptr, bytes.len);
+    more.packed = bytes.len;
     more.announced = pd_inflate_announced(bytes);
     more.left = pd_mem_left(&pd->mem) + look->source.window.cap; /* which is used again */
     more.piece = pd->piece;

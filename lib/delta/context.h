@@ -94,8 +94,7 @@ pd_reading pd_context_reading(const pprofdelta *pd, const pd_look *look, pd_byte
 /* ---- frugal.c -------------------------------------------------------------------------------- */
 
 /* Makes a call on the context with the first plan; after E_LIMIT again with the next one. The call
- * leaves the context as it was if it fails. If all fail, err is that of the plan that needs the
- * least. */
+ * leaves the context as it was if it fails. If all fail, err is that of the last one. */
 typedef pprofdelta_status pd_call(pprofdelta *pd, void *cookie, pprofdelta_error *err);
 pprofdelta_status pd_call_with_plans(pprofdelta *pd, pd_call *call, void *cookie,
                                      pprofdelta_error *err);

@@ -6,13 +6,12 @@
  * which needs less memory (frugal.c). The bytes of the delta do not depend on the plan.
  *
  *     plan    source
- *     0       as the facts say
- *     1       stream, tight
- *     2       whole, tight    (for profiles shorter than a piece)
+ *     0       whole, if the limit is some times the announced length; else stream
+ *     1       stream, tight; whole if that takes less, because the profile is short
  *
- * "Tight" means that arrays grow by little, and by amounts that do not depend on the limit. So each of
- * plans 1 and 2 succeeds from a certain limit on; plan 0 needs more than one of them. Therefore what
- * succeeds with a limit succeeds with every higher one. */
+ * "Tight" means that arrays grow by little, and by amounts that do not depend on the limit. So plan 1
+ * succeeds from a certain limit on, and plan 0 needs more. Therefore what succeeds with a limit
+ * succeeds with every higher one. */
 #ifndef PD_DELTA_PLAN_H
 #define PD_DELTA_PLAN_H
 
@@ -21,13 +20,13 @@
 /* The profile in memory whole; or a piece at a time, once for each pass. */
 typedef enum pd_plan_source { PD_SOURCE_WHOLE, PD_SOURCE_STREAM } pd_plan_source;
 
-enum { PD_PLANS = 3, PD_PLAN_STREAM = 1, PD_PLAN_WHOLE = 2 };
+enum { PD_PLANS = 2 };
 
 typedef struct pd_plan_facts {
     pd_format format;
+    uint64_t packed;    /* length of the file */
     uint64_t announced; /* what it says it inflates to; 0 if it does not say */
     uint64_t left;      /* bytes that the limit leaves */
-    bool is_output;     /* a delta that is read back */
     bool keeps_bytes;   /* the profile must stay in memory after the call */
     /* The tests' choice. */
     size_t piece; /* 0; or the source is a stream with such pieces */

@@ -2,7 +2,6 @@
 
 import os
 import random
-import re
 import shutil
 import subprocess
 import threading
@@ -195,10 +194,9 @@ def samples_last(data):
 
 
 def test_more_memory_is_never_too_little(t):
-    """The bytes are the same with every limit; by two threads, where there are two processors."""
+    """The bytes are the same with every limit."""
     t.write("before", gz(samples_last(profile(all_fresh(1)[:3], time=T0))))
     t.write("after", gz(samples_last(profile(all_fresh(2), time=T1))))
-    t.check(len(t.load("after")) > 300_000, "there is something for a second thread")
     for args in ((), ("--verify",), ("--compress=zstd",), ("--verify", "-9")):
         whole, refused, made = t.succeeds("before", "after", *args).out, 0, 0
         for limit in range(1000, 12000, 450):
@@ -210,18 +208,17 @@ def test_more_memory_is_never_too_little(t):
         t.check(refused > 1 and made > 5, f"{refused} refused, {made} made")
 
 
-def test_the_limit_says_for_which_file_and_how_much(t):
+def test_the_limit_says_for_which_file(t):
+    """No message has a number: how much is needed is not known before it was tried."""
     before, after = pair(t)
+    t.write("many", gz(profile(all_fresh(1), time=T0)))
     for args in ((before, after), ("--state", "S", before), ("check", before), ("sum", before)):
         result = t.fails(1, *args, "--max-memory=10k")
-        t.contains(result.err, f"pprofdelta: {before}: this takes at least ",
-                   " bytes, more than the 10240 that max_memory allows", "hint: --max-memory=SIZE")
-    t.write("many", gz(profile(all_fresh(1), time=T0)))
+        t.contains(result.err, f"pprofdelta: {before}: this takes more memory than max_memory allows",
+                   "hint: --max-memory=SIZE")
     for args in (("many", after), (before, "many")):
-        told = t.fails(1, *args, "--max-memory=700k").err
-        found = re.search(r"many: this takes about (\d+) bytes, by what was read of it, more than "
-                          r"the 716800 that max_memory allows", " ".join(told.split()))
-        t.check(found and 614_400 < int(found.group(1)) < 8_000_000, told)
+        result = t.fails(1, *args, "--max-memory=700k")
+        t.contains(" ".join(result.err.split()), "many: this takes more memory than max_memory allows")
 
 
 def test_memory_limit_of_the_file_itself(t):

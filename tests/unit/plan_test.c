@@ -18,7 +18,7 @@ enum {
     STREAM = PD_SOURCE_STREAM
 };
 
-typedef enum role { INPUT, OUTPUT, KEPT } role;
+typedef enum role { INPUT, LONG, KEPT } role;
 
 typedef struct row {
     const char *what;
@@ -40,14 +40,12 @@ static const row rows[] = {
     {"zstd", ZSTD, 40 * MB + 1, 240 * MB, INPUT, 0, STREAM},
     {"plain", PLAIN, 40 * MB, 10 * MB, INPUT, 0, WHOLE},
     {"kept", GZIP, 40 * MB + 1, 240 * MB, KEPT, 0, WHOLE},
-    {"output", GZIP, 40 * MB + 1, 240 * MB, OUTPUT, 0, STREAM},
     /* After E_LIMIT. */
-    {"second try", GZIP, 40 * KB, GB8, INPUT, 1, STREAM},
-    {"third try", GZIP, 40 * KB, GB8, INPUT, 2, WHOLE},
+    {"second try, short", GZIP, 256 * KB, GB8, INPUT, 1, WHOLE},
+    {"second try, long", GZIP, 256 * KB + 1, GB8, INPUT, 1, STREAM},
+    {"second try, no size", ZSTD, 0, GB8, INPUT, 1, WHOLE},
+    {"second try, no size", ZSTD, 0, GB8, LONG, 1, STREAM},
     {"second try, kept", GZIP, 40 * MB, GB8, KEPT, 1, WHOLE},
-    {"second try, output", GZIP, PIECE, GB8, OUTPUT, 1, WHOLE},
-    {"second try, long output", GZIP, PIECE + 1, GB8, OUTPUT, 1, STREAM},
-    {"third try, long output", GZIP, PIECE + 1, GB8, OUTPUT, 2, STREAM},
 };
 
 static pd_plan_facts facts_of(const row *r)
@@ -55,7 +53,7 @@ static pd_plan_facts facts_of(const row *r)
     return (pd_plan_facts){.format = (pd_format)r->format,
                            .announced = r->announced,
                            .left = r->left,
-                           .is_output = r->role == OUTPUT,
+                           .packed = r->role == LONG ? 32 * KB + 1 : 32 * KB,
                            .keeps_bytes = r->role == KEPT};
 }
 
