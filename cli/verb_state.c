@@ -24,7 +24,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The delta, until it may go out. */
+/* The delta, until the state is on disk. */
 typedef struct parcel {
     char *bytes;
     size_t len, cap;
@@ -72,17 +72,8 @@ static int compute(run *r)
     pprofdelta_error err;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options->started_nanos);
-    if (pprofdelta_write(r->context, NULL, &r->report, &err) == PPROFDELTA_OK)
-        return CLI_DONE;
-    return cli_window_error(r->options->state, r->cur.name, &err);
-}
-
-static int finish(run *r, const pprofdelta_sink *sink)
-{
-    pprofdelta_error err;
-    pprofdelta_status status = pprofdelta_write(r->context, sink, &r->report, &err);
-    if (status == PPROFDELTA_E_SINK && r->output.failure)
-        return r->output.failure; /* the message is printed already */
+    const pprofdelta_sink sink = {keep, &r->delta};
+    pprofdelta_status status = pprofdelta_write(r->context, &sink, &r->report, &err);
     if (status == PPROFDELTA_E_SINK)
         return cli_system_error(r->cur.name, "keep the delta", ENOMEM);
     return status ? cli_window_error(r->options->state, r->cur.name, &err) : CLI_DONE;
@@ -92,9 +83,6 @@ static int deliver(run *r)
 {
     cli_progress_end(); /* from here on the terminal is the uploader's */
     if (r->options->uploader) {
-        int code = finish(r, &(pprofdelta_sink){keep, &r->delta});
-        if (code)
-            return code;
         cli_upload upload = {.argv = r->options->uploader,
                              .bytes = r->delta.bytes,
                              .len = r->delta.len,
@@ -107,8 +95,9 @@ static int deliver(run *r)
         return cli_upload_run(&upload, &r->unread);
     }
     pprofdelta_sink sink = cli_output_sink(&r->output);
-    int code = finish(r, &sink);
-    return code ? code : cli_output_finish(&r->output);
+    if (sink.write(sink.cookie, r->delta.bytes, r->delta.len) != 0)
+        return r->output.failure; /* the message is printed already */
+    return cli_output_finish(&r->output);
 }
 
 static cli_waiting how_to_wait(const cli_options *options)
