@@ -28,26 +28,35 @@ static uint64_t limit_of(const run *r)
     return r->options.library.max_memory;
 }
 
-static int read_both(run *r)
+/* The bytes of PREV are freed before those of CUR are read. */
+static int read_prev(run *r)
 {
+    pprofdelta_error err;
     int code = cli_input_read(&r->prev, r->options.prev, limit_of(r));
-    return code ? code : cli_input_read(&r->cur, r->options.cur, limit_of(r));
+    if (code)
+        return code;
+    if (pprofdelta_base(r->context, r->prev.bytes, r->prev.len, &err))
+        return cli_library_error(r->prev.name, &err);
+    cli_input_release(&r->prev);
+    return CLI_DONE;
 }
 
 static int compare(run *r, pprofdelta_report *report)
 {
     pprofdelta_error err;
     pprofdelta_sink sink = cli_output_sink(&r->output);
+    int code = cli_input_read(&r->cur, r->options.cur, limit_of(r));
+    if (code)
+        return code;
     cli_progress_say("comparing", r->cur.name);
     pprofdelta_set_started(r->context, r->options.started_nanos);
-    pprofdelta_status status = pprofdelta_compare(r->context, r->prev.bytes, r->prev.len,
-                                                  r->cur.bytes, r->cur.len, &sink, report, &err);
+    pprofdelta_status status =
+        pprofdelta_window(r->context, r->cur.bytes, r->cur.len, &sink, report, &err);
     if (!status)
         return CLI_DONE;
     if (status == PPROFDELTA_E_SINK && r->output.failure)
         return r->output.failure; /* the message is printed already */
-    return err.is_prev ? cli_library_error(r->prev.name, &err)
-                       : cli_pair_error(r->prev.name, r->cur.name, &err);
+    return cli_pair_error(r->prev.name, r->cur.name, &err);
 }
 
 /* Of two dumps without a time the library cannot tell it. */
@@ -66,12 +75,13 @@ static int perform(run *r, int argc, char **argv)
         return code ? code : r->options.print();
     if (r->options.state)
         return r->options.status ? cli_status_print(&r->options) : cli_state_run(&r->options);
+    r->options.library.flags |= PPROFDELTA_NO_SEQUENCE;
     if ((code = cli_output_prepare(&r->output, r->options.output)) ||
         (code = cli_context_new(&r->options.library, r->options.prev, &r->context)))
         return code;
     cli_progress_start(!r->options.quiet);
     bool is_one = is_one_file(r->options.prev, r->options.cur);
-    if ((code = read_both(r)) || (code = compare(r, &report)))
+    if ((code = read_prev(r)) || (code = compare(r, &report)))
         return code;
     report.is_same |= is_one;
     if ((code = cli_output_finish(&r->output)))

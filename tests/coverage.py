@@ -7,7 +7,7 @@ BUILD was configured by `./dev coverage`: clang's instrumentation writes what ea
 BUILD/profiles. The shared library has every source of lib/ in it, so its coverage map suffices for
 the profiles of all programs, which have the same functions in them. Neither the agent nor the inline
 functions of lib/include, which run in the callers' code, are parts of it. --files prints a row for
-each file, too. The code for AVX-512 counts as not run on a processor without it.
+each file, too.
 """
 
 import argparse

@@ -75,7 +75,6 @@ type instance interface {
 	commit() error
 	abandon() error
 	describe() (*Memory, error)
-	compare(prev, cur []byte, to *buffer) (*Report, error)
 	check(profile []byte) (*Census, error)
 
 	// A sum is apart from the context. sumBegin drops the sum that was begun before.

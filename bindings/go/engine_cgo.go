@@ -157,11 +157,6 @@ static pprofdelta_status door_window(door *d, const void *bytes, size_t len, int
     return pprofdelta_window(d->pd, bytes, len, &sink, &d->report, &d->err);
 }
 
-static pprofdelta_status door_compare(door *d, const void *prev, size_t prev_len, const void *cur, size_t cur_len) {
-    pprofdelta_sink sink = door_sink(d);
-    return pprofdelta_compare(d->pd, prev, prev_len, cur, cur_len, &sink, &d->report, &d->err);
-}
-
 static pprofdelta_status door_save(door *d) {
     pprofdelta_sink sink = door_sink(d);
     return pprofdelta_save(d->pd, &sink, &d->err);
@@ -369,16 +364,6 @@ func (i *cgoInstance) commit() error {
 func (i *cgoInstance) abandon() error {
 	C.pprofdelta_abandon(i.door.pd)
 	return nil
-}
-
-func (i *cgoInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
-	err := i.write(to, func() C.pprofdelta_status {
-		return C.door_compare(i.door, start(prev), C.size_t(len(prev)), start(cur), C.size_t(len(cur)))
-	})
-	if err != nil {
-		return nil, err
-	}
-	return i.report(), nil
 }
 
 func (i *cgoInstance) sumBegin(o *options) error {

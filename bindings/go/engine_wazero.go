@@ -135,7 +135,6 @@ const (
 	fnCommit
 	fnAbandon
 	fnDescribe
-	fnCompare
 	fnCheck
 	fnSumNew
 	fnSumAdd
@@ -146,7 +145,7 @@ const (
 var functionNames = [functions]string{
 	fnBuffers: "pd_buffers", fnRoom: "pd_room", fnNew: "pd_new", fnLoad: "pd_load",
 	fnSave: "pd_save", fnBase: "pd_base", fnWindow: "pd_window", fnCommit: "pd_commit",
-	fnAbandon: "pd_abandon", fnDescribe: "pd_describe", fnCompare: "pd_compare",
+	fnAbandon: "pd_abandon", fnDescribe: "pd_describe",
 	fnCheck: "pd_check", fnSumNew: "pd_sum_new", fnSumAdd: "pd_sum_add",
 	fnSumFinish: "pd_sum_finish",
 }
@@ -405,20 +404,6 @@ func (i *wasmInstance) describe() (*Memory, error) {
 		return nil, outside(fnDescribe)
 	}
 	return memory, nil
-}
-
-func (i *wasmInstance) compare(prev, cur []byte, to *buffer) (*Report, error) {
-	// The second room may move the memory, but not the first room in it.
-	prevLen, err := i.stage(0, prev)
-	if err != nil {
-		return nil, err
-	}
-	curLen, err := i.stage(1, cur)
-	if err != nil {
-		return nil, err
-	}
-	found, err := i.run(fnCompare, to, prevLen, curLen)
-	return report(fnCompare, found, err)
 }
 
 func (i *wasmInstance) check(profile []byte) (*Census, error) {

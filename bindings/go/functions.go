@@ -75,6 +75,7 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 	if err != nil {
 		return nil, err
 	}
+	o.flags |= flagNoSequence
 	var report *Report
 	delta := takeBuffer()
 	defer delta.give()
@@ -82,26 +83,35 @@ func Compare(ctx context.Context, prev, cur []byte, w io.Writer, opts ...Option)
 		if err := h.ready(&o, nil, 0); err != nil {
 			return err
 		}
-		plainPrev, err := inflate(prev, h, 0, h.account)
-		if err != nil {
-			if e, ok := err.(*Error); ok {
-				e.IsPrev = true
-			}
+		if err := h.prev(prev); err != nil {
 			return err
 		}
-		plainCur, err := inflate(cur, h, 1, h.account)
+		plain, err := inflate(cur, h, 0, h.account)
 		if err != nil {
 			return err
 		}
 		delta.b = delta.b[:0]
-		report, err = h.compare(plainPrev, plainCur, delta)
-		h.token = 0
-		return err
+		if report, err = h.window(plain, 0, delta); err != nil {
+			return err
+		}
+		return h.abandon()
 	})
 	if err != nil {
 		return nil, err
 	}
 	return report, o.write(w, delta.b)
+}
+
+// prev makes the context remember the older one of two profiles.
+func (h *held) prev(profile []byte) error {
+	plain, err := inflate(profile, h, 0, h.account)
+	if err == nil {
+		err = h.base(plain)
+	}
+	if e, ok := err.(*Error); ok {
+		e.IsPrev = true
+	}
+	return err
 }
 
 // write compresses a profile and writes it in one call.

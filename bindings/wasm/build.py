@@ -26,7 +26,7 @@ FLAGS = ["--target=wasm32-wasi", "-mexec-model=reactor", "-std=c11", "-O3", "-ms
          # The stack grows down to address 0, so a stack that is too large is a trap.
          "-Wl,-z,stack-size=524288"]
 EXPORTS = {"memory", "_initialize", "pd_buffers", "pd_room", "pd_new", "pd_load", "pd_save", "pd_base", "pd_window",
-           "pd_commit", "pd_abandon", "pd_describe", "pd_compare", "pd_check", "pd_sum_new", "pd_sum_add",
+           "pd_commit", "pd_abandon", "pd_describe", "pd_check", "pd_sum_new", "pd_sum_add",
            "pd_sum_finish"}
 IMPORTS = {"host.write", "host.poll"}
 IMPORT_SECTION, EXPORT_SECTION = 2, 7

@@ -460,19 +460,6 @@ EXPORT(pd_describe)(void)
     return finish(PPROFDELTA_OK);
 }
 
-/* Room 0 has prev, room 1 has cur. Writes the delta. The answer is the report. */
-EXPORT(pd_compare)(uint32_t prev_len, uint32_t cur_len)
-{
-    pprofdelta_report report;
-    begin();
-    make_room(&context->mem, (uint64_t)prev_len + cur_len);
-    pprofdelta_status status = pprofdelta_compare(context, rooms[0].ptr, prev_len, rooms[1].ptr,
-                                                  cur_len, &sink, &report, &error);
-    if (!status)
-        put_report(&report);
-    return finish(status);
-}
-
 EXPORT(pd_check)(uint32_t len)
 {
     pprofdelta_census census;

@@ -40,9 +40,8 @@ struct pprofdelta {
     /* The window. Its delta is made by the first write that succeeds to; every further write hands
      * out the same delta. */
     pd_life life;
-    bool
-        is_made; /* the delta is in the encoder, and the ledger has the window as the open attempt */
-    bool is_pair; /* it is of two profiles that belong to no series */
+    /* The delta is in the encoder, and the ledger has the window as the open attempt. */
+    bool is_made;
     pd_bytes given;
     pprofdelta_report report; /* of the delta that was made */
     unsigned nth_plan;        /* of the call under way: see plan.h */
@@ -135,7 +134,7 @@ static inline bool pd_has_seen(const pprofdelta *pd)
 /* Do its windows have sequences and attempts? */
 static inline bool pd_has_sequence(const pprofdelta *pd)
 {
-    return !pd->is_pair && !(pd->flags & PPROFDELTA_NO_SEQUENCE);
+    return !(pd->flags & PPROFDELTA_NO_SEQUENCE);
 }
 
 /* Does the window keep its base until it is committed? */

@@ -1,4 +1,4 @@
-/* base, begin, write, commit, abandon, compare: the course of a delta, and what each step leaves
+/* base, begin, write, commit, abandon: the course of a delta, and what each step leaves
  * behind.
  *
  * Nothing that is remembered changes before a window is made: the ledger has its new samples behind
@@ -84,7 +84,12 @@ pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
     pprofdelta_status status = pd_context_refuse_null(bytes, len, err);
     if (!status)
         status = refuse_pending(pd, err);
-    return status ? status : pd_call_with_plans(pd, make_base, &given, err);
+    if (status)
+        return status;
+    status = pd_call_with_plans(pd, make_base, &given, err);
+    if (status && err)
+        err->is_prev = 1;
+    return status;
 }
 
 /* ---- a window is filled ---------------------------------------------------------------------- */
@@ -364,38 +369,4 @@ void pprofdelta_abandon(pprofdelta *pd)
     if (pd_is_pending(pd))
         pd_window_abandon(&pd->cur.window);
     pd_life_abandon(&pd->life);
-}
-
-/* ---- two profiles ---------------------------------------------------------------------------- */
-
-/* The context remembers nothing, and begins a new series. */
-static void forget(pprofdelta *pd)
-{
-    pd_ledger_clear(&pd->ledger, pd->ledger.counters);
-    pd->life.series = (pd_series){{0}, {0}};
-    pd->id = pd->id ? pd_key_of_words(&pd->id, 1, 0).lo | 1 : 0;
-    pd->has_base = pd->is_from_base = false;
-}
-
-pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *prev, size_t prev_len,
-                                     const void *cur, size_t cur_len, const pprofdelta_sink *sink,
-                                     pprofdelta_report *report, pprofdelta_error *err)
-{
-    if (!sink || !sink->write)
-        return pd_refuse(err, "there is no sink to write to");
-    pd->is_pair = true;
-    pprofdelta_status status = pprofdelta_begin(pd, cur, cur_len, err);
-    if (status) {
-        pd->is_pair = false;
-        return status;
-    }
-    status = pprofdelta_base(pd, prev, prev_len, err);
-    if (status && err)
-        err->is_prev = 1;
-    if (!status)
-        status = pprofdelta_write(pd, sink, report, err);
-    pprofdelta_abandon(pd);
-    forget(pd);
-    pd->is_pair = false;
-    return status;
 }

@@ -43,11 +43,12 @@ static bool is_before(const pprofdelta *pd)
     return pd_has_seen(pd) && prev && cur && cur < prev;
 }
 
-/* Of two files, or against a base of its own, the order is the caller's mistake. A series goes on: the
+/* Of two files, or in a negative delta, the order is the caller's mistake. A series goes on: the
  * counters decide whether the clock was set back. */
 static pprofdelta_status check_order(const pprofdelta *pd, pprofdelta_error *err)
 {
-    if (!is_before(pd) || !(pd->is_pair || pd_is_negative(pd)))
+    bool is_pair = pd->is_from_base && !pd_has_sequence(pd);
+    if (!is_before(pd) || !(is_pair || pd_is_negative(pd)))
         return PPROFDELTA_OK;
     return pd_fail(err, PPROFDELTA_E_MISMATCH, "delta", "time_nanos", PPROFDELTA_NOWHERE,
                    PPROFDELTA_NOWHERE, "cur is older than prev (%s is before %s): swapped?",

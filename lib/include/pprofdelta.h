@@ -308,9 +308,15 @@ PPROFDELTA_API void pprofdelta_set_started(pprofdelta *pd, int64_t started_nanos
 
 /* Makes the context remember this profile, whatever it remembered before. In an empty context it
  * has sequence 1, so the first window after it has sequence 2. Otherwise the next window has the
- * sequence after the last one that was handed out. Fails like pprofdelta_window; the context is then
- * as before. If the profile is a window itself, only the next window shows that, and fails with
- * PPROFDELTA_E_NOT_CUMULATIVE. */
+ * sequence after the last one that was handed out. The bytes are not needed any more when the call
+ * has returned. Fails like pprofdelta_window, with err->is_prev 1 if the error is in the profile; the
+ * context is then as before. If the profile is a window itself, only the next window shows that, and
+ * fails with PPROFDELTA_E_NOT_CUMULATIVE. PPROFDELTA_E_USAGE if a window was written and has not ended.
+ *
+ * The delta of two profiles is a base and a window, in a context with PPROFDELTA_NO_SEQUENCE. There
+ * the window after a base fails with PPROFDELTA_E_MISMATCH if its profile is older than the base.
+ * With PPROFDELTA_ON_RESET_NEGATIVE the context keeps the inflated base until the next base, because
+ * the stacks of vanished samples are written. */
 PPROFDELTA_API pprofdelta_status pprofdelta_base(pprofdelta *pd, const void *bytes, size_t len,
                                                  pprofdelta_error *err);
 
@@ -340,16 +346,6 @@ PPROFDELTA_API pprofdelta_status pprofdelta_begin(pprofdelta *pd, const void *by
  * window or a sink, or while a sink of this context is being called. */
 PPROFDELTA_API pprofdelta_status pprofdelta_write(pprofdelta *pd, const pprofdelta_sink *sink,
                                                   pprofdelta_report *report, pprofdelta_error *err);
-
-/* Computes the delta of two profiles and writes it to the sink. The window belongs to no series: it
- * has no sequence and no attempt. The context remembers nothing afterwards, whatever it remembered
- * before; the report lasts until the next call. If the error is in prev and not in cur or in both,
- * err->is_prev is 1. */
-PPROFDELTA_API pprofdelta_status pprofdelta_compare(pprofdelta *pd, const void *prev,
-                                                    size_t prev_len, const void *cur,
-                                                    size_t cur_len, const pprofdelta_sink *sink,
-                                                    pprofdelta_report *report,
-                                                    pprofdelta_error *err);
 
 /* The profile has arrived: the context remembers the window. E_USAGE unless the last write of the
  * window succeeded, and while a sink of this context is being called. */

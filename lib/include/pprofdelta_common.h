@@ -105,7 +105,7 @@ typedef struct pprofdelta_error {
     uint64_t offset;  /* byte offset, or PPROFDELTA_NOWHERE. In stage "inflate": in the compressed
                          input. In stage "state": in the state. In later stages: in the inflated
                          input */
-    int is_prev;      /* 1: the error is in the prev of pprofdelta_compare; else 0 */
+    int is_prev;      /* 1: the error is in the profile of pprofdelta_base; else 0 */
     char text[1024];  /* a sentence without the position: "no location has the id 99" */
 } pprofdelta_error;
 

@@ -131,19 +131,6 @@ static inline void pd_compact_stack_end(pd_compact *compact, const uint8_t *end)
 
 void pd_compact_sample_label(pd_compact *compact, uint32_t key, uint32_t str, int64_t num,
                              uint32_t num_unit);
-/* Adds a label again that was written to this profile before: its bytes in `labels`, at most
- * PD_SHORT_LABEL of them. */
-enum { PD_SHORT_LABEL = 23 };
-
-static inline void pd_compact_sample_label_again(pd_compact *compact,
-                                                 const uint8_t bytes[PD_SHORT_LABEL], size_t len)
-{
-    uint8_t *p = pd_write_room(&compact->writer, &compact->labels, PD_SHORT_LABEL);
-    if (!p)
-        return;
-    memcpy(p, bytes, PD_SHORT_LABEL);
-    pd_write_done(&compact->labels, p + len);
-}
 
 void pd_compact_sample_end(pd_compact *compact, const int64_t *values, size_t len);
 

@@ -1,5 +1,5 @@
 /* The careful reader of samples. */
-#include "profile/sample.h"
+#include "profile/samples.h"
 
 #include <inttypes.h>
 
@@ -75,12 +75,14 @@ static uint32_t label_string(pd_sample_reader *r, const char *name, const pd_fie
     return 0;
 }
 
-void pd_sample_label_names_miss(pd_sample_reader *r, pd_names_seen *seen, uint32_t key,
-                                uint32_t str, uint32_t num_unit)
+pd_key pd_sample_label_names(pd_sample_reader *r, uint32_t key, uint32_t str, uint32_t num_unit)
 {
     const pd_bytes *strings = r->tables->strings;
-    *seen = (pd_names_seen){key, str, num_unit, true,
-                            pd_label_names_key(strings[key], strings[str], strings[num_unit])};
+    pd_names_seen *seen = &r->seen[(key + 3 * str + 7 * num_unit) % PD_NAMES_SEEN];
+    if (!seen->is_set || seen->key != key || seen->str != str || seen->num_unit != num_unit)
+        *seen = (pd_names_seen){key, str, num_unit, true,
+                                pd_label_names_key(strings[key], strings[str], strings[num_unit])};
+    return seen->names;
 }
 
 static void read_label(pd_sample_reader *r, pd_sample *s, pd_reader body)
@@ -112,7 +114,7 @@ static void read_label(pd_sample_reader *r, pd_sample *s, pd_reader body)
                             pd_label_key(pd_sample_label_names(r, key, str, num_unit), num));
 }
 
-void pd_sample_read(pd_sample_reader *r, pd_reader body, pd_sample *s)
+void pd_sample_careful(pd_sample_reader *r, pd_reader body, pd_sample *s)
 {
     s->stack = (pd_stack_hash){0};
     s->values_len = 0;

@@ -1,49 +1,70 @@
-/* The second pass: decodes every sample of a profile, once, into a window.
+/* The second pass: decodes every sample of a profile, once.
  *
- * This takes most of the time, so it is one loop that decodes, hashes and adds to the window. It
- * checks what only samples can have wrong: ids without a location, too many or too few values,
- * labels with unknown strings. */
+ * This takes most of the time. It checks what only samples can have wrong: ids without a location,
+ * too many or too few values, labels with unknown strings. There are two readers. The careful reader
+ * accepts every encoding that protobuf allows and reports errors exactly. The quick reader accepts
+ * what encoders write (ids and values in one run each or one by one, labels whole, no unknown fields)
+ * and leaves everything else, errors included, to the careful one. The tests compare them. */
 #ifndef PD_PROFILE_SAMPLES_H
 #define PD_PROFILE_SAMPLES_H
 
+#include "ledger/types.h"
 #include "ledger/window.h"
-#include "profile/sample.h"
+#include "profile/parse.h"
+#include "profile/stack.h"
+#include "profile/tables.h"
+
+typedef struct pd_sample {
+    pd_stack_hash stack;
+    size_t values_len;
+    int64_t values[PPROFDELTA_MAX_TYPES]; /* in the order of a row: columns->slot */
+} pd_sample;
+
+/* A cache of the keys of a label's strings (key, string, unit): there are few. */
+typedef struct pd_names_seen {
+    uint32_t key, str, num_unit;
+    bool is_set;
+    pd_key names;
+} pd_names_seen;
+
+enum { PD_NAMES_SEEN = 32 };
+
+/* A cache of the keys of short labels. */
+typedef struct pd_label_seen {
+    uint64_t word; /* pd_label_word, or 0: unused */
+    pd_key key;
+} pd_label_seen;
+
+enum { PD_LABELS_SEEN_BITS = 9, PD_LABELS_SEEN = 1 << PD_LABELS_SEEN_BITS };
+
+typedef struct pd_sample_reader {
+    pd_parse parse; /* parse.element is the index of the sample */
+    const pd_tables *tables;
+    const pd_stack_numbers *numbers;
+    const pd_columns *columns;
+    pd_names_seen seen[PD_NAMES_SEEN];
+    pd_label_seen labels[PD_LABELS_SEEN];
+} pd_sample_reader;
+
+/* The careful reader, of the body of a record. Errors are sticky in reader->parse. */
+void pd_sample_careful(pd_sample_reader *reader, pd_reader body, pd_sample *sample);
+
+/* The bytes behind a record that the quick reader may read. */
+enum { PD_QUICK_SLACK = 8 };
+
+/* The quick reader, of the record at the front of `top`. Returns false if the record is not in the
+ * quick form, or less than PD_QUICK_SLACK bytes are behind it; `top` has then not moved. */
+bool pd_sample_quick(pd_sample_reader *reader, pd_reader *top, pd_sample *sample);
+
+/* Returns the key of a label's strings. The indices must have been checked. */
+pd_key pd_sample_label_names(pd_sample_reader *reader, uint32_t key, uint32_t str,
+                             uint32_t num_unit);
 
 /* Where samples go: to a window, a ledger, or nowhere. */
 typedef struct pd_sample_taker {
     pd_window *window;
     pd_ledger *ledger; /* a ledger that is being filled with the counters */
 } pd_sample_taker;
-
-/* Finds the next sample record, skipping other fields. Sets its start and its body. */
-bool pd_sample_next_far(pd_reader *top, const uint8_t **start, pd_reader *body);
-static inline bool pd_sample_next(pd_reader *top, const uint8_t **start, pd_reader *body)
-{
-    return pd_reader_expect(top, PD_TAG_SAMPLE, start, body) ||
-           pd_sample_next_far(top, start, body);
-}
-
-/* The quick reader: reads records and passes them on, counting them in reader->parse.element, up to
- * a record that is not in the quick form, where it leaves `top`. Fails only if the taker fails. */
-typedef pprofdelta_status pd_sample_run(pd_sample_reader *reader, pd_reader *top,
-                                        pd_sample_taker taker);
-
-static inline pprofdelta_status pd_sample_take(pd_sample_taker taker, const pd_parse *parse,
-                                               pd_key key, const uint8_t *start,
-                                               const int64_t *values)
-{
-    if (taker.window)
-        return pd_window_add(taker.window, parse->mem, key, pd_parse_offset(parse, start), values,
-                             parse->err);
-    if (taker.ledger)
-        return pd_ledger_put(taker.ledger, parse->mem, key, values, parse->err);
-    return PPROFDELTA_OK;
-}
-
-pd_sample_run pd_sample_run_portable, pd_sample_run_avx512;
-
-/* The fastest form for this processor. */
-pd_sample_run *pd_sample_run_best(void);
 
 /* Hands on the samples from `top` to where that can read no further, or to the last sample of the
  * sealed tables. reader->parse.element counts them. */

@@ -4,7 +4,7 @@ enum { SEED_NUMBERS = 101, SEED_FOLD, SEED_LABEL };
 
 void pd_stack_numbers_init(pd_stack_numbers *numbers)
 {
-    for (uint64_t i = 0; i < PD_STACK_BLOCK + PD_STACK_SPARE; i++) {
+    for (uint64_t i = 0; i < PD_STACK_BLOCK; i++) {
         uint64_t word = i;
         pd_key random = pd_key_of_words(&word, 1, SEED_NUMBERS);
         numbers->lo[i] = random.lo | 1;

@@ -23,12 +23,9 @@
 
 enum { PD_STACK_BLOCK = 256 };
 
-/* A number for each half and position, and spare ones that may be loaded by vector code but are not
- * used. */
-enum { PD_STACK_SPARE = 16 };
-
+/* A number for each half and position. */
 typedef struct pd_stack_numbers {
-    uint64_t lo[PD_STACK_BLOCK + PD_STACK_SPARE], hi[PD_STACK_BLOCK + PD_STACK_SPARE];
+    uint64_t lo[PD_STACK_BLOCK], hi[PD_STACK_BLOCK];
 } pd_stack_numbers;
 
 /* Always sets the same numbers: states on disk hold keys. */

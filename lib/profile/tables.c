@@ -3,7 +3,6 @@
 
 #include "profile/lookalike.h"
 #include "profile/parse.h"
-#include "profile/tables_quick.h"
 
 /* Appends an element to the table `name` of *t and returns a pointer to it, or NULL. */
 #define APPEND(p, t, name)                                                                         \
@@ -349,10 +348,7 @@ void pd_tables_read_end(pd_tables *t, pd_parse *p, const pd_reader *r)
 void pd_tables_read(pd_tables *t, pd_parse *p, pd_reader *top)
 {
     pd_field f;
-    while (!p->status) {
-        pd_tables_read_quick(t, top);
-        if (!pd_reader_next(top, &f))
-            break;
+    while (!p->status && pd_reader_next_quick(top, &f)) {
         p->element = elements(t, f.number);
         switch (f.number) {
         case PD_PROFILE_SAMPLE_TYPE:

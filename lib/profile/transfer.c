@@ -1,6 +1,5 @@
 #include "profile/transfer.h"
 
-#include "base/processor.h"
 #include "profile/fields.h"
 #include "profile/filename.h"
 #include "profile/stack.h"
@@ -19,8 +18,6 @@ pprofdelta_status pd_transfer_begin(pd_transfer *t, pd_mem *mem, const pd_tables
 {
     t->tables = tables;
     t->compact = compact;
-    memset(t->labels, 0, sizeof t->labels);
-    t->run = pd_has_avx512() ? pd_transfer_run_avx512 : NULL;
     pprofdelta_status status = clear(mem, &t->strings, &t->strings_cap, tables->strings_len, err);
     if (!status)
         status = clear(mem, &t->functions, &t->functions_cap, tables->functions_len, err);
@@ -116,7 +113,7 @@ static uint32_t add_location(pd_transfer *t, uint32_t index)
                                    location->is_folded);
 }
 
-void pd_transfer_add_location(pd_transfer *t, uint32_t index)
+static void first_location(pd_transfer *t, uint32_t index)
 {
     uint32_t id = pd_compact_find_location(t->compact, t->tables->idents[index]);
     t->locations[index] = pd_encode_id(id ? id : add_location(t, index));
@@ -126,7 +123,7 @@ static inline pd_encoded transfer_location(pd_transfer *t, uint64_t id)
 {
     uint32_t index = pd_idmap_find(&t->tables->location_map, id);
     if (__builtin_expect(!t->locations[index], 0))
-        pd_transfer_add_location(t, index);
+        first_location(t, index);
     return t->locations[index];
 }
 
@@ -135,22 +132,18 @@ static void transfer_stack(pd_transfer *t, const pd_field *f)
     bool is_packed = f->wire == PD_WIRE_BYTES;
     pd_reader ids = is_packed ? f->body : (pd_reader){0};
     size_t most = is_packed ? (size_t)(ids.end - ids.at) : 1;
-    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL, *end;
+    uint8_t *out = most ? pd_compact_stack(t->compact, most) : NULL;
     uint64_t id;
     if (!out)
         return;
     if (!is_packed)
         out = pd_compact_stack_put(out, transfer_location(t, f->value));
-    if (is_packed && t->run && (end = t->run(t, ids.at, ids.end, out))) {
-        pd_compact_stack_end(t->compact, end);
-        return;
-    }
     while (pd_reader_varint(&ids, &id))
         out = pd_compact_stack_put(out, transfer_location(t, id));
     pd_compact_stack_end(t->compact, out);
 }
 
-static void transfer_label_anew(pd_transfer *t, pd_reader r)
+static void transfer_label(pd_transfer *t, pd_reader r)
 {
     uint32_t key = 0, str = 0, num_unit = 0;
     int64_t num = 0;
@@ -177,34 +170,6 @@ static void transfer_label_anew(pd_transfer *t, pd_reader r)
     str = pd_transfer_string(t, str);
     num_unit = pd_transfer_string(t, num_unit);
     pd_compact_sample_label(t->compact, key, str, num, num_unit);
-}
-
-/* The word of a short label, or 0 if it is longer or too near to the end of the bytes. */
-static uint64_t short_label(const pd_transfer *t, pd_reader r)
-{
-    size_t len = (size_t)(r.end - r.at);
-    bool is_readable = t->tables->bytes.ptr + t->tables->bytes.len - r.at >= 8;
-    return pd_label_is_short(len) && is_readable ? pd_label_word(r.at, len) : 0;
-}
-
-/* Copies a label. Most labels occur many times (Go has one for each size class): their bytes are
- * cached as written. */
-static void transfer_label(pd_transfer *t, pd_reader r)
-{
-    uint64_t word = short_label(t, r);
-    pd_label_sent *sent = &t->labels[pd_label_place(word, PD_LABELS_SENT_BITS)];
-    if (word && sent->word == word) {
-        pd_compact_sample_label_again(t->compact, sent->bytes, sent->len);
-        return;
-    }
-    size_t before = t->compact->labels.len;
-    transfer_label_anew(t, r);
-    size_t len = t->compact->labels.len - before;
-    if (!word || len > sizeof sent->bytes || t->compact->writer.status)
-        return;
-    sent->word = word;
-    sent->len = (uint8_t)len;
-    memcpy(sent->bytes, t->compact->labels.ptr + before, len);
 }
 
 void pd_transfer_sample(pd_transfer *t, uint64_t origin, const int64_t *values, size_t len)

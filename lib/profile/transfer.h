@@ -11,22 +11,7 @@
 #include "profile/compact.h"
 #include "profile/tables.h"
 
-typedef struct pd_transfer pd_transfer;
-
-/* Writes a packed run of ids, encoded as output ids, to `out` and returns their end; NULL if it
- * cannot. */
-typedef uint8_t *pd_transfer_run(pd_transfer *transfer, const uint8_t *p, const uint8_t *end,
-                                 uint8_t *out);
-
-/* A short label that was copied before, as read and as written. */
-typedef struct pd_label_sent {
-    uint64_t word; /* pd_label_word, or 0: unused */
-    uint8_t bytes[PD_SHORT_LABEL], len;
-} pd_label_sent;
-
-enum { PD_LABELS_SENT_BITS = 7, PD_LABELS_SENT = 1 << PD_LABELS_SENT_BITS };
-
-struct pd_transfer {
+typedef struct pd_transfer {
     const pd_tables *tables;
     pd_compact *compact;
     /* Output ids by index in the tables; of strings plus one. 0: not added yet. */
@@ -34,18 +19,11 @@ struct pd_transfer {
     pd_encoded *locations;
     uint64_t *starts; /* memory_start as written; valid if mappings[i] is set */
     size_t strings_cap, functions_cap, mappings_cap, locations_cap, starts_cap;
-    pd_label_sent labels[PD_LABELS_SENT];
-    pd_transfer_run *run; /* vector code, or NULL */
-};                        /* zero it to begin */
+} pd_transfer; /* zero it to begin */
 
 /* Begins to copy from these sealed tables to a writer that has begun. Borrows both. */
 pprofdelta_status pd_transfer_begin(pd_transfer *transfer, pd_mem *mem, const pd_tables *tables,
                                     pd_compact *compact, pprofdelta_error *err);
-
-/* Adds a location that was not added yet. */
-void pd_transfer_add_location(pd_transfer *transfer, uint32_t index);
-
-pd_transfer_run pd_transfer_run_avx512;
 
 uint32_t pd_transfer_string(pd_transfer *transfer, uint32_t index);
 uint32_t pd_transfer_mapping(pd_transfer *transfer, uint32_t index);

@@ -221,47 +221,34 @@ static void require_view(const uint8_t *bytes, size_t len, const pprofdelta_cens
     view_free(v);
 }
 
-/* ---- the quick ways and the careful way -------------------------------------------------------- */
+/* ---- the quick reader and the careful one ------------------------------------------------------ */
 
 typedef struct ways {
     pd_mem mem;
     pd_stack_numbers numbers;
     pd_tables tables;
     pd_columns columns;
-    pd_ledger ledger; /* where the quick ways' samples go */
-    pd_window window;
 } ways;
 
-/* One of the quick ways, with what it remembers from sample to sample. */
-typedef struct quick_way {
-    pd_sample_run *run;
-    pd_sample_reader reader;
-} quick_way;
-
-/* Where the careful way finds something wrong, or a field that it does not know, a quick way must
- * have declined; else both see the same sample. `end` is that of the bytes that may be read. */
-static void require_same_sample(ways *w, quick_way *quick, pd_sample_reader *careful,
+/* Where the careful reader finds something wrong, or a field that it does not know, the quick one
+ * must have declined; else both see the same sample. `end` is that of the bytes that may be read. */
+static void require_same_sample(const ways *w, pd_sample_reader *quick, pd_sample_reader *careful,
                                 const pd_field *f, const uint8_t *end)
 {
-    pd_sample sample;
+    pd_sample sample, other;
     careful->parse.status = PPROFDELTA_OK;
     careful->parse.unknown_fields = 0;
-    pd_sample_read(careful, f->body, &sample);
-    size_t types = w->columns.len;
-    pd_ledger_clear(&w->ledger, types);
-    require(!pd_window_begin(&w->window, &w->mem, &w->ledger, types, 1, NULL));
-    quick->reader.parse = (pd_parse){.zero = w->tables.bytes.ptr, .mem = &w->mem};
+    pd_sample_careful(careful, f->body, &sample);
     const uint8_t *stop = end - f->body.end > PD_QUICK_SLACK ? f->body.end + PD_QUICK_SLACK : end;
     pd_reader top = pd_reader_of(f->start, (size_t)(stop - f->start));
-    require(!quick->run(&quick->reader, &top, (pd_sample_taker){.window = &w->window}));
-    require(!quick->reader.parse.status);
-    require(quick->reader.parse.element == w->window.len && w->window.len <= 1);
-    if (!w->window.len)
+    bool is_taken = pd_sample_quick(quick, &top, &other);
+    require(!quick->parse.status && top.at == (is_taken ? f->body.end : f->start));
+    if (!is_taken)
         return;
     require(!careful->parse.status && !careful->parse.unknown_fields);
-    require(pd_key_equal(w->ledger.keys.keys[0], pd_stack_hash_key(&sample.stack)));
-    require(sample.values_len == types);
-    require(!memcmp(w->window.values, sample.values, types * sizeof *sample.values));
+    require(pd_key_equal(pd_stack_hash_key(&other.stack), pd_stack_hash_key(&sample.stack)));
+    require(sample.values_len == w->columns.len && other.values_len == sample.values_len);
+    require(!memcmp(other.values, sample.values, sample.values_len * sizeof *sample.values));
 }
 
 static void require_same_samples(ways *w, const uint8_t *end)
@@ -273,12 +260,12 @@ static void require_same_samples(ways *w, const uint8_t *end)
                                 .tables = &w->tables,
                                 .numbers = &w->numbers,
                                 .columns = &w->columns};
-    quick_way quick[] = {{pd_sample_run_portable, careful}, {pd_sample_run_best(), careful}};
+    pd_sample_reader quick = careful; /* with what it remembers from sample to sample */
     pd_reader top = pd_reader_of(w->tables.bytes.ptr, w->tables.bytes.len);
     pd_field f;
     while (pd_reader_next(&top, &f))
-        for (size_t i = 0; f.number == PD_PROFILE_SAMPLE && i < 2; i++)
-            require_same_sample(w, &quick[i], &careful, &f, end);
+        if (f.number == PD_PROFILE_SAMPLE)
+            require_same_sample(w, &quick, &careful, &f, end);
 }
 
 /* Of any profile whose tables are sound, even if its samples are not. */
@@ -294,8 +281,6 @@ static void require_all_ways(const uint8_t *bytes, size_t len)
     if (!pd_tables_parse(&w.tables, &w.mem, (pd_bytes){copy, len}, NULL))
         require_same_samples(&w, copy + len + PD_QUICK_SLACK);
     pd_tables_release(&w.tables, &w.mem);
-    pd_window_release(&w.window, &w.mem);
-    pd_ledger_release(&w.ledger, &w.mem);
     require(!w.mem.used);
     free(copy);
 }

@@ -161,14 +161,13 @@ static buf make_look(arena *a, const shape *s, unsigned look)
 
 typedef enum course {
     BY_WINDOW,
-    BY_STEPS, /* begin, base, write without a sink, write */
-    BY_COMPARE,
+    BY_STEPS,  /* begin, base, write without a sink, write */
     BY_STREAM, /* plan 0 is not tried */
     BY_STATE,
     COURSES
 } course;
 
-static const char *const course_names[] = {"window", "steps", "compare", "stream", "state"};
+static const char *const course_names[] = {"window", "steps", "stream", "state"};
 
 typedef struct outcome {
     pprofdelta_status status;
@@ -219,10 +218,6 @@ static pprofdelta_status by_window(pprofdelta *pd, const scene *s, course c, out
 
 static pprofdelta_status by_course(pprofdelta *pd, const scene *s, course c, outcome *o)
 {
-    pprofdelta_sink sink = collector_sink(&o->out);
-    if (c == BY_COMPARE)
-        return pprofdelta_compare(pd, s->prev.ptr, s->prev.len, s->cur.ptr, s->cur.len, &sink, NULL,
-                                  &o->err);
     return c == BY_STEPS ? by_steps(pd, s, o) : by_window(pd, s, c, o);
 }
 

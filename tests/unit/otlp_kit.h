@@ -58,8 +58,12 @@ static inline buf pair(arena *a, const pprofdelta_options *options, buf prev, bu
     pprofdelta *pd;
     collector c = {.bytes = buf_begin(a)};
     pprofdelta_sink sink = collector_sink(&c);
-    CHECK(!pprofdelta_new(options, NULL, &pd, NULL));
-    *status = pprofdelta_compare(pd, prev.ptr, prev.len, cur.ptr, cur.len, &sink, NULL, NULL);
+    pprofdelta_options o = *options;
+    o.flags |= PPROFDELTA_NO_SEQUENCE;
+    CHECK(!pprofdelta_new(&o, NULL, &pd, NULL));
+    *status = pprofdelta_base(pd, prev.ptr, prev.len, NULL);
+    if (!*status)
+        *status = pprofdelta_window(pd, cur.ptr, cur.len, &sink, NULL, NULL);
     pprofdelta_free(pd);
     return c.bytes;
 }

@@ -15,8 +15,6 @@ typedef struct bench {
     pd_tables tables;
     pd_stack_numbers numbers;
     pd_columns columns;
-    pd_ledger ledger; /* where the quick way's samples go */
-    pd_window window;
     arena arena;
 } bench;
 
@@ -48,8 +46,6 @@ static void bench_begin(bench *b, size_t types, size_t locations)
 
 static void bench_end(bench *b)
 {
-    pd_window_release(&b->window, &b->mem);
-    pd_ledger_release(&b->ledger, &b->mem);
     pd_tables_release(&b->tables, &b->mem);
     arena_free(&b->arena);
 }
@@ -87,22 +83,14 @@ static buf make_record(bench *b, emitter *e, rng *r)
     return message_end(&sample);
 }
 
-/* A sample as a window has it. */
-typedef struct outcome {
-    bool is_taken;
-    pd_key key;
-    int64_t values[PPROFDELTA_MAX_TYPES];
-} outcome;
-
 /* What stands behind a record: no sample, and now the end of every varint, now of none. */
 static int slack_of(uint64_t seed)
 {
     return seed % 2 ? 0x01 : 0xff;
 }
 
-/* Hands the record, as a profile would have it, to a quick way. */
-static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, size_t len,
-                          uint64_t seed)
+/* Hands the record, as a profile would have it, to the quick reader. Returns whether it took it. */
+static bool read_quick(bench *b, const uint8_t *record, size_t len, uint64_t seed, pd_sample *out)
 {
     /* Allocated to the byte, so that the sanitizer sees a step too far. */
     uint8_t head[1 + PD_VARINT_MAX] = {PD_TAG_SAMPLE};
@@ -119,25 +107,16 @@ static outcome read_quick(bench *b, pd_sample_run *run, const uint8_t *record, s
                           .tables = &b->tables,
                           .numbers = &b->numbers,
                           .columns = &b->columns};
-    pd_ledger_clear(&b->ledger, b->columns.len);
-    CHECK(pd_window_begin(&b->window, &b->mem, &b->ledger, b->columns.len, 1, NULL) == 0);
     pd_reader top = pd_reader_of(bytes, all);
-    pprofdelta_status status = run(&r, &top, (pd_sample_taker){.window = &b->window});
-    CHECK_MSG(!status && !r.parse.status, "seed %llu: it failed by itself",
-              (unsigned long long)seed);
-    outcome out = {.is_taken = b->window.len == 1};
-    CHECK(r.parse.element == b->window.len && !r.parse.unknown_fields);
-    CHECK(top.at == bytes + (out.is_taken ? head_len + len : 0));
-    if (out.is_taken) {
-        out.key = b->ledger.keys.keys[0];
-        memcpy(out.values, b->window.values, b->columns.len * sizeof *out.values);
-        CHECK(b->window.origin[0] == 0);
-    }
+    bool is_taken = pd_sample_quick(&r, &top, out);
+    CHECK_MSG(!r.parse.status && !r.parse.unknown_fields && !r.parse.element,
+              "seed %llu: it failed by itself", (unsigned long long)seed);
+    CHECK(top.at == bytes + (is_taken ? head_len + len : 0) && top.end == bytes + all);
     free(bytes);
-    return out;
+    return is_taken;
 }
 
-/* Reads the record by every way there is. True where all quick ones took it. */
+/* Reads the record by both readers. True where the quick one took it. */
 static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
 {
     uint8_t *bytes = malloc(len ? len : 1);
@@ -147,26 +126,21 @@ static bool agree(bench *b, const uint8_t *record, size_t len, uint64_t seed)
         memcpy(bytes, record, len);
     pd_sample_reader r = {
         .parse.zero = bytes, .tables = &b->tables, .numbers = &b->numbers, .columns = &b->columns};
-    pd_sample careful;
+    pd_sample careful, quick;
     memset(&careful, 0, sizeof careful);
-    pd_sample_read(&r, pd_reader_of(bytes, len), &careful);
-    pd_key key = pd_stack_hash_key(&careful.stack);
-    pd_sample_run *const ways[] = {pd_sample_run_portable, pd_sample_run_best()};
-    bool taken = true;
-    for (size_t i = 0; i < sizeof ways / sizeof *ways; i++) {
-        outcome out = read_quick(b, ways[i], record, len, seed);
-        taken &= out.is_taken;
-        if (!out.is_taken)
-            continue;
+    pd_sample_careful(&r, pd_reader_of(bytes, len), &careful);
+    bool is_taken = read_quick(b, record, len, seed, &quick);
+    if (is_taken) {
         CHECK_MSG(r.parse.status == PPROFDELTA_OK && !r.parse.unknown_fields,
-                  "seed %llu, way %zu: took a bad record", (unsigned long long)seed, i);
-        CHECK_MSG(pd_key_equal(out.key, key), "seed %llu, way %zu: the keys differ",
-                  (unsigned long long)seed, i);
-        CHECK_MSG(memcmp(out.values, careful.values, b->columns.len * sizeof *out.values) == 0,
-                  "seed %llu, way %zu: the values differ", (unsigned long long)seed, i);
+                  "seed %llu: took a bad record", (unsigned long long)seed);
+        CHECK_MSG(pd_key_equal(pd_stack_hash_key(&quick.stack), pd_stack_hash_key(&careful.stack)),
+                  "seed %llu: the keys differ", (unsigned long long)seed);
+        CHECK_MSG(quick.values_len == careful.values_len &&
+                      !memcmp(quick.values, careful.values, b->columns.len * sizeof *quick.values),
+                  "seed %llu: the values differ", (unsigned long long)seed);
     }
     free(bytes);
-    return taken;
+    return is_taken;
 }
 
 static void read_well_formed(size_t locations, size_t types, emit_packing packing)
@@ -197,7 +171,7 @@ TEST(as_encoders_write)
 }
 
 /* Records with elements that stand by themselves, for two types and SOME locations, and whether
- * they are for the quick way. */
+ * they are for the quick reader. */
 typedef struct lone {
     const char *what;
     size_t len;

@@ -60,13 +60,12 @@ class Context:
         """
         return window_of(*self._core.window(profile))
 
-    def compare(self, prev: Buffer, cur: Buffer) -> Window:
-        """Computes the delta of two profiles. The window belongs to no series. The context
-        remembers nothing afterwards."""
-        return window_of(*self._core.compare(prev, cur))
-
     def base(self, profile: Buffer) -> None:
-        """Makes the context remember this profile, whatever it remembered before."""
+        """Makes the context remember this profile, whatever it remembered before.
+
+        In a context with `sequence=False`, the window after it is the delta of two profiles; an error
+        in the older one has `is_prev` set.
+        """
         self._core.base(profile)
 
     def commit(self) -> None:
@@ -127,9 +126,11 @@ def delta(prev: Buffer, cur: Buffer, **options: Unpack[Options]) -> bytes:
 
 
 def compare(prev: Buffer, cur: Buffer, **options: Unpack[Options]) -> Window:
-    """Returns the delta of two cumulative profiles with its report."""
+    """Returns the delta of two cumulative profiles with its report. The window belongs to no series."""
+    options["sequence"] = False
     with Context(**options) as context:
-        return context.compare(prev, cur)
+        context.base(prev)
+        return context.window(cur)
 
 
 def check(profile: Buffer, *, max_memory: int = 0) -> Census:

@@ -106,32 +106,6 @@ static PyObject *context_window(Context *self, PyObject *profile)
     return result;
 }
 
-static PyObject *context_compare(Context *self, PyObject *args)
-{
-    PyObject *prev, *cur, *result = NULL;
-    core_input before, after;
-    pprofdelta_sink sink = core_output_sink(&self->output);
-    pprofdelta_report report;
-    pprofdelta_error err;
-    pprofdelta_status status;
-    if (!PyArg_ParseTuple(args, "OO:compare", &prev, &cur) || !enter(self))
-        return NULL;
-    if (core_input_init(&before, prev)) {
-        if (core_input_init(&after, cur)) {
-            Py_BEGIN_ALLOW_THREADS
-            status = pprofdelta_compare(self->pd, before.bytes, before.len, after.bytes, after.len,
-                                        &sink, &report, &err);
-            Py_END_ALLOW_THREADS
-            core_input_fini(&after);
-            result = window_result(self, &report, status, &err);
-        }
-        core_input_fini(&before);
-    }
-    core_output_reset(&self->output);
-    leave(self);
-    return result;
-}
-
 static PyObject *context_base(Context *self, PyObject *profile)
 {
     core_input input;
@@ -292,7 +266,6 @@ static PyObject *context_check(Context *self, PyObject *profile)
 
 static PyMethodDef methods[] = {
     METHOD(window, METH_O, "pprofdelta_window: returns (delta, report)."),
-    METHOD(compare, METH_VARARGS, "pprofdelta_compare: returns (delta, report)."),
     METHOD(base, METH_O, "pprofdelta_base."),
     METHOD(commit, METH_NOARGS, "pprofdelta_commit."),
     METHOD(abandon, METH_NOARGS, "pprofdelta_abandon."),
